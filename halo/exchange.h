@@ -1,0 +1,44 @@
+/* Halo exchange: begin, compute the interior, end.
+ *
+ * Faces are packed into contiguous buffers that are allocated once and reused; receives are
+ * posted before anything is sent. A periodic axis with one block sends to itself by the same
+ * path. What moves the buffers is a transport, chosen from a table (transport.h). */
+#ifndef ISOTHERM_HALO_EXCHANGE_H
+#define ISOTHERM_HALO_EXCHANGE_H
+
+#include <mpi.h>
+
+#include "halo/plan.h"
+#include "kernels/backend.h"
+
+struct halo;
+
+/* The messages in flight between halo_begin and halo_end: handed out by the one, consumed by the
+ * other, so that a missing or doubled end cannot be written by accident. */
+struct halo_flight {
+    struct halo *halo;
+    void *d_field;
+};
+
+/* Collective over `comm`. `transport`: "auto" or a name; `plan` and `layout` are copied.
+ * STATUS_INPUT for an unknown transport, STATUS_DEVICE for one that cannot work with the backend.
+ */
+enum status halo_create(MPI_Comm comm, const struct backend *backend, struct device *device,
+                        const struct halo_plan *plan, const struct layout *layout,
+                        const char *transport, struct halo **halo) MUST_CHECK;
+void halo_destroy(struct halo *halo); /* takes NULL; not while messages are in flight */
+
+/* The chosen transport's name, and a sentence on why. */
+const char *halo_transport_name(const struct halo *halo);
+const char *halo_transport_reason(const struct halo *halo);
+
+/* Start the exchange of d_field's halo. Packs on `queue` after what is on it already, and sends.
+ * The owned cells must not be written until halo_end has returned.
+ * Returns STATUS_MPI or STATUS_DEVICE; then nothing is in flight. */
+enum status halo_begin(struct halo *halo, struct queue *queue, void *d_field,
+                       struct halo_flight *flight) MUST_CHECK;
+/* Wait for the messages and unpack on the queue given to halo_begin: work put on that queue
+ * afterwards sees the complete halo. */
+enum status halo_end(struct halo_flight *flight) MUST_CHECK;
+
+#endif

@@ -1,0 +1,59 @@
+/* Checkpoints: the exact state, verified before it counts, restartable on any rank count.
+ *
+ * A file is HDF5 behind a 512-byte user block, the seal: a line of text with the format version,
+ * the file's size and a checksum of every byte (XXH3 of 1 MiB blocks, summed with their number
+ * mixed in, so that all ranks check in parallel). So any damage, HDF5's own structures included,
+ * is found before anything is used. /T holds the field in the run's precision; attributes of
+ * /T hold step, time, the ledger, the field hash and the configuration.
+ *
+ * Writing: room checked; temporary name; collective write; flush; read back and compared with the
+ * field hash of the device's state; sealed; fsync; rename; fsync of the folder; `latest`;
+ * then only the oldest ones go. Every step's outcome is agreed on all ranks. */
+#ifndef ISOTHERM_IO_CHECKPOINT_H
+#define ISOTHERM_IO_CHECKPOINT_H
+
+#include <mpi.h>
+
+#include "model/field.h"
+#include "model/grid.h"
+#include "model/ledger.h"
+
+/* What a checkpoint says beside the temperature. */
+struct checkpoint_state {
+    int64_t step;
+    double time; /* s */
+    uint64_t field_hash;
+    struct ledger ledger;
+};
+
+/* Collective. Write `directory`/checkpoints/step_<step, 10 digits>.h5 and publish it, then keep
+ * the newest `keep`. state->field_hash is the hash of the device's present state. */
+enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
+                             const struct grid *grid, const struct material *material,
+                             const struct checkpoint_state *state, const char *config_text,
+                             int keep) MUST_CHECK;
+
+/* Collective. Check the seal and the shape of the file, then load it into the field (any
+ * decomposition) and check the field hash. STATUS_FILE when it is missing or damaged; STATUS_INPUT
+ * when it is good but of another grid, precision or material. The field is garbage on failure. */
+enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field,
+                            const struct grid *grid, const struct material *material,
+                            struct checkpoint_state *state) MUST_CHECK;
+
+/* Collective. Load the newest good checkpoint of `directory`; damaged ones are passed over with a
+ * warning that says which and why. *found false (and STATUS_OK) when there is none at all;
+ * STATUS_FILE when there are some and none is good. `path` receives the name (4096 bytes). */
+enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
+                                   const struct grid *grid, const struct material *material,
+                                   struct checkpoint_state *state, bool *found,
+                                   char *path) MUST_CHECK;
+
+uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision);
+
+/* Collective. Fill the owned cells from a dataset of shape (nz, ny, nx) of any HDF5 file, in K,
+ * integer or floating point of any size, converted by HDF5: `initial: file`.
+ * STATUS_FILE when it cannot be read, STATUS_INPUT (message without origin) for a wrong shape. */
+enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset,
+                            struct field *field, const struct grid *grid) MUST_CHECK;
+
+#endif

@@ -1,0 +1,31 @@
+/* The cpu kernels as plain synchronous functions on host memory: what the backends `cpu` and
+ * `guard` put on their queues. Contracts as in backend.h. */
+#ifndef ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
+#define ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
+
+#include "kernels/backend.h"
+
+typedef void cpu_step_function(const struct layout *layout, const struct step_args *args, void *out,
+                               const void *in, const struct box *boxes, int nboxes);
+
+/* The production kernel, and those that `bench kernels` shows beside it. */
+cpu_step_function cpu_step;
+struct cpu_variant {
+    const char *name;
+    const char *about;
+    cpu_step_function *step;
+};
+extern const struct cpu_variant cpu_variants[]; /* production last */
+extern const int cpu_nvariants;
+
+void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
+void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,
+                void *field);
+void cpu_copy(void *to, const void *from, size_t bytes); /* all threads, streaming stores */
+void cpu_fill_nan(void *memory, size_t bytes);           /* all threads: first touch */
+void cpu_summarise(const struct layout *layout, const struct placement *placement,
+                   const void *field, struct field_summary *summary);
+void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
+              uint64_t *hash);
+
+#endif

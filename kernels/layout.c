@@ -1,0 +1,42 @@
+#include "kernels/layout.h"
+
+#include <inttypes.h>
+
+static int64_t round_up(int64_t value, int64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
+                          enum precision precision, struct layout *layout)
+{
+    const int64_t unit = LAYOUT_ALIGN_BYTES / (int64_t)precision_bytes(precision);
+    const int64_t left = round_up(halo[AXIS_X] > 0 ? halo[AXIS_X] : 1, unit);
+    /* at least one padding element on the right: vector kernels may load (not use) cell nx */
+    int64_t pitch_y = round_up(left + cells[AXIS_X] + (halo[AXIS_X] > 0 ? halo[AXIS_X] : 1), unit);
+    const int64_t page = 4096 / (int64_t)precision_bytes(precision);
+    if (pitch_y % page == 0) {
+        pitch_y += unit;
+    }
+    const int64_t rows = cells[AXIS_Y] + 2 * (int64_t)halo[AXIS_Y];
+    const int64_t planes = cells[AXIS_Z] + 2 * (int64_t)halo[AXIS_Z];
+    int64_t pitch_z = 0;
+    int64_t elements = 0;
+    if (__builtin_mul_overflow(pitch_y, rows, &pitch_z) ||
+        __builtin_mul_overflow(pitch_z, planes, &elements) || elements > INT64_MAX / 16) {
+        return fail(STATUS_INPUT,
+                    "a subdomain of %" PRId64 " x %" PRId64 " x %" PRId64
+                    " cells is too large to address; use more ranks or fewer cells",
+                    cells[0], cells[1], cells[2]);
+    }
+    *layout = (struct layout){
+        .precision = precision,
+        .cells = {cells[0], cells[1], cells[2]},
+        .halo = {halo[0], halo[1], halo[2]},
+        .origin = left + halo[AXIS_Y] * pitch_y + halo[AXIS_Z] * pitch_z,
+        .pitch_y = pitch_y,
+        .pitch_z = pitch_z,
+        .elements = elements,
+    };
+    return STATUS_OK;
+}

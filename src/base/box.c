@@ -1,0 +1,129 @@
+#include "base/box.h"
+
+const char *face_name(enum face face)
+{
+    static const char *const names[FACE_COUNT] = {"x_min", "x_max", "y_min",
+                                                  "y_max", "z_min", "z_max"};
+    return names[face];
+}
+
+const char *axis_name(enum axis axis)
+{
+    static const char *const names[AXIS_COUNT] = {"x", "y", "z"};
+    return names[axis];
+}
+
+struct box box_of_cells(const int64_t cells[AXIS_COUNT])
+{
+    return (struct box){.lo = {0, 0, 0}, .hi = {cells[0], cells[1], cells[2]}};
+}
+
+int64_t box_cells(const struct box *box)
+{
+    return box_extent(box, AXIS_X) * box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
+}
+
+bool box_is_empty(const struct box *box)
+{
+    return box_cells(box) == 0;
+}
+
+bool box_equal(const struct box *a, const struct box *b)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (a->lo[axis] != b->lo[axis] || a->hi[axis] != b->hi[axis]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool box_contains(const struct box *outer, const struct box *inner)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (inner->lo[axis] < outer->lo[axis] || inner->hi[axis] > outer->hi[axis]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct box box_intersect(const struct box *a, const struct box *b)
+{
+    struct box result;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        result.lo[axis] = a->lo[axis] > b->lo[axis] ? a->lo[axis] : b->lo[axis];
+        result.hi[axis] = a->hi[axis] < b->hi[axis] ? a->hi[axis] : b->hi[axis];
+    }
+    return result;
+}
+
+struct box box_shift(const struct box *box, const int64_t shift[AXIS_COUNT])
+{
+    struct box result = *box;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        result.lo[axis] += shift[axis];
+        result.hi[axis] += shift[axis];
+    }
+    return result;
+}
+
+struct box box_shrink_face(const struct box *box, enum face face, int64_t width)
+{
+    struct box result = *box;
+    if (face_side(face) == SIDE_MIN) {
+        result.lo[face_axis(face)] += width;
+    } else {
+        result.hi[face_axis(face)] -= width;
+    }
+    return result;
+}
+
+struct box box_inside(const struct box *box, enum face face, int64_t width)
+{
+    const enum axis axis = face_axis(face);
+    const int64_t extent = box_extent(box, axis);
+    return box_shrink_face(box, face_opposite(face), extent - (width < extent ? width : extent));
+}
+
+struct box box_outside(const struct box *box, enum face face, int64_t width)
+{
+    const enum axis axis = face_axis(face);
+    struct box result = *box;
+    if (face_side(face) == SIDE_MIN) {
+        result.hi[axis] = box->lo[axis];
+        result.lo[axis] = box->lo[axis] - width;
+    } else {
+        result.lo[axis] = box->hi[axis];
+        result.hi[axis] = box->hi[axis] + width;
+    }
+    return result;
+}
+
+int box_shell(const struct box *outer, const struct box *inner, struct box pieces[FACE_COUNT])
+{
+    struct box rest = *outer;
+    int count = 0;
+    if (box_is_empty(inner)) {
+        if (!box_is_empty(outer)) {
+            pieces[count++] = *outer;
+        }
+        return count;
+    }
+    for (int axis = AXIS_Z; axis >= AXIS_X; axis--) {
+        for (int side = SIDE_MIN; side < SIDE_COUNT; side++) {
+            struct box slab = rest;
+            if (side == SIDE_MIN) {
+                slab.hi[axis] = inner->lo[axis];
+                rest.lo[axis] = inner->lo[axis];
+            } else {
+                slab.lo[axis] = inner->hi[axis];
+                rest.hi[axis] = inner->hi[axis];
+            }
+            if (!box_is_empty(&slab)) {
+                pieces[count++] = slab;
+            }
+        }
+    }
+    return count;
+}

@@ -1,0 +1,68 @@
+/* Half-open boxes of cell indices, and the names of axes and faces.
+ * Axis order everywhere: 0 = x (fastest in memory), 1 = y, 2 = z. */
+#ifndef ISOTHERM_BASE_BOX_H
+#define ISOTHERM_BASE_BOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum axis { AXIS_X, AXIS_Y, AXIS_Z, AXIS_COUNT };
+enum side { SIDE_MIN, SIDE_MAX, SIDE_COUNT };
+enum face { FACE_X_MIN, FACE_X_MAX, FACE_Y_MIN, FACE_Y_MAX, FACE_Z_MIN, FACE_Z_MAX, FACE_COUNT };
+
+static inline enum axis face_axis(enum face face)
+{
+    return (enum axis)(face / 2);
+}
+
+static inline enum side face_side(enum face face)
+{
+    return (enum side)(face % 2);
+}
+
+static inline enum face face_of(enum axis axis, enum side side)
+{
+    return (enum face)(2 * (int)axis + (int)side);
+}
+
+static inline enum face face_opposite(enum face face)
+{
+    return (enum face)((int)face ^ 1);
+}
+
+/* "x_min" ... "z_max", as in the configuration. */
+const char *face_name(enum face face);
+/* "x", "y", "z". */
+const char *axis_name(enum axis axis);
+
+/* The cells with lo[a] <= index < hi[a] on every axis. Empty when any hi <= lo. */
+struct box {
+    int64_t lo[AXIS_COUNT];
+    int64_t hi[AXIS_COUNT];
+};
+
+/* The box [0, n) on every axis. */
+struct box box_of_cells(const int64_t cells[AXIS_COUNT]);
+static inline int64_t box_extent(const struct box *box, enum axis axis)
+{
+    return box->hi[axis] > box->lo[axis] ? box->hi[axis] - box->lo[axis] : 0;
+}
+int64_t box_cells(const struct box *box);
+bool box_is_empty(const struct box *box);
+bool box_equal(const struct box *a, const struct box *b);
+bool box_contains(const struct box *outer, const struct box *inner);
+struct box box_intersect(const struct box *a, const struct box *b);
+/* Move by `shift` cells. */
+struct box box_shift(const struct box *box, const int64_t shift[AXIS_COUNT]);
+/* Take `width` cells off one face (a negative width adds them). */
+struct box box_shrink_face(const struct box *box, enum face face, int64_t width);
+/* The `width` layers of cells just inside `face` (all of the box where it is thinner). */
+struct box box_inside(const struct box *box, enum face face, int64_t width);
+/* The `width` layers of cells just outside `face`. */
+struct box box_outside(const struct box *box, enum face face, int64_t width);
+
+/* Cut `outer` less `inner` (which must lie inside it) into at most 6 disjoint boxes, z slabs
+ * first so that the largest pieces are contiguous. Returns how many. */
+int box_shell(const struct box *outer, const struct box *inner, struct box pieces[FACE_COUNT]);
+
+#endif

@@ -1,0 +1,191 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum status path_join(const char *directory, const char *name, char path[PATH_BYTES])
+{
+    if (snprintf(path, PATH_BYTES, "%s/%s", directory, name) >= PATH_BYTES) {
+        return fail(STATUS_INPUT, "the path %s/%s is too long", directory, name);
+    }
+    return STATUS_OK;
+}
+
+static enum status sync_parent(const char *path)
+{
+    char parent[PATH_BYTES];
+    snprintf(parent, sizeof parent, "%s", path);
+    char *slash = strrchr(parent, '/');
+    if (slash == NULL) {
+        snprintf(parent, sizeof parent, ".");
+    } else if (slash == parent) {
+        parent[1] = '\0';
+    } else {
+        *slash = '\0';
+    }
+    const int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(STATUS_FILE, "cannot open the folder %s: %s", parent, strerror(errno));
+    }
+    /* EINVAL: a file system that cannot sync folders; nothing more can be done there */
+    const bool synced = fsync(fd) == 0 || errno == EINVAL;
+    const int reason = errno;
+    close(fd);
+    if (!synced) {
+        return fail(STATUS_FILE, "cannot flush the folder %s: %s", parent, strerror(reason));
+    }
+    return STATUS_OK;
+}
+
+enum status file_publish(const char *temporary, const char *path)
+{
+    if (rename(temporary, path) != 0) {
+        return fail(STATUS_FILE, "cannot rename %s to %s: %s", temporary, path, strerror(errno));
+    }
+    return sync_parent(path);
+}
+
+static enum status write_and_sync(int fd, const char *path, const char *bytes, size_t nbytes)
+{
+    size_t done = 0;
+    while (done < nbytes) {
+        const ssize_t n = write(fd, bytes + done, nbytes - done);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return fail(STATUS_FILE, "cannot write %s: %s", path, strerror(errno));
+        }
+        done += (size_t)n;
+    }
+    if (fsync(fd) != 0) {
+        return fail(STATUS_FILE, "cannot flush %s to disk: %s", path, strerror(errno));
+    }
+    return STATUS_OK;
+}
+
+enum status file_replace(const char *path, const char *bytes, size_t nbytes)
+{
+    char temporary[PATH_BYTES];
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= PATH_BYTES) {
+        return fail(STATUS_FILE, "the path %s is too long", path);
+    }
+    const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return fail(STATUS_FILE, "cannot create %s: %s", temporary, strerror(errno));
+    }
+    enum status status = write_and_sync(fd, temporary, bytes, nbytes);
+    if (close(fd) != 0 && status == STATUS_OK) {
+        status = fail(STATUS_FILE, "cannot close %s: %s", temporary, strerror(errno));
+    }
+    if (status == STATUS_OK) {
+        status = file_publish(temporary, path);
+    }
+    if (status != STATUS_OK) {
+        unlink(temporary);
+    }
+    return status;
+}
+
+static enum status read_stream(FILE *stream, const char *path, size_t limit, char **bytes,
+                               size_t *nbytes)
+{
+    size_t capacity = 65536;
+    size_t used = 0;
+    char *buffer = malloc(capacity + 1);
+    while (buffer != NULL) {
+        used += fread(buffer + used, 1, capacity - used, stream);
+        if (used < capacity) {
+            break;
+        }
+        if (used > limit) {
+            free(buffer);
+            return fail(STATUS_FILE, "%s is larger than %zu bytes: not what was expected", path,
+                        limit);
+        }
+        capacity *= 2;
+        char *larger = realloc(buffer, capacity + 1);
+        if (larger == NULL) {
+            free(buffer);
+        }
+        buffer = larger;
+    }
+    if (buffer == NULL) {
+        return fail(STATUS_MEMORY, "no memory to read %s", path);
+    }
+    if (ferror(stream) != 0) {
+        free(buffer);
+        return fail(STATUS_FILE, "cannot read %s: %s", path, strerror(errno));
+    }
+    buffer[used] = '\0';
+    *bytes = buffer;
+    *nbytes = used;
+    return STATUS_OK;
+}
+
+enum status file_read_all(const char *path, size_t limit, char **bytes, size_t *nbytes)
+{
+    FILE *stream = fopen(path, "rbe");
+    if (stream == NULL) {
+        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    }
+    const enum status status = read_stream(stream, path, limit, bytes, nbytes);
+    fclose(stream);
+    return status;
+}
+
+enum status directory_make(const char *path)
+{
+    char partial[PATH_BYTES];
+    if (snprintf(partial, sizeof partial, "%s", path) >= PATH_BYTES) {
+        return fail(STATUS_INPUT, "the path %s is too long", path);
+    }
+    for (char *p = partial + 1;; p++) {
+        if (*p != '/' && *p != '\0') {
+            continue;
+        }
+        const char kept = *p;
+        *p = '\0';
+        if (mkdir(partial, 0777) != 0 && errno != EEXIST) {
+            return fail(STATUS_FILE, "cannot make the folder %s: %s", partial, strerror(errno));
+        }
+        *p = kept;
+        if (kept == '\0') {
+            break;
+        }
+    }
+    struct stat found;
+    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) {
+        return fail(STATUS_FILE, "%s is not a folder", path);
+    }
+    return STATUS_OK;
+}
+
+enum status directory_check_room(const char *directory, uint64_t bytes)
+{
+    struct statvfs system;
+    if (statvfs(directory, &system) != 0) {
+        return fail(STATUS_FILE, "cannot ask %s for its free space: %s", directory,
+                    strerror(errno));
+    }
+    const uint64_t room = (uint64_t)system.f_bavail * system.f_frsize;
+    if (room < bytes) {
+        return fail(STATUS_FILE,
+                    "no room: %s has %.3f GB free, %.3f GB are needed; free some or choose "
+                    "another output folder",
+                    directory, (double)room * 1e-9, (double)bytes * 1e-9);
+    }
+    return STATUS_OK;
+}
+
+bool file_exists(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0;
+}

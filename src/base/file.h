@@ -1,0 +1,34 @@
+/* Small files and folders, the safe way. Not collective: call on one rank and agree. */
+#ifndef ISOTHERM_BASE_FILE_H
+#define ISOTHERM_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* Join with '/'. STATUS_INPUT when it does not fit PATH_BYTES. */
+enum status path_join(const char *directory, const char *name, char path[PATH_BYTES]) MUST_CHECK;
+
+/* Write a whole small file: temporary name, fsync, rename, fsync of the folder. Readers see the
+ * old one or the new one, never a part. */
+enum status file_replace(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
+
+/* Rename and fsync the folder, so that the new name survives a power cut. */
+enum status file_publish(const char *temporary, const char *path) MUST_CHECK;
+
+/* Read a whole file of at most `limit` bytes into a fresh buffer, zero-terminated; caller frees. */
+enum status file_read_all(const char *path, size_t limit, char **bytes, size_t *nbytes) MUST_CHECK;
+
+/* Make a folder and its parents; fine when it is there already. */
+enum status directory_make(const char *path) MUST_CHECK;
+
+/* STATUS_FILE when the file system of `directory` has less than `bytes` free, with the numbers. */
+enum status directory_check_room(const char *directory, uint64_t bytes) MUST_CHECK;
+
+bool file_exists(const char *path);
+
+#endif

@@ -1,0 +1,100 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int my_rank;
+static int rank_count = 1;
+static bool quiet_info;
+static bool transient_shown;
+
+void log_init(int rank, int nranks)
+{
+    my_rank = rank;
+    rank_count = nranks;
+}
+
+int log_rank(void)
+{
+    return my_rank;
+}
+
+void log_set_quiet(bool quiet)
+{
+    quiet_info = quiet;
+}
+
+bool log_is_terminal(void)
+{
+    return isatty(STDERR_FILENO) == 1;
+}
+
+static void clear_transient(void)
+{
+    if (transient_shown) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+        transient_shown = false;
+    }
+}
+
+static void write_line(FILE *stream, const char *prefix, const char *format, va_list args)
+{
+    clear_transient();
+    fputs(prefix, stream);
+    vfprintf(stream, format, args);
+    fputc('\n', stream);
+    fflush(stream);
+}
+
+void log_info(const char *format, ...)
+{
+    if (my_rank != 0 || quiet_info) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    write_line(stdout, "", format, args);
+    va_end(args);
+}
+
+void log_warn(const char *format, ...)
+{
+    if (my_rank != 0) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    write_line(stderr, "warning: ", format, args);
+    va_end(args);
+}
+
+void log_error(const char *format, ...)
+{
+    char prefix[48] = "error: ";
+    if (rank_count > 1 && !fail_is_agreed()) {
+        snprintf(prefix, sizeof prefix, "error: rank %d: ", my_rank);
+    }
+    va_list args;
+    va_start(args, format);
+    write_line(stderr, prefix, format, args);
+    va_end(args);
+}
+
+void log_transient(const char *format, ...)
+{
+    if (my_rank != 0 || !log_is_terminal()) {
+        return;
+    }
+    clear_transient();
+    if (format[0] == '\0') {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fflush(stderr);
+    transient_shown = true;
+}

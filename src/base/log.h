@@ -1,0 +1,29 @@
+/* Messages for people. Rank 0 speaks for all; other ranks only report what they alone know. */
+#ifndef ISOTHERM_BASE_LOG_H
+#define ISOTHERM_BASE_LOG_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+
+/* Until this is called the process counts as rank 0 of 1. */
+void log_init(int rank, int nranks);
+int log_rank(void);
+
+/* Silence log_info (verify runs many small simulations). Warnings and errors still show. */
+void log_set_quiet(bool quiet);
+
+/* A line on stdout / stderr, from rank 0 only. `log_warn` starts with "warning: ".
+ * A progress line that stands on the terminal is cleared first (see log_transient). */
+void log_info(const char *format, ...) PRINTF_LIKE(1, 2);
+void log_warn(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* A line on stderr from whichever rank calls, with "error: " and, on more than one rank, who. */
+void log_error(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* Replace the terminal's last line (rank 0, stderr); "" removes it. Nothing when stderr is not a
+ * terminal. */
+void log_transient(const char *format, ...) PRINTF_LIKE(1, 2);
+bool log_is_terminal(void);
+
+#endif

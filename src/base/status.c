@@ -1,0 +1,73 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static char message[STATUS_MESSAGE_BYTES];
+static int agreed;
+
+enum status fail(enum status code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    agreed = 0;
+    return code;
+}
+
+enum status fail_prefix(enum status code, const char *format, ...)
+{
+    char old[STATUS_MESSAGE_BYTES];
+    memcpy(old, message, sizeof old);
+    va_list args;
+    va_start(args, format);
+    const int written = vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (written >= 0 && (size_t)written < sizeof message) {
+        snprintf(message + written, sizeof message - (size_t)written, "%s", old);
+    }
+    return code;
+}
+
+const char *fail_message(void)
+{
+    return message;
+}
+
+void fail_clear(void)
+{
+    message[0] = '\0';
+    agreed = 0;
+}
+
+int fail_is_agreed(void)
+{
+    return agreed;
+}
+
+void fail_set_agreed(const char *text)
+{
+    snprintf(message, sizeof message, "%s", text);
+    agreed = 1;
+}
+
+static const struct {
+    int exit_code;
+    const char *meaning;
+} table[STATUS_COUNT] = {
+#define STATUS_ROW(name, exit_code, meaning) {exit_code, meaning},
+    STATUS_LIST(STATUS_ROW)
+#undef STATUS_ROW
+};
+
+int status_exit_code(enum status code)
+{
+    return table[code].exit_code;
+}
+
+const char *status_meaning(enum status code)
+{
+    return table[code].meaning;
+}

@@ -1,0 +1,69 @@
+/* Error codes, and the message that goes with them.
+ *
+ * Every function that can fail returns `enum status`. The one that notices the failure calls
+ * `fail`, which records a message for a person; everybody above passes the code on with TRY.
+ * Only `main` prints the message and ends the program. */
+#ifndef ISOTHERM_BASE_STATUS_H
+#define ISOTHERM_BASE_STATUS_H
+
+/* name, exit code of the program, what it means to the user. One list for all of them. */
+#define STATUS_LIST(X)                                                                             \
+    X(OK, 0, "done")                                                                               \
+    X(INPUT, 2, "the input is wrong")                                                              \
+    X(FILE, 3, "a file could not be read or written")                                              \
+    X(MEMORY, 4, "not enough memory")                                                              \
+    X(DEVICE, 4, "the device failed")                                                              \
+    X(MPI, 4, "MPI failed")                                                                        \
+    X(NUMERICS, 5, "the numbers went bad")                                                         \
+    X(STOPPED, 75, "stopped early with a good checkpoint: submit again")
+
+#define STATUS_ENUM(name, exit_code, meaning) STATUS_##name,
+enum status { STATUS_LIST(STATUS_ENUM) STATUS_COUNT };
+#undef STATUS_ENUM
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+
+enum { STATUS_MESSAGE_BYTES = 2048 };
+
+/* Hand a failure to the caller unchanged. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const enum status try_status_ = (call);                                                    \
+        if (try_status_ != STATUS_OK) {                                                            \
+            return try_status_;                                                                    \
+        }                                                                                          \
+    } while (0)
+
+/* The same in functions that clean up at a label `done` and return `status` there. */
+#define TRY_GOTO(call)                                                                             \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != STATUS_OK) {                                                                 \
+            goto done;                                                                             \
+        }                                                                                          \
+    } while (0)
+
+/* Record the message of a failure and return `code` (never STATUS_OK).
+ * The message is a sentence for the user, without a trailing newline: what is wrong, with the
+ * value, and what would be right. A later call replaces it. Not collective. */
+enum status fail(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Put more context in front of the message recorded last; returns `code`. */
+enum status fail_prefix(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* The message recorded last on this rank, "" when there is none. Never NULL. */
+const char *fail_message(void);
+
+/* Forget the message: for those who handle a failure themselves. */
+void fail_clear(void);
+
+/* True when all ranks know of the failure recorded last (see status_agree): then one rank
+ * prints it. False: this rank alone knows, and must say so before it takes the others down. */
+int fail_is_agreed(void);
+void fail_set_agreed(const char *message);
+
+int status_exit_code(enum status code);
+const char *status_meaning(enum status code);
+
+#endif

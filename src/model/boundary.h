@@ -1,0 +1,35 @@
+/* Boundary conditions as affine closures, and what they let through. */
+#ifndef ISOTHERM_MODEL_BOUNDARY_H
+#define ISOTHERM_MODEL_BOUNDARY_H
+
+#include "base/box.h"
+#include "kernels/backend.h"
+#include "model/expression.h"
+#include "model/grid.h"
+
+struct boundary {
+    struct boundary_setting face[FACE_COUNT];  /* borrowed strings: lives no longer than settings */
+    struct expression *expression[FACE_COUNT]; /* of t, where the temperature is a formula */
+    bool periodic[AXIS_COUNT];
+};
+
+enum status boundary_create(const struct settings *settings, struct boundary *boundary) MUST_CHECK;
+void boundary_destroy(struct boundary *boundary);
+
+/* The closure of every face at time t: outside = a inside + b (DESIGN, section 4):
+ *   temperature Tb:      a = -1, b = 2 Tb
+ *   flux q into it:      a = 1,  b = q h / k
+ *   convection hc, Ta:   a = (2k - hc h) / (2k + hc h), b = 2 hc h Ta / (2k + hc h)
+ *   axis not in use:     a = 1,  b = 0
+ * Periodic faces: closed = false. Rounded to `precision`, so that the ledger counts with what the
+ * kernel used. STATUS_NUMERICS when a formula gives no finite temperature. */
+struct closure {
+    bool closed[FACE_COUNT];
+    double a[FACE_COUNT];
+    double b[FACE_COUNT]; /* K */
+};
+enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
+                             const struct material *material, enum precision precision, double t,
+                             struct closure *closure) MUST_CHECK;
+
+#endif

@@ -1,0 +1,24 @@
+/* Formulas from the configuration, by muparser: + - * / ^, comparisons, ?:, sin cos tan asin acos
+ * atan atan2 sinh cosh tanh exp log (natural) ln log2 log10 sqrt abs min max rint sign, the
+ * constants pi and e. */
+#ifndef ISOTHERM_MODEL_EXPRESSION_H
+#define ISOTHERM_MODEL_EXPRESSION_H
+
+#include "base/status.h"
+
+enum { EXPRESSION_MAX_VARIABLES = 4 };
+
+struct expression;
+
+/* Parse `text` as a function of the named variables (at most EXPRESSION_MAX_VARIABLES), e.g.
+ * {"x", "y", "z"}, and evaluate it once to find unknown names.
+ * STATUS_INPUT with muparser's message and the position when it does not parse. */
+enum status expression_create(const char *text, const char *const *variables, int nvariables,
+                              struct expression **expression) MUST_CHECK;
+void expression_destroy(struct expression *expression); /* takes NULL */
+
+/* Evaluate; `values` in the order of the variables' names. The result may be NaN or infinite.
+ * Not thread-safe on one object. */
+double expression_evaluate(struct expression *expression, const double *values);
+
+#endif
