@@ -9,10 +9,17 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+/* Only the beginning is shown: the whole path would push the reason out of the message. */
+static enum status too_long(enum status code, const char *path)
+{
+    return fail(code, "the path %.200s... is too long; at most %d characters work", path,
+                PATH_BYTES - 1);
+}
+
 enum status path_join(const char *directory, const char *name, char path[PATH_BYTES])
 {
     if (snprintf(path, PATH_BYTES, "%s/%s", directory, name) >= PATH_BYTES) {
-        return fail(STATUS_INPUT, "the path %s/%s is too long", directory, name);
+        return too_long(STATUS_INPUT, path);
     }
     return STATUS_OK;
 }
@@ -74,7 +81,7 @@ enum status file_replace(const char *path, const char *bytes, size_t nbytes)
 {
     char temporary[PATH_BYTES];
     if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= PATH_BYTES) {
-        return fail(STATUS_FILE, "the path %s is too long", path);
+        return too_long(STATUS_FILE, path);
     }
     const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
@@ -101,13 +108,13 @@ static enum status read_stream(FILE *stream, const char *path, size_t limit, cha
     char *buffer = malloc(capacity + 1);
     while (buffer != NULL) {
         used += fread(buffer + used, 1, capacity - used, stream);
-        if (used < capacity) {
-            break;
-        }
         if (used > limit) {
             free(buffer);
             return fail(STATUS_FILE, "%s is larger than %zu bytes: not what was expected", path,
                         limit);
+        }
+        if (used < capacity) {
+            break;
         }
         capacity *= 2;
         char *larger = realloc(buffer, capacity + 1);
@@ -144,7 +151,7 @@ enum status directory_make(const char *path)
 {
     char partial[PATH_BYTES];
     if (snprintf(partial, sizeof partial, "%s", path) >= PATH_BYTES) {
-        return fail(STATUS_INPUT, "the path %s is too long", path);
+        return too_long(STATUS_INPUT, path);
     }
     for (char *p = partial + 1;; p++) {
         if (*p != '/' && *p != '\0') {

@@ -2,6 +2,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int my_rank;
@@ -25,9 +27,31 @@ void log_set_quiet(bool quiet)
     quiet_info = quiet;
 }
 
+/* mpirun hands the ranks a pipe and copies it to its own stderr: what counts is where that goes,
+ * as far as it can be seen from a rank on the same node. */
+static bool launcher_has_terminal(void)
+{
+    if (getenv("OMPI_COMM_WORLD_RANK") == NULL) {
+        return false;
+    }
+    char link[64];
+    char target[64];
+    snprintf(link, sizeof link, "/proc/%ld/fd/2", (long)getppid());
+    const ssize_t length = readlink(link, target, sizeof target - 1);
+    if (length < 0) {
+        return false;
+    }
+    target[length] = '\0';
+    return strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0;
+}
+
 bool log_is_terminal(void)
 {
-    return isatty(STDERR_FILENO) == 1;
+    static int known = -1;
+    if (known < 0) {
+        known = isatty(STDERR_FILENO) == 1 || launcher_has_terminal();
+    }
+    return known == 1;
 }
 
 static void clear_transient(void)
