@@ -8,15 +8,16 @@
 typedef void cpu_step_function(const struct layout *layout, const struct step_args *args, void *out,
                                const void *in, const struct box *boxes, int nboxes);
 
-/* The production kernel, and those that `bench kernels` shows beside it. */
-cpu_step_function cpu_step;
-struct cpu_variant {
-    const char *name;
-    const char *about;
-    cpu_step_function *step;
-};
-extern const struct cpu_variant cpu_variants[]; /* production last */
-extern const int cpu_nvariants;
+/* The step kernels: name, and what `bench kernels` says of it. Each adds one idea to the one
+ * before; the last is the production kernel. X(name, about) */
+#define CPU_STEP_VARIANTS(X)                                                                       \
+    X(plain, "row by row, SIMD, ordinary stores")                                                  \
+    X(streaming, "the same with non-temporal stores")                                              \
+    X(production, "and blocked in y for the second-level cache")
+
+#define CPU_DECLARE_STEP(name, about) cpu_step_function cpu_step_##name;
+CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
+#undef CPU_DECLARE_STEP
 
 void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
 void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,

@@ -1,0 +1,24 @@
+/* Host memory as the backends on the cpu hand it out. */
+#ifndef ISOTHERM_KERNELS_CPU_HOST_MEMORY_H
+#define ISOTHERM_KERNELS_CPU_HOST_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "kernels/backend.h"
+
+/* Bytes of main memory, in all and available to a new request; 0 when unknown. */
+void host_memory_room(uint64_t *total_bytes, uint64_t *available_bytes);
+
+/* STATUS_MEMORY, with the numbers, when `bytes` are not available. */
+enum status host_memory_check(size_t bytes) MUST_CHECK;
+
+/* Aligned to LAYOUT_ALIGN_BYTES, large requests to huge pages; contents undefined. Ends with
+ * free(). */
+enum status host_memory_alloc(size_t bytes, void **memory) MUST_CHECK;
+
+/* "<processor>, <n> threads", memory and threads. */
+void host_info(struct device_info *info);
+
+#endif
