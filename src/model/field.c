@@ -1,1 +1,303 @@
-#include "base/status.h"
+#include "model/field.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/expression.h"
+#include "model/grid.h"
+#include "model/settings.h"
+
+/* Large enough that a copy runs at full speed, small beside any field that matters. */
+enum { STAGE_BYTES = 32 << 20 };
+
+static enum status plan_memory(const struct decomp *decomp, int rank, enum precision precision,
+                               struct layout *layout, size_t *stage_bytes)
+{
+    const struct box owned = decomp_owned(decomp, rank);
+    int64_t cells[AXIS_COUNT];
+    int halo[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const bool exchanged =
+            decomp->used[axis] && (decomp->ranks[axis] > 1 || decomp->periodic[axis]);
+        cells[axis] = box_extent(&owned, (enum axis)axis);
+        halo[axis] = exchanged ? decomp->halo_width : 0;
+    }
+    TRY(layout_create(cells, halo, precision, layout));
+    const size_t row = (size_t)cells[AXIS_X] * precision_bytes(precision);
+    const size_t all = row * (size_t)cells[AXIS_Y] * (size_t)cells[AXIS_Z];
+    const size_t most = row > STAGE_BYTES ? row : STAGE_BYTES;
+    *stage_bytes = all < most ? all : most;
+    return STATUS_OK;
+}
+
+enum status field_bytes(const struct decomp *decomp, int rank, enum precision precision,
+                        uint64_t *bytes)
+{
+    struct layout layout;
+    size_t stage_bytes = 0;
+    TRY(plan_memory(decomp, rank, precision, &layout, &stage_bytes));
+    *bytes = 2 * (uint64_t)layout_bytes(&layout) + stage_bytes;
+    return STATUS_OK;
+}
+
+enum status field_create(const struct backend *backend, struct device *device, struct queue *queue,
+                         const struct decomp *decomp, int rank, enum precision precision,
+                         struct field **field)
+{
+    *field = NULL;
+    struct field *built = calloc(1, sizeof *built);
+    if (built == NULL) {
+        return fail(STATUS_MEMORY, "no memory for a field's description");
+    }
+    built->backend = backend;
+    built->device = device;
+    built->queue = queue;
+    const struct box owned = decomp_owned(decomp, rank);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        built->placement.global_cells[axis] = decomp->global_cells[axis];
+        built->placement.offset[axis] = owned.lo[axis];
+    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(plan_memory(decomp, rank, precision, &built->layout, &built->stage_bytes));
+    const size_t bytes = layout_bytes(&built->layout);
+    TRY_GOTO(backend->memory_alloc(device, bytes, &built->d_now));
+    TRY_GOTO(backend->memory_alloc(device, bytes, &built->d_next));
+    TRY_GOTO(backend->memory_alloc(device, built->stage_bytes, &built->d_stage));
+    TRY_GOTO(backend->pinned_alloc(device, built->stage_bytes, &built->h_stage));
+    *field = built;
+    return STATUS_OK;
+done:
+    field_destroy(built);
+    return status;
+}
+
+void field_destroy(struct field *field)
+{
+    if (field == NULL) {
+        return;
+    }
+    field->backend->pinned_free(field->device, field->h_stage);
+    field->backend->memory_free(field->device, field->d_stage);
+    field->backend->memory_free(field->device, field->d_next);
+    field->backend->memory_free(field->device, field->d_now);
+    free(field);
+}
+
+/* The next piece of `box` that fits the stage: whole planes, else whole rows of one plane.
+ * `piece` starts as box_before(box); false when there is nothing left. Pieces taken in turn are
+ * contiguous in [z][y][x] order. */
+static bool next_piece(const struct field *field, const struct box *box, struct box *piece)
+{
+    const int64_t capacity =
+        (int64_t)(field->stage_bytes / precision_bytes(field->layout.precision));
+    const int64_t row = box_extent(box, AXIS_X);
+    const int64_t plane = row * box_extent(box, AXIS_Y);
+    int64_t j = piece->hi[AXIS_Y];
+    int64_t k = piece->lo[AXIS_Z];
+    if (j >= box->hi[AXIS_Y]) {
+        j = box->lo[AXIS_Y];
+        k = piece->hi[AXIS_Z];
+    }
+    if (box_is_empty(box) || k >= box->hi[AXIS_Z]) {
+        return false;
+    }
+    const int64_t planes = capacity / plane;
+    const int64_t rows = capacity / row;
+    *piece = *box;
+    piece->lo[AXIS_Y] = j;
+    piece->lo[AXIS_Z] = k;
+    piece->hi[AXIS_Z] = k + (planes > 1 ? planes : 1);
+    piece->hi[AXIS_Y] = planes > 0 ? box->hi[AXIS_Y] : j + rows;
+    *piece = box_intersect(piece, box);
+    return true;
+}
+
+static struct box box_before(const struct box *box)
+{
+    struct box piece = *box;
+    piece.hi[AXIS_Y] = box->lo[AXIS_Y];
+    piece.hi[AXIS_Z] = box->lo[AXIS_Z];
+    return piece;
+}
+
+static size_t piece_bytes(const struct field *field, const struct box *piece)
+{
+    return (size_t)box_cells(piece) * precision_bytes(field->layout.precision);
+}
+
+/* Field to h_stage. Blocks. */
+static enum status stage_in(struct field *field, const struct box *piece)
+{
+    const struct backend *backend = field->backend;
+    TRY(backend->pack(field->queue, &field->layout, field->d_now, piece, field->d_stage));
+    TRY(backend->copy_to_host(field->queue, field->h_stage, field->d_stage,
+                              piece_bytes(field, piece)));
+    return backend->queue_wait(field->queue);
+}
+
+/* h_stage to field. Blocks: h_stage may be overwritten at once. */
+static enum status stage_out(struct field *field, const struct box *piece)
+{
+    const struct backend *backend = field->backend;
+    TRY(backend->copy_to_device(field->queue, field->d_stage, field->h_stage,
+                                piece_bytes(field, piece)));
+    TRY(backend->unpack(field->queue, &field->layout, field->d_stage, piece, field->d_now));
+    return backend->queue_wait(field->queue);
+}
+
+enum status field_read(struct field *field, const struct box *box, void *h_values)
+{
+    char *to = h_values;
+    struct box piece = box_before(box);
+    while (next_piece(field, box, &piece)) {
+        TRY(stage_in(field, &piece));
+        memcpy(to, field->h_stage, piece_bytes(field, &piece));
+        to += piece_bytes(field, &piece);
+    }
+    return STATUS_OK;
+}
+
+enum status field_write(struct field *field, const struct box *box, const void *h_values)
+{
+    const char *from = h_values;
+    struct box piece = box_before(box);
+    while (next_piece(field, box, &piece)) {
+        memcpy(field->h_stage, from, piece_bytes(field, &piece));
+        TRY(stage_out(field, &piece));
+        from += piece_bytes(field, &piece);
+    }
+    return STATUS_OK;
+}
+
+/* One shape being painted: what its cell functions need. */
+struct brush {
+    const struct field *field;
+    const struct grid *grid;
+    const struct initial_setting *shape;
+    struct expression *expression;
+};
+
+/* Centre of a cell given by its local index: from the global index alone, so that every
+ * decomposition sees the same bits. */
+static double center(const struct brush *brush, int axis, int64_t index)
+{
+    return grid_center(brush->grid, (enum axis)axis, index + brush->field->placement.offset[axis]);
+}
+
+/* Could a cell with this index be inside? Exact for boxes, the bounding box for spheres. */
+static bool index_inside(const struct brush *brush, int axis, int64_t index)
+{
+    const struct initial_setting *shape = brush->shape;
+    const double c = center(brush, axis, index);
+    if (!brush->grid->used[axis]) {
+        return true;
+    }
+    if (shape->kind == INITIAL_SPHERE) {
+        return fabs(c - shape->center[axis]) <= shape->radius;
+    }
+    if (shape->kind == INITIAL_BOX) {
+        const bool to_the_end = shape->upper[axis] >= brush->grid->upper[axis];
+        return c >= shape->lower[axis] && (c < shape->upper[axis] || to_the_end);
+    }
+    return true;
+}
+
+/* The cells of this rank that the shape can touch. */
+static struct box bounds(const struct brush *brush)
+{
+    struct box box = layout_owned(&brush->field->layout);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        while (box.lo[axis] < box.hi[axis] && !index_inside(brush, axis, box.lo[axis])) {
+            box.lo[axis]++;
+        }
+        while (box.hi[axis] > box.lo[axis] && !index_inside(brush, axis, box.hi[axis] - 1)) {
+            box.hi[axis]--;
+        }
+    }
+    return box;
+}
+
+static bool inside_sphere(const struct brush *brush, const double at[AXIS_COUNT])
+{
+    double square = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const double distance =
+            brush->grid->used[axis] ? at[axis] - brush->shape->center[axis] : 0.0;
+        square += distance * distance;
+    }
+    return square <= brush->shape->radius * brush->shape->radius;
+}
+
+static enum status evaluate(const struct brush *brush, const double at[AXIS_COUNT], double *value)
+{
+    *value = expression_evaluate(brush->expression, at);
+    if (!(fabs(*value) < 1e12)) {
+        return fail(STATUS_INPUT,
+                    "\"%s\" gives %g K at x = %.9g, y = %.9g, z = %.9g m; a temperature must be "
+                    "finite and below 1e12 K",
+                    brush->shape->expression, *value, at[0], at[1], at[2]);
+    }
+    return STATUS_OK;
+}
+
+/* Paint one row of h_stage, cells (piece->lo[x]..., j, k). */
+static enum status paint_row(const struct brush *brush, const struct box *piece, int64_t j,
+                             int64_t k, int64_t first)
+{
+    double at[AXIS_COUNT] = {0, center(brush, AXIS_Y, j), center(brush, AXIS_Z, k)};
+    double value = brush->shape->value;
+    for (int64_t i = piece->lo[AXIS_X]; i < piece->hi[AXIS_X]; i++) {
+        const int64_t element = first + i - piece->lo[AXIS_X];
+        at[AXIS_X] = center(brush, AXIS_X, i);
+        if (brush->shape->kind == INITIAL_SPHERE && !inside_sphere(brush, at)) {
+            continue;
+        }
+        if (brush->expression != NULL) {
+            TRY(evaluate(brush, at, &value));
+        }
+        if (brush->field->layout.precision == PRECISION_FLOAT64) {
+            ((double *)brush->field->h_stage)[element] = value;
+        } else {
+            ((float *)brush->field->h_stage)[element] = (float)value;
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status paint_pieces(struct field *field, const struct brush *brush)
+{
+    const struct box box = bounds(brush);
+    struct box piece = box_before(&box);
+    while (next_piece(field, &box, &piece)) {
+        /* only a sphere leaves cells of its bounding box as they are */
+        if (brush->shape->kind == INITIAL_SPHERE) {
+            TRY(stage_in(field, &piece));
+        }
+        int64_t element = 0;
+        for (int64_t k = piece.lo[AXIS_Z]; k < piece.hi[AXIS_Z]; k++) {
+            for (int64_t j = piece.lo[AXIS_Y]; j < piece.hi[AXIS_Y]; j++) {
+                TRY(paint_row(brush, &piece, j, k, element));
+                element += box_extent(&piece, AXIS_X);
+            }
+        }
+        TRY(stage_out(field, &piece));
+    }
+    return STATUS_OK;
+}
+
+enum status field_paint(struct field *field, const struct grid *grid,
+                        const struct initial_setting *shape)
+{
+    static const char *const variables[] = {"x", "y", "z"};
+    struct brush brush = {.field = field, .grid = grid, .shape = shape};
+    if (shape->kind == INITIAL_FILE) {
+        return fail(STATUS_INPUT, "a file is not painted but read");
+    }
+    if (shape->kind == INITIAL_EXPRESSION) {
+        TRY(expression_create(shape->expression, variables, 3, &brush.expression));
+    }
+    const enum status status = paint_pieces(field, &brush);
+    expression_destroy(brush.expression);
+    return status;
+}

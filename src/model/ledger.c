@@ -1,1 +1,84 @@
-#include "base/status.h"
+#include "model/ledger.h"
+
+#include <math.h>
+#include <string.h>
+
+/* An unevaluated sum of two doubles, about 106 bits: what a face lets through is a small
+ * difference of sums over many steps, which would lose those digits in plain doubles. */
+struct wide {
+    double high;
+    double low;
+};
+
+/* D. Knuth's two-sum: high + low is exactly sum.high + x. */
+static struct wide wide_add(struct wide sum, double x)
+{
+    const double high = sum.high + x;
+    const double part = high - sum.high;
+    const double error = (sum.high - (high - part)) + (x - part);
+    return (struct wide){high, sum.low + error};
+}
+
+static struct wide wide_add_product(struct wide sum, double x, double y)
+{
+    const double high = x * y;
+    return wide_add(wide_add(sum, high), fma(x, y, -high));
+}
+
+double ledger_heat(const struct grid *grid, const struct material *material,
+                   const struct exact_sum *sum)
+{
+    return material->heat_capacity_volume * grid_cell_volume(grid) * exact_sum_value(sum);
+}
+
+void ledger_add_step(struct ledger *ledger, const struct closure *closure)
+{
+    for (int face = 0; face < FACE_COUNT; face++) {
+        if (closure->closed[face]) {
+            struct exact_parts parts = {{0, 0, 0}};
+            exact_parts_add(&parts, closure->b[face]);
+            exact_sum_add_parts(&ledger->b_sum[face], &parts);
+        }
+    }
+}
+
+/* Sum over cells and steps of outside - inside at one face, K: a S + N B - S. */
+static double face_difference(const struct ledger *ledger, enum face face, double a, double cells)
+{
+    static const double unit[4] = {0x1p-80, 0x1p-40, 1, 0x1p40};
+    struct wide sum = {0, 0};
+    for (int d = 3; d >= 0; d--) {
+        const double inside = (double)ledger->face_sum[face].digit[d] * unit[d];
+        const double b = (double)ledger->b_sum[face].digit[d] * unit[d];
+        sum = wide_add_product(sum, a, inside);
+        sum = wide_add(sum, -inside);
+        sum = wide_add_product(sum, cells, b);
+    }
+    return sum.high + sum.low;
+}
+
+double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid,
+                            const struct material *material, const struct closure *closure,
+                            const double r[AXIS_COUNT])
+{
+    const double cell_capacity = material->heat_capacity_volume * grid_cell_volume(grid);
+    double heat = ledger->booked_J;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const enum axis axis = face_axis((enum face)face);
+        if (!closure->closed[face] || !grid->used[axis]) {
+            continue;
+        }
+        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+        heat += cell_capacity * r[axis] *
+                face_difference(ledger, (enum face)face, closure->a[face], (double)cells);
+    }
+    return heat;
+}
+
+void ledger_close(struct ledger *ledger, const struct grid *grid, const struct material *material,
+                  const struct closure *closure, const double r[AXIS_COUNT])
+{
+    ledger->booked_J = ledger_boundary_heat(ledger, grid, material, closure, r);
+    memset(ledger->face_sum, 0, sizeof ledger->face_sum);
+    memset(ledger->b_sum, 0, sizeof ledger->b_sum);
+}

@@ -1,0 +1,130 @@
+/* The reference of all configuration keys, from the schema. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/schema.h"
+#include "model/settings.h"
+
+static void write_cell(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '|') {
+            fputc('\\', out);
+        }
+        fputc(*text, out);
+    }
+}
+
+static void write_row(FILE *out, const struct schema_key *key)
+{
+    char expected[SCHEMA_TEXT_BYTES];
+    const bool required = (key->flags & SCHEMA_REQUIRED) != 0;
+    fprintf(out, "| `%s` | ", key->path);
+    write_cell(out, schema_expectation(key, expected));
+    if (key->example != NULL) {
+        fputs(", such as `", out);
+        write_cell(out, key->example);
+        fputc('`', out);
+    }
+    if (key->fallback != NULL) {
+        fprintf(out, " | `%s`", key->fallback);
+    } else {
+        fputs(required ? " | required" : " |", out);
+    }
+    fputs(" | ", out);
+    write_cell(out, key->unit != NULL ? key->unit : "");
+    fputs(key->unit != NULL ? " | " : "| ", out);
+    write_cell(out, key->help);
+    fputs(" |\n", out);
+}
+
+/* The six faces are one section to the reader: boundary.* */
+static bool is_face(const struct schema_key *key)
+{
+    return key->type == SCHEMA_SECTION && key->members != NULL;
+}
+
+static bool is_top(const struct schema_key *key)
+{
+    return strchr(key->path, '.') == NULL;
+}
+
+static void write_section(FILE *out, const struct schema_key *section)
+{
+    const size_t length = strlen(section->path);
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    fprintf(out, "\n## %s\n\n%s%s\n\n", section->path, section->help,
+            (section->flags & SCHEMA_REQUIRED) != 0 ? " Required." : "");
+    bool listed = false;
+    for (int i = 0; i < count; i++) {
+        const char *path = table[i].path;
+        if (strncmp(path, section->path, length) != 0 ||
+            (path[length] != '.' && path[length] != '[') || is_face(&table[i])) {
+            continue;
+        }
+        if (table[i].type == SCHEMA_SECTION) {
+            fprintf(out, "- `%s`: %s\n", path, table[i].help);
+            listed = true;
+        }
+    }
+    fputs(listed ? "\n" : "", out);
+    fputs("| key | value | default | unit | meaning |\n|---|---|---|---|---|\n", out);
+    for (int i = 0; i < count; i++) {
+        const char *path = table[i].path;
+        if (strncmp(path, section->path, length) == 0 &&
+            (path[length] == '.' || path[length] == '[') && table[i].type != SCHEMA_SECTION) {
+            write_row(out, &table[i]);
+        }
+    }
+}
+
+static void write_reference(FILE *out)
+{
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    fputs("# Configuration\n\n"
+          "A run is described by one YAML file. Lengths are in m, times in s, temperatures in K, "
+          "heat in J.\n"
+          "Any key can be given on the command line instead, as `--set key.path=value`: the value "
+          "is YAML too.\n"
+          "Entries of a list are named by their number from 0: `--set "
+          "initial[1].sphere.radius=0.1`.\n"
+          "Setting `time.steps` replaces `time.end`, and the other way round.\n\n"
+          "Formulas know + - * / ^, comparisons, `?:`, sin cos tan asin acos atan atan2 sinh cosh "
+          "tanh exp log (natural) ln log2 log10\n"
+          "sqrt abs min max rint sign, and the constants pi and e.\n\n"
+          "`required` means: wherever its section is given. Keys without a default or `required` "
+          "may be left out.\n\n"
+          "<!-- Written by settings_reference() from the table in src/model/schema.c. -->\n\n"
+          "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",
+          out);
+    for (int i = 0; i < count; i++) {
+        if (is_top(&table[i]) && table[i].type != SCHEMA_SECTION && table[i].type != SCHEMA_LIST) {
+            write_row(out, &table[i]);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (is_top(&table[i]) &&
+            (table[i].type == SCHEMA_SECTION || table[i].type == SCHEMA_LIST)) {
+            write_section(out, &table[i]);
+        }
+    }
+}
+
+char *settings_reference(void)
+{
+    char *text = NULL;
+    size_t nbytes = 0;
+    FILE *out = open_memstream(&text, &nbytes);
+    if (out == NULL) {
+        return NULL;
+    }
+    write_reference(out);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
