@@ -16,7 +16,8 @@ struct halo;
 /* The messages in flight between halo_begin and halo_end: handed out by the one, consumed by the
  * other, so that a missing or doubled end cannot be written by accident. */
 struct halo_flight {
-    struct halo *halo;
+    struct halo *halo; /* NULL: nothing is in flight */
+    struct queue *queue;
     void *d_field;
 };
 
@@ -32,8 +33,10 @@ void halo_destroy(struct halo *halo); /* takes NULL; not while messages are in f
 const char *halo_transport_name(const struct halo *halo);
 const char *halo_transport_reason(const struct halo *halo);
 
-/* Start the exchange of d_field's halo. Packs on `queue` after what is on it already, and sends.
- * The owned cells must not be written until halo_end has returned.
+/* Start the exchange of d_field's halo. Packs on `queue` after what is on it already, waits for
+ * that, and sends. The halo layers must not be read, nor the owned cells of the faces written,
+ * until halo_end has returned. All exchanges of one `halo` name the same queue, or the caller
+ * has waited for the earlier one: unpacking may still be on it.
  * Returns STATUS_MPI or STATUS_DEVICE; then nothing is in flight. */
 enum status halo_begin(struct halo *halo, struct queue *queue, void *d_field,
                        struct halo_flight *flight) MUST_CHECK;

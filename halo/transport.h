@@ -7,6 +7,10 @@
 #include "halo/plan.h"
 #include "kernels/backend.h"
 
+/* Receive buffers take turns: while the unpacking of one exchange may still be on the queue, the
+ * receives of the next are posted into the other slot. */
+enum { TRANSPORT_SLOTS = 2 };
+
 /* One face's buffers: in device memory, contiguous, `bytes` long, reused every step. */
 struct transport_channel {
     int peer;
@@ -14,7 +18,7 @@ struct transport_channel {
     int recv_tag;
     size_t bytes;
     void *d_send;
-    void *d_recv;
+    void *d_recv[TRANSPORT_SLOTS];
 };
 
 struct transport_state; /* private to each transport */
@@ -29,12 +33,15 @@ struct transport {
                         const struct transport_channel *channels, int nchannels,
                         struct transport_state **state);
     void (*close)(struct transport_state *state); /* takes NULL */
-    /* Post all receives. Called before the faces are packed. */
-    enum status (*post)(struct transport_state *state);
-    /* Send all d_send buffers, whose packing is queued on `queue`. */
+    /* Post all receives, into d_recv[slot]. Called before the faces are packed. */
+    enum status (*post)(struct transport_state *state, int slot);
+    /* Send all d_send buffers, whose packing is queued on `queue`; waits for the queue. */
     enum status (*send)(struct transport_state *state, struct queue *queue);
-    /* Block until all messages have come and gone; d_recv is then valid for work on `queue`. */
+    /* Block until all messages have come and gone; d_recv[slot] is then valid for later work on
+     * `queue`. */
     enum status (*finish)(struct transport_state *state, struct queue *queue);
+    /* After a failure between post and finish: leave no receive posted. */
+    void (*cancel)(struct transport_state *state);
 };
 
 extern const struct transport transport_host;   /* MPI reads and writes the buffers themselves */
