@@ -4,7 +4,7 @@
  * the file's size and a checksum of every byte (XXH3 of 1 MiB blocks, summed with their number
  * mixed in, so that all ranks check in parallel). So any damage, HDF5's own structures included,
  * is found before anything is used. /T holds the field in the run's precision; attributes of
- * /T hold step, time, the ledger, the field hash and the configuration.
+ * /T hold step, time, the ledger, the field hash, grid and material; /configuration the text.
  *
  * Writing: room checked; temporary name; collective write; flush; read back and compared with the
  * field hash of the device's state; sealed; fsync; rename; fsync of the folder; `latest`;
@@ -24,10 +24,13 @@ struct checkpoint_state {
     double time; /* s */
     uint64_t field_hash;
     struct ledger ledger;
+    double boundary_heat; /* J, what the ledger came to with the coefficients of that run */
 };
 
 /* Collective. Write `directory`/checkpoints/step_<step, 10 digits>.h5 and publish it, then keep
- * the newest `keep`. state->field_hash is the hash of the device's present state. */
+ * the newest `keep` (at least this one). Those of later steps go too: they belong to a run that
+ * was given up when this one was restarted from before them. state->field_hash is the hash of the
+ * device's present state. On failure nothing is left of the new one and the old ones are whole. */
 enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
                              const struct grid *grid, const struct material *material,
                              const struct checkpoint_state *state, const char *config_text,
@@ -51,8 +54,9 @@ enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct 
 uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision);
 
 /* Collective. Fill the owned cells from a dataset of shape (nz, ny, nx) of any HDF5 file, in K,
- * integer or floating point of any size, converted by HDF5: `initial: file`.
- * STATUS_FILE when it cannot be read, STATUS_INPUT (message without origin) for a wrong shape. */
+ * integer or floating point of any size, converted by HDF5: `initial: file`. For nz = 1 also
+ * (ny, nx), for ny = nz = 1 also (nx). STATUS_FILE when it cannot be read, STATUS_INPUT (message
+ * without origin) for a wrong shape or type, values that are not finite or beyond 1e12 K. */
 enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset,
                             struct field *field, const struct grid *grid) MUST_CHECK;
 

@@ -1,1 +1,302 @@
-#include "base/status.h"
+#include "io/h5.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/comm.h"
+#include "base/file.h"
+#include "io/h5_broken.h"
+
+void h5_init(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+static herr_t keep_innermost(unsigned level, const H5E_error2_t *error, void *reason)
+{
+    if (level == 0 && error->desc != NULL) {
+        snprintf(reason, STATUS_MESSAGE_BYTES, "%s", error->desc);
+    }
+    return 0;
+}
+
+/* System errors come as "..., errno = 2, error message = 'No such file or directory', flags ..." */
+static void keep_system_message(char *reason)
+{
+    static const char mark[] = "error message = '";
+    char *begin = strstr(reason, mark);
+    char *end = begin == NULL ? NULL : strchr(begin + sizeof mark - 1, '\'');
+    if (end != NULL) {
+        *end = '\0';
+        memmove(reason, begin + sizeof mark - 1, strlen(begin + sizeof mark - 1) + 1);
+    }
+}
+
+enum status h5_fail(const char *format, ...)
+{
+    char reason[STATUS_MESSAGE_BYTES] = "HDF5 gave no reason";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, reason);
+    keep_system_message(reason);
+
+    char text[STATUS_MESSAGE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return fail(STATUS_FILE, "%.1200s: %.800s", text, reason);
+}
+
+enum status h5_create_memory(hsize_t userblock, hid_t *file)
+{
+    enum { GROW_BYTES = 1 << 16 };
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    H5Pset_fapl_core(access, GROW_BYTES, false);
+    H5Pset_userblock(creation, userblock);
+    enum status status = STATUS_OK;
+    const hid_t created = H5Fcreate("in-memory.h5", H5F_ACC_TRUNC, creation, access);
+    if (created < 0) {
+        status = h5_fail("cannot make an HDF5 file in memory");
+    } else {
+        *file = created;
+    }
+    H5Pclose(creation);
+    H5Pclose(access);
+    return status;
+}
+
+enum status h5_save_memory(hid_t file, const char *path)
+{
+    char *image = NULL;
+    H5Fflush(file, H5F_SCOPE_GLOBAL);
+    const ssize_t bytes = H5Fget_file_image(file, NULL, 0);
+    if (bytes > 0) {
+        image = malloc((size_t)bytes);
+    }
+    enum status status = STATUS_OK;
+    if (image == NULL || H5Fget_file_image(file, image, (size_t)bytes) != bytes) {
+        status = h5_fail("cannot copy the HDF5 file for %s out of memory", path);
+    }
+    h5_close(file);
+    if (status == STATUS_OK) {
+        status = file_replace(path, image, (size_t)bytes);
+    }
+    free(image);
+    return status;
+}
+
+enum status h5_reserve(const char *path, uint64_t bytes)
+{
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    const off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+    enum status status = STATUS_OK;
+    if (end < 0) {
+        status = fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    } else if (fallocate(fd, 0, end, (off_t)bytes) != 0) {
+        if (errno != EOPNOTSUPP && errno != ENOSYS) {
+            status = fail(STATUS_FILE, "no room for %.3f GB more in %s: %s", (double)bytes * 1e-9,
+                          path, strerror(errno));
+        }
+        /* a part may have been taken */
+        if (ftruncate(fd, end) != 0 && status == STATUS_OK) {
+            status = fail(STATUS_FILE, "cannot cut %s: %s", path, strerror(errno));
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return status;
+}
+
+enum status h5_open_plain(const char *path, bool writable, hid_t *file)
+{
+    enum { ROOM_BYTES = 1 << 18 }; /* for what one opening adds: attributes, entries of lists */
+    if (writable) {
+        TRY(h5_reserve(path, ROOM_BYTES));
+    }
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    H5Pset_file_locking(access, false, true);
+    enum status status = STATUS_OK;
+    const hid_t opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
+    if (opened < 0) {
+        status = h5_fail("cannot open %s", path);
+    } else {
+        *file = opened;
+    }
+    H5Pclose(access);
+    return status;
+}
+
+/* A collective open that fails on some ranks only leaves the others waiting in it: so each rank
+ * first tries for itself whether it can reach the file. */
+static enum status try_reaching(const char *path, int flags)
+{
+    const int fd = open(path, flags | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    }
+    close(fd);
+    return STATUS_OK;
+}
+
+enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid_t *file)
+{
+    TRY(status_agree(comm, try_reaching(path, writable ? O_RDWR : O_RDONLY)));
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    hid_t opened = H5I_INVALID_HID;
+    if (H5Pset_fapl_mpio(access, comm, MPI_INFO_NULL) >= 0) {
+        opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
+    }
+    enum status status = STATUS_OK;
+    if (opened < 0) {
+        status = h5_fail("cannot open %s in parallel", path);
+    }
+    H5Pclose(access);
+    TRY(status_agree(comm, status));
+    *file = opened;
+    return STATUS_OK;
+}
+
+static bool broken;
+
+bool h5_is_broken(void)
+{
+    return broken;
+}
+
+/* After a failed H5Fclose, HDF5 1.10 holds an id of freed memory and crashes when it shuts down,
+ * which it does inside MPI_Finalize. */
+static herr_t close_file(hid_t file)
+{
+    const herr_t failed = H5Fclose(file);
+    broken = broken || failed < 0;
+    return failed;
+}
+
+enum status h5_close_flushed(hid_t file, const char *path)
+{
+    enum status status = STATUS_OK;
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
+        status = h5_fail("cannot flush %s", path);
+    }
+    if (close_file(file) < 0 && status == STATUS_OK) {
+        status = h5_fail("cannot close %s", path);
+    }
+    return status;
+}
+
+void h5_close(hid_t file)
+{
+    if (file >= 0) {
+        close_file(file);
+    }
+}
+
+enum status h5_sync_to_disk(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    }
+    const int failed = fsync(fd);
+    const int reason = errno;
+    if (close(fd) != 0 || failed != 0) {
+        return fail(STATUS_FILE, "cannot flush %s to disk: %s", path,
+                    strerror(failed != 0 ? reason : errno));
+    }
+    return STATUS_OK;
+}
+
+hid_t h5_type(enum precision precision)
+{
+    return precision == PRECISION_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
+}
+
+/* Select the box in the file's space, using its last axes, and make a memory space of the same
+ * size. Both are closed by the caller. */
+static enum status select_box(hid_t dataset, const struct box *box, hid_t *file_space,
+                              hid_t *memory_space)
+{
+    const hid_t space = H5Dget_space(dataset);
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (rank < 1 || rank > AXIS_COUNT) {
+        H5Sclose(space);
+        return fail(STATUS_FILE, "a dataset has %d axes where 1 to 3 are expected", rank);
+    }
+    hsize_t start[AXIS_COUNT];
+    hsize_t count[AXIS_COUNT];
+    for (int d = 0; d < rank; d++) {
+        const enum axis axis = (enum axis)(rank - 1 - d);
+        start[d] = (hsize_t)box->lo[axis];
+        count[d] = (hsize_t)box_extent(box, axis);
+    }
+    const hsize_t cells = (hsize_t)box_cells(box);
+    const hsize_t memory_cells = cells > 0 ? cells : 1;
+    const hid_t memory = H5Screate_simple(1, &memory_cells, NULL);
+    herr_t failed = 0;
+    if (cells > 0) {
+        failed = H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    } else {
+        failed = H5Sselect_none(space) < 0 || H5Sselect_none(memory) < 0 ? -1 : 0;
+    }
+    if (failed < 0 || memory < 0) {
+        const enum status status = h5_fail("cannot select a block of cells");
+        H5Sclose(memory);
+        H5Sclose(space);
+        return status;
+    }
+    *file_space = space;
+    *memory_space = memory;
+    return STATUS_OK;
+}
+
+static hid_t collective_transfer(void)
+{
+    const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);
+    return transfer;
+}
+
+enum status h5_write_box(hid_t dataset, const struct box *box, enum precision precision,
+                         const void *values)
+{
+    hid_t file_space = H5I_INVALID_HID;
+    hid_t memory_space = H5I_INVALID_HID;
+    TRY(select_box(dataset, box, &file_space, &memory_space));
+    const hid_t transfer = collective_transfer();
+    enum status status = STATUS_OK;
+    if (H5Dwrite(dataset, h5_type(precision), memory_space, file_space, transfer, values) < 0) {
+        status = h5_fail("cannot write the temperature");
+    }
+    H5Pclose(transfer);
+    H5Sclose(memory_space);
+    H5Sclose(file_space);
+    return status;
+}
+
+enum status h5_read_box(hid_t dataset, const struct box *box, enum precision precision,
+                        bool collective, void *values)
+{
+    hid_t file_space = H5I_INVALID_HID;
+    hid_t memory_space = H5I_INVALID_HID;
+    TRY(select_box(dataset, box, &file_space, &memory_space));
+    const hid_t transfer = collective ? collective_transfer() : H5P_DEFAULT;
+    enum status status = STATUS_OK;
+    if (H5Dread(dataset, h5_type(precision), memory_space, file_space, transfer, values) < 0) {
+        status = h5_fail("cannot read the temperature");
+    }
+    if (collective) {
+        H5Pclose(transfer);
+    }
+    H5Sclose(memory_space);
+    H5Sclose(file_space);
+    return status;
+}

@@ -1,0 +1,256 @@
+#include "io/checkpoint.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "io/checkpoint_internal.h"
+#include "io/h5_field.h"
+
+/* What all steps of one write need. */
+struct job {
+    MPI_Comm comm;
+    struct field *field;
+    const struct grid *grid;
+    const struct material *material;
+    const struct checkpoint_state *state;
+    const char *config_text;
+    char folder[PATH_BYTES];
+    char path[PATH_BYTES];
+    char temporary[PATH_BYTES];
+};
+
+uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision)
+{
+    enum { STRUCTURES = 16384 }; /* seal, HDF5's headers, attributes */
+    return (uint64_t)grid_total_cells(grid) * precision_bytes(precision) + STRUCTURES;
+}
+
+/* Rank 0. */
+static enum status prepare(const struct job *job)
+{
+    TRY(directory_make(job->folder));
+    TRY(checkpoint_remove_temporaries(job->folder));
+    const uint64_t bytes = checkpoint_file_bytes(job->grid, job->field->layout.precision);
+    return directory_check_room(job->folder, bytes + strlen(job->config_text));
+}
+
+static enum status write_state(hid_t dataset, const struct checkpoint_state *state)
+{
+    enum { DIGITS = 4 };
+    const struct ledger *ledger = &state->ledger;
+    char hash[32];
+    snprintf(hash, sizeof hash, "%016" PRIx64, state->field_hash);
+    TRY(h5_attribute_int(dataset, "step", &state->step, 0, H5T_STD_I64LE));
+    TRY(h5_attribute_double(dataset, "time_s", &state->time, 0));
+    TRY(h5_attribute_string(dataset, "field_hash", hash));
+    TRY(h5_attribute_int(dataset, "ledger_start", ledger->start.digit, DIGITS, H5T_STD_I64LE));
+    TRY(h5_attribute_int(dataset, "ledger_face_sum", ledger->face_sum[0].digit, FACE_COUNT * DIGITS,
+                         H5T_STD_I64LE));
+    TRY(h5_attribute_int(dataset, "ledger_b_sum", ledger->b_sum[0].digit, FACE_COUNT * DIGITS,
+                         H5T_STD_I64LE));
+    TRY(h5_attribute_double(dataset, "ledger_booked_J", &ledger->booked_J, 0));
+    return h5_attribute_double(dataset, "boundary_heat_J", &state->boundary_heat, 0);
+}
+
+static enum status write_attributes(const struct job *job, hid_t dataset)
+{
+    const struct grid *grid = job->grid;
+    const struct material *material = job->material;
+    TRY(h5_attribute_string(dataset, "units", "K"));
+    TRY(h5_attribute_string(dataset, "long_name", "temperature"));
+    TRY(h5_attribute_string(dataset, "isotherm_version", ISOTHERM_VERSION));
+    TRY(h5_attribute_string(dataset, "precision", precision_name(job->field->layout.precision)));
+    TRY(h5_attribute_int(dataset, "cells", grid->cells, AXIS_COUNT, H5T_STD_I64LE));
+    TRY(h5_attribute_double(dataset, "lower_m", grid->lower, AXIS_COUNT));
+    TRY(h5_attribute_double(dataset, "upper_m", grid->upper, AXIS_COUNT));
+    TRY(h5_attribute_double(dataset, "conductivity", &material->conductivity, 0));
+    TRY(h5_attribute_double(dataset, "heat_capacity_volume", &material->heat_capacity_volume, 0));
+    return write_state(dataset, job->state);
+}
+
+/* Contiguous; the parallel driver gives it its place in the file when it opens it. */
+static hid_t make_dataset(const struct job *job, hid_t file)
+{
+    const int64_t *n = job->grid->cells;
+    const hsize_t shape[AXIS_COUNT] = {(hsize_t)n[AXIS_Z], (hsize_t)n[AXIS_Y], (hsize_t)n[AXIS_X]};
+    const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+    const hid_t dataset = H5Dcreate2(file, "/T", h5_type(job->field->layout.precision), space,
+                                     H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Pclose(creation);
+    H5Sclose(space);
+    return dataset;
+}
+
+static enum status make_contents(const struct job *job, hid_t file)
+{
+    const hid_t dataset = make_dataset(job, file);
+    if (dataset < 0) {
+        return h5_fail("cannot make the dataset /T");
+    }
+    const enum status status = write_attributes(job, dataset);
+    H5Dclose(dataset);
+    TRY(status);
+    return h5_text_dataset(file, "/configuration", job->config_text);
+}
+
+/* Rank 0: everything but the temperature, and room on the disk for that. */
+static enum status make_file(const struct job *job)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_create_memory(CHECKPOINT_SEAL_BYTES, &file));
+    const enum status status = make_contents(job, file);
+    if (status != STATUS_OK) {
+        h5_close(file);
+        return status;
+    }
+    TRY(h5_save_memory(file, job->temporary));
+    return h5_reserve(job->temporary,
+                      checkpoint_file_bytes(job->grid, job->field->layout.precision));
+}
+
+/* Collective, agreed: the temperature, through the parallel driver. */
+static enum status write_values(const struct job *job)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_parallel(job->comm, job->temporary, true, &file));
+    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0) {
+        status = h5_fail("cannot open /T again");
+    }
+    status = status_agree(job->comm, status);
+    if (status == STATUS_OK) {
+        status = h5_field_write(job->comm, dataset, job->field, job->field->layout.precision,
+                                H5_FIELD_PIECE_BYTES);
+    }
+    if (status != STATUS_OK) {
+        h5_close(file);
+        return status;
+    }
+    H5Dclose(dataset);
+    return status_agree(job->comm, h5_close_flushed(file, job->temporary));
+}
+
+/* Collective, agreed: is what lies in the file what the device holds? */
+static enum status verify(const struct job *job)
+{
+    hid_t file = H5I_INVALID_HID;
+    uint64_t hash = 0;
+    TRY(h5_open_parallel(job->comm, job->temporary, false, &file));
+    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0) {
+        status = h5_fail("cannot open /T again");
+    }
+    status = status_agree(job->comm, status);
+    if (status == STATUS_OK) {
+        status = h5_field_hash(job->comm, dataset, job->field, H5_FIELD_PIECE_BYTES, &hash);
+    }
+    h5_close(file);
+    TRY(status);
+    if (hash != job->state->field_hash) {
+        status = fail(STATUS_FILE,
+                      "what was read back is not what was written (field hash %016" PRIx64
+                      " instead of %016" PRIx64 "); is the disk full or failing?",
+                      hash, job->state->field_hash);
+    }
+    return status_agree(job->comm, status);
+}
+
+/* Rank 0. Remove all but the newest `keep`. What lies past the present step belongs to a run that
+ * was given up when this one was restarted from before it. Never a failure: the new checkpoint
+ * is good. */
+static void prune(const struct job *job, int keep)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    if (checkpoint_list(job->folder, &steps, &count) != STATUS_OK) {
+        log_warn("old checkpoints stay: %s", fail_message());
+        return;
+    }
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        if (steps[i] <= job->state->step && (kept < keep || kept == 0)) {
+            kept++;
+            continue;
+        }
+        char path[PATH_BYTES];
+        if (checkpoint_path(job->folder, steps[i], path) == STATUS_OK && unlink(path) != 0) {
+            log_warn("cannot remove the old checkpoint %s: %s", path, strerror(errno));
+        }
+    }
+    free(steps);
+}
+
+/* Rank 0. */
+static enum status publish(const struct job *job, int keep)
+{
+    char latest[PATH_BYTES];
+    TRY(path_join(job->folder, "latest", latest));
+    TRY(h5_sync_to_disk(job->temporary));
+    TRY(file_publish(job->temporary, job->path));
+    char line[PATH_BYTES];
+    const int length = snprintf(line, sizeof line, "%s\n", strrchr(job->path, '/') + 1);
+    TRY(file_replace(latest, line, (size_t)length));
+    prune(job, keep);
+    return STATUS_OK;
+}
+
+static enum status write_checked(const struct job *job)
+{
+    const bool first = comm_rank(job->comm) == 0;
+    TRY(status_agree(job->comm, first ? make_file(job) : STATUS_OK));
+    TRY(write_values(job));
+    TRY(verify(job));
+    return checkpoint_seal_write(job->comm, job->temporary);
+}
+
+static enum status name_files(const char *directory, struct job *job)
+{
+    TRY(checkpoint_folder(directory, job->folder));
+    TRY(checkpoint_path(job->folder, job->state->step, job->path));
+    if (snprintf(job->temporary, sizeof job->temporary, "%s.tmp", job->path) >= PATH_BYTES) {
+        return fail(STATUS_INPUT, "the path %s is too long", job->path);
+    }
+    return STATUS_OK;
+}
+
+enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
+                             const struct grid *grid, const struct material *material,
+                             const struct checkpoint_state *state, const char *config_text,
+                             int keep)
+{
+    struct job job = {.comm = comm,
+                      .field = field,
+                      .grid = grid,
+                      .material = material,
+                      .state = state,
+                      .config_text = config_text};
+    const bool first = comm_rank(comm) == 0;
+    h5_init();
+    TRY(name_files(directory, &job));
+    enum status status = status_agree(comm, first ? prepare(&job) : STATUS_OK);
+    if (status == STATUS_OK) {
+        status = write_checked(&job);
+        if (status == STATUS_OK) {
+            status = status_agree(comm, first ? publish(&job, keep) : STATUS_OK);
+        }
+        if (status != STATUS_OK && first) {
+            unlink(job.temporary);
+        }
+    }
+    if (status != STATUS_OK) {
+        fail_prefix(status,
+                    "the checkpoint of step %" PRId64 " could not be written: ", state->step);
+    }
+    return status;
+}

@@ -1,0 +1,198 @@
+#include "io/h5_field.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "kernels/heat_cell.h"
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+enum status pieces_create(MPI_Comm comm, const int64_t cells[AXIS_COUNT], int64_t cells_limit,
+                          struct pieces *pieces)
+{
+    struct pieces cut = {.count = 1, .piece_cells = 1};
+    int64_t most[AXIS_COUNT];
+    TRY_MPI(MPI_Allreduce(cells, most, AXIS_COUNT, MPI_INT64_T, MPI_MAX, comm));
+    int64_t room = cells_limit;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        cut.cells[a] = cells[a];
+        cut.extent[a] = clamp(room, 1, most[a]);
+        cut.groups[a] = (most[a] + cut.extent[a] - 1) / cut.extent[a];
+        cut.count *= cut.groups[a];
+        cut.piece_cells *= cut.extent[a] < cells[a] ? cut.extent[a] : cells[a];
+        room /= cut.extent[a];
+    }
+    *pieces = cut;
+    return STATUS_OK;
+}
+
+struct box pieces_box(const struct pieces *pieces, int64_t index)
+{
+    struct box box;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const int64_t group = index % pieces->groups[a];
+        index /= pieces->groups[a];
+        box.lo[a] = clamp(group * pieces->extent[a], 0, pieces->cells[a]);
+        box.hi[a] = clamp(box.lo[a] + pieces->extent[a], 0, pieces->cells[a]);
+    }
+    return box;
+}
+
+/* Buffers and cuts of one transfer. */
+struct transfer {
+    struct pieces pieces;
+    void *values;    /* one piece in the field's precision */
+    void *converted; /* the same in the file's, or `values` where that is the same */
+};
+
+static void transfer_destroy(struct transfer *transfer)
+{
+    if (transfer->converted != transfer->values) {
+        free(transfer->converted);
+    }
+    free(transfer->values);
+}
+
+/* Collective; agreed. Free with transfer_destroy, on failure too. */
+static enum status transfer_create(MPI_Comm comm, const struct field *field, enum precision in_file,
+                                   size_t piece_bytes, struct transfer *transfer)
+{
+    const struct layout *layout = &field->layout;
+    const size_t field_bytes = precision_bytes(layout->precision);
+    const size_t file_bytes = precision_bytes(in_file);
+    const size_t larger = field_bytes > file_bytes ? field_bytes : file_bytes;
+    memset(transfer, 0, sizeof *transfer);
+    TRY(pieces_create(comm, layout->cells, (int64_t)(piece_bytes / larger), &transfer->pieces));
+
+    const size_t cells = (size_t)transfer->pieces.piece_cells;
+    transfer->values = malloc(cells * field_bytes);
+    transfer->converted =
+        layout->precision == in_file ? transfer->values : malloc(cells * file_bytes);
+    enum status status = STATUS_OK;
+    if (transfer->values == NULL || transfer->converted == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for a buffer of %zu bytes to move the field with",
+                      cells * (field_bytes + file_bytes));
+    }
+    return status_agree(comm, status);
+}
+
+static void convert(const struct transfer *transfer, enum precision from, int64_t cells)
+{
+    if (transfer->converted == transfer->values) {
+        return;
+    }
+    if (from == PRECISION_FLOAT64) {
+        const double *in = transfer->values;
+        float *out = transfer->converted;
+        for (int64_t c = 0; c < cells; c++) {
+            out[c] = (float)in[c];
+        }
+    } else {
+        const float *in = transfer->values;
+        double *out = transfer->converted;
+        for (int64_t c = 0; c < cells; c++) {
+            out[c] = (double)in[c];
+        }
+    }
+}
+
+enum status h5_field_write(MPI_Comm comm, hid_t dataset, struct field *field,
+                           enum precision precision, size_t piece_bytes)
+{
+    static const struct box nothing = {{0, 0, 0}, {0, 0, 0}};
+    struct transfer transfer;
+    enum status status = transfer_create(comm, field, precision, piece_bytes, &transfer);
+    for (int64_t p = 0; status == STATUS_OK && p < transfer.pieces.count; p++) {
+        const struct box local = pieces_box(&transfer.pieces, p);
+        struct box global = box_shift(&local, field->placement.offset);
+        if (box_is_empty(&local)) {
+            global = nothing;
+        } else {
+            status = field_read(field, &local, transfer.values);
+        }
+        if (status == STATUS_OK) {
+            convert(&transfer, field->layout.precision, box_cells(&local));
+            status = h5_write_box(dataset, &global, precision, transfer.converted);
+        } else {
+            /* the other ranks are in the collective call: join it with nothing, then tell them */
+            const enum status joined =
+                h5_write_box(dataset, &nothing, precision, transfer.converted);
+            status = joined == STATUS_OK ? status : joined;
+        }
+        status = status_agree(comm, status);
+    }
+    transfer_destroy(&transfer);
+    return status;
+}
+
+enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, size_t piece_bytes)
+{
+    const enum precision precision = field->layout.precision;
+    struct transfer transfer;
+    enum status status = transfer_create(comm, field, precision, piece_bytes, &transfer);
+    for (int64_t p = 0; status == STATUS_OK && p < transfer.pieces.count; p++) {
+        const struct box local = pieces_box(&transfer.pieces, p);
+        const struct box global = box_shift(&local, field->placement.offset);
+        status = h5_read_box(dataset, &global, precision, true, transfer.values);
+        if (status == STATUS_OK && !box_is_empty(&local)) {
+            status = field_write(field, &local, transfer.values);
+        }
+        status = status_agree(comm, status);
+    }
+    transfer_destroy(&transfer);
+    return status;
+}
+
+/* Sum of heat_cell_hash over a box given in global indices. */
+static uint64_t hash_box(const struct box *box, const int64_t global_cells[AXIS_COUNT],
+                         enum precision precision, const void *values)
+{
+    const unsigned char *next = values;
+    uint64_t sum = 0;
+    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z]; k++) {
+        for (int64_t j = box->lo[AXIS_Y]; j < box->hi[AXIS_Y]; j++) {
+            const int64_t row = (k * global_cells[AXIS_Y] + j) * global_cells[AXIS_X];
+            for (int64_t i = box->lo[AXIS_X]; i < box->hi[AXIS_X]; i++) {
+                uint64_t bits = 0;
+                if (precision == PRECISION_FLOAT64) {
+                    memcpy(&bits, next, sizeof bits);
+                } else {
+                    uint32_t narrow;
+                    memcpy(&narrow, next, sizeof narrow);
+                    bits = narrow;
+                }
+                sum += heat_cell_hash((uint64_t)(row + i), bits);
+                next += precision_bytes(precision);
+            }
+        }
+    }
+    return sum;
+}
+
+enum status h5_field_hash(MPI_Comm comm, hid_t dataset, const struct field *field,
+                          size_t piece_bytes, uint64_t *hash)
+{
+    const enum precision precision = field->layout.precision;
+    struct transfer transfer;
+    uint64_t mine = 0;
+    enum status status = transfer_create(comm, field, precision, piece_bytes, &transfer);
+    for (int64_t p = 0; status == STATUS_OK && p < transfer.pieces.count; p++) {
+        const struct box local = pieces_box(&transfer.pieces, p);
+        const struct box global = box_shift(&local, field->placement.offset);
+        status = h5_read_box(dataset, &global, precision, true, transfer.values);
+        if (status == STATUS_OK) {
+            mine += hash_box(&global, field->placement.global_cells, precision, transfer.values);
+        }
+        status = status_agree(comm, status);
+    }
+    transfer_destroy(&transfer);
+    TRY(status);
+    uint64_t sum = 0;
+    TRY_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, comm));
+    *hash = sum;
+    return STATUS_OK;
+}
