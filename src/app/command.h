@@ -1,0 +1,23 @@
+/* The subcommands: one file each. */
+#ifndef ISOTHERM_APP_COMMAND_H
+#define ISOTHERM_APP_COMMAND_H
+
+#include <stdbool.h>
+
+#include "app/options.h"
+#include "base/status.h"
+
+struct command {
+    const char *name;
+    const char *summary; /* one line for `isotherm --help` */
+    bool uses_mpi;       /* false: works on a login node without a launcher */
+    const struct command_line *line;
+    enum status (*execute)(void); /* after parsing; collective when uses_mpi */
+};
+
+extern const struct command command_run;    /* command_run.c, run.c, step.c */
+extern const struct command command_plan;   /* command_plan.c */
+extern const struct command command_bench;  /* command_bench.c */
+extern const struct command command_verify; /* command_verify.c */
+
+#endif

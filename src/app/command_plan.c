@@ -1,0 +1,374 @@
+/* isotherm plan: what a run will need, before anyone queues it. Runs nothing, needs no MPI. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/command.h"
+#include "app/configuration.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "io/checkpoint.h"
+#include "io/snapshot.h"
+#include "kernels/backend.h"
+#include "model/boundary.h"
+#include "model/decomp.h"
+#include "model/field.h"
+#include "model/grid.h"
+
+static struct {
+    const char *config;
+    struct option_list sets;
+    int64_t ranks;
+} asked = {.ranks = 1};
+
+static const struct option options[] = {
+    {OPTION_COUNT, "--ranks", "N", "how many MPI ranks the run will have (default 1)",
+     &asked.ranks},
+    {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &asked.sets},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm plan CONFIG [--ranks N] [--set KEY=VALUE]",
+    .about = "Show what `isotherm run` would do: decomposition, memory a rank, halo traffic, time\n"
+             "step and why, file sizes, and warnings about what will hurt. Runs nothing and\n"
+             "writes nothing; works on a login node.",
+    .example = "  isotherm plan configs/weak_scaling.yaml --ranks 64",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .operands = &asked.config,
+};
+
+/* Everything that is printed, computed first. */
+struct plan {
+    const struct settings *settings;
+    struct grid grid;
+    struct material material;
+    struct timeline timeline;
+    struct boundary boundary;
+    struct decomp decomp;
+    int64_t min_cells, max_cells; /* owned by a rank */
+    int64_t min_halo, max_halo;   /* cells sent a step */
+    int max_messages;
+    int64_t thinnest; /* block, on an axis that is cut */
+    enum axis thinnest_axis;
+    uint64_t max_bytes; /* device memory of the busiest rank */
+    int warnings;
+};
+
+static int count_messages(const struct decomp *decomp, int rank)
+{
+    int count = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        count += decomp_neighbour(decomp, rank, (enum face)f) >= 0 ? 1 : 0;
+    }
+    return count;
+}
+
+static enum status examine_rank(struct plan *plan, int rank)
+{
+    const struct box owned = decomp_owned(&plan->decomp, rank);
+    const int64_t cells = box_cells(&owned);
+    const int64_t halo = decomp_halo_cells(&plan->decomp, rank);
+    const int messages = count_messages(&plan->decomp, rank);
+    plan->min_cells = rank == 0 || cells < plan->min_cells ? cells : plan->min_cells;
+    plan->max_cells = cells > plan->max_cells ? cells : plan->max_cells;
+    plan->min_halo = rank == 0 || halo < plan->min_halo ? halo : plan->min_halo;
+    plan->max_halo = halo > plan->max_halo ? halo : plan->max_halo;
+    plan->max_messages = messages > plan->max_messages ? messages : plan->max_messages;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const int64_t extent = box_extent(&owned, (enum axis)a);
+        if (plan->decomp.ranks[a] > 1 && (plan->thinnest == 0 || extent < plan->thinnest)) {
+            plan->thinnest = extent;
+            plan->thinnest_axis = (enum axis)a;
+        }
+    }
+    uint64_t bytes = 0;
+    TRY(field_bytes(&plan->decomp, rank, plan->settings->run.precision, &bytes));
+    plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
+    return STATUS_OK;
+}
+
+static enum status make_plan(const struct settings *settings, struct plan *plan)
+{
+    *plan = (struct plan){.settings = settings};
+    grid_create(settings, &plan->grid);
+    material_create(settings, &plan->material);
+    TRY(timeline_create(settings, &plan->grid, &plan->material, &plan->timeline));
+    TRY(boundary_create(settings, &plan->boundary));
+    if (asked.ranks > INT32_MAX) {
+        return fail(STATUS_INPUT, "--ranks %" PRId64 " is beyond what MPI can count", asked.ranks);
+    }
+    const int *wanted = settings->run.decomposition_auto ? NULL : settings->run.decomposition;
+    const enum status status = decomp_create(plan->grid.cells, plan->boundary.periodic,
+                                             (int)asked.ranks, 1, wanted, &plan->decomp);
+    if (status == STATUS_INPUT) {
+        return settings_fail(settings, wanted != NULL ? "run.decomposition" : "grid.cells", "%s",
+                             fail_message());
+    }
+    TRY(status);
+    for (int rank = 0; rank < plan->decomp.nranks; rank++) {
+        TRY(examine_rank(plan, rank));
+    }
+    return STATUS_OK;
+}
+
+static const char *bytes_text(double bytes, char text[32])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    int unit = 0;
+    while (bytes >= 999.5 && unit < 5) {
+        bytes /= 1000;
+        unit++;
+    }
+    snprintf(text, 32, "%.3g %s", bytes, units[unit]);
+    return text;
+}
+
+static void warn(struct plan *plan, const char *format, ...) PRINTF_LIKE(2, 3);
+static void warn(struct plan *plan, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    plan->warnings++;
+    printf("  warning: %s\n", text);
+}
+
+static void print_blocks(const struct plan *plan)
+{
+    char memory[32];
+    char low[32];
+    char high[32];
+    const int64_t *n = plan->grid.cells;
+    const int *p = plan->decomp.ranks;
+    const double width = (double)precision_bytes(plan->settings->run.precision);
+    printf("grid           %" PRId64 " x %" PRId64 " x %" PRId64 " = %" PRId64
+           " cells, %dD, %s, spacing %.4g x %.4g x %.4g m\n",
+           n[0], n[1], n[2], grid_total_cells(&plan->grid), plan->grid.dimensions,
+           precision_name(plan->settings->run.precision), plan->grid.spacing[0],
+           plan->grid.spacing[1], plan->grid.spacing[2]);
+    printf("decomposition  %d rank%s as %d x %d x %d (%s)\n", plan->decomp.nranks,
+           plan->decomp.nranks == 1 ? "" : "s", p[0], p[1], p[2],
+           plan->settings->run.decomposition_auto ? "auto: least halo traffic, x faces weighted"
+                                                  : "as configured");
+    printf("cells a rank   %" PRId64 " .. %" PRId64 " (largest is %.1f %% over the mean)\n",
+           plan->min_cells, plan->max_cells,
+           100.0 * ((double)plan->max_cells * plan->decomp.nranks /
+                        (double)grid_total_cells(&plan->grid) -
+                    1.0));
+    printf("memory a rank  %s on the device\n", bytes_text((double)plan->max_bytes, memory));
+    printf("halo a step    %s .. %s sent by a rank, at most %d messages\n",
+           bytes_text((double)plan->min_halo * width, low),
+           bytes_text((double)plan->max_halo * width, high), plan->max_messages);
+}
+
+static void print_time(const struct plan *plan)
+{
+    const struct settings *settings = plan->settings;
+    const struct timeline *timeline = &plan->timeline;
+    printf("time step      %.6g s", timeline->dt);
+    if (settings->time.dt_auto) {
+        printf(" = safety %g x the largest stable step %.6g s\n", settings->time.safety,
+               timeline->dt_stable);
+    } else {
+        printf(" as configured; the largest stable step is %.6g s\n", timeline->dt_stable);
+    }
+    printf("steps          %" PRId64 " to t = %.6g s", timeline->steps, timeline->end);
+    if (timeline->dt_last != timeline->dt) {
+        printf(", the last one %.6g s long to land on it", timeline->dt_last);
+    }
+    printf("\n");
+}
+
+/* Outputs at step 0, at every multiple and at the end. */
+static int64_t count_outputs(const struct plan *plan, int64_t every, bool at_start)
+{
+    if (every <= 0) {
+        return 0;
+    }
+    const int64_t steps = plan->timeline.steps;
+    return steps / every + (steps % every != 0 ? 1 : 0) + (at_start ? 1 : 0);
+}
+
+static double print_files(const struct plan *plan)
+{
+    const struct settings *settings = plan->settings;
+    char each[32];
+    char all[32];
+    double total = 0;
+    const int64_t snapshots = count_outputs(plan, settings->output.snapshots.every, true);
+    if (snapshots > 0) {
+        const double bytes = (double)snapshot_file_bytes(&plan->grid, &settings->output.snapshots);
+        printf("snapshots      %" PRId64 " of %s%s = %s\n", snapshots, bytes_text(bytes, each),
+               settings->output.snapshots.compress > 0 ? " before compression" : "",
+               bytes_text(bytes * (double)snapshots, all));
+        total += bytes * (double)snapshots;
+    }
+    const int64_t checkpoints = count_outputs(plan, settings->output.checkpoints.every, false);
+    if (checkpoints > 0) {
+        const int64_t keep = settings->output.checkpoints.keep;
+        const int64_t kept = checkpoints < keep ? checkpoints : keep;
+        const double bytes = (double)checkpoint_file_bytes(&plan->grid, settings->run.precision);
+        printf("checkpoints    %" PRId64 " of %s, %" PRId64 " kept: at most %s at a time\n",
+               checkpoints, bytes_text(bytes, each), kept,
+               bytes_text(bytes * (double)(kept + 1), all));
+        total += bytes * (double)(kept + 1);
+    }
+    const int64_t rows = count_outputs(plan, settings->output.history_every, true);
+    const int64_t pictures = count_outputs(plan, settings->output.pictures.every, true);
+    printf("history        %" PRId64 " rows; pictures %" PRId64 "\n", rows, pictures);
+    return total + (double)rows * 180.0 + (double)pictures * 1e5;
+}
+
+static void warn_of_blocks(struct plan *plan)
+{
+    const int64_t sliver = 8;
+    if (plan->thinnest > 0 && plan->thinnest < sliver) {
+        warn(plan,
+             "some ranks are slivers of %" PRId64
+             " cells in %s: mostly halo; use fewer ranks or another run.decomposition",
+             plan->thinnest, axis_name(plan->thinnest_axis));
+    }
+    const double share = (double)plan->max_halo / (double)plan->min_cells;
+    if (share > 0.2) {
+        warn(plan,
+             "a rank sends up to %.0f %% of the cells that it owns each step: the exchange will "
+             "outweigh the work",
+             100.0 * share);
+    }
+    const double imbalance = (double)plan->max_cells / (double)plan->min_cells;
+    if (imbalance > 1.2) {
+        warn(plan, "the largest block has %.1f times the cells of the smallest: ranks will wait",
+             imbalance);
+    }
+}
+
+static void warn_of_time(struct plan *plan)
+{
+    const struct settings *settings = plan->settings;
+    const struct timeline *timeline = &plan->timeline;
+    const double best = settings->time.safety * timeline->dt_stable;
+    if (timeline->dt < 0.1 * best) {
+        warn(plan,
+             "dt is %.3g times smaller than it need be: %.4g s would be stable and take %.3g steps",
+             best / timeline->dt, best, ceil(timeline->end / best));
+    }
+    const struct {
+        const char *name;
+        int64_t every;
+    } kinds[] = {{"history", settings->output.history_every},
+                 {"snapshots", settings->output.snapshots.every},
+                 {"pictures", settings->output.pictures.every},
+                 {"checkpoints", settings->output.checkpoints.every}};
+    for (int i = 0; i < 4; i++) {
+        if (kinds[i].every > timeline->steps) {
+            warn(plan,
+                 "output.%s.every is %" PRId64 ", more than the %" PRId64
+                 " steps: only the first and last state are written",
+                 kinds[i].name, kinds[i].every, timeline->steps);
+        } else if (kinds[i].every >= 100000) {
+            warn(plan,
+                 "dt is far under the interval of output.%s: %" PRId64
+                 " steps between two; a coarser grid would allow longer steps",
+                 kinds[i].name, kinds[i].every);
+        } else if (i == 1 && kinds[i].every > 0 && timeline->steps / kinds[i].every > 1000) {
+            warn(plan, "there will be %" PRId64 " snapshots: raise output.snapshots.every",
+                 timeline->steps / kinds[i].every);
+        }
+    }
+}
+
+static enum status warn_of_memory(struct plan *plan)
+{
+    const struct backend *backend = NULL;
+    char why[256];
+    struct device *device = NULL;
+    struct device_info info;
+    const enum status chosen =
+        backend_choose(plan->settings->run.backend, &backend, why, sizeof why);
+    if (chosen == STATUS_INPUT) {
+        return settings_fail(plan->settings, "run.backend", "%s", fail_message());
+    }
+    TRY(chosen);
+    TRY(backend->open(0, 1, &device));
+    const enum status status = backend->info(device, &info);
+    backend->close(device);
+    TRY(status);
+    char need[32];
+    char have[32];
+    printf("device here    %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
+    if (plan->max_bytes > info.memory_bytes) {
+        warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
+             bytes_text((double)plan->max_bytes, need),
+             bytes_text((double)info.memory_bytes, have));
+    } else if (backend->host_accessible &&
+               (double)plan->max_bytes * plan->decomp.nranks > (double)info.memory_bytes) {
+        warn(plan, "all %d ranks on this machine would need %s, more than its %s",
+             plan->decomp.nranks, bytes_text((double)plan->max_bytes * plan->decomp.nranks, need),
+             bytes_text((double)info.memory_bytes, have));
+    }
+    return STATUS_OK;
+}
+
+/* Of the output folder, or of the nearest folder above it that exists. */
+static void warn_of_disk(struct plan *plan, double bytes)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s", plan->settings->output.directory);
+    while (!file_exists(path)) {
+        char *slash = strrchr(path, '/');
+        if (slash == NULL || slash == path) {
+            snprintf(path, sizeof path, "%s", slash == NULL ? "." : "/");
+            break;
+        }
+        *slash = '\0';
+    }
+    if (directory_check_room(path, (uint64_t)bytes) != STATUS_OK) {
+        warn(plan, "%s", fail_message());
+        fail_clear();
+    }
+}
+
+static enum status show(struct plan *plan)
+{
+    printf("plan for %s\n", plan->settings->title);
+    print_blocks(plan);
+    print_time(plan);
+    const double bytes = print_files(plan);
+    TRY(warn_of_memory(plan));
+    warn_of_blocks(plan);
+    warn_of_time(plan);
+    warn_of_disk(plan, bytes);
+    if (plan->warnings == 0) {
+        printf("nothing to warn of\n");
+    }
+    return STATUS_OK;
+}
+
+static enum status execute(void)
+{
+    struct settings *settings = NULL;
+    TRY(configuration_read(MPI_COMM_NULL, asked.config, &asked.sets, NULL, NULL, &settings));
+    struct plan plan;
+    enum status status = make_plan(settings, &plan);
+    if (status == STATUS_OK) {
+        status = show(&plan);
+    }
+    boundary_destroy(&plan.boundary);
+    settings_destroy(settings);
+    return status;
+}
+
+const struct command command_plan = {
+    .name = "plan",
+    .summary = "what a run will need, before anyone queues it; runs nothing",
+    .uses_mpi = false,
+    .line = &line,
+    .execute = execute,
+};

@@ -1,0 +1,142 @@
+/* isotherm run: from a configuration to files. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/command.h"
+#include "app/configuration.h"
+#include "app/output.h"
+#include "app/restart.h"
+#include "app/run.h"
+#include "base/comm.h"
+#include "base/log.h"
+#include "io/checkpoint.h"
+
+static struct {
+    const char *config;
+    struct option_list sets;
+    const char *output;
+    const char *restart;
+    const char *backend;
+    bool overwrite;
+} asked;
+
+static const struct option options[] = {
+    {OPTION_LIST, "--set", "KEY=VALUE", "override a key, e.g. --set time.steps=100 (repeatable)",
+     &asked.sets},
+    {OPTION_STRING, "--output", "DIR", "the folder for all files (output.directory)",
+     &asked.output},
+    {OPTION_FLAG, "--overwrite", "", "replace the run that the folder already holds",
+     &asked.overwrite},
+    {OPTION_STRING, "--restart", "auto|FILE", "go on from the newest good checkpoint, or from FILE",
+     &asked.restart},
+    {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (run.backend)", &asked.backend},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm run CONFIG [options]",
+    .about = "Solve the heat equation as CONFIG (YAML) says, on as many ranks as it is started\n"
+             "with, and write report.json, history.csv, snapshots, checkpoints and pictures.\n"
+             "docs/configuration.md lists all keys. `isotherm plan` shows what a run will need.",
+    .example = "  mpirun -n 2 isotherm run configs/quickstart.yaml --output out/first\n"
+               "  mpirun -n 3 isotherm run configs/quickstart.yaml --output out/first "
+               "--restart auto",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .operands = &asked.config,
+};
+
+static enum status check_words(void)
+{
+    if (asked.restart != NULL && asked.overwrite && strcmp(asked.restart, "auto") == 0) {
+        return fail(STATUS_INPUT, "--restart auto goes on with the run in the output folder and "
+                                  "--overwrite replaces it: give one of them");
+    }
+    return STATUS_OK;
+}
+
+/* The checkpoint asked for, or the initial state. */
+static enum status set_state(struct run *run)
+{
+    if (asked.restart == NULL) {
+        return run_initialise(run);
+    }
+    struct checkpoint_state state;
+    bool found = true;
+    if (strcmp(asked.restart, "auto") == 0) {
+        TRY(checkpoint_read_newest(run->comm, run->settings->output.directory, run->field,
+                                   &run->grid, &run->material, &state, &found,
+                                   run->restarted_from));
+    } else {
+        TRY(checkpoint_read(run->comm, asked.restart, run->field, &run->grid, &run->material,
+                            &state));
+        snprintf(run->restarted_from, PATH_BYTES, "%s", asked.restart);
+    }
+    if (!found) {
+        run->restarted_from[0] = '\0';
+        log_info("no checkpoint in %s: starting from the beginning",
+                 run->settings->output.directory);
+        return run_initialise(run);
+    }
+    TRY(run_continue(run, &state));
+    log_info("restart from %s: step %lld, t = %.6g s", run->restarted_from, (long long)state.step,
+             state.time);
+    return STATUS_OK;
+}
+
+static void introduce(const struct run *run)
+{
+    const int64_t *n = run->grid.cells;
+    const int *p = run->decomp.ranks;
+    log_info("%s: %lld x %lld x %lld cells, %s, %d rank%s as %d x %d x %d", run->settings->title,
+             (long long)n[0], (long long)n[1], (long long)n[2],
+             precision_name(run->settings->run.precision), run->nranks, run->nranks == 1 ? "" : "s",
+             p[0], p[1], p[2]);
+    log_info("backend %s on %s (%s)", run->backend->name, run->device_info.name,
+             run->backend_reason);
+    log_info("%lld steps of %.4g s to t = %.6g s", (long long)run->timeline.steps, run->timeline.dt,
+             run->timeline.end);
+}
+
+static enum status simulate(struct run *run)
+{
+    if (asked.restart == NULL) {
+        TRY(output_check(run, asked.overwrite)); /* before the time that the state takes */
+    }
+    TRY(set_state(run));
+    introduce(run);
+    struct output *output = NULL;
+    TRY(output_open(run, asked.overwrite, &output));
+    const double start = MPI_Wtime();
+    enum status status = run_advance(run, output);
+    if (status == STATUS_OK) {
+        status = output_finish(output, run, MPI_Wtime() - start);
+    }
+    output_close(output);
+    return status;
+}
+
+static enum status execute(void)
+{
+    TRY(status_agree(MPI_COMM_WORLD, check_words()));
+    struct settings *settings = NULL;
+    struct run *run = NULL;
+    TRY(configuration_read(MPI_COMM_WORLD, asked.config, &asked.sets, asked.output, asked.backend,
+                           &settings));
+    enum status status = run_create(MPI_COMM_WORLD, settings, &run);
+    if (status == STATUS_OK) {
+        status = simulate(run);
+    }
+    run_destroy(run);
+    settings_destroy(settings);
+    return status;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "solve the problem that a configuration describes",
+    .uses_mpi = true,
+    .line = &line,
+    .execute = execute,
+};

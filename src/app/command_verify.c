@@ -1,0 +1,212 @@
+/* isotherm verify: measured orders of accuracy, for every boundary type, against exact solutions.
+ *
+ * Every case is a product of one-dimensional modes f(x) on top of a steady profile. In space the
+ * error against the solution of the heat equation falls as h^2 when dt ~ h^2; in time the error
+ * against the exact solution of the equations that are discrete in space only falls as dt. That
+ * solution is known: the modes stay the same, only the decay rate becomes
+ * alpha sum 4/h^2 sin^2(beta h / 2), with beta from the closure (docs/numerics.md). */
+#include <math.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/command.h"
+#include "app/json.h"
+#include "app/run.h"
+#include "app/verify_case.h"
+#include "base/comm.h"
+#include "base/log.h"
+
+static struct {
+    const char *backend;
+    const char *json;
+} asked = {.backend = "auto"};
+
+static const struct option options[] = {
+    {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (default auto)", &asked.backend},
+    {OPTION_STRING, "--json", "FILE", "write the table as JSON too", &asked.json},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm verify [options]",
+    .about = "Measure the orders of accuracy on this machine for every boundary type in 1, 2 and\n"
+             "3 dimensions, by solving problems with known solutions on finer and finer grids\n"
+             "and with shorter and shorter steps. Expected: 2.00 in space, 1.00 in time, each\n"
+             "within 0.05; the exit code is 5 when one is not.",
+    .example = "  isotherm verify\n  mpirun -n 3 isotherm verify --backend guard",
+    .options = options,
+    .min_operands = 0,
+    .max_operands = 0,
+    .operands = NULL,
+};
+
+enum { LEVELS = 3 };
+static const double ORDER_TOLERANCE = 0.05;
+
+/* The root mean square of (T - exact) over all cells, K. */
+static enum status local_square_error(struct run *run, struct expression *exact, double *sum)
+{
+    struct field *field = run->field;
+    const double time = run_time(run);
+    const int64_t *n = field->layout.cells;
+    double *plane = malloc((size_t)(n[AXIS_X] * n[AXIS_Y]) * sizeof *plane);
+    if (plane == NULL) {
+        return fail(STATUS_MEMORY, "no memory for a plane of cells");
+    }
+    enum status status = STATUS_OK;
+    *sum = 0;
+    for (int64_t k = 0; k < n[AXIS_Z] && status == STATUS_OK; k++) {
+        const struct box box = {.lo = {0, 0, k}, .hi = {n[AXIS_X], n[AXIS_Y], k + 1}};
+        status = field_read(field, &box, plane);
+        for (int64_t cell = 0; cell < n[AXIS_X] * n[AXIS_Y] && status == STATUS_OK; cell++) {
+            const int64_t *offset = field->placement.offset;
+            const double at[] = {grid_center(&run->grid, AXIS_X, offset[AXIS_X] + cell % n[AXIS_X]),
+                                 grid_center(&run->grid, AXIS_Y, offset[AXIS_Y] + cell / n[AXIS_X]),
+                                 grid_center(&run->grid, AXIS_Z, offset[AXIS_Z] + k), time};
+            const double error = plane[cell] - expression_evaluate(exact, at);
+            *sum += error * error;
+        }
+    }
+    free(plane);
+    return status;
+}
+
+static enum status measure_error(struct run *run, const char *exact_text, double *error)
+{
+    static const char *const variables[] = {"x", "y", "z", "t"};
+    struct expression *exact = NULL;
+    double sum = 0;
+    enum status status = expression_create(exact_text, variables, 4, &exact);
+    if (status == STATUS_OK) {
+        status = local_square_error(run, exact, &sum);
+    }
+    expression_destroy(exact);
+    TRY(status_agree(run->comm, status));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, run->comm));
+    *error = sqrt(sum / (double)grid_total_cells(&run->grid));
+    return STATUS_OK;
+}
+
+static enum status solve(const struct verify_problem *problem, double *error)
+{
+    char backend[64];
+    struct settings *settings = NULL;
+    struct run *run = NULL;
+    snprintf(backend, sizeof backend, "run.backend=%s", asked.backend);
+    const char *const sets[] = {backend};
+    TRY(settings_read_text("verify", problem->config, sets, 1, &settings));
+    enum status status = run_create(MPI_COMM_WORLD, settings, &run);
+    if (status == STATUS_OK) {
+        status = run_initialise(run);
+    }
+    if (status == STATUS_OK) {
+        status = run_advance(run, NULL);
+    }
+    if (status == STATUS_OK) {
+        status = measure_error(run, problem->exact, error);
+    }
+    run_destroy(run);
+    settings_destroy(settings);
+    return status;
+}
+
+struct orders {
+    double space_error[LEVELS];
+    double time_error[LEVELS];
+    double space, time; /* from the two finest levels */
+};
+
+static enum status measure_orders(enum verify_kind kind, int dimensions, struct orders *orders)
+{
+    struct verify_problem problem;
+    for (int level = 0; level < LEVELS; level++) {
+        log_transient("verify: %s, %dD, level %d of %d", verify_kind_name(kind), dimensions,
+                      level + 1, LEVELS);
+        TRY(verify_problem_in_space(kind, dimensions, level, &problem));
+        TRY(solve(&problem, &orders->space_error[level]));
+        TRY(verify_problem_in_time(kind, dimensions, level, &problem));
+        TRY(solve(&problem, &orders->time_error[level]));
+    }
+    orders->space = log2(orders->space_error[LEVELS - 2] / orders->space_error[LEVELS - 1]);
+    orders->time = log2(orders->time_error[LEVELS - 2] / orders->time_error[LEVELS - 1]);
+    return STATUS_OK;
+}
+
+static bool is_good(const struct orders *orders)
+{
+    /* not >, so that NaN is bad */
+    return fabs(orders->space - 2.0) <= ORDER_TOLERANCE &&
+           fabs(orders->time - 1.0) <= ORDER_TOLERANCE;
+}
+
+static void report_case(enum verify_kind kind, int dimensions, const struct orders *orders,
+                        struct json *json)
+{
+    log_info("  %-22s %dD  %10.3e %10.3e  %6.3f  %10.3e %10.3e  %6.3f  %s", verify_kind_name(kind),
+             dimensions, orders->space_error[0], orders->space_error[LEVELS - 1], orders->space,
+             orders->time_error[0], orders->time_error[LEVELS - 1], orders->time,
+             is_good(orders) ? "ok" : "WRONG");
+    json_begin(json, NULL, '{');
+    json_string(json, "boundary", verify_kind_name(kind));
+    json_int(json, "dimensions", dimensions);
+    json_real(json, "order_in_space", orders->space);
+    json_real(json, "order_in_time", orders->time);
+    json_real(json, "finest_space_error_K", orders->space_error[LEVELS - 1]);
+    json_real(json, "finest_time_error_K", orders->time_error[LEVELS - 1]);
+    json_bool(json, "ok", is_good(orders));
+    json_end(json, '}');
+}
+
+static enum status verify_all(struct json *json, int *wrong)
+{
+    log_info("forward Euler, 7-point Laplacian, float64; errors are root mean squares in K");
+    log_info("  %-22s     %21s  %6s  %21s  %6s", "boundary", "space: coarse     fine", "order",
+             "time: coarse     fine", "order");
+    json_begin(json, NULL, '{');
+    json_begin(json, "rows", '[');
+    for (int kind = 0; kind < VERIFY_KINDS; kind++) {
+        for (int dimensions = 1; dimensions <= AXIS_COUNT; dimensions++) {
+            struct orders orders;
+            TRY(measure_orders((enum verify_kind)kind, dimensions, &orders));
+            report_case((enum verify_kind)kind, dimensions, &orders, json);
+            *wrong += is_good(&orders) ? 0 : 1;
+        }
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+    return STATUS_OK;
+}
+
+static enum status execute(void)
+{
+    struct json json;
+    int wrong = 0;
+    TRY(status_agree(MPI_COMM_WORLD, json_open(&json)));
+    enum status status = verify_all(&json, &wrong);
+    log_transient("%s", "");
+    if (status == STATUS_OK && asked.json != NULL && comm_rank(MPI_COMM_WORLD) == 0) {
+        status = json_save(&json, asked.json);
+    } else {
+        json_discard(&json);
+    }
+    TRY(status_agree(MPI_COMM_WORLD, status));
+    if (wrong > 0) {
+        return status_agree(MPI_COMM_WORLD, fail(STATUS_NUMERICS,
+                                                 "%d of the orders above are not what they must "
+                                                 "be: this build does not solve the equation",
+                                                 wrong));
+    }
+    log_info("all orders are as they must be: 2 in space, 1 in time, within %g", ORDER_TOLERANCE);
+    return STATUS_OK;
+}
+
+const struct command command_verify = {
+    .name = "verify",
+    .summary = "measure orders of accuracy against exact solutions",
+    .uses_mpi = true,
+    .line = &line,
+    .execute = execute,
+};

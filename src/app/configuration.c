@@ -1,0 +1,82 @@
+#include "app/configuration.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "base/file.h"
+
+enum { CONFIGURATION_LIMIT = 1 << 20 };
+
+static enum status broadcast_text(MPI_Comm comm, char **text, uint64_t length)
+{
+    TRY_MPI(MPI_Bcast(&length, 1, MPI_UINT64_T, 0, comm));
+    enum status status = STATUS_OK;
+    if (comm_rank(comm) != 0) {
+        *text = malloc(length + 1);
+        if (*text == NULL) {
+            status = fail(STATUS_MEMORY, "no memory for the configuration");
+        }
+    }
+    TRY(status_agree(comm, status));
+    TRY_MPI(MPI_Bcast(*text, (int)length + 1, MPI_CHAR, 0, comm));
+    return STATUS_OK;
+}
+
+/* One reader: thousands of ranks that open one file at once are a burden to the file system. */
+static enum status read_text(MPI_Comm comm, const char *path, char **text)
+{
+    size_t length = 0;
+    if (comm == MPI_COMM_NULL) {
+        return file_read_all(path, CONFIGURATION_LIMIT, text, &length);
+    }
+    enum status status = STATUS_OK;
+    if (comm_rank(comm) == 0) {
+        status = file_read_all(path, CONFIGURATION_LIMIT, text, &length);
+    }
+    TRY(status_agree(comm, status));
+    return broadcast_text(comm, text, length);
+}
+
+/* "key='value'" with quotes doubled, as YAML wants them. */
+static enum status quote_set(const char *key, const char *value, char *set, size_t bytes)
+{
+    size_t used = (size_t)snprintf(set, bytes, "%s='", key);
+    for (const char *c = value; *c != '\0'; c++) {
+        if (used + 4 > bytes) {
+            return fail(STATUS_INPUT, "the value of %s is too long", key);
+        }
+        set[used++] = *c;
+        if (*c == '\'') {
+            set[used++] = '\'';
+        }
+    }
+    snprintf(set + used, bytes - used, "'");
+    return STATUS_OK;
+}
+
+enum status configuration_read(MPI_Comm comm, const char *path, const struct option_list *sets,
+                               const char *output, const char *backend, struct settings **settings)
+{
+    *settings = NULL;
+    const char *all[OPTIONS_MAX_LIST + 2];
+    char output_set[PATH_BYTES];
+    char backend_set[256];
+    int count = 0;
+    for (int i = 0; i < sets->count; i++) {
+        all[count++] = sets->item[i];
+    }
+    if (output != NULL) {
+        TRY(quote_set("output.directory", output, output_set, sizeof output_set));
+        all[count++] = output_set;
+    }
+    if (backend != NULL) {
+        TRY(quote_set("run.backend", backend, backend_set, sizeof backend_set));
+        all[count++] = backend_set;
+    }
+    char *text = NULL;
+    TRY(read_text(comm, path, &text));
+    enum status status = settings_read_text(path, text, all, count, settings);
+    free(text);
+    return comm == MPI_COMM_NULL ? status : status_agree(comm, status);
+}

@@ -1,0 +1,17 @@
+/* From the command line to settings: the file once, the overrides in order. */
+#ifndef ISOTHERM_APP_CONFIGURATION_H
+#define ISOTHERM_APP_CONFIGURATION_H
+
+#include <mpi.h>
+
+#include "app/options.h"
+#include "model/settings.h"
+
+/* Collective over `comm`: rank 0 reads the file, all ranks check the same text. MPI_COMM_NULL: this
+ * process alone, MPI not needed. `output` and `backend` (may be NULL) come from their own options
+ * and win over --set. On failure *settings is NULL. */
+enum status configuration_read(MPI_Comm comm, const char *path, const struct option_list *sets,
+                               const char *output, const char *backend,
+                               struct settings **settings) MUST_CHECK;
+
+#endif

@@ -1,0 +1,47 @@
+/* The state at step 0: the settings' shapes, painted one over the other. */
+#include <stdio.h>
+
+#include "app/run.h"
+#include "base/comm.h"
+#include "io/checkpoint.h"
+
+static enum status paint(struct run *run, int entry)
+{
+    const struct initial_setting *shape = &run->settings->initial[entry];
+    enum status status = STATUS_OK;
+    char key[48];
+    if (shape->kind == INITIAL_FILE) {
+        snprintf(key, sizeof key, "initial[%d].file", entry);
+        status = field_file_read(run->comm, shape->path, shape->dataset, run->field, &run->grid);
+    } else {
+        snprintf(key, sizeof key, "initial[%d]", entry);
+        status = field_paint(run->field, &run->grid, shape);
+    }
+    if (status == STATUS_INPUT) {
+        status = settings_fail(run->settings, key, "%s", fail_message());
+    }
+    return status_agree(run->comm, status);
+}
+
+/* Shapes need not cover the grid; what no shape covers is still NaN. */
+static enum status check_covered(struct run *run)
+{
+    struct diagnostics diagnostics;
+    const enum status status = diagnostics_take(run, &diagnostics);
+    if (status == STATUS_NUMERICS) {
+        return status_agree(
+            run->comm,
+            settings_fail(run->settings, "initial",
+                          "the shapes do not give every cell a temperature; start the list with "
+                          "'- uniform: {value: 300}'"));
+    }
+    return status;
+}
+
+enum status run_initialise(struct run *run)
+{
+    for (int entry = 0; entry < run->settings->ninitial; entry++) {
+        TRY(paint(run, entry));
+    }
+    return check_covered(run);
+}

@@ -1,0 +1,158 @@
+/* isotherm: the one place that starts MPI, prints the last message and ends the program. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/command.h"
+#include "base/comm.h"
+#include "base/log.h"
+#include "base/version.h"
+
+static const struct command *const commands[] = {
+    &command_run,
+    &command_plan,
+    &command_bench,
+    &command_verify,
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_overview(FILE *stream)
+{
+    fprintf(stream,
+            "isotherm %s: heat and diffusion on structured grids, on many ranks\n\n"
+            "usage: isotherm COMMAND ...      mpirun -n N isotherm run CONFIG\n\n",
+            ISOTHERM_VERSION);
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    }
+    fprintf(stream, "\nisotherm COMMAND --help tells more; isotherm --version prints the version.\n"
+                    "Exit codes: 0 done, 2 wrong input, 3 file, 4 device, memory or MPI,\n"
+                    "5 the numbers went bad, 75 stopped early with a good checkpoint.\n");
+}
+
+/* Before MPI_Init only the launcher's environment knows: one rank prints the help page. */
+static bool is_first_process(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                                        "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL && strcmp(value, "0") != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(commands[i]->name, name) == 0) {
+            return commands[i];
+        }
+    }
+    return NULL;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --help, --version and mistakes in the first word need no MPI. Returns the exit code, or -1 to
+ * go on with *command. */
+static int answer_at_once(int argc, char **argv, const struct command **command)
+{
+    FILE *out = is_first_process() ? stdout : NULL;
+    if (argc < 2) {
+        print_overview(stderr);
+        return status_exit_code(STATUS_INPUT);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        if (out != NULL) {
+            fprintf(out, "isotherm %s\n", ISOTHERM_VERSION);
+        }
+        return 0;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        if (out != NULL) {
+            print_overview(out);
+        }
+        return 0;
+    }
+    *command = find_command(argv[1]);
+    if (*command == NULL) {
+        if (out != NULL) {
+            fprintf(stderr, "error: there is no command '%s'; isotherm --help lists them\n",
+                    argv[1]);
+        }
+        return status_exit_code(STATUS_INPUT);
+    }
+    if (asks_for_help(argc, argv)) {
+        if (out != NULL) {
+            options_help((*command)->line, out);
+        }
+        return 0;
+    }
+    return -1;
+}
+
+/* One message from one rank. A failure that only this rank knows of takes the others down with
+ * it: they would wait for it for ever. */
+static int end(enum status status, bool uses_mpi)
+{
+    log_transient("%s", "");
+    if (status != STATUS_OK && (!uses_mpi || !fail_is_agreed() || log_rank() == 0)) {
+        log_error("%s", fail_message());
+    }
+    const int code = status_exit_code(status);
+    if (uses_mpi) {
+        if (status != STATUS_OK && !fail_is_agreed() && comm_size(MPI_COMM_WORLD) > 1) {
+            MPI_Abort(MPI_COMM_WORLD, code);
+        }
+        MPI_Finalize();
+    }
+    return code;
+}
+
+static enum status start_mpi(int *argc, char ***argv)
+{
+    int provided = MPI_THREAD_SINGLE;
+    TRY_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided));
+    TRY_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    log_init(comm_rank(MPI_COMM_WORLD), comm_size(MPI_COMM_WORLD));
+    if (provided < MPI_THREAD_FUNNELED) {
+        return fail(STATUS_MPI, "this MPI does not allow threads (MPI_THREAD_FUNNELED is needed)");
+    }
+    return STATUS_OK;
+}
+
+int main(int argc, char **argv)
+{
+    const struct command *command = NULL;
+    const int answered = answer_at_once(argc, argv, &command);
+    if (answered >= 0) {
+        return answered;
+    }
+    enum status status = STATUS_OK;
+    if (command->uses_mpi) {
+        status = start_mpi(&argc, &argv);
+        if (status == STATUS_OK) {
+            /* the words are the same on every rank, and so is the verdict */
+            status = status_agree(MPI_COMM_WORLD, options_parse(command->line, argc - 2, argv + 2));
+        }
+    } else {
+        status = options_parse(command->line, argc - 2, argv + 2);
+    }
+    if (status == STATUS_OK) {
+        status = command->execute();
+    }
+    return end(status, command->uses_mpi);
+}

@@ -1,0 +1,12 @@
+/* report.json: the run in one file. */
+#ifndef ISOTHERM_APP_REPORT_H
+#define ISOTHERM_APP_REPORT_H
+
+#include "app/run.h"
+
+/* Call on rank 0. `directory` holds the file; `wall` is the time loop's, s. */
+enum status report_write(const char *directory, const struct run *run,
+                         const struct diagnostics *final, uint64_t field_hash,
+                         double wall) MUST_CHECK;
+
+#endif

@@ -1,0 +1,175 @@
+/* Build the objects of a simulation, and the time loop. */
+#include "app/run.h"
+
+#include <stdlib.h>
+
+#include "app/output.h"
+#include "base/comm.h"
+#include "base/log.h"
+
+enum { HALO_WIDTH = 1 }; /* the reach of the 7-point stencil, one step a pass */
+
+double run_time(const struct run *run)
+{
+    return timeline_time(&run->timeline, run->step);
+}
+
+static enum status choose_backend(struct run *run)
+{
+    const char *name = run->settings->run.backend;
+    const enum status status =
+        backend_choose(name, &run->backend, run->backend_reason, sizeof run->backend_reason);
+    if (status == STATUS_INPUT) {
+        return settings_fail(run->settings, "run.backend", "%s", fail_message());
+    }
+    return status;
+}
+
+static enum status choose_blocks(struct run *run)
+{
+    const struct settings *settings = run->settings;
+    const int *wanted = settings->run.decomposition_auto ? NULL : settings->run.decomposition;
+    const enum status status = decomp_create(run->grid.cells, run->boundary.periodic, run->nranks,
+                                             HALO_WIDTH, wanted, &run->decomp);
+    if (status == STATUS_INPUT) {
+        return settings_fail(settings, wanted != NULL ? "run.decomposition" : "grid.cells", "%s",
+                             fail_message());
+    }
+    return status;
+}
+
+static enum status open_device(struct run *run)
+{
+    int node_rank = 0;
+    int node_size = 1;
+    TRY(comm_node_rank(run->comm, &node_rank, &node_size));
+    enum status status = run->backend->open(node_rank, node_size, &run->device);
+    if (status == STATUS_OK) {
+        status = run->backend->info(run->device, &run->device_info);
+    }
+    return status_agree(run->comm, status);
+}
+
+static enum status create_queues(struct run *run)
+{
+    TRY(run->backend->queue_create(run->device, QUEUE_NORMAL, &run->bulk_queue));
+    TRY(run->backend->queue_create(run->device, QUEUE_HIGH, &run->halo_queue));
+    TRY(run->backend->event_create(run->device, &run->bulk_done));
+    return run->backend->event_create(run->device, &run->halo_done);
+}
+
+static enum status create_memory(struct run *run)
+{
+    static const struct exact_sum zeros[FACE_COUNT];
+    TRY(field_create(run->backend, run->device, run->bulk_queue, &run->decomp, run->rank,
+                     run->settings->run.precision, &run->field));
+    void *d_sums = NULL;
+    TRY(run->backend->memory_alloc(run->device, sizeof zeros, &d_sums));
+    run->d_face_sum = (struct exact_sum *)d_sums;
+    TRY(run->backend->copy_to_device(run->bulk_queue, run->d_face_sum, zeros, sizeof zeros));
+    return run->backend->queue_wait(run->bulk_queue);
+}
+
+static enum status create_halo(struct run *run)
+{
+    halo_plan_create(&run->decomp, run->rank, &run->field->layout, &run->plan);
+    if (run->plan.nmessages == 0) {
+        return STATUS_OK; /* one rank without periodic axes: the same on all ranks, being one */
+    }
+    const enum status status =
+        halo_create(run->comm, run->backend, run->device, &run->plan, &run->field->layout,
+                    run->settings->run.transport, &run->halo);
+    if (status == STATUS_INPUT) {
+        return settings_fail(run->settings, "run.halo.transport", "%s", fail_message());
+    }
+    return status;
+}
+
+/* What follows from the settings and the rank count alone. */
+static enum status describe(struct run *run)
+{
+    const struct settings *settings = run->settings;
+    grid_create(settings, &run->grid);
+    material_create(settings, &run->material);
+    TRY(timeline_create(settings, &run->grid, &run->material, &run->timeline));
+    TRY(boundary_create(settings, &run->boundary));
+    TRY(choose_blocks(run));
+    return choose_backend(run);
+}
+
+/* On a CPU the shell of an axis cut in x is strided in memory and costs more than overlap can
+ * hide (docs/kernels_cpu.md); elsewhere overlap never loses. */
+static bool choose_overlap(const struct run *run)
+{
+    if (run->halo == NULL || run->settings->run.overlap == OVERLAP_OFF) {
+        return false;
+    }
+    const struct box *interior = &run->plan.interior;
+    const bool whole_rows =
+        interior->lo[AXIS_X] == 0 && interior->hi[AXIS_X] == run->field->layout.cells[AXIS_X];
+    return run->settings->run.overlap == OVERLAP_ON || !run->backend->host_accessible || whole_rows;
+}
+
+static enum status build(struct run *run)
+{
+    TRY(status_agree(run->comm, describe(run)));
+    TRY(open_device(run));
+    enum status status = create_queues(run);
+    if (status == STATUS_OK) {
+        status = create_memory(run);
+    }
+    TRY(status_agree(run->comm, status));
+    TRY(status_agree(run->comm, create_halo(run)));
+    run->overlap = choose_overlap(run);
+    return STATUS_OK;
+}
+
+enum status run_create(MPI_Comm comm, const struct settings *settings, struct run **run)
+{
+    *run = NULL;
+    struct run *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the run's own data");
+    }
+    made->settings = settings;
+    made->comm = comm;
+    made->rank = comm_rank(comm);
+    made->nranks = comm_size(comm);
+    const enum status status = build(made);
+    if (status != STATUS_OK) {
+        run_destroy(made);
+        return status;
+    }
+    *run = made;
+    return STATUS_OK;
+}
+
+void run_destroy(struct run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+    halo_destroy(run->halo);
+    field_destroy(run->field);
+    if (run->device != NULL) {
+        const struct backend *backend = run->backend;
+        backend->queue_destroy(run->halo_queue);
+        backend->queue_destroy(run->bulk_queue);
+        backend->memory_free(run->device, run->d_face_sum);
+        backend->event_destroy(run->halo_done);
+        backend->event_destroy(run->bulk_done);
+        backend->close(run->device);
+    }
+    boundary_destroy(&run->boundary);
+    free(run);
+}
+
+enum status run_advance(struct run *run, struct output *output)
+{
+    TRY(output_see_to(output, run));
+    while (run->step < run->timeline.steps) {
+        TRY(step_advance(run));
+        TRY(output_see_to(output, run));
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,34 @@
+/* Problems with known solutions, as configurations. */
+#ifndef ISOTHERM_APP_VERIFY_CASE_H
+#define ISOTHERM_APP_VERIFY_CASE_H
+
+#include "base/status.h"
+
+#define VERIFY_KIND_LIST(X)                                                                        \
+    X(TEMPERATURE, "temperature")                                                                  \
+    X(TEMPERATURE_OF_TIME, "temperature as f(t)")                                                  \
+    X(FLUX, "flux")                                                                                \
+    X(CONVECTION, "convection")                                                                    \
+    X(PERIODIC, "periodic")                                                                        \
+    X(MIXED, "convection and flux")
+
+#define VERIFY_ENUM(name, text) VERIFY_##name,
+enum verify_kind { VERIFY_KIND_LIST(VERIFY_ENUM) VERIFY_KINDS };
+#undef VERIFY_ENUM
+
+struct verify_problem {
+    char config[4096]; /* YAML */
+    char exact[2048];  /* the solution, K, a function of x, y, z (m) and t (s) */
+};
+
+const char *verify_kind_name(enum verify_kind kind);
+
+/* Level 0, 1, 2, ...: cells and 1/h double, dt falls fourfold; `exact` solves the heat equation. */
+enum status verify_problem_in_space(enum verify_kind kind, int dimensions, int level,
+                                    struct verify_problem *problem) MUST_CHECK;
+
+/* Level 0, 1, 2, ...: dt halves on one grid; `exact` solves the equations discrete in space. */
+enum status verify_problem_in_time(enum verify_kind kind, int dimensions, int level,
+                                   struct verify_problem *problem) MUST_CHECK;
+
+#endif
