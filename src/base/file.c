@@ -100,23 +100,19 @@ enum status file_replace(const char *path, const char *bytes, size_t nbytes)
     return status;
 }
 
+/* One byte more than the limit is read, so that a file beyond it is seen to be. */
 static enum status read_stream(FILE *stream, const char *path, size_t limit, char **bytes,
                                size_t *nbytes)
 {
-    size_t capacity = 65536;
+    size_t capacity = limit < 65536 ? limit + 1 : 65536;
     size_t used = 0;
     char *buffer = malloc(capacity + 1);
     while (buffer != NULL) {
         used += fread(buffer + used, 1, capacity - used, stream);
-        if (used > limit) {
-            free(buffer);
-            return fail(STATUS_FILE, "%s is larger than %zu bytes: not what was expected", path,
-                        limit);
-        }
-        if (used < capacity) {
+        if (used < capacity || used > limit) {
             break;
         }
-        capacity *= 2;
+        capacity = 2 * capacity <= limit ? 2 * capacity : limit + 1;
         char *larger = realloc(buffer, capacity + 1);
         if (larger == NULL) {
             free(buffer);
@@ -126,9 +122,12 @@ static enum status read_stream(FILE *stream, const char *path, size_t limit, cha
     if (buffer == NULL) {
         return fail(STATUS_MEMORY, "no memory to read %s", path);
     }
-    if (ferror(stream) != 0) {
+    if (ferror(stream) != 0 || used > limit) {
         free(buffer);
-        return fail(STATUS_FILE, "cannot read %s: %s", path, strerror(errno));
+        return ferror(stream) != 0
+                   ? fail(STATUS_FILE, "cannot read %s: %s", path, strerror(errno))
+                   : fail(STATUS_FILE, "%s is larger than %zu bytes: not what was expected", path,
+                          limit);
     }
     buffer[used] = '\0';
     *bytes = buffer;

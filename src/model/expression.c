@@ -64,30 +64,42 @@ static const char *find_assignment(const char *text)
     return NULL;
 }
 
-static enum status fail_parse(const char *text, muParserHandle_t parser)
+/* The length of muparser's message without its own position: it counts from 0, people count
+ * columns from 1. */
+static int message_length(const char *message)
 {
-    const char *reason = mupGetErrorMsg(parser);
-    const int position = mupGetErrorPos(parser);
-    int length = (int)strlen(reason);
-    /* muparser counts positions from 0, people count columns from 1: leave its count out */
     static const char *const tails[] = {" found at position ", " at position "};
+    size_t length = strlen(message);
     for (int i = 0; i < 2; i++) {
-        const char *tail = strstr(reason, tails[i]);
-        if (tail != NULL && position >= 0) {
+        const char *tail = strstr(message, tails[i]);
+        if (tail != NULL) {
             const char *number = tail + strlen(tails[i]);
             if (number[strspn(number, "0123456789.")] == '\0') {
-                length = (int)(tail - reason);
+                length = (size_t)(tail - message);
                 break;
             }
         }
     }
-    while (length > 0 && (reason[length - 1] == '.' || reason[length - 1] == '\n')) {
+    while (length > 0 && message[length - 1] == '.') {
         length--;
     }
-    if (position < 0) {
-        return fail(STATUS_INPUT, "%.*s (%.200s)", length, reason, text);
+    return (int)length;
+}
+
+static enum status fail_parse(const char *text, muParserHandle_t parser)
+{
+    const char *message = mupGetErrorMsg(parser);
+    const int position = mupGetErrorPos(parser);
+    int shown = (int)strlen(text);
+    while (shown > 0 && strchr(" \n\t\r", text[shown - 1]) != NULL) {
+        shown--; /* a folded text of YAML ends with a newline */
     }
-    return fail(STATUS_INPUT, "%.*s at column %d (%.200s)", length, reason, position + 1, text);
+    shown = shown < 200 ? shown : 200;
+    if (position < 0) {
+        return fail(STATUS_INPUT, "%.*s (%.*s)", message_length(message), message, shown, text);
+    }
+    return fail(STATUS_INPUT, "%.*s at column %d (%.*s)", message_length(message), message,
+                position + 1, shown, text);
 }
 
 static enum status parse(struct expression *expression, const char *text)
@@ -114,21 +126,21 @@ static enum status parse(struct expression *expression, const char *text)
 }
 
 enum status expression_create(const char *text, const char *const *variables, int nvariables,
-                              struct expression **result)
+                              struct expression **expression)
 {
-    *result = NULL;
-    struct expression *expression = calloc(1, sizeof *expression);
-    if (expression == NULL || (expression->parser = mupCreate(muBASETYPE_FLOAT)) == NULL) {
-        free(expression);
+    *expression = NULL;
+    struct expression *made = calloc(1, sizeof *made);
+    if (made == NULL || (made->parser = mupCreate(muBASETYPE_FLOAT)) == NULL) {
+        free(made);
         return fail(STATUS_MEMORY, "no memory for a formula");
     }
-    define_names(expression, variables, nvariables);
-    const enum status status = parse(expression, text);
+    define_names(made, variables, nvariables);
+    const enum status status = parse(made, text);
     if (status != STATUS_OK) {
-        expression_destroy(expression);
+        expression_destroy(made);
         return status;
     }
-    *result = expression;
+    *expression = made;
     return STATUS_OK;
 }
 

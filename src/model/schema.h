@@ -71,8 +71,12 @@ const struct schema_key *schema_child(const char *members, const char *name, uns
 /* True when `key` stands directly below `members`; *name is then its last part. */
 bool schema_is_child(const struct schema_key *key, const char *members, const char **name);
 
-/* The row with exactly this path; NULL when there is none. */
-const struct schema_key *schema_find(const char *path);
+/* True for a value that is a text as it stands: a text or a formula. */
+static inline bool schema_takes_text(const struct schema_key *key)
+{
+    return key->type == SCHEMA_TEXT || key->type == SCHEMA_FORMULA ||
+           (key->flags & SCHEMA_OR_FORMULA) != 0;
+}
 
 /* The path in front of a section's keys. */
 const char *schema_members(const struct schema_key *section);

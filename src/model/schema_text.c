@@ -37,18 +37,6 @@ const struct schema_key *schema_child(const char *members, const char *name, uns
     return NULL;
 }
 
-const struct schema_key *schema_find(const char *path)
-{
-    int count;
-    const struct schema_key *table = schema_table(&count);
-    for (int i = 0; i < count; i++) {
-        if (strcmp(table[i].path, path) == 0) {
-            return &table[i];
-        }
-    }
-    return NULL;
-}
-
 /* Appends as much as fits. */
 static void append(char text[SCHEMA_TEXT_BYTES], const char *more)
 {

@@ -13,10 +13,36 @@ static enum status no_memory(void)
 }
 
 /* Names the --set, and the part of the path that was reached. */
-static enum status fail_path(const char *set, const char *path, const char *rest, const char *why)
+static enum status fail_path(const struct settings_origin *origin, const char *set,
+                             const char *path, const char *end, const char *why)
 {
-    const int length = (int)(rest - path);
-    return fail(STATUS_INPUT, "--set %s: %.*s: %s", set, length, path, why);
+    char reached[TREE_KEY_BYTES];
+    const struct tree here = {.set = set};
+    snprintf(reached, sizeof reached, "%.*s", (int)(end - path), path);
+    return origin_fail(origin, &here, reached, "%s", why);
+}
+
+/* The row of the schema that a path leads to; NULL when there is none. */
+static const struct schema_key *find_row(const char *path)
+{
+    const struct schema_key *row = NULL;
+    const char *members = "";
+    struct tree_step step;
+    while (*path != '\0') {
+        if (!tree_step_next(&path, &step)) {
+            return NULL;
+        }
+        if (row != NULL && row->type == SCHEMA_LIST && members == row->path) {
+            members = schema_members(row); /* this step was the number of the entry */
+            continue;
+        }
+        row = schema_child(members, step.name, 0);
+        if (row == NULL) {
+            return NULL;
+        }
+        members = row->type == SCHEMA_LIST ? row->path : schema_members(row);
+    }
+    return row;
 }
 
 /* The slot for one step below `node`, made when it is missing; when that cannot be, `why` says why.
@@ -85,7 +111,7 @@ static void remove_child(struct tree *node, const char *key)
 /* Setting one of two keys that exclude each other means: instead of the other. */
 static void remove_rival(struct tree *root, const char *path)
 {
-    const struct schema_key *key = schema_find(path);
+    const struct schema_key *key = find_row(path);
     if (key == NULL || key->rival == NULL) {
         return;
     }
@@ -99,16 +125,17 @@ static void remove_rival(struct tree *root, const char *path)
 }
 
 /* Put `value` where `path` leads; takes it over when STATUS_OK. */
-static enum status graft(struct tree *root, const char *set, const char *path, struct tree *value)
+static enum status graft(const struct settings_origin *origin, const char *set, const char *path,
+                         struct tree *value)
 {
     struct tree **slot = NULL;
-    struct tree *node = root;
+    struct tree *node = origin->root;
     const char *rest = path;
     while (*rest != '\0') {
         struct tree_step step;
         const char *here = rest;
         if (!tree_step_next(&rest, &step)) {
-            return fail_path(set, path, path + strlen(path),
+            return fail_path(origin, set, path, path + strlen(path),
                              "not a key; write it like time.steps or initial[0].sphere.radius");
         }
         if (tree_is_empty(node)) {
@@ -122,13 +149,13 @@ static enum status graft(struct tree *root, const char *set, const char *path, s
         TRY(descend(node, &step, fresh_kind, set, &slot, why));
         if (why[0] != '\0') {
             const char *end = here > path && here[-1] == '.' ? here - 1 : here;
-            return fail_path(set, path, end, why);
+            return fail_path(origin, set, path, end, why);
         }
         node = *slot;
     }
     tree_destroy(*slot);
     *slot = value;
-    remove_rival(root, path);
+    remove_rival(origin->root, path);
     return STATUS_OK;
 }
 
@@ -147,23 +174,40 @@ static enum status keep_text(struct settings_origin *origin, const char *set, co
     return STATUS_OK;
 }
 
+/* YAML, but texts and formulas are taken as they stand unless they are quoted: `? 1 : 2` and
+ * `a # b` mean something else in YAML, and the shell has taken one level of quotes already. */
+static enum status parse_value(const struct settings_origin *origin, const char *set,
+                               const char *path, const char *text, struct tree **value)
+{
+    const struct schema_key *row = find_row(path);
+    if (row == NULL || !schema_takes_text(row) || strchr("\"'[{", text[0]) != NULL) {
+        return tree_parse(origin->name, set, text, strlen(text), value);
+    }
+    struct tree *node = tree_create(TREE_SCALAR, 0, set);
+    if (node == NULL || (node->text = strdup(text)) == NULL) {
+        tree_destroy(node);
+        return no_memory();
+    }
+    *value = node;
+    return STATUS_OK;
+}
+
 enum status origin_apply_set(struct settings_origin *origin, const char *set)
 {
     const char *equals = strchr(set, '=');
     if (equals == NULL || equals == set || equals - set >= TREE_KEY_BYTES) {
-        return fail(STATUS_INPUT,
-                    "--set %s: not of the form key.path=value; write for example "
-                    "--set time.steps=100",
-                    set);
+        const struct tree here = {.set = set};
+        return origin_fail(
+            origin, &here, NULL,
+            "not of the form key.path=value; write for example --set time.steps=100");
     }
     const char *kept = NULL;
     TRY(keep_text(origin, set, &kept));
     char path[TREE_KEY_BYTES];
     snprintf(path, sizeof path, "%.*s", (int)(equals - set), set);
-    const char *text = equals + 1;
     struct tree *value = NULL;
-    TRY(tree_parse(origin->name, kept, text, strlen(text), &value));
-    const enum status status = graft(origin->root, kept, path, value);
+    TRY(parse_value(origin, kept, path, equals + 1, &value));
+    const enum status status = graft(origin, kept, path, value);
     if (status != STATUS_OK) {
         tree_destroy(value);
     }
@@ -184,10 +228,12 @@ static bool only_scalars(const struct tree *node)
     return true;
 }
 
+/* The emitter turns to quotes of another kind where these cannot hold the text: in that order, so
+ * that emitting what was read back gives the same text. */
 static int add_scalar(yaml_document_t *document, const char *text, bool quoted)
 {
     return yaml_document_add_scalar(document, NULL, (const yaml_char_t *)text, (int)strlen(text),
-                                    quoted ? YAML_DOUBLE_QUOTED_SCALAR_STYLE
+                                    quoted ? YAML_SINGLE_QUOTED_SCALAR_STYLE
                                            : YAML_PLAIN_SCALAR_STYLE);
 }
 

@@ -183,12 +183,6 @@ const char *tree_show(const struct tree *node, char text[TREE_SHOW_BYTES])
 {
     text[0] = '\0';
     show_into(node, text, TREE_SHOW_BYTES);
-    /* control characters could come from escapes like "\n" and would break the one-line message */
-    for (char *p = text; *p != '\0'; p++) {
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
-            *p = ' ';
-        }
-    }
     if (strlen(text) == TREE_SHOW_BYTES - 1) {
         size_t cut = TREE_SHOW_BYTES - 4;
         while (cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80) {
@@ -199,31 +193,35 @@ const char *tree_show(const struct tree *node, char text[TREE_SHOW_BYTES])
     return text;
 }
 
-static enum status fail_at(const char *name, int line, const char *set, const char *format,
-                           va_list args)
+/* A message is one line, whatever control characters the text quoted in it has. */
+static enum status fail_at(const char *name, int line, const char *set, const char *message)
 {
-    char message[STATUS_MESSAGE_BYTES];
-    vsnprintf(message, sizeof message, format, args);
+    char whole[STATUS_MESSAGE_BYTES];
     if (set != NULL) {
-        return fail(STATUS_INPUT, "--set %s: %s", set, message);
+        snprintf(whole, sizeof whole, "--set %.400s: %s", set, message);
+    } else {
+        snprintf(whole, sizeof whole, "%.400s:%d: %s", name, line, message);
     }
-    return fail(STATUS_INPUT, "%s:%d: %s", name, line, message);
+    for (char *p = whole; *p != '\0'; p++) {
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
+            *p = ' ';
+        }
+    }
+    return fail(STATUS_INPUT, "%s", whole);
 }
 
 enum status origin_fail(const struct settings_origin *origin, const struct tree *at,
                         const char *key, const char *format, ...)
 {
-    char message[STATUS_MESSAGE_BYTES];
+    char message[1200];
+    char keyed[1500];
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    const char *colon = key != NULL ? ": " : "";
-    const char *shown_key = key != NULL ? key : "";
-    if (at->set != NULL) {
-        return fail(STATUS_INPUT, "--set %s: %s%s%s", at->set, shown_key, colon, message);
-    }
-    return fail(STATUS_INPUT, "%s:%d: %s%s%s", origin->name, at->line, shown_key, colon, message);
+    snprintf(keyed, sizeof keyed, "%s%s%s", key != NULL ? key : "", key != NULL ? ": " : "",
+             message);
+    return fail_at(origin->name, at->line, at->set, keyed);
 }
 
 void origin_destroy(struct settings_origin *origin)
@@ -256,11 +254,12 @@ static enum status fail_line(const struct conversion *from, int line, const char
     PRINTF_LIKE(3, 4);
 static enum status fail_line(const struct conversion *from, int line, const char *format, ...)
 {
+    char message[1200];
     va_list args;
     va_start(args, format);
-    const enum status status = fail_at(from->name, line, from->set, format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return status;
+    return fail_at(from->name, line, from->set, message);
 }
 
 static enum status convert(struct conversion *from, int index, int line, int depth,
@@ -420,6 +419,22 @@ static enum status check_single(const struct conversion *from, yaml_parser_t *pa
     return STATUS_OK;
 }
 
+/* libyaml's time grows with the square of the nesting of brackets: minutes for a file of them. */
+static enum status check_brackets(const struct conversion *from)
+{
+    int brackets = 0;
+    int line = 1;
+    for (size_t i = 0; i < from->nbytes; i++) {
+        brackets += from->bytes[i] == '[' || from->bytes[i] == '{';
+        line += from->bytes[i] == '\n';
+        if (brackets > MAX_NODES) {
+            return fail_line(from, line, "more than %d brackets; nothing here needs that",
+                             MAX_NODES);
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status tree_parse(const char *name, const char *set, const char *bytes, size_t nbytes,
                        struct tree **root)
 {
@@ -429,6 +444,7 @@ enum status tree_parse(const char *name, const char *set, const char *bytes, siz
         .name = name, .set = set, .bytes = bytes, .nbytes = nbytes, .document = &document};
     struct tree *tree = NULL;
     *root = NULL;
+    TRY(check_brackets(&from));
     if (yaml_parser_initialize(&parser) == 0) {
         return no_memory();
     }

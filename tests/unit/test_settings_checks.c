@@ -1,0 +1,213 @@
+/* Keys that do not fit together, and text that is no configuration: the exact messages. */
+#include "test_settings_common.h"
+
+/* the whole list of initial entries */
+#define INITIAL                                                                                    \
+    "initial:\n"                                                                                   \
+    "  - uniform: {value: 300}\n"                                                                  \
+    "  - sphere: {center: [0.1, 0.1], radius: 0.05, value: 900}\n"                                 \
+    "  - box:\n"                                                                                   \
+    "      lower: [0.2, 0.1]\n"                                                                    \
+    "      upper: [0.3, 0.2]\n"                                                                    \
+    "      value: 200\n"
+
+static const struct damage geometry[] = {
+    {"upper: [0.4, 0.3]", "upper: [0.4, 0]",
+     "c.yaml:5: grid.upper: the y axis has no length (from 0 to 0); give an upper corner above the "
+     "lower one"},
+    {"upper: [0.4, 0.3]", "upper: [-0.4, 0.3]",
+     "c.yaml:5: grid.upper: the x axis has no length (from 0 to -0.4); give an upper corner above "
+     "the lower one"},
+    {"upper: [0.4, 0.3]\n", "upper: [0.4]\n",
+     "c.yaml:5: grid.upper: 1 entry ([0.4]); give 2, as many as grid.cells, or 3"},
+    {"lower: [0, 0]\n", "lower: [0]\n",
+     "c.yaml:4: grid.lower: 1 entry ([0]); give 2, as many as grid.cells, or 3"},
+    {"upper: [0.4, 0.3]\n", "upper: [0.4, 1e-40]\n",
+     "c.yaml:5: grid.upper: the cells on the y axis would be 8.33333e-42 m thin, too thin to tell "
+     "their positions apart; give fewer cells or a longer axis"},
+    {"lower: [0, 0]\n", "lower: [0.39999999999999997, 0]\n",
+     "c.yaml:5: grid.upper: the cells on the x axis would be 3.46945e-18 m thin, too thin to tell "
+     "their positions apart; give fewer cells or a longer axis"},
+    {"center: [0.1, 0.1]", "center: [0.46, 0.1]",
+     "c.yaml:12: initial[1].sphere.center: the sphere lies outside the grid (it is 0.06 m away, "
+     "the radius is 0.05 m); give a centre nearer to the grid or a larger radius"},
+    {"center: [0.1, 0.1]", "center: [0.44, 0.34]",
+     "c.yaml:12: initial[1].sphere.center: the sphere lies outside the grid (it is 0.0565685 m "
+     "away, the radius is 0.05 m); give a centre nearer to the grid or a larger radius"},
+    {"center: [0.1, 0.1]", "center: [0.1]",
+     "c.yaml:12: initial[1].sphere.center: 1 entry ([0.1]); give 2, as many as grid.cells, or 3"},
+    {"upper: [0.3, 0.2]", "upper: [0.5, 0.2]",
+     "c.yaml:15: initial[2].box.upper: the box lies outside the grid in x (0.5); give a value from "
+     "0 to 0.4"},
+    {"lower: [0.2, 0.1]", "lower: [0.2, -0.1]",
+     "c.yaml:14: initial[2].box.lower: the box lies outside the grid in y (-0.1); give a value "
+     "from 0 to 0.3"},
+    {"upper: [0.3, 0.2]", "upper: [0.2, 0.2]",
+     "c.yaml:15: initial[2].box.upper: the box has no length in x (from 0.2 to 0.2); give an upper "
+     "corner above the lower one"},
+    {"upper: [0.3, 0.2]", "upper: [0.3, 0.05]",
+     "c.yaml:15: initial[2].box.upper: the box has no length in y (from 0.1 to 0.05); give an "
+     "upper corner above the lower one"},
+    {"upper: [0.3, 0.2]", "upper: [0.3]",
+     "c.yaml:15: initial[2].box.upper: 1 entry ([0.3]); give 2, as many as grid.cells, or 3"},
+    {"lower: [0.2, 0.1]", "lower: [0.5, 0.1]",
+     "c.yaml:15: initial[2].box.upper: the box has no length in x (from 0.5 to 0.3); give an upper "
+     "corner above the lower one"},
+    {"upper: [0.3, 0.2]", "upper: [0.3, 0.30001]",
+     "c.yaml:15: initial[2].box.upper: the box lies outside the grid in y (0.30001); give a value "
+     "from 0 to 0.3"},
+    {"conductivity: 45\n  density: 7850\n  heat_capacity: 490",
+     "conductivity: 1e-30\n  density: 1e-300\n  heat_capacity: 1e-300",
+     "c.yaml:6: material: the diffusivity k / (rho c) is no usable number (inf m^2/s); give values "
+     "in SI units"},
+};
+
+static const struct damage boundaries[] = {
+    {"time:", "  z_min: {type: flux, value: 0}\ntime:",
+     "c.yaml:22: boundary.z_min: the z axis has one cell: leave out its faces"},
+    {"[16, 12]", "[16, 1]",
+     "c.yaml:20: boundary.y_min: the y axis has one cell: leave out its faces"},
+    {"{type: flux, value: -5}", "{type: periodic}",
+     "c.yaml:19: boundary.x_max: periodic, but x_min is not; make both faces of the x axis "
+     "periodic, or neither"},
+    {"{type: temperature, value: 350}", "{type: periodic}",
+     "c.yaml:18: boundary.x_min: periodic, but x_max is not; make both faces of the x axis "
+     "periodic, or neither"},
+    {"{type: flux, value: -5}", "{type: flux, value: 0, coefficient: 1}",
+     "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); the keys of that type "
+     "are: type, value"},
+    {"{type: flux, value: -5}", "{type: periodic, value: 0}",
+     "c.yaml:19: boundary.x_max.value: not a key of type periodic (0); the keys of that type are: "
+     "type"},
+    {"{type: temperature, value: 350}", "{type: temperature, value: 350, ambient: 1}",
+     "c.yaml:18: boundary.x_min.ambient: not a key of type temperature (1); the keys of that type "
+     "are: type, value"},
+};
+
+static const struct damage formulas[] = {
+    {"300 + t", "300 + t K\\n",
+     "c.yaml:21: boundary.y_max.value: not a formula: Unexpected token \"K\" at column 9 (300 + t "
+     "K); give a number or a formula in t"},
+    {"300 + t", "300 + x",
+     "c.yaml:21: boundary.y_max.value: not a formula: Unexpected token \"x\" at column 7 (300 + "
+     "x); give a number or a formula in t"},
+    {"300 + t", "300 + sin(",
+     "c.yaml:21: boundary.y_max.value: not a formula: Unexpected end of expression at column 12 "
+     "(300 + sin(); give a number or a formula in t"},
+    {"300 + t", "inf",
+     "c.yaml:21: boundary.y_max.value: not a formula: Unexpected token \"inf\" at column 1 (inf); "
+     "give a number or a formula in t"},
+    {"300 + t", "t = 300",
+     "c.yaml:21: boundary.y_max.value: not a formula: '=' (for '=='?) at column 3 (t = 300); give "
+     "a number or a formula in t"},
+    {"300 + t", "300, 301",
+     "c.yaml:21: boundary.y_max.value: not a formula: 2 values separated by commas (300, 301); "
+     "give a number or a formula in t"},
+    {"300 + t", "",
+     "c.yaml:21: boundary.y_max.value: empty; give a number or a formula in t, in K"},
+    {"300 + t", "300 K",
+     "c.yaml:21: boundary.y_max.value: not a formula: Unexpected token \"K\" at column 5 (300 K); "
+     "give a number or a formula in t"},
+    {"uniform: {value: 300}", "expression: {value: \"300+*x\"}",
+     "c.yaml:11: initial[0].expression.value: not a formula: Unexpected operator \"*\" at column 5 "
+     "(300+*x); give a number or a formula in x, y, z"},
+    {"uniform: {value: 300}", "expression: {value: 300 + t}",
+     "c.yaml:11: initial[0].expression.value: not a formula: Unexpected token \"t\" at column 7 "
+     "(300 + t); give a number or a formula in x, y, z"},
+    {"uniform: {value: 300}", "expression: {value: \"\"}",
+     "c.yaml:11: initial[0].expression.value: empty; give a formula in x, y, z, in K, such as "
+     "\"300 + 10*sin(pi*x)\""},
+    {"uniform: {value: 300}", "expression: {value: foo(x)}",
+     "c.yaml:11: initial[0].expression.value: not a formula: Unexpected token \"foo\" at column 1 "
+     "(foo(x)); give a number or a formula in x, y, z"},
+};
+
+static const struct damage entries[] = {
+    {"- uniform: {value: 300}", "- uniform: {value: 300}\n    box: {}",
+     "c.yaml:12: initial[0]: two kinds in one entry (uniform, box); begin a new entry with '- "
+     "box:'"},
+    {INITIAL, "initial: []\n",
+     "c.yaml:10: initial: empty ([]); give a list of entries, such as - uniform: {value: 300}"},
+    {INITIAL, "initial: {uniform: {value: 3}}\n",
+     "c.yaml:10: initial: not a list ({...}); give a list of entries, such as - uniform: {value: "
+     "300}"},
+    {"- uniform: {value: 300}", "- {}",
+     "c.yaml:11: initial[0]: not an entry ({...}); give exactly one of: uniform, sphere, box, "
+     "expression, file"},
+    {"uniform: {value: 300}", "file: {path: \"\"}",
+     "c.yaml:11: initial[0].file.path: empty; give a text, such as start.h5"},
+    {"end: 10", "end: 10\n  steps: 5",
+     "c.yaml:24: time.steps: given together with time.end; give one of them"},
+    {"end: 10", "end: 10\n  end: 11",
+     "c.yaml:24: time.end: given twice, first on line 23; keep one"},
+    {"time:", "grid: {}\ntime:", "c.yaml:22: grid: given twice, first on line 2; keep one"},
+    {"value: 900}", "value: 900, value: 901}",
+     "c.yaml:12: initial[1].sphere.value: given twice, first on line 12; keep one"},
+    {"time:", "output: {pictures: {every: 1, range: [400, 300]}}\ntime:",
+     "c.yaml:22: output.pictures.range: no range (from 400 to 300); give the lower temperature "
+     "first"},
+};
+
+static const struct damage yaml[] = {
+    {"end: 10", "\tend: 10",
+     "c.yaml:23: not valid YAML: found character that cannot start any token while scanning for "
+     "the next token; indent with spaces, not tabs"},
+    {"title: base", "title: [base",
+     "c.yaml:2: not valid YAML: did not find expected ',' or ']' while parsing a flow sequence"},
+    {"title: base", "title: \"base",
+     "c.yaml:21: not valid YAML: did not find expected key while parsing a block mapping"},
+    {"title: base", "title: *x", "c.yaml:1: not valid YAML: found undefined alias"},
+    {"time:", "---\ntime:",
+     "c.yaml:22: a second YAML document starts here; a configuration is one"},
+    {"  end: 10\n", "  end: 10\n---\nmore: 1\n",
+     "c.yaml:24: a second YAML document starts here; a configuration is one"},
+    {"title: base", "? [a]\n: b", "c.yaml:1: a key is not a plain word; write 'key: value'"},
+    {"title: base", "a: &a [*a]",
+     "c.yaml:1: nested deeper than 16 levels; nothing here needs that"},
+    {"title: base", "title: \"a\\0b\"", "c.yaml:1: a text contains a zero byte; leave it out"},
+    {"title: base", "\"a\\0b\": 1", "c.yaml:1: a key is not a plain word; write 'key: value'"},
+    {"title: base", "title: base: x",
+     "c.yaml:1: not valid YAML: mapping values are not allowed in this context"},
+    {"  end", "      end: 3\n  end",
+     "c.yaml:24: not valid YAML: did not find expected key while parsing a block mapping"},
+};
+
+static void test_geometry(void **state)
+{
+    (void)state;
+    EXPECT_ALL(geometry);
+}
+
+static void test_boundaries(void **state)
+{
+    (void)state;
+    EXPECT_ALL(boundaries);
+}
+
+static void test_formulas(void **state)
+{
+    (void)state;
+    EXPECT_ALL(formulas);
+}
+
+static void test_entries(void **state)
+{
+    (void)state;
+    EXPECT_ALL(entries);
+}
+
+static void test_yaml(void **state)
+{
+    (void)state;
+    EXPECT_ALL(yaml);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_geometry), cmocka_unit_test(test_boundaries),
+        cmocka_unit_test(test_formulas), cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_yaml),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,244 @@
+/* Files: the shipped configurations, the reference page, unreadable files, and damaged ones. */
+#include "test_settings_common.h"
+
+#include <dirent.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+static char *read_whole(const char *path, size_t *nbytes)
+{
+    char *bytes = NULL;
+    if (file_read_all(path, 1 << 20, &bytes, nbytes) != STATUS_OK) {
+        fail_msg("%s", fail_message());
+    }
+    return bytes;
+}
+
+static void test_shipped_configurations(void **state)
+{
+    (void)state;
+    int count = 0;
+    DIR *folder = opendir(CONFIGS_DIRECTORY);
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (dot == NULL || strcmp(dot, ".yaml") != 0) {
+            continue;
+        }
+        char path[PATH_BYTES];
+        struct settings *settings = NULL;
+        snprintf(path, sizeof path, "%s/%s", CONFIGS_DIRECTORY, entry->d_name);
+        if (settings_read(path, NULL, 0, &settings) != STATUS_OK) {
+            fail_msg("%s", fail_message());
+        }
+        /* title and output folder carry the file's name, so that no two runs meet */
+        char name[PATH_BYTES];
+        snprintf(name, sizeof name, "%.*s", (int)(dot - entry->d_name), entry->d_name);
+        assert_string_equal(settings->title, name);
+        snprintf(name, sizeof name, "out/%s", settings->title);
+        assert_string_equal(settings->output.directory, name);
+        struct settings *again = read_good(settings->text, NULL, 0);
+        assert_string_equal(again->text, settings->text);
+        settings_destroy(again);
+        settings_destroy(settings);
+        count++;
+    }
+    closedir(folder);
+    assert_true(count >= 10);
+}
+
+static void test_reference_page(void **state)
+{
+    (void)state;
+    size_t nbytes = 0;
+    char *page = read_whole(REFERENCE_PAGE, &nbytes);
+    char *reference = settings_reference();
+    assert_non_null(reference);
+    if (strcmp(page, reference) != 0) {
+        FILE *out = fopen("configuration.md.new", "we");
+        if (out != NULL) {
+            fputs(reference, out);
+            fclose(out);
+        }
+        fail_msg("docs/configuration.md is not what the schema says; the right text is in "
+                 "configuration.md.new in the working directory");
+    }
+    free(page);
+    free(reference);
+}
+
+static void expect_unreadable(const char *path, const char *message)
+{
+    struct settings *settings = (struct settings *)&settings;
+    assert_int_equal(settings_read(path, NULL, 0, &settings), STATUS_FILE);
+    assert_null(settings);
+    assert_string_equal(fail_message(), message);
+}
+
+static void test_unreadable_files(void **state)
+{
+    (void)state;
+    expect_unreadable("/nowhere/c.yaml", "cannot open /nowhere/c.yaml: No such file or directory");
+    expect_unreadable("/tmp", "cannot read /tmp: Is a directory");
+    expect_unreadable("/dev/zero", "/dev/zero is larger than 1048576 bytes: not what was expected");
+}
+
+static void test_huge_file(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/isotherm_huge_XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (int i = 0; i < 20; i++) {
+        char block[65536];
+        memset(block, '#', sizeof block);
+        assert_int_equal(write(fd, block, sizeof block), sizeof block);
+    }
+    close(fd);
+    char message[128];
+    snprintf(message, sizeof message, "%s is larger than 1048576 bytes: not what was expected",
+             path);
+    expect_unreadable(path, message);
+    unlink(path);
+}
+
+static void test_not_a_configuration(void **state)
+{
+    (void)state;
+    static const char keys[] =
+        "give the keys: title, grid, material, initial, boundary, time, run, output";
+    static const char *const cases[][2] = {
+        {"", "the configuration is empty"},
+        {"# only a comment\n", "the configuration is empty"},
+        {"hello\n", "not made of 'key: value' lines (hello)"},
+        {"- 1\n- 2\n", "not made of 'key: value' lines ([1, 2])"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char message[256];
+        snprintf(message, sizeof message, "c.yaml:1: %s; %s", cases[i][1], keys);
+        expect_refused(cases[i][0], NULL, 0, message);
+    }
+    expect_refused("title: a\n\x80\x81\n", NULL, 0,
+                   "c.yaml:2: not a text file: invalid leading UTF-8 octet; give a configuration "
+                   "in YAML (UTF-8)");
+    expect_refused("title: a\n\x01\n", NULL, 0,
+                   "c.yaml:2: not a text file: control characters are not allowed; give a "
+                   "configuration in YAML (UTF-8)");
+}
+
+/* What a short file can blow up to, and nesting without end. */
+static void test_bombs(void **state)
+{
+    (void)state;
+    expect_refused("a: &a [1,1,1,1,1,1,1,1,1,1]\n"
+                   "b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+                   "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+                   "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
+                   "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n",
+                   NULL, 0,
+                   "c.yaml:1: more than 10000 values (repeated by aliases?); nothing here needs "
+                   "that");
+    enum { DEEP = 100000 };
+    char *text = malloc(DEEP + 1);
+    assert_non_null(text);
+    for (int kind = 0; kind < 3; kind++) {
+        memset(text, "[{-"[kind], DEEP);
+        for (int i = 1; kind == 2 && i < DEEP; i += 2) {
+            text[i] = ' ';
+        }
+        text[DEEP] = '\0';
+        struct settings *settings = NULL;
+        assert_int_equal(settings_read_text("deep", text, NULL, 0, &settings), STATUS_INPUT);
+        assert_null(settings);
+    }
+    free(text);
+}
+
+/* splitmix64 (S. Vigna, public domain): a fixed sequence on every machine. */
+static uint64_t next_random(uint64_t *seed)
+{
+    uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static void damage_bytes(char *text, size_t *nbytes, uint64_t *seed)
+{
+    static const char liked[] = "[]{}:,-#&*!|>'\"%@` \n\t0123456789.eE+xyz";
+    const int changes = 1 + (int)(next_random(seed) % 4);
+    for (int i = 0; i<changes && * nbytes> 2; i++) {
+        const size_t at = next_random(seed) % *nbytes;
+        switch (next_random(seed) % 4) {
+        case 0:
+            text[at] ^= (char)(1 << (next_random(seed) % 8));
+            break;
+        case 1:
+            text[at] = liked[next_random(seed) % (sizeof liked - 1)];
+            break;
+        case 2:
+            memmove(text + at, text + at + 1, *nbytes - at);
+            *nbytes -= 1;
+            break;
+        default:
+            *nbytes = at > *nbytes / 2 ? at : *nbytes;
+            text[*nbytes] = '\0';
+            break;
+        }
+        if (text[at] == '\0') {
+            text[at] = ' '; /* settings_read_text takes strings */
+        }
+    }
+    text[*nbytes] = '\0';
+}
+
+/* Damaged text is read or refused with a message, never worse (run under ASan too). What is read
+ * must come back the same from its own text. */
+static void test_mutations(void **state)
+{
+    (void)state;
+    size_t nbytes = 0;
+    int accepted = 0;
+    char *original = read_whole(CONFIGS_DIRECTORY "/quickstart.yaml", &nbytes);
+    uint64_t seed = 20240607;
+    const clock_t start = clock();
+    int i = 0;
+    for (; i < 20000 && clock() - start < 2 * CLOCKS_PER_SEC; i++) {
+        char *text = strdup(original);
+        assert_non_null(text);
+        size_t length = nbytes;
+        damage_bytes(text, &length, &seed);
+        struct settings *settings = NULL;
+        if (settings_read_text("c.yaml", text, NULL, 0, &settings) == STATUS_OK) {
+            struct settings *again = read_good(settings->text, NULL, 0);
+            assert_string_equal(again->text, settings->text);
+            settings_destroy(again);
+            settings_destroy(settings);
+            accepted++;
+        } else {
+            assert_null(settings);
+            assert_int_equal(strncmp(fail_message(), "c.yaml:", 7), 0);
+            assert_null(strchr(fail_message(), '\n'));
+        }
+        free(text);
+    }
+    free(original);
+    assert_true(i >= 200);
+    assert_true(accepted > 0 && accepted < i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shipped_configurations),
+        cmocka_unit_test(test_reference_page),
+        cmocka_unit_test(test_unreadable_files),
+        cmocka_unit_test(test_huge_file),
+        cmocka_unit_test(test_not_a_configuration),
+        cmocka_unit_test(test_bombs),
+        cmocka_unit_test(test_mutations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

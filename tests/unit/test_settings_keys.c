@@ -1,0 +1,270 @@
+/* Wrong keys and values, one at a time, each with its exact message. */
+#include "test_settings_common.h"
+
+#define GIVE_CELLS "give a list of 1 to 3 whole numbers of 1 or more, such as [128, 128, 64]"
+#define GIVE_DENSITY "give a number above 0, in kg/m^3"
+#define GIVE_RANKS "give auto or a list of 1 to 3 whole numbers of 1 or more, such as [2, 2, 1]"
+#define TOP_KEYS "the keys here are: title, grid, material, initial, boundary, time, run, output"
+#define TOO_HOT "sums of temperatures are exact only below 1e12 K in magnitude"
+
+static const struct damage unknown_keys[] = {
+    {"conductivity", "conductivty",
+     "c.yaml:7: material.conductivty: unknown key; did you mean 'conductivity'? the keys here are: "
+     "conductivity, density, heat_capacity"},
+    {"title:", "titel:", "c.yaml:1: titel: unknown key; did you mean 'title'? " TOP_KEYS},
+    {"time:", "speed:", "c.yaml:22: speed: unknown key; " TOP_KEYS},
+    {"end: 10", "end: 10\n  stop: 5",
+     "c.yaml:24: time.stop: unknown key; the keys here are: end, steps, dt, safety"},
+    {"flux, value: -5", "flux, value: -5, valeu: 3",
+     "c.yaml:19: boundary.x_max.valeu: unknown key; did you mean 'value'? the keys here are: type, "
+     "value"},
+    {"radius", "diameter",
+     "c.yaml:12: initial[1].sphere.diameter: unknown key; the keys here are: center, radius, "
+     "value"},
+    {"- uniform", "- uniforms",
+     "c.yaml:11: initial[0].uniforms: unknown key; did you mean 'uniform'? the keys here are: "
+     "uniform, sphere, box, expression, file"},
+    {"x_max:", "x_mxa:",
+     "c.yaml:19: boundary.x_mxa: unknown key; did you mean 'x_max'? the keys here are: x_min, "
+     "x_max, y_min, y_max, z_min, z_max"},
+    {"upper: [0.4, 0.3]", "uper: [0.4, 0.3]",
+     "c.yaml:5: grid.uper: unknown key; did you mean 'upper'? the keys here are: cells, lower, "
+     "upper"},
+    {"time:", "\"a\\nb\": 1\ntime:", "c.yaml:22: a b: unknown key; " TOP_KEYS},
+    {"time:", "output: {snapshot: {every: 3}}\ntime:",
+     "c.yaml:22: output.snapshot: unknown key; did you mean 'snapshots'? the keys here are: "
+     "directory, history, snapshots, checkpoints, pictures"},
+    {"time:", "run: {halo: {transprot: auto}}\ntime:",
+     "c.yaml:22: run.halo.transprot: unknown key; did you mean 'transport'? the keys here are: "
+     "transport, overlap"},
+};
+
+static const struct damage missing_keys[] = {
+    {"  conductivity: 45\n", "",
+     "c.yaml:6: material.conductivity: missing; give a number above 0, in W/(m K)"},
+    {"  cells: [16, 12]\n", "", "c.yaml:2: grid.cells: missing; " GIVE_CELLS},
+    {"title: base\ngrid", "grod", "c.yaml:1: grod: unknown key; did you mean 'grid'? " TOP_KEYS},
+    {"time:\n  end: 10\n", "",
+     "c.yaml:1: time: missing; give a section with the keys end, steps, dt, safety"},
+    {"  end: 10\n", "", "c.yaml:22: time: neither end nor steps; give one of them"},
+    {"end: 10", "dt: 1", "c.yaml:22: time: neither end nor steps; give one of them"},
+    {"  y_min: {type: convection, coefficient: 10, ambient: 293}\n", "",
+     "c.yaml:17: boundary.y_min: missing: the y axis has 12 cells, so its faces need a boundary; "
+     "give a type: temperature, flux, convection or periodic"},
+    {"{type: flux, value: -5}", "{value: -5}",
+     "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
+     "periodic"},
+    {"{type: flux, value: -5}", "{type: flux}",
+     "c.yaml:19: boundary.x_max.value: missing; give a number, in W/m^2"},
+    {"{type: flux, value: -5}", "",
+     "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
+     "periodic"},
+    {"coefficient: 10, ", "",
+     "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more, in W/(m^2 K)"},
+    {", ambient: 293", "", "c.yaml:20: boundary.y_min.ambient: missing; give a number, in K"},
+    {", radius: 0.05", "",
+     "c.yaml:12: initial[1].sphere.radius: missing; give a number above 0, in m"},
+    {"center: [0.1, 0.1], ", "",
+     "c.yaml:12: initial[1].sphere.center: missing; give a list of 1 to 3 numbers, in m, such as "
+     "[0.1, 0.2, 0.3]"},
+    {"      value: 200\n", "", "c.yaml:13: initial[2].box.value: missing; give a number, in K"},
+    {"time:", "output: {snapshots: {}}\ntime:",
+     "c.yaml:22: output.snapshots.every: missing; give a whole number of 0 or more, in steps"},
+    {"time:", "output:\n  pictures: {plane: x}\ntime:",
+     "c.yaml:23: output.pictures.every: missing; give a whole number of 0 or more, in steps"},
+    {"uniform: {value: 300}", "file: {dataset: /U}",
+     "c.yaml:11: initial[0].file.path: missing; give a text, such as start.h5"},
+    {"uniform: {value: 300}", "expression: {}",
+     "c.yaml:11: initial[0].expression.value: missing; give a formula in x, y, z, in K, such as "
+     "\"300 + 10*sin(pi*x)\""},
+};
+
+static const struct damage wrong_types[] = {
+    {"7850", "heavy", "c.yaml:8: material.density: not a number (heavy); " GIVE_DENSITY},
+    {"7850", "", "c.yaml:8: material.density: empty; " GIVE_DENSITY},
+    {"7850", "null", "c.yaml:8: material.density: not a number (null); " GIVE_DENSITY},
+    {"7850", "[1]", "c.yaml:8: material.density: not a single value ([1]); " GIVE_DENSITY},
+    {"7850", "{a: 1}", "c.yaml:8: material.density: not a single value ({...}); " GIVE_DENSITY},
+    {"7850", "0x10", "c.yaml:8: material.density: not a number (0x10); " GIVE_DENSITY},
+    {"7850", "nan", "c.yaml:8: material.density: not a number (nan); " GIVE_DENSITY},
+    {"7850", ".inf", "c.yaml:8: material.density: not a number (.inf); " GIVE_DENSITY},
+    {"7850", "1_000", "c.yaml:8: material.density: not a number (1_000); " GIVE_DENSITY},
+    {"7850", "1,5", "c.yaml:8: material.density: not a number (1,5); " GIVE_DENSITY},
+    {"7850", "1e", "c.yaml:8: material.density: not a number (1e); " GIVE_DENSITY},
+    {"[16, 12]", "16", "c.yaml:3: grid.cells: not a list (16); " GIVE_CELLS},
+    {"[16, 12]", "[16, 1.5]", "c.yaml:3: grid.cells: not a whole number (1.5); " GIVE_CELLS},
+    {"[16, 12]", "[16, 1e3]", "c.yaml:3: grid.cells: not a whole number (1e3); " GIVE_CELLS},
+    {"[16, 12]", "[16, [12]]", "c.yaml:3: grid.cells: not a single value ([12]); " GIVE_CELLS},
+    {"[16, 12]", "[16, ]",
+     "c.yaml:4: grid.lower: 2 entries ([0, 0]); give 1, as many as grid.cells, or 3"},
+    {"[16, 12]", "", "c.yaml:3: grid.cells: empty; " GIVE_CELLS},
+    {"[16, 12]", "{x: 16, y: 12}", "c.yaml:3: grid.cells: not a list ({...}); " GIVE_CELLS},
+    {"title: base", "title: [base]", "c.yaml:1: title: not a text ([base]); give a text"},
+    {"title: base", "title:", "c.yaml:1: title: empty; give a text"},
+    {"{type: temperature, value: 350}", "temperature",
+     "c.yaml:18: boundary.x_min: not a section (temperature); give a section with the keys type, "
+     "value, coefficient, ambient"},
+    {"{type: temperature, value: 350}", "[1, 2]",
+     "c.yaml:18: boundary.x_min: not a section ([1, 2]); give a section with the keys type, value, "
+     "coefficient, ambient"},
+    {"value: 350", "value: [350]",
+     "c.yaml:18: boundary.x_min.value: not a single value ([350]); give a number or a formula in "
+     "t, in K"},
+    {"value: -5", "value: \"5*t\"",
+     "c.yaml:19: boundary.x_max.value: not a number (5*t); give a number, in W/m^2"},
+    {"uniform: {value: 300}", "uniform: 300",
+     "c.yaml:11: initial[0].uniform: not a section (300); give a section with the keys value"},
+    {"uniform: {value: 300}", "expression: {value: [x]}",
+     "c.yaml:11: initial[0].expression.value: not a formula ([x]); give a formula in x, y, z, in "
+     "K, such as \"300 + 10*sin(pi*x)\""},
+    {"- uniform: {value: 300}", "- 300",
+     "c.yaml:11: initial[0]: not an entry (300); give exactly one of: uniform, sphere, box, "
+     "expression, file"},
+    {"- uniform: {value: 300}", "-",
+     "c.yaml:11: initial[0]: not an entry; give exactly one of: uniform, sphere, box, expression, "
+     "file"},
+    {"end: 10", "steps: ten",
+     "c.yaml:23: time.steps: not a whole number (ten); give a whole number of 1 or more"},
+    {"end: 10", "end: 10\n  dt: fast",
+     "c.yaml:24: time.dt: not a number (fast); give auto or a number above 0, in s"},
+    {"time:\n  end: 10", "time: 10",
+     "c.yaml:22: time: not a section (10); give a section with the keys end, steps, dt, safety"},
+    {"time:", "run: fast\ntime:",
+     "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "
+     "decomposition, halo"},
+    {"time:", "run: {decomposition: 4}\ntime:",
+     "c.yaml:22: run.decomposition: not a list (4); " GIVE_RANKS},
+    {"time:", "run: {backend: [cpu]}\ntime:",
+     "c.yaml:22: run.backend: not a single word ([cpu]); give one of auto, cpu, guard, hip"},
+    {"time:", "output: {pictures: {every: 1, range: 300}}\ntime:",
+     "c.yaml:22: output.pictures.range: not a list (300); give auto or a list of 2 numbers, in K, "
+     "such as [273, 900]"},
+};
+
+static const struct damage ranges[] = {
+    {"7850", "-1", "c.yaml:8: material.density: out of range (-1); " GIVE_DENSITY},
+    {"7850", "0", "c.yaml:8: material.density: out of range (0); " GIVE_DENSITY},
+    {"7850", "1e999", "c.yaml:8: material.density: out of range (1e999); " GIVE_DENSITY},
+    {"[16, 12]", "[16, 0]", "c.yaml:3: grid.cells: out of range (0); " GIVE_CELLS},
+    {"[16, 12]", "[16, -12]", "c.yaml:3: grid.cells: out of range (-12); " GIVE_CELLS},
+    {"[16, 12]", "[99999999999999999999, 1]",
+     "c.yaml:3: grid.cells: out of range (99999999999999999999); " GIVE_CELLS},
+    {"[16, 12]", "[]", "c.yaml:3: grid.cells: 0 entries ([]); " GIVE_CELLS},
+    {"[16, 12]", "[1, 2, 3, 4]", "c.yaml:3: grid.cells: 4 entries ([1, 2, 3, 4]); " GIVE_CELLS},
+    {"[16, 12]", "[1, 1]",
+     "c.yaml:3: grid.cells: one cell in all; give at least one axis more than one cell"},
+    {"[16, 12]", "[1000000000, 1000000000]",
+     "c.yaml:3: grid.cells: 1e+18 cells in all; give at most 5e+17, so that sizes fit 64 bits"},
+    {"radius: 0.05", "radius: 0",
+     "c.yaml:12: initial[1].sphere.radius: out of range (0); give a number above 0, in m"},
+    {"radius: 0.05", "radius: -0.05",
+     "c.yaml:12: initial[1].sphere.radius: out of range (-0.05); give a number above 0, in m"},
+    {"value: 300}", "value: 1e12}",
+     "c.yaml:11: initial[0].uniform.value: out of range (1e12): " TOO_HOT "; give a number, in K"},
+    {"value: 350", "value: -2e12",
+     "c.yaml:18: boundary.x_min.value: out of range (-2e12): " TOO_HOT
+     "; give a number or a formula in t, in K"},
+    {"coefficient: 10", "coefficient: -10",
+     "c.yaml:20: boundary.y_min.coefficient: out of range (-10); give a number of 0 or more, in "
+     "W/(m^2 K)"},
+    {"ambient: 293", "ambient: 1e13",
+     "c.yaml:20: boundary.y_min.ambient: out of range (1e13): " TOO_HOT "; give a number, in K"},
+    {"end: 10", "end: 0", "c.yaml:23: time.end: out of range (0); give a number above 0, in s"},
+    {"end: 10", "end: -1", "c.yaml:23: time.end: out of range (-1); give a number above 0, in s"},
+    {"end: 10", "steps: 0",
+     "c.yaml:23: time.steps: out of range (0); give a whole number of 1 or more"},
+    {"end: 10", "steps: 99999999999999999999",
+     "c.yaml:23: time.steps: out of range (99999999999999999999); give a whole number of 1 or "
+     "more"},
+    {"end: 10", "steps: 9007199254740993",
+     "c.yaml:23: time.steps: out of range (9007199254740993); give a whole number of 1 or more"},
+    {"end: 10", "end: 10\n  dt: 0",
+     "c.yaml:24: time.dt: out of range (0); give auto or a number above 0, in s"},
+    {"end: 10", "end: 10\n  safety: 0",
+     "c.yaml:24: time.safety: out of range (0); give a number above 0 and at most 1"},
+    {"end: 10", "end: 10\n  safety: 1.01",
+     "c.yaml:24: time.safety: out of range (1.01); give a number above 0 and at most 1"},
+    {"time:", "run: {decomposition: [2, 0]}\ntime:",
+     "c.yaml:22: run.decomposition: out of range (0); " GIVE_RANKS},
+    {"time:", "run: {decomposition: [3000000000]}\ntime:",
+     "c.yaml:22: run.decomposition: out of range (3000000000); " GIVE_RANKS},
+    {"time:", "run: {decomposition: [1, 1, 1, 1]}\ntime:",
+     "c.yaml:22: run.decomposition: 4 entries ([1, 1, 1, 1]); " GIVE_RANKS},
+    {"time:", "output: {history: {every: -1}}\ntime:",
+     "c.yaml:22: output.history.every: out of range (-1); give a whole number of 0 or more, in "
+     "steps"},
+    {"time:", "output: {snapshots: {every: 1, compress: 10}}\ntime:",
+     "c.yaml:22: output.snapshots.compress: out of range (10); give a whole number from 0 to 9"},
+    {"time:", "output: {checkpoints: {every: 1, keep: 0}}\ntime:",
+     "c.yaml:22: output.checkpoints.keep: out of range (0); give a whole number of 1 or more"},
+    {"time:", "output: {pictures: {every: 1, range: [300]}}\ntime:",
+     "c.yaml:22: output.pictures.range: 1 entry ([300]); give auto or a list of 2 numbers, in K, "
+     "such as [273, 900]"},
+    {"time:", "output: {directory: \"\"}\ntime:",
+     "c.yaml:22: output.directory: empty; give a text"},
+};
+
+static const struct damage choices[] = {
+    {"type: flux", "type: fluxx",
+     "c.yaml:19: boundary.x_max.type: unknown (fluxx), did you mean 'flux'? give one of "
+     "temperature, flux, convection, periodic"},
+    {"type: flux", "type: radiation",
+     "c.yaml:19: boundary.x_max.type: unknown (radiation); give one of temperature, flux, "
+     "convection, periodic"},
+    {"time:", "run: {backend: cuda}\ntime:",
+     "c.yaml:22: run.backend: unknown (cuda); give one of auto, cpu, guard, hip"},
+    {"time:", "run: {precision: float16}\ntime:",
+     "c.yaml:22: run.precision: unknown (float16), did you mean 'float64'? give one of float64, "
+     "float32"},
+    {"time:", "run: {precision: double}\ntime:",
+     "c.yaml:22: run.precision: unknown (double); give one of float64, float32"},
+    {"time:", "run: {halo: {transport: gpu_aware}}\ntime:",
+     "c.yaml:22: run.halo.transport: unknown (gpu_aware), did you mean 'gpu-aware'? give one of "
+     "auto, host, staged, gpu-aware, peer"},
+    {"time:", "run: {halo: {overlap: yes}}\ntime:",
+     "c.yaml:22: run.halo.overlap: unknown (yes); give one of auto, on, off"},
+    {"time:", "output: {snapshots: {every: 1, precision: half}}\ntime:",
+     "c.yaml:22: output.snapshots.precision: unknown (half); give one of float64, float32"},
+    {"time:", "output: {pictures: {every: 1, plane: xy}}\ntime:",
+     "c.yaml:22: output.pictures.plane: unknown (xy); give one of x, y, z"},
+};
+
+static void test_unknown_keys(void **state)
+{
+    (void)state;
+    EXPECT_ALL(unknown_keys);
+}
+
+static void test_missing_keys(void **state)
+{
+    (void)state;
+    EXPECT_ALL(missing_keys);
+}
+
+static void test_wrong_types(void **state)
+{
+    (void)state;
+    EXPECT_ALL(wrong_types);
+}
+
+static void test_ranges(void **state)
+{
+    (void)state;
+    EXPECT_ALL(ranges);
+}
+
+static void test_choices(void **state)
+{
+    (void)state;
+    EXPECT_ALL(choices);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown_keys), cmocka_unit_test(test_missing_keys),
+        cmocka_unit_test(test_wrong_types),  cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_choices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+/* --set key.path=value: what it can change, and what it answers when it cannot. */
+#include "test_settings_common.h"
+
+static struct settings *with(const char *first, const char *second)
+{
+    const char *const sets[] = {first, second};
+    return read_good(base_text, sets, second != NULL ? 2 : 1);
+}
+
+static void test_replaces_values(void **state)
+{
+    (void)state;
+    struct settings *s = with("grid.cells=[8, 9]", "material.density=2.5e3");
+    assert_int_equal(s->grid.cells[0], 8);
+    assert_int_equal(s->grid.cells[1], 9);
+    assert_true(s->material.density == 2500);
+    settings_destroy(s);
+    s = with("grid.cells[1]=32", "title=three words");
+    assert_int_equal(s->grid.cells[0], 16);
+    assert_int_equal(s->grid.cells[1], 32);
+    assert_string_equal(s->title, "three words");
+    settings_destroy(s);
+    s = with("time.dt=0.5", "time.dt=0.25");
+    assert_true(s->time.dt == 0.25);
+    settings_destroy(s);
+}
+
+static void test_reaches_into_lists(void **state)
+{
+    (void)state;
+    struct settings *s = with("initial.1.sphere.radius=0.1", "initial[1].sphere.value=1000");
+    assert_true(s->initial[1].radius == 0.1);
+    assert_true(s->initial[1].value == 1000);
+    settings_destroy(s);
+    s = with("initial.3={uniform: {value: 5}}", "initial[4].uniform.value=6");
+    assert_int_equal(s->ninitial, 5);
+    assert_true(s->initial[3].value == 5);
+    assert_true(s->initial[4].value == 6);
+    settings_destroy(s);
+    s = with("initial=[{uniform: {value: 5}}]", NULL);
+    assert_int_equal(s->ninitial, 1);
+    settings_destroy(s);
+}
+
+static void test_makes_sections(void **state)
+{
+    (void)state;
+    struct settings *s = with("output.pictures.every=5", "run.halo.overlap=on");
+    assert_int_equal(s->output.pictures.every, 5);
+    assert_int_equal(s->run.overlap, OVERLAP_ON);
+    settings_destroy(s);
+    s = with("run.decomposition[0]=2", "run.decomposition[1]=3");
+    assert_int_equal(s->run.decomposition[0], 2);
+    assert_int_equal(s->run.decomposition[1], 3);
+    settings_destroy(s);
+}
+
+static void test_replaces_subtrees(void **state)
+{
+    (void)state;
+    struct settings *s = with("boundary.x_min={type: flux, value: 0}", NULL);
+    assert_int_equal(s->boundary[FACE_X_MIN].kind, BOUNDARY_FLUX);
+    settings_destroy(s);
+    s = with("boundary.x_min.value=300 + 10*sin(t)", "boundary.x_max.type=temperature");
+    assert_string_equal(s->boundary[FACE_X_MIN].expression, "300 + 10*sin(t)");
+    assert_int_equal(s->boundary[FACE_X_MAX].kind, BOUNDARY_TEMPERATURE);
+    settings_destroy(s);
+}
+
+/* Texts and formulas need no quotes of YAML's own. */
+static void test_takes_texts_as_they_stand(void **state)
+{
+    (void)state;
+    struct settings *s = with("boundary.x_min.value=t > 5 ? 1 : 2", "title=a: b # c");
+    assert_string_equal(s->boundary[FACE_X_MIN].expression, "t > 5 ? 1 : 2");
+    assert_string_equal(s->title, "a: b # c");
+    settings_destroy(s);
+    s = with("initial[0]={expression: {value: x}}", "initial[0].expression.value=x > y ? x : y");
+    assert_string_equal(s->initial[0].expression, "x > y ? x : y");
+    settings_destroy(s);
+    s = with("output.directory=\"a: b\"", "title='it''s'");
+    assert_string_equal(s->output.directory, "a: b");
+    assert_string_equal(s->title, "it's");
+    settings_destroy(s);
+}
+
+static void test_steps_and_end_replace_each_other(void **state)
+{
+    (void)state;
+    struct settings *s = with("time.steps=5", NULL);
+    assert_true(s->time.by_steps);
+    assert_int_equal(s->time.steps, 5);
+    assert_null(strstr(s->text, "end:"));
+    settings_destroy(s);
+    s = with("time.steps=5", "time.end=3");
+    assert_false(s->time.by_steps);
+    assert_true(s->time.end == 3);
+    settings_destroy(s);
+}
+
+static void test_text_has_them(void **state)
+{
+    (void)state;
+    struct settings *s = with("material.density=1234", "output.directory=elsewhere");
+    assert_non_null(strstr(s->text, "density: 1234"));
+    assert_non_null(strstr(s->text, "directory: elsewhere"));
+    assert_null(strstr(s->text, "7850"));
+    settings_destroy(s);
+}
+
+static const struct {
+    const char *set;
+    const char *message;
+} refusals[] = {
+    {"grid.cells=[0,1,1]",
+     "grid.cells: out of range (0); give a list of 1 to 3 whole numbers of 1 or more, such as "
+     "[128, 128, 64]"},
+    {"grid.cells[0]=0",
+     "grid.cells: out of range (0); give a list of 1 to 3 whole numbers of 1 or more, such as "
+     "[128, 128, 64]"},
+    {"grid.cells=[0,1",
+     "not valid YAML: did not find expected ',' or ']' while parsing a flow sequence"},
+    {"time.steps", "not of the form key.path=value; write for example --set time.steps=100"},
+    {"=3", "not of the form key.path=value; write for example --set time.steps=100"},
+    {"", "not of the form key.path=value; write for example --set time.steps=100"},
+    {"material.densty=3",
+     "material.densty: unknown key; did you mean 'density'? the keys here are: conductivity, "
+     "density, heat_capacity"},
+    {"outptu.directory=x",
+     "outptu: unknown key; did you mean 'output'? the keys here are: title, grid, material, "
+     "initial, boundary, time, run, output"},
+    {"grid=3", "grid: not a section (3); give a section with the keys cells, lower, upper"},
+    {"grid[0]=3", "grid: a section, not a list; it has no entry [0]"},
+    {"initial[7].uniform.value=3",
+     "initial: a list with 3 entries; name one by its number, from 0 (3 adds one), not '7'"},
+    {"initial.sphere.radius=3",
+     "initial: a list with 3 entries; name one by its number, from 0 (3 adds one), not 'sphere'"},
+    {"initial[x].uniform=3",
+     "initial[x].uniform: not a key; write it like time.steps or initial[0].sphere.radius"},
+    {"initial[0]uniform=3",
+     "initial[0]uniform: not a key; write it like time.steps or initial[0].sphere.radius"},
+    {"grid..cells=3",
+     "grid..cells: not a key; write it like time.steps or initial[0].sphere.radius"},
+    {"grid.=3", "grid.: not a key; write it like time.steps or initial[0].sphere.radius"},
+    {".grid=3", ".grid: not a key; write it like time.steps or initial[0].sphere.radius"},
+    {"initial.0.uniform.value=abc",
+     "initial[0].uniform.value: not a number (abc); give a number, in K"},
+    {"initial.0.sphere.radius=1",
+     "initial[0]: two kinds in one entry (uniform, sphere); begin a new entry with '- sphere:'"},
+    {"material.density.x=3", "material.density: a single value (7850); it has no part 'x'"},
+    {"time.steps=abc", "time.steps: not a whole number (abc); give a whole number of 1 or more"},
+    {"time={end: 1, steps: 1}", "time.steps: given together with time.end; give one of them"},
+    {"initial[1].sphere.center=[9, 9]",
+     "initial[1].sphere.center: the sphere lies outside the grid (it is 12.2332 m away, the radius "
+     "is 0.05 m); give a centre nearer to the grid or a larger radius"},
+    {"boundary.y_max.value=sin(", "boundary.y_max.value: not a formula: Unexpected end of "
+                                  "expression at column 6 (sin(); give a number or a formula in t"},
+    {"title=", "title: empty; give a text"},
+    {"title={a: b}", "title: not a text ({...}); give a text"},
+    {"title='a", "not valid YAML: found unexpected end of stream while scanning a quoted scalar"},
+};
+
+static void test_messages_are_one_line(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"material=--- a\n--- b"};
+    expect_refused(base_text, sets, 1,
+                   "--set material=--- a --- b: a second YAML document starts here; a "
+                   "configuration is one");
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        char message[1024];
+        snprintf(message, sizeof message, "--set %s: %s", refusals[i].set, refusals[i].message);
+        expect_refused(base_text, &refusals[i].set, 1, message);
+    }
+}
+
+/* A --set can leave a key of the file without sense: then the file's line is the one named. */
+static void test_blames_the_right_place(void **state)
+{
+    (void)state;
+    static const char *const type[] = {"boundary.x_min.type=convection"};
+    expect_refused(base_text, type, 1,
+                   "c.yaml:18: boundary.x_min.value: not a key of type convection (350); the keys "
+                   "of that type are: type, coefficient, ambient");
+    static const char *const shrink[] = {"grid.upper=[0.25, 0.3]"};
+    expect_refused(base_text, shrink, 1,
+                   "c.yaml:15: initial[2].box.upper: the box lies outside the grid in x (0.3); "
+                   "give a value from 0 to 0.25");
+    static const char *const face[] = {"boundary.x_min={}"};
+    expect_refused(base_text, face, 1,
+                   "--set boundary.x_min={}: boundary.x_min.type: missing; give one of "
+                   "temperature, flux, convection, periodic");
+}
+
+static void test_on_an_empty_file(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {
+        "grid.cells=[4]", "material={conductivity: 1, density: 1, heat_capacity: 1}",
+        "initial=[uniform: {value: 1}]",
+        "boundary={x_min: {type: periodic}, x_max: {type: periodic}}", "time.steps=1"};
+    settings_destroy(read_good("", sets, 5));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_replaces_values),
+        cmocka_unit_test(test_reaches_into_lists),
+        cmocka_unit_test(test_makes_sections),
+        cmocka_unit_test(test_replaces_subtrees),
+        cmocka_unit_test(test_takes_texts_as_they_stand),
+        cmocka_unit_test(test_steps_and_end_replace_each_other),
+        cmocka_unit_test(test_text_has_them),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_messages_are_one_line),
+        cmocka_unit_test(test_blames_the_right_place),
+        cmocka_unit_test(test_on_an_empty_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
