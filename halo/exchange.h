@@ -37,7 +37,8 @@ const char *halo_transport_reason(const struct halo *halo);
  * that, and sends. The halo layers must not be read, nor the owned cells of the faces written,
  * until halo_end has returned. All exchanges of one `halo` name the same queue, or the caller
  * has waited for the earlier one: unpacking may still be on it.
- * Returns STATUS_MPI or STATUS_DEVICE; then nothing is in flight. */
+ * Returns STATUS_MPI or STATUS_DEVICE; then nothing is in flight here, and the ranks must agree
+ * on the failure before any of them begins another exchange. */
 enum status halo_begin(struct halo *halo, struct queue *queue, void *d_field,
                        struct halo_flight *flight) MUST_CHECK;
 /* Wait for the messages and unpack on the queue given to halo_begin: work put on that queue

@@ -1,0 +1,45 @@
+/* One decomposed problem on this rank, and the table of problems that the halo tests go through. */
+#ifndef ISOTHERM_TESTS_MPI_HALO_SCENE_H
+#define ISOTHERM_TESTS_MPI_HALO_SCENE_H
+
+#include "mpi_rig.h"
+
+#include "halo/exchange.h"
+#include "model/field.h"
+
+struct way {
+    const char *backend;
+    const char *transport;
+};
+/* All combinations that can work. */
+enum { WAYS = 5 };
+extern const struct way ways[WAYS];
+
+struct scene {
+    struct rig rig;
+    struct decomp decomp;
+    struct box owned; /* global indices */
+    struct field *field;
+    struct halo_plan plan;
+    struct halo *halo;
+    enum precision precision;
+};
+
+void scene_open(struct scene *scene, const struct decomp *decomp, const struct way *way,
+                enum precision precision);
+void scene_close(struct scene *scene); /* waits for the queue first */
+
+/* A temperature of its own for every global cell and round; exact in float32. */
+double temperature(const struct decomp *decomp, const int64_t cell[AXIS_COUNT], int round);
+/* Give the owned cells their temperatures of this round. */
+void scene_fill(struct scene *scene, int round);
+
+double load(const void *values, int64_t n, enum precision precision);
+
+typedef void case_function(const struct decomp *decomp, const struct way *way,
+                           enum precision precision);
+/* Every way to place this many ranks, in 1D to 3D, with every mix of periodic axes; uneven blocks
+ * of at least `width` cells; backends, transports and precisions in turn. */
+void all_cases(case_function *run, int width);
+
+#endif

@@ -1,0 +1,25 @@
+/* What all tests under mpirun need. An assertion that fails on one rank only would leave the
+ * others waiting in their next collective call: so checks are counted, and all ranks agree. */
+#ifndef ISOTHERM_TESTS_MPI_MPI_RIG_H
+#define ISOTHERM_TESTS_MPI_MPI_RIG_H
+
+#include <mpi.h>
+
+#include "../backend/rig.h"
+
+/* Count a failure; the test goes on. */
+#define check(condition) check_at((condition) ? 1 : 0, #condition, __FILE__, __LINE__)
+void check_at(int good, const char *text, const char *file, int line);
+
+/* Collective. Fails the test on every rank when a check has failed on any. */
+void settle(void);
+
+/* End all ranks with the recorded message unless the call succeeds. */
+#define demand(call) demand_at((call), #call, __FILE__, __LINE__)
+void demand_at(enum status status, const char *call, const char *file, int line);
+
+/* MPI_Init with errors returned; the sum of all ranks' failures, and MPI_Finalize. */
+void mpi_rig_begin(int *argc, char ***argv);
+int mpi_rig_end(int failures);
+
+#endif

@@ -1,0 +1,100 @@
+/* Agreement on failures: one failing rank is everybody's failure, with one message. */
+#include "mpi_rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/comm.h"
+
+#undef fail /* ours, of base/status.h */
+
+static const enum status codes[] = {STATUS_FILE,   STATUS_INPUT, STATUS_MEMORY,
+                                    STATUS_DEVICE, STATUS_MPI,   STATUS_NUMERICS};
+enum { CODES = sizeof codes / sizeof codes[0] };
+
+static enum status fail_of(int rank)
+{
+    return fail(codes[rank % CODES], "the disk of %d is on fire", rank);
+}
+
+static void message_of(int rank, char text[128])
+{
+    const int shown = rank == 0 ? 0 : snprintf(text, 128, "rank %d: ", rank);
+    (void)snprintf(text + shown, 128 - (size_t)shown, "the disk of %d is on fire", rank);
+}
+
+static void lowest_failing_rank_speaks_for_all(void **state)
+{
+    (void)state;
+    const int rank = comm_rank(MPI_COMM_WORLD);
+    const int nranks = comm_size(MPI_COMM_WORLD);
+    for (int failing = 0; failing < 1 << nranks; failing++) {
+        fail_clear();
+        const bool mine = ((failing >> rank) & 1) != 0;
+        const enum status status = status_agree(MPI_COMM_WORLD, mine ? fail_of(rank) : STATUS_OK);
+        if (failing == 0) {
+            check(status == STATUS_OK);
+            continue;
+        }
+        int first = 0;
+        while (((failing >> first) & 1) == 0) {
+            first++;
+        }
+        char expected[128];
+        message_of(first, expected);
+        check(status == codes[first % CODES]);
+        check(strcmp(fail_message(), expected) == 0);
+        check(fail_is_agreed());
+        /* the next level up agrees once more: nothing changes */
+        check(status_agree(MPI_COMM_WORLD, status) == status);
+        check(strcmp(fail_message(), expected) == 0);
+    }
+    settle();
+}
+
+static void success_keeps_quiet(void **state)
+{
+    (void)state;
+    fail_clear();
+    check(status_agree(MPI_COMM_WORLD, STATUS_OK) == STATUS_OK);
+    check(strcmp(fail_message(), "") == 0);
+    settle();
+}
+
+static void mpi_codes_become_ours(void **state)
+{
+    (void)state;
+    const int nranks = comm_size(MPI_COMM_WORLD);
+    int number = 0;
+    check(comm_check(MPI_SUCCESS, "MPI_Barrier") == STATUS_OK);
+    const int code = MPI_Send(&number, 1, MPI_INT, nranks + 5, 0, MPI_COMM_WORLD);
+    check(comm_check(code, "MPI_Send") == STATUS_MPI);
+    check(strncmp(fail_message(), "MPI_Send failed: ", 17) == 0);
+    check(strlen(fail_message()) > 20);
+    check(!fail_is_agreed());
+    settle();
+}
+
+static void ranks_of_a_node_are_counted(void **state)
+{
+    (void)state;
+    int node_rank = -1;
+    int node_size = -1;
+    demand(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
+    /* the tests run on one node */
+    check(node_rank == comm_rank(MPI_COMM_WORLD));
+    check(node_size == comm_size(MPI_COMM_WORLD));
+    settle();
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lowest_failing_rank_speaks_for_all),
+        cmocka_unit_test(success_keeps_quiet),
+        cmocka_unit_test(mpi_codes_become_ours),
+        cmocka_unit_test(ranks_of_a_node_are_counted),
+    };
+    mpi_rig_begin(&argc, &argv);
+    return mpi_rig_end(cmocka_run_group_tests_name("comm", tests, NULL, NULL));
+}

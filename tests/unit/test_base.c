@@ -1,0 +1,249 @@
+/* Status, messages, small files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/status.h"
+
+#include <cmocka.h>
+#undef fail /* ours, of base/status.h */
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "test_base.XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+static void in_folder(const char *name, char path[PATH_BYTES])
+{
+    assert_int_equal(path_join(folder, name, path), STATUS_OK);
+}
+
+static enum status inner_failure(void)
+{
+    return fail(STATUS_FILE, "%s is %d bytes short", "a.h5", 7);
+}
+
+static enum status passes_on(int *reached)
+{
+    TRY(inner_failure());
+    *reached = 1;
+    return STATUS_OK;
+}
+
+static void messages_travel_with_the_status(void **state)
+{
+    (void)state;
+    int reached = 0;
+    assert_int_equal(passes_on(&reached), STATUS_FILE);
+    assert_int_equal(reached, 0);
+    assert_string_equal(fail_message(), "a.h5 is 7 bytes short");
+    assert_int_equal(fail_prefix(STATUS_FILE, "restart %d: ", 3), STATUS_FILE);
+    assert_string_equal(fail_message(), "restart 3: a.h5 is 7 bytes short");
+    fail_set_agreed("all know");
+    assert_true(fail_is_agreed());
+    assert_int_equal(fail(STATUS_MPI, "only I know"), STATUS_MPI);
+    assert_false(fail_is_agreed());
+    fail_clear();
+    assert_string_equal(fail_message(), "");
+}
+
+static void long_messages_are_cut_not_overrun(void **state)
+{
+    (void)state;
+    static char text[2 * STATUS_MESSAGE_BYTES];
+    memset(text, 'x', sizeof text - 1);
+    assert_int_equal(fail(STATUS_INPUT, "%s", text), STATUS_INPUT);
+    assert_int_equal(strlen(fail_message()), STATUS_MESSAGE_BYTES - 1);
+    assert_int_equal(fail_prefix(STATUS_INPUT, "here: "), STATUS_INPUT);
+    assert_int_equal(strncmp(fail_message(), "here: xxx", 9), 0);
+    assert_int_equal(fail_prefix(STATUS_INPUT, "%s", text), STATUS_INPUT);
+    assert_int_equal(strlen(fail_message()), STATUS_MESSAGE_BYTES - 1);
+    fail_clear();
+}
+
+static void exit_codes_are_those_of_the_contract(void **state)
+{
+    (void)state;
+    assert_int_equal(status_exit_code(STATUS_OK), 0);
+    assert_int_equal(status_exit_code(STATUS_INPUT), 2);
+    assert_int_equal(status_exit_code(STATUS_FILE), 3);
+    assert_int_equal(status_exit_code(STATUS_MEMORY), 4);
+    assert_int_equal(status_exit_code(STATUS_DEVICE), 4);
+    assert_int_equal(status_exit_code(STATUS_MPI), 4);
+    assert_int_equal(status_exit_code(STATUS_NUMERICS), 5);
+    assert_int_equal(status_exit_code(STATUS_STOPPED), 75);
+    for (int code = 0; code < STATUS_COUNT; code++) {
+        assert_true(strlen(status_meaning((enum status)code)) > 0);
+    }
+}
+
+static void expect_content(const char *path, const char *text)
+{
+    char *bytes = NULL;
+    size_t nbytes = 0;
+    assert_int_equal(file_read_all(path, 1 << 20, &bytes, &nbytes), STATUS_OK);
+    assert_int_equal(nbytes, strlen(text));
+    assert_string_equal(bytes, text);
+    free(bytes);
+}
+
+static void replace_writes_all_or_nothing(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    char temporary[PATH_BYTES];
+    in_folder("report.json", path);
+    in_folder("report.json.tmp", temporary);
+    assert_int_equal(file_replace(path, "old", 3), STATUS_OK);
+    expect_content(path, "old");
+    assert_int_equal(file_replace(path, "newer", 5), STATUS_OK);
+    expect_content(path, "newer");
+    assert_false(file_exists(temporary));
+
+    /* a folder in the place of the temporary file: it cannot be written */
+    assert_int_equal(mkdir(temporary, 0777), 0);
+    assert_int_equal(file_replace(path, "newest", 6), STATUS_FILE);
+    assert_non_null(strstr(fail_message(), "report.json.tmp"));
+    expect_content(path, "newer");
+    assert_int_equal(rmdir(temporary), 0);
+}
+
+static void replace_survives_a_failed_rename(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    char inside[PATH_BYTES];
+    char temporary[PATH_BYTES];
+    in_folder("busy", path);
+    in_folder("busy/file", inside);
+    in_folder("busy.tmp", temporary);
+    assert_int_equal(directory_make(path), STATUS_OK);
+    assert_int_equal(file_replace(inside, "x", 1), STATUS_OK);
+    assert_int_equal(file_replace(path, "y", 1), STATUS_FILE);
+    expect_content(inside, "x");
+    assert_false(file_exists(temporary));
+}
+
+static void replace_reports_a_full_disk(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    char temporary[PATH_BYTES];
+    in_folder("full", path);
+    in_folder("full.tmp", temporary);
+    assert_int_equal(file_replace(path, "kept", 4), STATUS_OK);
+    assert_int_equal(symlink("/dev/full", temporary), 0);
+    assert_int_equal(file_replace(path, "lost", 4), STATUS_FILE);
+    assert_non_null(strstr(fail_message(), "No space left"));
+    expect_content(path, "kept");
+    assert_false(file_exists(temporary));
+}
+
+static void read_all_knows_its_limit(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    in_folder("large", path);
+    static char text[200000];
+    memset(text, 'a', sizeof text);
+    assert_int_equal(file_replace(path, text, sizeof text), STATUS_OK);
+    char *bytes = NULL;
+    size_t nbytes = 0;
+    assert_int_equal(file_read_all(path, sizeof text, &bytes, &nbytes), STATUS_OK);
+    assert_int_equal(nbytes, sizeof text);
+    assert_memory_equal(bytes, text, sizeof text);
+    assert_int_equal(bytes[nbytes], '\0');
+    free(bytes);
+    bytes = NULL;
+    assert_int_equal(file_read_all(path, sizeof text - 1, &bytes, &nbytes), STATUS_FILE);
+    assert_null(bytes);
+    assert_int_equal(file_read_all(path, 10, &bytes, &nbytes), STATUS_FILE);
+    in_folder("no such file", path);
+    assert_int_equal(file_read_all(path, 10, &bytes, &nbytes), STATUS_FILE);
+    assert_non_null(strstr(fail_message(), "no such file"));
+    assert_int_equal(file_read_all(folder, 10, &bytes, &nbytes), STATUS_FILE);
+    assert_null(bytes);
+}
+
+static void folders_are_made_with_their_parents(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    in_folder("a/b/c", path);
+    assert_int_equal(directory_make(path), STATUS_OK);
+    assert_int_equal(directory_make(path), STATUS_OK);
+    assert_true(file_exists(path));
+    in_folder("a/b/d/", path);
+    assert_int_equal(directory_make(path), STATUS_OK);
+    in_folder("a/file", path);
+    assert_int_equal(file_replace(path, "", 0), STATUS_OK);
+    assert_int_equal(directory_make(path), STATUS_FILE);
+    in_folder("a/file/under", path);
+    assert_int_equal(directory_make(path), STATUS_FILE);
+}
+
+static void too_long_paths_are_refused(void **state)
+{
+    (void)state;
+    static char name[2 * PATH_BYTES];
+    memset(name, 'n', sizeof name - 1);
+    char path[PATH_BYTES];
+    assert_int_equal(path_join(folder, name, path), STATUS_INPUT);
+    assert_non_null(strstr(fail_message(), "too long"));
+    assert_int_equal(directory_make(name), STATUS_INPUT);
+    assert_int_equal(file_replace(name, "x", 1), STATUS_FILE);
+    /* the longest that fits */
+    name[PATH_BYTES - 3] = '\0';
+    assert_int_equal(path_join("d", name, path), STATUS_OK);
+    assert_int_equal(strlen(path), PATH_BYTES - 1);
+    name[PATH_BYTES - 3] = 'n';
+    name[PATH_BYTES - 2] = '\0';
+    assert_int_equal(path_join("d", name, path), STATUS_INPUT);
+}
+
+static void room_is_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(directory_check_room(folder, 1), STATUS_OK);
+    assert_int_equal(directory_check_room(folder, UINT64_C(1) << 62), STATUS_FILE);
+    assert_non_null(strstr(fail_message(), folder));
+    assert_non_null(strstr(fail_message(), "4611686018.427 GB are needed"));
+    assert_int_equal(directory_check_room("no such folder", 1), STATUS_FILE);
+    assert_non_null(strstr(fail_message(), "no such folder"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_travel_with_the_status),
+        cmocka_unit_test(long_messages_are_cut_not_overrun),
+        cmocka_unit_test(exit_codes_are_those_of_the_contract),
+        cmocka_unit_test(replace_writes_all_or_nothing),
+        cmocka_unit_test(replace_survives_a_failed_rename),
+        cmocka_unit_test(replace_reports_a_full_disk),
+        cmocka_unit_test(read_all_knows_its_limit),
+        cmocka_unit_test(folders_are_made_with_their_parents),
+        cmocka_unit_test(too_long_paths_are_refused),
+        cmocka_unit_test(room_is_counted),
+    };
+    return cmocka_run_group_tests_name("base", tests, make_folder, remove_folder);
+}

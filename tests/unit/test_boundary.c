@@ -1,0 +1,195 @@
+/* Boundary closures against the formulas of the discretisation. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "model/boundary.h"
+
+#include <cmocka.h>
+#undef fail /* ours, of base/status.h */
+
+#define K_COPPER 400.0
+
+struct scene {
+    struct settings settings;
+    struct grid grid;
+    struct material material;
+    struct boundary boundary;
+};
+
+/* hx = 0.1, hy = 0.05, z not in use. */
+static void make_scene(struct scene *scene)
+{
+    *scene = (struct scene){0};
+    struct settings *settings = &scene->settings;
+    const int64_t cells[AXIS_COUNT] = {10, 20, 1};
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        settings->grid.cells[axis] = cells[axis];
+        settings->grid.upper[axis] = 1;
+    }
+    settings->material.conductivity = K_COPPER;
+    settings->material.density = 9000;
+    settings->material.heat_capacity = 385;
+    settings->boundary[FACE_X_MIN] =
+        (struct boundary_setting){.kind = BOUNDARY_TEMPERATURE, .value = 300};
+    settings->boundary[FACE_X_MAX] =
+        (struct boundary_setting){.kind = BOUNDARY_FLUX, .value = -2500};
+    settings->boundary[FACE_Y_MIN] =
+        (struct boundary_setting){.kind = BOUNDARY_CONVECTION, .coefficient = 750, .ambient = 273};
+    settings->boundary[FACE_Y_MAX] =
+        (struct boundary_setting){.kind = BOUNDARY_TEMPERATURE, .expression = "273 + 100*t"};
+    grid_create(settings, &scene->grid);
+    material_create(settings, &scene->material);
+}
+
+static enum status close_at(struct scene *scene, enum precision precision, double t,
+                            struct closure *closure)
+{
+    assert_int_equal(boundary_create(&scene->settings, &scene->boundary), STATUS_OK);
+    const enum status status =
+        boundary_closure(&scene->boundary, &scene->grid, &scene->material, precision, t, closure);
+    boundary_destroy(&scene->boundary);
+    return status;
+}
+
+static void near(double found, double expected)
+{
+    assert_true(fabs(found - expected) <= 4e-16 * fabs(expected));
+}
+
+static void closures_follow_the_formulas(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct closure closure;
+    make_scene(&scene);
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &closure), STATUS_OK);
+    for (int face = 0; face < FACE_COUNT; face++) {
+        assert_true(closure.closed[face]);
+    }
+    assert_true(closure.a[FACE_X_MIN] == -1 && closure.b[FACE_X_MIN] == 600);
+    assert_true(closure.a[FACE_X_MAX] == 1);
+    near(closure.b[FACE_X_MAX], -2500 * 0.1 / K_COPPER);
+    const double film = 750 * 0.05;
+    near(closure.a[FACE_Y_MIN], (2 * K_COPPER - film) / (2 * K_COPPER + film));
+    near(closure.b[FACE_Y_MIN], 2 * film * 273 / (2 * K_COPPER + film));
+    assert_true(closure.a[FACE_Y_MAX] == -1 && closure.b[FACE_Y_MAX] == 2 * 323.0);
+    assert_true(closure.a[FACE_Z_MIN] == 1 && closure.b[FACE_Z_MIN] == 0);
+    assert_true(closure.a[FACE_Z_MAX] == 1 && closure.b[FACE_Z_MAX] == 0);
+}
+
+/* What each closure is for: the two-point gradient at the face is the flux that the boundary
+ * condition asks for, for any inside temperature. */
+static void closures_give_the_flux_asked_for(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct closure closure;
+    make_scene(&scene);
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_OK);
+    for (int trial = 0; trial < 25; trial++) {
+        const double inside = 100 + 77.0 * trial;
+        double outside = closure.a[FACE_X_MIN] * inside + closure.b[FACE_X_MIN];
+        assert_true(fabs((inside + outside) / 2 - 300) < 1e-10);
+        outside = closure.a[FACE_X_MAX] * inside + closure.b[FACE_X_MAX];
+        assert_true(fabs(K_COPPER * (outside - inside) / 0.1 + 2500) < 1e-7);
+        outside = closure.a[FACE_Y_MIN] * inside + closure.b[FACE_Y_MIN];
+        const double flux = K_COPPER * (outside - inside) / 0.05;
+        assert_true(fabs(flux - 750 * (273 - (inside + outside) / 2)) < 1e-6);
+    }
+}
+
+static void float32_closures_are_floats(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct closure exact;
+    struct closure rounded;
+    make_scene(&scene);
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.123, &exact), STATUS_OK);
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT32, 0.123, &rounded), STATUS_OK);
+    for (int face = 0; face < FACE_COUNT; face++) {
+        assert_true(rounded.a[face] == (double)(float)exact.a[face]);
+        assert_true(rounded.b[face] == (double)(float)exact.b[face]);
+    }
+    assert_true(rounded.a[FACE_Y_MIN] != exact.a[FACE_Y_MIN]);
+}
+
+static void periodic_faces_stay_open(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct closure closure;
+    make_scene(&scene);
+    scene.settings.boundary[FACE_X_MIN].kind = BOUNDARY_PERIODIC;
+    scene.settings.boundary[FACE_X_MAX].kind = BOUNDARY_PERIODIC;
+    /* an axis that is not in use is closed, whatever was written for it */
+    scene.settings.boundary[FACE_Z_MIN].kind = BOUNDARY_PERIODIC;
+    scene.settings.boundary[FACE_Z_MAX].kind = BOUNDARY_PERIODIC;
+    assert_int_equal(boundary_create(&scene.settings, &scene.boundary), STATUS_OK);
+    assert_true(scene.boundary.periodic[AXIS_X]);
+    assert_false(scene.boundary.periodic[AXIS_Y]);
+    boundary_destroy(&scene.boundary);
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_OK);
+    assert_false(closure.closed[FACE_X_MIN] || closure.closed[FACE_X_MAX]);
+    assert_true(closure.closed[FACE_Y_MIN] && closure.closed[FACE_Y_MAX]);
+    assert_true(closure.closed[FACE_Z_MIN] && closure.closed[FACE_Z_MAX]);
+    assert_true(closure.a[FACE_Z_MAX] == 1 && closure.b[FACE_Z_MAX] == 0);
+}
+
+static void bad_values_are_caught(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct closure closure = {.a = {[FACE_X_MIN] = 77}};
+    make_scene(&scene);
+    scene.settings.boundary[FACE_Y_MAX].expression = "sqrt(1 - t)";
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 1, &closure), STATUS_OK);
+    closure.a[FACE_X_MIN] = 77;
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 2, &closure), STATUS_NUMERICS);
+    assert_non_null(strstr(fail_message(), "boundary.y_max: at t = 2 s"));
+    assert_true(closure.a[FACE_X_MIN] == 77);
+    make_scene(&scene);
+    scene.settings.boundary[FACE_X_MAX].value = 1e17;
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_INPUT);
+    assert_non_null(strstr(fail_message(), "boundary.x_max"));
+}
+
+static void bad_formulas_name_their_face(void **state)
+{
+    (void)state;
+    static const char text[] = "grid: {cells: [10], lower: [0], upper: [1]}\n"
+                               "material: {conductivity: 1, density: 1, heat_capacity: 1}\n"
+                               "initial: [{uniform: {value: 300}}]\n"
+                               "boundary:\n"
+                               "  x_min: {type: temperature, value: 300}\n"
+                               "  x_max: {type: flux, value: 0}\n"
+                               "time: {steps: 1}\n";
+    struct settings *settings = NULL;
+    assert_int_equal(settings_read_text("case.yaml", text, NULL, 0, &settings), STATUS_OK);
+    char formula[] = "300 + (t";
+    settings->boundary[FACE_X_MIN].expression = formula;
+    struct boundary boundary = {.periodic = {true, false, false}};
+    assert_int_equal(boundary_create(settings, &boundary), STATUS_INPUT);
+    assert_non_null(strstr(fail_message(), "case.yaml:5"));
+    assert_non_null(strstr(fail_message(), "boundary.x_min.value"));
+    assert_true(boundary.periodic[AXIS_X]); /* nothing half-built is handed out */
+    settings->boundary[FACE_X_MIN].expression = NULL;
+    settings_destroy(settings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(closures_follow_the_formulas),
+        cmocka_unit_test(closures_give_the_flux_asked_for),
+        cmocka_unit_test(float32_closures_are_floats),
+        cmocka_unit_test(periodic_faces_stay_open),
+        cmocka_unit_test(bad_values_are_caught),
+        cmocka_unit_test(bad_formulas_name_their_face),
+    };
+    return cmocka_run_group_tests_name("boundary", tests, NULL, NULL);
+}

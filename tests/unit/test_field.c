@@ -1,0 +1,340 @@
+/* Fields: moving boxes in and out, painting shapes; on every backend, for every decomposition. */
+#include "../backend/rig.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/field.h"
+#include "model/grid.h"
+#include "model/settings.h"
+
+static const int64_t cells[AXIS_COUNT] = {13, 9, 7};
+static const bool open_axes[AXIS_COUNT] = {false, false, false};
+
+static void make_grid(const int64_t n[AXIS_COUNT], struct grid *grid)
+{
+    struct settings settings = {0};
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        settings.grid.cells[axis] = n[axis];
+        settings.grid.lower[axis] = -0.25;
+        settings.grid.upper[axis] = 0.25 + 0.5 * axis;
+    }
+    grid_create(&settings, grid);
+}
+
+static struct field *make_field(struct rig *rig, const struct decomp *decomp, int rank,
+                                enum precision precision)
+{
+    struct field *field = NULL;
+    must(field_create(rig->backend, rig->device, rig->queue, decomp, rank, precision, &field));
+    return field;
+}
+
+/* Run `test` on every backend with both precisions. */
+static void everywhere(void (*test)(struct rig *rig, enum precision precision))
+{
+    for (int n = 0; n < backend_count(); n++) {
+        if (backend_at(n)->probe() != STATUS_OK) {
+            continue;
+        }
+        struct rig rig;
+        rig_open(&rig, backend_at(n));
+        test(&rig, PRECISION_FLOAT64);
+        test(&rig, PRECISION_FLOAT32);
+        rig_close(&rig);
+    }
+}
+
+static void *random_values(int64_t count, enum precision precision, uint64_t *random)
+{
+    void *values = malloc((size_t)count * precision_bytes(precision));
+    assert_non_null(values);
+    for (int64_t n = 0; n < count; n++) {
+        const double value = random_between(random, 200, 900);
+        if (precision == PRECISION_FLOAT64) {
+            ((double *)values)[n] = value;
+        } else {
+            ((float *)values)[n] = (float)value;
+        }
+    }
+    return values;
+}
+
+static struct box random_box(const struct box *outer, uint64_t *random)
+{
+    struct box box;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t a = random_below(random, outer->hi[axis] + 1);
+        const int64_t b = random_below(random, outer->hi[axis] + 1);
+        box.lo[axis] = a < b ? a : b;
+        box.hi[axis] = a < b ? b : a;
+    }
+    return box;
+}
+
+/* Boxes written one over the other into a field and into a plain array: both must agree. */
+static void boxes_travel(struct rig *rig, enum precision precision)
+{
+    const size_t size = precision_bytes(precision);
+    struct decomp decomp;
+    must(decomp_create(cells, (const bool[]){true, false, true}, 1, 2, NULL, &decomp));
+    struct field *field = make_field(rig, &decomp, 0, precision);
+    const struct box owned = layout_owned(&field->layout);
+    uint64_t random = 99;
+    char *plain = random_values(box_cells(&owned), precision, &random);
+    must(field_write(field, &owned, plain));
+    const size_t full_stage = field->stage_bytes;
+    for (int trial = 0; trial < 60; trial++) {
+        /* from a whole field down to one row at a time */
+        const size_t row = (size_t)cells[AXIS_X] * size;
+        field->stage_bytes = trial % 4 == 0 ? full_stage : row * (size_t)(1 + trial % 23);
+        const struct box box = random_box(&owned, &random);
+        char *values = random_values(box_cells(&box) + 1, precision, &random);
+        must(field_write(field, &box, values));
+        const int64_t run = box_extent(&box, AXIS_X) * (int64_t)size;
+        int64_t from = 0;
+        for (int64_t k = box.lo[2]; k < box.hi[2]; k++) {
+            for (int64_t j = box.lo[1]; j < box.hi[1]; j++) {
+                memcpy(plain + ((k * cells[1] + j) * cells[0] + box.lo[0]) * (int64_t)size,
+                       values + from, (size_t)run);
+                from += run;
+            }
+        }
+        char *back = malloc((size_t)from + 1);
+        back[from] = 'x';
+        must(field_read(field, &box, back));
+        assert_memory_equal(back, values, (size_t)from);
+        assert_int_equal(back[from], 'x');
+        free(back);
+        free(values);
+    }
+    char *all = malloc((size_t)box_cells(&owned) * size);
+    must(field_read(field, &owned, all));
+    assert_memory_equal(all, plain, (size_t)box_cells(&owned) * size);
+    field->stage_bytes = full_stage;
+    free(all);
+    free(plain);
+    field_destroy(field);
+}
+
+static void boxes_travel_unchanged(void **state)
+{
+    (void)state;
+    everywhere(boxes_travel);
+}
+
+/* Fresh fields are NaN in every byte, halo and padding included, and writing the owned cells
+ * leaves the rest alone. */
+static void starts_as_nan(struct rig *rig, enum precision precision)
+{
+    struct decomp decomp;
+    must(decomp_create(cells, (const bool[]){true, false, false}, 3, 1, (const int[]){1, 1, 3},
+                       &decomp));
+    struct field *field = make_field(rig, &decomp, 1, precision);
+    assert_int_equal(field->layout.halo[AXIS_X], 1);
+    assert_int_equal(field->layout.halo[AXIS_Y], 0);
+    assert_int_equal(field->layout.halo[AXIS_Z], 1);
+    const struct box owned = decomp_owned(&decomp, 1);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        assert_int_equal(field->placement.offset[axis], owned.lo[axis]);
+        assert_int_equal(field->placement.global_cells[axis], cells[axis]);
+    }
+    const struct initial_setting uniform = {.kind = INITIAL_UNIFORM, .value = 7};
+    struct grid grid;
+    make_grid(cells, &grid);
+    must(field_paint(field, &grid, &uniform));
+    const struct box local = layout_owned(&field->layout);
+    void *now = rig_download(rig, field->d_now, layout_bytes(&field->layout));
+    void *next = rig_download(rig, field->d_next, layout_bytes(&field->layout));
+    int64_t painted = 0;
+    for (int64_t e = 0; e < field->layout.elements; e++) {
+        const double value = host_get(&field->layout, now, e);
+        assert_true(isnan(host_get(&field->layout, next, e)));
+        assert_true(value == 7 || isnan(value));
+        painted += value == 7;
+    }
+    assert_int_equal(painted, box_cells(&local));
+    free(now);
+    free(next);
+    const void *d_now = field->d_now;
+    field_swap(field);
+    assert_ptr_equal(field->d_next, d_now);
+    uint64_t bytes = 0;
+    must(field_bytes(&decomp, 1, precision, &bytes));
+    assert_int_equal(bytes, 2 * layout_bytes(&field->layout) + field->stage_bytes);
+    field_destroy(field);
+}
+
+static void fresh_fields_are_nan(void **state)
+{
+    (void)state;
+    everywhere(starts_as_nan);
+}
+
+/* Paint on every rank of a decomposition and gather the whole grid as doubles. */
+static void paint_and_gather(struct rig *rig, const struct decomp *decomp, enum precision precision,
+                             const struct grid *grid, const struct initial_setting *shapes,
+                             int nshapes, double *whole)
+{
+    for (int rank = 0; rank < decomp->nranks; rank++) {
+        struct field *field = make_field(rig, decomp, rank, precision);
+        /* one row at a time on every other rank */
+        if (rank % 2 == 1) {
+            field->stage_bytes = (size_t)field->layout.cells[AXIS_X] * precision_bytes(precision);
+        }
+        for (int n = 0; n < nshapes; n++) {
+            must(field_paint(field, grid, &shapes[n]));
+        }
+        const struct box local = layout_owned(&field->layout);
+        const struct box owned = decomp_owned(decomp, rank);
+        void *values = malloc((size_t)box_cells(&local) * precision_bytes(precision));
+        must(field_read(field, &local, values));
+        int64_t n = 0;
+        for (int64_t k = owned.lo[2]; k < owned.hi[2]; k++) {
+            for (int64_t j = owned.lo[1]; j < owned.hi[1]; j++) {
+                for (int64_t i = owned.lo[0]; i < owned.hi[0]; i++) {
+                    whole[(k * grid->cells[1] + j) * grid->cells[0] + i] =
+                        host_get(&field->layout, values, n++);
+                }
+            }
+        }
+        free(values);
+        field_destroy(field);
+    }
+}
+
+enum { SHAPES = 4 };
+static char formula[] = "300 + 10*sin(3*x) + y*z";
+static const struct initial_setting shapes[SHAPES] = {
+    {.kind = INITIAL_EXPRESSION, .expression = formula},
+    {.kind = INITIAL_SPHERE, .value = 900.1, .center = {0, 0.2, 0.4}, .radius = 0.31},
+    {.kind = INITIAL_BOX, .value = 77.7, .lower = {0.05, -0.25, 0.3}, .upper = {0.25, 0.1, 1.25}},
+    {.kind = INITIAL_BOX, .value = 5.5, .lower = {-0.25, -0.25, -0.25}, .upper = {-0.2, 0, 0}},
+};
+
+/* What the shapes mean, written down once more. */
+static double expected_at(const struct grid *grid, int64_t i, int64_t j, int64_t k)
+{
+    const double x = grid_center(grid, AXIS_X, i);
+    const double y = grid_center(grid, AXIS_Y, j);
+    const double z = grid_center(grid, AXIS_Z, k);
+    double value = 300 + 10 * sin(3 * x) + y * z;
+    const double dy = grid->used[AXIS_Y] ? y - 0.2 : 0;
+    const double dz = grid->used[AXIS_Z] ? z - 0.4 : 0;
+    if (x * x + dy * dy + dz * dz <= 0.31 * 0.31) {
+        value = 900.1;
+    }
+    const bool flat_y = !grid->used[AXIS_Y];
+    const bool flat_z = !grid->used[AXIS_Z];
+    if (x >= 0.05 && (flat_y || y < 0.1) && (flat_z || z >= 0.3)) {
+        value = 77.7;
+    }
+    if (x < -0.2 && (flat_y || y < 0) && (flat_z || z < 0)) {
+        value = 5.5;
+    }
+    return value;
+}
+
+static void paints_like_the_formulas(struct rig *rig, enum precision precision)
+{
+    static const int64_t grids[][AXIS_COUNT] = {{13, 9, 7}, {16, 11, 1}, {29, 1, 1}};
+    static double first[13 * 9 * 7];
+    static double whole[13 * 9 * 7];
+    for (size_t g = 0; g < sizeof grids / sizeof grids[0]; g++) {
+        struct grid grid;
+        make_grid(grids[g], &grid);
+        const int64_t n = grid_total_cells(&grid);
+        for (int nranks = 1; nranks <= 8; nranks++) {
+            struct decomp decomp;
+            must(decomp_create(grids[g], open_axes, nranks, 1, NULL, &decomp));
+            paint_and_gather(rig, &decomp, precision, &grid, shapes, SHAPES,
+                             nranks == 1 ? first : whole);
+            if (nranks > 1) {
+                assert_memory_equal(whole, first, (size_t)n * sizeof(double));
+            }
+        }
+        for (int64_t c = 0; c < n; c++) {
+            const double expected =
+                expected_at(&grid, c % grid.cells[0], c / grid.cells[0] % grid.cells[1],
+                            c / grid.cells[0] / grid.cells[1]);
+            const double tolerance = precision == PRECISION_FLOAT64 ? 1e-12 : 1e-4;
+            assert_true(fabs(first[c] - expected) <= tolerance);
+            if (expected == 900.1 || expected == 77.7) {
+                assert_true(first[c] ==
+                            (precision == PRECISION_FLOAT64 ? expected : (double)(float)expected));
+            }
+        }
+    }
+}
+
+static void shapes_paint_the_same_everywhere(void **state)
+{
+    (void)state;
+    everywhere(paints_like_the_formulas);
+}
+
+static void box_edges_are_half_open(void **state)
+{
+    (void)state;
+    /* centres at 0.5, 1.5, ... 7.5 */
+    const int64_t n[AXIS_COUNT] = {8, 1, 1};
+    struct settings settings = {.grid = {.cells = {8, 1, 1}, .upper = {8, 1, 1}}};
+    struct grid grid;
+    grid_create(&settings, &grid);
+    struct decomp decomp;
+    must(decomp_create(n, open_axes, 3, 1, NULL, &decomp));
+    struct rig rig;
+    rig_open(&rig, backend_find("cpu"));
+    const struct initial_setting steps[] = {
+        {.kind = INITIAL_UNIFORM, .value = 1},
+        {.kind = INITIAL_BOX, .value = 2, .lower = {1.5}, .upper = {4.5}},
+        {.kind = INITIAL_SPHERE, .value = 3, .center = {6}, .radius = 0.5},
+    };
+    double whole[8];
+    paint_and_gather(&rig, &decomp, PRECISION_FLOAT64, &grid, steps, 3, whole);
+    const double expected[8] = {1, 2, 2, 2, 1, 3, 3, 1};
+    assert_memory_equal(whole, expected, sizeof whole);
+    rig_close(&rig);
+}
+
+static void bad_formulas_name_the_cell(void **state)
+{
+    (void)state;
+    const int64_t n[AXIS_COUNT] = {8, 1, 1};
+    struct settings settings = {.grid = {.cells = {8, 1, 1}, .upper = {8, 1, 1}}};
+    struct grid grid;
+    grid_create(&settings, &grid);
+    struct decomp decomp;
+    must(decomp_create(n, open_axes, 1, 1, NULL, &decomp));
+    struct rig rig;
+    rig_open(&rig, backend_find("cpu"));
+    struct field *field = make_field(&rig, &decomp, 0, PRECISION_FLOAT64);
+    char root[] = "sqrt(3 - x)";
+    char huge[] = "x < 7 ? 1 : 1e12";
+    char unknown[] = "300 + w";
+    struct initial_setting shape = {.kind = INITIAL_EXPRESSION, .expression = root};
+    assert_int_equal(field_paint(field, &grid, &shape), STATUS_INPUT);
+    assert_non_null(strstr(fail_message(), "\"sqrt(3 - x)\""));
+    assert_non_null(strstr(fail_message(), "x = 3.5, "));
+    shape.expression = huge;
+    assert_int_equal(field_paint(field, &grid, &shape), STATUS_INPUT);
+    assert_non_null(strstr(fail_message(), "x = 7.5, "));
+    shape.expression = unknown;
+    assert_int_equal(field_paint(field, &grid, &shape), STATUS_INPUT);
+    field_destroy(field);
+    field_destroy(NULL);
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(boxes_travel_unchanged),
+        cmocka_unit_test(fresh_fields_are_nan),
+        cmocka_unit_test(shapes_paint_the_same_everywhere),
+        cmocka_unit_test(box_edges_are_half_open),
+        cmocka_unit_test(bad_formulas_name_the_cell),
+    };
+    return cmocka_run_group_tests_name("field", tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* The heat ledger: on a plain 1D loop, what the faces let through is what the cells gained. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/heat_cell.h"
+#include "model/ledger.h"
+
+#include <cmocka.h>
+#undef fail /* ours, of base/status.h */
+
+enum { NX = 10 };
+
+struct rod {
+    struct settings settings;
+    struct grid grid;
+    struct material material;
+    struct boundary boundary;
+    struct ledger ledger;
+    double t[NX];
+    double time;
+};
+
+static struct exact_sum sum_of(const double *values, int n)
+{
+    struct exact_sum sum = {{0, 0, 0, 0}};
+    struct exact_parts parts = {{0, 0, 0}};
+    for (int i = 0; i < n; i++) {
+        exact_parts_add(&parts, values[i]);
+    }
+    exact_sum_add_parts(&sum, &parts);
+    return sum;
+}
+
+static void make_rod(struct rod *rod, struct boundary_setting left, struct boundary_setting right)
+{
+    *rod = (struct rod){0};
+    struct settings *settings = &rod->settings;
+    const int64_t cells[AXIS_COUNT] = {NX, 1, 1};
+    const double upper[AXIS_COUNT] = {0.5, 0.03, 0.02};
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        settings->grid.cells[axis] = cells[axis];
+        settings->grid.upper[axis] = upper[axis];
+    }
+    settings->material.conductivity = 45;
+    settings->material.density = 7800;
+    settings->material.heat_capacity = 450;
+    settings->boundary[FACE_X_MIN] = left;
+    settings->boundary[FACE_X_MAX] = right;
+    grid_create(settings, &rod->grid);
+    material_create(settings, &rod->material);
+    assert_int_equal(boundary_create(settings, &rod->boundary), STATUS_OK);
+    for (int i = 0; i < NX; i++) {
+        rod->t[i] = 300 + 40 * sin(1.7 * i);
+    }
+    rod->ledger.start = sum_of(rod->t, NX);
+}
+
+/* One step of length dt, with the ledger kept as the program keeps it. */
+static void step_rod(struct rod *rod, double dt, struct closure *closure, double r[AXIS_COUNT])
+{
+    const double h = rod->grid.spacing[AXIS_X];
+    assert_int_equal(boundary_closure(&rod->boundary, &rod->grid, &rod->material, PRECISION_FLOAT64,
+                                      rod->time, closure),
+                     STATUS_OK);
+    r[AXIS_X] = rod->material.diffusivity * dt / (h * h);
+    r[AXIS_Y] = r[AXIS_Z] = 0;
+    const struct exact_sum left = sum_of(&rod->t[0], 1);
+    const struct exact_sum right = sum_of(&rod->t[NX - 1], 1);
+    exact_sum_add(&rod->ledger.face_sum[FACE_X_MIN], &left);
+    exact_sum_add(&rod->ledger.face_sum[FACE_X_MAX], &right);
+    ledger_add_step(&rod->ledger, closure);
+    double next[NX];
+    for (int i = 0; i < NX; i++) {
+        const double c = rod->t[i];
+        const double xm =
+            i > 0 ? rod->t[i - 1]
+                  : heat_outside_float64(c, closure->a[FACE_X_MIN], closure->b[FACE_X_MIN]);
+        const double xp =
+            i < NX - 1 ? rod->t[i + 1]
+                       : heat_outside_float64(c, closure->a[FACE_X_MAX], closure->b[FACE_X_MAX]);
+        next[i] = heat_cell_float64(c, xm, xp, c, c, c, c, r[AXIS_X], 0, 0);
+    }
+    memcpy(rod->t, next, sizeof next);
+    rod->time += dt;
+}
+
+static void expect_no_drift(const struct rod *rod, const struct closure *closure,
+                            const double r[AXIS_COUNT], double least_change)
+{
+    const struct exact_sum now = sum_of(rod->t, NX);
+    const double start = ledger_heat(&rod->grid, &rod->material, &rod->ledger.start);
+    const double heat = ledger_heat(&rod->grid, &rod->material, &now);
+    const double came = ledger_boundary_heat(&rod->ledger, &rod->grid, &rod->material, closure, r);
+    assert_true(fabs(came) >= least_change * start);
+    assert_true(fabs(heat - start - came) <= 1e-13 * start);
+}
+
+static void heat_in_equals_heat_gained(void **state)
+{
+    (void)state;
+    const struct boundary_setting cases[] = {
+        {.kind = BOUNDARY_TEMPERATURE, .value = 500},
+        {.kind = BOUNDARY_FLUX, .value = 30000},
+        {.kind = BOUNDARY_CONVECTION, .coefficient = 900, .ambient = 1200},
+        {.kind = BOUNDARY_TEMPERATURE, .expression = "300 + 200*sin(t/500)"},
+    };
+    enum { CASES = sizeof cases / sizeof cases[0] };
+    for (int left = 0; left < CASES; left++) {
+        for (int right = 0; right < CASES; right++) {
+            struct rod rod;
+            struct closure closure;
+            double r[AXIS_COUNT];
+            make_rod(&rod, cases[left], cases[right]);
+            const double dt = 0.8 * grid_stable_dt(&rod.grid, &rod.material);
+            for (int step = 0; step < 400; step++) {
+                step_rod(&rod, dt, &closure, r);
+            }
+            expect_no_drift(&rod, &closure, r, 0.01);
+            /* a step of another length */
+            ledger_close(&rod.ledger, &rod.grid, &rod.material, &closure, r);
+            expect_no_drift(&rod, &closure, r, 0.01);
+            for (int step = 0; step < 3; step++) {
+                step_rod(&rod, 0.31 * dt, &closure, r);
+            }
+            expect_no_drift(&rod, &closure, r, 0.01);
+            boundary_destroy(&rod.boundary);
+        }
+    }
+}
+
+static void insulated_faces_let_exactly_nothing_through(void **state)
+{
+    (void)state;
+    const struct boundary_setting insulated = {.kind = BOUNDARY_FLUX, .value = 0};
+    struct rod rod;
+    struct closure closure;
+    double r[AXIS_COUNT];
+    make_rod(&rod, insulated, insulated);
+    for (int step = 0; step < 100; step++) {
+        step_rod(&rod, 0.5 * grid_stable_dt(&rod.grid, &rod.material), &closure, r);
+    }
+    const double came = ledger_boundary_heat(&rod.ledger, &rod.grid, &rod.material, &closure, r);
+    assert_true(came == 0);
+    boundary_destroy(&rod.boundary);
+}
+
+/* J per K and cell, the cells of a face, and the sign, from numbers that can be done by hand. */
+static void one_face_by_hand(void **state)
+{
+    (void)state;
+    struct grid grid = {
+        .cells = {4, 3, 2},
+        .used = {true, true, true},
+        .dimensions = 3,
+        .upper = {4, 3, 2},
+        .spacing = {1, 1, 1},
+    };
+    const struct material material = {1, 2, 0.5};
+    const struct closure closure = {
+        .closed = {false, false, false, true, false, false},
+        .a = {[FACE_Y_MAX] = -1},
+        .b = {[FACE_Y_MAX] = 40},
+    };
+    const double r[AXIS_COUNT] = {0.1, 0.25, 0.1};
+    struct ledger ledger = {.booked_J = 5};
+    for (int step = 0; step < 3; step++) {
+        ledger_add_step(&ledger, &closure);
+    }
+    ledger.face_sum[FACE_Y_MAX].digit[2] = 100;
+    ledger.face_sum[FACE_X_MIN].digit[2] = 1000; /* open: does not count */
+    /* 8 cells on the face: 2 J/K x 0.25 x (-2 x 100 + 8 x 3 x 40) */
+    assert_true(ledger_boundary_heat(&ledger, &grid, &material, &closure, r) == 5 + 0.5 * 760);
+    ledger_close(&ledger, &grid, &material, &closure, r);
+    assert_true(ledger.booked_J == 385);
+    assert_true(ledger_boundary_heat(&ledger, &grid, &material, &closure, r) == 385);
+    /* an axis that is not in use lets nothing through */
+    grid.used[AXIS_Y] = false;
+    ledger.face_sum[FACE_Y_MAX].digit[2] = 100;
+    assert_true(ledger_boundary_heat(&ledger, &grid, &material, &closure, r) == 385);
+}
+
+/* A small difference of large sums keeps its digits: 1e9 steps near a steady state. */
+static void long_runs_keep_their_digits(void **state)
+{
+    (void)state;
+    const struct grid grid = {
+        .cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {1, 1, 1}};
+    const struct material material = {1, 1, 1};
+    const struct closure closure = {.closed = {true}, .a = {-1}, .b = {600}};
+    const double r[AXIS_COUNT] = {1, 0, 0};
+    struct ledger ledger = {0};
+    const int64_t steps = 1000000000;
+    ledger.b_sum[FACE_X_MIN].digit[2] = 600 * steps; /* below 2^40 */
+    /* inside: 300 K each step, and 3 x 2^-40 K more in all */
+    ledger.face_sum[FACE_X_MIN].digit[2] = 300 * steps;
+    ledger.face_sum[FACE_X_MIN].digit[1] = 3;
+    assert_true(ledger_boundary_heat(&ledger, &grid, &material, &closure, r) == -6 * 0x1p-40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(heat_in_equals_heat_gained),
+        cmocka_unit_test(insulated_faces_let_exactly_nothing_through),
+        cmocka_unit_test(one_face_by_hand),
+        cmocka_unit_test(long_runs_keep_their_digits),
+    };
+    return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
+}
