@@ -71,21 +71,31 @@ enum status h5_create_memory(hsize_t userblock, hid_t *file)
     return status;
 }
 
+static hsize_t userblock_of(hid_t file)
+{
+    hsize_t bytes = 0;
+    const hid_t creation = H5Fget_create_plist(file);
+    H5Pget_userblock(creation, &bytes);
+    H5Pclose(creation);
+    return bytes;
+}
+
 enum status h5_save_memory(hid_t file, const char *path)
 {
     char *image = NULL;
     H5Fflush(file, H5F_SCOPE_GLOBAL);
+    const size_t front = (size_t)userblock_of(file); /* which HDF5's image lacks */
     const ssize_t bytes = H5Fget_file_image(file, NULL, 0);
     if (bytes > 0) {
-        image = malloc((size_t)bytes);
+        image = calloc(front + (size_t)bytes, 1);
     }
     enum status status = STATUS_OK;
-    if (image == NULL || H5Fget_file_image(file, image, (size_t)bytes) != bytes) {
+    if (image == NULL || H5Fget_file_image(file, image + front, (size_t)bytes) != bytes) {
         status = h5_fail("cannot copy the HDF5 file for %s out of memory", path);
     }
     h5_close(file);
     if (status == STATUS_OK) {
-        status = file_replace(path, image, (size_t)bytes);
+        status = file_replace(path, image, front + (size_t)bytes);
     }
     free(image);
     return status;
@@ -100,7 +110,7 @@ enum status h5_reserve(const char *path, uint64_t bytes)
         status = fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
     } else if (fallocate(fd, 0, end, (off_t)bytes) != 0) {
         if (errno != EOPNOTSUPP && errno != ENOSYS) {
-            status = fail(STATUS_FILE, "no room for %.3f GB more in %s: %s", (double)bytes * 1e-9,
+            status = fail(STATUS_FILE, "no room for %.1f MB more in %s: %s", (double)bytes * 1e-6,
                           path, strerror(errno));
         }
         /* a part may have been taken */

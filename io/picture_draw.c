@@ -57,12 +57,12 @@ static struct ticks axis_ticks(const struct picture_view *view, int direction, i
         return ticks_choose(view->color_range[0], view->color_range[1], pixels / 70, "K");
     }
     return ticks_choose(view->lower[direction], view->upper[direction],
-                        pixels / (direction == 0 ? 130 : 55), "m");
+                        pixels / (direction == 0 ? 130 : 50), "m");
 }
 
 static struct ticks bar_ticks(const struct picture_view *view, int pixels)
 {
-    return ticks_choose(view->color_range[0], view->color_range[1], pixels / 60, "K");
+    return ticks_choose(view->color_range[0], view->color_range[1], pixels / 50, "K");
 }
 
 static int label_width_max(const struct ticks *ticks)
@@ -209,7 +209,7 @@ static void draw_bar(struct canvas *canvas, const struct picture_view *view,
 {
     const int x = frame->left + frame->width + BAR_GAP;
     for (int row = 0; row < frame->height; row++) {
-        const int entry = row * COLORMAP_SIZE / frame->height;
+        const int entry = (2 * row + 1) * COLORMAP_SIZE / (2 * frame->height);
         canvas_rectangle(canvas, x, frame->top + frame->height - 1 - row, BAR_WIDTH, 1,
                          colormap_inferno[entry]);
     }

@@ -150,16 +150,17 @@ static hid_t create_dataset(const struct snapshots *s, hid_t file)
     const int64_t *n = s->grid.cells;
     const hsize_t shape[AXIS_COUNT] = {(hsize_t)n[AXIS_Z], (hsize_t)n[AXIS_Y], (hsize_t)n[AXIS_X]};
     char name[SNAPSHOT_NAME_BYTES];
-    snapshot_name(s->list.count, "/T", name);
+    snapshot_name(s->list.count, "", name);
+    const hid_t group = snapshot_group_create(file, name);
     const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
     const hid_t creation = creation_properties(s);
-    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
-    H5Pset_create_intermediate_group(links, 1);
-    const hid_t dataset =
-        H5Dcreate2(file, name, h5_type(s->setting.precision), space, links, creation, H5P_DEFAULT);
-    H5Pclose(links);
+    const hid_t dataset = H5Dcreate2(group, "T", h5_type(s->setting.precision), space, H5P_DEFAULT,
+                                     creation, H5P_DEFAULT);
     H5Pclose(creation);
     H5Sclose(space);
+    if (group >= 0) {
+        H5Gclose(group);
+    }
     return dataset;
 }
 

@@ -57,9 +57,20 @@ static enum status write_geometry(hid_t group, const struct grid *grid)
     return h5_attribute_double(group, "Direction", direction, 9);
 }
 
+hid_t snapshot_group_create(hid_t file, const char *name)
+{
+    enum { MOST_LINKS = 65000 };
+    const hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
+    H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    H5Pset_link_phase_change(creation, MOST_LINKS, MOST_LINKS - 1);
+    const hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Pclose(creation);
+    return group;
+}
+
 static enum status make_group(hid_t file, const char *name)
 {
-    const hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t group = snapshot_group_create(file, name);
     if (group < 0) {
         return h5_fail("cannot make the group %s", name);
     }
@@ -284,7 +295,7 @@ static enum status read_precision(hid_t file, enum precision *precision)
     return STATUS_OK;
 }
 
-/* Is snapshot `index` there and finished? A kill may leave one without its attributes. */
+/* Is snapshot `index` there and finished? Its step is written last: a kill leaves it without. */
 static bool read_entry(hid_t file, int64_t index, int64_t *step, double *time)
 {
     char name[SNAPSHOT_NAME_BYTES];
@@ -312,6 +323,41 @@ static enum status read_entries(hid_t file, int64_t restart_step, struct snapsho
     return STATUS_OK;
 }
 
+/* Put aside what a kill left: HDF5 can take it apart only where it is whole, and it need not be.
+ * A rename does not look at it. */
+static enum status put_aside(hid_t file, const char *name)
+{
+    char aside[2 * SNAPSHOT_NAME_BYTES];
+    if (H5Lexists(file, "/unfinished", H5P_DEFAULT) <= 0) {
+        TRY(make_group(file, "/unfinished"));
+    }
+    for (int n = 0;; n++) {
+        snprintf(aside, sizeof aside, "/unfinished/%s_%d", strrchr(name, '/') + 1, n);
+        if (H5Lexists(file, aside, H5P_DEFAULT) <= 0) {
+            break;
+        }
+    }
+    if (H5Lmove(file, name, file, aside, H5P_DEFAULT, H5P_DEFAULT) < 0) {
+        return h5_fail("cannot put aside the unfinished snapshot %s", name);
+    }
+    return STATUS_OK;
+}
+
+static enum status drop(hid_t file, int64_t index)
+{
+    char name[SNAPSHOT_NAME_BYTES];
+    int64_t step = 0;
+    double time = 0;
+    snapshot_name(index, "", name);
+    if (!read_entry(file, index, &step, &time)) {
+        return put_aside(file, name);
+    }
+    if (H5Ldelete(file, name, H5P_DEFAULT) < 0) {
+        return h5_fail("cannot drop the snapshot %s", name);
+    }
+    return STATUS_OK;
+}
+
 /* Remove every group of /snap that the list does not count. */
 static enum status drop_others(hid_t file, const struct snapshot_list *list)
 {
@@ -320,20 +366,11 @@ static enum status drop_others(hid_t file, const struct snapshot_list *list)
     if (snap < 0 || H5Gget_info(snap, &info) < 0) {
         return h5_fail("it has no group /snap");
     }
-    enum status status = STATUS_OK;
-    for (hsize_t left = info.nlinks; left > 0 && status == STATUS_OK; left--) {
-        char name[SNAPSHOT_NAME_BYTES] = "";
-        H5Lget_name_by_idx(snap, ".", H5_INDEX_NAME, H5_ITER_NATIVE, left - 1, name, sizeof name,
-                           H5P_DEFAULT);
-        char *end = NULL;
-        const long long index = strtoll(name, &end, 10);
-        const bool counts = end > name && *end == '\0' && index < list->count;
-        if (!counts && H5Ldelete(snap, name, H5P_DEFAULT) < 0) {
-            status = h5_fail("cannot drop the snapshot /snap/%s", name);
-        }
-    }
     H5Gclose(snap);
-    return status;
+    for (int64_t index = (int64_t)info.nlinks - 1; index >= list->count; index--) {
+        TRY(drop(file, index));
+    }
+    return STATUS_OK;
 }
 
 static enum status resume(hid_t file, const struct grid *grid, int64_t restart_step,
@@ -382,6 +419,10 @@ static enum status append(hid_t file, const struct snapshot_list *list)
         status = h5_attribute_int(dataset, "step", &list->steps[last], 0, H5T_STD_I64LE);
     }
     H5Dclose(dataset);
+    /* flushed by itself: a kill must not leave an entry for a snapshot that cannot be read */
+    if (status == STATUS_OK && H5Fflush(file, H5F_SCOPE_LOCAL) < 0) {
+        status = h5_fail("cannot flush %s", name);
+    }
     TRY(status);
     return write_steps(file, list);
 }

@@ -30,8 +30,9 @@ enum status snapshot_index_create(const char *path, const struct grid *grid,
                                   enum precision precision, const char *title,
                                   const char *config_text) MUST_CHECK;
 
-/* Find the snapshots up to `restart_step` and drop all others, unfinished ones included. Fills the
- * empty list. STATUS_INPUT when the file is of another grid, STATUS_FILE when it is damaged. */
+/* Find the snapshots up to `restart_step` and drop all others; unfinished ones go to /unfinished.
+ * Fills the empty list. STATUS_INPUT when the file is of another grid, STATUS_FILE when it is
+ * damaged. */
 enum status snapshot_index_resume(const char *path, const struct grid *grid, int64_t restart_step,
                                   struct snapshot_list *list) MUST_CHECK;
 
@@ -41,6 +42,11 @@ enum status snapshot_index_append(const char *path, const struct snapshot_list *
 /* Drop what there is of a snapshot that could not be finished, the one after those of the list.
  * Best effort; keeps the recorded failure, as an agreed one. */
 void snapshot_index_drop(const char *path, const struct snapshot_list *list);
+
+/* A group that keeps its links in its own header: a new one is a single small write. In HDF5's
+ * default groups it is several, in nodes shared with the links before it, and a kill in between
+ * takes those along. Negative when it fails. */
+hid_t snapshot_group_create(hid_t file, const char *name);
 
 /* "/snap/<index>" followed by `suffix`. */
 enum { SNAPSHOT_NAME_BYTES = 64 };

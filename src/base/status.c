@@ -47,9 +47,9 @@ int fail_is_agreed(void)
     return agreed;
 }
 
-void fail_set_agreed(const char *text)
+void fail_set_agreed(const char *agreed_message)
 {
-    snprintf(message, sizeof message, "%s", text);
+    snprintf(message, sizeof message, "%s", agreed_message);
     agreed = 1;
 }
 

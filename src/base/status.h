@@ -61,7 +61,7 @@ void fail_clear(void);
 /* True when all ranks know of the failure recorded last (see status_agree): then one rank
  * prints it. False: this rank alone knows, and must say so before it takes the others down. */
 int fail_is_agreed(void);
-void fail_set_agreed(const char *message);
+void fail_set_agreed(const char *agreed_message);
 
 int status_exit_code(enum status code);
 const char *status_meaning(enum status code);

@@ -1,0 +1,46 @@
+/* What all conformance tests need: an open backend, fields on the host that travel to the device
+ * and back, and numbers that look random but are the same in every run. */
+#ifndef ISOTHERM_TESTS_BACKEND_RIG_H
+#define ISOTHERM_TESTS_BACKEND_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/backend.h"
+
+/* after base/status.h, whose function `fail` its macro of that name would hide */
+#include <cmocka.h>
+
+struct rig {
+    const struct backend *backend;
+    struct device *device;
+    struct queue *queue;
+};
+
+/* Fails the test with the recorded message unless the call succeeds. */
+#define must(call) must_at((call), #call, __FILE__, __LINE__)
+void must_at(enum status status, const char *call, const char *file, int line);
+
+void rig_open(struct rig *rig, const struct backend *backend);
+void rig_close(struct rig *rig);
+
+/* Fresh device memory with these bytes in it; and its contents in fresh host memory (free). */
+void *rig_upload(struct rig *rig, const void *h_bytes, size_t bytes);
+void *rig_download(struct rig *rig, const void *d_bytes, size_t bytes);
+
+uint64_t random_bits(uint64_t *state);
+int64_t random_below(uint64_t *state, int64_t n);
+double random_between(uint64_t *state, double low, double high);
+
+/* Element `at` of a field on the host. */
+double host_get(const struct layout *layout, const void *h_field, int64_t at);
+void host_set(const struct layout *layout, void *h_field, int64_t at, double value);
+/* The whole allocation as NaN (free). */
+void *host_field(const struct layout *layout);
+
+/* Cut `box` in two at random places until there are `n` pieces. Returns how many there are. */
+int random_partition(uint64_t *state, const struct box *box, int n, struct box *pieces);
+
+#endif

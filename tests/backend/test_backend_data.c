@@ -1,0 +1,280 @@
+/* Memory, copies, pack and unpack of every backend. */
+#include "rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <omp.h>
+
+static void for_each_backend(void (*check)(struct rig *rig))
+{
+    for (int b = 0; b < backend_count(); b++) {
+        struct rig rig;
+        rig_open(&rig, backend_at(b));
+        check(&rig);
+        rig_close(&rig);
+    }
+}
+
+static void backends_are_complete(void **state)
+{
+    (void)state;
+    for (int b = 0; b < backend_count(); b++) {
+        const struct backend *backend = backend_at(b);
+        assert_ptr_equal(backend_find(backend->name), backend);
+        assert_true(backend->nvariants >= 2);
+        assert_string_equal(backend->variants[backend->nvariants - 1].name, "production");
+        assert_ptr_equal(backend->variants[backend->nvariants - 1].step, backend->step);
+        backend->queue_destroy(NULL);
+        backend->event_destroy(NULL);
+        backend->close(NULL);
+    }
+}
+
+static void check_info(struct rig *rig)
+{
+    omp_set_num_threads(2);
+    struct device_info info;
+    must(rig->backend->info(rig->device, &info));
+    assert_true(strlen(info.name) > 0);
+    assert_true(info.memory_bytes > 0);
+    assert_true(info.free_bytes > 0 && info.free_bytes <= info.memory_bytes);
+    if (rig->backend->host_accessible) {
+        assert_int_equal(info.threads, 2);
+        assert_non_null(strstr(info.name, "2 threads"));
+    }
+}
+
+static void info_names_the_device(void **state)
+{
+    (void)state;
+    for_each_backend(check_info);
+}
+
+static void check_fresh_memory(struct rig *rig)
+{
+    static const size_t sizes[] = {1, 8, 4095, 4096, 100001, 5000000};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        void *memory[2];
+        must(rig->backend->memory_alloc(rig->device, sizes[s], &memory[0]));
+        must(rig->backend->pinned_alloc(rig->device, sizes[s], &memory[1]));
+        unsigned char *h_copy = rig_download(rig, memory[0], sizes[s]);
+        for (size_t i = 0; i < sizes[s]; i++) {
+            if (h_copy[i] != 0xFF) {
+                fail_msg("%s: byte %zu of %zu is %d", rig->backend->name, i, sizes[s], h_copy[i]);
+            }
+        }
+        free(h_copy);
+        for (int m = 0; m < 2; m++) {
+            assert_int_equal((uintptr_t)memory[m] % LAYOUT_ALIGN_BYTES, 0);
+        }
+        rig->backend->memory_free(rig->device, memory[0]);
+        rig->backend->pinned_free(rig->device, memory[1]);
+    }
+    rig->backend->memory_free(rig->device, NULL);
+    rig->backend->pinned_free(rig->device, NULL);
+}
+
+static void fresh_memory_is_nan(void **state)
+{
+    (void)state;
+    omp_set_num_threads(2);
+    for_each_backend(check_fresh_memory);
+}
+
+static void check_too_large(struct rig *rig)
+{
+    void *d_memory = NULL;
+    const size_t huge = (size_t)1 << 50; /* 1 PiB */
+    fail_clear();
+    assert_int_equal(rig->backend->memory_alloc(rig->device, huge, &d_memory), STATUS_MEMORY);
+    assert_non_null(strstr(fail_message(), "1048576.000 GiB"));
+    assert_non_null(strstr(fail_message(), "available"));
+    assert_null(d_memory);
+    fail_clear();
+}
+
+static void too_much_memory_is_refused_with_the_numbers(void **state)
+{
+    (void)state;
+    for_each_backend(check_too_large);
+}
+
+/* Every alignment and remainder, small and large enough for all threads. */
+static void check_copies(struct rig *rig)
+{
+    enum { BYTES = 300000, MARGIN = 200 };
+    unsigned char *h_bytes = malloc(BYTES);
+    uint64_t random = 5;
+    for (size_t i = 0; i < BYTES; i++) {
+        h_bytes[i] = (unsigned char)random_bits(&random);
+    }
+    char *d_from = rig_upload(rig, h_bytes, BYTES);
+    for (int trial = 0; trial < 60; trial++) {
+        const size_t from = (size_t)random_below(&random, MARGIN);
+        const size_t to = (size_t)random_below(&random, MARGIN);
+        const size_t n = (size_t)random_below(&random, trial % 2 == 0 ? 300 : BYTES - MARGIN);
+        char *d_to;
+        must(rig->backend->memory_alloc(rig->device, BYTES, (void **)&d_to));
+        must(rig->backend->copy_on_device(rig->queue, d_to + to, d_from + from, n));
+        unsigned char *h_got = rig_download(rig, d_to, BYTES);
+        for (size_t i = 0; i < BYTES; i++) {
+            const unsigned char expected = i >= to && i < to + n ? h_bytes[from + i - to] : 0xFF;
+            if (h_got[i] != expected) {
+                fail_msg("%s: %zu bytes from %zu to %zu: byte %zu is wrong", rig->backend->name, n,
+                         from, to, i);
+            }
+        }
+        free(h_got);
+        rig->backend->memory_free(rig->device, d_to);
+    }
+    rig->backend->memory_free(rig->device, d_from);
+    free(h_bytes);
+}
+
+static void copies_move_these_bytes_and_no_others(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        omp_set_num_threads(threads);
+        for_each_backend(check_copies);
+    }
+}
+
+/* A box of a layout, halo included, as pack shall lay it out. */
+static void check_pack_of(struct rig *rig, const struct layout *layout, const struct box *box,
+                          const void *h_field)
+{
+    const size_t element = precision_bytes(layout->precision);
+    const size_t buffer_bytes = (size_t)box_cells(box) * element;
+    const size_t field_bytes = layout_bytes(layout);
+    void *d_field = rig_upload(rig, h_field, field_bytes);
+    void *d_buffer;
+    must(rig->backend->memory_alloc(rig->device, buffer_bytes, &d_buffer));
+    must(rig->backend->pack(rig->queue, layout, d_field, box, d_buffer));
+    char *h_buffer = rig_download(rig, d_buffer, buffer_bytes);
+
+    /* into a field of NaN: the box arrives, the rest stays */
+    char *h_expected = host_field(layout);
+    size_t at_buffer = 0;
+    for (int64_t k = box->lo[2]; k < box->hi[2]; k++) {
+        for (int64_t j = box->lo[1]; j < box->hi[1]; j++) {
+            for (int64_t i = box->lo[0]; i < box->hi[0]; i++) {
+                const size_t at = (size_t)layout_index(layout, i, j, k) * element;
+                assert_memory_equal(h_buffer + at_buffer, (const char *)h_field + at, element);
+                memcpy(h_expected + at, (const char *)h_field + at, element);
+                at_buffer += element;
+            }
+        }
+    }
+    void *d_other;
+    must(rig->backend->memory_alloc(rig->device, field_bytes, &d_other));
+    must(rig->backend->unpack(rig->queue, layout, d_buffer, box, d_other));
+    void *h_other = rig_download(rig, d_other, field_bytes);
+    assert_memory_equal(h_other, h_expected, field_bytes);
+    free(h_other);
+    free(h_expected);
+    free(h_buffer);
+    rig->backend->memory_free(rig->device, d_other);
+    rig->backend->memory_free(rig->device, d_buffer);
+    rig->backend->memory_free(rig->device, d_field);
+}
+
+static void check_pack(struct rig *rig)
+{
+    uint64_t random = 9;
+    for (int trial = 0; trial < 60; trial++) {
+        const bool large = trial % 10 == 0;
+        const int64_t cells[AXIS_COUNT] = {1 + random_below(&random, large ? 40 : 12),
+                                           1 + random_below(&random, large ? 40 : 7),
+                                           1 + random_below(&random, large ? 40 : 7)};
+        const int halo[AXIS_COUNT] = {(int)random_below(&random, 4), (int)random_below(&random, 4),
+                                      (int)random_below(&random, 4)};
+        struct layout layout;
+        must(layout_create(cells, halo, trial % 2 == 0 ? PRECISION_FLOAT64 : PRECISION_FLOAT32,
+                           &layout));
+        unsigned char *h_field = host_field(&layout);
+        for (size_t i = 0; i < layout_bytes(&layout); i++) {
+            h_field[i] = (unsigned char)random_bits(&random);
+        }
+        struct box box;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            const int64_t n = cells[axis] + 2 * halo[axis];
+            box.lo[axis] = random_below(&random, n) - halo[axis];
+            box.hi[axis] =
+                box.lo[axis] + 1 + random_below(&random, cells[axis] + halo[axis] - box.lo[axis]);
+            if (large) {
+                box.lo[axis] = -halo[axis];
+                box.hi[axis] = cells[axis] + halo[axis];
+            }
+        }
+        check_pack_of(rig, &layout, &box, h_field);
+        free(h_field);
+    }
+}
+
+static void pack_and_unpack_move_a_box(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        omp_set_num_threads(threads);
+        for_each_backend(check_pack);
+    }
+}
+
+/* Work on one queue after work on another, tied by an event. */
+static void check_events(struct rig *rig)
+{
+    enum { BYTES = 100000 };
+    unsigned char *h_bytes = malloc(BYTES);
+    memset(h_bytes, 7, BYTES);
+    struct queue *second;
+    struct event *event;
+    void *d_first;
+    void *d_second;
+    must(rig->backend->queue_create(rig->device, QUEUE_HIGH, &second));
+    must(rig->backend->event_create(rig->device, &event));
+    must(rig->backend->memory_alloc(rig->device, BYTES, &d_first));
+    must(rig->backend->memory_alloc(rig->device, BYTES, &d_second));
+    /* a wait for an event that was never recorded is no wait */
+    must(rig->backend->event_wait(second, event));
+    for (int round = 0; round < 3; round++) {
+        memset(h_bytes, 10 + round, BYTES);
+        must(rig->backend->copy_to_device(rig->queue, d_first, h_bytes, BYTES));
+        must(rig->backend->event_record(rig->queue, event));
+        must(rig->backend->event_wait(second, event));
+        must(rig->backend->copy_on_device(second, d_second, d_first, BYTES));
+        must(rig->backend->queue_wait(second));
+        unsigned char *h_got = rig_download(rig, d_second, BYTES);
+        assert_int_equal(h_got[0], 10 + round);
+        assert_int_equal(h_got[BYTES - 1], 10 + round);
+        free(h_got);
+        must(rig->backend->queue_wait(rig->queue));
+    }
+    rig->backend->event_destroy(event);
+    rig->backend->memory_free(rig->device, d_first);
+    rig->backend->memory_free(rig->device, d_second);
+    rig->backend->queue_destroy(second);
+    free(h_bytes);
+}
+
+static void events_order_two_queues(void **state)
+{
+    (void)state;
+    for_each_backend(check_events);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(backends_are_complete),
+        cmocka_unit_test(info_names_the_device),
+        cmocka_unit_test(fresh_memory_is_nan),
+        cmocka_unit_test(too_much_memory_is_refused_with_the_numbers),
+        cmocka_unit_test(copies_move_these_bytes_and_no_others),
+        cmocka_unit_test(pack_and_unpack_move_a_box),
+        cmocka_unit_test(events_order_two_queues),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,323 @@
+/* Summaries, hashes and exact sums: right, and independent of order, threads and decomposition. */
+#include "rig.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "kernels/heat_cell.h"
+
+/* A block of a global grid with its values on the host, NaN in halo and padding. */
+struct block {
+    struct layout layout;
+    struct placement placement;
+    void *h_field;
+};
+
+static void block_create(struct block *block, const struct box *where,
+                         const int64_t global[AXIS_COUNT], const double *values,
+                         enum precision precision)
+{
+    const int64_t cells[AXIS_COUNT] = {box_extent(where, AXIS_X), box_extent(where, AXIS_Y),
+                                       box_extent(where, AXIS_Z)};
+    must(layout_create(cells, (const int[]){1, 2, 0}, precision, &block->layout));
+    block->h_field = host_field(&block->layout);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        block->placement.global_cells[axis] = global[axis];
+        block->placement.offset[axis] = where->lo[axis];
+    }
+    for (int64_t k = 0; k < cells[2]; k++) {
+        for (int64_t j = 0; j < cells[1]; j++) {
+            for (int64_t i = 0; i < cells[0]; i++) {
+                const int64_t from =
+                    ((where->lo[2] + k) * global[1] + where->lo[1] + j) * global[0] + where->lo[0] +
+                    i;
+                host_set(&block->layout, block->h_field, layout_index(&block->layout, i, j, k),
+                         values[from]);
+            }
+        }
+    }
+}
+
+static struct field_summary summary_of(struct rig *rig, const struct block *block)
+{
+    struct field_summary summary;
+    void *d_field = rig_upload(rig, block->h_field, layout_bytes(&block->layout));
+    must(rig->backend->summarise(rig->queue, &block->layout, &block->placement, d_field, &summary));
+    must(rig->backend->queue_wait(rig->queue));
+    rig->backend->memory_free(rig->device, d_field);
+    return summary;
+}
+
+static uint64_t hash_of(struct rig *rig, const struct block *block)
+{
+    uint64_t hash;
+    void *d_field = rig_upload(rig, block->h_field, layout_bytes(&block->layout));
+    must(rig->backend->hash(rig->queue, &block->layout, &block->placement, d_field, &hash));
+    must(rig->backend->queue_wait(rig->queue));
+    rig->backend->memory_free(rig->device, d_field);
+    return hash;
+}
+
+/* In units of 2^-80 K, rounded as exact_sum.h promises. */
+static __int128 fixed_point(double value)
+{
+    return (__int128)rint(ldexp(value, 80));
+}
+
+static struct exact_sum digits_of(__int128 value)
+{
+    struct exact_sum sum;
+    for (int d = 0; d < 3; d++) {
+        sum.digit[d] = (int64_t)(value & ((INT64_C(1) << 40) - 1));
+        value >>= 40;
+    }
+    sum.digit[3] = (int64_t)value;
+    return sum;
+}
+
+/* What summarise and hash shall find in the global grid. */
+struct expectation {
+    struct field_summary summary;
+    uint64_t hash;
+};
+
+static struct expectation expect(const double *values, int64_t n, enum precision precision)
+{
+    struct expectation e = {.summary = {.min = INFINITY, .max = -INFINITY, .first_bad = -1}};
+    __int128 sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const float narrow = (float)values[i];
+        const double value = precision == PRECISION_FLOAT64 ? values[i] : (double)narrow;
+        uint64_t bits = 0;
+        memcpy(&bits, precision == PRECISION_FLOAT64 ? (const void *)&value : (const void *)&narrow,
+               precision_bytes(precision));
+        e.hash += heat_cell_hash((uint64_t)i, bits);
+        if (!(fabs(value) < EXACT_SUM_LIMIT)) {
+            e.summary.bad_cells++;
+            e.summary.first_bad = e.summary.first_bad < 0 ? i : e.summary.first_bad;
+            continue;
+        }
+        sum += fixed_point(value);
+        e.summary.min = fmin(e.summary.min, value);
+        e.summary.max = fmax(e.summary.max, value);
+    }
+    e.summary.sum = digits_of(sum);
+    return e;
+}
+
+static void merge(struct field_summary *all, const struct field_summary *part)
+{
+    all->min = fmin(all->min, part->min);
+    all->max = fmax(all->max, part->max);
+    exact_sum_add(&all->sum, &part->sum);
+    all->bad_cells += part->bad_cells;
+    if (part->first_bad >= 0 && (all->first_bad < 0 || part->first_bad < all->first_bad)) {
+        all->first_bad = part->first_bad;
+    }
+}
+
+/* Cut the grid at random, reduce the blocks, and compare what they give together. */
+static void check_reductions(struct rig *rig, const int64_t global[AXIS_COUNT],
+                             const double *values, enum precision precision, int nblocks)
+{
+    uint64_t random = (uint64_t)nblocks;
+    const struct box grid = box_of_cells(global);
+    struct box pieces[16];
+    const int npieces = random_partition(&random, &grid, nblocks, pieces);
+    struct field_summary all = {.min = INFINITY, .max = -INFINITY, .first_bad = -1};
+    uint64_t hash = 0;
+    for (int p = 0; p < npieces; p++) {
+        struct block block;
+        block_create(&block, &pieces[p], global, values, precision);
+        const struct field_summary part = summary_of(rig, &block);
+        merge(&all, &part);
+        hash += hash_of(rig, &block);
+        free(block.h_field);
+    }
+    const struct expectation e = expect(values, box_cells(&grid), precision);
+    assert_int_equal(hash, e.hash);
+    assert_memory_equal(&all, &e.summary, sizeof all);
+}
+
+static void check_everywhere(const int64_t global[AXIS_COUNT], const double *values)
+{
+    for (int b = 0; b < backend_count(); b++) {
+        struct rig rig;
+        rig_open(&rig, backend_at(b));
+        for (int nblocks = 1; nblocks <= 13; nblocks += 4) {
+            omp_set_num_threads(1 + nblocks % 3);
+            check_reductions(&rig, global, values, PRECISION_FLOAT64, nblocks);
+            check_reductions(&rig, global, values, PRECISION_FLOAT32, nblocks);
+        }
+        rig_close(&rig);
+    }
+}
+
+static void reductions_do_not_depend_on_the_decomposition(void **state)
+{
+    (void)state;
+    static const int64_t grids[][AXIS_COUNT] = {{1, 1, 1},    {1500, 1, 1}, {37, 41, 1},
+                                                {19, 23, 29}, {1, 5, 7},    {40, 33, 17}};
+    uint64_t random = 3;
+    for (size_t g = 0; g < sizeof grids / sizeof grids[0]; g++) {
+        const int64_t n = grids[g][0] * grids[g][1] * grids[g][2];
+        double *values = malloc((size_t)n * sizeof *values);
+        for (int64_t i = 0; i < n; i++) {
+            values[i] =
+                random_between(&random, -1e4, 1e4) * (random_below(&random, 3) == 0 ? 1e-9 : 1.0);
+        }
+        check_everywhere(grids[g], values);
+        /* bad cells: named by the lowest index, and in no minimum, maximum or sum */
+        static const double bad[] = {NAN, INFINITY, -INFINITY, 0x1p40, -0x1p40, 1e300};
+        for (int64_t i = n / 3; i < n; i += 1 + random_below(&random, n)) {
+            values[i] = bad[random_below(&random, 6)];
+        }
+        check_everywhere(grids[g], values);
+        for (int64_t i = 0; i < n; i++) {
+            values[i] = NAN;
+        }
+        check_everywhere(grids[g], values);
+        free(values);
+    }
+}
+
+/* -0 == 0, so which of them is the minimum must not depend on who came first. */
+static void zeros_of_both_signs_give_plus_zero(void **state)
+{
+    (void)state;
+    for (int b = 0; b < backend_count(); b++) {
+        struct rig rig;
+        rig_open(&rig, backend_at(b));
+        struct block block;
+        const double values[6] = {-0.0, 0.0, -0.0, -0.0, 0.0, -0.0};
+        const int64_t cells[AXIS_COUNT] = {6, 1, 1};
+        const struct box whole = box_of_cells(cells);
+        block_create(&block, &whole, cells, values, PRECISION_FLOAT64);
+        const struct field_summary summary = summary_of(&rig, &block);
+        const double zero = 0.0;
+        assert_memory_equal(&summary.min, &zero, sizeof zero);
+        assert_memory_equal(&summary.max, &zero, sizeof zero);
+        free(block.h_field);
+        rig_close(&rig);
+    }
+}
+
+static void any_flipped_bit_changes_the_hash(void **state)
+{
+    (void)state;
+    const int64_t cells[AXIS_COUNT] = {13, 7, 5};
+    const struct box whole = box_of_cells(cells);
+    double values[13 * 7 * 5];
+    uint64_t random = 21;
+    for (int i = 0; i < 13 * 7 * 5; i++) {
+        values[i] = random_between(&random, 200.0, 900.0);
+    }
+    for (int b = 0; b < backend_count(); b++) {
+        struct rig rig;
+        rig_open(&rig, backend_at(b));
+        for (int precision = 0; precision < 2; precision++) {
+            struct block block;
+            block_create(&block, &whole, cells, values, (enum precision)precision);
+            const int64_t bytes = (int64_t)precision_bytes((enum precision)precision);
+            const uint64_t before = hash_of(&rig, &block);
+            for (int trial = 0; trial < 300; trial++) {
+                const int64_t at = layout_index(&block.layout, random_below(&random, 13),
+                                                random_below(&random, 7), random_below(&random, 5));
+                unsigned char *byte =
+                    (unsigned char *)block.h_field + at * bytes + random_below(&random, bytes);
+                const unsigned char bit = (unsigned char)(1U << random_below(&random, 8));
+                *byte ^= bit;
+                assert_int_not_equal(hash_of(&rig, &block), before);
+                *byte ^= bit;
+            }
+            /* two cells that change places are noticed too */
+            const double first = host_get(&block.layout, block.h_field, block.layout.origin);
+            const double second = host_get(&block.layout, block.h_field, block.layout.origin + 1);
+            host_set(&block.layout, block.h_field, block.layout.origin, second);
+            host_set(&block.layout, block.h_field, block.layout.origin + 1, first);
+            assert_int_not_equal(hash_of(&rig, &block), before);
+            free(block.h_field);
+        }
+        rig_close(&rig);
+    }
+}
+
+static struct exact_sum sum_of(const double *values, int n)
+{
+    struct exact_sum sum = {{0}};
+    struct exact_parts parts = {{0}};
+    for (int i = 0; i < n; i++) {
+        exact_parts_add(&parts, values[i]);
+        if (i % 1000 == 999) {
+            exact_sum_add_parts(&sum, &parts);
+            parts = (struct exact_parts){{0}};
+        }
+    }
+    exact_sum_add_parts(&sum, &parts);
+    return sum;
+}
+
+/* Magnitudes from 2^-70 to 2^39, both signs, forwards, backwards and shuffled. */
+static void exact_sums_do_not_depend_on_the_order(void **state)
+{
+    (void)state;
+    enum { N = 5000 };
+    static double values[N];
+    uint64_t random = 33;
+    __int128 reference = 0;
+    for (int i = 0; i < N; i++) {
+        values[i] = ldexp(random_between(&random, -1.0, 1.0), (int)random_below(&random, 110) - 70);
+        reference += fixed_point(values[i]);
+    }
+    const struct exact_sum expected = digits_of(reference);
+    for (int shuffle = 0; shuffle < 5; shuffle++) {
+        const struct exact_sum sum = sum_of(values, N);
+        assert_memory_equal(&sum, &expected, sizeof sum);
+        for (int i = N - 1; i > 0; i--) {
+            const int64_t j = random_below(&random, i + 1);
+            const double kept = values[i];
+            values[i] = values[j];
+            values[j] = kept;
+        }
+    }
+}
+
+static void exact_sums_cancel(void **state)
+{
+    (void)state;
+    const double cancelling[] = {1e11, 0x1p-80, -1e11, 300.0, -0x1.8p-40, 0x1.8p-40, -300.0};
+    const struct exact_sum sum = sum_of(cancelling, 7);
+    assert_true(exact_sum_value(&sum) == 0x1p-80);
+
+    const double negative[] = {-1.5, -0x1p-60, -0x1.fffffffffffffp39};
+    const struct exact_sum below = sum_of(negative, 3);
+    const struct exact_sum expected =
+        digits_of(fixed_point(negative[0]) + fixed_point(negative[1]) + fixed_point(negative[2]));
+    assert_memory_equal(&below, &expected, sizeof below);
+    assert_true(below.digit[3] < 0);
+    assert_true(fabs(exact_sum_value(&below) + 0x1p40) <= 2.0);
+
+    /* as much as one set of counters may take, at the largest magnitude */
+    struct exact_parts parts = {{0}};
+    for (int i = 0; i < EXACT_PARTS_MAX_TERMS; i++) {
+        exact_parts_add(&parts, 0x1.fffffffffffffp39);
+    }
+    struct exact_sum many = {{0}};
+    exact_sum_add_parts(&many, &parts);
+    assert_true(exact_sum_value(&many) == 0x1.fffffffffffffp39 * EXACT_PARTS_MAX_TERMS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reductions_do_not_depend_on_the_decomposition),
+        cmocka_unit_test(zeros_of_both_signs_give_plus_zero),
+        cmocka_unit_test(any_flipped_bit_changes_the_hash),
+        cmocka_unit_test(exact_sums_do_not_depend_on_the_order),
+        cmocka_unit_test(exact_sums_cancel),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Read every case that test_snapshot.c left with h5py, as a user would.
+
+usage: check_snapshots.py FOLDER
+"""
+import sys
+
+import h5py
+import numpy
+
+import expectations
+
+check = expectations.Checks()
+
+
+def check_data(name, file, expected):
+    virtual = file["/VTKHDF/CellData/T"]
+    count = len(expected["snapshots"])
+    nx, ny, nz = expected["cells"]
+    check.that(virtual.shape == (count, nz, ny, nx), name, "shape", virtual.shape)
+    check.that(virtual.dtype == expected["precision"], name, "type", virtual.dtype)
+    check.that(virtual.attrs["units"] == b"K", name, "units of the virtual dataset")
+    check.that(len(file["/snap"]) == count, name, "groups", list(file["/snap"]))
+    for n, snapshot in enumerate(expected["snapshots"]):
+        wanted = expectations.values(expected, snapshot["seed"])
+        data = file[f"/snap/{n}/T"]
+        check.that(numpy.array_equal(data[...], wanted), name, n, "values")
+        check.that(numpy.array_equal(virtual[n], wanted), name, n, "virtual values")
+        check.that(data.attrs["step"] == snapshot["step"], name, n, "step")
+        check.that(data.attrs["time_s"] == snapshot["time"], name, n, "time")
+        check.that(data.attrs["units"] == b"K", name, n, "units")
+        check.that(data.attrs["long_name"] == b"temperature", name, n, "long_name")
+        check.that(data.fletcher32, name, n, "has no checksum")
+        check.that((data.compression == "gzip") == (expected["compress"] > 0), name, n, "gzip")
+        check.that(data.shuffle == (expected["compress"] > 0), name, n, "shuffle")
+
+
+def check_steps(name, file, expected):
+    times = [s["time"] for s in expected["snapshots"]]
+    offsets = list(range(len(times)))
+    if len(times) == 1:  # see write_steps in snapshot_index.c
+        times, offsets = 2 * times, 2 * offsets
+    steps = file["/VTKHDF/Steps"]
+    check.that(steps.attrs["NSteps"] == len(times), name, "NSteps", steps.attrs["NSteps"])
+    check.that(list(steps["Values"]) == times, name, "Values", list(steps["Values"]))
+    check.that(list(steps["CellDataOffsets/T"]) == offsets, name, "offsets")
+
+
+def check_header(name, file, expected):
+    group = file["/VTKHDF"].attrs
+    nx, ny, nz = expected["cells"]
+    check.that(list(group["Version"]) == [2, 0], name, "Version")
+    check.that(group["Type"] == b"ImageData", name, "Type", group["Type"])
+    check.that(list(group["WholeExtent"]) == [0, nx, 0, ny, 0, nz], name, "WholeExtent")
+    check.that(list(group["Origin"]) == expected["lower"], name, "Origin")
+    check.that(list(group["Spacing"]) == expected["spacing"], name, "Spacing")
+    title = file.attrs["title"]
+    check.that(title.decode() == 'a <title> & "more", 20 °C', name, "title", title)
+    check.that(b"isotherm_version" and file.attrs["isotherm_version"], name, "version")
+    check.that(file["configuration"][()].startswith(b"title: for the test\n"), name,
+               "configuration")
+
+
+def main():
+    cases = expectations.cases(sys.argv[1])
+    for folder, expected in cases:
+        with h5py.File(folder / "snapshots.vtkhdf", "r") as file:
+            check_data(folder.name, file, expected)
+            check_steps(folder.name, file, expected)
+            check_header(folder.name, file, expected)
+    check.finish(len(cases))
+
+
+main()

@@ -1,0 +1,78 @@
+/* What the tests of files need: a field spread over the first few ranks, filled with numbers that
+ * depend on the cell alone, and a folder of their own. */
+#ifndef ISOTHERM_TESTS_IO_RIG_H
+#define ISOTHERM_TESTS_IO_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mpi.h>
+
+#include "base/comm.h"
+#include "base/file.h"
+#include "io/checkpoint.h"
+#include "model/field.h"
+#include "model/grid.h"
+
+/* after base/status.h, whose function `fail` its macro of that name would hide */
+#include <cmocka.h>
+
+/* Fails the test with the recorded message unless the call succeeds. */
+#define must(call) must_at((call), #call, __FILE__, __LINE__)
+void must_at(enum status status, const char *call, const char *file, int line);
+
+/* Fails the test unless the call's status is `code` and its message contains `text`. */
+#define must_fail(code, text, call) must_fail_at((code), (text), (call), #call, __FILE__, __LINE__)
+void must_fail_at(enum status code, const char *text, enum status status, const char *call,
+                  const char *file, int line);
+
+/* comm is MPI_COMM_NULL, and everything else zero, on ranks that have no part in it. */
+struct rig {
+    MPI_Comm comm;
+    const struct backend *backend;
+    struct device *device;
+    struct queue *queue;
+    struct decomp decomp;
+    struct grid grid;
+    struct material material;
+    struct field *field;
+};
+
+/* Collective over MPI_COMM_WORLD; the field lies on the first `nranks` ranks. */
+void rig_open(struct rig *rig, int nranks, const int64_t cells[AXIS_COUNT],
+              enum precision precision, const char *backend);
+void rig_close(struct rig *rig);
+static inline bool rig_has(const struct rig *rig)
+{
+    return rig->comm != MPI_COMM_NULL;
+}
+
+/* What cell (i, j, k) holds for a seed: all bits of a double in use, or a multiple of 1/4 K that
+ * every precision holds exactly. The latter is also in check_snapshots.py. */
+double rig_rough(int64_t index, int seed);
+double rig_plain(int64_t i, int64_t j, int64_t k, int seed);
+
+void rig_fill_rough(struct rig *rig, int seed);
+void rig_fill_plain(struct rig *rig, int seed);
+/* Fails unless the field is bit for bit what rig_fill_rough put there. */
+void rig_expect_rough(struct rig *rig, int seed);
+uint64_t rig_hash(struct rig *rig);
+
+/* A state whose every number depends on the step. */
+struct checkpoint_state rig_state(struct rig *rig, int64_t step);
+void rig_write_checkpoint(struct rig *rig, const char *directory, int64_t step, int keep);
+
+/* Collective. Make and empty, remove a folder tree. */
+void folder_make_empty(const char *path);
+void folder_remove(const char *path);
+
+/* Collective over MPI_COMM_WORLD, then 0 when no rank failed: the value that main returns. */
+int rig_main(int argc, char **argv, const char *name, const struct CMUnitTest *tests,
+             size_t ntests);
+/* The folder that rig_main made for this program, "<argv[1], else name>.np<ranks>"; it stays, to
+ * be looked at. */
+extern char rig_folder[PATH_BYTES];
+
+#endif

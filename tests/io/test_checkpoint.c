@@ -1,0 +1,331 @@
+/* Checkpoints: exact on any other rank count, and never worse than the one before. */
+#include "io_rig.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const int64_t SMALL[AXIS_COUNT] = {7, 5, 6};
+
+static void in_folder(const char *directory, const char *name, char path[PATH_BYTES])
+{
+    snprintf(path, PATH_BYTES, "%.2000s/checkpoints/%s", directory, name);
+}
+
+static int world_size(void)
+{
+    return comm_size(MPI_COMM_WORLD);
+}
+
+static bool exists(const char *directory, const char *name)
+{
+    char path[PATH_BYTES];
+    in_folder(directory, name, path);
+    return file_exists(path);
+}
+
+static void expect_state(struct rig *rig, const struct checkpoint_state *found, int64_t step)
+{
+    const struct checkpoint_state wanted = rig_state(rig, step);
+    assert_int_equal(found->step, wanted.step);
+    assert_true(found->time == wanted.time);
+    assert_true(found->field_hash == wanted.field_hash);
+    assert_memory_equal(&found->ledger, &wanted.ledger, sizeof wanted.ledger);
+}
+
+static void round_trip(int writers, int readers, const int64_t cells[AXIS_COUNT],
+                       enum precision precision, const char *backend)
+{
+    struct rig rig;
+    rig_open(&rig, writers, cells, precision, backend);
+    rig_write_checkpoint(&rig, rig_folder, 12, 2);
+    rig_close(&rig);
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    rig_open(&rig, readers, cells, precision, backend);
+    if (rig_has(&rig)) {
+        char path[PATH_BYTES];
+        struct checkpoint_state state;
+        in_folder(rig_folder, "step_0000000012.h5", path);
+        must(checkpoint_read(rig.comm, path, rig.field, &rig.grid, &rig.material, &state));
+        rig_expect_rough(&rig, 12);
+        expect_state(&rig, &state, 12);
+    }
+    rig_close(&rig);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void test_round_trips(void **unused)
+{
+    (void)unused;
+    static const int64_t shapes[][AXIS_COUNT] = {{31, 1, 1}, {9, 14, 1}, {7, 5, 6}, {33, 17, 21}};
+    for (int writers = 1; writers <= world_size(); writers++) {
+        for (int readers = 1; readers <= world_size(); readers++) {
+            for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+                const enum precision precision = (enum precision)((s + (size_t)readers) % 2);
+                round_trip(writers, readers, shapes[s], precision, s % 2 == 0 ? "cpu" : "guard");
+                round_trip(writers, readers, shapes[s], precision, s % 2 == 0 ? "guard" : "cpu");
+            }
+        }
+    }
+}
+
+static void test_names_and_keep(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT64, "cpu");
+    rig_write_checkpoint(&rig, rig_folder, 10, 2);
+    rig_write_checkpoint(&rig, rig_folder, 20, 2);
+    rig_write_checkpoint(&rig, rig_folder, 30, 2);
+    MPI_Barrier(rig.comm);
+    assert_false(exists(rig_folder, "step_0000000010.h5"));
+    assert_true(exists(rig_folder, "step_0000000020.h5"));
+    assert_true(exists(rig_folder, "step_0000000030.h5"));
+    char path[PATH_BYTES];
+    char *text = NULL;
+    size_t bytes = 0;
+    in_folder(rig_folder, "latest", path);
+    must(file_read_all(path, 1000, &text, &bytes));
+    assert_string_equal(text, "step_0000000030.h5\n");
+    free(text);
+
+    /* restarted from step 20: what the given-up run left past it must not be found again */
+    rig_write_checkpoint(&rig, rig_folder, 25, 2);
+    MPI_Barrier(rig.comm);
+    assert_false(exists(rig_folder, "step_0000000030.h5"));
+    assert_true(exists(rig_folder, "step_0000000025.h5"));
+    assert_true(exists(rig_folder, "step_0000000020.h5"));
+    rig_close(&rig);
+}
+
+static void put_file(const char *path, const char *text)
+{
+    if (comm_rank(MPI_COMM_WORLD) == 0) {
+        must(file_replace(path, text, strlen(text)));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void test_stale_temporaries(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    char stale[PATH_BYTES];
+    char strange[PATH_BYTES];
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT64, "cpu");
+    rig_write_checkpoint(&rig, rig_folder, 10, 2);
+    in_folder(rig_folder, "step_0000000015.h5.tmp", stale);
+    in_folder(rig_folder, "notes.tmp", strange);
+    put_file(stale, "half a checkpoint");
+    put_file(strange, "somebody's notes");
+    rig_write_checkpoint(&rig, rig_folder, 20, 2);
+    MPI_Barrier(rig.comm);
+    assert_false(file_exists(stale));
+    assert_true(file_exists(strange));
+    rig_close(&rig);
+}
+
+/* Rank 0 cuts the file to a length, or flips a bit of the byte there. */
+static void damage(const char *directory, const char *name, long at, bool cut)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (comm_rank(MPI_COMM_WORLD) == 0) {
+        char path[PATH_BYTES];
+        in_folder(directory, name, path);
+        if (cut) {
+            assert_int_equal(truncate(path, at), 0);
+        } else {
+            FILE *file = fopen(path, "r+b");
+            assert_non_null(file);
+            fseek(file, at, at < 0 ? SEEK_END : SEEK_SET);
+            const int byte = fgetc(file);
+            fseek(file, -1, SEEK_CUR);
+            fputc(byte ^ 0x10, file);
+            fclose(file);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void test_fallback(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    struct checkpoint_state state;
+    char path[PATH_BYTES];
+    bool found = true;
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT64, "guard");
+    must(checkpoint_read_newest(rig.comm, rig_folder, rig.field, &rig.grid, &rig.material, &state,
+                                &found, path));
+    assert_false(found);
+    for (int64_t step = 1; step <= 4; step++) {
+        rig_write_checkpoint(&rig, rig_folder, step, 4);
+    }
+    damage(rig_folder, "step_0000000004.h5", 3000, true);
+    damage(rig_folder, "step_0000000003.h5", -100, false);
+    must(checkpoint_read_newest(rig.comm, rig_folder, rig.field, &rig.grid, &rig.material, &state,
+                                &found, path));
+    assert_true(found);
+    assert_non_null(strstr(path, "step_0000000002.h5"));
+    rig_expect_rough(&rig, 2);
+    expect_state(&rig, &state, 2);
+
+    in_folder(rig_folder, "step_0000000003.h5", path);
+    must_fail(STATUS_FILE, "do not match its checksum",
+              checkpoint_read(rig.comm, path, rig.field, &rig.grid, &rig.material, &state));
+    in_folder(rig_folder, "step_0000000004.h5", path);
+    must_fail(STATUS_FILE, "it has 3000 bytes instead of ",
+              checkpoint_read(rig.comm, path, rig.field, &rig.grid, &rig.material, &state));
+    in_folder(rig_folder, "step_0000000005.h5", path);
+    must_fail(STATUS_FILE, "No such file",
+              checkpoint_read(rig.comm, path, rig.field, &rig.grid, &rig.material, &state));
+
+    damage(rig_folder, "step_0000000002.h5", 700, false);
+    damage(rig_folder, "step_0000000001.h5", 0, true);
+    must_fail(STATUS_FILE, "none of the 4 checkpoints",
+              checkpoint_read_newest(rig.comm, rig_folder, rig.field, &rig.grid, &rig.material,
+                                     &state, &found, path));
+    assert_false(found);
+    rig_close(&rig);
+}
+
+static void refuse(const int64_t cells[AXIS_COUNT], enum precision precision, double lower,
+                   double conductivity, double capacity, const char *why)
+{
+    struct rig rig;
+    struct checkpoint_state state;
+    char path[PATH_BYTES];
+    bool found = true;
+    rig_open(&rig, world_size(), cells, precision, "cpu");
+    rig.grid.lower[AXIS_Y] += lower;
+    rig.material.conductivity += conductivity;
+    rig.material.heat_capacity_volume += capacity;
+    must_fail(STATUS_INPUT, why,
+              checkpoint_read_newest(rig.comm, rig_folder, rig.field, &rig.grid, &rig.material,
+                                     &state, &found, path));
+    assert_false(found);
+    rig_close(&rig);
+}
+
+static void test_refusals(void **unused)
+{
+    (void)unused;
+    static const int64_t other[AXIS_COUNT] = {7, 6, 5};
+    struct rig rig;
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT64, "cpu");
+    rig_write_checkpoint(&rig, rig_folder, 5, 2);
+    rig_close(&rig);
+    refuse(other, PRECISION_FLOAT64, 0, 0, 0,
+           "another grid: [7, 5, 6] cells there, [7, 6, 5] in the configuration");
+    refuse(SMALL, PRECISION_FLOAT64, 0.5, 0, 0, "another grid: y from -0.75 to 0.5 m there");
+    refuse(SMALL, PRECISION_FLOAT32, 0, 0, 0, "it has precision float64");
+    refuse(SMALL, PRECISION_FLOAT64, 0, 1, 0, "conductivity 2.5 W/(m K) there, 3.5 in");
+    refuse(SMALL, PRECISION_FLOAT64, 0, 0, 1, "density times heat capacity 4 J/(m^3 K) there");
+}
+
+/* The write must fail with this in its message, and leave the checkpoint of step 10 as it was. */
+static void expect_failed_write(struct rig *rig, const char *why)
+{
+    rig_fill_rough(rig, 20);
+    const struct checkpoint_state state = rig_state(rig, 20);
+    must_fail(STATUS_FILE, why,
+              checkpoint_write(rig->comm, rig_folder, rig->field, &rig->grid, &rig->material,
+                               &state, "", 1));
+    assert_true(fail_is_agreed());
+    assert_non_null(strstr(fail_message(), "the checkpoint of step 20 could not be written"));
+}
+
+static void expect_step_10(struct rig *rig)
+{
+    struct checkpoint_state state;
+    char path[PATH_BYTES];
+    bool found = false;
+    MPI_Barrier(rig->comm);
+    assert_false(exists(rig_folder, "step_0000000020.h5"));
+    assert_false(exists(rig_folder, "step_0000000020.h5.tmp"));
+    must(checkpoint_read_newest(rig->comm, rig_folder, rig->field, &rig->grid, &rig->material,
+                                &state, &found, path));
+    assert_true(found);
+    assert_int_equal(state.step, 10);
+    rig_expect_rough(rig, 10);
+}
+
+/* Files larger than the limit fail to be written on every rank, as on a full disk. */
+static void limit_file_size(rlim_t bytes)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void test_full_disk(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {33, 17, 21};
+    static const rlim_t limits[] = {100, 5000, 50000, 94248 + 512 + 2048 + 100};
+    struct rig rig;
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), cells, PRECISION_FLOAT64, "cpu");
+    rig_write_checkpoint(&rig, rig_folder, 10, 1);
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        limit_file_size(limits[i]);
+        expect_failed_write(&rig, "could not be written");
+        limit_file_size(RLIM_INFINITY);
+        expect_step_10(&rig);
+    }
+    rig_close(&rig);
+}
+
+/* A rank's hash of the device differs from what arrives in the file: as if a write were lost. */
+static void test_lost_write(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT64, "cpu");
+    rig_write_checkpoint(&rig, rig_folder, 10, 1);
+    rig_fill_rough(&rig, 20);
+    struct checkpoint_state state = rig_state(&rig, 20);
+    state.field_hash ^= 1;
+    must_fail(
+        STATUS_FILE, "what was read back is not what was written",
+        checkpoint_write(rig.comm, rig_folder, rig.field, &rig.grid, &rig.material, &state, "", 1));
+    expect_step_10(&rig);
+    rig_close(&rig);
+}
+
+static void test_no_folder(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    char path[PATH_BYTES];
+    folder_make_empty(rig_folder);
+    snprintf(path, sizeof path, "%.2000s/checkpoints", rig_folder);
+    put_file(path, "not a folder");
+    rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT32, "cpu");
+    expect_failed_write(&rig, "is not a folder");
+    rig_close(&rig);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trips),       cmocka_unit_test(test_names_and_keep),
+        cmocka_unit_test(test_stale_temporaries), cmocka_unit_test(test_fallback),
+        cmocka_unit_test(test_refusals),          cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_lost_write),        cmocka_unit_test(test_no_folder),
+    };
+    return rig_main(argc, argv, "test_checkpoint", tests, sizeof tests / sizeof tests[0]);
+}

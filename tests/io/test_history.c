@@ -1,0 +1,120 @@
+/* history.csv: rows that read back to the same bits, and restarts that leave no row twice. */
+#include "io_rig.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/history.h"
+
+static char path[PATH_BYTES];
+
+static struct history_row row_of(int64_t step)
+{
+    const double s = (double)step;
+    return (struct history_row){step,          s / 3,    0.1,       1e-300 / 7,           2e300 / 3,
+                                300 + 1 / 3.0, s * 7e20, -s / 1e20, s == 0 ? 0 : 1e-9 / s};
+}
+
+static void write_rows(struct history *history, int64_t first, int64_t last)
+{
+    for (int64_t step = first; step <= last; step++) {
+        const struct history_row row = row_of(step);
+        must(history_write(history, &row));
+    }
+}
+
+/* Whole file: the header, then the rows of steps 0 to `last`, each once, exact. */
+static void expect_rows(int64_t last)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char line[1024];
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_string_equal(
+        line, "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J\n");
+    for (int64_t step = 0; step <= last; step++) {
+        const struct history_row wanted = row_of(step);
+        struct history_row found = {0};
+        assert_non_null(fgets(line, sizeof line, file));
+        assert_int_equal(sscanf(line, "%" SCNd64 ",%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf\n", &found.step,
+                                &found.time, &found.dt, &found.min, &found.max, &found.mean,
+                                &found.heat, &found.boundary_heat, &found.heat_drift),
+                         9);
+        assert_memory_equal(&found, &wanted, sizeof wanted);
+    }
+    assert_null(fgets(line, sizeof line, file));
+    fclose(file);
+}
+
+static void append_text(const char *text)
+{
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void test_restarts(void **unused)
+{
+    (void)unused;
+    struct history *history = NULL;
+    must(history_open(rig_folder, -1, &history));
+    write_rows(history, 0, 9);
+    must(history_close(history));
+    expect_rows(9);
+
+    append_text("10,0.5,0.1,3"); /* what a kill leaves */
+    must(history_open(rig_folder, 6, &history));
+    expect_rows(6);
+    write_rows(history, 6, 12); /* 6 is there already */
+    must(history_close(history));
+    expect_rows(12);
+
+    must(history_open(rig_folder, 100, &history));
+    write_rows(history, 13, 14);
+    must(history_close(history));
+    expect_rows(14);
+
+    must(history_open(rig_folder, -1, &history));
+    write_rows(history, 0, 2);
+    must(history_close(history));
+    expect_rows(2);
+
+    must_fail(STATUS_OK, "", status_agree(MPI_COMM_SELF, history_close(NULL)));
+}
+
+static void test_missing_and_damaged(void **unused)
+{
+    (void)unused;
+    struct history *history = NULL;
+    unlink(path);
+    must(history_open(rig_folder, 5, &history)); /* somebody removed it */
+    write_rows(history, 0, 1);
+    must(history_close(history));
+    expect_rows(1);
+    append_text("not a row\n2,1,2\n");
+    must_fail(STATUS_FILE, "history.csv:4 is not a row", history_open(rig_folder, 5, &history));
+    assert_null(history);
+    must(file_replace(path, "a,b\n1,2\n", 8));
+    must_fail(STATUS_FILE, "does not start with the header", history_open(rig_folder, 5, &history));
+    must_fail(STATUS_FILE, "cannot create", history_open("/no/such/folder", -1, &history));
+}
+
+static int prepare(void **unused)
+{
+    (void)unused;
+    snprintf(path, sizeof path, "%.2000s/history.csv", rig_folder);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_restarts, prepare),
+        cmocka_unit_test_setup(test_missing_and_damaged, prepare),
+    };
+    return rig_main(argc, argv, "test_history", tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,405 @@
+/* Pictures: decoded again, the colour at every cell is that of its temperature, for any plane,
+ * rank count and backend; and what cannot be written is an error on all ranks. */
+#include "io_rig.h"
+
+#include <math.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/picture.h"
+#include "io/picture_draw.h"
+
+static const double LOW = 250;
+static const double HIGH = 750; /* what rig_rough gives lies between these */
+
+static int world_size(void)
+{
+    return comm_size(MPI_COMM_WORLD);
+}
+
+static bool is_root(void)
+{
+    return comm_rank(MPI_COMM_WORLD) == 0;
+}
+
+static struct picture_setting setting_of(enum axis normal)
+{
+    return (struct picture_setting){.every = 1, .plane_normal = normal, .range_auto = true};
+}
+
+static void write_picture(struct rig *rig, enum axis normal, int64_t step, char path[PATH_BYTES])
+{
+    if (rig_has(rig)) {
+        const struct picture_setting setting = setting_of(normal);
+        must(picture_write(rig->comm, rig_folder, rig->field, &rig->grid, &setting, "a t\xc3\xa9st",
+                           step, 0.125, LOW, HIGH, path));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* RGB, 3 bytes a pixel; the caller frees. */
+static uint8_t *decode(const char *path, int *width, int *height)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    assert_int_not_equal(png_image_begin_read_from_file(&image, path), 0);
+    image.format = PNG_FORMAT_RGB;
+    uint8_t *pixels = malloc(PNG_IMAGE_SIZE(image));
+    assert_non_null(pixels);
+    assert_int_not_equal(png_image_finish_read(&image, NULL, pixels, 0, NULL), 0);
+    *width = (int)image.width;
+    *height = (int)image.height;
+    return pixels;
+}
+
+static struct color pixel_at(const uint8_t *pixels, int width, int x, int y)
+{
+    const uint8_t *pixel = &pixels[3 * ((size_t)y * (size_t)width + (size_t)x)];
+    return (struct color){pixel[0], pixel[1], pixel[2]};
+}
+
+static bool same_color(struct color a, struct color b)
+{
+    return a.red == b.red && a.green == b.green && a.blue == b.blue;
+}
+
+static void expect_color(struct color found, struct color expected, const char *what, int64_t a,
+                         int64_t b)
+{
+    if (!same_color(found, expected)) {
+        print_error("%s (%lld, %lld): colour %d %d %d, expected %d %d %d\n", what, (long long)a,
+                    (long long)b, found.red, found.green, found.blue, expected.red, expected.green,
+                    expected.blue);
+    }
+    assert_true(same_color(found, expected));
+}
+
+/* The frame as the picture of this rig should have it, found from the rig alone. */
+static struct picture_frame frame_for(const struct rig *rig, enum axis across, enum axis up)
+{
+    const struct picture_view view = {
+        .title = "",
+        .axis = {across, up},
+        .samples = {(int)fmin((double)rig->grid.cells[across], PICTURE_MAX_SAMPLES),
+                    (int)fmin((double)rig->grid.cells[up], PICTURE_MAX_SAMPLES)},
+        .lower = {rig->grid.lower[across], rig->grid.lower[up]},
+        .upper = {rig->grid.upper[across], rig->grid.upper[up]},
+        .color_range = {LOW, HIGH},
+    };
+    return picture_frame_of(&view);
+}
+
+/* The global index of cell (p, q) of a mid-plane. */
+static int64_t plane_index(const struct rig *rig, enum axis across, enum axis up, int64_t p,
+                           int64_t q)
+{
+    int64_t at[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        at[a] = rig->grid.cells[a] / 2;
+    }
+    at[across] = p;
+    at[up] = q;
+    return (at[AXIS_Z] * rig->grid.cells[AXIS_Y] + at[AXIS_Y]) * rig->grid.cells[AXIS_X] +
+           at[AXIS_X];
+}
+
+static double stored(const struct rig *rig, double value)
+{
+    return rig->field->layout.precision == PRECISION_FLOAT64 ? value : (double)(float)value;
+}
+
+/* Every cell, at the pixel in its middle; row 0 of the cells is the lowest. */
+static void expect_cells(const struct rig *rig, const char *path, enum axis across, enum axis up,
+                         int seed)
+{
+    int width;
+    int height;
+    uint8_t *pixels = decode(path, &width, &height);
+    const struct picture_frame frame = frame_for(rig, across, up);
+    assert_int_equal(width, frame.image_width);
+    assert_int_equal(height, frame.image_height);
+    const int64_t np = rig->grid.cells[across];
+    const int64_t nq = rig->grid.cells[up];
+    const double aspect = (rig->grid.upper[up] - rig->grid.lower[up]) /
+                          (rig->grid.upper[across] - rig->grid.lower[across]);
+    assert_true(fabs(frame.height - aspect * frame.width) <= 1);
+    for (int64_t q = 0; q < nq; q++) {
+        for (int64_t p = 0; p < np; p++) {
+            const int x = frame.left + (int)((2 * p + 1) * frame.width / (2 * np));
+            const int y =
+                frame.top + frame.height - 1 - (int)((2 * q + 1) * frame.height / (2 * nq));
+            const double value = stored(rig, rig_rough(plane_index(rig, across, up, p, q), seed));
+            expect_color(pixel_at(pixels, width, x, y), colormap_of(value, LOW, HIGH), "cell", p,
+                         q);
+        }
+    }
+    free(pixels);
+}
+
+static void check_planes(const int64_t cells[AXIS_COUNT], enum precision precision,
+                         const char *backend)
+{
+    const enum axis across[AXIS_COUNT] = {AXIS_Y, AXIS_X, AXIS_X};
+    const enum axis up[AXIS_COUNT] = {AXIS_Z, AXIS_Z, AXIS_Y};
+    struct rig rig;
+    char path[PATH_BYTES];
+    rig_open(&rig, world_size(), cells, precision, backend);
+    rig_fill_rough(&rig, 3);
+    for (int normal = 0; normal < AXIS_COUNT; normal++) {
+        write_picture(&rig, (enum axis)normal, normal, path);
+        const enum axis real = cells[AXIS_Z] == 1 ? AXIS_Z : (enum axis)normal;
+        if (is_root()) {
+            expect_cells(&rig, path, across[real], up[real], 3);
+        }
+    }
+    rig_close(&rig);
+}
+
+static void test_every_cell_has_its_color(void **unused)
+{
+    (void)unused;
+    folder_make_empty(rig_folder);
+    check_planes((const int64_t[]){13, 9, 11}, PRECISION_FLOAT64, "cpu");
+    check_planes((const int64_t[]){13, 9, 11}, PRECISION_FLOAT32, "guard");
+    check_planes((const int64_t[]){37, 23, 1}, PRECISION_FLOAT64, "guard");
+}
+
+/* More cells than are shown: evenly spread ones, from the middle of equal parts. */
+static void test_large_planes_are_thinned(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    char path[PATH_BYTES];
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), (const int64_t[]){2500, 3001, 1}, PRECISION_FLOAT32, "cpu");
+    rig_fill_rough(&rig, 1);
+    write_picture(&rig, AXIS_Z, 1, path);
+    if (is_root()) {
+        int width;
+        int height;
+        uint8_t *pixels = decode(path, &width, &height);
+        const struct picture_frame frame = frame_for(&rig, AXIS_X, AXIS_Y);
+        assert_int_equal(frame.width, PICTURE_MAX_SAMPLES);
+        assert_int_equal(width, frame.image_width);
+        for (int64_t s = 0; s < frame.height; s += 7) {
+            const int64_t q = (2 * (s * PICTURE_MAX_SAMPLES / frame.height) + 1) * 3001 /
+                              (2 * PICTURE_MAX_SAMPLES);
+            for (int64_t x = 0; x < frame.width; x += 11) {
+                const int64_t p = (2 * x + 1) * 2500 / (2 * PICTURE_MAX_SAMPLES);
+                const double value =
+                    stored(&rig, rig_rough(plane_index(&rig, AXIS_X, AXIS_Y, p, q), 1));
+                expect_color(pixel_at(pixels, width, frame.left + (int)x,
+                                      frame.top + frame.height - 1 - (int)s),
+                             colormap_of(value, LOW, HIGH), "cell", p, q);
+            }
+        }
+        free(pixels);
+    }
+    rig_close(&rig);
+}
+
+static void test_same_bytes_on_any_ranks(void **unused)
+{
+    (void)unused;
+    char *bytes[2] = {NULL, NULL};
+    size_t nbytes[2] = {0, 0};
+    folder_make_empty(rig_folder);
+    const int64_t shapes[][AXIS_COUNT] = {{13, 9, 11}, {37, 23, 1}, {51, 1, 1}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (int pass = 0; pass < 2; pass++) {
+            struct rig rig;
+            char path[PATH_BYTES];
+            rig_open(&rig, pass == 0 ? 1 : world_size(), shapes[s], PRECISION_FLOAT64, "cpu");
+            rig_fill_rough(&rig, 5);
+            write_picture(&rig, AXIS_X, 7, path);
+            if (is_root()) {
+                must(file_read_all(path, 1 << 24, &bytes[pass], &nbytes[pass]));
+            }
+            rig_close(&rig);
+        }
+        if (is_root()) {
+            assert_int_equal(nbytes[0], nbytes[1]);
+            assert_memory_equal(bytes[0], bytes[1], nbytes[0]);
+            free(bytes[0]);
+            free(bytes[1]);
+        }
+    }
+}
+
+static int lightness(struct color color)
+{
+    return color.red + color.green + color.blue;
+}
+
+/* The curve passes through every cell's temperature, and is thin. */
+static void test_curve(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    char path[PATH_BYTES];
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), (const int64_t[]){12, 1, 1}, PRECISION_FLOAT64, "guard");
+    rig_fill_rough(&rig, 2);
+    write_picture(&rig, AXIS_Z, 1, path);
+    if (is_root()) {
+        int width;
+        int height;
+        uint8_t *pixels = decode(path, &width, &height);
+        struct picture_frame frame = frame_for(&rig, AXIS_X, AXIS_Y);
+        assert_int_equal(width, frame.image_width);
+        assert_int_equal(height, frame.image_height);
+        for (int64_t i = 0; i < 12; i++) {
+            /* 5 % of the range stay free at either end */
+            const double up = (rig_rough(i, 2) - LOW + 25) / (HIGH - LOW + 50);
+            const int x = frame.left + (int)((2 * i + 1) * frame.width / 24);
+            const int y = frame.top + (int)((1 - up) * frame.height);
+            const struct color on = pixel_at(pixels, width, x, y);
+            assert_true(lightness(on) < 450);
+            assert_true(on.red > on.green + 60);
+        }
+        int dark = 0;
+        for (int y = frame.top; y < frame.top + frame.height; y++) {
+            dark += lightness(pixel_at(pixels, width, frame.left + frame.width / 24, y)) < 450;
+        }
+        assert_in_range(dark, 1, 40);
+        free(pixels);
+    }
+    rig_close(&rig);
+}
+
+/* The bar runs from the map's darkest colour at the bottom to its lightest on top. */
+static void expect_bar(const uint8_t *pixels, int width, const struct picture_frame *frame)
+{
+    const int x = frame->left + frame->width + 40;
+    for (int i = 0; i < COLORMAP_SIZE; i++) {
+        const int y = frame->top + frame->height - 1 - (2 * i + 1) * frame->height / 512;
+        expect_color(pixel_at(pixels, width, x, y), colormap_inferno[i], "bar", i, 0);
+    }
+}
+
+/* A range from the configuration clips; a value that is no number is grey. */
+static void test_fixed_range_and_bad_cells(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    char path[PATH_BYTES];
+    folder_make_empty(rig_folder);
+    rig_open(&rig, 1, (const int64_t[]){3, 3, 1}, PRECISION_FLOAT64, "guard");
+    if (rig_has(&rig)) {
+        const double values[9] = {-10, 0, 100, 200, NAN, 300, 400, 600, INFINITY};
+        const struct box owned = layout_owned(&rig.field->layout);
+        must(field_write(rig.field, &owned, values));
+        struct picture_setting setting = setting_of(AXIS_Z);
+        setting.range_auto = false;
+        setting.range[0] = 0;
+        setting.range[1] = 400;
+        must(picture_write(rig.comm, rig_folder, rig.field, &rig.grid, &setting, "", 1, 0, -10, 600,
+                           path));
+        int width;
+        int height;
+        uint8_t *pixels = decode(path, &width, &height);
+        const struct color grey = {128, 128, 128};
+        const struct color *map = colormap_inferno;
+        const struct color expected[9] = {map[0],   map[0],   map[64],  map[128], grey,
+                                          map[192], map[255], map[255], grey};
+        struct picture_frame frame = frame_for(&rig, AXIS_X, AXIS_Y);
+        for (int c = 0; c < 9; c++) {
+            expect_color(pixel_at(pixels, width, frame.left + frame.width * (2 * (c % 3) + 1) / 6,
+                                  frame.top + frame.height * (5 - 2 * (c / 3)) / 6),
+                         expected[c], "cell", c % 3, c / 3);
+        }
+        expect_bar(pixels, width, &frame);
+        free(pixels);
+    }
+    rig_close(&rig);
+}
+
+/* The ends and the middle of the published table. */
+static void test_colormap(void **unused)
+{
+    (void)unused;
+    expect_color(colormap_inferno[0], (struct color){0, 0, 4}, "inferno", 0, 0);
+    expect_color(colormap_inferno[128], (struct color){188, 55, 84}, "inferno", 128, 0);
+    expect_color(colormap_inferno[255], (struct color){252, 255, 164}, "inferno", 255, 0);
+}
+
+/* One value everywhere, or none that is a number: still a picture. */
+static void test_without_a_range(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    char path[PATH_BYTES];
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), (const int64_t[]){5, 4, 3}, PRECISION_FLOAT32, "cpu");
+    const struct picture_setting setting = setting_of(AXIS_Y);
+    const double ranges[][2] = {{300, 300}, {INFINITY, -INFINITY}, {NAN, NAN}, {0, 0}};
+    for (int i = 0; i < 4; i++) {
+        must(picture_write(rig.comm, rig_folder, rig.field, &rig.grid, &setting, "", i, 0,
+                           ranges[i][0], ranges[i][1], path));
+        assert_true(!is_root() || file_exists(path));
+    }
+    rig_close(&rig);
+}
+
+static void test_names_and_temporaries(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    char path[PATH_BYTES];
+    char expected[PATH_BYTES];
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), (const int64_t[]){5, 4, 3}, PRECISION_FLOAT64, "cpu");
+    rig_fill_rough(&rig, 1);
+    write_picture(&rig, AXIS_Z, 1234, path);
+    const struct picture_setting setting = setting_of(AXIS_Z);
+    must(picture_write(rig.comm, rig_folder, rig.field, &rig.grid, &setting, "", 1235, 0, LOW, HIGH,
+                       NULL));
+    if (is_root()) {
+        snprintf(expected, sizeof expected, "%.2000s/pictures/step_0000001234.png", rig_folder);
+        assert_string_equal(path, expected);
+        snprintf(expected, sizeof expected, "%.2000s/pictures/step_0000001234.png.tmp", rig_folder);
+        assert_false(file_exists(expected));
+    }
+    rig_close(&rig);
+}
+
+/* A file stands where the folder should be; then a folder where the file should be. */
+static void test_no_place_to_write(void **unused)
+{
+    (void)unused;
+    struct rig rig;
+    char path[PATH_BYTES];
+    folder_make_empty(rig_folder);
+    rig_open(&rig, world_size(), (const int64_t[]){6, 5, 4}, PRECISION_FLOAT64, "cpu");
+    rig_fill_rough(&rig, 1);
+    const struct picture_setting setting = setting_of(AXIS_Z);
+    snprintf(path, sizeof path, "%.2000s/pictures", rig_folder);
+    must(status_agree(MPI_COMM_WORLD, is_root() ? file_replace(path, "x", 1) : STATUS_OK));
+    must_fail(STATUS_FILE, "pictures",
+              picture_write(rig.comm, rig_folder, rig.field, &rig.grid, &setting, "", 1, 0, LOW,
+                            HIGH, NULL));
+    folder_make_empty(rig_folder);
+    snprintf(path, sizeof path, "%.2000s/pictures/step_0000000001.png/x", rig_folder);
+    must(status_agree(MPI_COMM_WORLD, is_root() ? directory_make(path) : STATUS_OK));
+    must_fail(STATUS_FILE, "step_0000000001.png",
+              picture_write(rig.comm, rig_folder, rig.field, &rig.grid, &setting, "", 1, 0, LOW,
+                            HIGH, NULL));
+    rig_close(&rig);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_colormap),
+        cmocka_unit_test(test_every_cell_has_its_color),
+        cmocka_unit_test(test_large_planes_are_thinned),
+        cmocka_unit_test(test_same_bytes_on_any_ranks),
+        cmocka_unit_test(test_curve),
+        cmocka_unit_test(test_fixed_range_and_bad_cells),
+        cmocka_unit_test(test_without_a_range),
+        cmocka_unit_test(test_names_and_temporaries),
+        cmocka_unit_test(test_no_place_to_write),
+    };
+    return rig_main(argc, argv, "test_picture", tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,148 @@
+/* The seal: any changed byte, any missing or added one, is found. */
+#include "io_rig.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/checkpoint_internal.h"
+
+static void in_folder(const char *name, char path[PATH_BYTES])
+{
+    snprintf(path, PATH_BYTES, "%.2000s/%s", rig_folder, name);
+}
+
+static void flip(int fd, off_t at, unsigned char bits)
+{
+    unsigned char byte = 0;
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= bits;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+}
+
+/* A checkpoint of a few KiB; returns its size. */
+static off_t write_small(char path[PATH_BYTES])
+{
+    static const int64_t cells[AXIS_COUNT] = {4, 3, 2};
+    struct rig rig;
+    rig_open(&rig, 1, cells, PRECISION_FLOAT64, "cpu");
+    rig_write_checkpoint(&rig, rig_folder, 1, 1);
+    rig_close(&rig);
+    MPI_Barrier(MPI_COMM_WORLD);
+    in_folder("checkpoints/step_0000000001.h5", path);
+    struct stat found;
+    assert_int_equal(stat(path, &found), 0);
+    assert_in_range(found.st_size, 2000, 100000);
+    return found.st_size;
+}
+
+/* On rank 0 alone: every bit of the seal, and one bit of every other byte. */
+static void test_flipped_bits(void **unused)
+{
+    (void)unused;
+    char path[PATH_BYTES];
+    const off_t size = write_small(path);
+    if (comm_rank(MPI_COMM_WORLD) != 0) {
+        return;
+    }
+    must(checkpoint_seal_check(MPI_COMM_SELF, path));
+    const int fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    off_t missed = 0;
+    for (off_t at = 0; at < size; at++) {
+        const int first = at < CHECKPOINT_SEAL_BYTES ? 0 : (int)(at % 8);
+        const int last = at < CHECKPOINT_SEAL_BYTES ? 7 : first;
+        for (int bit = first; bit <= last; bit++) {
+            flip(fd, at, (unsigned char)(1U << bit));
+            missed += checkpoint_seal_check(MPI_COMM_SELF, path) != STATUS_FILE;
+            flip(fd, at, (unsigned char)(1U << bit));
+        }
+    }
+    close(fd);
+    assert_int_equal(missed, 0);
+    must(checkpoint_seal_check(MPI_COMM_SELF, path));
+}
+
+static void test_other_lengths(void **unused)
+{
+    (void)unused;
+    char path[PATH_BYTES];
+    const off_t size = write_small(path);
+    if (comm_rank(MPI_COMM_WORLD) != 0) {
+        return;
+    }
+    assert_int_equal(truncate(path, size + 1), 0);
+    must_fail(STATUS_FILE, "bytes instead of", checkpoint_seal_check(MPI_COMM_SELF, path));
+    off_t missed = 0;
+    for (off_t length = size - 1; length >= 0; length--) {
+        assert_int_equal(truncate(path, length), 0);
+        missed += checkpoint_seal_check(MPI_COMM_SELF, path) != STATUS_FILE;
+    }
+    assert_int_equal(missed, 0);
+}
+
+/* Whatever the damage, reading says STATUS_FILE and does not get as far as HDF5. */
+static void test_reading_damaged(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {4, 3, 2};
+    struct rig rig;
+    struct checkpoint_state state;
+    char path[PATH_BYTES];
+    const off_t size = write_small(path);
+    rig_open(&rig, 1, cells, PRECISION_FLOAT64, "cpu");
+    for (off_t at = 3; rig_has(&rig) && at < size; at += 97) {
+        const int fd = open(path, O_RDWR);
+        flip(fd, at, 0x40);
+        must_fail(STATUS_FILE, "cannot be used",
+                  checkpoint_read(rig.comm, path, rig.field, &rig.grid, &rig.material, &state));
+        flip(fd, at, 0x40);
+        close(fd);
+    }
+    rig_close(&rig);
+}
+
+/* Several blocks: the same seal for any number of ranks; exchanged blocks show. */
+static void test_blocks(void **unused)
+{
+    (void)unused;
+    enum { BLOCK = 1 << 20, BYTES = CHECKPOINT_SEAL_BYTES + 3 * BLOCK + 12345 };
+    char path[PATH_BYTES];
+    char *content = malloc(BYTES);
+    assert_non_null(content);
+    for (size_t b = 0; b < BYTES; b++) {
+        content[b] = (char)(b * b / 7 + b / BLOCK);
+    }
+    in_folder("blocks", path);
+    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
+    must(status_agree(MPI_COMM_WORLD, first ? file_replace(path, content, BYTES) : STATUS_OK));
+    must(checkpoint_seal_write(MPI_COMM_WORLD, path));
+    must(checkpoint_seal_check(MPI_COMM_WORLD, path));
+    must(checkpoint_seal_check(MPI_COMM_SELF, path));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (first) {
+        char *block = content + CHECKPOINT_SEAL_BYTES;
+        const int fd = open(path, O_RDWR);
+        assert_int_equal(pwrite(fd, block, BLOCK, CHECKPOINT_SEAL_BYTES + BLOCK), BLOCK);
+        assert_int_equal(pwrite(fd, block + BLOCK, BLOCK, CHECKPOINT_SEAL_BYTES), BLOCK);
+        close(fd);
+    }
+    free(content);
+    MPI_Barrier(MPI_COMM_WORLD);
+    must_fail(STATUS_FILE, "do not match its checksum",
+              checkpoint_seal_check(MPI_COMM_WORLD, path));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_flipped_bits),
+        cmocka_unit_test(test_other_lengths),
+        cmocka_unit_test(test_reading_damaged),
+        cmocka_unit_test(test_blocks),
+    };
+    return rig_main(argc, argv, "test_seal", tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,262 @@
+/* Snapshots: several grids and precisions, written in several openings, cut at restarts. What is
+ * in the files is left for check_snapshots.py and check_vtk.py, with expect.json beside it. */
+#include "io_rig.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "io/snapshot.h"
+
+enum { MOST = 8 };
+static const char TITLE[] = "a <title> & \"more\", 20 \xc2\xb0"
+                            "C";
+static const char CONFIG[] = "title: for the test\ngrid: {cells: [1, 2, 3]}\n";
+
+/* What a case must contain in the end: the seed stands for the values. */
+struct expected {
+    int count;
+    int64_t steps[MOST];
+    int seeds[MOST];
+};
+
+struct work {
+    struct rig rig;
+    struct snapshots *snapshots;
+    struct snapshot_setting setting;
+    char folder[PATH_BYTES];
+    struct expected expected;
+};
+
+static double time_of(int64_t step)
+{
+    return 0.1 * (double)step;
+}
+
+static void work_open(struct work *w, const char *name, const int64_t cells[AXIS_COUNT],
+                      enum precision field, enum precision file, int compress)
+{
+    memset(w, 0, sizeof *w);
+    snprintf(w->folder, sizeof w->folder, "%.2000s/%s", rig_folder, name);
+    folder_make_empty(w->folder);
+    rig_open(&w->rig, comm_size(MPI_COMM_WORLD), cells, field, "guard");
+    w->setting = (struct snapshot_setting){10, file, compress};
+    must(snapshots_open(w->rig.comm, w->folder, &w->rig.grid, &w->setting, TITLE, CONFIG, -1,
+                        &w->snapshots));
+}
+
+static void work_reopen(struct work *w, int64_t restart_step)
+{
+    snapshots_close(w->snapshots);
+    w->snapshots = NULL;
+    must(snapshots_open(w->rig.comm, w->folder, &w->rig.grid, &w->setting, TITLE, CONFIG,
+                        restart_step, &w->snapshots));
+    while (w->expected.count > 0 && w->expected.steps[w->expected.count - 1] > restart_step) {
+        w->expected.count--;
+    }
+}
+
+static void work_write(struct work *w, int64_t step, int seed)
+{
+    rig_fill_plain(&w->rig, seed);
+    must(snapshots_write(w->snapshots, w->rig.field, step, time_of(step)));
+    struct expected *expected = &w->expected;
+    if (expected->count == 0 || expected->steps[expected->count - 1] < step) {
+        expected->steps[expected->count] = step;
+        expected->seeds[expected->count] = seed;
+        expected->count++;
+    }
+}
+
+static void write_expected(const struct work *w)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%.3000s/expect.json", w->folder);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    const struct grid *grid = &w->rig.grid;
+    fprintf(out, "{\"cells\": [%" PRId64 ", %" PRId64 ", %" PRId64 "],\n", grid->cells[0],
+            grid->cells[1], grid->cells[2]);
+    fprintf(out, " \"lower\": [%.17g, %.17g, %.17g],\n", grid->lower[0], grid->lower[1],
+            grid->lower[2]);
+    fprintf(out, " \"spacing\": [%.17g, %.17g, %.17g],\n", grid->spacing[0], grid->spacing[1],
+            grid->spacing[2]);
+    fprintf(out, " \"precision\": \"%s\", \"compress\": %d,\n",
+            precision_name(w->setting.precision), w->setting.compress);
+    fprintf(out, " \"snapshots\": [");
+    for (int i = 0; i < w->expected.count; i++) {
+        fprintf(out, "%s\n  {\"step\": %" PRId64 ", \"time\": %.17g, \"seed\": %d}",
+                i > 0 ? "," : "", w->expected.steps[i], time_of(w->expected.steps[i]),
+                w->expected.seeds[i]);
+    }
+    fprintf(out, "]}\n");
+    assert_int_equal(fclose(out), 0);
+}
+
+static void work_close(struct work *w)
+{
+    snapshots_close(w->snapshots);
+    if (comm_rank(w->rig.comm) == 0) {
+        write_expected(w);
+    }
+    MPI_Barrier(w->rig.comm);
+    rig_close(&w->rig);
+}
+
+static void write_case(const char *name, int64_t nx, int64_t ny, int64_t nz, enum precision field,
+                       enum precision file, int compress, int count)
+{
+    const int64_t cells[AXIS_COUNT] = {nx, ny, nz};
+    struct work w;
+    work_open(&w, name, cells, field, file, compress);
+    for (int i = 0; i < count; i++) {
+        work_write(&w, 10 * i, i);
+    }
+    work_close(&w);
+}
+
+static void test_shapes(void **unused)
+{
+    (void)unused;
+    const enum precision f64 = PRECISION_FLOAT64;
+    const enum precision f32 = PRECISION_FLOAT32;
+    write_case("count_1", 7, 5, 6, f64, f32, 0, 1);
+    write_case("count_2", 7, 5, 6, f64, f32, 0, 2);
+    write_case("count_3", 7, 5, 6, f64, f64, 0, 3);
+    write_case("gzip_2d", 23, 11, 1, f32, f32, 5, 3);
+    write_case("line_1d", 40, 1, 1, f32, f64, 0, 2);
+    /* several chunks, those at the end not full, and shared between ranks */
+    write_case("chunks", 130, 75, 50, f64, f64, 0, 2);
+    write_case("chunks_gzip", 130, 75, 50, f64, f32, 1, 3);
+}
+
+static void test_restarts(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {9, 8, 7};
+    struct work w;
+    work_open(&w, "restart", cells, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
+    for (int i = 0; i < 5; i++) {
+        work_write(&w, 10 * i, i);
+    }
+    work_reopen(&w, 25); /* 30 and 40 go */
+    work_write(&w, 30, 33);
+    work_write(&w, 30, 44); /* there already: not written twice */
+    work_reopen(&w, 30);
+    work_write(&w, 30, 55);
+    work_write(&w, 37, 37);
+    w.setting.precision = PRECISION_FLOAT32; /* the file's precision stays */
+    work_reopen(&w, 100);
+    work_write(&w, 50, 66);
+    w.setting.precision = PRECISION_FLOAT64;
+    work_close(&w);
+
+    work_open(&w, "restart_all", cells, PRECISION_FLOAT32, PRECISION_FLOAT32, 3);
+    work_write(&w, 10, 1);
+    work_write(&w, 20, 2);
+    work_reopen(&w, 5); /* nothing stays */
+    work_write(&w, 10, 7);
+    work_close(&w);
+
+    work_open(&w, "restart_fresh", cells, PRECISION_FLOAT32, PRECISION_FLOAT32, 0);
+    work_write(&w, 10, 1);
+    work_reopen(&w, -1); /* new files */
+    work_write(&w, 0, 2);
+    work_close(&w);
+}
+
+/* Rank 0 truncates the data file, or renames it when `length` < 0. */
+static void spoil(const struct work *w, long length)
+{
+    char path[PATH_BYTES];
+    char away[PATH_BYTES];
+    snprintf(path, sizeof path, "%.2000s/snapshots.vtkhdf", w->folder);
+    snprintf(away, sizeof away, "%.2000s/away.vtkhdf", w->folder);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (comm_rank(MPI_COMM_WORLD) == 0) {
+        assert_int_equal(length < 0 ? rename(path, away) : truncate(path, length), 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void test_bad_files(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {9, 8, 7};
+    struct work w;
+    struct snapshots *none = NULL;
+    work_open(&w, "moved", cells, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
+    work_write(&w, 10, 1);
+    work_write(&w, 20, 2);
+    snapshots_close(w.snapshots);
+    struct grid other = w.rig.grid;
+    other.cells[AXIS_Y] = 9;
+    must_fail(STATUS_INPUT, "snapshots of another grid: on the y axis 8 cells",
+              snapshots_open(w.rig.comm, w.folder, &other, &w.setting, TITLE, CONFIG, 20, &none));
+    assert_null(none);
+    spoil(&w, 5000);
+    must_fail(
+        STATUS_FILE, "move ",
+        snapshots_open(w.rig.comm, w.folder, &w.rig.grid, &w.setting, TITLE, CONFIG, 20, &none));
+    spoil(&w, -1);
+    must(snapshots_open(w.rig.comm, w.folder, &w.rig.grid, &w.setting, TITLE, CONFIG, 20,
+                        &w.snapshots));
+    w.expected.count = 0;
+    work_write(&w, 30, 3);
+    work_close(&w);
+}
+
+static void limit_file_size(rlim_t bytes)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void test_full_disk(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {33, 17, 21};
+    struct work w;
+    work_open(&w, "full_disk", cells, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
+    work_write(&w, 10, 1);
+    work_write(&w, 20, 2);
+    static const rlim_t limits[] = {1000, 200000, 300000, 500000};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        rig_fill_plain(&w.rig, 3);
+        limit_file_size(limits[i]);
+        must_fail(STATUS_FILE, "the snapshot of step 30 could not be written",
+                  snapshots_write(w.snapshots, w.rig.field, 30, time_of(30)));
+        limit_file_size(RLIM_INFINITY);
+    }
+    work_reopen(&w, 20);
+    work_write(&w, 40, 4);
+    work_close(&w);
+}
+
+static void test_bytes(void **unused)
+{
+    (void)unused;
+    const struct grid grid = {.cells = {2048, 2048, 2048}};
+    const struct snapshot_setting setting = {1, PRECISION_FLOAT32, 0};
+    const double bytes = (double)snapshot_file_bytes(&grid, &setting);
+    const double plain = 4.0 * 2048.0 * 2048.0 * 2048.0;
+    assert_true(bytes >= plain && bytes < 1.01 * plain);
+    assert_true(checkpoint_file_bytes(&grid, PRECISION_FLOAT64) >= 2 * (uint64_t)plain);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_restarts),
+        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_bytes),
+    };
+    return rig_main(argc, argv, "test_snapshot", tests, sizeof tests / sizeof tests[0]);
+}
