@@ -8,6 +8,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "io/h5_broken.h"
 
 static const struct command *const commands[] = {
     &command_run,
@@ -114,7 +115,9 @@ static int end(enum status status, bool uses_mpi)
     }
     const int code = status_exit_code(status);
     if (uses_mpi) {
-        if (status != STATUS_OK && !fail_is_agreed() && comm_size(MPI_COMM_WORLD) > 1) {
+        const bool alone = !fail_is_agreed() && comm_size(MPI_COMM_WORLD) > 1;
+        /* a file that HDF5 could not close would take MPI_Finalize down with it */
+        if (status != STATUS_OK && (alone || h5_is_broken())) {
             MPI_Abort(MPI_COMM_WORLD, code);
         }
         MPI_Finalize();

@@ -10,7 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "io/h5.h"
 #include "io/snapshot.h"
+#include "io/snapshot_index.h"
 
 enum { MOST = 8 };
 static const char TITLE[] = "a <title> & \"more\", 20 \xc2\xb0"
@@ -169,6 +171,40 @@ static void test_restarts(void **unused)
     work_close(&w);
 }
 
+/* What a kill leaves in the middle of a write: data without a step, nothing in /VTKHDF/Steps. */
+static void leave_unfinished(const struct work *w, const char *group)
+{
+    char path[PATH_BYTES];
+    char name[64];
+    snprintf(path, sizeof path, "%.2000s/snapshots.vtkhdf", w->folder);
+    snprintf(name, sizeof name, "%s/T", group);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (comm_rank(MPI_COMM_WORLD) == 0) {
+        hid_t file = H5I_INVALID_HID;
+        must(h5_open_plain(path, true, &file));
+        H5Gclose(snapshot_group_create(file, group));
+        must(h5_text_dataset(file, name, "half a snapshot"));
+        must(h5_close_flushed(file, path));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void test_killed_writes(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {9, 8, 7};
+    struct work w;
+    work_open(&w, "killed", cells, PRECISION_FLOAT64, PRECISION_FLOAT32, 0);
+    work_write(&w, 10, 1);
+    work_write(&w, 20, 2);
+    for (int kill = 0; kill < 3; kill++) {
+        leave_unfinished(&w, "/snap/2");
+        work_reopen(&w, 20);
+    }
+    work_write(&w, 30, 3);
+    work_close(&w);
+}
+
 /* Rank 0 truncates the data file, or renames it when `length` < 0. */
 static void spoil(const struct work *w, long length)
 {
@@ -254,9 +290,9 @@ static void test_bytes(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_restarts),
-        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_restarts),
+        cmocka_unit_test(test_killed_writes), cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_bytes),
     };
     return rig_main(argc, argv, "test_snapshot", tests, sizeof tests / sizeof tests[0]);
 }
