@@ -29,14 +29,16 @@ struct snapshots {
     struct snapshot_list list; /* the same on all ranks */
 };
 
-/* Whole rows, then whole planes, as many as fit. */
+/* Whole rows, then whole planes, as many as fit; an axis that must be cut is cut evenly, because
+ * the last chunk of an axis takes room in full. */
 static void chunk_shape(const struct grid *grid, enum precision precision,
                         hsize_t shape[AXIS_COUNT])
 {
     int64_t room = CHUNK_BYTES / (int64_t)precision_bytes(precision);
     for (int a = 0; a < AXIS_COUNT; a++) {
-        int64_t extent = grid->cells[a] < room ? grid->cells[a] : room;
-        extent = extent < 1 ? 1 : extent;
+        const int64_t most = room < 1 ? 1 : room;
+        const int64_t pieces = (grid->cells[a] + most - 1) / most;
+        const int64_t extent = (grid->cells[a] + pieces - 1) / pieces;
         shape[AXIS_COUNT - 1 - a] = (hsize_t)extent;
         room /= extent;
     }

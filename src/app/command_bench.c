@@ -32,12 +32,13 @@ static const struct option options[] = {
 
 static const struct command_line line = {
     .usage = "isotherm bench kernels [options]",
-    .about = "Measure the copy ceiling (streaming stores, all cores) and the effective bandwidth\n"
-             "of every kernel variant: one read and one write a cell, 16 bytes in float64. All\n"
-             "six faces have a fixed temperature. Kernels and copies take turns, so that both\n"
-             "see the same machine; figures are medians.",
-    .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json bench.json",
+    .about = "Measure the copy ceiling (streaming stores, all cores) and the effective\n"
+             "bandwidth of every kernel variant: one read and one write a cell, 16 bytes in\n"
+             "float64. All six faces have a fixed temperature. Kernels and copies take turns,\n"
+             "so that both see the same machine; figures are medians.",
+    .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = options,
+    .operand = "what to measure (kernels)",
     .min_operands = 1,
     .max_operands = 1,
     .operands = &asked.what,

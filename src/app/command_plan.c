@@ -32,11 +32,12 @@ static const struct option options[] = {
 
 static const struct command_line line = {
     .usage = "isotherm plan CONFIG [--ranks N] [--set KEY=VALUE]",
-    .about = "Show what `isotherm run` would do: decomposition, memory a rank, halo traffic, time\n"
-             "step and why, file sizes, and warnings about what will hurt. Runs nothing and\n"
-             "writes nothing; works on a login node.",
+    .about = "Show what `isotherm run` would do: decomposition, memory a rank, halo traffic,\n"
+             "time step and why, file sizes, and warnings about what will hurt. Runs nothing\n"
+             "and writes nothing; works on a login node.",
     .example = "  isotherm plan configs/weak_scaling.yaml --ranks 64",
     .options = options,
+    .operand = "CONFIG",
     .min_operands = 1,
     .max_operands = 1,
     .operands = &asked.config,
@@ -99,6 +100,7 @@ static enum status make_plan(const struct settings *settings, struct plan *plan)
     material_create(settings, &plan->material);
     TRY(timeline_create(settings, &plan->grid, &plan->material, &plan->timeline));
     TRY(boundary_create(settings, &plan->boundary));
+    TRY(boundary_check(settings, &plan->boundary, &plan->grid, &plan->material));
     if (asked.ranks > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks %" PRId64 " is beyond what MPI can count", asked.ranks);
     }

@@ -21,7 +21,7 @@ static struct {
 } asked;
 
 static const struct option options[] = {
-    {OPTION_LIST, "--set", "KEY=VALUE", "override a key, e.g. --set time.steps=100 (repeatable)",
+    {OPTION_LIST, "--set", "KEY=VALUE", "override a key (repeatable): --set time.steps=9",
      &asked.sets},
     {OPTION_STRING, "--output", "DIR", "the folder for all files (output.directory)",
      &asked.output},
@@ -35,13 +35,14 @@ static const struct option options[] = {
 
 static const struct command_line line = {
     .usage = "isotherm run CONFIG [options]",
-    .about = "Solve the heat equation as CONFIG (YAML) says, on as many ranks as it is started\n"
-             "with, and write report.json, history.csv, snapshots, checkpoints and pictures.\n"
-             "docs/configuration.md lists all keys. `isotherm plan` shows what a run will need.",
-    .example = "  mpirun -n 2 isotherm run configs/quickstart.yaml --output out/first\n"
-               "  mpirun -n 3 isotherm run configs/quickstart.yaml --output out/first "
+    .about = "Solve the heat equation as CONFIG (YAML) says, on as many ranks as are started,\n"
+             "and write report.json, history.csv, snapshots, checkpoints and pictures.\n"
+             "docs/configuration.md lists all keys; `isotherm plan` shows the needs of a run.",
+    .example = "  mpirun -n 2 isotherm run configs/quickstart.yaml --output out/a\n"
+               "  mpirun -n 3 isotherm run configs/quickstart.yaml --output out/a "
                "--restart auto",
     .options = options,
+    .operand = "CONFIG",
     .min_operands = 1,
     .max_operands = 1,
     .operands = &asked.config,
@@ -95,19 +96,35 @@ static void introduce(const struct run *run)
              p[0], p[1], p[2]);
     log_info("backend %s on %s (%s)", run->backend->name, run->device_info.name,
              run->backend_reason);
+    if (run->step >= run->timeline.steps) {
+        log_info("nothing is left to do: the state is at step %lld, t = %.6g s; raise time.steps "
+                 "or time.end to go on",
+                 (long long)run->step, run_time(run));
+        return;
+    }
     log_info("%lld steps of %.4g s to t = %.6g s", (long long)run->timeline.steps, run->timeline.dt,
              run->timeline.end);
 }
 
+static enum output_mode output_mode(void)
+{
+    if (asked.overwrite) {
+        return OUTPUT_REPLACE;
+    }
+    return asked.restart != NULL && strcmp(asked.restart, "auto") == 0 ? OUTPUT_RETRY
+                                                                       : OUTPUT_FRESH;
+}
+
 static enum status simulate(struct run *run)
 {
-    if (asked.restart == NULL) {
-        TRY(output_check(run, asked.overwrite)); /* before the time that the state takes */
+    const enum output_mode mode = output_mode();
+    if (mode != OUTPUT_RETRY) {
+        TRY(output_check(run, mode)); /* before the time that the state takes */
     }
     TRY(set_state(run));
     introduce(run);
     struct output *output = NULL;
-    TRY(output_open(run, asked.overwrite, &output));
+    TRY(output_open(run, mode, &output));
     const double start = MPI_Wtime();
     enum status status = run_advance(run, output);
     if (status == STATUS_OK) {

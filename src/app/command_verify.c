@@ -32,10 +32,10 @@ static const struct option options[] = {
 
 static const struct command_line line = {
     .usage = "isotherm verify [options]",
-    .about = "Measure the orders of accuracy on this machine for every boundary type in 1, 2 and\n"
-             "3 dimensions, by solving problems with known solutions on finer and finer grids\n"
-             "and with shorter and shorter steps. Expected: 2.00 in space, 1.00 in time, each\n"
-             "within 0.05; the exit code is 5 when one is not.",
+    .about = "Measure the orders of accuracy on this machine for every boundary type in 1, 2\n"
+             "and 3 dimensions, by solving problems with known solutions on finer and finer\n"
+             "grids and with shorter and shorter steps. Expected: 2.00 in space, 1.00 in time,\n"
+             "each within 0.05; the exit code is 5 when one is not.",
     .example = "  isotherm verify\n  mpirun -n 3 isotherm verify --backend guard",
     .options = options,
     .min_operands = 0,

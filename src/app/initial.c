@@ -17,8 +17,9 @@ static enum status paint(struct run *run, int entry)
         snprintf(key, sizeof key, "initial[%d]", entry);
         status = field_paint(run->field, &run->grid, shape);
     }
-    if (status == STATUS_INPUT) {
-        status = settings_fail(run->settings, key, "%s", fail_message());
+    if (status == STATUS_INPUT || status == STATUS_FILE) {
+        /* the place in the configuration; the code stays */
+        settings_fail(run->settings, key, "%s", fail_message());
     }
     return status_agree(run->comm, status);
 }

@@ -32,18 +32,25 @@ static void print_overview(FILE *stream)
                     "5 the numbers went bad, 75 stopped early with a good checkpoint.\n");
 }
 
-/* Before MPI_Init only the launcher's environment knows: one rank prints the help page. */
-static bool is_first_process(void)
+/* Before MPI_Init only the launcher's environment knows the rank; NULL without a launcher. */
+static const char *launcher_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
                                         "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *value = getenv(names[i]);
-        if (value != NULL && strcmp(value, "0") != 0) {
-            return false;
+        if (value != NULL) {
+            return value;
         }
     }
-    return true;
+    return NULL;
+}
+
+/* One rank prints the help page. */
+static bool is_first_process(void)
+{
+    const char *rank = launcher_rank();
+    return rank == NULL || strcmp(rank, "0") == 0;
 }
 
 static const struct command *find_command(const char *name)
@@ -89,14 +96,7 @@ static int answer_at_once(int argc, char **argv, const struct command **command)
         return 0;
     }
     *command = find_command(argv[1]);
-    if (*command == NULL) {
-        if (out != NULL) {
-            fprintf(stderr, "error: there is no command '%s'; isotherm --help lists them\n",
-                    argv[1]);
-        }
-        return status_exit_code(STATUS_INPUT);
-    }
-    if (asks_for_help(argc, argv)) {
+    if (*command != NULL && asks_for_help(argc, argv)) {
         if (out != NULL) {
             options_help((*command)->line, out);
         }
@@ -137,6 +137,14 @@ static enum status start_mpi(int *argc, char ***argv)
     return STATUS_OK;
 }
 
+static enum status read_words(const struct command *command, int argc, char **argv)
+{
+    if (command == NULL) {
+        return fail(STATUS_INPUT, "there is no command '%s'; isotherm --help lists them", argv[1]);
+    }
+    return options_parse(command->line, argc - 2, argv + 2);
+}
+
 int main(int argc, char **argv)
 {
     const struct command *command = NULL;
@@ -144,18 +152,18 @@ int main(int argc, char **argv)
     if (answered >= 0) {
         return answered;
     }
-    enum status status = STATUS_OK;
-    if (command->uses_mpi) {
-        status = start_mpi(&argc, &argv);
-        if (status == STATUS_OK) {
+    /* an unknown command too: a launcher kills the rank that would say so when another has ended */
+    const bool uses_mpi = command != NULL ? command->uses_mpi : launcher_rank() != NULL;
+    enum status status = uses_mpi ? start_mpi(&argc, &argv) : STATUS_OK;
+    if (status == STATUS_OK) {
+        status = read_words(command, argc, argv);
+        if (uses_mpi) {
             /* the words are the same on every rank, and so is the verdict */
-            status = status_agree(MPI_COMM_WORLD, options_parse(command->line, argc - 2, argv + 2));
+            status = status_agree(MPI_COMM_WORLD, status);
         }
-    } else {
-        status = options_parse(command->line, argc - 2, argv + 2);
     }
     if (status == STATUS_OK) {
         status = command->execute();
     }
-    return end(status, command->uses_mpi);
+    return end(status, uses_mpi);
 }

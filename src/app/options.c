@@ -109,12 +109,12 @@ enum status options_parse(const struct command_line *line, int argc, char **argv
         } else if (noperands < line->max_operands) {
             line->operands[noperands++] = argv[cursor.next++];
         } else {
-            return fail(STATUS_INPUT, "one word too many: '%s'\nusage: %s", argv[cursor.next],
+            return fail(STATUS_INPUT, "one word too many: '%s'; usage: %s", argv[cursor.next],
                         line->usage);
         }
     }
     if (noperands < line->min_operands) {
-        return fail(STATUS_INPUT, "a word is missing\nusage: %s", line->usage);
+        return fail(STATUS_INPUT, "%s is missing; usage: %s", line->operand, line->usage);
     }
     return STATUS_OK;
 }

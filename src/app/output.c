@@ -74,6 +74,21 @@ static enum status for_each_own_file(const char *directory, enum status (*visit)
     return STATUS_OK;
 }
 
+/* --restart auto found no checkpoint: what a run left that ended before its first one is replaced,
+ * a finished run is not. */
+static enum status refuse_finished(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    if (name == NULL || strcmp(name, "/report.json") != 0) {
+        return STATUS_OK;
+    }
+    return fail(STATUS_INPUT,
+                "there is no checkpoint to restart from, and the output folder holds a finished "
+                "run (%s); replace it by --overwrite instead of --restart, or choose another "
+                "folder with --output",
+                path);
+}
+
 static enum status refuse_file(const char *path)
 {
     return fail(STATUS_INPUT,
@@ -95,20 +110,22 @@ static bool continues(const struct run *run)
     return run->restarted_from[0] != '\0';
 }
 
-enum status output_check(const struct run *run, bool overwrite)
+enum status output_check(const struct run *run, enum output_mode mode)
 {
     enum status status = STATUS_OK;
-    if (run->rank == 0 && !overwrite && !continues(run)) {
-        status = for_each_own_file(run->settings->output.directory, refuse_file);
+    if (run->rank == 0 && mode != OUTPUT_REPLACE && !continues(run)) {
+        status = for_each_own_file(run->settings->output.directory,
+                                   mode == OUTPUT_FRESH ? refuse_file : refuse_finished);
     }
     return status_agree(run->comm, status);
 }
 
-static enum status prepare_folder(const struct run *run, bool overwrite)
+static enum status prepare_folder(const struct run *run)
 {
     const char *directory = run->settings->output.directory;
     TRY(directory_make(directory));
-    if (overwrite && !continues(run)) {
+    if (!continues(run)) {
+        /* output_check found that what is there may go */
         TRY(for_each_own_file(directory, remove_file));
     }
     for (int i = 0; i < OWN_FOLDERS; i++) {
@@ -125,13 +142,13 @@ static enum status prepare_folder(const struct run *run, bool overwrite)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static enum status open_files(struct run *run, bool overwrite, struct output *output)
+static enum status open_files(struct run *run, struct output *output)
 {
     const struct settings *settings = run->settings;
     const int64_t restart_step = continues(run) ? run->first_step : -1;
     enum status status = STATUS_OK;
     if (run->rank == 0) {
-        status = prepare_folder(run, overwrite);
+        status = prepare_folder(run);
         if (status == STATUS_OK && settings->output.history_every > 0) {
             status = history_open(output->directory, restart_step, &output->history);
         }
@@ -144,16 +161,16 @@ static enum status open_files(struct run *run, bool overwrite, struct output *ou
     return STATUS_OK;
 }
 
-enum status output_open(struct run *run, bool overwrite, struct output **output)
+enum status output_open(struct run *run, enum output_mode mode, struct output **output)
 {
     *output = NULL;
-    TRY(output_check(run, overwrite));
+    TRY(output_check(run, mode));
     struct output *made = calloc(1, sizeof *made);
     enum status status =
         made == NULL ? fail(STATUS_MEMORY, "no memory for the outputs") : STATUS_OK;
     TRY(status_agree(run->comm, status));
     made->directory = run->settings->output.directory;
-    status = open_files(run, overwrite, made);
+    status = open_files(run, made);
     if (status != STATUS_OK) {
         output_close(made);
         return status;

@@ -93,6 +93,7 @@ static enum status describe(struct run *run)
     material_create(settings, &run->material);
     TRY(timeline_create(settings, &run->grid, &run->material, &run->timeline));
     TRY(boundary_create(settings, &run->boundary));
+    TRY(boundary_check(settings, &run->boundary, &run->grid, &run->material));
     TRY(choose_blocks(run));
     return choose_backend(run);
 }

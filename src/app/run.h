@@ -100,7 +100,7 @@ enum status ledger_gather(struct run *run) MUST_CHECK;
 enum status step_advance(struct run *run) MUST_CHECK;
 
 /* The closure of all faces and r = alpha dt / h^2, rounded as the kernel uses them, for the step
- * that starts at `step`. */
+ * that starts at `step`. STATUS_NUMERICS, agreed, when a formula has no finite value then. */
 enum status step_coefficients(const struct run *run, int64_t step, struct closure *closure,
                               double r[AXIS_COUNT]) MUST_CHECK;
 

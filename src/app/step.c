@@ -1,5 +1,8 @@
 /* One time step: exchange halos while the interior advances, then the shell. */
+#include <inttypes.h>
+
 #include "app/run.h"
+#include "base/comm.h"
 
 static double round_to(enum precision precision, double value)
 {
@@ -16,8 +19,14 @@ enum status step_coefficients(const struct run *run, int64_t step, struct closur
         const double number = run->material.diffusivity * dt / (h * h);
         r[axis] = run->grid.used[axis] ? round_to(precision, number) : 0.0;
     }
-    return boundary_closure(&run->boundary, &run->grid, &run->material, precision,
-                            timeline_time(&run->timeline, step), closure);
+    const enum status status =
+        boundary_closure(&run->boundary, &run->grid, &run->material, precision,
+                         timeline_time(&run->timeline, step), closure);
+    if (status != STATUS_OK) {
+        /* formulas of t alone: all ranks fail alike, so all of them agree */
+        return status_agree(run->comm, fail_prefix(status, "after step %" PRId64 ": ", step));
+    }
+    return STATUS_OK;
 }
 
 /* What this rank's kernel needs: closed faces are those at the edge of the whole domain. */

@@ -87,6 +87,41 @@ static void close_face(const struct boundary *boundary, const struct grid *grid,
     }
 }
 
+/* a and b of one face, unrounded. */
+static enum status face_closure(const struct boundary *boundary, const struct grid *grid,
+                                const struct material *material, enum face face, double t,
+                                double *a, double *b)
+{
+    *a = 1;
+    *b = 0;
+    if (grid->used[face_axis(face)]) {
+        close_face(boundary, grid, material, face, t, a, b);
+    }
+    /* also what the ledger's exact sums can hold */
+    if (!isfinite(*a) || !(fabs(*b) < EXACT_SUM_LIMIT)) {
+        return fail(STATUS_NUMERICS,
+                    "at t = %.9g s the temperature beyond the face would be %g T %+g K; it must be "
+                    "finite and below %g K",
+                    t, *a, *b, EXACT_SUM_LIMIT);
+    }
+    return STATUS_OK;
+}
+
+enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
+                           const struct grid *grid, const struct material *material)
+{
+    for (int face = 0; face < FACE_COUNT; face++) {
+        double a = 1;
+        double b = 0;
+        if (face_closure(boundary, grid, material, (enum face)face, 0, &a, &b) != STATUS_OK) {
+            char key[64];
+            snprintf(key, sizeof key, "boundary.%s", face_name((enum face)face));
+            return settings_fail(settings, key, "%s", fail_message());
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
                              const struct material *material, enum precision precision, double t,
                              struct closure *closure)
@@ -96,16 +131,10 @@ enum status boundary_closure(const struct boundary *boundary, const struct grid 
         const bool used = grid->used[face_axis((enum face)face)];
         double a = 1;
         double b = 0;
-        if (used) {
-            close_face(boundary, grid, material, (enum face)face, t, &a, &b);
-        }
-        /* also what the ledger's exact sums can hold */
-        if (!isfinite(a) || !(fabs(b) < EXACT_SUM_LIMIT)) {
-            const bool formula = boundary->expression[face] != NULL;
-            return fail(formula ? STATUS_NUMERICS : STATUS_INPUT,
-                        "boundary.%s: at t = %.9g s the temperature beyond the face would be "
-                        "%g T %+g K; it must be finite and below %g K",
-                        face_name((enum face)face), t, a, b, EXACT_SUM_LIMIT);
+        const enum status status =
+            face_closure(boundary, grid, material, (enum face)face, t, &a, &b);
+        if (status != STATUS_OK) {
+            return fail_prefix(status, "boundary.%s: ", face_name((enum face)face));
         }
         const bool single = precision == PRECISION_FLOAT32;
         built.closed[face] = !used || boundary->face[face].kind != BOUNDARY_PERIODIC;

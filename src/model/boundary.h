@@ -32,4 +32,9 @@ enum status boundary_closure(const struct boundary *boundary, const struct grid 
                              const struct material *material, enum precision precision, double t,
                              struct closure *closure) MUST_CHECK;
 
+/* Try the closures at t = 0, s. STATUS_INPUT, with the face's line in the configuration, where one
+ * has no finite value. */
+enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
+                           const struct grid *grid, const struct material *material) MUST_CHECK;
+
 #endif

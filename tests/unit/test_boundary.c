@@ -154,7 +154,7 @@ static void bad_values_are_caught(void **state)
     assert_true(closure.a[FACE_X_MIN] == 77);
     make_scene(&scene);
     scene.settings.boundary[FACE_X_MAX].value = 1e17;
-    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_INPUT);
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_NUMERICS);
     assert_non_null(strstr(fail_message(), "boundary.x_max"));
 }
 
