@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# What this machine needs to build, run and test Isotherm; the one place that knows the packages.
+#
+#   bash jobscripts/setup.sh [run|test]     install what is missing, then stop
+#   . jobscripts/setup.sh                   get the functions (local.sh and tests/run.sh do this)
+#
+# Done twice it does nothing twice: what is installed is asked of dpkg, not remembered.
+set -euo pipefail
+
+isotherm_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# Names in Debian 12 and Ubuntu 24.04.
+packages_run=(build-essential cmake ninja-build pkg-config
+    openmpi-bin libopenmpi-dev libhdf5-openmpi-dev
+    libyaml-dev libmuparser-dev libxxhash-dev libpng-dev)
+# h5py reads the output back; the lint tools are for tests/cli.
+packages_test=(libcmocka-dev python3 python3-numpy python3-h5py python3-venv hdf5-tools
+    clang-format clang-tidy shellcheck)
+
+say() { printf '%s\n' "$*"; }
+
+die() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+# run_logged LOG WHAT COMMAND...: run quietly; show the end of the log when it fails.
+run_logged() {
+    local log=$1 what=$2
+    shift 2
+    mkdir -p "$(dirname "$log")"
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        printf 'error: %s failed; the end of %s:\n' "$what" "$log" >&2
+        tail -n 30 "$log" >&2
+        return 1
+    fi
+}
+
+# Cores that this process may use; threads that share a core count once, for they share its path
+# to memory, which is what a stencil waits for.
+count_cores() {
+    local allowed cores
+    allowed=$(env -u OMP_NUM_THREADS nproc)
+    cores=$(lscpu -p=CORE,SOCKET 2>/dev/null | grep -v '^#' | sort -u | wc -l || true)
+    if ((cores < 1 || cores > allowed)); then
+        cores=$allowed
+    fi
+    say "$cores"
+}
+
+missing_packages() {
+    local package
+    for package in "$@"; do
+        if [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
+            say "$package"
+        fi
+    done
+}
+
+apt_install() {
+    local as_root=("$@")
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
+    # A fresh image has no package lists, and old lists name files that are gone: only then update.
+    "${apt[@]}" install --no-install-recommends "${missing[@]}" && return
+    "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"
+}
+
+# setup_packages run|test
+setup_packages() {
+    local wanted=("${packages_run[@]}") missing as_root=()
+    [[ $1 == test ]] && wanted+=("${packages_test[@]}")
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+        say "This is neither Debian nor Ubuntu: expecting to find what they call ${wanted[*]}."
+        return
+    fi
+    mapfile -t missing < <(missing_packages "${wanted[@]}")
+    if ((${#missing[@]} == 0)); then
+        return
+    fi
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null ||
+            die "these packages are missing, and installing them needs root: ${missing[*]}"
+        # without a terminal nobody can type a password: fail instead of waiting
+        as_root=(sudo)
+        [[ -t 0 ]] || as_root+=(-n)
+        "${as_root[@]}" true || die "these packages are missing, and sudo refused: ${missing[*]}"
+    fi
+    say "Installing ${missing[*]}"
+    run_logged "$isotherm_root/build/apt.log" "apt-get install ${missing[*]}" \
+        apt_install "${as_root[@]}" || exit 1
+}
+
+# A current VTK for the tests of the files that viewers open: Debian's reads neither VTKHDF with
+# time steps nor XDMF. Without it those tests are skipped.
+# --no-deps: VTK's readers need numpy alone, and the distribution's h5py needs the distribution's.
+setup_vtk() {
+    local venv=$isotherm_root/build/venv
+    local log=$isotherm_root/build/venv.log
+    if [[ -x $venv/bin/python ]] && compgen -G "$venv/lib/python3*/site-packages/vtk.py" >/dev/null
+    then
+        return
+    fi
+    say "Fetching VTK from PyPI into build/venv"
+    rm -rf "$venv"
+    if ! (run_logged "$log" "making build/venv" \
+            /usr/bin/python3 -m venv --system-site-packages "$venv" &&
+            run_logged "$log" "pip install vtk" "$venv/bin/python" -m pip install \
+                --quiet --disable-pip-version-check --retries 1 --timeout 20 --no-deps vtk); then
+        rm -rf "$venv"
+        say "No VTK: the tests that open snapshots with VTK will be skipped."
+    fi
+}
+
+# Open MPI's settings for one machine.
+setup_mpi_environment() {
+    if ((EUID == 0)); then
+        # as in containers: it refuses to start for root otherwise
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    fi
+}
+
+# setup_oversubscribe RANKS CORES: ranks that share a core must give it up while they wait.
+setup_oversubscribe() {
+    if (($1 > $2)); then
+        export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+    fi
+}
+
+# build_preset NAME [CMAKE ARGUMENTS]: configure and compile what changed, into build/NAME.
+build_preset() {
+    local preset=$1
+    shift
+    (
+        cd "$isotherm_root" || exit 1
+        run_logged "build/configure-$preset.log" "cmake --preset $preset" \
+            cmake --preset "$preset" "$@" || exit 1
+        run_logged "build/build-$preset.log" "the build of build/$preset" \
+            cmake --build --preset "$preset" || exit 1
+    )
+}
+
+if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
+    case ${1:-run} in
+    run) setup_packages run ;;
+    test)
+        setup_packages test
+        setup_vtk
+        ;;
+    *)
+        sed -n '2,7s/^# \{0,1\}//p' "$0"
+        exit 2
+        ;;
+    esac
+fi

@@ -1,0 +1,255 @@
+"""Every kind of wrong input: one message with file, line, key, value and remedy on one of three
+ranks, exit code 2, and nothing written."""
+import unittest
+
+import h5py
+import numpy as np
+
+from harness import SMALL, Case, some, thorough, tree
+
+RIGHT = """\
+title: wrong
+grid:
+  cells: [12, 10, 8]
+  lower: [0, 0, 0]
+  upper: [1.2, 1.0, 0.8]
+material:
+  conductivity: 1.0
+  density: 1.0
+  heat_capacity: 1.0
+initial:
+  - uniform: {value: 300}
+  - box: {lower: [0.2, 0.2, 0.2], upper: [0.5, 0.5, 0.5], value: 400}
+boundary:
+  x_min: {type: temperature, value: "300 + 10*sin(t)"}
+  x_max: {type: flux, value: 5}
+  y_min: {type: convection, coefficient: 3, ambient: 280}
+  y_max: {type: temperature, value: 310}
+  z_min: {type: periodic}
+  z_max: {type: periodic}
+time:
+  steps: 5
+  dt: auto
+run:
+  backend: cpu
+output:
+  directory: out
+  history: {every: 1}
+  checkpoints: {every: 5}
+"""
+
+# what is wrong: (in RIGHT, instead, the line's number, what the message says, in this order)
+MISTAKES = {
+    "unknown key": ("  conductivity: 1.0\n", "  conductivity: 1.0\n  colour: 7\n", 8,
+                    ["material.colour", "unknown key", "conductivity, density, heat_capacity"]),
+    "unknown section": ("title: wrong\n", "title: wrong\nsolver: {type: cg}\n", 2,
+                        ["solver", "unknown key", "grid, material"]),
+    "misspelt key": ("  steps: 5\n", "  stepz: 5\n", 21,
+                     ["time.stepz", "unknown key", "did you mean 'steps'"]),
+    "text for a number": ("  density: 1.0\n", "  density: heavy\n", 8,
+                          ["material.density", "not a number", "heavy", "give a number above 0"]),
+    "list for a number": ("  density: 1.0\n", "  density: [1, 2]\n", 8,
+                          ["material.density", "[1, 2]", "give a number"]),
+    "fraction for a count": ("[12, 10, 8]", "[12, 10.5, 8]", 3,
+                             ["grid.cells", "not a whole number", "10.5", "give"]),
+    "no value out of the list": ("type: convection", "type: radiation", 16,
+                                 ["boundary.y_min.type", "radiation", "temperature, flux"]),
+    "missing key": ("  density: 1.0\n", "", 6, ["material.density", "missing", "kg/m^3"]),
+    "missing face": ("  y_max: {type: temperature, value: 310}\n", "", 13,
+                     ["boundary.y_max", "missing", "y axis has 10 cells", "give a type"]),
+    "periodic on one side": ("  z_max: {type: periodic}", "  z_max: {type: flux, value: 0}", 18,
+                             ["boundary.z_min", "z_max", "both"]),
+    "negative length": ("[1.2, 1.0, 0.8]", "[1.2, -1.0, 0.8]", 5,
+                        ["grid.upper", "y axis has no length", "-1", "above the lower"]),
+    "negative conductivity": ("  conductivity: 1.0", "  conductivity: -1.0", 7,
+                              ["material.conductivity", "-1.0", "above 0"]),
+    "box outside the grid": ("upper: [0.5, 0.5, 0.5]", "upper: [0.5, 3.5, 0.5]", 12,
+                             ["initial[1].box.upper", "outside the grid in y", "3.5", "0 to 1"]),
+    "cells without a temperature": ("  - uniform: {value: 300}\n", "", 10,
+                                    ["initial", "every cell", "uniform"]),
+    "formula that does not parse": ("10*sin(t)", "10*sin(t", 14,
+                                    ["boundary.x_min.value", "parenthesis", "300 + 10*sin(t",
+                                     "formula in t"]),
+    "formula of an unknown variable": ("10*sin(t)", "10*sin(x)", 14,
+                                       ["boundary.x_min.value", '"x"', "formula in t"]),
+    "formula without a value at the start": ("300 + 10*sin(t)", "300 + 1/t", 14,
+                                             ["boundary.x_min"]),
+    "flux beyond all numbers": ("type: flux, value: 5", "type: flux, value: 1e30", 15,
+                                ["boundary.x_max"]),
+    "dt above the stable limit": ("  dt: auto", "  dt: 0.01", 22,
+                                  ["time.dt", "0.01", "unstable", "0.00166666", "auto"]),
+    "both steps and end": ("  steps: 5\n", "  steps: 5\n  end: 1.0\n", 21,
+                           ["time.steps", "time.end", "give one of them"]),
+    "neither steps nor end": ("  steps: 5\n", "", 20,
+                              ["time", "neither end nor steps", "give one of them"]),
+    "unknown backend": ("  backend: cpu", "  backend: gpu", 24,
+                        ["run.backend", "gpu", "auto, cpu, guard"]),
+    "unknown transport": ("  backend: cpu\n", "  backend: cpu\n  halo: {transport: pigeon}\n", 25,
+                          ["run.halo.transport", "pigeon", "auto, host, staged"]),
+    "wrong product of the decomposition": (
+        "  backend: cpu\n", "  backend: cpu\n  decomposition: [2, 2, 1]\n", 25,
+        ["run.decomposition", "[2, 2, 1]", "4 blocks for 3 ranks", "[1, 1, 3]"]),
+    "blocks thinner than the halo": (
+        "  backend: cpu\n", "  backend: cpu\n  decomposition: [1, 1, 30]\n", 25,
+        ["run.decomposition", "30 blocks on z", "halo's width", "at most 8"]),
+    "no cut into that many blocks": ("[12, 10, 8]", "[2, 2, 2]", 3,
+                                     ["grid.cells", "3 blocks", "rank count that works is 2"]),
+    "not YAML": ("title: wrong\n", "title: [wrong\n", 2, ["not valid YAML"]),
+    "key given twice": ("title: wrong\n", "title: wrong\ntitle: again\n", 2,
+                        ["title", "twice", "line 1"]),
+}
+# These fail in different layers of the program: what is looked at with sanitizers too.
+DIFFERENT_KINDS = ("unknown key", "missing face", "formula that does not parse",
+                   "flux beyond all numbers", "no cut into that many blocks")
+
+
+class Input(Case):
+    def check_refused(self, *words, says, code=2, ranks=3, **how):
+        """Refused with one message, and every file is as it was before."""
+        before = tree(self.folder)
+        result = self.isotherm(*words, ranks=ranks, **how)
+        self.assert_code(result, code)
+        self.assert_one_error(result)
+        self.assert_says(result, *says)
+        self.assertEqual(tree(self.folder), before, "nothing may be written or changed")
+        return result
+
+
+class Configuration(Input):
+    def test_the_right_one_is_accepted(self):
+        """Else the others would prove nothing."""
+        self.write(RIGHT)
+        self.assert_code(self.isotherm("run", "config.yaml", ranks=3), 0)
+        self.assertTrue((self.folder / "out/report.json").exists())
+
+    def test_mistakes(self):
+        for name in DIFFERENT_KINDS if SMALL else MISTAKES:
+            right, wrong, line, says = MISTAKES[name]
+            with self.subTest(name):
+                self.assertEqual(RIGHT.count(right), 1, "the mistake goes in one place")
+                self.write(RIGHT.replace(right, wrong))
+                self.check_refused("run", "config.yaml", says=["error: ", f"config.yaml:{line}: ",
+                                                               *says])
+
+    @thorough
+    def test_more_ranks_than_cells(self):
+        self.write(RIGHT.replace("[12, 10, 8]", "[2, 1, 1]").replace("y_m", "# y_m")
+                   .replace("z_m", "# z_m"))
+        self.check_refused("run", "config.yaml", ranks=3, says=[
+            "config.yaml:3: grid.cells", "3 ranks", "2 cells", "at most 2"])
+
+    def test_plan_refuses_the_same(self):
+        self.write(RIGHT.replace("  steps: 5\n", "  stepz: 5\n"))
+        self.check_refused("plan", "config.yaml", ranks=1,
+                           says=["config.yaml:21: time.stepz", "unknown key"])
+        self.write(RIGHT)
+        self.check_refused("plan", "config.yaml", "--ranks", 1000, ranks=1,
+                           says=["config.yaml:3: grid.cells", "1000"])
+
+
+class InitialFile(Input):
+    """Which is looked at when the field is there to be filled; nothing is written before."""
+
+    def setUp(self):
+        super().setUp()
+        self.write(RIGHT.replace("  - uniform: {value: 300}",
+                                 "  - file: {path: start.h5, dataset: /T}"))
+
+    def write_start(self, field, dataset="/T"):
+        with h5py.File(self.folder / "start.h5", "w") as file:
+            file[dataset] = field
+
+    def test_is_read(self):
+        self.write_start(300 + np.arange(960.0).reshape(8, 10, 12) / 10)
+        self.assert_code(self.isotherm("run", "config.yaml", "--set", "time.steps=1", ranks=3), 0)
+
+    @thorough
+    def test_missing(self):
+        self.check_refused("run", "config.yaml", code=3, says=["start.h5", "No such file"])
+
+    @thorough
+    def test_no_hdf5(self):
+        (self.folder / "start.h5").write_text("no HDF5 at all\n" * 100)
+        self.check_refused("run", "config.yaml", code=3, says=["start.h5"])
+
+    def test_dataset_missing(self):
+        self.write_start(np.full((8, 10, 12), 300.0), "/temperature")
+        self.check_refused("run", "config.yaml", code=3, says=["/T"])
+
+    def test_wrong_shape(self):
+        self.write_start(np.full((12, 10, 8), 300.0))
+        self.check_refused("run", "config.yaml", says=[
+            "config.yaml:11: initial[0].file", "12", "10", "8", "(8, 10, 12)"])
+
+    @thorough
+    def test_not_a_temperature(self):
+        field = np.full((8, 10, 12), 300.0)
+        field[3, 4, 5] = np.nan
+        self.write_start(field)
+        self.check_refused("run", "config.yaml", says=["config.yaml:11: initial[0].file"])
+
+
+class Words(Input):
+    def setUp(self):
+        super().setUp()
+        self.write(RIGHT)
+
+    def test_set(self):
+        for item, says in some({
+                "time.stepz=3": ["--set time.stepz=3", "unknown key", "'steps'"],
+                "time.steps": ["--set time.steps", "key.path=value"],
+                "time.steps=many": ["--set time.steps=many", "not a whole number", "give"],
+                "boundary.x_min.value=sin(": ["boundary.x_min.value", "formula", "sin("],
+                "grid.cells=[0, 4, 4]": ["grid.cells", "0", "give"],
+        }.items(), 1):
+            with self.subTest(item):
+                self.check_refused("run", "config.yaml", "--set", item, says=["error: ", *says])
+
+    def test_options_and_operands(self):
+        for words, says in some({
+                ("run", "config.yaml", "--frobnicate"): ["unknown option '--frobnicate'", "--set"],
+                ("run",): ["missing", "usage: isotherm run CONFIG"],
+                ("run", "config.yaml", "more.yaml"): ["'more.yaml'", "usage: isotherm run CONFIG"],
+                ("run", "config.yaml", "--output"): ["--output needs a value"],
+                ("run", "config.yaml", "--overwrite=yes"): ["--overwrite takes no value"],
+                ("run", "config.yaml", "--backend", "gpu"): ["run.backend", "gpu", "cpu, guard"],
+                ("run", "config.yaml", "--restart", "auto", "--overwrite"):
+                    ["--restart auto", "--overwrite"],
+        }.items(), 1):
+            with self.subTest(" ".join(words)):
+                self.check_refused(*words, says=says)
+
+    def test_words_of_commands_without_ranks(self):
+        for words, says in {
+                ("plan",): ["missing", "usage: isotherm plan CONFIG"],
+                ("plan", "config.yaml", "--ranks", "0"): ["--ranks", "'0'", "positive"],
+                ("plan", "config.yaml", "--ranks", "few"): ["--ranks", "'few'", "positive"],
+                ("bench",): ["missing", "usage: isotherm bench"],
+                ("bench", "sleep"): ["'sleep'", "kernels"],
+                ("bench", "kernels", "--size", "4", "4"): ["--size"],
+                ("bench", "kernels", "--backend", "gpu"): ["gpu", "cpu", "guard"],
+        }.items():
+            with self.subTest(" ".join(words)):
+                self.check_refused(*words, says=says, ranks=1)
+
+    @thorough
+    def test_unknown_command(self):
+        """More than once, and with mpirun as users have it: the message must not get lost when
+        another rank ends before it is printed."""
+        for attempt in range(4):
+            with self.subTest(attempt):
+                self.check_refused("rum", "config.yaml", says=["'rum'", "--help"],
+                                   env={"OMPI_MCA_odls_base_sigkill_timeout": "1"})
+
+    def test_no_words_at_all(self):
+        result = self.isotherm()
+        self.assert_code(result, 2)
+        self.assert_says(result, "usage: isotherm COMMAND", "run", "plan", "bench", "verify")
+
+    @thorough
+    def test_configuration_missing(self):
+        self.check_refused("run", "none.yaml", code=3, says=["none.yaml", "No such file"])
+
+
+if __name__ == "__main__":
+    unittest.main()

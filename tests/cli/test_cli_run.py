@@ -1,0 +1,413 @@
+"""The folder of a run: what is written, what is refused, restarts, damage, bad numbers."""
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import unittest
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+import problems
+from harness import (SMALL, Case, checkpoints, command_words, environment, kill_session, some,
+                     thorough, tree, wait_until)
+
+CELLS = [15, 13, 11]
+
+REPORT_KEYS = [
+    "version", "config", "backend", "device", "ranks", "decomposition", "halo_transport",
+    "halo_transport_reason", "cells", "steps", "time", "dt", "wall_s", "cell_updates_per_s",
+    "bandwidth_GBs", "phase_share", "min_K", "max_K", "mean_K", "heat_J", "heat_drift_J",
+    "field_hash"]
+
+
+def small_problem(precision="float64", **output):
+    config = problems.mixed(CELLS, precision)
+    config["time"] = {"steps": 30, "dt": config["time"]["dt"]}
+    config["output"] = {"history": {"every": 5}, "checkpoints": {"every": 10, "keep": 3}, **output}
+    return config
+
+
+def mix(x):
+    """splitmix64's finaliser on arrays of uint64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xbf58476d1ce4e5b9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94d049bb133111eb)
+    return x ^ (x >> np.uint64(31))
+
+
+def field_hash(field):
+    """DESIGN's field_hash, from its definition in kernels/heat_cell.h."""
+    width = {"float64": np.uint64, "float32": np.uint32}[str(field.dtype)]
+    bits = np.ascontiguousarray(field).reshape(-1).view(width).astype(np.uint64)
+    index = np.arange(bits.size, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        terms = mix(bits ^ mix(index + np.uint64(0x9e3779b97f4a7c15)))
+        return f"{int(terms.sum(dtype=np.uint64)):016x}"
+
+
+class Files(Case):
+    @thorough
+    def test_report(self):
+        run = self.solve(small_problem(), ranks=3)
+        report = run.report
+        self.assertEqual([key for key in REPORT_KEYS if key not in report], [], "missing keys")
+        self.assertEqual((report["cells"], report["steps"], report["ranks"]), (CELLS, 30, 3))
+        self.assertEqual(np.prod(report["decomposition"]), 3)
+        self.assertTrue(report["halo_transport"] and report["halo_transport_reason"])
+        updates = 30 * np.prod(CELLS) / report["wall_s"]
+        self.assertAlmostEqual(report["cell_updates_per_s"] / updates, 1, places=9)
+        self.assertAlmostEqual(report["bandwidth_GBs"] / (16e-9 * updates), 1, places=9)
+        shares = report["phase_share"]
+        self.assertAlmostEqual(sum(shares.values()), 1, places=6)
+        self.assertTrue(all(-1e-3 <= share <= 1 for share in shares.values()), shares)
+
+    def test_report_agrees_with_the_field(self):
+        for precision in some(("float32", "float64"), 1):
+            with self.subTest(precision):
+                run = self.solve(small_problem(precision), ranks=2)
+                field = run.temperature()
+                self.assertEqual(str(field.dtype), precision)
+                self.assertEqual(run.report["field_hash"], field_hash(field))
+                self.assertEqual(run.report["min_K"], float(field.min()))
+                self.assertEqual(run.report["max_K"], float(field.max()))
+                mean = field.astype(np.float64).mean()
+                self.assertAlmostEqual(run.report["mean_K"] / mean, 1, places=13)
+
+    @thorough
+    def test_the_reports_configuration_makes_the_same_run(self):
+        run = self.solve(small_problem(), sets=["material.conductivity=40"], ranks=2)
+        again = self.solve(run.report["config"])
+        self.assertEqual(again.report["field_hash"], run.report["field_hash"])
+
+    @thorough
+    def test_history(self):
+        rows = self.solve(small_problem()).history()
+        self.assertEqual([row["step"] for row in rows], [0, 5, 10, 15, 20, 25, 30])
+        self.assertTrue(all(np.isfinite(list(row.values())).all() for row in rows))
+        for row in rows:
+            self.assertAlmostEqual(row["time_s"], row["step"] * row["dt_s"], places=12)
+
+    def test_checkpoints_and_latest(self):
+        run = self.solve(small_problem(checkpoints={"every": 7, "keep": 2}), ranks=2)
+        names = [path.name for path in checkpoints(run.folder)]
+        self.assertEqual(names, ["step_0000000028.h5", "step_0000000030.h5"])
+        latest = (run.folder / "checkpoints/latest").read_text().strip()
+        self.assertEqual(latest, "step_0000000030.h5")
+        self.assertEqual(sorted(os.listdir(run.folder / "checkpoints")), ["latest", *names])
+
+    @thorough
+    def test_snapshots(self):
+        run = self.solve(small_problem(snapshots={"every": 12, "precision": "float32"}), ranks=3)
+        with h5py.File(run.folder / "snapshots.vtkhdf", "r") as file:
+            field = file["/VTKHDF/CellData/T"]
+            times = file["/VTKHDF/Steps/Values"][()]
+            self.assertEqual(field.shape, (4, *CELLS[::-1]))
+            last = field[-1]
+        dt = run.report["dt"]
+        self.assertTrue(np.allclose(times, [0, 12 * dt, 24 * dt, 30 * dt], rtol=1e-14))
+        self.assertTrue(np.array_equal(last, run.temperature().astype(np.float32)))
+        self.assertIn("snapshots.vtkhdf", (run.folder / "snapshots.xdmf").read_text())
+
+    @thorough
+    def test_pictures(self):
+        run = self.solve(small_problem(pictures={"every": 15}), ranks=2)
+        pictures = sorted((run.folder / "pictures").iterdir())
+        self.assertEqual([path.name for path in pictures],
+                         [f"step_{step:010}.png" for step in (0, 15, 30)])
+        for path in pictures:
+            data = path.read_bytes()
+            self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n", path.name)
+            width, height = struct.unpack(">II", data[16:24])
+            self.assertTrue(200 <= width <= 2000 and 150 <= height <= 2000, (width, height))
+            self.assertEqual(data[-8:-4], b"IEND", path.name)
+        self.assertNotEqual(pictures[0].read_bytes(), pictures[2].read_bytes())
+
+    def test_the_named_files_exist(self):
+        """What the last lines promise is there."""
+        config = small_problem(snapshots={"every": 30}, pictures={"every": 30})
+        run = self.solve(config, ranks=2)
+        named = [word for word in run.result.out.split() if word.startswith("out_1/")]
+        self.assertGreaterEqual(len(named), 6, run.result.out)
+        for name in named:
+            self.assertTrue((self.folder / name).is_file(), name)
+        self.assert_says(run.result, f"field hash   {run.report['field_hash']}", stream="out")
+
+
+class Folder(Case):
+    @thorough
+    def test_a_folder_with_a_run_is_refused_and_left_alone(self):
+        config = small_problem(snapshots={"every": 30}, pictures={"every": 30})
+        self.solve(config, output="kept")
+        before = tree(self.folder / "kept")
+        result, _ = self.start(config, output="kept", ranks=3)
+        self.assert_code(result, 2)
+        self.assert_one_error(result)
+        self.assert_says(result, "already holds a run", "kept/")
+        for remedy in ("--restart auto", "--overwrite", "--output"):
+            self.assert_says(result, remedy)
+        self.assertEqual(tree(self.folder / "kept"), before)
+
+    @thorough
+    def test_each_of_the_files_counts_as_a_run(self):
+        config = small_problem(snapshots={"every": 30})
+        run = self.solve(config)
+        for name in ("report.json", "history.csv", "snapshots.vtkhdf", "checkpoints"):
+            with self.subTest(name):
+                only = self.folder / f"only_{name}"
+                only.mkdir()
+                move = shutil.copytree if (run.folder / name).is_dir() else shutil.copy
+                move(run.folder / name, only / name)
+                result, _ = self.start(config, output=only.name)
+                self.assert_code(result, 2)
+
+    def test_overwrite(self):
+        config = small_problem(snapshots={"every": 6}, pictures={"every": 6})
+        self.solve(config, output="kept")
+        (self.folder / "kept/notes.txt").write_text("mine")
+        config["time"]["steps"] = 8
+        config["output"] = {"history": {"every": 4}, "checkpoints": {"every": 8}}
+        run = self.solve(config, "--overwrite", output="kept", ranks=2)
+        self.assertEqual(run.report["steps"], 8)
+        self.assertEqual([row["step"] for row in run.history()], [0, 4, 8])
+        files = [name for name, kind in tree(run.folder).items() if kind != "folder"]
+        self.assertEqual(sorted(files), ["checkpoints/latest", "checkpoints/step_0000000008.h5",
+                                         "history.csv", "notes.txt", "report.json"])
+
+    @thorough
+    def test_an_empty_or_new_folder_is_fine(self):
+        (self.folder / "empty").mkdir()
+        self.solve(small_problem(), output="empty")
+        self.solve(small_problem(), output="one/two/three", ranks=2)
+
+    def test_a_folder_that_cannot_be_made(self):
+        (self.folder / "file").write_text("in the way")
+        for output in some(("file", "file/below"), 1):
+            with self.subTest(output):
+                result, _ = self.start(small_problem(), output=output, ranks=3)
+                self.assert_code(result, 3)
+                self.assert_one_error(result)
+                self.assert_says(result, "error: ", "file", "folder" if output == "file" else "")
+        self.assertEqual((self.folder / "file").read_text(), "in the way")
+
+
+class Restart(Case):
+    @classmethod
+    def setUpClass(cls):
+        """One undisturbed run for all tests; they work on copies."""
+        cls.first = cls("copy")
+        cls.first.setUp()
+        cls.whole = cls.first.solve(small_problem(), output="whole", ranks=2)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.first.doCleanups()
+
+    def setUp(self):
+        super().setUp()
+        self.config = small_problem()
+
+    def copy(self):
+        self.count += 1
+        name = f"copy_{self.count}"
+        shutil.copytree(self.whole.folder, self.folder / name)
+        return name, checkpoints(self.folder / name)
+
+    @thorough
+    def test_auto_without_a_run_starts_from_the_beginning(self):
+        run = self.solve(self.config, "--restart", "auto", output="fresh", ranks=2)
+        self.assert_says(run.result, "starting from the beginning", stream="out")
+        self.assertEqual(run.report["first_step"], 0)
+        self.assertEqual(run.report["field_hash"], self.whole.report["field_hash"])
+
+    def test_auto_after_an_end_before_the_first_checkpoint(self):
+        """What a job that is submitted again finds: files, but no checkpoint yet."""
+        name, files = self.copy()
+        shutil.rmtree(self.folder / name / "checkpoints")
+        # a finished run without checkpoints is not thrown away, though
+        result, _ = self.start(self.config, "--restart", "auto", output=name, ranks=2)
+        self.assert_code(result, 2)
+        self.assert_says(result, "holds a finished", "--overwrite")
+        (self.folder / name / "report.json").unlink()
+        run = self.solve(self.config, "--restart", "auto", output=name, ranks=2)
+        self.assertEqual(run.report["field_hash"], self.whole.report["field_hash"])
+        self.assertEqual(run.history_bytes(), self.whole.history_bytes())
+
+    def check_passed_over(self, damage, what):
+        with self.subTest(what):
+            name, files = self.copy()
+            damage(files[-1])
+            run = self.solve(self.config, "--restart", "auto", output=name, ranks=3)
+            self.assert_says(run.result, "warning: ", files[-1].name)
+            self.assert_says(run.result, f"restart from {name}/checkpoints/{files[-2].name}",
+                             "step 20", stream="out")
+            self.assertEqual(run.report["first_step"], 20)
+            self.assertEqual(run.report["field_hash"], self.whole.report["field_hash"])
+            self.assertEqual(run.history_bytes(), self.whole.history_bytes())
+
+    def test_auto_passes_over_a_truncated_checkpoint(self):
+        size = checkpoints(self.whole.folder)[-1].stat().st_size
+        for keep in some((size // 2, size - 1, 700, 100, 0), 1):
+            self.check_passed_over(lambda path, keep=keep: os.truncate(path, keep),
+                                   f"{keep} of {size} bytes left")
+
+    def test_auto_passes_over_a_flipped_bit(self):
+        size = checkpoints(self.whole.folder)[-1].stat().st_size
+        for place in some((size // 2, 2, 30, 510, 520, 2500, size - 1), 1):
+            self.check_passed_over(lambda path, place=place: flip_bit(path, place),
+                                   f"a bit of byte {place} of {size} flipped")
+
+    @thorough
+    def test_auto_passes_over_appended_bytes(self):
+        self.check_passed_over(lambda path: path.write_bytes(path.read_bytes() + b"\0"),
+                               "a byte too many")
+
+    def test_auto_with_all_checkpoints_damaged(self):
+        name, files = self.copy()
+        for number, path in enumerate(files):
+            flip_bit(path, 4000 + number)
+        before = tree(self.folder)
+        result, _ = self.start(self.config, "--restart", "auto", output=name, ranks=3)
+        self.assert_code(result, 3)
+        self.assert_one_error(result)
+        for path in files:
+            self.assert_says(result, path.name)
+        self.assertEqual(tree(self.folder), {**before, f"config_{self.count}.yaml":
+                                             tree(self.folder)[f"config_{self.count}.yaml"]})
+
+    @thorough
+    def test_damaged_file_by_name(self):
+        name, files = self.copy()
+        flip_bit(files[1], 5000)
+        result, output = self.start(self.config, "--restart", files[1], ranks=3)
+        self.assert_code(result, 3)
+        self.assert_one_error(result)
+        self.assert_says(result, files[1].name, "checksum")
+        self.assertFalse(output.exists(), "nothing may be written")
+
+    @thorough
+    def test_missing_file_by_name(self):
+        result, output = self.start(self.config, "--restart", "none.h5", ranks=2)
+        self.assert_code(result, 3)
+        self.assert_one_error(result)
+        self.assert_says(result, "none.h5", "No such file")
+        self.assertFalse(output.exists(), "nothing may be written")
+
+    @thorough
+    def test_something_else_by_name(self):
+        """A good HDF5 file, but no checkpoint."""
+        with h5py.File(self.folder / "field.h5", "w") as file:
+            file["/T"] = np.full(CELLS[::-1], 300.0)
+        result, output = self.start(self.config, "--restart", "field.h5")
+        self.assert_code(result, 3)
+        self.assert_says(result, "field.h5", "seal of a checkpoint")
+        self.assertFalse(output.exists(), "nothing may be written")
+
+    def test_of_another_problem(self):
+        newest = checkpoints(self.whole.folder)[-1]
+        for item, says in some({"grid.cells=[15, 13, 12]": ["another grid", "12"],
+                                "grid.upper=[0.37, 0.31, 0.25]": ["another grid", "z from", "0.25"],
+                                "material.conductivity=44": ["another material", "44"],
+                                "run.precision=float32": ["float64", "float32"]}.items(), 1):
+            with self.subTest(item):
+                result, output = self.start(self.config, "--restart", newest, sets=[item], ranks=2)
+                self.assert_code(result, 2)
+                self.assert_one_error(result)
+                self.assert_says(result, newest.name, *says)
+                self.assertFalse(output.exists(), "nothing may be written")
+
+    @thorough
+    def test_auto_in_a_folder_of_another_grid(self):
+        name, _ = self.copy()
+        before = tree(self.folder / name)
+        result, _ = self.start(self.config, "--restart", "auto", output=name, ranks=2,
+                               sets=["grid.cells=[15, 13, 12]"])
+        self.assert_code(result, 2)
+        self.assertEqual(tree(self.folder / name), before)
+
+    @thorough
+    def test_of_a_finished_run_does_nothing(self):
+        name, _ = self.copy()
+        run = self.solve(self.config, "--restart", "auto", output=name)
+        self.assertEqual(run.report["first_step"], 30)
+        self.assertEqual(run.report["field_hash"], self.whole.report["field_hash"])
+        self.assertEqual(run.history_bytes(), self.whole.history_bytes())
+
+
+def flip_bit(path, place):
+    data = bytearray(Path(path).read_bytes())
+    data[place] ^= 0x10
+    Path(path).write_bytes(data)
+
+
+class Killed(Case):
+    """The power goes off in the middle; the run goes on from its newest checkpoint."""
+
+    def test_goes_on_after_kill(self):
+        config = problems.mixed([16, 16, 16] if SMALL else [48, 40, 32])
+        config["time"] = {"steps": 1200, "dt": config["time"]["dt"]}
+        config["output"] = {"history": {"every": 7}, "checkpoints": {"every": 40, "keep": 2},
+                            "snapshots": {"every": 300}}
+        whole = self.solve(config, ranks=2)
+        self.write(config)
+        words = command_words(["run", "config.yaml", "--output", "killed"], 3)
+        process = subprocess.Popen(words, cwd=self.folder, env=environment(1),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        latest = self.folder / "killed/checkpoints/step_0000000120.h5"
+        started = wait_until(latest.exists)
+        kill_session(process.pid)
+        self.assertEqual(process.wait(), -signal.SIGKILL, "it was still running")
+        self.assertTrue(started, "a checkpoint after 120 steps")
+        run = self.solve(config, "--restart", "auto", output="killed", ranks=2)
+        self.assertGreaterEqual(run.report["first_step"], 120)
+        self.assertEqual(run.report["field_hash"], whole.report["field_hash"])
+        self.assertEqual(run.history_bytes(), whole.history_bytes())
+        self.assertEqual(list(run.folder.rglob("*.tmp")), [])
+        with h5py.File(run.folder / "snapshots.vtkhdf", "r") as file:
+            self.assertEqual(file["/VTKHDF/CellData/T"].shape[0], 5)
+
+
+class BadNumbers(Case):
+    def check(self, boundary, **how):
+        config = small_problem(checkpoints={"every": 10, "keep": 9})
+        config["boundary"].update(boundary)
+        config["time"]["steps"] = 200
+        result, output = self.start(config, **how)
+        self.assert_code(result, 5)
+        self.assert_one_error(result)
+        self.assertFalse((output / "report.json").exists(), "a report says that the run is whole")
+        return result, output, config["time"]["dt"]
+
+    def test_formula_that_ends_in_infinity(self):
+        dt = small_problem()["time"]["dt"]
+        pole = {"type": "temperature", "value": f"300 + 1/(t - {7 * dt!r})"}
+        for ranks in some((3, 1), 1):
+            with self.subTest(ranks=ranks):
+                result, _, _ = self.check({"x_min": pole}, ranks=ranks)
+                self.assert_says(result, "boundary.x_min")
+                self.assert_says(result, "step 7")
+
+    @thorough
+    def test_formula_that_ends_in_nan(self):
+        dt = small_problem()["time"]["dt"]
+        root = {"type": "temperature", "value": f"300 + sqrt({12.5 * dt!r} - t)"}
+        for ranks in some((3, 1), 1):
+            with self.subTest(ranks=ranks):
+                result, output, _ = self.check({"x_min": root}, ranks=ranks)
+                self.assert_says(result, "boundary.x_min")
+                self.assert_says(result, "step 13")
+                kept = [path.name for path in checkpoints(output)]
+                self.assertEqual(kept, ["step_0000000010.h5"], "those before are good")
+
+    def test_field_that_grows_beyond_bounds(self):
+        """Noticed at the next look at the field, with step, place and rank."""
+        burner = {"type": "flux", "value": 1e15}
+        result, _, _ = self.check({"z_min": burner}, ranks=3)
+        self.assert_says(result, "step ", "t = ", "cell (", "rank ")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,235 @@
+"""The commands beside run, help, and what a person sees while a run goes on."""
+import json
+import os
+import re
+import threading
+import unittest
+
+import problems
+from harness import Case, checkpoints, some, thorough, tree
+
+COMMANDS = ["run", "plan", "bench", "verify"]
+ESCAPE = "\x1b"
+
+
+class Help(Case):
+    def check_page(self, text):
+        lines = text.splitlines()
+        self.assertLessEqual(len(lines), 24, text)
+        for line in lines:
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_fits_a_screen(self):
+        for words in (["--help"], *([name, "--help"] for name in COMMANDS)):
+            with self.subTest(" ".join(words)):
+                result = self.isotherm(*words)
+                self.assert_code(result, 0)
+                self.assertEqual(result.err, "")
+                self.assert_says(result, "usage: isotherm", stream="out")
+                self.check_page(result.out)
+
+    def test_names_every_command_and_option(self):
+        page = self.isotherm("--help").out
+        for name in COMMANDS:
+            self.assertRegex(page, rf"(?m)^  {name} ")
+        page = self.isotherm("run", "--help").out
+        for option in ("--set", "--output", "--overwrite", "--restart", "--backend"):
+            self.assertIn(option, page)
+        self.assertIn("--ranks", self.isotherm("plan", "--help").out)
+        page = self.isotherm("bench", "--help").out
+        for option in ("--backend", "--size", "--json"):
+            self.assertIn(option, page)
+
+    def test_help_wins_over_what_else_is_said(self):
+        result = self.isotherm("run", "none.yaml", "--frobnicate", "--help")
+        self.assert_code(result, 0)
+
+    def test_once_from_many_ranks(self):
+        result = self.isotherm("run", "--help", ranks=3)
+        self.assert_code(result, 0)
+        self.assertEqual(result.out.count("usage: isotherm run"), 1, result)
+
+    def test_version(self):
+        result = self.isotherm("--version")
+        self.assert_code(result, 0)
+        self.assertRegex(result.out, r"^isotherm \d+\.\d+\.\d+\n$")
+
+
+class Plan(Case):
+    CELLS = [960, 640, 480]
+
+    def plan(self, *options, sets=(), code=0):
+        config = problems.mixed(self.CELLS)
+        config["output"]["snapshots"] = {"every": 20, "precision": "float32"}
+        self.write(config)
+        words = ["plan", "config.yaml"]
+        for item in sets:
+            words += ["--set", item]
+        before = tree(self.folder)
+        result = self.isotherm(*words, *options)
+        self.assert_code(result, code)
+        self.assertEqual(tree(self.folder), before, "plan writes nothing")
+        return result
+
+    def number(self, result, pattern):
+        found = re.search(pattern, result.out)
+        self.assertIsNotNone(found, f"expected {pattern!r}:\n{result}")
+        return float(found.group(1))
+
+    def test_tells_what_a_run_needs(self):
+        result = self.plan("--ranks", 4)
+        self.assert_says(result, "960 x 640 x 480 = 294912000 cells", stream="out")
+        self.assertRegex(result.out, r"4 ranks as \d x \d x \d")
+        self.assert_says(result, "41 to t =", "the last one", "land on it", stream="out")
+        self.assertEqual(self.number(result, r"cells a rank +(\d+)"), 294912000 / 4)
+        # two fields of a quarter of the cells, and halos beside them
+        memory = self.number(result, r"memory a rank +([0-9.]+) GB")
+        self.assertTrue(1.18 <= memory <= 1.3, f"{memory} GB for 1.18 GB of cells")
+        self.assertEqual(self.number(result, r"snapshots +(\d+) of"), 4)
+        self.assertEqual(self.number(result, r"checkpoints +(\d+) of"), 3)
+
+    def test_agrees_with_the_run(self):
+        config = problems.mixed([72, 60, 50])
+        config["output"]["snapshots"] = {"every": 20, "precision": "float32"}
+        run = self.solve(config, ranks=3)
+        self.write(config)
+        plan = self.isotherm("plan", "config.yaml", "--ranks", 3)
+        blocks = " x ".join(map(str, run.report["decomposition"]))
+        self.assert_says(plan, f"3 ranks as {blocks}", stream="out")
+        self.assert_says(plan, f"steps          {run.report['steps']} to", stream="out")
+        most = run.report["halo_messages_per_step"]
+        self.assert_says(plan, f"at most {most} messages", stream="out")
+        self.check_size(plan, r"snapshots +4 of ([0-9.]+) ([kMG]?B)",
+                        (run.folder / "snapshots.vtkhdf").stat().st_size / 4)
+        self.check_size(plan, r"checkpoints +3 of ([0-9.]+) ([kMG]?B)",
+                        checkpoints(run.folder)[0].stat().st_size)
+
+    def check_size(self, plan, pattern, size):
+        found = re.search(pattern, plan.out)
+        self.assertIsNotNone(found, f"expected {pattern!r}:\n{plan}")
+        promised = float(found.group(1)) * {"B": 1, "kB": 1e3, "MB": 1e6}[found.group(2)]
+        self.assertTrue(0.9 <= promised / size <= 1.1,
+                        f"plan says {found.group(0)}, the file takes {size:.0f} B")
+
+    def test_says_where_dt_comes_from(self):
+        self.assert_says(self.plan(sets=["time.dt=auto", "time.safety=0.8"]),
+                         "time step", "safety 0.8 x the largest stable step", stream="out")
+
+    def test_nothing_to_warn_of(self):
+        result = self.plan("--ranks", 2, sets=["grid.cells=[96, 64, 48]", "time.dt=auto",
+                                               "time.end=1"])
+        self.assert_says(result, "nothing to warn of", stream="out")
+
+    def test_warns_of_slivers(self):
+        result = self.plan("--ranks", 320, sets=["run.decomposition=[320, 1, 1]"])
+        self.assert_says(result, "warning: ", "slivers of 3 cells in x", stream="out")
+
+    def test_warns_of_a_tiny_step(self):
+        result = self.plan(sets=["time.dt=1e-6", "time.end=0.01"])
+        self.assert_says(result, "warning: dt is ", "smaller than it need be", stream="out")
+
+    def test_warns_of_too_much_memory_and_disk(self):
+        result = self.plan("--ranks", 8, sets=["grid.cells=[20000, 20000, 20000]",
+                                               "time.dt=auto", "time.end=1"])
+        self.assert_says(result, "8000000000000 cells", "warning: a rank needs", "more ranks",
+                         stream="out")
+        self.assertRegex(result.out, r"warning: .*(room|space|disk|free)")
+
+
+class Bench(Case):
+    ROW_KEYS = ["kernel", "precision", "cells", "ms", "bandwidth_GBs", "percent_of_copy",
+                "cell_updates_per_s"]
+
+    def test_table_and_json(self):
+        result = self.isotherm("bench", "kernels", "--size", 40, 24, 16, "--repeats", 1,
+                               "--json", "bench.json")
+        self.assert_code(result, 0)
+        bench = json.loads((self.folder / "bench.json").read_text())
+        self.assertTrue(bench["device"])
+        self.assertGreater(bench["copy_GBs"], 0)
+        self.assertEqual({row["precision"] for row in bench["rows"]}, {"float64", "float32"})
+        for row in bench["rows"]:
+            self.assertEqual([key for key in self.ROW_KEYS if key not in row], [], row)
+            self.assertEqual(row["cells"], [40, 24, 16])
+            width = 8 if row["precision"] == "float64" else 4
+            rate = 40 * 24 * 16 / (row["ms"] * 1e-3)
+            self.assertAlmostEqual(row["cell_updates_per_s"] / rate, 1, places=6)
+            self.assertAlmostEqual(row["bandwidth_GBs"] / (2e-9 * width * rate), 1, places=6)
+            self.assertIn(row["kernel"], result.out, "every row is in the table too")
+        self.assert_says(result, "copy", stream="out")
+
+    @thorough
+    def test_one_precision(self):
+        result = self.isotherm("bench", "kernels", "--size", 24, 16, 8, "--repeats", 1,
+                               "--precision", "float32", "--backend", "guard", "--json", "b.json")
+        self.assert_code(result, 0)
+        rows = json.loads((self.folder / "b.json").read_text())["rows"]
+        self.assertEqual({row["precision"] for row in rows}, {"float32"})
+
+
+class Terminal:
+    """A pseudo-terminal; what is written to it is collected."""
+
+    def __init__(self):
+        self.main, self.other = os.openpty()
+        self.parts = []
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        while True:
+            try:
+                part = os.read(self.main, 4096)
+            except OSError:  # EIO: the other end is closed
+                return
+            if not part:
+                return
+            self.parts.append(part)
+
+    def text(self):
+        os.close(self.other)
+        self.reader.join()
+        os.close(self.main)
+        return b"".join(self.parts).decode()
+
+
+class Progress(Case):
+    PATTERN = (r"\d+ %  step \d+/300  t [0-9.e+-]+ s  T [0-9.]+ \.\. [0-9.]+ K  "
+               r"[0-9.e+-]+ Gcell/s  [0-9.]+ (?:s|min|h) left")
+
+    def config(self):
+        config = problems.mixed([24, 20, 16])
+        config["time"] = {"steps": 300, "dt": config["time"]["dt"]}
+        return self.write(config)
+
+    def test_a_line_on_a_terminal(self):
+        for ranks in some((1, 2), 1):
+            with self.subTest(ranks=ranks):
+                terminal = Terminal()
+                result = self.isotherm("run", self.config(), "--overwrite", ranks=ranks,
+                                       stderr=terminal.other)
+                text = terminal.text()
+                self.assert_code(result, 0)
+                lines = re.findall(self.PATTERN, text)
+                self.assertTrue(lines, f"expected a progress line in {text!r}")
+                self.assertNotIn("\n", text.strip("\r\n"), "one line that is written over")
+                self.assertTrue(text.rstrip("\r\n").endswith("\r\x1b[K"), "cleared at the end")
+                for line in lines:
+                    self.assertLess(len(line), 100, line)
+
+    def test_plain_text_in_a_file(self):
+        for ranks in some((1, 2), 1):
+            with self.subTest(ranks=ranks):
+                with open(self.folder / "err.txt", "w", encoding="utf-8") as stream:
+                    result = self.isotherm("run", self.config(), "--overwrite", ranks=ranks,
+                                           stderr=stream)
+                self.assert_code(result, 0)
+                for text in (result.out, (self.folder / "err.txt").read_text()):
+                    self.assertNotIn(ESCAPE, text)
+                    self.assertNotIn("\r", text)
+                self.assert_says(result, "done: step 300", "temperature", "field hash",
+                                 stream="out")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Set up this machine, build, and run every test that it can run; ends in CTest's summary.
+set -euo pipefail
+# shellcheck source=jobscripts/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../jobscripts/setup.sh"
+
+usage() {
+    cat <<'TEXT'
+usage: bash tests/run.sh [--quick] [-L LABELS] [-R NAMES]
+
+Install what is missing, build the presets asan and cpu, and run their tests.
+
+  --quick       preset cpu only
+  -L LABELS     tests whose label matches: unit backend mpi io physics cli
+  -R NAMES      tests whose name matches
+  -h, --help    this text
+TEXT
+}
+
+# More than 3 ranks, and the many runs that compare bits, walk the same paths in the code as the
+# other tests; under the sanitizers every rank takes a second to start and to look for leaks.
+asan_leaves_out='\.np[4-9]$|^physics\.bitwise'
+
+quick=false
+filter=()
+while (($# > 0)); do
+    case $1 in
+    --quick) quick=true ;;
+    -L | -R)
+        (($# > 1)) || die "$1 needs a pattern"
+        filter+=("$1" "$2")
+        shift
+        ;;
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    *) die "unknown option $1; see --help" ;;
+    esac
+    shift
+done
+
+setup_packages test
+setup_vtk
+setup_mpi_environment
+
+cmake_arguments=(-DISOTHERM_TESTS=ON -DISOTHERM_PYTHON=/usr/bin/python3
+    -DISOTHERM_VTK_PYTHON=)
+if [[ -x $isotherm_root/build/venv/bin/python ]]; then
+    cmake_arguments[-1]+=$isotherm_root/build/venv/bin/python
+fi
+
+# run_tests PRESET [CTEST ARGUMENTS]
+run_tests() {
+    local preset=$1
+    shift
+    ctest --test-dir "$isotherm_root/build/$preset" --output-on-failure --parallel "$(nproc)" \
+        "${filter[@]}" "$@" </dev/null
+}
+
+# cpu last: the tests that say most about the numbers stand at the end of the log
+failed=()
+if ! $quick; then
+    say "Building and testing preset asan"
+    build_preset asan "${cmake_arguments[@]}"
+    run_tests asan -E "$asan_leaves_out" || failed+=(asan)
+fi
+say "Building and testing preset cpu"
+build_preset cpu "${cmake_arguments[@]}"
+if ((${#failed[@]})); then
+    say "Preset asan FAILED above; see build/asan/Testing/Temporary/LastTestsFailed.log"
+fi
+run_tests cpu || failed+=(cpu)
+if ((${#failed[@]})); then
+    die "tests failed in: ${failed[*]}"
+fi
