@@ -168,9 +168,11 @@ enum status output_open(struct run *run, enum output_mode mode, struct output **
     struct output *made = calloc(1, sizeof *made);
     enum status status =
         made == NULL ? fail(STATUS_MEMORY, "no memory for the outputs") : STATUS_OK;
-    TRY(status_agree(run->comm, status));
-    made->directory = run->settings->output.directory;
-    status = open_files(run, made);
+    status = status_agree(run->comm, status);
+    if (status == STATUS_OK) {
+        made->directory = run->settings->output.directory;
+        status = open_files(run, made);
+    }
     if (status != STATUS_OK) {
         output_close(made);
         return status;
