@@ -12,8 +12,9 @@ typedef void cpu_step_function(const struct layout *layout, const struct step_ar
  * before; the last is the production kernel. X(name, about) */
 #define CPU_STEP_VARIANTS(X)                                                                       \
     X(plain, "row by row, SIMD, ordinary stores")                                                  \
-    X(streaming, "the same with non-temporal stores")                                              \
-    X(production, "and blocked in y for the second-level cache")
+    X(streaming, "non-temporal stores, neighbours in x from registers")                            \
+    X(tiled, "and in tiles whose planes stay in the second-level cache")                           \
+    X(production, "and fetching the rows of the next plane ahead of use")
 
 #define CPU_DECLARE_STEP(name, about) cpu_step_function cpu_step_##name;
 CPU_STEP_VARIANTS(CPU_DECLARE_STEP)

@@ -80,7 +80,8 @@ static void copy_streaming(char *to, const char *from, size_t bytes)
     memcpy(to, from, head);
     size_t at = head;
     for (; at + STREAM_LINE_BYTES <= bytes; at += STREAM_LINE_BYTES) {
-        stream_line(to + at, from + at);
+        stream_part(to + at, from + at);
+        stream_part(to + at + STREAM_PART_BYTES, from + at + STREAM_PART_BYTES);
     }
     memcpy(to + at, from + at, bytes - at);
     stream_fence();

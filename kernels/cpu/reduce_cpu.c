@@ -30,8 +30,8 @@ struct findings {
 /* At most CHUNK cells, widened to double; `index` is the global index of the first. */
 static void find_in_chunk(struct findings *f, const double *cells, int64_t n, int64_t index)
 {
-    double min = f->min;
-    double max = f->max;
+    double min = INFINITY;
+    double max = -INFINITY;
     int64_t nbad = 0;
 #pragma omp simd reduction(min : min) reduction(max : max) reduction(+ : nbad)
     for (int64_t i = 0; i < n; i++) {
@@ -42,8 +42,10 @@ static void find_in_chunk(struct findings *f, const double *cells, int64_t n, in
         max = high > max ? high : max;
         nbad += good ? 0 : 1;
     }
-    f->min = min;
-    f->max = max;
+    if (nbad < n) { /* else compilers differ: a reduction may start from a finite number */
+        f->min = min < f->min ? min : f->min;
+        f->max = max > f->max ? max : f->max;
+    }
     tally_add_float64(&f->tally, cells, n);
     if (nbad > 0) {
         f->bad_cells += nbad;

@@ -10,6 +10,64 @@
 #include "kernels/cpu/tally.h"
 #include "kernels/heat_cell.h"
 
+/* How a kernel goes through the cells of a thread. */
+struct schedule {
+    int64_t tile_bytes;     /* of input in a plane of a tile; 0: no tiles */
+    int64_t tile_row_bytes; /* about so long are its rows */
+    int64_t column_bytes;   /* of input in a tile; the z direction is cut for that */
+    int64_t ahead_bytes;    /* fetch so far ahead of use; 0: leave that to the processor */
+    bool stream;            /* non-temporal stores */
+};
+
+/* How many tiles a box is cut into along each axis. */
+struct tiling {
+    int64_t nx, ny, nz;
+};
+
+static int64_t at_least_one(int64_t n)
+{
+    return n > 1 ? n : 1;
+}
+
+static struct tiling tiling_of(const struct box *box, size_t cell_bytes, struct schedule schedule)
+{
+    const int64_t row_bytes = box_extent(box, AXIS_X) * (int64_t)cell_bytes;
+    if (schedule.tile_bytes == 0) {
+        return (struct tiling){1, 1, 1};
+    }
+    if (box_extent(box, AXIS_Z) == 1) { /* three rows are in use, not three planes */
+        return (struct tiling){at_least_one(row_bytes / schedule.tile_bytes), 1, 1};
+    }
+    const int64_t nx =
+        at_least_one((row_bytes + schedule.tile_row_bytes / 2) / schedule.tile_row_bytes);
+    const int64_t tile_rows = at_least_one(schedule.tile_bytes * nx / row_bytes);
+    const int64_t ny = (box_extent(box, AXIS_Y) + tile_rows - 1) / tile_rows;
+    const int64_t bytes = row_bytes * box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
+    return (struct tiling){nx, ny, at_least_one(bytes / (nx * ny) / schedule.column_bytes)};
+}
+
+/* Tile (x, y, z) of the box; cut in x where lines begin. */
+static struct box tile_at(const struct box *box, const struct tiling *tiling, int64_t x, int64_t y,
+                          int64_t z)
+{
+    const int64_t unit = 64;
+    const int64_t nx = box_extent(box, AXIS_X);
+    const int64_t ny = box_extent(box, AXIS_Y);
+    const int64_t nz = box_extent(box, AXIS_Z);
+    struct box tile = *box;
+    tile.lo[AXIS_Y] = box->lo[AXIS_Y] + ny * y / tiling->ny;
+    tile.hi[AXIS_Y] = box->lo[AXIS_Y] + ny * (y + 1) / tiling->ny;
+    tile.lo[AXIS_Z] = box->lo[AXIS_Z] + nz * z / tiling->nz;
+    tile.hi[AXIS_Z] = box->lo[AXIS_Z] + nz * (z + 1) / tiling->nz;
+    if (x > 0) {
+        tile.lo[AXIS_X] = (box->lo[AXIS_X] + nx * x / tiling->nx) / unit * unit;
+    }
+    if (x + 1 < tiling->nx) {
+        tile.hi[AXIS_X] = (box->lo[AXIS_X] + nx * (x + 1) / tiling->nx) / unit * unit;
+    }
+    return tile;
+}
+
 #define REAL double
 #define NAMED(name) name##_float64
 #include "kernels/cpu/step_rows.h"
@@ -22,22 +80,11 @@
 #undef REAL
 #undef NAMED
 
-/* How a kernel goes through the rows of a thread. */
-struct schedule {
-    int64_t block_bytes; /* of input that a block's plane may take; 0: whole planes */
-    bool stream;         /* non-temporal stores */
-};
+typedef void thread_function(const struct layout *layout, const struct step_args *args, void *out,
+                             const void *in, const struct box *boxes, int nboxes,
+                             struct tally tally[FACE_COUNT]);
 
-static int64_t rows_in_block(const struct layout *layout, const struct box *piece,
-                             int64_t block_bytes)
-{
-    const int64_t row_bytes =
-        box_extent(piece, AXIS_X) * (int64_t)precision_bytes(layout->precision);
-    const int64_t rows = block_bytes == 0 ? INT64_MAX / 2 : block_bytes / row_bytes;
-    return rows > 4 ? rows : 4;
-}
-
-/* All pieces of one thread. Inlined into each variant, so that the schedule is a constant. */
+/* All pieces of one thread. Inlined into each variant, where the schedule is a constant. */
 static inline __attribute__((always_inline)) void step_thread(
     const struct layout *layout, const struct step_args *args, void *out, const void *in,
     const struct box *boxes, int nboxes, struct schedule schedule, struct tally *tally)
@@ -49,11 +96,10 @@ static inline __attribute__((always_inline)) void step_thread(
         const int npieces =
             share_box(&boxes[b], omp_get_thread_num(), omp_get_num_threads(), pieces);
         for (int p = 0; p < npieces; p++) {
-            const int64_t rows = rows_in_block(layout, &pieces[p], schedule.block_bytes);
             if (layout->precision == PRECISION_FLOAT64) {
-                step_piece_float64(&s64, &pieces[p], rows, schedule.stream);
+                step_piece_float64(&s64, &pieces[p], schedule);
             } else {
-                step_piece_float32(&s32, &pieces[p], rows, schedule.stream);
+                step_piece_float32(&s32, &pieces[p], schedule);
             }
         }
     }
@@ -78,32 +124,47 @@ static void tally_end(struct tally tally[FACE_COUNT])
     }
 }
 
-static inline __attribute__((always_inline)) void step_scheduled(
-    const struct layout *layout, const struct step_args *args, void *out, const void *in,
-    const struct box *boxes, int nboxes, struct schedule schedule)
+static void step_parallel(thread_function *thread, const struct layout *layout,
+                          const struct step_args *args, void *out, const void *in,
+                          const struct box *boxes, int nboxes)
 {
 #pragma omp parallel if (share_is_worthwhile(boxes, nboxes))
     {
         struct tally tally[FACE_COUNT];
         tally_begin(tally, args);
-        step_thread(layout, args, out, in, boxes, nboxes, schedule, tally);
+        thread(layout, args, out, in, boxes, nboxes, tally);
 #pragma omp critical(step_tally)
         tally_end(tally);
     }
 }
 
-/* a block's three planes of input, and the one that comes in, stay in a second-level cache of
- * 512 KiB and more */
-enum { BLOCK_BYTES = 128 * 1024 };
+/* Measured, see docs/kernels_cpu.md. The rows in use at one time (ym, centre, yp, zm, zp and those
+ * ahead) fit a first-level cache of 32 KiB, the planes in use a second-level cache of 512 KiB, and
+ * the rows beside a tile are still in a third-level cache when the next tile reads them. */
+enum {
+    TILE_ROW_BYTES = 4096,
+    TILE_BYTES = 160 * 1024,
+    COLUMN_BYTES = 12 * 1024 * 1024,
+    AHEAD_BYTES = 8192
+};
+#define TILED                                                                                      \
+    .tile_row_bytes = TILE_ROW_BYTES, .tile_bytes = TILE_BYTES, .column_bytes = COLUMN_BYTES
 
 /* CPU_STEP_VARIANTS, each with its schedule. */
 #define DEFINE_STEP(name, ...)                                                                     \
+    static void thread_##name(const struct layout *layout, const struct step_args *args,           \
+                              void *out, const void *in, const struct box *boxes, int nboxes,      \
+                              struct tally tally[FACE_COUNT])                                      \
+    {                                                                                              \
+        const struct schedule schedule = {__VA_ARGS__};                                            \
+        step_thread(layout, args, out, in, boxes, nboxes, schedule, tally);                        \
+    }                                                                                              \
     void cpu_step_##name(const struct layout *layout, const struct step_args *args, void *out,     \
                          const void *in, const struct box *boxes, int nboxes)                      \
     {                                                                                              \
-        const struct schedule schedule = {__VA_ARGS__};                                            \
-        step_scheduled(layout, args, out, in, boxes, nboxes, schedule);                            \
+        step_parallel(thread_##name, layout, args, out, in, boxes, nboxes);                        \
     }
-DEFINE_STEP(plain, .block_bytes = 0, .stream = false)
-DEFINE_STEP(streaming, .block_bytes = 0, .stream = true)
-DEFINE_STEP(production, .block_bytes = BLOCK_BYTES, .stream = true)
+DEFINE_STEP(plain, .stream = false)
+DEFINE_STEP(streaming, .stream = true)
+DEFINE_STEP(tiled, .stream = true, TILED)
+DEFINE_STEP(production, .stream = true, TILED, .ahead_bytes = AHEAD_BYTES)

@@ -3,8 +3,11 @@
  *   REAL          the element type
  *   NAMED(name)   name with the precision appended */
 
-/* Cells to a cache line. */
-enum { NAMED(LANES) = STREAM_LINE_BYTES / sizeof(REAL) };
+/* Cells to a cache line, and to a vector. */
+enum {
+    NAMED(LINE) = STREAM_LINE_BYTES / sizeof(REAL),
+    NAMED(PART) = STREAM_PART_BYTES / sizeof(REAL)
+};
 /* Cells of a boundary row taken at a time: their outside values stay in the first-level cache. */
 enum { NAMED(CHUNK) = 4096 / sizeof(REAL) };
 
@@ -18,17 +21,31 @@ struct NAMED(stencil) {
     REAL r[AXIS_COUNT];
     REAL a[FACE_COUNT];
     REAL b[FACE_COUNT];
+    /* outside = inside (insulated, or an axis that is not in use): the row can be its own
+     * neighbour. fma(1, -0, 0) is +0 and not -0, which makes no difference to the update. */
+    bool mirrored[FACE_COUNT];
 };
 
-/* The first cell of a range and its neighbours in y and z; in x they are centre[-1], centre[1]. */
+/* The first cell of a range, its neighbours, and two rows to fetch ahead of use. */
 struct NAMED(row) {
-    const REAL *centre, *ym, *yp, *zm, *zp;
+    const REAL *centre, *xm, *xp, *ym, *yp, *zm, *zp;
+    const REAL *ahead, *beside;
 };
 
 static inline __attribute__((always_inline)) struct NAMED(row)
     NAMED(row_from)(const struct NAMED(row) * row, int64_t i)
 {
-    return (struct NAMED(row)){row->centre + i, row->ym + i, row->yp + i, row->zm + i, row->zp + i};
+    return (struct NAMED(row)){
+        .centre = row->centre + i,
+        .xm = row->xm + i,
+        .xp = row->xp + i,
+        .ym = row->ym + i,
+        .yp = row->yp + i,
+        .zm = row->zm + i,
+        .zp = row->zp + i,
+        .ahead = row->ahead + i,
+        .beside = row->beside + i,
+    };
 }
 
 /* `n` cells with ordinary stores; where n is a constant the compiler makes one vector of it. */
@@ -42,83 +59,121 @@ static inline __attribute__((always_inline)) void NAMED(cells)(const struct NAME
     const REAL rz = s->r[AXIS_Z];
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        out[i] = NAMED(heat_cell)(at.centre[i], at.centre[i - 1], at.centre[i + 1], at.ym[i],
-                                  at.yp[i], at.zm[i], at.zp[i], rx, ry, rz);
+        out[i] = NAMED(heat_cell)(at.centre[i], at.xm[i], at.xp[i], at.ym[i], at.yp[i], at.zm[i],
+                                  at.zp[i], rx, ry, rz);
     }
 }
 
-/* One whole aligned line, streamed. */
-static inline __attribute__((always_inline)) void NAMED(line)(const struct NAMED(stencil) * s,
-                                                              const struct NAMED(row) * row,
-                                                              REAL *out)
+/* `n` cells with ordinary stores, whose first (last) neighbour in x is `first_xm` (`last_xp`). */
+static inline void NAMED(stored_cells)(const struct NAMED(stencil) * s,
+                                       const struct NAMED(row) * row, REAL *out, int64_t n,
+                                       REAL first_xm, REAL last_xp)
 {
-    REAL line[NAMED(LANES)]; /* stays in a register */
-    NAMED(cells)(s, row, line, NAMED(LANES));
-    stream_line(out, line);
+    if (n == 0) {
+        return;
+    }
+    struct NAMED(row) at = *row;
+    at.xm = &first_xm;
+    at.xp = n == 1 ? &last_xp : row->xp;
+    NAMED(cells)(s, &at, out, 1);
+    if (n == 1) {
+        return;
+    }
+    at = NAMED(row_from)(row, 1);
+    NAMED(cells)(s, &at, out + 1, n - 2);
+    at = NAMED(row_from)(row, n - 1);
+    at.xp = &last_xp;
+    NAMED(cells)(s, &at, out + n - 1, 1);
 }
 
-/* `n` cells away from closed x faces. */
-static inline __attribute__((always_inline)) void NAMED(open_cells)(const struct NAMED(stencil) * s,
-                                                                    const struct NAMED(row) * row,
-                                                                    REAL *out, int64_t n,
-                                                                    bool stream)
+/* `n` cells that are whole aligned lines, streamed, with the neighbours in x from registers. */
+static inline __attribute__((always_inline)) void NAMED(streamed_cells)(
+    const struct NAMED(stencil) * stencil, const struct NAMED(row) * row, REAL *out, int64_t n,
+    REAL first_xm, REAL last_xp, bool fetch)
 {
-    int64_t i = 0;
-    struct NAMED(row) at = *row;
-    if (stream) {
-        const int64_t head = stream_cells_to_line(out, sizeof(REAL));
-        i = head < n ? head : n;
-        NAMED(cells)(s, &at, out, i);
-        for (; i + NAMED(LANES) <= n; i += NAMED(LANES)) {
-            at = NAMED(row_from)(row, i);
-            NAMED(line)(s, &at, out + i);
+    enum { PART = NAMED(PART) };
+    const struct NAMED(stencil) s = *stencil; /* copies: the stores might alias the originals, */
+    const struct NAMED(row) first = *row;     /* which would then be loaded again and again */
+    REAL edge[PART] = {[PART - 1] = first_xm};
+    struct stream_vector before = stream_load(edge);
+    struct stream_vector here = stream_load(first.centre);
+    edge[0] = last_xp;
+    for (int64_t i = 0; i < n; i += PART) {
+        struct NAMED(row) at = NAMED(row_from)(&first, i);
+        if (fetch && i % NAMED(LINE) == 0) {
+            stream_fetch(at.ahead);
+            stream_fetch(at.beside);
         }
-        at = NAMED(row_from)(row, i);
+        struct stream_vector after = stream_load(at.centre + PART); /* or padding */
+        if (i + PART == n) {
+            after = stream_load(edge); /* not a choice of pointers: that delays the load */
+        }
+        REAL centre[PART]; /* the compiler keeps these in registers as well */
+        REAL minus[PART];
+        REAL plus[PART];
+        REAL result[PART];
+        memcpy(centre, &here, sizeof here);
+        stream_minus(before, here, sizeof(REAL), minus);
+        stream_plus(here, after, sizeof(REAL), plus);
+        at.centre = centre;
+        at.xm = minus;
+        at.xp = plus;
+        NAMED(cells)(&s, &at, result, PART);
+        stream_part(out + i, result);
+        before = here;
+        here = after;
     }
-    NAMED(cells)(s, &at, out + i, n - i);
 }
 
-/* At most one line of cells at a closed x face: the neighbours in x come from a copy with the
- * value beyond the face filled in. */
-static inline void NAMED(edge_cells)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                                     REAL *out, int64_t n, bool at_min, bool at_max, bool stream)
+/* Not inlined: the pointers of a row take all the registers that there are. */
+static __attribute__((noinline)) void NAMED(lines)(const struct NAMED(stencil) * s,
+                                                   const struct NAMED(row) * row, REAL *out,
+                                                   int64_t n, REAL first_xm, REAL last_xp)
 {
-    REAL padded[NAMED(LANES) + 2];
-    memcpy(padded + 1, row->centre, (size_t)n * sizeof(REAL));
-    padded[0] = at_min ? NAMED(heat_outside)(padded[1], s->a[FACE_X_MIN], s->b[FACE_X_MIN])
-                       : row->centre[-1];
-    padded[n + 1] = at_max ? NAMED(heat_outside)(padded[n], s->a[FACE_X_MAX], s->b[FACE_X_MAX])
-                           : row->centre[n];
-    struct NAMED(row) at = *row;
-    at.centre = padded + 1;
-    if (stream && n == NAMED(LANES) && stream_cells_to_line(out, sizeof(REAL)) == 0) {
-        NAMED(line)(s, &at, out);
-    } else {
-        NAMED(cells)(s, &at, out, n);
-    }
+    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, false);
 }
 
-/* `n` cells, of which the first (last) lies on the closed face x_min (x_max) if at_min (at_max). */
+static __attribute__((noinline)) void NAMED(lines_ahead)(const struct NAMED(stencil) * s,
+                                                         const struct NAMED(row) * row, REAL *out,
+                                                         int64_t n, REAL first_xm, REAL last_xp)
+{
+    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, true);
+}
+
+/* `n` cells, of which the first (last) lies on the closed face x_min (x_max) if at_min (at_max).
+ * Streamed are the whole lines among them. */
 static inline __attribute__((always_inline)) void NAMED(range)(const struct NAMED(stencil) * s,
                                                                const struct NAMED(row) * row,
                                                                REAL *out, int64_t n, bool at_min,
-                                                               bool at_max, bool stream)
+                                                               bool at_max,
+                                                               struct schedule schedule)
 {
-    int64_t begin = 0;
-    int64_t end = n;
-    if (at_min) {
-        begin = n < NAMED(LANES) ? n : NAMED(LANES);
-        NAMED(edge_cells)(s, row, out, begin, true, at_max && begin == n, stream);
+    const REAL *c = row->centre;
+    const REAL first_xm =
+        at_min ? NAMED(heat_outside)(c[0], s->a[FACE_X_MIN], s->b[FACE_X_MIN]) : c[-1];
+    const REAL last_xp =
+        at_max ? NAMED(heat_outside)(c[n - 1], s->a[FACE_X_MAX], s->b[FACE_X_MAX]) : c[n];
+    const int64_t to_line = stream_cells_to_line(out, sizeof(REAL));
+    const int64_t head = schedule.stream && to_line < n ? to_line : n;
+    const int64_t tail = (n - head) % NAMED(LINE);
+    const int64_t lines = n - head - tail;
+    if (head > 0) {
+        NAMED(stored_cells)(s, row, out, head, first_xm, head == n ? last_xp : c[head]);
     }
-    if (at_max && begin < n) {
-        const int64_t after = stream_cells_to_line(out + n, sizeof(REAL));
-        end = n - (NAMED(LANES) - after);
-        end = end > begin ? end : begin;
-        const struct NAMED(row) last = NAMED(row_from)(row, end);
-        NAMED(edge_cells)(s, &last, out + end, n - end, false, true, stream);
+    if (lines > 0) {
+        const struct NAMED(row) at = NAMED(row_from)(row, head);
+        const REAL xm = head == 0 ? first_xm : c[head - 1];
+        const REAL xp = tail == 0 ? last_xp : c[n - tail];
+        if (schedule.ahead_bytes > 0) {
+            NAMED(lines_ahead)(s, &at, out + head, lines, xm, xp);
+        } else {
+            NAMED(lines)(s, &at, out + head, lines, xm, xp);
+        }
     }
-    const struct NAMED(row) open = NAMED(row_from)(row, begin);
-    NAMED(open_cells)(s, &open, out + begin, end - begin, stream);
+    if (tail > 0) {
+        const struct NAMED(row) at = NAMED(row_from)(row, n - tail);
+        NAMED(stored_cells)(s, &at, out + n - tail, tail, tail == n ? first_xm : at.xm[0], last_xp);
+    }
 }
 
 /* Point `neighbour` at the values beyond a closed face, computed into `beyond`. */
@@ -139,7 +194,7 @@ static inline void NAMED(close_face)(const struct NAMED(stencil) * s, enum face 
 static __attribute__((noinline)) void NAMED(boundary_row)(const struct NAMED(stencil) * s,
                                                           const struct NAMED(row) * row,
                                                           const bool on[FACE_COUNT], REAL *out,
-                                                          int64_t n, bool stream)
+                                                          int64_t n, struct schedule schedule)
 {
     REAL beyond[FACE_COUNT][NAMED(CHUNK)] __attribute__((aligned(STREAM_LINE_BYTES)));
     /* chunks end where lines do, so that all but the ends of the row are streamed */
@@ -155,20 +210,39 @@ static __attribute__((noinline)) void NAMED(boundary_row)(const struct NAMED(ste
                                                     [FACE_Z_MIN] = &at.zm,
                                                     [FACE_Z_MAX] = &at.zp};
         for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
-            if (on[face]) {
+            if (on[face] && !s->mirrored[face]) {
                 NAMED(close_face)(s, face, at.centre, end - begin, beyond[face], neighbour[face]);
             }
         }
-        NAMED(range)
-        (s, &at, out + begin, end - begin, on[FACE_X_MIN] && begin == 0, on[FACE_X_MAX] && end == n,
-         stream);
+        const bool at_min = on[FACE_X_MIN] && begin == 0;
+        const bool at_max = on[FACE_X_MAX] && end == n;
+        NAMED(range)(s, &at, out + begin, end - begin, at_min, at_max, schedule);
+    }
+}
+
+/* The inside cells of closed faces in row (j, k), for the heat ledger. */
+static inline void NAMED(tally_row)(const struct NAMED(stencil) * s, const bool on[FACE_COUNT],
+                                    const REAL *c, int64_t n)
+{
+    if (on[FACE_X_MIN] && s->tally[FACE_X_MIN].target != NULL) {
+        tally_add_one(&s->tally[FACE_X_MIN], (double)c[0]);
+    }
+    if (on[FACE_X_MAX] && s->tally[FACE_X_MAX].target != NULL) {
+        tally_add_one(&s->tally[FACE_X_MAX], (double)c[n - 1]);
+    }
+    for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
+        if (on[face] && s->tally[face].target != NULL) {
+            NAMED(tally_add)(&s->tally[face], c, n);
+        }
     }
 }
 
 /* Cells [lo, hi) of row (j, k). */
 static inline __attribute__((always_inline)) void NAMED(step_row)(const struct NAMED(stencil) * s,
                                                                   int64_t lo, int64_t hi, int64_t j,
-                                                                  int64_t k, bool stream)
+                                                                  int64_t k, const REAL *ahead,
+                                                                  const REAL *beside,
+                                                                  struct schedule schedule)
 {
     const struct layout *layout = s->layout;
     const int64_t *cells = layout->cells;
@@ -181,38 +255,111 @@ static inline __attribute__((always_inline)) void NAMED(step_row)(const struct N
         s->closed[FACE_Z_MIN] && k == 0,  s->closed[FACE_Z_MAX] && k == cells[AXIS_Z] - 1,
     };
     const REAL *c = s->in + at;
-    /* on a closed face the neighbouring row may lie outside the allocation */
+    /* on a closed face the neighbouring row may lie outside the allocation: never point there */
     const struct NAMED(row) row = {
         .centre = c,
+        .xm = c - 1,
+        .xp = c + 1,
         .ym = on[FACE_Y_MIN] ? c : c - dy,
         .yp = on[FACE_Y_MAX] ? c : c + dy,
         .zm = on[FACE_Z_MIN] ? c : c - dz,
         .zp = on[FACE_Z_MAX] ? c : c + dz,
+        .ahead = ahead,
+        .beside = beside,
     };
-    if (on[FACE_Y_MIN] || on[FACE_Y_MAX] || on[FACE_Z_MIN] || on[FACE_Z_MAX]) {
-        NAMED(boundary_row)(s, &row, on, s->out + at, hi - lo, stream);
-    } else {
-        NAMED(range)(s, &row, s->out + at, hi - lo, on[FACE_X_MIN], on[FACE_X_MAX], stream);
+    bool values_beyond = false;
+    for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
+        values_beyond = values_beyond || (on[face] && !s->mirrored[face]);
     }
-    for (int face = 0; face < FACE_COUNT; face++) {
-        if (on[face] && s->tally[face].target != NULL) {
-            const int64_t n = face_axis(face) == AXIS_X ? 1 : hi - lo;
-            NAMED(tally_add)(&s->tally[face], face == FACE_X_MAX ? c + (hi - lo) - 1 : c, n);
+    if (values_beyond) {
+        NAMED(boundary_row)(s, &row, on, s->out + at, hi - lo, schedule);
+    } else {
+        NAMED(range)(s, &row, s->out + at, hi - lo, on[FACE_X_MIN], on[FACE_X_MAX], schedule);
+    }
+    NAMED(tally_row)(s, on, c, hi - lo);
+}
+
+/* Cell (i, j, k) of the input where that row is in memory, else `otherwise`. */
+static inline const REAL *NAMED(row_or)(const struct NAMED(stencil) * s, int64_t i, int64_t j,
+                                        int64_t k, const REAL *otherwise)
+{
+    const struct layout *l = s->layout;
+    const bool there = j >= -l->halo[AXIS_Y] && j < l->cells[AXIS_Y] + l->halo[AXIS_Y] &&
+                       k >= -l->halo[AXIS_Z] && k < l->cells[AXIS_Z] + l->halo[AXIS_Z];
+    return there ? s->in + layout_index(l, i, j, k) : otherwise;
+}
+
+/* What to fetch while row (j, k) of a tile is computed: of the rows that come in with the next
+ * plane one a row, `distance` rows ahead, and the two beside the tile during its first and last
+ * row. In a single plane the rows follow each other in memory. */
+static inline void NAMED(aim_ahead)(const struct NAMED(stencil) * s, const struct box *tile,
+                                    int64_t j, int64_t k, int64_t distance,
+                                    struct schedule schedule, const REAL **ahead,
+                                    const REAL **beside)
+{
+    const struct layout *layout = s->layout;
+    const int64_t lo = tile->lo[AXIS_X];
+    const int64_t j0 = tile->lo[AXIS_Y];
+    const int64_t j1 = tile->hi[AXIS_Y];
+    const int64_t n = tile->hi[AXIS_X] - lo;
+    const REAL *here = s->in + layout_index(layout, lo, j, k);
+    if (box_extent(tile, AXIS_Z) == 1) {
+        const int64_t step = layout->pitch_y + schedule.ahead_bytes / (int64_t)sizeof(REAL);
+        const bool there = layout_index(layout, lo, j, k) + step + n <= layout->elements;
+        *ahead = there ? here + step : here;
+        *beside = *ahead;
+        return;
+    }
+    *ahead = j + distance < j1 ? NAMED(row_or)(s, lo, j + distance, k + 1, here)
+                               : NAMED(row_or)(s, lo, j + distance - (j1 - j0), k + 2, here);
+    *beside = *ahead;
+    if (j == j0) {
+        *beside = NAMED(row_or)(s, lo, j0 - 1, k + 1, *ahead);
+    } else if (j == j1 - 1) {
+        *beside = NAMED(row_or)(s, lo, j1, k + 1, *ahead);
+    }
+    /* the lines that hold the neighbours in x of the row's ends */
+    if (lo > 0 || !s->closed[FACE_X_MIN]) {
+        stream_fetch(*ahead - NAMED(LINE));
+    }
+    if (lo + n < layout->cells[AXIS_X] || !s->closed[FACE_X_MAX]) {
+        stream_fetch(*ahead + n);
+    }
+}
+
+/* March a tile through z. */
+static inline __attribute__((always_inline)) void NAMED(step_tile)(const struct NAMED(stencil) * s,
+                                                                   const struct box *tile,
+                                                                   struct schedule schedule)
+{
+    const int64_t lo = tile->lo[AXIS_X];
+    const int64_t hi = tile->hi[AXIS_X];
+    const int64_t rows = box_extent(tile, AXIS_Y);
+    const int64_t wish = (schedule.ahead_bytes / (int64_t)sizeof(REAL) + (hi - lo) / 2) / (hi - lo);
+    const int64_t distance = wish < 1 ? 1 : (wish > rows ? rows : wish);
+    for (int64_t k = tile->lo[AXIS_Z]; k < tile->hi[AXIS_Z]; k++) {
+        for (int64_t j = tile->lo[AXIS_Y]; j < tile->hi[AXIS_Y]; j++) {
+            const REAL *ahead = s->in + layout_index(s->layout, lo, j, k);
+            const REAL *beside = ahead;
+            if (schedule.ahead_bytes > 0) {
+                NAMED(aim_ahead)(s, tile, j, k, distance, schedule, &ahead, &beside);
+            }
+            NAMED(step_row)(s, lo, hi, j, k, ahead, beside, schedule);
         }
     }
 }
 
-/* A thread's piece of a box: blocks of y_block rows, each marched through z, so that the three
- * planes of a block stay in the cache of the core. */
+/* A thread's piece of a box, tile by tile. */
 static inline __attribute__((always_inline)) void NAMED(step_piece)(const struct NAMED(stencil) * s,
                                                                     const struct box *piece,
-                                                                    int64_t y_block, bool stream)
+                                                                    struct schedule schedule)
 {
-    for (int64_t j0 = piece->lo[AXIS_Y]; j0 < piece->hi[AXIS_Y]; j0 += y_block) {
-        const int64_t j1 = j0 + y_block < piece->hi[AXIS_Y] ? j0 + y_block : piece->hi[AXIS_Y];
-        for (int64_t k = piece->lo[AXIS_Z]; k < piece->hi[AXIS_Z]; k++) {
-            for (int64_t j = j0; j < j1; j++) {
-                NAMED(step_row)(s, piece->lo[AXIS_X], piece->hi[AXIS_X], j, k, stream);
+    const struct tiling tiling = tiling_of(piece, sizeof(REAL), schedule);
+    for (int64_t z = 0; z < tiling.nz; z++) {
+        for (int64_t y = 0; y < tiling.ny; y++) {
+            for (int64_t x = 0; x < tiling.nx; x++) {
+                const struct box tile = tile_at(piece, &tiling, x, y, z);
+                NAMED(step_tile)(s, &tile, schedule);
             }
         }
     }
@@ -230,6 +377,7 @@ static struct NAMED(stencil)
     for (int face = 0; face < FACE_COUNT; face++) {
         s.a[face] = (REAL)args->a[face];
         s.b[face] = (REAL)args->b[face];
+        s.mirrored[face] = s.a[face] == 1 && s.b[face] == 0;
     }
     return s;
 }

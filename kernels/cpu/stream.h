@@ -9,7 +9,12 @@
 #include <immintrin.h>
 #endif
 
-enum { STREAM_LINE_BYTES = 64 };
+enum {
+    STREAM_LINE_BYTES = 64,
+    /* Vectors of half a line: with whole ones the processor looks so far ahead that it stumbles
+     * over lines which are still on their way (docs/kernels_cpu.md). */
+    STREAM_PART_BYTES = 32
+};
 
 /* How many cells of `cell_bytes` lie between `address` and the next line; 0 when it starts one. */
 static inline int64_t stream_cells_to_line(const void *address, size_t cell_bytes)
@@ -17,25 +22,76 @@ static inline int64_t stream_cells_to_line(const void *address, size_t cell_byte
     return (int64_t)(-(uintptr_t)address % STREAM_LINE_BYTES / cell_bytes);
 }
 
-/* Write one whole line; `to` is aligned to it. */
-static inline __attribute__((always_inline)) void stream_line(void *to, const void *line)
+/* Write part of a line, aligned to its own size; the other part must follow at once. */
+static inline __attribute__((always_inline)) void stream_part(void *to, const void *part)
 {
-#if defined(__AVX512F__)
-    _mm512_stream_si512(to, _mm512_loadu_si512(line));
-#elif defined(__AVX__)
-    const char *from = line;
-    for (int part = 0; part < STREAM_LINE_BYTES; part += 32) {
-        _mm256_stream_si256((void *)((char *)to + part),
-                            _mm256_loadu_si256((const void *)(from + part)));
-    }
+#if defined(__AVX__)
+    _mm256_stream_si256(to, _mm256_loadu_si256(part));
 #elif defined(__SSE2__)
-    const char *from = line;
-    for (int part = 0; part < STREAM_LINE_BYTES; part += 16) {
-        _mm_stream_si128((void *)((char *)to + part), _mm_loadu_si128((const void *)(from + part)));
+    for (int at = 0; at < STREAM_PART_BYTES; at += 16) {
+        _mm_stream_si128((void *)((char *)to + at),
+                         _mm_loadu_si128((const void *)((const char *)part + at)));
     }
 #else
-    memcpy(to, line, STREAM_LINE_BYTES);
+    memcpy(to, part, STREAM_PART_BYTES);
 #endif
+}
+
+/* Some cells of a row, in a register where the machine has one of that size. */
+struct stream_vector {
+#if defined(__AVX2__)
+    __m256i bits;
+#else
+    char bytes[STREAM_PART_BYTES];
+#endif
+};
+
+static inline __attribute__((always_inline)) struct stream_vector stream_load(const void *cells)
+{
+    struct stream_vector vector;
+    memcpy(&vector, cells, sizeof vector);
+    return vector;
+}
+
+/* The cells before those of `here`, into `to`; `before` holds the part before. Shifting in
+ * registers saves loads across line boundaries, which cost double. `cell_bytes` is 4 or 8. */
+static inline __attribute__((always_inline)) void stream_minus(struct stream_vector before,
+                                                               struct stream_vector here,
+                                                               size_t cell_bytes, void *to)
+{
+#if defined(__AVX2__)
+    const __m256i middle = _mm256_permute2x128_si256(before.bits, here.bits, 0x21);
+    const __m256i shifted = cell_bytes == sizeof(double)
+                                ? _mm256_alignr_epi8(here.bits, middle, 16 - sizeof(double))
+                                : _mm256_alignr_epi8(here.bits, middle, 16 - sizeof(float));
+    memcpy(to, &shifted, sizeof shifted);
+#else
+    memcpy(to, before.bytes + sizeof before - cell_bytes, cell_bytes);
+    memcpy((char *)to + cell_bytes, here.bytes, sizeof here - cell_bytes);
+#endif
+}
+
+/* The cells after those of `here`, into `to`; `after` holds the part after. */
+static inline __attribute__((always_inline)) void stream_plus(struct stream_vector here,
+                                                              struct stream_vector after,
+                                                              size_t cell_bytes, void *to)
+{
+#if defined(__AVX2__)
+    const __m256i middle = _mm256_permute2x128_si256(here.bits, after.bits, 0x21);
+    const __m256i shifted = cell_bytes == sizeof(double)
+                                ? _mm256_alignr_epi8(middle, here.bits, sizeof(double))
+                                : _mm256_alignr_epi8(middle, here.bits, sizeof(float));
+    memcpy(to, &shifted, sizeof shifted);
+#else
+    memcpy(to, here.bytes + cell_bytes, sizeof here - cell_bytes);
+    memcpy((char *)to + sizeof here - cell_bytes, after.bytes, cell_bytes);
+#endif
+}
+
+/* Ask for a line that is needed soon. */
+static inline void stream_fetch(const void *address)
+{
+    __builtin_prefetch(address, 0, 3);
 }
 
 /* Streaming stores are weakly ordered: before another thread or the network reads them. */

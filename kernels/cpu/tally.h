@@ -27,6 +27,15 @@ static inline double tally_term(double x)
     return fabs(x) < EXACT_SUM_LIMIT ? x : 0.0;
 }
 
+static inline void tally_add_one(struct tally *tally, double x)
+{
+    if (tally->nterms == EXACT_PARTS_MAX_TERMS) {
+        tally_flush(tally);
+    }
+    exact_parts_add(&tally->parts, tally_term(x));
+    tally->nterms++;
+}
+
 /* The pieces of at most EXACT_PARTS_MAX_TERMS cells. */
 #define TALLY_DEFINE_ADD(name, real)                                                               \
     static inline void name(struct tally *tally, const real *cells, int64_t n)                     \
