@@ -5,8 +5,14 @@
 
 #include "kernels/cpu/backend_cpu.h"
 #include "kernels/guard/backend_guard.h"
+#ifdef ISOTHERM_WITH_HIP
+#include "kernels/hip/backend_hip.h"
+#endif
 
 static const struct backend *const backends[] = {
+#ifdef ISOTHERM_WITH_HIP
+    &backend_hip,
+#endif
     &backend_cpu, &backend_guard, /* for tests: never taken by auto */
 };
 

@@ -1,0 +1,76 @@
+# The backend `hip`. ISOTHERM_HIP=amd compiles kernels/hip/*.hip.cpp as HIP, ISOTHERM_HIP=nvidia the
+# same files as CUDA with kernels/hip/nvidia on the include path. Included only when it is set.
+set_property(CACHE ISOTHERM_HIP PROPERTY STRINGS off amd nvidia)
+
+# Debian keeps CMake's description of HIP where enable_language(HIP) does not look for it, and its
+# compiler under its own name: lay out a root as ROCm's, and name the parts. ROCm itself, as on
+# Frontier and LUMI, needs none of this.
+function(isotherm_hip_debian_root)
+  set(debian /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/hip-lang)
+  find_program(ISOTHERM_CLANG_HIP NAMES clang++-15 clang++-16 clang++-17)
+  if(NOT CMAKE_LIBRARY_ARCHITECTURE OR NOT EXISTS ${debian} OR NOT ISOTHERM_CLANG_HIP
+      OR DEFINED CMAKE_HIP_COMPILER OR DEFINED ENV{ROCM_PATH} OR DEFINED ENV{HIPCXX})
+    return()
+  endif()
+  set(root ${CMAKE_BINARY_DIR}/rocm_root)
+  file(MAKE_DIRECTORY ${root}/lib/cmake)
+  file(CREATE_LINK ${debian} ${root}/lib/cmake/hip-lang SYMBOLIC)
+  set(ENV{CMAKE_PREFIX_PATH} /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake)
+  set(CMAKE_HIP_COMPILER ${ISOTHERM_CLANG_HIP} CACHE FILEPATH "HIP compiler")
+  set(CMAKE_HIP_COMPILER_ROCM_ROOT ${root} CACHE PATH "as ROCm's root")
+  set(CMAKE_HIP_FLAGS
+    "--rocm-path=/usr --rocm-device-lib-path=/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/amdgcn/bitcode"
+    CACHE STRING "HIP compiler flags")
+endfunction()
+
+if(ISOTHERM_HIP STREQUAL "amd")
+  if(NOT CMAKE_HIP_ARCHITECTURES)
+    set(CMAKE_HIP_ARCHITECTURES gfx90a CACHE STRING "GPUs to compile for")
+  endif()
+  isotherm_hip_debian_root()
+  enable_language(CXX)
+  enable_language(HIP)
+  find_package(hip REQUIRED CONFIG HINTS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake /opt/rocm)
+  set(ISOTHERM_HIP_LANGUAGE HIP)
+elseif(ISOTHERM_HIP STREQUAL "nvidia")
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "GPUs to compile for")
+  endif()
+  enable_language(CXX)
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  set(ISOTHERM_HIP_LANGUAGE CUDA)
+else()
+  message(FATAL_ERROR "ISOTHERM_HIP is '${ISOTHERM_HIP}'; it is off, amd or nvidia")
+endif()
+
+# Add the backend to a library: C host code, and kernels with flags of their own, since the C
+# flags of isotherm_options mean nothing to a device compiler.
+function(isotherm_add_hip library)
+  set(folder ${PROJECT_SOURCE_DIR}/kernels/hip)
+  file(GLOB kernels CONFIGURE_DEPENDS ${folder}/*.hip.cpp)
+  set_source_files_properties(${kernels} PROPERTIES LANGUAGE ${ISOTHERM_HIP_LANGUAGE})
+  add_library(isotherm_hip_kernels STATIC ${kernels})
+  target_include_directories(isotherm_hip_kernels PRIVATE
+    ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+  set_target_properties(isotherm_hip_kernels PROPERTIES
+    HIP_STANDARD 17 HIP_STANDARD_REQUIRED ON CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
+  # no contraction: fma only where heat_cell.h says so
+  target_compile_options(isotherm_hip_kernels PRIVATE
+    $<$<COMPILE_LANGUAGE:HIP>:-ffp-contract=off -Wall -Wextra>
+    $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
+
+  target_sources(${library} PRIVATE ${folder}/backend_hip.c)
+  target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_HIP)
+  target_link_libraries(${library} PRIVATE isotherm_hip_kernels)
+  if(ISOTHERM_HIP STREQUAL "nvidia")
+    target_include_directories(isotherm_hip_kernels PRIVATE ${folder}/nvidia)
+    set_source_files_properties(${folder}/backend_hip.c PROPERTIES
+      INCLUDE_DIRECTORIES "${folder}/nvidia;${CUDAToolkit_INCLUDE_DIRS}")
+    target_link_libraries(${library} PRIVATE CUDA::cudart_static)
+  else()
+    set_source_files_properties(${folder}/backend_hip.c PROPERTIES
+      COMPILE_DEFINITIONS __HIP_PLATFORM_AMD__=1)
+    target_link_libraries(${library} PRIVATE hip::host)
+  endif()
+endfunction()

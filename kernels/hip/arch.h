@@ -1,0 +1,231 @@
+/* Everything that differs between the two families of chips, for the kernel sources: the width of
+ * a wave, streaming 16-byte accesses, and the copy of a tile of a plane into shared memory while
+ * the threads do something else. */
+#ifndef ISOTHERM_KERNELS_HIP_ARCH_H
+#define ISOTHERM_KERNELS_HIP_ARCH_H
+
+#include <stdint.h>
+
+#include <hip/hip_runtime.h>
+
+/* 16 bytes of cells: what one thread loads and stores at once. */
+template <typename REAL> struct alignas(16) vec16 {
+    static constexpr int N = 16 / (int)sizeof(REAL);
+    REAL v[N];
+};
+
+/* A box of cells of a field, as the tile copy sees it: cells outside [0, cells) are not read. */
+template <typename REAL> struct arch_region {
+    const REAL *first; /* 16-byte aligned */
+    int64_t cells[3];
+    int64_t pitch_y, pitch_z; /* in cells; whole multiples of 16 bytes */
+};
+
+#ifdef __HIP_PLATFORM_AMD__
+
+constexpr int ARCH_WAVE = 64;
+
+typedef unsigned int arch_uint4 __attribute__((ext_vector_type(4)));
+
+template <typename REAL>
+static __device__ __forceinline__ void arch_store_stream(REAL *to, const vec16<REAL> &from)
+{
+    arch_uint4 bits;
+    __builtin_memcpy(&bits, &from, 16);
+    __builtin_nontemporal_store(bits, reinterpret_cast<arch_uint4 *>(to));
+}
+
+template <typename REAL>
+static __device__ __forceinline__ vec16<REAL> arch_load_stream(const REAL *from)
+{
+    const arch_uint4 bits = __builtin_nontemporal_load(reinterpret_cast<const arch_uint4 *>(from));
+    vec16<REAL> cells;
+    __builtin_memcpy(&cells, &bits, 16);
+    return cells;
+}
+
+template <typename T> static __device__ __forceinline__ T arch_shift_down(T value, int lanes)
+{
+    return __shfl_down(value, (unsigned)lanes);
+}
+
+static __device__ __forceinline__ bool arch_any(bool condition)
+{
+    return __any(condition) != 0;
+}
+
+/* No engine copies tiles into shared memory here: step_staged is not built. */
+#define ARCH_HAS_TILE_COPY 0
+
+#else /* NVIDIA, compute capability 9.0 and above */
+
+#include <cuda.h>
+
+constexpr int ARCH_WAVE = 32;
+#define ARCH_HAS_TILE_COPY 1
+
+template <typename REAL>
+static __device__ __forceinline__ void arch_store_stream(REAL *to, const vec16<REAL> &from)
+{
+    __stcs(reinterpret_cast<float4 *>(to), *reinterpret_cast<const float4 *>(&from));
+}
+
+template <typename REAL>
+static __device__ __forceinline__ vec16<REAL> arch_load_stream(const REAL *from)
+{
+    vec16<REAL> cells;
+    *reinterpret_cast<float4 *>(&cells) = __ldcs(reinterpret_cast<const float4 *>(from));
+    return cells;
+}
+
+template <typename T> static __device__ __forceinline__ T arch_shift_down(T value, int lanes)
+{
+    return __shfl_down_sync(0xFFFFFFFFU, value, (unsigned)lanes);
+}
+
+static __device__ __forceinline__ bool arch_any(bool condition)
+{
+    return __any_sync(0xFFFFFFFFU, condition) != 0;
+}
+
+/* A tensor map: the chip's bulk copy engine reads tiles of cells of a plane by their indices, and
+ * fills in zeros outside the region. A kernel's parameter, declared __grid_constant__. */
+struct arch_tile_map {
+    CUtensorMap tensor;
+};
+
+typedef decltype(cuTensorMapEncodeTiled) arch_encode;
+
+/* Through the runtime, so that nothing links against the driver's library, and a machine without
+ * it can start the program. */
+static inline arch_encode *arch_find_encode(void)
+{
+    void *entry = nullptr;
+    cudaDriverEntryPointQueryResult answer;
+    const unsigned int since = 12000;
+    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, since, cudaEnableDefault,
+                                         &answer) != cudaSuccess ||
+        answer != cudaDriverEntryPointSuccess) {
+        return nullptr;
+    }
+    return reinterpret_cast<arch_encode *>(entry);
+}
+
+/* Tiles of nx x ny cells: at most 256 each, rows of whole multiples of 16 bytes. */
+template <typename REAL>
+static hipError_t arch_tile_map_make(arch_tile_map *map, const arch_region<REAL> &region, int nx,
+                                     int ny)
+{
+    static arch_encode *const encode = arch_find_encode();
+    const cuuint64_t cells[3] = {(cuuint64_t)region.cells[0], (cuuint64_t)region.cells[1],
+                                 (cuuint64_t)region.cells[2]};
+    const cuuint64_t strides[2] = {(cuuint64_t)region.pitch_y * sizeof(REAL),
+                                   (cuuint64_t)region.pitch_z * sizeof(REAL)};
+    const cuuint32_t tile[3] = {(cuuint32_t)nx, (cuuint32_t)ny, 1};
+    const cuuint32_t steps[3] = {1, 1, 1};
+    if (encode == nullptr) {
+        return hipErrorNotSupported;
+    }
+    const CUresult result = encode(
+        &map->tensor,
+        sizeof(REAL) == 8 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3,
+        const_cast<REAL *>(region.first), cells, strides, tile, steps,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return result == CUDA_SUCCESS ? hipSuccess : hipErrorInvalidValue;
+}
+
+/* In shared memory: counts arrivals of threads and of bytes; a round is over when all are there. */
+typedef uint64_t arch_arrivals;
+
+static __device__ __forceinline__ uint32_t arch_shared_address(const void *shared)
+{
+    return (uint32_t)__cvta_generic_to_shared(shared);
+}
+
+/* One thread calls; then arch_arrivals_publish, then a barrier before anyone else comes near. */
+static __device__ __forceinline__ void arch_arrivals_init(arch_arrivals *arrivals, int threads)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(arch_shared_address(arrivals)),
+                 "r"(threads)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void arch_arrivals_publish(void)
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+static __device__ __forceinline__ void arch_arrive(arch_arrivals *arrivals)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(arch_shared_address(arrivals))
+                 : "memory");
+}
+
+/* This thread arrives, and `bytes` more bytes of tiles belong to the round. */
+static __device__ __forceinline__ void arch_arrive_with_bytes(arch_arrivals *arrivals,
+                                                              uint32_t bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     arch_shared_address(arrivals)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+/* Wait for the end of round number r, where `parity` = r % 2. A round that has not begun counts as
+ * the one before: waiting for round -1 returns at once. */
+static __device__ __forceinline__ void arch_arrivals_wait(arch_arrivals *arrivals, unsigned parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra ready;\n"
+                 "bra again;\n"
+                 "ready:\n"
+                 "}\n" ::"r"(arch_shared_address(arrivals)),
+                 "r"(parity)
+                 : "memory");
+}
+
+/* A counter that other blocks add to: past this multiprocessor's own cache. */
+static __device__ __forceinline__ unsigned int arch_read_counter(const unsigned int *counter)
+{
+    unsigned int value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+    return value;
+}
+
+/* Start the copy of a tile whose first cell has these indices in the region (they may lie outside
+ * of it). To be kept in the second-level cache rather than what is written: the neighbouring tiles
+ * will read its edges soon, and nobody reads the output. */
+static __device__ __forceinline__ void arch_tile_copy(void *tile, const arch_tile_map &map,
+                                                      arch_arrivals *arrivals, int x, int y, int z)
+{
+    uint64_t keep;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(keep));
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(arch_shared_address(tile)),
+        "l"(&map.tensor), "r"(x), "r"(y), "r"(z), "r"(arch_shared_address(arrivals)), "l"(keep)
+        : "memory");
+}
+
+#endif
+
+/* The sum over the lanes of a wave, in lane 0. All lanes call. */
+static __device__ __forceinline__ long long arch_wave_sum(long long value)
+{
+    for (int lanes = ARCH_WAVE / 2; lanes > 0; lanes /= 2) {
+        value += arch_shift_down(value, lanes);
+    }
+    return value;
+}
+
+static __device__ __forceinline__ bool arch_is_first_lane(void)
+{
+    return threadIdx.x % ARCH_WAVE == 0;
+}
+
+#endif

@@ -1,0 +1,196 @@
+/* What the step kernels share on the device: coefficients in the field's precision, closed faces,
+ * the update of a cell, and exact sums over the cells of closed faces. */
+#ifndef ISOTHERM_KERNELS_HIP_CELLS_H
+#define ISOTHERM_KERNELS_HIP_CELLS_H
+
+/* first: it defines __device__ */
+#include "kernels/hip/arch.h"
+
+#define HEAT_CELL_FUNCTION static __device__ __forceinline__
+
+#include "kernels/heat_cell.h"
+#include "kernels/hip/launch.h"
+
+/* The coefficients of one step, by value to the kernel. */
+template <typename REAL> struct rules {
+    REAL r[AXIS_COUNT];
+    REAL a[FACE_COUNT];
+    REAL b[FACE_COUNT];
+    bool closed[FACE_COUNT];
+    bool sums;                         /* any of: */
+    struct exact_sum *sum[FACE_COUNT]; /* not NULL: closed, and its inside cells are wanted */
+    struct hip_scratch *scratch;
+};
+
+/* A field by its cell (0, 0, 0). */
+template <typename REAL> struct grid_view {
+    REAL *out;
+    const REAL *in;
+    int64_t pitch_y, pitch_z;
+    int64_t cells[AXIS_COUNT];
+
+    __device__ int64_t at(int64_t i, int64_t j, int64_t k) const
+    {
+        return i + j * pitch_y + k * pitch_z;
+    }
+};
+
+template <typename REAL>
+static rules<REAL> rules_of(const struct step_args *args, struct hip_scratch *d_scratch)
+{
+    rules<REAL> rules = {};
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        rules.r[axis] = (REAL)args->r[axis];
+    }
+    for (int face = 0; face < FACE_COUNT; face++) {
+        rules.a[face] = (REAL)args->a[face];
+        rules.b[face] = (REAL)args->b[face];
+        rules.closed[face] = args->closed[face];
+        rules.sum[face] = args->closed[face] ? args->d_face_sum[face] : nullptr;
+        rules.sums = rules.sums || rules.sum[face] != nullptr;
+    }
+    rules.scratch = d_scratch;
+    return rules;
+}
+
+template <typename REAL>
+static grid_view<REAL> view_of(const struct layout *layout, void *d_out, const void *d_in)
+{
+    grid_view<REAL> view = {};
+    view.out = static_cast<REAL *>(d_out) + layout->origin;
+    view.in = static_cast<const REAL *>(d_in) + layout->origin;
+    view.pitch_y = layout->pitch_y;
+    view.pitch_z = layout->pitch_z;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        view.cells[axis] = layout->cells[axis];
+    }
+    return view;
+}
+
+static __device__ __forceinline__ double heat_cell(double c, double xm, double xp, double ym,
+                                                   double yp, double zm, double zp,
+                                                   const double (&r)[AXIS_COUNT])
+{
+    return heat_cell_float64(c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+}
+
+static __device__ __forceinline__ float heat_cell(float c, float xm, float xp, float ym, float yp,
+                                                  float zm, float zp, const float (&r)[AXIS_COUNT])
+{
+    return heat_cell_float32(c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+}
+
+static __device__ __forceinline__ double outside(double inside, double a, double b)
+{
+    return heat_outside_float64(inside, a, b);
+}
+
+static __device__ __forceinline__ float outside(float inside, float a, float b)
+{
+    return heat_outside_float32(inside, a, b);
+}
+
+template <typename REAL>
+static __device__ __forceinline__ REAL beyond(const rules<REAL> &rules, int face, REAL inside)
+{
+    return outside(inside, rules.a[face], rules.b[face]);
+}
+
+/* One thread's counters of an exact sum: as exact_parts of base/exact_sum.h, which holds the
+ * reasons. At most EXACT_PARTS_MAX_TERMS cells. */
+struct tally {
+    long long part[3];
+
+    __device__ void add(double x)
+    {
+        const double magic0 = 0x1.8p52;
+        const double magic1 = 0x1.8p12;
+        const double magic2 = 0x1.8p-28;
+        const double good = fabs(x) < EXACT_SUM_LIMIT ? x : 0.0; /* summarise names the bad */
+        const double s0 = good + magic0;
+        const double r0 = good - (s0 - magic0);
+        const double s1 = r0 + magic1;
+        const double r1 = r0 - (s1 - magic1);
+        const double s2 = r1 + magic2;
+        part[2] += __double_as_longlong(s0) - __double_as_longlong(magic0);
+        part[1] += __double_as_longlong(s1) - __double_as_longlong(magic1);
+        part[0] += __double_as_longlong(s2) - __double_as_longlong(magic2);
+    }
+};
+
+/* Add a wave's tallies to four digits in memory, which need not come out normalised. Only
+ * integers are added, so the order does not matter. All lanes call. */
+static __device__ __forceinline__ void digits_add(unsigned long long *digits,
+                                                  const struct tally &tally)
+{
+    const long long mask = (1LL << 40) - 1;
+    const long long p1 = tally.part[1] + (tally.part[0] >> 40);
+    const long long p2 = tally.part[2] + (p1 >> 40);
+    const long long digit[4] = {tally.part[0] & mask, p1 & mask, p2 & mask, p2 >> 40};
+    for (int d = 0; d < 4; d++) {
+        const long long sum = arch_wave_sum(digit[d]);
+        if (arch_is_first_lane() && sum != 0) {
+            atomicAdd(&digits[d], (unsigned long long)sum);
+        }
+    }
+}
+
+/* The same for a face sum; waves that have seen no cell of the face leave early. */
+static __device__ __forceinline__ void face_sum_add(struct exact_sum *sum,
+                                                    const struct tally &tally)
+{
+    if (sum != nullptr && arch_any((tally.part[0] | tally.part[1] | tally.part[2]) != 0)) {
+        digits_add(reinterpret_cast<unsigned long long *>(sum->digit), tally);
+    }
+}
+
+/* True in one thread of the last block to come here, which then sees what all blocks have added.
+ * Leaves the counter ready for the next kernel. All threads of all blocks call. */
+static __device__ __forceinline__ bool is_last_block(struct hip_scratch *scratch)
+{
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x != 0) {
+        return false;
+    }
+    const unsigned int nblocks = gridDim.x;
+    const bool last = atomicInc(&scratch->blocks_done, nblocks - 1) == nblocks - 1;
+    __threadfence();
+    return last;
+}
+
+/* Carry, so that a sum that nobody else is adding to comes out normalised. With atomics, since a
+ * step on the other queue may be adding: then its own end carries again, and the value is right
+ * at any moment. */
+static __device__ __forceinline__ void face_sum_normalise(struct exact_sum *sum)
+{
+    unsigned long long *digits = reinterpret_cast<unsigned long long *>(sum->digit);
+    for (int d = 0; d < 3; d++) {
+        const long long carry = (long long)atomicAdd(&digits[d], 0ULL) >> 40;
+        if (carry != 0) {
+            atomicAdd(&digits[d], 0ULL - ((unsigned long long)carry << 40));
+            atomicAdd(&digits[d + 1], (unsigned long long)carry);
+        }
+    }
+}
+
+template <typename REAL>
+static __device__ __forceinline__ void normalise_face_sums(const rules<REAL> &rules)
+{
+    for (int face = 0; face < FACE_COUNT; face++) {
+        if (rules.sum[face] != nullptr) {
+            face_sum_normalise(rules.sum[face]);
+        }
+    }
+}
+
+/* The end of a step kernel. All threads of all blocks call. */
+template <typename REAL>
+static __device__ __forceinline__ void finish_face_sums(const rules<REAL> &rules)
+{
+    if (rules.sums && is_last_block(rules.scratch)) {
+        normalise_face_sums(rules);
+    }
+}
+
+#endif

@@ -1,0 +1,81 @@
+/* What the C host code and the kernel sources share: the launchers, included by both sides.
+ *
+ * A launcher puts kernels on a stream and returns the first error, the launch's own included.
+ * Layouts, boxes and arguments are copied; device memory must live until the kernels have run. */
+#ifndef ISOTHERM_KERNELS_HIP_LAUNCH_H
+#define ISOTHERM_KERNELS_HIP_LAUNCH_H
+
+#include <hip/hip_runtime_api.h>
+
+#include "kernels/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HIP_PACE_COUNTERS = 1 << 15 };
+
+/* Device memory of one queue, whose kernels run one after another. Between kernels all of it is
+ * as hip_launch_scratch_reset left it. */
+struct hip_scratch {
+    /* of a running reduction; min and max as keys that compare as the values do */
+    unsigned long long min_key;
+    unsigned long long max_key;
+    unsigned long long digit[4];
+    unsigned long long bad_cells;
+    unsigned long long first_bad;
+    unsigned long long hash;
+    unsigned int blocks_done; /* of the running kernel */
+    /* how far the blocks of a step kernel are, see step_staged.hip.cpp */
+    unsigned int pace[HIP_PACE_COUNTERS];
+};
+
+/* What a reduction leaves in pinned host memory. */
+struct hip_result {
+    struct field_summary summary;
+    uint64_t hash;
+};
+
+/* A step kernel on one box that is not empty. */
+typedef hipError_t hip_step_launcher(hipStream_t stream, struct hip_scratch *d_scratch,
+                                     const struct layout *layout, const struct step_args *args,
+                                     void *d_out, const void *d_in, const struct box *box);
+
+/* One thread a cell: any number of boxes, best for thin ones. */
+hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratch,
+                                const struct layout *layout, const struct step_args *args,
+                                void *d_out, const void *d_in, const struct box *boxes, int nboxes);
+
+/* Marching in z with the neighbours in z in registers: any box of a field that is no rod and no
+ * sheet of one cell in x or y. */
+hip_step_launcher hip_launch_step_march;
+bool hip_step_march_takes(const struct layout *layout);
+
+/* Planes of tiles staged in shared memory, several ahead: boxes that hip_step_staged_takes. In
+ * several shapes, of which the first is for boxes that fit the second-level cache. */
+hip_step_launcher hip_launch_step_staged_free; /* blocks go each at its own pace */
+hip_step_launcher hip_launch_step_staged_pair; /* two blocks a multiprocessor */
+hip_step_launcher hip_launch_step_staged_deep; /* one, more planes ahead */
+hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
+bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
+
+hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, size_t bytes);
+hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
+                           const struct box *box, void *d_buffer);
+hipError_t hip_launch_unpack(hipStream_t stream, const struct layout *layout, const void *d_buffer,
+                             const struct box *box, void *d_field);
+
+hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
+/* `result`: pinned host memory, whole when the stream has been waited for. */
+hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
+                                const struct layout *layout, const struct placement *placement,
+                                const void *d_field, struct hip_result *result);
+hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
+                           const struct layout *layout, const struct placement *placement,
+                           const void *d_field, struct hip_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

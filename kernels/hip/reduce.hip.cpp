@@ -1,0 +1,270 @@
+/* What the host wants to know of a field: extremes, exact sum, bad cells, hash. Blocks add
+ * integers and take extremes with atomics, so the result does not depend on who took what; the
+ * last block writes it to pinned host memory and makes the scratch ready for the next kernel. */
+#include "kernels/hip/cells.h"
+
+enum { THREADS = 256, BLOCKS_MAX = 4096 };
+
+/* The owned cells by rows: `lanes` threads take a row, a block takes THREADS / lanes rows. */
+template <typename REAL> struct sweep {
+    const REAL *in; /* cell (0, 0, 0) */
+    int64_t cells[AXIS_COUNT];
+    int64_t pitch_y, pitch_z;
+    int64_t nx_global, ny_global;
+    int64_t offset[AXIS_COUNT];
+    unsigned lanes;
+};
+
+/* Doubles as integers that compare as they do. */
+static __device__ __forceinline__ unsigned long long key_of(double value)
+{
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(value);
+    return bits >> 63 ? ~bits : bits | 1ULL << 63;
+}
+
+static __device__ __forceinline__ double value_of(unsigned long long key)
+{
+    return __longlong_as_double((long long)(key >> 63 ? key & ~(1ULL << 63) : ~key));
+}
+
+/* What one thread has found. */
+struct findings {
+    double min, max;
+    struct tally tally;
+    unsigned long long bad_cells, first_bad;
+
+    __device__ void see(double x, int64_t index)
+    {
+        if (fabs(x) < EXACT_SUM_LIMIT) { /* false for NaN */
+            min = x < min ? x : min;
+            max = x > max ? x : max;
+            tally.add(x);
+        } else {
+            const unsigned long long at = (unsigned long long)index;
+            bad_cells++;
+            first_bad = at < first_bad ? at : first_bad;
+        }
+    }
+};
+
+/* A thread's cells, one after another, with their global indices. */
+template <typename REAL, typename VISIT>
+static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, VISIT visit)
+{
+    constexpr int N = vec16<REAL>::N;
+    const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
+    const unsigned rows_a_block = THREADS / s.lanes;
+    for (int64_t row = (int64_t)blockIdx.x * rows_a_block + threadIdx.x / s.lanes; row < rows;
+         row += (int64_t)gridDim.x * rows_a_block) {
+        const int64_t k = row / s.cells[AXIS_Y];
+        const int64_t j = row - k * s.cells[AXIS_Y];
+        const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
+        const int64_t index =
+            ((s.offset[AXIS_Z] + k) * s.ny_global + s.offset[AXIS_Y] + j) * s.nx_global +
+            s.offset[AXIS_X];
+        /* two vectors at a time, for more bytes in flight; rows are padded to whole vectors */
+        for (int64_t i = threadIdx.x % s.lanes * N; i < s.cells[AXIS_X]; i += 2 * s.lanes * N) {
+            const int64_t second = i + s.lanes * N;
+            const vec16<REAL> a = *reinterpret_cast<const vec16<REAL> *>(cells + i);
+            const vec16<REAL> b = *reinterpret_cast<const vec16<REAL> *>(
+                cells + (second < s.cells[AXIS_X] ? second : i));
+#pragma unroll
+            for (int n = 0; n < N; n++) {
+                if (i + n < s.cells[AXIS_X]) {
+                    visit(a.v[n], index + i + n);
+                }
+                if (second + n < s.cells[AXIS_X]) {
+                    visit(b.v[n], index + second + n);
+                }
+            }
+        }
+    }
+}
+
+/* Merge the waves' findings: shuffles first, so that few atomics meet at one address. */
+static __device__ __forceinline__ void merge(struct hip_scratch *scratch, const findings &f)
+{
+    unsigned long long min = key_of(f.min);
+    unsigned long long max = key_of(f.max);
+    unsigned long long first_bad = f.first_bad;
+    for (int lanes = ARCH_WAVE / 2; lanes > 0; lanes /= 2) {
+        const unsigned long long other_min = arch_shift_down(min, lanes);
+        const unsigned long long other_max = arch_shift_down(max, lanes);
+        const unsigned long long other_bad = arch_shift_down(first_bad, lanes);
+        min = other_min < min ? other_min : min;
+        max = other_max > max ? other_max : max;
+        first_bad = other_bad < first_bad ? other_bad : first_bad;
+    }
+    const long long bad_cells = arch_wave_sum((long long)f.bad_cells);
+    digits_add(scratch->digit, f.tally);
+    if (arch_is_first_lane()) {
+        atomicMin(&scratch->min_key, min);
+        atomicMax(&scratch->max_key, max);
+        if (bad_cells > 0) {
+            atomicAdd(&scratch->bad_cells, (unsigned long long)bad_cells);
+            atomicMin(&scratch->first_bad, first_bad);
+        }
+    }
+}
+
+static __device__ void reset(struct hip_scratch *scratch)
+{
+    scratch->min_key = key_of(HUGE_VAL);
+    scratch->max_key = key_of(-HUGE_VAL);
+    for (int d = 0; d < 4; d++) {
+        scratch->digit[d] = 0;
+    }
+    scratch->bad_cells = 0;
+    scratch->first_bad = ~0ULL;
+    scratch->hash = 0;
+}
+
+/* Reads where the atomics of the other blocks have been: past this block's own caches. */
+static __device__ unsigned long long seen(unsigned long long *where)
+{
+    return atomicAdd(where, 0ULL);
+}
+
+static __device__ void publish(struct hip_scratch *scratch, struct field_summary *summary)
+{
+    summary->min = value_of(seen(&scratch->min_key)) + 0.0; /* of -0 and 0 always 0 */
+    summary->max = value_of(seen(&scratch->max_key)) + 0.0;
+    long long carry = 0;
+    for (int d = 0; d < 4; d++) {
+        const long long digit = (long long)seen(&scratch->digit[d]) + carry;
+        carry = digit >> 40;
+        summary->sum.digit[d] = d < 3 ? digit & ((1LL << 40) - 1) : digit;
+    }
+    summary->bad_cells = (int64_t)seen(&scratch->bad_cells);
+    summary->first_bad = (int64_t)seen(&scratch->first_bad); /* all ones: -1 */
+}
+
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void summarise(const sweep<REAL> s,
+                                                            struct hip_scratch *scratch,
+                                                            struct hip_result *result)
+{
+    findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, ~0ULL};
+    for_cells(s, [&f](REAL cell, int64_t index) { f.see((double)cell, index); });
+    merge(scratch, f);
+    if (is_last_block(scratch)) {
+        publish(scratch, &result->summary);
+        reset(scratch);
+        __threadfence_system();
+    }
+}
+
+static __device__ __forceinline__ uint64_t bits_of(double cell)
+{
+    return (uint64_t)__double_as_longlong(cell);
+}
+
+static __device__ __forceinline__ uint64_t bits_of(float cell)
+{
+    return (uint32_t)__float_as_int(cell);
+}
+
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void hash(const sweep<REAL> s,
+                                                       struct hip_scratch *scratch,
+                                                       struct hip_result *result)
+{
+    uint64_t sum = 0;
+    for_cells(s, [&sum](REAL cell, int64_t index) {
+        sum += heat_cell_hash((uint64_t)index, bits_of(cell));
+    });
+    const long long all = arch_wave_sum((long long)sum);
+    if (arch_is_first_lane()) {
+        atomicAdd(&scratch->hash, (unsigned long long)all);
+    }
+    if (is_last_block(scratch)) {
+        result->hash = seen(&scratch->hash);
+        reset(scratch);
+        __threadfence_system();
+    }
+}
+
+static __global__ __launch_bounds__(THREADS) void reset_all(struct hip_scratch *scratch)
+{
+    for (int at = (int)threadIdx.x; at < HIP_PACE_COUNTERS; at += THREADS) {
+        scratch->pace[at] = 0;
+    }
+    if (threadIdx.x == 0) {
+        reset(scratch);
+        scratch->blocks_done = 0;
+    }
+}
+
+template <typename REAL>
+static sweep<REAL> sweep_of(const struct layout *layout, const struct placement *placement,
+                            const void *d_field)
+{
+    sweep<REAL> s = {};
+    s.in = static_cast<const REAL *>(d_field) + layout->origin;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        s.cells[axis] = layout->cells[axis];
+        s.offset[axis] = placement->offset[axis];
+    }
+    s.pitch_y = layout->pitch_y;
+    s.pitch_z = layout->pitch_z;
+    s.nx_global = placement->global_cells[AXIS_X];
+    s.ny_global = placement->global_cells[AXIS_Y];
+    s.lanes = 1;
+    while (s.lanes < THREADS && 2 * s.lanes * vec16<REAL>::N < (uint64_t)layout->cells[AXIS_X]) {
+        s.lanes *= 2;
+    }
+    return s;
+}
+
+/* Enough blocks to fill any chip; each takes several rows when there are many. */
+template <typename REAL> static unsigned blocks_of(const sweep<REAL> &s)
+{
+    const int64_t rows_a_block = THREADS / s.lanes;
+    const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
+    const int64_t nblocks = (rows + rows_a_block - 1) / rows_a_block;
+    return (unsigned)(nblocks < BLOCKS_MAX ? nblocks : (int64_t)BLOCKS_MAX);
+}
+
+template <typename REAL>
+static hipError_t launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
+                                   const sweep<REAL> &s, struct hip_result *result)
+{
+    summarise<REAL><<<blocks_of(s), THREADS, 0, stream>>>(s, d_scratch, result);
+    return hipGetLastError();
+}
+
+template <typename REAL>
+static hipError_t launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
+                              const sweep<REAL> &s, struct hip_result *result)
+{
+    hash<REAL><<<blocks_of(s), THREADS, 0, stream>>>(s, d_scratch, result);
+    return hipGetLastError();
+}
+
+hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch)
+{
+    reset_all<<<1, THREADS, 0, stream>>>(d_scratch);
+    return hipGetLastError();
+}
+
+hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
+                                const struct layout *layout, const struct placement *placement,
+                                const void *d_field, struct hip_result *result)
+{
+    return layout->precision == PRECISION_FLOAT64
+               ? launch_summarise(stream, d_scratch, sweep_of<double>(layout, placement, d_field),
+                                  result)
+               : launch_summarise(stream, d_scratch, sweep_of<float>(layout, placement, d_field),
+                                  result);
+}
+
+hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
+                           const struct layout *layout, const struct placement *placement,
+                           const void *d_field, struct hip_result *result)
+{
+    return layout->precision == PRECISION_FLOAT64
+               ? launch_hash(stream, d_scratch, sweep_of<double>(layout, placement, d_field),
+                             result)
+               : launch_hash(stream, d_scratch, sweep_of<float>(layout, placement, d_field),
+                             result);
+}
