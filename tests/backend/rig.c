@@ -12,6 +12,34 @@ void must_at(enum status status, const char *call, const char *file, int line)
     }
 }
 
+enum { MAX_BACKENDS = 8 };
+static const struct backend *answering[MAX_BACKENDS];
+static int nanswering = -1;
+
+/* cpu and guard run anywhere: for them a refusal is a failure, for a GPU it is the machine's. */
+int rig_backend_count(void)
+{
+    if (nanswering >= 0) {
+        return nanswering;
+    }
+    nanswering = 0;
+    for (int b = 0; b < backend_count(); b++) {
+        const struct backend *backend = backend_at(b);
+        if (backend->host_accessible || backend == backend_find("guard") ||
+            backend->probe() == STATUS_OK) {
+            answering[nanswering++] = backend;
+        } else {
+            print_message("backend %s left out: %s\n", backend->name, fail_message());
+        }
+    }
+    return nanswering;
+}
+
+const struct backend *rig_backend_at(int index)
+{
+    return answering[index];
+}
+
 void rig_open(struct rig *rig, const struct backend *backend)
 {
     *rig = (struct rig){.backend = backend};

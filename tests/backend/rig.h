@@ -23,6 +23,10 @@ struct rig {
 #define must(call) must_at((call), #call, __FILE__, __LINE__)
 void must_at(enum status status, const char *call, const char *file, int line);
 
+/* The compiled-in backends that can run on this machine. */
+int rig_backend_count(void);
+const struct backend *rig_backend_at(int index);
+
 void rig_open(struct rig *rig, const struct backend *backend);
 void rig_close(struct rig *rig);
 

@@ -9,9 +9,9 @@
 
 static void for_each_backend(void (*check)(struct rig *rig))
 {
-    for (int b = 0; b < backend_count(); b++) {
+    for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
-        rig_open(&rig, backend_at(b));
+        rig_open(&rig, rig_backend_at(b));
         check(&rig);
         rig_close(&rig);
     }
@@ -20,8 +20,8 @@ static void for_each_backend(void (*check)(struct rig *rig))
 static void backends_are_complete(void **state)
 {
     (void)state;
-    for (int b = 0; b < backend_count(); b++) {
-        const struct backend *backend = backend_at(b);
+    for (int b = 0; b < rig_backend_count(); b++) {
+        const struct backend *backend = rig_backend_at(b);
         assert_ptr_equal(backend_find(backend->name), backend);
         assert_true(backend->nvariants >= 2);
         assert_string_equal(backend->variants[backend->nvariants - 1].name, "production");

@@ -144,9 +144,9 @@ static void check_reductions(struct rig *rig, const int64_t global[AXIS_COUNT],
 
 static void check_everywhere(const int64_t global[AXIS_COUNT], const double *values)
 {
-    for (int b = 0; b < backend_count(); b++) {
+    for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
-        rig_open(&rig, backend_at(b));
+        rig_open(&rig, rig_backend_at(b));
         for (int nblocks = 1; nblocks <= 13; nblocks += 4) {
             omp_set_num_threads(1 + nblocks % 3);
             check_reductions(&rig, global, values, PRECISION_FLOAT64, nblocks);
@@ -188,9 +188,9 @@ static void reductions_do_not_depend_on_the_decomposition(void **state)
 static void zeros_of_both_signs_give_plus_zero(void **state)
 {
     (void)state;
-    for (int b = 0; b < backend_count(); b++) {
+    for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
-        rig_open(&rig, backend_at(b));
+        rig_open(&rig, rig_backend_at(b));
         struct block block;
         const double values[6] = {-0.0, 0.0, -0.0, -0.0, 0.0, -0.0};
         const int64_t cells[AXIS_COUNT] = {6, 1, 1};
@@ -215,9 +215,9 @@ static void any_flipped_bit_changes_the_hash(void **state)
     for (int i = 0; i < 13 * 7 * 5; i++) {
         values[i] = random_between(&random, 200.0, 900.0);
     }
-    for (int b = 0; b < backend_count(); b++) {
+    for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
-        rig_open(&rig, backend_at(b));
+        rig_open(&rig, rig_backend_at(b));
         for (int precision = 0; precision < 2; precision++) {
             struct block block;
             block_create(&block, &whole, cells, values, (enum precision)precision);

@@ -227,9 +227,9 @@ static void check_step(struct rig *rig, step_function *step, const char *name,
 
 static void check_all(const struct problem *p)
 {
-    for (int b = 0; b < backend_count(); b++) {
+    for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
-        rig_open(&rig, backend_at(b));
+        rig_open(&rig, rig_backend_at(b));
         check_step(&rig, rig.backend->step, "step", p);
         for (int v = 0; v < rig.backend->nvariants; v++) {
             check_step(&rig, rig.backend->variants[v].step, rig.backend->variants[v].name, p);

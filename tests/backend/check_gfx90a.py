@@ -1,0 +1,108 @@
+"""What the compiled gfx90a kernels need: no scratch, no spilled vector registers, the occupancy
+that they are written for, and 16-byte loads in the step kernel.
+
+usage: check_gfx90a.py OBJECT...   (the objects of kernels/hip/*.hip.cpp of a Release build)
+Prints the table of docs/hip.md.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TARGET = "hipv4-amdgcn-amd-amdhsa--gfx90a"
+REGISTERS, GRANULE, MOST_WAVES = 512, 8, 8  # of a SIMD of gfx90a, for 64 lanes
+
+# name: least waves a SIMD. step_march is the production kernel there.
+LEAST_WAVES = {"step_march": 8}
+LEAST_WAVES_ELSE = 4
+# Scalar registers that move to lanes of a vector register, not to memory: only in the variant that
+# sums up closed faces, outside of its loop.
+SCALAR_SPILLS = {"step_march": 40}
+WIDE_LOADS = {"step_march": 4}
+
+
+def tool(name):
+    for candidate in (f"{name}-15", f"{name}-16", f"{name}-17", name, f"/opt/rocm/llvm/bin/{name}"):
+        if shutil.which(candidate):
+            return candidate
+    sys.exit(f"{name} is not here: install llvm-15 and clang-15")
+
+
+def run(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True).stdout
+
+
+def code_object(path, folder):
+    """None where a source has no kernel for this chip."""
+    bundle, code = folder / "bundle", folder / "code"
+    if ".hip_fatbin" not in run(tool("llvm-readelf"), "--sections", str(path)):
+        return None
+    run(tool("llvm-objcopy"), f"--dump-section=.hip_fatbin={bundle}", str(path), "/dev/null")
+    run(tool("clang-offload-bundler"), "--unbundle", "--type=o", f"--input={bundle}",
+        f"--output={code}", f"--targets={TARGET}")
+    return code
+
+
+def kernels_of(code):
+    """One dict of numbers a kernel, with its mangled name."""
+    notes = run(tool("llvm-readelf"), "--notes", str(code))
+    for part in notes.split(".agpr_count:")[1:]:
+        name = re.search(r"\.name: +(_Z\S+)", part)
+        if name:
+            numbers = {key: int(value) for key, value in re.findall(r"\.(\w+): +(\d+)\s", part)}
+            yield name.group(1), numbers
+
+
+def wide_loads(code, mangled):
+    listing = run(tool("llvm-objdump"), "-d", f"--disassemble-symbols={mangled}", str(code))
+    return listing.count("global_load_dwordx4")
+
+
+def waves(numbers):
+    used = -(-max(numbers["vgpr_count"], 1) // GRANULE) * GRANULE
+    return min(MOST_WAVES, REGISTERS // used)
+
+
+def complaints(base, numbers, loads):
+    if numbers["private_segment_fixed_size"] > 0:
+        yield f"{numbers['private_segment_fixed_size']} bytes of scratch"
+    if numbers["vgpr_spill_count"] > 0:
+        yield f"{numbers['vgpr_spill_count']} vector registers spilled"
+    if numbers["sgpr_spill_count"] > SCALAR_SPILLS.get(base, 0):
+        yield f"{numbers['sgpr_spill_count']} scalar registers spilled"
+    if waves(numbers) < LEAST_WAVES.get(base, LEAST_WAVES_ELSE):
+        yield f"only {waves(numbers)} waves a SIMD"
+    if loads < WIDE_LOADS.get(base, 0):
+        yield f"only {loads} loads of 16 bytes"
+
+
+def main(objects):
+    failed = False
+    seen = set()
+    print("| kernel | VGPRs | SGPRs (spilled) | LDS | scratch | waves a SIMD | 16-byte loads |")
+    print("|---|---|---|---|---|---|---|")
+    for path in sorted(objects):
+        with tempfile.TemporaryDirectory() as name:
+            code = code_object(path, pathlib.Path(name))
+            for mangled, numbers in kernels_of(code) if code else ():
+                base = re.match(r"_ZL?\d+([a-z_]+?)I?(?=[IP])", mangled).group(1)
+                seen.add(base)
+                loads = wide_loads(code, mangled)
+                shown = run("c++filt", mangled).strip().split("(")[0].replace("void ", "")
+                print(f"| `{shown}` | {numbers['vgpr_count']} | {numbers['sgpr_count']} "
+                      f"({numbers['sgpr_spill_count']}) | {numbers['group_segment_fixed_size']} | "
+                      f"{numbers['private_segment_fixed_size']} | {waves(numbers)} | {loads} |")
+                for complaint in complaints(base, numbers, loads):
+                    print(f"{shown}: {complaint}", file=sys.stderr)
+                    failed = True
+    for base in set(LEAST_WAVES) - seen:
+        print(f"{base}: not found", file=sys.stderr)
+        failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
