@@ -17,6 +17,9 @@ packages_run=(build-essential cmake ninja-build pkg-config
 packages_test=(libcmocka-dev python3 python3-numpy python3-h5py python3-venv hdf5-tools
     clang-format clang-tidy shellcheck)
 
+# Compiles for MI250X without one; CUDA's compiler is not the distribution's to give.
+packages_gpu=(hipcc libamdhip64-dev rocm-device-libs)
+
 say() { printf '%s\n' "$*"; }
 
 die() {
@@ -65,10 +68,13 @@ apt_install() {
     "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
-# setup_packages run|test
+# setup_packages run|test|gpu
 setup_packages() {
     local wanted=("${packages_run[@]}") missing as_root=()
-    [[ $1 == test ]] && wanted+=("${packages_test[@]}")
+    case $1 in
+    test) wanted+=("${packages_test[@]}") ;;
+    gpu) wanted=("${packages_gpu[@]}") ;;
+    esac
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
         say "This is neither Debian nor Ubuntu: expecting to find what they call ${wanted[*]}."
         return

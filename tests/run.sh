@@ -8,9 +8,10 @@ usage() {
     cat <<'TEXT'
 usage: bash tests/run.sh [--quick] [-L LABELS] [-R NAMES]
 
-Install what is missing, build the presets asan and cpu, and run their tests.
+Install what is missing, build the presets asan, hip-amd, hip-nvidia (where there are compilers for
+them) and cpu, and run their tests.
 
-  --quick       preset cpu only
+  --quick       preset cpu only, no sanitizers and no GPU builds
   -L LABELS     tests whose label matches: unit backend mpi io physics cli
   -R NAMES      tests whose name matches
   -h, --help    this text
@@ -58,6 +59,14 @@ run_tests() {
         "${filter[@]}" "$@" </dev/null
 }
 
+# The GPU builds: compiled, the gfx90a code examined, the conformance suite on what answers here.
+build_and_test_gpu() {
+    local preset=$1
+    say "Building preset $preset"
+    build_preset "$preset" "${cmake_arguments[@]}" || return
+    run_tests "$preset" -L backend
+}
+
 # cpu last: the tests that say most about the numbers stand at the end of the log
 failed=()
 if ! $quick; then
@@ -65,10 +74,23 @@ if ! $quick; then
     build_preset asan "${cmake_arguments[@]}"
     run_tests asan -E "$asan_leaves_out" || failed+=(asan)
 fi
+if ! $quick; then
+    # in a shell of its own: what cannot be installed ends that alone
+    if (setup_packages gpu) && command -v hipcc >/dev/null; then
+        build_and_test_gpu hip-amd || failed+=(hip-amd)
+    else
+        say "No HIP compiler: preset hip-amd is left out."
+    fi
+    if command -v nvcc >/dev/null; then
+        build_and_test_gpu hip-nvidia || failed+=(hip-nvidia)
+    else
+        say "No CUDA compiler: preset hip-nvidia is left out."
+    fi
+fi
 say "Building and testing preset cpu"
 build_preset cpu "${cmake_arguments[@]}"
 if ((${#failed[@]})); then
-    say "Preset asan FAILED above; see build/asan/Testing/Temporary/LastTestsFailed.log"
+    say "FAILED above: ${failed[*]}; see build/PRESET/Testing/Temporary/LastTestsFailed.log"
 fi
 run_tests cpu || failed+=(cpu)
 if ((${#failed[@]})); then
