@@ -138,12 +138,11 @@ static void step_parallel(thread_function *thread, const struct layout *layout,
     }
 }
 
-/* Measured, see docs/kernels_cpu.md. The rows in use at one time (ym, centre, yp, zm, zp and those
- * ahead) fit a first-level cache of 32 KiB, the planes in use a second-level cache of 512 KiB, and
- * the rows beside a tile are still in a third-level cache when the next tile reads them. */
+/* Measured, see docs/kernels_cpu.md. The three planes of a tile stay in a second-level cache of
+ * 1 MiB, and what lies beside a tile is still in the third level when the next tile reads it. */
 enum {
-    TILE_ROW_BYTES = 4096,
-    TILE_BYTES = 160 * 1024,
+    TILE_ROW_BYTES = 8192,
+    TILE_BYTES = 192 * 1024,
     COLUMN_BYTES = 12 * 1024 * 1024,
     AHEAD_BYTES = 8192
 };

@@ -279,14 +279,23 @@ static inline __attribute__((always_inline)) void NAMED(step_row)(const struct N
     NAMED(tally_row)(s, on, c, hi - lo);
 }
 
-/* Cell (i, j, k) of the input where that row is in memory, else `otherwise`. */
-static inline const REAL *NAMED(row_or)(const struct NAMED(stencil) * s, int64_t i, int64_t j,
-                                        int64_t k, const REAL *otherwise)
+/* Element of cell (i, j, k) where that row is in memory, else `otherwise`. */
+static inline int64_t NAMED(element_or)(const struct layout *l, int64_t i, int64_t j, int64_t k,
+                                        int64_t otherwise)
 {
-    const struct layout *l = s->layout;
     const bool there = j >= -l->halo[AXIS_Y] && j < l->cells[AXIS_Y] + l->halo[AXIS_Y] &&
                        k >= -l->halo[AXIS_Z] && k < l->cells[AXIS_Z] + l->halo[AXIS_Z];
-    return there ? s->in + layout_index(l, i, j, k) : otherwise;
+    return there ? layout_index(l, i, j, k) : otherwise;
+}
+
+/* One line of each page of the output row at `element`: streaming stores do not wait for memory,
+ * but they do wait for the page's address. */
+static inline void NAMED(fetch_pages)(const struct NAMED(stencil) * s, int64_t element, int64_t n)
+{
+    enum { PAGE = 4096 / sizeof(REAL) };
+    for (int64_t i = 0; i < n; i += PAGE) {
+        stream_fetch(s->out + element + i);
+    }
 }
 
 /* What to fetch while row (j, k) of a tile is computed: of the rows that come in with the next
@@ -297,34 +306,39 @@ static inline void NAMED(aim_ahead)(const struct NAMED(stencil) * s, const struc
                                     struct schedule schedule, const REAL **ahead,
                                     const REAL **beside)
 {
-    const struct layout *layout = s->layout;
+    const struct layout *l = s->layout;
     const int64_t lo = tile->lo[AXIS_X];
     const int64_t j0 = tile->lo[AXIS_Y];
     const int64_t j1 = tile->hi[AXIS_Y];
     const int64_t n = tile->hi[AXIS_X] - lo;
-    const REAL *here = s->in + layout_index(layout, lo, j, k);
+    const int64_t here = layout_index(l, lo, j, k);
     if (box_extent(tile, AXIS_Z) == 1) {
-        const int64_t step = layout->pitch_y + schedule.ahead_bytes / (int64_t)sizeof(REAL);
-        const bool there = layout_index(layout, lo, j, k) + step + n <= layout->elements;
-        *ahead = there ? here + step : here;
+        const int64_t step = l->pitch_y + schedule.ahead_bytes / (int64_t)sizeof(REAL);
+        const int64_t next = here + step + n <= l->elements ? here + step : here;
+        *ahead = s->in + next;
         *beside = *ahead;
+        NAMED(fetch_pages)(s, next, n);
         return;
     }
-    *ahead = j + distance < j1 ? NAMED(row_or)(s, lo, j + distance, k + 1, here)
-                               : NAMED(row_or)(s, lo, j + distance - (j1 - j0), k + 2, here);
+    const bool wrap = j + distance >= j1;
+    const int64_t j_next = j + distance - (wrap ? j1 - j0 : 0);
+    const int64_t k_next = k + (wrap ? 1 : 0);
+    const int64_t next = NAMED(element_or)(l, lo, j_next, k_next + 1, here);
+    *ahead = s->in + next;
     *beside = *ahead;
     if (j == j0) {
-        *beside = NAMED(row_or)(s, lo, j0 - 1, k + 1, *ahead);
+        *beside = s->in + NAMED(element_or)(l, lo, j0 - 1, k + 1, next);
     } else if (j == j1 - 1) {
-        *beside = NAMED(row_or)(s, lo, j1, k + 1, *ahead);
+        *beside = s->in + NAMED(element_or)(l, lo, j1, k + 1, next);
     }
     /* the lines that hold the neighbours in x of the row's ends */
     if (lo > 0 || !s->closed[FACE_X_MIN]) {
         stream_fetch(*ahead - NAMED(LINE));
     }
-    if (lo + n < layout->cells[AXIS_X] || !s->closed[FACE_X_MAX]) {
+    if (lo + n < l->cells[AXIS_X] || !s->closed[FACE_X_MAX]) {
         stream_fetch(*ahead + n);
     }
+    NAMED(fetch_pages)(s, NAMED(element_or)(l, lo, j_next, k_next, here), n);
 }
 
 /* March a tile through z. */
