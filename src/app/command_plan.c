@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/choices.h"
 #include "app/command.h"
 #include "app/configuration.h"
 #include "base/file.h"
@@ -104,14 +105,7 @@ static enum status make_plan(const struct settings *settings, struct plan *plan)
     if (asked.ranks > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks %" PRId64 " is beyond what MPI can count", asked.ranks);
     }
-    const int *wanted = settings->run.decomposition_auto ? NULL : settings->run.decomposition;
-    const enum status status = decomp_create(plan->grid.cells, plan->boundary.periodic,
-                                             (int)asked.ranks, 1, wanted, &plan->decomp);
-    if (status == STATUS_INPUT) {
-        return settings_fail(settings, wanted != NULL ? "run.decomposition" : "grid.cells", "%s",
-                             fail_message());
-    }
-    TRY(status);
+    TRY(choose_decomp(settings, &plan->grid, &plan->boundary, (int)asked.ranks, &plan->decomp));
     for (int rank = 0; rank < plan->decomp.nranks; rank++) {
         TRY(examine_rank(plan, rank));
     }
@@ -292,12 +286,7 @@ static enum status warn_of_memory(struct plan *plan)
     char why[256];
     struct device *device = NULL;
     struct device_info info;
-    const enum status chosen =
-        backend_choose(plan->settings->run.backend, &backend, why, sizeof why);
-    if (chosen == STATUS_INPUT) {
-        return settings_fail(plan->settings, "run.backend", "%s", fail_message());
-    }
-    TRY(chosen);
+    TRY(choose_backend(plan->settings, &backend, why, sizeof why));
     TRY(backend->open(0, 1, &device));
     const enum status status = backend->info(device, &info);
     backend->close(device);

@@ -3,39 +3,14 @@
 
 #include <stdlib.h>
 
+#include "app/choices.h"
 #include "app/output.h"
 #include "base/comm.h"
 #include "base/log.h"
 
-enum { HALO_WIDTH = 1 }; /* the reach of the 7-point stencil, one step a pass */
-
 double run_time(const struct run *run)
 {
     return timeline_time(&run->timeline, run->step);
-}
-
-static enum status choose_backend(struct run *run)
-{
-    const char *name = run->settings->run.backend;
-    const enum status status =
-        backend_choose(name, &run->backend, run->backend_reason, sizeof run->backend_reason);
-    if (status == STATUS_INPUT) {
-        return settings_fail(run->settings, "run.backend", "%s", fail_message());
-    }
-    return status;
-}
-
-static enum status choose_blocks(struct run *run)
-{
-    const struct settings *settings = run->settings;
-    const int *wanted = settings->run.decomposition_auto ? NULL : settings->run.decomposition;
-    const enum status status = decomp_create(run->grid.cells, run->boundary.periodic, run->nranks,
-                                             HALO_WIDTH, wanted, &run->decomp);
-    if (status == STATUS_INPUT) {
-        return settings_fail(settings, wanted != NULL ? "run.decomposition" : "grid.cells", "%s",
-                             fail_message());
-    }
-    return status;
 }
 
 static enum status open_device(struct run *run)
@@ -94,8 +69,8 @@ static enum status describe(struct run *run)
     TRY(timeline_create(settings, &run->grid, &run->material, &run->timeline));
     TRY(boundary_create(settings, &run->boundary));
     TRY(boundary_check(settings, &run->boundary, &run->grid, &run->material));
-    TRY(choose_blocks(run));
-    return choose_backend(run);
+    TRY(choose_decomp(settings, &run->grid, &run->boundary, run->nranks, &run->decomp));
+    return choose_backend(settings, &run->backend, run->backend_reason, sizeof run->backend_reason);
 }
 
 /* On a CPU the shell of an axis cut in x is strided in memory and costs more than overlap can
