@@ -60,16 +60,17 @@ function(isotherm_add_hip library)
     $<$<COMPILE_LANGUAGE:HIP>:-ffp-contract=off -Wall -Wextra>
     $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
 
-  target_sources(${library} PRIVATE ${folder}/backend_hip.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+  target_sources(${library} PRIVATE ${sources})
   target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_HIP)
   target_link_libraries(${library} PRIVATE isotherm_hip_kernels)
   if(ISOTHERM_HIP STREQUAL "nvidia")
     target_include_directories(isotherm_hip_kernels PRIVATE ${folder}/nvidia)
-    set_source_files_properties(${folder}/backend_hip.c PROPERTIES
+    set_source_files_properties(${sources} PROPERTIES
       INCLUDE_DIRECTORIES "${folder}/nvidia;${CUDAToolkit_INCLUDE_DIRS}")
     target_link_libraries(${library} PRIVATE CUDA::cudart_static)
   else()
-    set_source_files_properties(${folder}/backend_hip.c PROPERTIES
+    set_source_files_properties(${sources} PROPERTIES
       COMPILE_DEFINITIONS __HIP_PLATFORM_AMD__=1)
     target_link_libraries(${library} PRIVATE hip::host)
   endif()

@@ -6,92 +6,168 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "halo/transport.h"
+#include "halo/choose.h"
+
+/* The messages of an exchange that go the same way. */
+struct leg {
+    const struct transport *transport;
+    struct transport_state *state;
+    struct transport_channel channels[HALO_MESSAGES_MAX];
+    int nchannels;
+    int message[HALO_MESSAGES_MAX]; /* of the plan, by channel */
+};
 
 struct halo {
     MPI_Comm comm; /* its own: no message of anybody else can be mistaken for a face */
-    const struct backend *backend;
-    struct device *device;
+    struct transport_site site;
     struct halo_plan plan;
     struct layout layout;
-    const struct transport *transport;
-    struct transport_state *state;
-    char reason[256];
-    struct transport_channel channels[FACE_COUNT]; /* one a message of the plan */
-    int slot;                                      /* of the receive buffers */
+    struct choice choice;
+    struct leg legs[NEARNESS_COUNT]; /* one where both kinds of neighbours go the same way */
+    char name[64];
+    /* by message of the plan */
+    struct box send_box[HALO_MESSAGES_MAX];
+    struct box recv_box[HALO_MESSAGES_MAX];
+    void *d_send[TRANSPORT_SLOTS][HALO_MESSAGES_MAX];
+    void *d_recv[TRANSPORT_SLOTS][HALO_MESSAGES_MAX];
+    int slot; /* of the last exchange */
     bool in_flight;
 };
 
-static const struct transport *const transports[] = {&transport_host, &transport_staged};
-enum { TRANSPORT_COUNT = sizeof transports / sizeof transports[0] };
+/* ---- creation -------------------------------------------------------------------------------- */
 
-static enum status choose_auto(struct halo *halo)
+/* Ranks of the node, as ranks of `comm`: near[rank]. `node_ranks` > 0: pretend that so many
+ * neighbouring ranks share a node. */
+static enum status find_near(MPI_Comm comm, int node_ranks, bool near[])
 {
-    const char *name = halo->backend->name;
-    if (halo->backend->host_accessible) {
-        halo->transport = &transport_host;
-        snprintf(halo->reason, sizeof halo->reason,
-                 "the memory of the backend %s is the host's own, so MPI works on it in place",
-                 name);
+    const int nranks = comm_size(comm);
+    const int rank = comm_rank(comm);
+    int *node_of = calloc((size_t)nranks, sizeof *node_of);
+    MPI_Comm node = MPI_COMM_NULL;
+    int mine = rank;
+    enum status status = node_of != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no memory for ranks");
+    TRY(status_agree(comm, status));
+    if (node_ranks > 0) {
+        mine = rank / node_ranks;
     } else {
-        halo->transport = &transport_staged;
-        snprintf(halo->reason, sizeof halo->reason,
-                 "the host cannot reach the memory of the backend %s, so the faces are copied "
-                 "through pinned host memory",
-                 name);
+        TRY_GOTO(
+            comm_check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
+                       "MPI_Comm_split_type"));
+        /* a node is known by its first rank */
+        TRY_GOTO(comm_check(MPI_Bcast(&mine, 1, MPI_INT, 0, node), "MPI_Bcast"));
+        comm_free(&node);
+    }
+    TRY_GOTO(
+        comm_check(MPI_Allgather(&mine, 1, MPI_INT, node_of, 1, MPI_INT, comm), "MPI_Allgather"));
+    for (int other = 0; other < nranks; other++) {
+        near[other] = node_of[other] == node_of[rank];
+    }
+done:
+    free(node_of);
+    return status;
+}
+
+static enum status find_neighbours(const struct halo *halo, int node_ranks,
+                                   struct neighbourhood all[NEARNESS_COUNT],
+                                   enum nearness of_message[HALO_MESSAGES_MAX])
+{
+    bool *near = calloc((size_t)comm_size(halo->comm), sizeof *near);
+    const enum status memory =
+        near == NULL ? fail(STATUS_MEMORY, "no memory for a list of ranks") : STATUS_OK;
+    enum status status = status_agree(halo->comm, memory);
+    if (status == STATUS_OK) {
+        status = find_near(halo->comm, node_ranks, near);
+    }
+    int counts[NEARNESS_COUNT] = {0, 0};
+    for (int m = 0; m < halo->plan.nmessages && status == STATUS_OK; m++) {
+        const struct halo_message *message = &halo->plan.message[m];
+        of_message[m] = near[message->peer] ? ON_NODE : OFF_NODE;
+        struct neighbourhood *here = &all[of_message[m]];
+        here->channels[here->nchannels++] = (struct transport_channel){
+            .peer = message->peer,
+            .send_tag = message->send_tag,
+            .recv_tag = message->recv_tag,
+            .bytes = (size_t)message->cells * precision_bytes(halo->layout.precision),
+        };
+        counts[of_message[m]]++;
+    }
+    free(near);
+    TRY(status);
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, counts, NEARNESS_COUNT, MPI_INT, MPI_SUM, halo->comm));
+    for (int n = 0; n < NEARNESS_COUNT; n++) {
+        all[n].exists = counts[n] > 0;
     }
     return STATUS_OK;
 }
 
-static enum status choose_transport(struct halo *halo, const char *name)
+static void name_choice(struct halo *halo)
 {
-    if (strcmp(name, "auto") == 0) {
-        return choose_auto(halo);
+    const struct transport *near = halo->choice.transport[ON_NODE];
+    const struct transport *far = halo->choice.transport[OFF_NODE];
+    if (near == NULL || far == NULL || near == far) {
+        snprintf(halo->name, sizeof halo->name, "%s", near != NULL ? near->name : far->name);
+    } else {
+        snprintf(halo->name, sizeof halo->name, "%s + %s", near->name, far->name);
     }
-    char names[128] = "auto";
-    for (int n = 0; n < TRANSPORT_COUNT; n++) {
-        if (strcmp(name, transports[n]->name) == 0) {
-            halo->transport = transports[n];
-            snprintf(halo->reason, sizeof halo->reason, "asked for; %s", transports[n]->about);
-            return transports[n]->supports(halo->backend);
-        }
-        const size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, ", %s", transports[n]->name);
-    }
-    return fail(STATUS_INPUT, "there is no halo transport \"%s\"; choose one of: %s", name, names);
 }
 
-static enum status allocate_channels(struct halo *halo)
+/* One leg a transport, with the messages of the neighbours that it reaches. */
+static enum status open_legs(struct halo *halo, const enum nearness of_message[])
 {
-    const struct backend *backend = halo->backend;
+    const struct transport *const *chosen = halo->choice.transport;
+    for (int n = 0; n < NEARNESS_COUNT; n++) {
+        const bool joined = n == OFF_NODE && chosen[OFF_NODE] == chosen[ON_NODE];
+        halo->legs[n].transport = joined ? NULL : chosen[n];
+    }
     for (int m = 0; m < halo->plan.nmessages; m++) {
         const struct halo_message *message = &halo->plan.message[m];
-        struct transport_channel *channel = &halo->channels[m];
-        channel->peer = message->peer;
-        channel->send_tag = message->send_tag;
-        channel->recv_tag = message->recv_tag;
-        channel->bytes = (size_t)message->cells * precision_bytes(halo->layout.precision);
-        TRY(backend->memory_alloc(halo->device, channel->bytes, &channel->d_send));
-        for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
-            TRY(backend->memory_alloc(halo->device, channel->bytes, &channel->d_recv[slot]));
+        struct leg *leg = &halo->legs[of_message[m]];
+        leg = leg->transport != NULL ? leg : &halo->legs[ON_NODE];
+        leg->message[leg->nchannels] = m;
+        leg->channels[leg->nchannels++] = (struct transport_channel){
+            .peer = message->peer,
+            .send_tag = message->send_tag,
+            .recv_tag = message->recv_tag,
+            .bytes = (size_t)message->cells * precision_bytes(halo->layout.precision),
+        };
+        halo->send_box[m] = message->send;
+        halo->recv_box[m] = message->recv;
+    }
+    for (int n = 0; n < NEARNESS_COUNT; n++) {
+        struct leg *leg = &halo->legs[n];
+        if (leg->transport == NULL) {
+            continue;
+        }
+        TRY(status_agree(halo->comm, leg->transport->open(&halo->site, leg->channels,
+                                                          leg->nchannels, &leg->state)));
+        for (int c = 0; c < leg->nchannels; c++) {
+            for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
+                halo->d_send[slot][leg->message[c]] = leg->channels[c].d_send[slot];
+                halo->d_recv[slot][leg->message[c]] = leg->channels[c].d_recv[slot];
+            }
         }
     }
     return STATUS_OK;
 }
 
-static enum status build(struct halo *halo, const char *transport)
+static enum status build(struct halo *halo, const struct halo_wishes *wishes)
 {
-    TRY(comm_check(MPI_Comm_set_errhandler(halo->comm, MPI_ERRORS_RETURN),
-                   "MPI_Comm_set_errhandler"));
-    TRY(choose_transport(halo, transport));
-    TRY(allocate_channels(halo));
-    return halo->transport->open(halo->comm, halo->backend, halo->device, halo->channels,
-                                 halo->plan.nmessages, &halo->state);
+    struct neighbourhood all[NEARNESS_COUNT] = {{.nchannels = 0}};
+    enum nearness of_message[HALO_MESSAGES_MAX];
+    TRY_MPI(MPI_Comm_set_errhandler(halo->comm, MPI_ERRORS_RETURN));
+    TRY(find_neighbours(halo, wishes->node_ranks, all, of_message));
+    if (!all[ON_NODE].exists && !all[OFF_NODE].exists) {
+        snprintf(halo->name, sizeof halo->name, "none");
+        return STATUS_OK;
+    }
+    TRY(choose_transports(&halo->site, all, halo->layout.precision, wishes, &halo->choice));
+    name_choice(halo);
+    return open_legs(halo, of_message);
 }
 
 enum status halo_create(MPI_Comm comm, const struct backend *backend, struct device *device,
                         const struct halo_plan *plan, const struct layout *layout,
-                        const char *transport, struct halo **halo)
+                        const struct halo_wishes *wishes, struct halo **halo)
 {
     *halo = NULL;
     struct halo *built = calloc(1, sizeof *built);
@@ -103,12 +179,12 @@ enum status halo_create(MPI_Comm comm, const struct backend *backend, struct dev
         return status;
     }
     built->comm = MPI_COMM_NULL;
-    built->backend = backend;
-    built->device = device;
+    built->site = (struct transport_site){.backend = backend, .device = device};
     built->plan = *plan;
     built->layout = *layout;
     TRY_GOTO(comm_check(MPI_Comm_dup(comm, &built->comm), "MPI_Comm_dup"));
-    TRY_GOTO(status_agree(comm, build(built, transport)));
+    built->site.comm = built->comm;
+    TRY_GOTO(build(built, wishes));
     *halo = built;
     return STATUS_OK;
 done:
@@ -122,38 +198,57 @@ void halo_destroy(struct halo *halo)
         return;
     }
     assert(!halo->in_flight);
-    if (halo->transport != NULL) {
-        halo->transport->close(halo->state);
-    }
-    for (int m = 0; m < halo->plan.nmessages; m++) {
-        halo->backend->memory_free(halo->device, halo->channels[m].d_send);
-        for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
-            halo->backend->memory_free(halo->device, halo->channels[m].d_recv[slot]);
+    for (int n = 0; n < NEARNESS_COUNT; n++) {
+        if (halo->legs[n].transport != NULL) {
+            halo->legs[n].transport->close(halo->legs[n].state);
         }
     }
-    if (halo->comm != MPI_COMM_NULL) {
-        MPI_Comm_free(&halo->comm);
-    }
+    comm_free(&halo->comm);
     free(halo);
 }
 
 const char *halo_transport_name(const struct halo *halo)
 {
-    return halo->transport->name;
+    return halo->name;
 }
 
 const char *halo_transport_reason(const struct halo *halo)
 {
-    return halo->reason;
+    return halo->choice.reason;
 }
 
-static enum status pack_and_send(struct halo *halo, struct queue *queue, const void *d_field)
+int halo_trials(const struct halo *halo, const struct halo_trial **trials)
 {
-    for (int m = 0; m < halo->plan.nmessages; m++) {
-        TRY(halo->backend->pack(queue, &halo->layout, d_field, &halo->plan.message[m].send,
-                                halo->channels[m].d_send));
+    *trials = halo->choice.trials;
+    return halo->choice.ntrials;
+}
+
+/* Whether this rank has messages that go this way. */
+static bool is_used(const struct leg *leg)
+{
+    return leg->transport != NULL && leg->nchannels > 0;
+}
+
+/* ---- exchanges ------------------------------------------------------------------------------- */
+
+static enum status post_and_send(struct halo *halo, struct queue *queue, const void *d_field,
+                                 int slot)
+{
+    /* receives first: a face that comes early goes straight to its place */
+    for (int n = 0; n < NEARNESS_COUNT; n++) {
+        if (is_used(&halo->legs[n])) {
+            TRY(halo->legs[n].transport->post(halo->legs[n].state, slot));
+        }
     }
-    return halo->transport->send(halo->state, queue);
+    TRY(halo->site.backend->pack_boxes(queue, &halo->layout, d_field, halo->send_box,
+                                       halo->d_send[slot], halo->plan.nmessages));
+    /* those on the node first: MPI may wait for the queue */
+    for (int n = 0; n < NEARNESS_COUNT; n++) {
+        if (is_used(&halo->legs[n])) {
+            TRY(halo->legs[n].transport->send(halo->legs[n].state, queue, slot));
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status halo_begin(struct halo *halo, struct queue *queue, void *d_field,
@@ -162,16 +257,17 @@ enum status halo_begin(struct halo *halo, struct queue *queue, void *d_field,
     assert(!halo->in_flight);
     *flight = (struct halo_flight){NULL, NULL, NULL};
     if (halo->plan.nmessages > 0) {
-        halo->slot = (halo->slot + 1) % TRANSPORT_SLOTS;
-        /* receives first: a face that comes early goes straight to its place */
-        enum status status = halo->transport->post(halo->state, halo->slot);
-        if (status == STATUS_OK) {
-            status = pack_and_send(halo, queue, d_field);
-        }
+        const int slot = (halo->slot + 1) % TRANSPORT_SLOTS;
+        const enum status status = post_and_send(halo, queue, d_field, slot);
         if (status != STATUS_OK) {
-            halo->transport->cancel(halo->state);
+            for (int n = 0; n < NEARNESS_COUNT; n++) {
+                if (is_used(&halo->legs[n])) {
+                    halo->legs[n].transport->cancel(halo->legs[n].state);
+                }
+            }
             return status;
         }
+        halo->slot = slot;
     }
     halo->in_flight = true;
     *flight = (struct halo_flight){halo, queue, d_field};
@@ -189,10 +285,11 @@ enum status halo_end(struct halo_flight *flight)
     if (halo->plan.nmessages == 0) {
         return STATUS_OK;
     }
-    TRY(halo->transport->finish(halo->state, queue));
-    for (int m = 0; m < halo->plan.nmessages; m++) {
-        TRY(halo->backend->unpack(queue, &halo->layout, halo->channels[m].d_recv[halo->slot],
-                                  &halo->plan.message[m].recv, d_field));
+    for (int n = 0; n < NEARNESS_COUNT; n++) {
+        if (is_used(&halo->legs[n])) {
+            TRY(halo->legs[n].transport->finish(halo->legs[n].state, queue, halo->slot));
+        }
     }
-    return STATUS_OK;
+    return halo->site.backend->unpack_boxes(queue, &halo->layout, halo->d_recv[halo->slot],
+                                            halo->recv_box, halo->plan.nmessages, d_field);
 }

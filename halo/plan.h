@@ -6,28 +6,43 @@
 #include "kernels/layout.h"
 #include "model/decomp.h"
 
-/* One face's exchange with one neighbour. Boxes in local indices of the layout. */
+/* How far round a block the exchange goes: the number of axes on which a message's receiver may
+ * lie beside its sender. One step of the 7-point stencil needs the faces; two steps in one pass
+ * need the edges too, three or more the corners. */
+enum halo_reach { HALO_FACES = 1, HALO_EDGES = 2, HALO_CORNERS = 3 };
+
+/* 6 faces, 12 edges, 8 corners. */
+enum { HALO_MESSAGES_MAX = 26 };
+
+/* One face's, edge's or corner's exchange with one neighbour. Boxes in local indices of the
+ * layout. */
 struct halo_message {
-    enum face face;  /* of this rank */
-    int peer;        /* may be this rank itself (periodic, one block) */
-    struct box send; /* the owned layers next to the face */
-    struct box recv; /* the halo layers beyond it */
-    int send_tag;    /* the face as the peer sees it: tells two faces of one peer apart */
-    int recv_tag;
+    int toward[AXIS_COUNT]; /* -1, 0 or 1 an axis: where the peer's block lies */
+    int peer;               /* may be this rank itself (periodic, one block) */
+    struct box send;        /* the owned cells next to the face, edge or corner */
+    struct box recv;        /* the halo cells beyond it */
+    int send_tag;           /* the direction as the peer sees it: tells apart what two ranks */
+    int recv_tag;           /* exchange through several faces, edges and corners */
     int64_t cells;
 };
 
 struct halo_plan {
-    int width;
+    int width; /* layers, on every axis that is exchanged */
+    enum halo_reach reach;
     int nmessages;
-    struct halo_message message[FACE_COUNT];
-    struct box interior; /* owned cells that need no halo */
-    int nshell;          /* the other owned cells */
-    struct box shell[FACE_COUNT];
+    int nshell;
+    struct halo_message message[HALO_MESSAGES_MAX]; /* faces, then edges, then corners */
+    struct box interior; /* owned cells that are at least `width` cells away from any halo */
+    struct box shell[FACE_COUNT]; /* the other owned cells */
 };
 
-void halo_plan_create(const struct decomp *decomp, int rank, const struct layout *layout,
-                      struct halo_plan *plan);
-size_t halo_plan_bytes(const struct halo_plan *plan, enum precision precision); /* sent a step */
+/* Plan the exchange of `width` layers (at least 1) of a field of `layout`, which may have more
+ * halo layers: those farther out are left alone.
+ * STATUS_INPUT when the layout has fewer halo layers than that, or the thinnest block of the
+ * decomposition fewer cells, on an axis that is exchanged; the same answer on all ranks. Not
+ * collective. */
+enum status halo_plan_create(const struct decomp *decomp, int rank, const struct layout *layout,
+                             int width, enum halo_reach reach, struct halo_plan *plan) MUST_CHECK;
+size_t halo_plan_bytes(const struct halo_plan *plan, enum precision precision); /* sent at once */
 
 #endif

@@ -1,5 +1,8 @@
 #include "halo/requests.h"
 
+#include <sched.h>
+
+#include "base/clock.h"
 #include "base/comm.h"
 
 /* A type and count that describe `bytes` contiguous bytes with a count of at most `max_count`.
@@ -24,7 +27,7 @@ static enum status describe(size_t bytes, int max_count, MPI_Datatype *type, int
     enum status status =
         comm_check(MPI_Type_create_struct(rest > 0 ? 2 : 1, lengths, offsets, types, type),
                    "MPI_Type_create_struct");
-    MPI_Type_free(&block);
+    comm_note(MPI_Type_free(&block), "MPI_Type_free");
     TRY(status);
     *count = 1;
     return comm_check(MPI_Type_commit(type), "MPI_Type_commit");
@@ -47,17 +50,17 @@ static enum status open_channel(MPI_Comm comm, const struct transport_channel *c
     }
     requests->count = n + 1;
     if (derived) {
-        MPI_Type_free(&type); /* lives on in the requests */
+        comm_note(MPI_Type_free(&type), "MPI_Type_free"); /* lives on in the requests */
     }
     return comm_check(code, "setting up a halo message");
 }
 
 enum status requests_open(MPI_Comm comm, const struct transport_channel *channels, int nchannels,
-                          const struct request_buffers *buffers, int max_count,
+                          const struct request_buffers *buffers, int max_count, double limit_s,
                           struct requests *requests)
 {
-    *requests = (struct requests){.posted = -1};
-    for (int n = 0; n < FACE_COUNT; n++) {
+    *requests = (struct requests){.posted = -1, .limit_s = limit_s};
+    for (int n = 0; n < HALO_MESSAGES_MAX; n++) {
         requests->send[n] = MPI_REQUEST_NULL;
         for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
             requests->recv[slot][n] = MPI_REQUEST_NULL;
@@ -72,7 +75,7 @@ enum status requests_open(MPI_Comm comm, const struct transport_channel *channel
 static void free_request(MPI_Request *request)
 {
     if (*request != MPI_REQUEST_NULL) {
-        MPI_Request_free(request);
+        comm_note(MPI_Request_free(request), "MPI_Request_free");
     }
 }
 
@@ -99,10 +102,31 @@ enum status requests_send(struct requests *requests)
     return comm_check(MPI_Startall(requests->count, requests->send), "sending the halo");
 }
 
-static enum status wait_all(int count, MPI_Request requests[], const char *what)
+enum status requests_send_one(struct requests *requests, int n)
 {
-    MPI_Status statuses[FACE_COUNT];
-    const int code = MPI_Waitall(count, requests, statuses);
+    return comm_check(MPI_Start(&requests->send[n]), "sending the halo");
+}
+
+/* Between two looks: the core is for others too, and after many looks for them alone. */
+static void pause_between(int looks)
+{
+    enum { OFFERS = 300 };
+    const struct timespec nap = {.tv_nsec = 20000};
+    if (looks < OFFERS) {
+        sched_yield();
+    } else {
+        nanosleep(&nap, NULL);
+    }
+}
+
+static enum status too_late(const struct requests *requests)
+{
+    return fail(STATUS_DEVICE, "a halo message did not come or go within %g s", requests->limit_s);
+}
+
+/* The first error among `statuses`, where MPI says that there is one. */
+static enum status check_all(int code, int count, const MPI_Status statuses[], const char *what)
+{
     if (code == MPI_ERR_IN_STATUS) {
         for (int n = 0; n < count; n++) {
             const int error = statuses[n].MPI_ERROR;
@@ -114,18 +138,66 @@ static enum status wait_all(int count, MPI_Request requests[], const char *what)
     return comm_check(code, what);
 }
 
+static enum status wait_all(const struct requests *requests, MPI_Request list[], const char *what)
+{
+    MPI_Status statuses[HALO_MESSAGES_MAX];
+    if (requests->limit_s == 0) {
+        const int code = MPI_Waitall(requests->count, list, statuses);
+        return check_all(code, requests->count, statuses, what);
+    }
+    const double start = clock_seconds();
+    int done = 0;
+    for (int looks = 0;; looks++) {
+        const int code = MPI_Testall(requests->count, list, &done, statuses);
+        TRY(check_all(code, requests->count, statuses, what));
+        if (done) {
+            return STATUS_OK;
+        }
+        if (clock_seconds() - start > requests->limit_s) {
+            return too_late(requests);
+        }
+        pause_between(looks);
+    }
+}
+
+enum status requests_wait_some(struct requests *requests, int *n)
+{
+    MPI_Request *list = requests->recv[requests->posted];
+    const double start = clock_seconds();
+    int done = 0;
+    *n = MPI_UNDEFINED;
+    if (requests->limit_s == 0) {
+        TRY(comm_check(MPI_Waitany(requests->count, list, n, MPI_STATUS_IGNORE),
+                       "receiving the halo"));
+        done = 1;
+    }
+    for (int looks = 0; !done; looks++) {
+        TRY(comm_check(MPI_Testany(requests->count, list, n, &done, MPI_STATUS_IGNORE),
+                       "receiving the halo"));
+        if (!done && clock_seconds() - start > requests->limit_s) {
+            return too_late(requests);
+        }
+        if (!done) {
+            pause_between(looks);
+        }
+    }
+    *n = *n == MPI_UNDEFINED ? -1 : *n;
+    return STATUS_OK;
+}
+
 enum status requests_wait(struct requests *requests)
 {
-    const int slot = requests->posted;
+    MPI_Request *recv = requests->recv[requests->posted];
+    TRY(wait_all(requests, recv, "receiving the halo"));
+    TRY(wait_all(requests, requests->send, "sending the halo"));
     requests->posted = -1;
-    TRY(wait_all(requests->count, requests->recv[slot], "receiving the halo"));
-    return wait_all(requests->count, requests->send, "sending the halo");
+    return STATUS_OK;
 }
 
 void requests_cancel(struct requests *requests)
 {
-    if (requests->posted < 0) {
-        return;
+    if (requests->posted < 0 || comm_is_broken()) {
+        return; /* not even posted, perhaps */
     }
     MPI_Request *recv = requests->recv[requests->posted];
     requests->posted = -1;

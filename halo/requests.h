@@ -1,4 +1,5 @@
-/* Persistent MPI requests for the faces of one rank: what all transports send with. */
+/* Persistent MPI requests for the messages of one rank: what the transports through MPI send with.
+ */
 #ifndef ISOTHERM_HALO_REQUESTS_H
 #define ISOTHERM_HALO_REQUESTS_H
 
@@ -17,21 +18,27 @@ struct request_buffers {
 
 struct requests {
     int count;
-    MPI_Request send[FACE_COUNT];
-    MPI_Request recv[TRANSPORT_SLOTS][FACE_COUNT];
-    int posted; /* slot whose receives are posted, -1: none */
+    MPI_Request send[HALO_MESSAGES_MAX];
+    MPI_Request recv[TRANSPORT_SLOTS][HALO_MESSAGES_MAX];
+    int posted;     /* slot whose receives are posted, -1: none */
+    double limit_s; /* of a wait, 0: none */
 };
 
 /* Set up, one pair a channel. `max_count`: REQUESTS_MAX_COUNT, or less in tests.
  * On failure `requests` may be half-built: requests_close is right then too. */
 enum status requests_open(MPI_Comm comm, const struct transport_channel *channels, int nchannels,
-                          const struct request_buffers *buffers, int max_count,
+                          const struct request_buffers *buffers, int max_count, double limit_s,
                           struct requests *requests) MUST_CHECK;
 void requests_close(struct requests *requests);
 
 enum status requests_post(struct requests *requests, int slot) MUST_CHECK;
 enum status requests_send(struct requests *requests) MUST_CHECK;
-/* Block until the posted receives and the sends are done. */
+/* Send channel n alone. */
+enum status requests_send_one(struct requests *requests, int n) MUST_CHECK;
+/* Block until one more of the posted receives is done; *n: its channel, -1 when all are. Then
+ * requests_wait follows. */
+enum status requests_wait_some(struct requests *requests, int *n) MUST_CHECK;
+/* Block until the posted receives and the sends are done. STATUS_DEVICE at the limit. */
 enum status requests_wait(struct requests *requests) MUST_CHECK;
 /* Take back the posted receives, when there will be no send. */
 void requests_cancel(struct requests *requests);

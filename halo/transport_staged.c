@@ -1,16 +1,17 @@
-/* The transport `staged`: through pinned host buffers. Works with every backend and every MPI. */
+/* The transport `staged`: through pinned host buffers. Works with every backend and every MPI.
+ * A face is sent as soon as its own copy is there, and goes to the device as soon as it has come.
+ */
 #include <stdlib.h>
 
 #include "halo/requests.h"
 
 struct transport_state {
-    const struct backend *backend;
-    struct device *device;
-    const struct transport_channel *channels;
+    const struct transport_site *site;
+    struct transport_channel *channels;
     int nchannels;
-    int slot;
-    void *h_send[FACE_COUNT];
-    void *h_recv[TRANSPORT_SLOTS][FACE_COUNT];
+    void *h_send[HALO_MESSAGES_MAX];
+    void *h_recv[TRANSPORT_SLOTS][HALO_MESSAGES_MAX];
+    struct event *copied[HALO_MESSAGES_MAX];
     struct requests requests;
 };
 
@@ -25,47 +26,53 @@ static void staged_close(struct transport_state *state)
     if (state == NULL) {
         return;
     }
+    const struct transport_site *site = state->site;
     requests_close(&state->requests);
     for (int n = 0; n < state->nchannels; n++) {
-        state->backend->pinned_free(state->device, state->h_send[n]);
+        site->backend->event_destroy(state->copied[n]);
+        site->backend->pinned_free(site->device, state->h_send[n]);
         for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
-            state->backend->pinned_free(state->device, state->h_recv[slot][n]);
+            site->backend->pinned_free(site->device, state->h_recv[slot][n]);
         }
     }
+    transport_buffers_free(site, state->channels, state->nchannels);
     free(state);
 }
 
 static enum status staged_allocate(struct transport_state *state, struct request_buffers *buffers)
 {
+    const struct transport_site *site = state->site;
+    const struct backend *backend = site->backend;
+    TRY(transport_buffers_alloc(site, state->channels, state->nchannels));
     for (int n = 0; n < state->nchannels; n++) {
         const size_t bytes = state->channels[n].bytes;
-        TRY(state->backend->pinned_alloc(state->device, bytes, &state->h_send[n]));
+        TRY(backend->event_create(site->device, &state->copied[n]));
+        TRY(backend->pinned_alloc(site->device, bytes, &state->h_send[n]));
         buffers[n].send = state->h_send[n];
         for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
-            TRY(state->backend->pinned_alloc(state->device, bytes, &state->h_recv[slot][n]));
+            TRY(backend->pinned_alloc(site->device, bytes, &state->h_recv[slot][n]));
             buffers[n].recv[slot] = state->h_recv[slot][n];
         }
     }
     return STATUS_OK;
 }
 
-static enum status staged_open(MPI_Comm comm, const struct backend *backend, struct device *device,
-                               const struct transport_channel *channels, int nchannels,
+static enum status staged_open(const struct transport_site *site,
+                               struct transport_channel *channels, int nchannels,
                                struct transport_state **state)
 {
-    struct request_buffers buffers[FACE_COUNT];
+    struct request_buffers buffers[HALO_MESSAGES_MAX];
     struct transport_state *built = calloc(1, sizeof *built);
     if (built == NULL) {
         return fail(STATUS_MEMORY, "no memory for a halo transport");
     }
-    built->backend = backend;
-    built->device = device;
+    built->site = site;
     built->channels = channels;
     built->nchannels = nchannels;
     enum status status = STATUS_OK;
     TRY_GOTO(staged_allocate(built, buffers));
-    TRY_GOTO(
-        requests_open(comm, channels, nchannels, buffers, REQUESTS_MAX_COUNT, &built->requests));
+    TRY_GOTO(requests_open(site->comm, channels, nchannels, buffers, REQUESTS_MAX_COUNT,
+                           site->limit_s, &built->requests));
     *state = built;
     return STATUS_OK;
 done:
@@ -75,29 +82,35 @@ done:
 
 static enum status staged_post(struct transport_state *state, int slot)
 {
-    state->slot = slot;
     return requests_post(&state->requests, slot);
 }
 
-static enum status staged_send(struct transport_state *state, struct queue *queue)
+static enum status staged_send(struct transport_state *state, struct queue *queue, int slot)
 {
+    const struct backend *backend = state->site->backend;
     for (int n = 0; n < state->nchannels; n++) {
         const struct transport_channel *channel = &state->channels[n];
-        TRY(state->backend->copy_to_host(queue, state->h_send[n], channel->d_send, channel->bytes));
+        TRY(backend->copy_to_host(queue, state->h_send[n], channel->d_send[slot], channel->bytes));
+        TRY(backend->event_record(queue, state->copied[n]));
     }
-    TRY(state->backend->queue_wait(queue));
-    return requests_send(&state->requests);
-}
-
-static enum status staged_finish(struct transport_state *state, struct queue *queue)
-{
-    TRY(requests_wait(&state->requests));
     for (int n = 0; n < state->nchannels; n++) {
-        const struct transport_channel *channel = &state->channels[n];
-        TRY(state->backend->copy_to_device(queue, channel->d_recv[state->slot],
-                                           state->h_recv[state->slot][n], channel->bytes));
+        TRY(backend->event_sync(state->copied[n]));
+        TRY(requests_send_one(&state->requests, n));
     }
     return STATUS_OK;
+}
+
+static enum status staged_finish(struct transport_state *state, struct queue *queue, int slot)
+{
+    for (;;) {
+        int n = -1;
+        TRY(requests_wait_some(&state->requests, &n));
+        if (n < 0) {
+            return requests_wait(&state->requests);
+        }
+        TRY(state->site->backend->copy_to_device(queue, state->channels[n].d_recv[slot],
+                                                 state->h_recv[slot][n], state->channels[n].bytes));
+    }
 }
 
 static void staged_cancel(struct transport_state *state)

@@ -14,6 +14,7 @@
 
 #include <mpi.h>
 
+#include "model/derived.h"
 #include "model/field.h"
 #include "model/grid.h"
 #include "model/ledger.h"
@@ -27,14 +28,44 @@ struct checkpoint_state {
     double boundary_heat; /* J, what the ledger came to with the coefficients of that run */
 };
 
-/* Collective. Write `directory`/checkpoints/step_<step, 10 digits>.h5 and publish it, then keep
- * the newest `keep` (at least this one). Those of later steps go too: they belong to a run that
- * was given up when this one was restarted from before them. state->field_hash is the hash of the
- * device's present state. On failure nothing is left of the new one and the old ones are whole. */
+/* This rank's share of a state in host memory. */
+struct checkpoint_part {
+    struct box cells;                     /* global indices; not empty */
+    enum precision precision;             /* the run's */
+    const void *values;                   /* [z][y][x]; borrowed */
+    unsigned kept;                        /* the derived fields that belong to the state, */
+    const double *derived[DERIVED_COUNT]; /* and the same cells of them; borrowed */
+};
+
+/* The capture half; not collective. Copy the owned cells of the present state to h_memory, of
+ * checkpoint_capture_bytes, which must last until the checkpoint is written. Blocks until done. */
+size_t checkpoint_capture_bytes(const struct field *field);
+enum status checkpoint_capture(struct field *field, void *h_memory,
+                               struct checkpoint_part *part) MUST_CHECK;
+
+/* The write half. Collective. Write `directory`/checkpoints/step_<step, 10 digits>.h5 and publish
+ * it, then keep the newest `keep` (at least this one). Those of later steps go too: they belong to
+ * a run that was given up when this one was restarted from before them. state->field_hash is the
+ * hash of the device's state when it was captured. On failure nothing is left of the new one and
+ * the old ones are whole. */
+enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct checkpoint_part *part,
+                           const struct grid *grid, const struct material *material,
+                           const struct checkpoint_state *state, const char *config_text,
+                           int keep) MUST_CHECK;
+
+/* Collective. Both halves at once. */
 enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
                              const struct grid *grid, const struct material *material,
                              const struct checkpoint_state *state, const char *config_text,
                              int keep) MUST_CHECK;
+
+/* Collective, agreed. The same contents as `path`, without a seal, so that no restart takes it, and
+ * with the attribute `reason` on /T: the state of a run whose numbers went bad. Replaces an older
+ * one; on failure that stays. */
+enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct field *field,
+                                        const struct grid *grid, const struct material *material,
+                                        const struct checkpoint_state *state,
+                                        const char *config_text, const char *reason) MUST_CHECK;
 
 /* Collective. Check the seal and the shape of the file, then load it into the field (any
  * decomposition) and check the field hash. STATUS_FILE when it is missing or damaged; STATUS_INPUT
@@ -51,6 +82,12 @@ enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct 
                                    struct checkpoint_state *state, bool *found,
                                    char *path) MUST_CHECK;
 
+/* Collective, agreed. This rank's box of a derived field of a checkpoint that checkpoint_read found
+ * good; *found false when it does not hold that kind. */
+enum status checkpoint_read_derived(MPI_Comm comm, const char *path, enum derived_kind kind,
+                                    const struct box *box, double *values, bool *found) MUST_CHECK;
+
+/* Of the temperature alone; a derived field that is kept adds 8 bytes a cell. */
 uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision);
 
 /* Collective. Fill the owned cells from a dataset of shape (nz, ny, nx) of any HDF5 file, in K,

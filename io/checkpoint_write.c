@@ -10,17 +10,19 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "io/checkpoint_derived.h"
 #include "io/checkpoint_internal.h"
 #include "io/h5_field.h"
 
 /* What all steps of one write need. */
 struct job {
     MPI_Comm comm;
-    struct field *field;
+    const struct checkpoint_part *part;
     const struct grid *grid;
     const struct material *material;
     const struct checkpoint_state *state;
     const char *config_text;
+    const char *reason; /* of a post-mortem; NULL in a checkpoint */
     char folder[PATH_BYTES];
     char path[PATH_BYTES];
     char temporary[PATH_BYTES];
@@ -32,12 +34,19 @@ uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision
     return (uint64_t)grid_total_cells(grid) * precision_bytes(precision) + STRUCTURES;
 }
 
+static uint64_t file_bytes(const struct job *job)
+{
+    const uint64_t kept = (uint64_t)derived_count(job->part->kept);
+    return checkpoint_file_bytes(job->grid, job->part->precision) +
+           kept * (uint64_t)grid_total_cells(job->grid) * sizeof(double);
+}
+
 /* Rank 0. */
 static enum status prepare(const struct job *job)
 {
     TRY(directory_make(job->folder));
     TRY(checkpoint_remove_temporaries(job->folder));
-    const uint64_t bytes = checkpoint_file_bytes(job->grid, job->field->layout.precision);
+    const uint64_t bytes = file_bytes(job);
     return directory_check_room(job->folder, bytes + strlen(job->config_text));
 }
 
@@ -66,12 +75,15 @@ static enum status write_attributes(const struct job *job, hid_t dataset)
     TRY(h5_attribute_string(dataset, "units", "K"));
     TRY(h5_attribute_string(dataset, "long_name", "temperature"));
     TRY(h5_attribute_string(dataset, "isotherm_version", ISOTHERM_VERSION));
-    TRY(h5_attribute_string(dataset, "precision", precision_name(job->field->layout.precision)));
+    TRY(h5_attribute_string(dataset, "precision", precision_name(job->part->precision)));
     TRY(h5_attribute_int(dataset, "cells", grid->cells, AXIS_COUNT, H5T_STD_I64LE));
     TRY(h5_attribute_double(dataset, "lower_m", grid->lower, AXIS_COUNT));
     TRY(h5_attribute_double(dataset, "upper_m", grid->upper, AXIS_COUNT));
     TRY(h5_attribute_double(dataset, "conductivity", &material->conductivity, 0));
     TRY(h5_attribute_double(dataset, "heat_capacity_volume", &material->heat_capacity_volume, 0));
+    if (job->reason != NULL) {
+        TRY(h5_attribute_string(dataset, "reason", job->reason));
+    }
     return write_state(dataset, job->state);
 }
 
@@ -83,8 +95,8 @@ static hid_t make_dataset(const struct job *job, hid_t file)
     const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    const hid_t dataset = H5Dcreate2(file, "/T", h5_type(job->field->layout.precision), space,
-                                     H5P_DEFAULT, creation, H5P_DEFAULT);
+    const hid_t dataset = H5Dcreate2(file, "/T", h5_type(job->part->precision), space, H5P_DEFAULT,
+                                     creation, H5P_DEFAULT);
     H5Pclose(creation);
     H5Sclose(space);
     return dataset;
@@ -99,6 +111,7 @@ static enum status make_contents(const struct job *job, hid_t file)
     const enum status status = write_attributes(job, dataset);
     H5Dclose(dataset);
     TRY(status);
+    TRY(checkpoint_make_derived(file, job->grid, job->part->kept));
     return h5_text_dataset(file, "/configuration", job->config_text);
 }
 
@@ -113,8 +126,7 @@ static enum status make_file(const struct job *job)
         return status;
     }
     TRY(h5_save_memory(file, job->temporary));
-    return h5_reserve(job->temporary,
-                      checkpoint_file_bytes(job->grid, job->field->layout.precision));
+    return h5_reserve(job->temporary, file_bytes(job));
 }
 
 /* Collective, agreed: the temperature, through the parallel driver. */
@@ -129,15 +141,20 @@ static enum status write_values(const struct job *job)
     }
     status = status_agree(job->comm, status);
     if (status == STATUS_OK) {
-        status = h5_field_write(job->comm, dataset, job->field, job->field->layout.precision,
-                                H5_FIELD_PIECE_BYTES);
+        status = h5_part_write(job->comm, dataset, &job->part->cells, job->part->precision,
+                               job->part->values, job->part->precision, H5_FIELD_PIECE_BYTES);
     }
     if (status != STATUS_OK) {
-        h5_close(file);
+        h5_give_up(file);
         return status;
     }
     H5Dclose(dataset);
-    return status_agree(job->comm, h5_close_flushed(file, job->temporary));
+    status = checkpoint_put_derived(job->comm, file, job->part);
+    if (status != STATUS_OK) {
+        h5_give_up(file);
+        return status;
+    }
+    return h5_close_parallel(job->comm, file, job->temporary);
 }
 
 /* Collective, agreed: is what lies in the file what the device holds? */
@@ -153,7 +170,11 @@ static enum status verify(const struct job *job)
     }
     status = status_agree(job->comm, status);
     if (status == STATUS_OK) {
-        status = h5_field_hash(job->comm, dataset, job->field, H5_FIELD_PIECE_BYTES, &hash);
+        status = h5_part_hash(job->comm, dataset, &job->part->cells, job->grid->cells,
+                              job->part->precision, H5_FIELD_PIECE_BYTES, &hash);
+    }
+    if (status == STATUS_OK) {
+        status = checkpoint_verify_derived(job->comm, file, job->part);
     }
     h5_close(file);
     TRY(status);
@@ -224,13 +245,12 @@ static enum status name_files(const char *directory, struct job *job)
     return STATUS_OK;
 }
 
-enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
-                             const struct grid *grid, const struct material *material,
-                             const struct checkpoint_state *state, const char *config_text,
-                             int keep)
+enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct checkpoint_part *part,
+                           const struct grid *grid, const struct material *material,
+                           const struct checkpoint_state *state, const char *config_text, int keep)
 {
     struct job job = {.comm = comm,
-                      .field = field,
+                      .part = part,
                       .grid = grid,
                       .material = material,
                       .state = state,
@@ -252,5 +272,102 @@ enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field 
         fail_prefix(status,
                     "the checkpoint of step %" PRId64 " could not be written: ", state->step);
     }
+    return status;
+}
+
+/* In whole lines of the cache: what follows is aligned for doubles. */
+static size_t temperature_bytes(const struct field *field)
+{
+    const struct box owned = layout_owned(&field->layout);
+    const size_t bytes = (size_t)box_cells(&owned) * precision_bytes(field->layout.precision);
+    return (bytes + 63) / 64 * 64;
+}
+
+size_t checkpoint_capture_bytes(const struct field *field)
+{
+    const struct box owned = layout_owned(&field->layout);
+    return temperature_bytes(field) + (size_t)derived_count(checkpoint_kept(field->derived)) *
+                                          (size_t)box_cells(&owned) * sizeof(double);
+}
+
+enum status checkpoint_capture(struct field *field, void *h_memory, struct checkpoint_part *part)
+{
+    const struct box owned = layout_owned(&field->layout);
+    *part = (struct checkpoint_part){.cells = box_shift(&owned, field->placement.offset),
+                                     .precision = field->layout.precision,
+                                     .values = h_memory};
+    TRY(field_read(field, &owned, h_memory));
+    void *behind = (char *)h_memory + temperature_bytes(field);
+    return checkpoint_capture_derived(field, behind, part);
+}
+
+/* Collective, agreed: into fresh memory, which the caller frees, on failure too. */
+static enum status capture_fresh(MPI_Comm comm, struct field *field, void **memory,
+                                 struct checkpoint_part *part)
+{
+    const size_t bytes = checkpoint_capture_bytes(field);
+    *memory = malloc(bytes);
+    enum status status = STATUS_OK;
+    if (*memory == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for %zu bytes of a checkpoint", bytes);
+    } else {
+        status = checkpoint_capture(field, *memory, part);
+    }
+    return status_agree(comm, status);
+}
+
+enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
+                             const struct grid *grid, const struct material *material,
+                             const struct checkpoint_state *state, const char *config_text,
+                             int keep)
+{
+    void *memory = NULL;
+    struct checkpoint_part part;
+    enum status status = capture_fresh(comm, field, &memory, &part);
+    if (status == STATUS_OK) {
+        status = checkpoint_put(comm, directory, &part, grid, material, state, config_text, keep);
+    }
+    free(memory);
+    return status;
+}
+
+static enum status put_postmortem(struct job *job)
+{
+    const bool first = comm_rank(job->comm) == 0;
+    TRY(status_agree(job->comm, first ? make_file(job) : STATUS_OK));
+    enum status status = write_values(job);
+    if (status == STATUS_OK && first) {
+        status = h5_sync_to_disk(job->temporary);
+        status = status == STATUS_OK ? file_publish(job->temporary, job->path) : status;
+    }
+    status = status_agree(job->comm, status);
+    if (status != STATUS_OK && first) {
+        unlink(job->temporary);
+    }
+    return status;
+}
+
+enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct field *field,
+                                        const struct grid *grid, const struct material *material,
+                                        const struct checkpoint_state *state,
+                                        const char *config_text, const char *reason)
+{
+    void *memory = NULL;
+    struct checkpoint_part part;
+    struct job job = {.comm = comm,
+                      .part = &part,
+                      .grid = grid,
+                      .material = material,
+                      .state = state,
+                      .config_text = config_text,
+                      .reason = reason};
+    h5_init();
+    snprintf(job.path, sizeof job.path, "%s", path);
+    snprintf(job.temporary, sizeof job.temporary, "%.4000s.tmp", path);
+    enum status status = capture_fresh(comm, field, &memory, &part);
+    if (status == STATUS_OK) {
+        status = put_postmortem(&job);
+    }
+    free(memory);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "base/comm.h"
 #include "base/file.h"
 #include "io/h5_broken.h"
+#include "io/h5_stuck.h"
 
 void h5_init(void)
 {
@@ -144,6 +145,13 @@ enum status h5_open_plain(const char *path, bool writable, hid_t *file)
     return status;
 }
 
+static bool broken;
+
+bool h5_is_broken(void)
+{
+    return broken;
+}
+
 /* A collective open that fails on some ranks only leaves the others waiting in it: so each rank
  * first tries for itself whether it can reach the file. */
 static enum status try_reaching(const char *path, int flags)
@@ -162,6 +170,9 @@ enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     hid_t opened = H5I_INVALID_HID;
+    if (writable) {
+        h5_stuck_watch(path);
+    }
     if (H5Pset_fapl_mpio(access, comm, MPI_INFO_NULL) >= 0) {
         opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
     }
@@ -170,25 +181,50 @@ enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid
         status = h5_fail("cannot open %s in parallel", path);
     }
     H5Pclose(access);
-    TRY(status_agree(comm, status));
+    status = status_agree(comm, status);
+    if (status != STATUS_OK) {
+        h5_give_up(opened);
+        return status;
+    }
     *file = opened;
     return STATUS_OK;
-}
-
-static bool broken;
-
-bool h5_is_broken(void)
-{
-    return broken;
 }
 
 /* After a failed H5Fclose, HDF5 1.10 holds an id of freed memory and crashes when it shuts down,
  * which it does inside MPI_Finalize. */
 static herr_t close_file(hid_t file)
 {
+    if (comm_is_broken()) {
+        broken = true; /* closing would wait for ranks that may not come */
+        return -1;
+    }
     const herr_t failed = H5Fclose(file);
     broken = broken || failed < 0;
     return failed;
+}
+
+void h5_give_up(hid_t file)
+{
+    broken = broken || file >= 0;
+}
+
+enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path)
+{
+    enum status status = STATUS_OK;
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
+        status = h5_fail("cannot flush %s", path);
+    }
+    status = status_agree(comm, status);
+    if (status != STATUS_OK) {
+        h5_give_up(file);
+        return status;
+    }
+    if (close_file(file) < 0) {
+        status = h5_fail("cannot close %s", path);
+    } else {
+        h5_stuck_forget();
+    }
+    return status_agree(comm, status);
 }
 
 enum status h5_close_flushed(hid_t file, const char *path)

@@ -40,11 +40,16 @@ enum status h5_open_plain(const char *path, bool writable, hid_t *file) MUST_CHE
 enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable,
                              hid_t *file) MUST_CHECK;
 
-/* Flush and close; reports the first failure, not yet agreed. Collective for a parallel file,
- * whose flush syncs to disk; a plain file needs h5_sync_to_disk afterwards. */
+/* Flush and close a plain file; h5_sync_to_disk is needed afterwards. */
 enum status h5_close_flushed(hid_t file, const char *path) MUST_CHECK;
-/* Close a file that was only read, or that is given up. Collective for a parallel file. */
+/* Collective, the outcome agreed: flush to disk and close a parallel file. */
+enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path) MUST_CHECK;
+/* Close a file that was only read, or a plain one that is given up. Collective for a parallel one.
+ */
 void h5_close(hid_t file); /* takes a negative id */
+/* Leave a parallel file open after a failure: to close it is collective and writes again, and when
+ * that fails on some ranks, the others wait in it for ever. The program must end (h5_broken.h). */
+void h5_give_up(hid_t file); /* takes a negative id */
 /* fsync by name. Not collective. */
 enum status h5_sync_to_disk(const char *path) MUST_CHECK;
 

@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-/* Not collective. True after HDF5 failed to close a file (an I/O error past all checks of room):
- * MPI_Finalize would then crash inside HDF5, so end with MPI_Abort and the exit code. */
+/* Not collective. True after HDF5 failed to close a file, or a file was left open because writing
+ * to it failed (an I/O error past all checks of room): MPI_Finalize would then crash or hang inside
+ * HDF5, so end with MPI_Abort and the exit code. */
 bool h5_is_broken(void);
 
 #endif

@@ -80,23 +80,28 @@ static enum status transfer_create(MPI_Comm comm, const struct field *field, enu
     return status_agree(comm, status);
 }
 
-static void convert(const struct transfer *transfer, enum precision from, int64_t cells)
+/* To the other precision. */
+static void convert_values(enum precision from, const void *values, void *converted, int64_t cells)
 {
-    if (transfer->converted == transfer->values) {
-        return;
-    }
     if (from == PRECISION_FLOAT64) {
-        const double *in = transfer->values;
-        float *out = transfer->converted;
+        const double *in = values;
+        float *out = converted;
         for (int64_t c = 0; c < cells; c++) {
             out[c] = (float)in[c];
         }
     } else {
-        const float *in = transfer->values;
-        double *out = transfer->converted;
+        const float *in = values;
+        double *out = converted;
         for (int64_t c = 0; c < cells; c++) {
             out[c] = (double)in[c];
         }
+    }
+}
+
+static void convert(const struct transfer *transfer, enum precision from, int64_t cells)
+{
+    if (transfer->converted != transfer->values) {
+        convert_values(from, transfer->values, transfer->converted, cells);
     }
 }
 
@@ -126,6 +131,53 @@ enum status h5_field_write(MPI_Comm comm, hid_t dataset, struct field *field,
         status = status_agree(comm, status);
     }
     transfer_destroy(&transfer);
+    return status;
+}
+
+static enum status write_pieces(MPI_Comm comm, hid_t dataset, const struct box *box,
+                                const struct pieces *pieces, enum precision in_memory,
+                                const void *values, enum precision in_file, void *converted)
+{
+    const char *next = values; /* pieces taken in turn are contiguous */
+    enum status status = STATUS_OK;
+    for (int64_t p = 0; status == STATUS_OK && p < pieces->count; p++) {
+        const struct box local = pieces_box(pieces, p);
+        const struct box piece = box_shift(&local, box->lo);
+        const int64_t cells = box_cells(&local);
+        if (converted != NULL) {
+            convert_values(in_memory, next, converted, cells);
+        }
+        status = h5_write_box(dataset, &piece, in_file, converted != NULL ? converted : next);
+        next += (size_t)cells * precision_bytes(in_memory);
+        status = status_agree(comm, status);
+    }
+    return status;
+}
+
+enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
+                          enum precision in_memory, const void *values, enum precision in_file,
+                          size_t piece_bytes)
+{
+    struct pieces pieces;
+    int64_t cells[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        cells[a] = box_is_empty(box) ? 0 : box_extent(box, (enum axis)a);
+    }
+    TRY(pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(in_file)), &pieces));
+    void *converted = NULL;
+    enum status status = STATUS_OK;
+    if (in_memory != in_file) {
+        converted = malloc((size_t)pieces.piece_cells * precision_bytes(in_file) + 1);
+        if (converted == NULL) {
+            status = fail(STATUS_MEMORY, "no memory for a buffer of %zu bytes to convert with",
+                          (size_t)pieces.piece_cells * precision_bytes(in_file));
+        }
+    }
+    status = status_agree(comm, status);
+    if (status == STATUS_OK) {
+        status = write_pieces(comm, dataset, box, &pieces, in_memory, values, in_file, converted);
+    }
+    free(converted);
     return status;
 }
 
@@ -173,26 +225,57 @@ static uint64_t hash_box(const struct box *box, const int64_t global_cells[AXIS_
     return sum;
 }
 
-enum status h5_field_hash(MPI_Comm comm, hid_t dataset, const struct field *field,
-                          size_t piece_bytes, uint64_t *hash)
+static enum status hash_pieces(MPI_Comm comm, hid_t dataset, const struct box *box,
+                               const int64_t global_cells[AXIS_COUNT], enum precision precision,
+                               const struct pieces *pieces, void *values, uint64_t *mine)
 {
-    const enum precision precision = field->layout.precision;
-    struct transfer transfer;
-    uint64_t mine = 0;
-    enum status status = transfer_create(comm, field, precision, piece_bytes, &transfer);
-    for (int64_t p = 0; status == STATUS_OK && p < transfer.pieces.count; p++) {
-        const struct box local = pieces_box(&transfer.pieces, p);
-        const struct box global = box_shift(&local, field->placement.offset);
-        status = h5_read_box(dataset, &global, precision, true, transfer.values);
+    enum status status = STATUS_OK;
+    *mine = 0;
+    for (int64_t p = 0; status == STATUS_OK && p < pieces->count; p++) {
+        const struct box local = pieces_box(pieces, p);
+        const struct box piece = box_shift(&local, box->lo);
+        status = h5_read_box(dataset, &piece, precision, true, values);
         if (status == STATUS_OK) {
-            mine += hash_box(&global, field->placement.global_cells, precision, transfer.values);
+            *mine += hash_box(&piece, global_cells, precision, values);
         }
         status = status_agree(comm, status);
     }
-    transfer_destroy(&transfer);
+    return status;
+}
+
+enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
+                         const int64_t global_cells[AXIS_COUNT], enum precision precision,
+                         size_t piece_bytes, uint64_t *hash)
+{
+    struct pieces pieces;
+    uint64_t mine = 0;
+    int64_t cells[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        cells[a] = box_extent(box, (enum axis)a);
+    }
+    TRY(pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(precision)), &pieces));
+    void *values = malloc((size_t)pieces.piece_cells * precision_bytes(precision));
+    enum status status = STATUS_OK;
+    if (values == NULL) {
+        status = fail(STATUS_MEMORY, "no memory to read a file back");
+    }
+    status = status_agree(comm, status);
+    if (status == STATUS_OK) {
+        status = hash_pieces(comm, dataset, box, global_cells, precision, &pieces, values, &mine);
+    }
+    free(values);
     TRY(status);
     uint64_t sum = 0;
     TRY_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, comm));
     *hash = sum;
     return STATUS_OK;
+}
+
+enum status h5_field_hash(MPI_Comm comm, hid_t dataset, const struct field *field,
+                          size_t piece_bytes, uint64_t *hash)
+{
+    const struct box cells = layout_owned(&field->layout);
+    const struct box owned = box_shift(&cells, field->placement.offset);
+    return h5_part_hash(comm, dataset, &owned, field->placement.global_cells,
+                        field->layout.precision, piece_bytes, hash);
 }

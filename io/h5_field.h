@@ -15,6 +15,19 @@ enum { H5_FIELD_PIECE_BYTES = 32 << 20 };
 enum status h5_field_write(MPI_Comm comm, hid_t dataset, struct field *field,
                            enum precision precision, size_t piece_bytes) MUST_CHECK;
 
+/* Write the part `box` of a dataset, in its own indices, from host memory: [z][y][x] in
+ * `in_memory`, converted piece by piece to `in_file`, the dataset's. Empty on ranks that have no
+ * part, which take part in the collective calls all the same. */
+enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
+                          enum precision in_memory, const void *values, enum precision in_file,
+                          size_t piece_bytes) MUST_CHECK;
+
+/* The field hash of what lies in a dataset of shape `global_cells` and of `precision`; each rank
+ * reads its part `box`. */
+enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
+                         const int64_t global_cells[AXIS_COUNT], enum precision precision,
+                         size_t piece_bytes, uint64_t *hash) MUST_CHECK;
+
 /* Read the owned cells of a dataset of the field's precision. */
 enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field,
                           size_t piece_bytes) MUST_CHECK;

@@ -1,10 +1,12 @@
 #include "io/history.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 
@@ -14,7 +16,7 @@ enum { COMMAS = 8 };
 
 struct history {
     char path[PATH_BYTES];
-    FILE *stream;
+    int fd;
     int64_t last_step; /* -1 before the first row */
 };
 
@@ -90,8 +92,8 @@ enum status history_open(const char *directory, int64_t restart_step, struct his
     }
     memcpy(opened->path, path, sizeof path);
     opened->last_step = last_step;
-    opened->stream = fopen(path, "ae");
-    if (opened->stream == NULL) {
+    opened->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (opened->fd < 0) {
         free(opened);
         return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
     }
@@ -104,14 +106,14 @@ enum status history_write(struct history *history, const struct history_row *row
     if (row->step <= history->last_step) {
         return STATUS_OK;
     }
-    const int written =
-        fprintf(history->stream, "%" PRId64 ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g\n",
-                row->step, row->time, row->dt, row->min, row->max, row->mean, row->heat,
-                row->boundary_heat, row->heat_drift);
-    /* flushed: somebody may be watching, and a kill loses no row */
-    if (written < 0 || fflush(history->stream) != 0) {
-        return fail(STATUS_FILE, "cannot write %s: %s", history->path, strerror(errno));
-    }
+    enum { ROW_BYTES = 512 };
+    char text[ROW_BYTES];
+    const int bytes =
+        snprintf(text, sizeof text, "%" PRId64 ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g\n",
+                 row->step, row->time, row->dt, row->min, row->max, row->mean, row->heat,
+                 row->boundary_heat, row->heat_drift);
+    /* at once: somebody may be watching, and a kill loses no row */
+    TRY(file_write(history->fd, history->path, text, (size_t)bytes));
     history->last_step = row->step;
     return STATUS_OK;
 }
@@ -122,7 +124,7 @@ enum status history_close(struct history *history)
         return STATUS_OK;
     }
     enum status status = STATUS_OK;
-    if (fclose(history->stream) != 0) {
+    if (close(history->fd) != 0) {
         status = fail(STATUS_FILE, "cannot close %s: %s", history->path, strerror(errno));
     }
     free(history);

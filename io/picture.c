@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/comm.h"
 #include "base/file.h"
@@ -280,22 +279,15 @@ static enum status write_file(const char *directory, const struct picture_view *
 {
     char folder[PATH_BYTES];
     char name[64];
-    char temporary[PATH_BYTES + 8];
     TRY(path_join(directory, "pictures", folder));
     TRY(directory_make(folder));
     snprintf(name, sizeof name, "step_%010" PRId64 ".png", view->step);
     TRY(path_join(folder, name, path));
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
 
     struct canvas canvas = {0};
     TRY(picture_draw(view, &canvas));
-    enum status status = canvas_write_png(&canvas, temporary, view->title);
+    const enum status status = canvas_write_png(&canvas, path, view->title);
     canvas_destroy(&canvas);
-    TRY(status);
-    status = file_publish(temporary, path);
-    if (status != STATUS_OK) {
-        unlink(temporary);
-    }
     return status;
 }
 

@@ -1,13 +1,12 @@
 #include "io/picture_canvas.h"
 
-#include <errno.h>
 #include <math.h>
 #include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "io/font.h"
 
 enum status canvas_create(int width, int height, struct canvas *canvas)
@@ -178,19 +177,19 @@ static enum status write_png(FILE *file, const struct canvas *canvas, const char
 
 enum status canvas_write_png(const struct canvas *canvas, const char *path, const char *title)
 {
-    FILE *file = fopen(path, "wb");
+    char *bytes = NULL;
+    size_t nbytes = 0;
+    FILE *file = open_memstream(&bytes, &nbytes);
     if (file == NULL) {
-        return fail(STATUS_FILE, "cannot create %s: %s", path, strerror(errno));
+        return fail(STATUS_MEMORY, "no room for %s", path);
     }
     enum status status = write_png(file, canvas, title);
-    if (status == STATUS_OK && (fflush(file) != 0 || fsync(fileno(file)) != 0)) {
-        status = fail(STATUS_FILE, "cannot write %s: %s", path, strerror(errno));
-    }
     if (fclose(file) != 0 && status == STATUS_OK) {
-        status = fail(STATUS_FILE, "cannot write %s: %s", path, strerror(errno));
+        status = fail(STATUS_MEMORY, "no room for %s", path);
     }
-    if (status != STATUS_OK) {
-        unlink(path);
+    if (status == STATUS_OK) {
+        status = file_replace(path, bytes, nbytes);
     }
+    free(bytes);
     return status;
 }

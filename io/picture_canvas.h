@@ -33,8 +33,7 @@ void canvas_text(struct canvas *canvas, int x, int y, const char *text, struct c
 int canvas_text_width(const char *text);
 int canvas_text_height(void);
 
-/* Write a PNG file and flush it to disk; `title` becomes its Title entry. STATUS_FILE, with the
- * file gone, when that fails. */
+/* Write a whole PNG file, as file_replace does; `title` becomes its Title entry. */
 enum status canvas_write_png(const struct canvas *canvas, const char *path,
                              const char *title) MUST_CHECK;
 

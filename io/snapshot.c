@@ -1,9 +1,11 @@
 #include "io/snapshot.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/comm.h"
 #include "base/file.h"
@@ -12,21 +14,17 @@
 #include "io/snapshot_index.h"
 #include "io/xdmf.h"
 
-static const char DATA_NAME[] = "snapshots.vtkhdf";
-static const char XDMF_NAME[] = "snapshots.xdmf";
-
 /* Near the file system's stripes; checksum and compression work on whole chunks. */
 enum { CHUNK_BYTES = 1 << 20 };
 
 struct snapshots {
     MPI_Comm comm; /* borrowed */
-    struct grid grid;
+    struct view view;
     struct snapshot_setting setting; /* precision is the file's */
-    char *title;
-    char directory[PATH_BYTES];
-    char path[PATH_BYTES];
+    struct snapshot_series series;
     char xdmf_path[PATH_BYTES];
-    struct snapshot_list list; /* the same on all ranks */
+    struct snapshot_list list; /* the same on all ranks; the write half's */
+    int64_t captured_step;     /* the capture half's */
 };
 
 /* Whole rows, then whole planes, as many as fit; an axis that must be cut is cut evenly, because
@@ -46,7 +44,7 @@ static void chunk_shape(const struct grid *grid, enum precision precision,
 
 uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_setting *setting)
 {
-    enum { STRUCTURES = 4096, PER_CHUNK = 64 };
+    enum { STRUCTURES = 16384, PER_CHUNK = 64 };
     hsize_t chunk[AXIS_COUNT];
     chunk_shape(grid, setting->precision, chunk);
     uint64_t chunks = 1;
@@ -56,23 +54,32 @@ uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_sett
         chunks *= ((uint64_t)grid->cells[a] + extent - 1) / extent;
         chunk_bytes *= extent;
     }
-    return chunks * (chunk_bytes + PER_CHUNK) + STRUCTURES;
+    const uint64_t fields = 1 + (uint64_t)derived_count(setting->derived);
+    return fields * (chunks * (chunk_bytes + PER_CHUNK)) + STRUCTURES;
+}
+
+/* Rank 0. For viewers and for a restart: what the list holds is there whole before the list names
+ * it, and the list forgets it before it goes. */
+static enum status write_lists(const struct snapshots *s)
+{
+    TRY(snapshot_index_write(&s->series, &s->list));
+    return xdmf_write(s->xdmf_path, &s->series, &s->list);
 }
 
 /* Rank 0. */
-static enum status start_files(struct snapshots *s, const char *config_text, int64_t restart_step)
+static enum status start_files(struct snapshots *s, int64_t restart_step)
 {
-    if (restart_step >= 0 && file_exists(s->path)) {
-        TRY(snapshot_index_resume(s->path, &s->grid, restart_step, &s->list));
+    s->list.precision = s->setting.precision;
+    if (restart_step >= 0 && file_exists(s->series.path)) {
+        TRY(snapshot_index_read(&s->series, restart_step, &s->list));
         if (s->list.precision != s->setting.precision) {
             log_warn("snapshots stay %s, as %s began; another precision needs another file",
-                     precision_name(s->list.precision), s->path);
+                     precision_name(s->list.precision), s->series.path);
         }
-    } else {
-        s->list.precision = s->setting.precision;
-        TRY(snapshot_index_create(s->path, &s->grid, s->setting.precision, s->title, config_text));
     }
-    return xdmf_write(s->xdmf_path, DATA_NAME, s->title, &s->grid, &s->list);
+    TRY(directory_make(s->series.folder));
+    TRY(write_lists(s));
+    return snapshot_files_drop_others(&s->series, &s->list);
 }
 
 /* Collective, agreed: rank 0's list for all. */
@@ -94,18 +101,30 @@ static enum status share_list(struct snapshots *s)
     return STATUS_OK;
 }
 
-static enum status prepare(const char *directory, const char *title, struct snapshots *s)
+static enum status prepare(const char *directory, const char *name, const char *title,
+                           const char *config_text, struct snapshots *s)
 {
-    TRY(path_join(directory, DATA_NAME, s->path));
-    TRY(path_join(directory, XDMF_NAME, s->xdmf_path));
-    snprintf(s->directory, sizeof s->directory, "%s", directory);
-    s->title = strdup(title);
-    return s->title != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no memory for the snapshots");
+    struct snapshot_series *series = &s->series;
+    char file[sizeof series->name + 8];
+    series->grid = s->view.grid;
+    series->derived = s->setting.derived;
+    snprintf(series->name, sizeof series->name, "%s", name);
+    TRY(path_join(directory, name, series->folder));
+    snprintf(file, sizeof file, "%s.vtkhdf", name);
+    TRY(path_join(directory, file, series->path));
+    snprintf(file, sizeof file, "%s.xdmf", name);
+    TRY(path_join(directory, file, s->xdmf_path));
+    series->title = strdup(title);
+    series->config_text = strdup(config_text);
+    if (series->title == NULL || series->config_text == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the snapshots");
+    }
+    return STATUS_OK;
 }
 
-enum status snapshots_open(MPI_Comm comm, const char *directory, const struct grid *grid,
-                           const struct snapshot_setting *setting, const char *title,
-                           const char *config_text, int64_t restart_step,
+enum status snapshots_open(MPI_Comm comm, const char *directory, const char *name,
+                           const struct view *view, const struct snapshot_setting *setting,
+                           const char *title, const char *config_text, int64_t restart_step,
                            struct snapshots **snapshots)
 {
     *snapshots = NULL;
@@ -115,10 +134,10 @@ enum status snapshots_open(MPI_Comm comm, const char *directory, const struct gr
     if (s == NULL) {
         status = fail(STATUS_MEMORY, "no memory for the snapshots");
     } else {
-        *s = (struct snapshots){.comm = comm, .grid = *grid, .setting = *setting};
-        status = prepare(directory, title, s);
+        *s = (struct snapshots){.comm = comm, .view = *view, .setting = *setting};
+        status = prepare(directory, name, title, config_text, s);
         if (status == STATUS_OK && comm_rank(comm) == 0) {
-            status = start_files(s, config_text, restart_step);
+            status = start_files(s, restart_step);
         }
     }
     status = status_agree(comm, status);
@@ -129,6 +148,7 @@ enum status snapshots_open(MPI_Comm comm, const char *directory, const struct gr
         snapshots_close(s);
         return status;
     }
+    s->captured_step = s->list.count > 0 ? s->list.steps[s->list.count - 1] : -1;
     *snapshots = s;
     return STATUS_OK;
 }
@@ -136,7 +156,7 @@ enum status snapshots_open(MPI_Comm comm, const char *directory, const struct gr
 static hid_t creation_properties(const struct snapshots *s)
 {
     hsize_t chunk[AXIS_COUNT];
-    chunk_shape(&s->grid, s->setting.precision, chunk);
+    chunk_shape(&s->view.grid, s->setting.precision, chunk);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(creation, AXIS_COUNT, chunk);
     if (s->setting.compress > 0) {
@@ -147,93 +167,201 @@ static hid_t creation_properties(const struct snapshots *s)
     return creation;
 }
 
-static hid_t create_dataset(const struct snapshots *s, hid_t file)
+static hid_t create_dataset(const struct snapshots *s, hid_t file, const char *name)
 {
-    const int64_t *n = s->grid.cells;
+    const int64_t *n = s->view.grid.cells;
     const hsize_t shape[AXIS_COUNT] = {(hsize_t)n[AXIS_Z], (hsize_t)n[AXIS_Y], (hsize_t)n[AXIS_X]};
-    char name[SNAPSHOT_NAME_BYTES];
-    snapshot_name(s->list.count, "", name);
-    const hid_t group = snapshot_group_create(file, name);
     const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
     const hid_t creation = creation_properties(s);
-    const hid_t dataset = H5Dcreate2(group, "T", h5_type(s->setting.precision), space, H5P_DEFAULT,
+    const hid_t dataset = H5Dcreate2(file, name, h5_type(s->setting.precision), space, H5P_DEFAULT,
                                      creation, H5P_DEFAULT);
     H5Pclose(creation);
     H5Sclose(space);
-    if (group >= 0) {
-        H5Gclose(group);
-    }
     return dataset;
 }
 
-/* Rank 0. */
-static enum status make_room(const struct snapshots *s)
+/* Rank 0. The file, and room for the temperature in it. */
+static enum status make_file(const struct snapshots *s, int64_t step, const char *temporary)
 {
-    const uint64_t bytes = snapshot_file_bytes(&s->grid, &s->setting);
-    TRY(directory_check_room(s->directory, bytes));
-    return h5_reserve(s->path, bytes);
+    const uint64_t bytes = snapshot_file_bytes(&s->view.grid, &s->setting);
+    TRY(directory_check_room(s->series.folder, bytes));
+    TRY(snapshot_file_start(&s->series, step));
+    return h5_reserve(temporary, bytes);
 }
 
-/* Collective, agreed: the temperature, through the parallel driver. */
-static enum status write_values(struct snapshots *s, struct field *field)
+/* Collective, agreed: one field. */
+static enum status write_field(struct snapshots *s, hid_t file, const char *name,
+                               const struct box *part, enum precision precision, const void *values)
 {
-    hid_t file = H5I_INVALID_HID;
-    TRY(h5_open_parallel(s->comm, s->path, true, &file));
-    const hid_t dataset = create_dataset(s, file);
+    const hid_t dataset = create_dataset(s, file, name);
     enum status status = STATUS_OK;
     if (dataset < 0) {
-        status = h5_fail("cannot make a dataset");
+        status = h5_fail("cannot make the dataset %s", name);
     }
-    status = status_agree(s->comm, status);
+    TRY(status_agree(s->comm, status));
+    status = h5_part_write(s->comm, dataset, part, precision, values, s->setting.precision,
+                           H5_FIELD_PIECE_BYTES);
     if (status == STATUS_OK) {
-        status =
-            h5_field_write(s->comm, dataset, field, s->setting.precision, H5_FIELD_PIECE_BYTES);
+        H5Dclose(dataset);
+    }
+    return status;
+}
+
+/* Collective, agreed: all fields, through the parallel driver. */
+static enum status write_values(struct snapshots *s, const struct snapshot_capture *capture,
+                                const char *temporary)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_parallel(s->comm, temporary, true, &file));
+    enum status status =
+        write_field(s, file, "/T", &capture->part, capture->precision, capture->values);
+    for (int kind = 0; status == STATUS_OK && kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(s->setting.derived, kind)) {
+            status = write_field(s, file, derived_label((enum derived_kind)kind)->name,
+                                 &capture->part, PRECISION_FLOAT64, capture->derived[kind]);
+        }
     }
     if (status != STATUS_OK) {
-        h5_close(file);
+        h5_give_up(file);
         return status;
     }
-    H5Dclose(dataset);
-    return status_agree(s->comm, h5_close_flushed(file, s->path));
+    return h5_close_parallel(s->comm, file, temporary);
 }
 
-/* Rank 0: now that the data are there, say so to the viewers. */
-static enum status enter(struct snapshots *s)
+/* Rank 0: the name, and then the lists. */
+static enum status publish(struct snapshots *s, int64_t step, double time)
 {
-    TRY(snapshot_index_append(s->path, &s->list));
-    return xdmf_write(s->xdmf_path, DATA_NAME, s->title, &s->grid, &s->list);
+    TRY(snapshot_file_finish(&s->series, step, time));
+    return write_lists(s);
 }
 
-static enum status write_one(struct snapshots *s, struct field *field, int64_t step, double time)
+static enum status write_one(struct snapshots *s, const struct snapshot_capture *capture)
 {
     const bool first = comm_rank(s->comm) == 0;
     const int64_t count = s->list.count;
-    TRY(status_agree(s->comm, first ? make_room(s) : STATUS_OK));
-    enum status status = write_values(s, field);
+    char temporary[PATH_BYTES];
+    TRY(snapshot_file_path(&s->series, capture->step, SNAPSHOT_TEMPORARY, temporary));
+    enum status status =
+        status_agree(s->comm, first ? make_file(s, capture->step, temporary) : STATUS_OK);
     if (status == STATUS_OK) {
-        status = status_agree(s->comm, snapshot_list_add(&s->list, step, time));
+        status = write_values(s, capture, temporary);
     }
     if (status == STATUS_OK) {
-        status = status_agree(s->comm, first ? enter(s) : STATUS_OK);
+        status = status_agree(s->comm, snapshot_list_add(&s->list, capture->step, capture->time));
+    }
+    if (status == STATUS_OK) {
+        status =
+            status_agree(s->comm, first ? publish(s, capture->step, capture->time) : STATUS_OK);
     }
     if (status != STATUS_OK) {
         s->list.count = count;
         if (first) {
-            snapshot_index_drop(s->path, &s->list);
+            unlink(temporary);
         }
     }
     return status;
 }
 
+bool snapshots_wants(const struct snapshots *s, int64_t step)
+{
+    return step > s->captured_step;
+}
+
+static struct box part_of(const struct snapshots *s, const struct field *field)
+{
+    const struct box cells = layout_owned(&field->layout);
+    const struct box owned = box_shift(&cells, field->placement.offset);
+    return view_part(&s->view, &owned);
+}
+
+/* In whole lines of the cache: what follows is aligned for doubles. */
+static size_t temperature_bytes(const struct box *part, enum precision precision)
+{
+    const size_t bytes = (size_t)box_cells(part) * precision_bytes(precision);
+    return (bytes + 63) / 64 * 64;
+}
+
+size_t snapshots_capture_bytes(const struct snapshots *s, const struct field *field)
+{
+    const struct box part = part_of(s, field);
+    return temperature_bytes(&part, field->layout.precision) +
+           (size_t)derived_count(s->setting.derived) * (size_t)box_cells(&part) * sizeof(double);
+}
+
+/* One derived field. Of the heat flux the device has the square. */
+static enum status capture_derived(const struct snapshots *s, struct field *field,
+                                   enum derived_kind kind, const struct box *part, double *h_values)
+{
+    const struct derived *derived = field->derived;
+    TRY(view_read(&s->view, field, &derived->layout, derived->d_values[kind], part, h_values));
+    const int64_t cells = kind == DERIVED_FLUX ? box_cells(part) : 0;
+    for (int64_t c = 0; c < cells; c++) {
+        h_values[c] = sqrt(h_values[c]);
+    }
+    return STATUS_OK;
+}
+
+enum status snapshots_capture(struct snapshots *s, struct field *field, int64_t step, double time,
+                              void *h_memory, struct snapshot_capture *capture)
+{
+    const struct box part = part_of(s, field);
+    *capture = (struct snapshot_capture){.step = step,
+                                         .time = time,
+                                         .part = part,
+                                         .precision = field->layout.precision,
+                                         .values = h_memory};
+    s->captured_step = step;
+    TRY(view_read(&s->view, field, &field->layout, field->d_now, &part, h_memory));
+    char *next = (char *)h_memory + temperature_bytes(&part, capture->precision);
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(s->setting.derived, kind)) {
+            double *values = (double *)(void *)next;
+            TRY(capture_derived(s, field, (enum derived_kind)kind, &part, values));
+            capture->derived[kind] = values;
+            next += (size_t)box_cells(&part) * sizeof(double);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status snapshots_put(struct snapshots *s, const struct snapshot_capture *capture)
+{
+    const enum status status = write_one(s, capture);
+    if (status != STATUS_OK) {
+        fail_prefix(status,
+                    "the snapshot of step %" PRId64 " could not be written to %s: ", capture->step,
+                    s->series.path);
+    }
+    return status;
+}
+
+/* Both halves. */
+static enum status write_now(struct snapshots *s, struct field *field, int64_t step, double time,
+                             void *memory, enum status status)
+{
+    struct snapshot_capture capture = {0};
+    if (status == STATUS_OK) {
+        status = snapshots_capture(s, field, step, time, memory, &capture);
+    }
+    TRY(status_agree(s->comm, status));
+    return snapshots_put(s, &capture);
+}
+
 enum status snapshots_write(struct snapshots *s, struct field *field, int64_t step, double time)
 {
-    if (s->list.count > 0 && step <= s->list.steps[s->list.count - 1]) {
+    if (!snapshots_wants(s, step)) {
         return STATUS_OK;
     }
-    const enum status status = write_one(s, field, step, time);
+    const size_t bytes = snapshots_capture_bytes(s, field);
+    void *memory = malloc(bytes + 1);
+    enum status status = STATUS_OK;
+    if (memory == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for %zu bytes of a snapshot", bytes);
+    }
+    status = write_now(s, field, step, time, memory, status);
+    free(memory);
     if (status != STATUS_OK) {
-        fail_prefix(status, "the snapshot of step %" PRId64 " could not be written to %s: ", step,
-                    s->path);
+        s->captured_step = s->list.count > 0 ? s->list.steps[s->list.count - 1] : -1;
     }
     return status;
 }
@@ -242,7 +370,8 @@ void snapshots_close(struct snapshots *snapshots)
 {
     if (snapshots != NULL) {
         snapshot_list_free(&snapshots->list);
-        free(snapshots->title);
+        free(snapshots->series.title);
+        free(snapshots->series.config_text);
         free(snapshots);
     }
 }

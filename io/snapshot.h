@@ -1,35 +1,68 @@
-/* Snapshots for viewers: snapshots.vtkhdf (ParaView >= 5.13, h5py) and snapshots.xdmf (ParaView
- * 5.11, VisIt), both complete and readable after every call.
+/* Snapshots for viewers: NAME.vtkhdf (ParaView >= 5.13, h5py) and NAME.xdmf (ParaView 5.11, VisIt),
+ * both complete and readable after every call. One pair of files for each output: "snapshots" for
+ * the whole grid, others for regions.
  *
- * The data of snapshot i lie in /snap/<i>/T (chunked, fletcher32, optionally shuffle + gzip);
- * /VTKHDF/CellData/T is a virtual dataset over them, unlimited in time. */
+ * Writing has two halves: the capture, which alone needs the device, and the rest, which works
+ * from host memory and needs only a communicator.
+ *
+ * The data of each snapshot lie in a file of its own, snapshots/step_<step>.h5 (chunked,
+ * fletcher32, optionally shuffle + gzip); snapshots.vtkhdf presents them as one dataset. See
+ * snapshot_index.h. */
 #ifndef ISOTHERM_IO_SNAPSHOT_H
 #define ISOTHERM_IO_SNAPSHOT_H
 
 #include <mpi.h>
 
+#include "model/derived.h"
 #include "model/field.h"
 #include "model/grid.h"
 #include "model/settings.h"
+#include "model/view.h"
 
 struct snapshots;
+
+/* This rank's part of one state, in host memory. */
+struct snapshot_capture {
+    int64_t step;
+    double time;              /* s */
+    struct box part;          /* in the view's indices; empty where the rank has none of it */
+    enum precision precision; /* of the values: the field's */
+    const void *values;       /* [z][y][x]; borrowed */
+    const double *derived[DERIVED_COUNT]; /* the same of the derived fields; NULL where none */
+};
 
 /* Collective. Start new files in `directory` (which exists), or go on with those of an earlier
  * run: then snapshots past `restart_step` are dropped, and one at it is not written twice.
  * `restart_step` < 0: new files. `config_text` and the version are stored with the data. */
-enum status snapshots_open(MPI_Comm comm, const char *directory, const struct grid *grid,
-                           const struct snapshot_setting *setting, const char *title,
-                           const char *config_text, int64_t restart_step,
+enum status snapshots_open(MPI_Comm comm, const char *directory, const char *name,
+                           const struct view *view, const struct snapshot_setting *setting,
+                           const char *title, const char *config_text, int64_t restart_step,
                            struct snapshots **snapshots) MUST_CHECK;
-
-/* Collective. Append the present state of `field`; the file is closed and flushed in between, so
- * that readers and kills find it whole. Step numbers must rise; one already there is skipped.
- * STATUS_FILE, agreed on all ranks, when it cannot be written (room is checked before). */
-enum status snapshots_write(struct snapshots *snapshots, struct field *field, int64_t step,
-                            double time) MUST_CHECK;
 void snapshots_close(struct snapshots *snapshots); /* takes NULL */
 
+/* The capture half; not collective. False for a step that was captured before, or that the file
+ * held when it was opened. */
+bool snapshots_wants(const struct snapshots *snapshots, int64_t step);
+/* The memory that it needs on this rank; 0 where the rank has no part. */
+size_t snapshots_capture_bytes(const struct snapshots *snapshots, const struct field *field);
+/* Copy this rank's part of the present state of `field` to h_memory, which must last until the
+ * capture is written. Blocks until done. field->derived has the fields that the setting asks for.
+ */
+enum status snapshots_capture(struct snapshots *snapshots, struct field *field, int64_t step,
+                              double time, void *h_memory,
+                              struct snapshot_capture *capture) MUST_CHECK;
+
+/* The write half. Collective. Append what was captured; the file is closed and flushed in between,
+ * so that readers and kills find it whole. STATUS_FILE, agreed on all ranks, when it cannot be
+ * written (room is checked before). */
+enum status snapshots_put(struct snapshots *snapshots,
+                          const struct snapshot_capture *capture) MUST_CHECK;
+
+/* Collective. Both halves at once; a step that is there already is skipped. */
+enum status snapshots_write(struct snapshots *snapshots, struct field *field, int64_t step,
+                            double time) MUST_CHECK;
+
 uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_setting *setting);
-/* of one, uncompressed, for `plan` */
+/* of one, uncompressed, for `plan`; `grid` is the view's */
 
 #endif

@@ -1,20 +1,42 @@
-/* What surrounds the temperatures in snapshots.vtkhdf: the groups and attributes by which viewers
- * find them (VTKHDF 2.0, temporal ImageData) and by which a restart goes on. Rank 0 alone works
- * here, through the plain driver.
+/* The files of a series of snapshots. Rank 0 alone works here, through the plain driver.
  *
+ * Every snapshot has a file of its own, NAME/step_<step, 10 digits>.h5, which gets its name when it
+ * is whole and is never changed again. NAME.vtkhdf (VTKHDF 2.0, temporal ImageData) is small,
+ * points to them, and is replaced as a whole. So at every moment, and after a kill or a failure at
+ * any point, what is there is whole: for viewers, and for a restart.
+ *
+ *   NAME.vtkhdf
  *     /                   attributes: title, isotherm_version, cells, lower_m, upper_m
  *     /configuration      the effective configuration
- *     /snap/<i>/T         (nz, ny, nx); attributes step, time_s, units, long_name
+ *     /steps              the step of each snapshot
+ *     /snap/<i>           link to NAME/step_<step>.h5
  *     /VTKHDF             Version, Type, WholeExtent, Origin, Spacing, Direction
  *     /VTKHDF/CellData/T  virtual: all of /snap/<i>/T as (t, nz, ny, nx)
- *     /VTKHDF/Steps       NSteps, Values, CellDataOffsets/T */
+ *     /VTKHDF/Steps       NSteps, Values, CellDataOffsets/T
+ *   NAME/step_<step>.h5
+ *     /                   attributes and configuration as above
+ *     /T                  (nz, ny, nx); attributes step, time_s, units, long_name
+ * Derived fields lie beside T in all of them. */
 #ifndef ISOTHERM_IO_SNAPSHOT_INDEX_H
 #define ISOTHERM_IO_SNAPSHOT_INDEX_H
 
+#include "base/file.h"
 #include "io/h5.h"
+#include "model/derived.h"
 #include "model/grid.h"
 
-/* The snapshots in the file, in order. Zeroed memory is an empty list. */
+/* What stays the same over a run. */
+struct snapshot_series {
+    char name[128];
+    char path[PATH_BYTES];   /* of NAME.vtkhdf */
+    char folder[PATH_BYTES]; /* NAME */
+    struct grid grid;
+    unsigned derived; /* the fields beside T */
+    char *title;
+    char *config_text;
+};
+
+/* The snapshots that count, in order. Zeroed memory is an empty list. */
 struct snapshot_list {
     int64_t count, capacity;
     int64_t *steps;
@@ -25,31 +47,32 @@ struct snapshot_list {
 enum status snapshot_list_add(struct snapshot_list *list, int64_t step, double time) MUST_CHECK;
 void snapshot_list_free(struct snapshot_list *list);
 
-/* Make a file without snapshots, replacing what is there. */
-enum status snapshot_index_create(const char *path, const struct grid *grid,
-                                  enum precision precision, const char *title,
-                                  const char *config_text) MUST_CHECK;
+/* Replace NAME.vtkhdf by one that holds the list. */
+enum status snapshot_index_write(const struct snapshot_series *series,
+                                 const struct snapshot_list *list) MUST_CHECK;
 
-/* Find the snapshots up to `restart_step` and drop all others; unfinished ones go to /unfinished.
- * Fills the empty list. STATUS_INPUT when the file is of another grid, STATUS_FILE when it is
- * damaged. */
-enum status snapshot_index_resume(const char *path, const struct grid *grid, int64_t restart_step,
-                                  struct snapshot_list *list) MUST_CHECK;
+/* Find the snapshots up to `restart_step`; nothing is changed. Fills the empty list. STATUS_INPUT
+ * when the file is of another grid, STATUS_FILE when it is damaged or a snapshot is missing. */
+enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
+                                struct snapshot_list *list) MUST_CHECK;
 
-/* Enter the last snapshot of the list, whose data lie in the file already. */
-enum status snapshot_index_append(const char *path, const struct snapshot_list *list) MUST_CHECK;
+/* Make the file of a step under its temporary name, without /T; give it what describes /T, flush
+ * it to disk, and its name. */
+enum status snapshot_file_start(const struct snapshot_series *series, int64_t step) MUST_CHECK;
+enum status snapshot_file_finish(const struct snapshot_series *series, int64_t step,
+                                 double time) MUST_CHECK;
 
-/* Drop what there is of a snapshot that could not be finished, the one after those of the list.
- * Best effort; keeps the recorded failure, as an agreed one. */
-void snapshot_index_drop(const char *path, const struct snapshot_list *list);
+/* Remove the files of snapshots that the list does not hold, and what kills left half written. */
+enum status snapshot_files_drop_others(const struct snapshot_series *series,
+                                       const struct snapshot_list *list) MUST_CHECK;
 
-/* A group that keeps its links in its own header: a new one is a single small write. In HDF5's
- * default groups it is several, in nodes shared with the links before it, and a kill in between
- * takes those along. Negative when it fails. */
-hid_t snapshot_group_create(hid_t file, const char *name);
-
-/* "/snap/<index>" followed by `suffix`. */
-enum { SNAPSHOT_NAME_BYTES = 64 };
-void snapshot_name(int64_t index, const char *suffix, char name[SNAPSHOT_NAME_BYTES]);
+/* Where a snapshot lies: as a path with `suffix` behind it ("" or SNAPSHOT_TEMPORARY), and as seen
+ * from NAME.vtkhdf. */
+#define SNAPSHOT_TEMPORARY ".tmp"
+enum { SNAPSHOT_NAME_BYTES = 192 };
+enum status snapshot_file_path(const struct snapshot_series *series, int64_t step,
+                               const char *suffix, char path[PATH_BYTES]) MUST_CHECK;
+void snapshot_relative_path(const struct snapshot_series *series, int64_t step,
+                            char path[SNAPSHOT_NAME_BYTES]);
 
 #endif

@@ -38,13 +38,26 @@ static void write_vector(FILE *out, const char *name, const double v[AXIS_COUNT]
             name, v[AXIS_Z], v[AXIS_Y], v[AXIS_X]);
 }
 
+static void write_attribute(FILE *out, const int64_t n[AXIS_COUNT], const char *name,
+                            enum precision precision, const char *file)
+{
+    fprintf(out, "        <Attribute Name=\"%s\" AttributeType=\"Scalar\" Center=\"Cell\">\n",
+            name);
+    fprintf(out,
+            "          <DataItem Dimensions=\"%" PRId64 " %" PRId64 " %" PRId64
+            "\" NumberType=\"Float\" Precision=\"%zu\" Format=\"HDF\">%s:/%s</DataItem>\n",
+            n[AXIS_Z], n[AXIS_Y], n[AXIS_X], precision_bytes(precision), file, name);
+    fprintf(out, "        </Attribute>\n");
+}
+
 /* One whole dataset a step: HyperSlab selections read as nothing in some readers. */
-static void write_step(FILE *out, const char *data_name, const struct grid *grid,
+static void write_step(FILE *out, const struct snapshot_series *series,
                        const struct snapshot_list *list, int64_t index)
 {
+    const struct grid *grid = &series->grid;
     const int64_t *n = grid->cells;
-    char dataset[SNAPSHOT_NAME_BYTES];
-    snapshot_name(index, "/T", dataset);
+    char file[SNAPSHOT_NAME_BYTES];
+    snapshot_relative_path(series, list->steps[index], file);
     fprintf(out, "      <Grid Name=\"step %" PRId64 "\" GridType=\"Uniform\">\n",
             list->steps[index]);
     fprintf(out, "        <Time Value=\"%.17g\"/>\n", list->times[index]);
@@ -55,17 +68,19 @@ static void write_step(FILE *out, const char *data_name, const struct grid *grid
     fprintf(out, "        <Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n");
     write_vector(out, "Origin", grid->lower);
     write_vector(out, "Spacing", grid->spacing);
-    fprintf(out, "        </Geometry>\n"
-                 "        <Attribute Name=\"T\" AttributeType=\"Scalar\" Center=\"Cell\">\n");
-    fprintf(out,
-            "          <DataItem Dimensions=\"%" PRId64 " %" PRId64 " %" PRId64
-            "\" NumberType=\"Float\" Precision=\"%zu\" Format=\"HDF\">%s:%s</DataItem>\n",
-            n[AXIS_Z], n[AXIS_Y], n[AXIS_X], precision_bytes(list->precision), data_name, dataset);
-    fprintf(out, "        </Attribute>\n      </Grid>\n");
+    fprintf(out, "        </Geometry>\n");
+    write_attribute(out, n, "T", list->precision, file);
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(series->derived, kind)) {
+            write_attribute(out, n, derived_label((enum derived_kind)kind)->name, list->precision,
+                            file);
+        }
+    }
+    fprintf(out, "      </Grid>\n");
 }
 
-enum status xdmf_write(const char *path, const char *data_name, const char *title,
-                       const struct grid *grid, const struct snapshot_list *list)
+enum status xdmf_write(const char *path, const struct snapshot_series *series,
+                       const struct snapshot_list *list)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -75,10 +90,10 @@ enum status xdmf_write(const char *path, const char *data_name, const char *titl
     }
     fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                  "<Xdmf Version=\"3.0\">\n  <Domain>\n    <Grid Name=\"");
-    write_escaped(out, title);
+    write_escaped(out, series->title);
     fprintf(out, "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n");
     for (int64_t i = 0; i < list->count; i++) {
-        write_step(out, data_name, grid, list, i);
+        write_step(out, series, list, i);
     }
     fprintf(out, "    </Grid>\n  </Domain>\n</Xdmf>\n");
     enum status status = STATUS_OK;

@@ -12,13 +12,20 @@ isotherm_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Names in Debian 12 and Ubuntu 24.04.
 packages_run=(build-essential cmake ninja-build pkg-config
     openmpi-bin libopenmpi-dev libhdf5-openmpi-dev
-    libyaml-dev libmuparser-dev libxxhash-dev libpng-dev)
+    libyaml-dev libmuparser-dev libxxhash-dev libpng-dev libhwloc-dev)
 # h5py reads the output back; the lint tools are for tests/cli.
 packages_test=(libcmocka-dev python3 python3-numpy python3-h5py python3-venv hdf5-tools
     clang-format clang-tidy shellcheck)
 
+# A Slurm that tests/jobs starts for itself, and the figures of scaling studies. Tests that lack
+# them are skipped.
+packages_jobs=(slurm-wlm munge python3-matplotlib)
+
 # Compiles for MI250X without one; CUDA's compiler is not the distribution's to give.
 packages_gpu=(hipcc libamdhip64-dev rocm-device-libs)
+
+# libFuzzer, for the tests of what reads files; the GPU packages bring the same clang.
+packages_fuzz=(clang-15)
 
 say() { printf '%s\n' "$*"; }
 
@@ -68,12 +75,14 @@ apt_install() {
     "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
-# setup_packages run|test|gpu
+# setup_packages run|test|gpu|jobs
 setup_packages() {
     local wanted=("${packages_run[@]}") missing as_root=()
     case $1 in
     test) wanted+=("${packages_test[@]}") ;;
     gpu) wanted=("${packages_gpu[@]}") ;;
+    fuzz) wanted=("${packages_fuzz[@]}") ;;
+    jobs) wanted=("${packages_jobs[@]}") ;;
     esac
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
         say "This is neither Debian nor Ubuntu: expecting to find what they call ${wanted[*]}."
@@ -117,6 +126,17 @@ setup_vtk() {
     fi
 }
 
+# In a shell of its own: what cannot be installed ends that alone.
+setup_jobs() {
+    (setup_packages jobs) || say "No Slurm or matplotlib: the tests that need them will be skipped."
+}
+
+# Does this machine's clang have libFuzzer?
+has_fuzzer() {
+    printf 'int LLVMFuzzerTestOneInput(void) { return 0; }\n' |
+        clang-15 -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null
+}
+
 # Open MPI's settings for one machine.
 setup_mpi_environment() {
     if ((EUID == 0)); then
@@ -150,6 +170,7 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
     run) setup_packages run ;;
     test)
         setup_packages test
+        setup_jobs
         setup_vtk
         ;;
     *)

@@ -20,20 +20,25 @@
 #include "base/box.h"
 #include "base/exact_sum.h"
 #include "base/status.h"
+#include "kernels/laplacian.h"
 #include "kernels/layout.h"
 
 /* Private to each backend. */
 struct device;
 struct queue;
 struct event;
+struct stopwatch;
 
-enum queue_priority { QUEUE_NORMAL, QUEUE_HIGH };
+enum queue_priority { QUEUE_NORMAL, QUEUE_HIGH, QUEUE_LOW };
 
 struct device_info {
     char name[128];        /* e.g. "AMD EPYC, 2 threads" */
+    char driver[64];       /* what runs it, with its version; "" where there is nothing between */
     int threads;           /* host threads that the kernels use; 0 for a GPU */
+    int devices;           /* that this process could have opened; 0 for a backend without any */
     uint64_t memory_bytes; /* in all */
     uint64_t free_bytes;   /* at the time of asking */
+    char address[32];      /* of the device: PCI, "0000:c1:00.0"; "": the node is the device */
 };
 
 /* Coefficients of one step on one subdomain. */
@@ -48,6 +53,27 @@ struct step_args {
     /* Where not NULL (device memory): add the exact sum, in K, of the inside cells of that
      * closed face, before the step, over the boxes given; what the heat ledger needs. */
     struct exact_sum *d_face_sum[FACE_COUNT];
+};
+
+/* What `track` keeps of every cell: fields of float64 in device memory that share one layout
+ * without halo; NULL where not wanted. See kernels/derived_cell.h. */
+struct track_args {
+    bool first;       /* the first sample: d_above starts from 0 */
+    double time;      /* s, of this sample */
+    double weight;    /* s, since the sample before; 0 for the first */
+    double isotherm;  /* K */
+    double threshold; /* K */
+    double *d_highest;
+    double *d_arrival;
+    double *d_above;
+};
+
+/* Coefficients of the heat flux on one subdomain; closed, a and b as in step_args. */
+struct flux_args {
+    bool closed[FACE_COUNT];
+    double a[FACE_COUNT];
+    double b[FACE_COUNT];     /* K */
+    double scale[AXIS_COUNT]; /* k / (2 h), W/(m^2 K); 0 on an axis that is not in use */
 };
 
 /* What a reduction over a box finds. */
@@ -69,11 +95,18 @@ typedef enum status step_function(struct queue *queue, const struct layout *layo
                                   const struct step_args *args, void *d_out, const void *d_in,
                                   const struct box *boxes, int nboxes);
 
+/* Names memory of shared_alloc to another process of this node; travels as plain bytes. */
+enum { SHARED_HANDLE_BYTES = 128 };
+struct shared_handle {
+    unsigned char bytes[SHARED_HANDLE_BYTES];
+};
+
 /* A step kernel that `bench kernels` can name: same contract and same bits as `step`. */
 struct kernel_variant {
     const char *name;
     const char *about;
     step_function *step;
+    int settling_calls; /* it tries ways of working during its first so many calls for a size */
 };
 
 struct backend {
@@ -108,6 +141,18 @@ struct backend {
     enum status (*event_record)(struct queue *queue, struct event *event);
     /* Later work on `queue` waits until the work before the mark has run. The host goes on. */
     enum status (*event_wait)(struct queue *queue, struct event *event);
+    /* Block until the work before the mark has run; other work on its queue need not have. */
+    enum status (*event_sync)(struct event *event);
+
+    /* A stopwatch for the work of one queue, by the device's own clock where it has one: the time
+     * between the two marks, without what the host needs to queue it. */
+    enum status (*stopwatch_create)(struct device *device, struct stopwatch **stopwatch);
+    void (*stopwatch_destroy)(struct stopwatch *stopwatch); /* takes NULL */
+    /* Queued. */
+    enum status (*stopwatch_start)(struct queue *queue, struct stopwatch *stopwatch);
+    enum status (*stopwatch_stop)(struct queue *queue, struct stopwatch *stopwatch);
+    /* After queue_wait. */
+    enum status (*stopwatch_seconds)(struct stopwatch *stopwatch, double *seconds);
 
     /* Queued copies of `bytes` bytes. */
     enum status (*copy_to_device)(struct queue *queue, void *d_to, const void *h_from,
@@ -123,12 +168,47 @@ struct backend {
      * the boxes, except beyond closed faces, where it is never read. */
     step_function *step;
 
+    /* The launch shapes that `step` can take, by name. The first is the backend's own rule; which
+     * one is taken changes the speed and never a bit. Returns how many there are. NULL: nothing to
+     * choose; then so is step_shape. */
+    int (*step_shapes)(const char *const **names);
+    /* From now on `step` takes this shape for boxes of these extents in fields of this precision,
+     * and its own rule for all others. */
+    enum status (*step_shape)(struct device *device, enum precision precision,
+                              const int64_t extent[AXIS_COUNT], int shape);
+
     /* Queued. Copy a box (local indices, halo allowed) into / out of a contiguous buffer of
      * box_cells(box) elements, x fastest. */
     enum status (*pack)(struct queue *queue, const struct layout *layout, const void *d_field,
                         const struct box *box, void *d_buffer);
     enum status (*unpack)(struct queue *queue, const struct layout *layout, const void *d_buffer,
                           const struct box *box, void *d_field);
+
+    /* The same for several boxes, each with a buffer of its own; at once, where that is faster. */
+    enum status (*pack_boxes)(struct queue *queue, const struct layout *layout, const void *d_field,
+                              const struct box *boxes, void *const *d_buffers, int nboxes);
+    enum status (*unpack_boxes)(struct queue *queue, const struct layout *layout,
+                                void *const *d_buffers, const struct box *boxes, int nboxes,
+                                void *d_field);
+
+    /* Memory that kernels of other processes of this node can read and write, filled like
+     * memory_alloc's; the handle is what they open it with. STATUS_DEVICE where it cannot be. */
+    enum status (*shared_alloc)(struct device *device, size_t bytes, void **d_memory,
+                                struct shared_handle *handle);
+    void (*shared_free)(struct device *device, void *d_memory); /* takes NULL */
+    /* Map another process's memory, which must live until shared_close. Once a handle. */
+    enum status (*shared_open)(struct device *device, const struct shared_handle *handle,
+                               void **d_memory);
+    void (*shared_close)(struct device *device, void *d_memory); /* takes NULL */
+    /* Flags are words of shared memory that count; fresh ones count as -1. Queued: when all that is
+     * on the queue before has run and can be seen by whoever sees the flags, store `value`. */
+    enum status (*flags_write)(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                               uint32_t value);
+    /* Queued: later work on the queue waits until all flags have counted to `value` (modulo 2^32)
+     * and sees what was done before. When that takes longer than `limit_s` the queue goes on, and
+     * its queue_wait returns STATUS_DEVICE: whoever should have come may be gone. */
+    enum status (*flags_wait)(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                              uint32_t value, double limit_s);
 
     /* Queued. Minimum, maximum, exact sum and bad cells of the owned cells; *h_summary is valid
      * after queue_wait. The result does not depend on order, threads or decomposition. */
@@ -140,8 +220,25 @@ struct backend {
     enum status (*hash)(struct queue *queue, const struct layout *layout,
                         const struct placement *placement, const void *d_field, uint64_t *h_hash);
 
+    /* Queued. Elements of a field, by their numbers in its allocation, into a contiguous buffer;
+     * all in device memory. */
+    enum status (*gather)(struct queue *queue, enum precision precision, const void *d_field,
+                          const int64_t *d_elements, int64_t count, void *d_values);
+    /* Queued. Take one sample of the owned cells into the fields of `args`, which are laid out as
+     * `kept` says (float64, the same cells, no halo). They hold NaN before the first sample. */
+    enum status (*track)(struct queue *queue, const struct layout *layout,
+                         const struct layout *kept, const struct track_args *args,
+                         const void *d_field);
+    /* Queued. The square of the heat flux in the middle of the owned cells, W^2/m^4. The halo of
+     * d_field must be complete, except beyond closed faces. */
+    enum status (*flux_squared)(struct queue *queue, const struct layout *layout,
+                                const struct layout *kept, const struct flux_args *args,
+                                const void *d_field, double *d_flux);
+
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */
     int nvariants;
+    const struct laplacian_variant *laplacians; /* likewise; laplacian.h */
+    int nlaplacians;
 };
 
 /* The compiled-in backends, best first. */

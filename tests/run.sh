@@ -8,19 +8,20 @@ usage() {
     cat <<'TEXT'
 usage: bash tests/run.sh [--quick] [-L LABELS] [-R NAMES]
 
-Install what is missing, build the presets asan, hip-amd, hip-nvidia (where there are compilers for
-them) and cpu, and run their tests.
+Install what is missing, build the presets asan, fuzz, hip-amd, hip-nvidia (where there are
+compilers for them) and cpu, and run their tests.
 
-  --quick       preset cpu only, no sanitizers and no GPU builds
-  -L LABELS     tests whose label matches: unit backend mpi io physics cli
+  --quick       preset cpu only, no sanitizers, fuzzers and GPU builds
+  -L LABELS     tests whose label matches: unit backend mpi io physics cli robust jobs fuzz
   -R NAMES      tests whose name matches
   -h, --help    this text
 TEXT
 }
 
-# More than 3 ranks, and the many runs that compare bits, walk the same paths in the code as the
-# other tests; under the sanitizers every rank takes a second to start and to look for leaks.
-asan_leaves_out='\.np[4-9]$|^physics\.bitwise'
+# More than 2 ranks, many damaged files, and programs started many times over to compare numbers
+# walk the same paths in the code as the other tests; under the sanitizers every rank takes a second
+# to start and to look for leaks.
+asan_leaves_out='\.np[3-9]$|^physics\.|^io\.test_damage|^cli\.end_to_end_(compare|output|watchdog)'
 
 quick=false
 filter=()
@@ -42,6 +43,7 @@ while (($# > 0)); do
 done
 
 setup_packages test
+setup_jobs
 setup_vtk
 setup_mpi_environment
 
@@ -73,6 +75,15 @@ if ! $quick; then
     say "Building and testing preset asan"
     build_preset asan "${cmake_arguments[@]}"
     run_tests asan -E "$asan_leaves_out" || failed+=(asan)
+fi
+if ! $quick; then
+    if (setup_packages fuzz) && has_fuzzer; then
+        say "Building and testing preset fuzz"
+        build_preset fuzz "${cmake_arguments[@]}"
+        run_tests fuzz || failed+=(fuzz)
+    else
+        say "No clang-15 with libFuzzer: the fuzzers are left out."
+    fi
 fi
 if ! $quick; then
     # in a shell of its own: what cannot be installed ends that alone

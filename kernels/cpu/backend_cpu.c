@@ -1,21 +1,27 @@
 /* The backend `cpu`: host memory, and operations that run at once, so queues and events have
- * nothing to keep. */
+ * nothing to wait for. */
 #include "kernels/cpu/backend_cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/shared_memory.h"
+#include "kernels/cpu/tile_tuner.h"
 
 struct device {
     char unused;
 };
 struct queue {
-    char unused;
+    struct tile_tuner tuner;
 };
 struct event {
     char unused;
+};
+struct stopwatch {
+    double start, stop; /* s */
 };
 
 static enum status allocate(size_t bytes, void **object)
@@ -99,6 +105,43 @@ static enum status event_order(struct queue *queue, struct event *event)
     return STATUS_OK;
 }
 
+static enum status stopwatch_create(struct device *device, struct stopwatch **stopwatch)
+{
+    (void)device;
+    return allocate(sizeof **stopwatch, (void **)stopwatch);
+}
+
+static void stopwatch_destroy(struct stopwatch *stopwatch)
+{
+    free(stopwatch);
+}
+
+static enum status stopwatch_start(struct queue *queue, struct stopwatch *stopwatch)
+{
+    (void)queue;
+    stopwatch->start = clock_seconds();
+    return STATUS_OK;
+}
+
+static enum status stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
+{
+    (void)queue;
+    stopwatch->stop = clock_seconds();
+    return STATUS_OK;
+}
+
+static enum status stopwatch_seconds(struct stopwatch *stopwatch, double *seconds)
+{
+    *seconds = stopwatch->stop - stopwatch->start;
+    return STATUS_OK;
+}
+
+static enum status event_sync(struct event *event)
+{
+    (void)event;
+    return STATUS_OK;
+}
+
 static enum status copy(struct queue *queue, void *to, const void *from, size_t bytes)
 {
     (void)queue;
@@ -122,6 +165,105 @@ static enum status unpack(struct queue *queue, const struct layout *layout, cons
     return STATUS_OK;
 }
 
+static enum status pack_boxes(struct queue *queue, const struct layout *layout, const void *d_field,
+                              const struct box *boxes, void *const *d_buffers, int nboxes)
+{
+    (void)queue;
+    for (int b = 0; b < nboxes; b++) {
+        cpu_pack(layout, d_field, &boxes[b], d_buffers[b]);
+    }
+    return STATUS_OK;
+}
+
+static enum status unpack_boxes(struct queue *queue, const struct layout *layout,
+                                void *const *d_buffers, const struct box *boxes, int nboxes,
+                                void *d_field)
+{
+    (void)queue;
+    for (int b = 0; b < nboxes; b++) {
+        cpu_unpack(layout, d_buffers[b], &boxes[b], d_field);
+    }
+    return STATUS_OK;
+}
+
+/* In front of what is handed out, for the other processes too. */
+struct shared_header {
+    size_t map_bytes;
+    int file; /* the owner's */
+};
+enum { HEADER_BYTES = LAYOUT_ALIGN_BYTES };
+
+static struct shared_header *header_of(void *d_memory)
+{
+    return (struct shared_header *)((char *)d_memory - HEADER_BYTES);
+}
+
+static void shared_close(struct device *device, void *d_memory)
+{
+    (void)device;
+    if (d_memory != NULL) {
+        shared_memory_unmap(header_of(d_memory), header_of(d_memory)->map_bytes);
+    }
+}
+
+static enum status shared_alloc(struct device *device, size_t bytes, void **d_memory,
+                                struct shared_handle *handle)
+{
+    (void)device;
+    int file = -1;
+    void *map = NULL;
+    const size_t map_bytes = HEADER_BYTES + bytes;
+    TRY(shared_memory_create(map_bytes, &file));
+    const enum status status = shared_memory_map(file, map_bytes, &map);
+    if (status != STATUS_OK) {
+        shared_memory_forget(file);
+        return status;
+    }
+    *d_memory = (char *)map + HEADER_BYTES;
+    *header_of(*d_memory) = (struct shared_header){.map_bytes = map_bytes, .file = file};
+    cpu_fill_nan(*d_memory, bytes);
+    shared_memory_name(file, map_bytes, handle);
+    return STATUS_OK;
+}
+
+static void shared_free(struct device *device, void *d_memory)
+{
+    if (d_memory != NULL) {
+        shared_memory_forget(header_of(d_memory)->file);
+        shared_close(device, d_memory);
+    }
+}
+
+static enum status shared_open(struct device *device, const struct shared_handle *handle,
+                               void **d_memory)
+{
+    (void)device;
+    int file = -1;
+    size_t map_bytes = 0;
+    void *map = NULL;
+    TRY(shared_memory_find(handle, &file, &map_bytes));
+    const enum status status = shared_memory_map(file, map_bytes, &map);
+    shared_memory_forget(file);
+    TRY(status);
+    *d_memory = (char *)map + HEADER_BYTES;
+    return STATUS_OK;
+}
+
+static enum status flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                               uint32_t value)
+{
+    (void)queue;
+    shared_flags_write(d_flags, nflags, value);
+    return STATUS_OK;
+}
+
+static enum status flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                              uint32_t value, double limit_s)
+{
+    (void)queue;
+    return shared_flags_wait(d_flags, nflags, value, limit_s);
+}
+
 static enum status summarise(struct queue *queue, const struct layout *layout,
                              const struct placement *placement, const void *d_field,
                              struct field_summary *h_summary)
@@ -139,6 +281,40 @@ static enum status hash(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+static enum status laplacian(struct queue *queue, const struct laplacian *laplacian, void *d_f,
+                             const void *d_u)
+{
+    (void)queue;
+    cpu_laplacian(laplacian, d_f, d_u);
+    return STATUS_OK;
+}
+
+static enum status gather(struct queue *queue, enum precision precision, const void *d_field,
+                          const int64_t *d_elements, int64_t count, void *d_values)
+{
+    (void)queue;
+    cpu_gather(precision, d_field, d_elements, count, d_values);
+    return STATUS_OK;
+}
+
+static enum status track(struct queue *queue, const struct layout *layout,
+                         const struct layout *kept, const struct track_args *args,
+                         const void *d_field)
+{
+    (void)queue;
+    cpu_track(layout, kept, args, d_field);
+    return STATUS_OK;
+}
+
+static enum status flux_squared(struct queue *queue, const struct layout *layout,
+                                const struct layout *kept, const struct flux_args *args,
+                                const void *d_field, double *d_flux)
+{
+    (void)queue;
+    cpu_flux_squared(layout, kept, args, d_field, d_flux);
+    return STATUS_OK;
+}
+
 /* Each kernel as a queued operation, and the table of them. */
 #define DEFINE_STEP(variant, about)                                                                \
     static enum status step_##variant(struct queue *queue, const struct layout *layout,            \
@@ -151,8 +327,26 @@ static enum status hash(struct queue *queue, const struct layout *layout,
     }
 CPU_STEP_VARIANTS(DEFINE_STEP)
 
+static enum status step_production(struct queue *queue, const struct layout *layout,
+                                   const struct step_args *args, void *d_out, const void *d_in,
+                                   const struct box *boxes, int nboxes)
+{
+    cpu_step_tuned(&queue->tuner, layout, args, d_out, d_in, boxes, nboxes);
+    return STATUS_OK;
+}
+
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},
-static const struct kernel_variant variants[] = {CPU_STEP_VARIANTS(VARIANT)};
+static const struct kernel_variant variants[] = {
+    CPU_STEP_VARIANTS(VARIANT){
+        .name = "production",
+        .about = "and tiles of the height that turns out fastest",
+        .step = step_production,
+        .settling_calls = TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES,
+    },
+};
+
+static const struct laplacian_variant laplacians[] = {
+    {.name = "laplacian", .about = "f = lap(u), plane by plane", .run = laplacian}};
 
 const struct backend backend_cpu = {
     .name = "cpu",
@@ -173,14 +367,33 @@ const struct backend backend_cpu = {
     .event_destroy = event_destroy,
     .event_record = event_order,
     .event_wait = event_order,
+    .stopwatch_create = stopwatch_create,
+    .stopwatch_destroy = stopwatch_destroy,
+    .stopwatch_start = stopwatch_start,
+    .stopwatch_stop = stopwatch_stop,
+    .stopwatch_seconds = stopwatch_seconds,
+    .event_sync = event_sync,
     .copy_to_device = copy,
     .copy_to_host = copy,
     .copy_on_device = copy,
     .step = step_production,
     .pack = pack,
     .unpack = unpack,
+    .pack_boxes = pack_boxes,
+    .unpack_boxes = unpack_boxes,
+    .shared_alloc = shared_alloc,
+    .shared_free = shared_free,
+    .shared_open = shared_open,
+    .shared_close = shared_close,
+    .flags_write = flags_write,
+    .flags_wait = flags_wait,
     .summarise = summarise,
     .hash = hash,
+    .gather = gather,
+    .track = track,
+    .flux_squared = flux_squared,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
+    .laplacians = laplacians,
+    .nlaplacians = (int)(sizeof laplacians / sizeof laplacians[0]),
 };

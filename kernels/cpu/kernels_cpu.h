@@ -9,16 +9,23 @@ typedef void cpu_step_function(const struct layout *layout, const struct step_ar
                                const void *in, const struct box *boxes, int nboxes);
 
 /* The step kernels: name, and what `bench kernels` says of it. Each adds one idea to the one
- * before; the last is the production kernel. X(name, about) */
+ * before; the production kernel is the last with tiles of a height that suits the machine.
+ * X(name, about) */
 #define CPU_STEP_VARIANTS(X)                                                                       \
     X(plain, "row by row, SIMD, ordinary stores")                                                  \
     X(streaming, "non-temporal stores, neighbours in x from registers")                            \
     X(tiled, "and in tiles whose planes stay in the second-level cache")                           \
-    X(production, "and fetching the rows of the next plane ahead of use")
+    X(ahead, "and fetching the rows of the next plane ahead of use")
 
 #define CPU_DECLARE_STEP(name, about) cpu_step_function cpu_step_##name;
 CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 #undef CPU_DECLARE_STEP
+
+/* cpu_step_ahead with the height of its tiles chosen by `tuner` (tile_tuner.h). */
+struct tile_tuner;
+void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
+                    const struct step_args *args, void *out, const void *in,
+                    const struct box *boxes, int nboxes);
 
 void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
 void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,
@@ -29,5 +36,14 @@ void cpu_summarise(const struct layout *layout, const struct placement *placemen
                    const void *field, struct field_summary *summary);
 void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
               uint64_t *hash);
+void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
+                void *values);
+void cpu_track(const struct layout *layout, const struct layout *kept,
+               const struct track_args *args, const void *field);
+void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
+                      const struct flux_args *args, const void *field, double *flux);
+
+/* Contract as in laplacian.h. */
+void cpu_laplacian(const struct laplacian *laplacian, void *f, const void *u);
 
 #endif

@@ -4,10 +4,12 @@
 
 #include <omp.h>
 
+#include "base/clock.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/share.h"
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/tally.h"
+#include "kernels/cpu/tile_tuner.h"
 #include "kernels/heat_cell.h"
 
 /* How a kernel goes through the cells of a thread. */
@@ -82,7 +84,7 @@ static struct box tile_at(const struct box *box, const struct tiling *tiling, in
 
 typedef void thread_function(const struct layout *layout, const struct step_args *args, void *out,
                              const void *in, const struct box *boxes, int nboxes,
-                             struct tally tally[FACE_COUNT]);
+                             int64_t tile_bytes, struct tally tally[FACE_COUNT]);
 
 /* All pieces of one thread. Inlined into each variant, where the schedule is a constant. */
 static inline __attribute__((always_inline)) void step_thread(
@@ -126,44 +128,57 @@ static void tally_end(struct tally tally[FACE_COUNT])
 
 static void step_parallel(thread_function *thread, const struct layout *layout,
                           const struct step_args *args, void *out, const void *in,
-                          const struct box *boxes, int nboxes)
+                          const struct box *boxes, int nboxes, int64_t tile_bytes)
 {
 #pragma omp parallel if (share_is_worthwhile(boxes, nboxes))
     {
         struct tally tally[FACE_COUNT];
         tally_begin(tally, args);
-        thread(layout, args, out, in, boxes, nboxes, tally);
+        thread(layout, args, out, in, boxes, nboxes, tile_bytes, tally);
 #pragma omp critical(step_tally)
         tally_end(tally);
     }
 }
 
-/* Measured, see docs/kernels_cpu.md. The three planes of a tile stay in a second-level cache of
- * 1 MiB, and what lies beside a tile is still in the third level when the next tile reads it. */
-enum {
-    TILE_ROW_BYTES = 8192,
-    TILE_BYTES = 192 * 1024,
-    COLUMN_BYTES = 12 * 1024 * 1024,
-    AHEAD_BYTES = 8192
-};
+/* Measured, see docs/kernels_cpu.md. What lies beside a tile is still in the third-level cache when
+ * the next tile reads it. */
+enum { TILE_ROW_BYTES = 8192, COLUMN_PLANES = 64, AHEAD_BYTES = 8192 };
 #define TILED                                                                                      \
-    .tile_row_bytes = TILE_ROW_BYTES, .tile_bytes = TILE_BYTES, .column_bytes = COLUMN_BYTES
+    .tile_row_bytes = TILE_ROW_BYTES, .tile_bytes = tile_bytes,                                    \
+    .column_bytes = COLUMN_PLANES * tile_bytes
 
 /* CPU_STEP_VARIANTS, each with its schedule. */
 #define DEFINE_STEP(name, ...)                                                                     \
     static void thread_##name(const struct layout *layout, const struct step_args *args,           \
                               void *out, const void *in, const struct box *boxes, int nboxes,      \
-                              struct tally tally[FACE_COUNT])                                      \
+                              int64_t tile_bytes, struct tally tally[FACE_COUNT])                  \
     {                                                                                              \
+        (void)tile_bytes;                                                                          \
         const struct schedule schedule = {__VA_ARGS__};                                            \
         step_thread(layout, args, out, in, boxes, nboxes, schedule, tally);                        \
     }                                                                                              \
     void cpu_step_##name(const struct layout *layout, const struct step_args *args, void *out,     \
                          const void *in, const struct box *boxes, int nboxes)                      \
     {                                                                                              \
-        step_parallel(thread_##name, layout, args, out, in, boxes, nboxes);                        \
+        step_parallel(thread_##name, layout, args, out, in, boxes, nboxes, tile_tuner_bytes[0]);   \
     }
 DEFINE_STEP(plain, .stream = false)
 DEFINE_STEP(streaming, .stream = true)
 DEFINE_STEP(tiled, .stream = true, TILED)
-DEFINE_STEP(production, .stream = true, TILED, .ahead_bytes = AHEAD_BYTES)
+DEFINE_STEP(ahead, .stream = true, TILED, .ahead_bytes = AHEAD_BYTES)
+
+void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
+                    const struct step_args *args, void *out, const void *in,
+                    const struct box *boxes, int nboxes)
+{
+    struct tile_record *record =
+        nboxes == 1 ? tile_tuner_find(tuner, boxes, precision_bytes(layout->precision)) : NULL;
+    if (record == NULL) {
+        cpu_step_ahead(layout, args, out, in, boxes, nboxes);
+        return;
+    }
+    const int choice = tile_record_choose(record);
+    const double start = clock_seconds();
+    step_parallel(thread_ahead, layout, args, out, in, boxes, nboxes, tile_tuner_bytes[choice]);
+    tile_record_tell(record, choice, clock_seconds() - start);
+}

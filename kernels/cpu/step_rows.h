@@ -86,43 +86,61 @@ static inline void NAMED(stored_cells)(const struct NAMED(stencil) * s,
     NAMED(cells)(s, &at, out + n - 1, 1);
 }
 
-/* `n` cells that are whole aligned lines, streamed, with the neighbours in x from registers. */
+/* One vector of cells, streamed; `before` and `after` are the vectors beside it. */
+static inline __attribute__((always_inline)) void NAMED(streamed_part)(
+    const struct NAMED(stencil) * s, const struct NAMED(row) * row, REAL *out, int64_t i,
+    struct stream_vector before, struct stream_vector here, struct stream_vector after)
+{
+    enum { PART = NAMED(PART) };
+    struct NAMED(row) at = NAMED(row_from)(row, i);
+    REAL centre[PART]; /* the compiler keeps these in registers */
+    REAL minus[PART];
+    REAL plus[PART];
+    REAL result[PART];
+    memcpy(centre, &here, sizeof here);
+    stream_minus(before, here, sizeof(REAL), minus);
+    stream_plus(here, after, sizeof(REAL), plus);
+    at.centre = centre;
+    at.xm = minus;
+    at.xp = plus;
+    NAMED(cells)(s, &at, result, PART);
+    stream_part(out + i, result);
+}
+
+/* `n` cells that are whole aligned lines, streamed, with the neighbours in x from registers. A
+ * line at a time, and the last one apart: fewer instructions a cell, which count here. */
 static inline __attribute__((always_inline)) void NAMED(streamed_cells)(
     const struct NAMED(stencil) * stencil, const struct NAMED(row) * row, REAL *out, int64_t n,
     REAL first_xm, REAL last_xp, bool fetch)
 {
-    enum { PART = NAMED(PART) };
+    enum { PART = NAMED(PART), LINE = NAMED(LINE) };
+    _Static_assert(LINE == 2 * PART, "a line is two vectors");
     const struct NAMED(stencil) s = *stencil; /* copies: the stores might alias the originals, */
     const struct NAMED(row) first = *row;     /* which would then be loaded again and again */
     REAL edge[PART] = {[PART - 1] = first_xm};
     struct stream_vector before = stream_load(edge);
     struct stream_vector here = stream_load(first.centre);
-    edge[0] = last_xp;
-    for (int64_t i = 0; i < n; i += PART) {
-        struct NAMED(row) at = NAMED(row_from)(&first, i);
-        if (fetch && i % NAMED(LINE) == 0) {
-            stream_fetch(at.ahead);
-            stream_fetch(at.beside);
+    int64_t i = 0;
+    for (; i + LINE < n; i += LINE) {
+        if (fetch) {
+            stream_fetch(first.ahead + i);
+            stream_fetch(first.beside + i);
         }
-        struct stream_vector after = stream_load(at.centre + PART); /* or padding */
-        if (i + PART == n) {
-            after = stream_load(edge); /* not a choice of pointers: that delays the load */
-        }
-        REAL centre[PART]; /* the compiler keeps these in registers as well */
-        REAL minus[PART];
-        REAL plus[PART];
-        REAL result[PART];
-        memcpy(centre, &here, sizeof here);
-        stream_minus(before, here, sizeof(REAL), minus);
-        stream_plus(here, after, sizeof(REAL), plus);
-        at.centre = centre;
-        at.xm = minus;
-        at.xp = plus;
-        NAMED(cells)(&s, &at, result, PART);
-        stream_part(out + i, result);
-        before = here;
-        here = after;
+        const struct stream_vector second = stream_load(first.centre + i + PART);
+        const struct stream_vector next = stream_load(first.centre + i + LINE);
+        NAMED(streamed_part)(&s, &first, out, i, before, here, second);
+        NAMED(streamed_part)(&s, &first, out, i + PART, here, second, next);
+        before = second;
+        here = next;
     }
+    if (fetch) {
+        stream_fetch(first.ahead + i);
+        stream_fetch(first.beside + i);
+    }
+    edge[0] = last_xp;
+    const struct stream_vector second = stream_load(first.centre + i + PART);
+    NAMED(streamed_part)(&s, &first, out, i, before, here, second);
+    NAMED(streamed_part)(&s, &first, out, i + PART, here, second, stream_load(edge));
 }
 
 /* Not inlined: the pointers of a row take all the registers that there are. */

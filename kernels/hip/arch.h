@@ -44,6 +44,12 @@ static __device__ __forceinline__ vec16<REAL> arch_load_stream(const REAL *from)
     return cells;
 }
 
+template <typename REAL>
+static __device__ __forceinline__ void arch_store_stream_cell(REAL *to, REAL value)
+{
+    __builtin_nontemporal_store(value, to);
+}
+
 template <typename T> static __device__ __forceinline__ T arch_shift_down(T value, int lanes)
 {
     return __shfl_down(value, (unsigned)lanes);
@@ -52,6 +58,27 @@ template <typename T> static __device__ __forceinline__ T arch_shift_down(T valu
 static __device__ __forceinline__ bool arch_any(bool condition)
 {
     return __any(condition) != 0;
+}
+
+static __device__ __forceinline__ void arch_fence_system(void)
+{
+    __threadfence_system();
+}
+
+static __device__ __forceinline__ void arch_store_release_system(uint32_t *to, uint32_t value)
+{
+    __hip_atomic_store(to, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+static __device__ __forceinline__ uint32_t arch_load_acquire_system(const uint32_t *from)
+{
+    return __hip_atomic_load(from, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+/* The same on all multiprocessors; counts at 100 MHz. */
+static __device__ __forceinline__ uint64_t arch_clock_ns(void)
+{
+    return __builtin_amdgcn_s_memrealtime() * 10;
 }
 
 /* No engine copies tiles into shared memory here: step_staged is not built. */
@@ -78,6 +105,12 @@ static __device__ __forceinline__ vec16<REAL> arch_load_stream(const REAL *from)
     return cells;
 }
 
+template <typename REAL>
+static __device__ __forceinline__ void arch_store_stream_cell(REAL *to, REAL value)
+{
+    __stcs(to, value);
+}
+
 template <typename T> static __device__ __forceinline__ T arch_shift_down(T value, int lanes)
 {
     return __shfl_down_sync(0xFFFFFFFFU, value, (unsigned)lanes);
@@ -86,6 +119,32 @@ template <typename T> static __device__ __forceinline__ T arch_shift_down(T valu
 static __device__ __forceinline__ bool arch_any(bool condition)
 {
     return __any_sync(0xFFFFFFFFU, condition) != 0;
+}
+
+static __device__ __forceinline__ void arch_fence_system(void)
+{
+    __threadfence_system();
+}
+
+/* Seen by other devices and the host after everything that this thread has stored or seen. */
+static __device__ __forceinline__ void arch_store_release_system(uint32_t *to, uint32_t value)
+{
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+}
+
+static __device__ __forceinline__ uint32_t arch_load_acquire_system(const uint32_t *from)
+{
+    uint32_t value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    return value;
+}
+
+/* The same on all multiprocessors; ticks in steps of a microsecond or so. */
+static __device__ __forceinline__ uint64_t arch_clock_ns(void)
+{
+    uint64_t now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
 }
 
 /* A tensor map: the chip's bulk copy engine reads tiles of cells of a plane by their indices, and
@@ -213,6 +272,16 @@ static __device__ __forceinline__ void arch_tile_copy(void *tile, const arch_til
 }
 
 #endif
+
+static __device__ __forceinline__ double arch_fma(double a, double b, double c)
+{
+    return fma(a, b, c);
+}
+
+static __device__ __forceinline__ float arch_fma(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
 
 /* The sum over the lanes of a wave, in lane 0. All lanes call. */
 static __device__ __forceinline__ long long arch_wave_sum(long long value)

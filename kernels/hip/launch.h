@@ -36,10 +36,18 @@ struct hip_result {
     uint64_t hash;
 };
 
+/* How a step kernel is launched; 0 leaves a choice to the kernel. */
+struct hip_launch_shape {
+    int window_mib; /* staged: how far blocks may be ahead of the slowest, in all */
+    int wide;       /* march: threads of a block along x, 16, 32, 64 or 128 of 256 */
+    int depth;      /* march: planes of a column */
+};
+
 /* A step kernel on one box that is not empty. */
 typedef hipError_t hip_step_launcher(hipStream_t stream, struct hip_scratch *d_scratch,
                                      const struct layout *layout, const struct step_args *args,
-                                     void *d_out, const void *d_in, const struct box *box);
+                                     void *d_out, const void *d_in, const struct box *box,
+                                     const struct hip_launch_shape *shape);
 
 /* One thread a cell: any number of boxes, best for thin ones. */
 hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratch,
@@ -57,13 +65,56 @@ hip_step_launcher hip_launch_step_staged_free; /* blocks go each at its own pace
 hip_step_launcher hip_launch_step_staged_pair; /* two blocks a multiprocessor */
 hip_step_launcher hip_launch_step_staged_deep; /* one, more planes ahead */
 hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
+bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
+
+/* The Laplacian kernels of `bench kernels`, laplacian.hip.cpp. `rows`: of a thread, for the tiled,
+ * the reordered (1, 2, 4, 8, 16) and the bounded one (8, 16). A block a plane, and one for so many
+ * rows: at most 65535 of either. */
+enum hip_laplacian {
+    HIP_LAPLACIAN_BASELINE,
+    HIP_LAPLACIAN_TILED,
+    HIP_LAPLACIAN_REORDERED,
+    HIP_LAPLACIAN_BOUNDED,
+    HIP_LAPLACIAN_STREAMING,
+    HIP_LAPLACIAN_DEEP_BLOCKS,
+    HIP_LAPLACIAN_YZX,
+    HIP_LAPLACIAN_SUBDOMAINS,
+};
+hipError_t hip_launch_laplacian(hipStream_t stream, const struct laplacian *laplacian, void *d_f,
+                                const void *d_u, enum hip_laplacian kernel, int rows);
 
 hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, size_t bytes);
 hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
                            const struct box *box, void *d_buffer);
 hipError_t hip_launch_unpack(hipStream_t stream, const struct layout *layout, const void *d_buffer,
                              const struct box *box, void *d_field);
+
+/* Several boxes in one launch, at most HIP_BOXES_A_MOVE of them; buffers may be another device's
+ * memory. */
+enum { HIP_BOXES_A_MOVE = 26 };
+hipError_t hip_launch_pack_boxes(hipStream_t stream, const struct layout *layout,
+                                 const void *d_field, const struct box *boxes,
+                                 void *const *d_buffers, int nboxes);
+hipError_t hip_launch_unpack_boxes(hipStream_t stream, const struct layout *layout,
+                                   void *const *d_buffers, const struct box *boxes, int nboxes,
+                                   void *d_field);
+
+/* At most HIP_BOXES_A_MOVE flags. The wait ends after limit_s; then *late, in pinned host memory,
+ * becomes 1. */
+hipError_t hip_launch_flags_write(hipStream_t stream, uint32_t *const *d_flags, int nflags,
+                                  uint32_t value);
+hipError_t hip_launch_flags_wait(hipStream_t stream, uint32_t *const *d_flags, int nflags,
+                                 uint32_t value, double limit_s, uint32_t *late);
+
+hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const void *d_field,
+                             const int64_t *d_elements, int64_t count, void *d_values);
+hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,
+                            const struct layout *kept, const struct track_args *args,
+                            const void *d_field);
+hipError_t hip_launch_flux_squared(hipStream_t stream, const struct layout *layout,
+                                   const struct layout *kept, const struct flux_args *args,
+                                   const void *d_field, double *d_flux);
 
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
 /* `result`: pinned host memory, whole when the stream has been waited for. */

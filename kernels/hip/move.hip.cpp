@@ -120,3 +120,111 @@ hipError_t hip_launch_unpack(hipStream_t stream, const struct layout *layout, co
                ? launch_move<uint64_t, false>(stream, layout, d_field, box, buffer)
                : launch_move<uint32_t, false>(stream, layout, d_field, box, buffer);
 }
+
+/* --- several boxes in one launch ------------------------------------------------------------- */
+
+/* Boxes as one row of cells: box b holds the cells with begin[b] <= n < begin[b + 1]. */
+struct transfer_list {
+    int64_t pitch_y, pitch_z;
+    int count;
+    uint32_t begin[HIP_BOXES_A_MOVE + 1];
+    uint32_t nx[HIP_BOXES_A_MOVE], ny[HIP_BOXES_A_MOVE];
+    int64_t first[HIP_BOXES_A_MOVE];
+    void *buffer[HIP_BOXES_A_MOVE];
+};
+
+/* Small blocks: they find room beside those of a step kernel. */
+enum { LIST_THREADS = 128 };
+
+template <typename CELL, bool PACK>
+static __global__ __launch_bounds__(LIST_THREADS) void move_boxes(CELL *field,
+                                                                  const transfer_list list)
+{
+    const uint32_t n = blockIdx.x * LIST_THREADS + threadIdx.x;
+    if (n >= list.begin[list.count]) {
+        return;
+    }
+    int b = 0;
+    while (n >= list.begin[b + 1]) {
+        b++;
+    }
+    const uint32_t in_box = n - list.begin[b];
+    const uint32_t row = in_box / list.nx[b];
+    const uint32_t i = in_box - row * list.nx[b];
+    const uint32_t k = row / list.ny[b];
+    const uint32_t j = row - k * list.ny[b];
+    CELL *cell =
+        field + list.first[b] + (int64_t)i + (int64_t)j * list.pitch_y + (int64_t)k * list.pitch_z;
+    CELL *buffer = static_cast<CELL *>(list.buffer[b]);
+    if (PACK) {
+        buffer[in_box] = *cell;
+    } else {
+        *cell = buffer[in_box];
+    }
+}
+
+template <bool PACK>
+static hipError_t launch_list(hipStream_t stream, const struct layout *layout, void *d_field,
+                              const transfer_list &list)
+{
+    const uint32_t nblocks = (list.begin[list.count] + LIST_THREADS - 1) / LIST_THREADS;
+    if (layout->precision == PRECISION_FLOAT64) {
+        move_boxes<uint64_t, PACK>
+            <<<nblocks, LIST_THREADS, 0, stream>>>(static_cast<uint64_t *>(d_field), list);
+    } else {
+        move_boxes<uint32_t, PACK>
+            <<<nblocks, LIST_THREADS, 0, stream>>>(static_cast<uint32_t *>(d_field), list);
+    }
+    return hipGetLastError();
+}
+
+/* Boxes whose cells 32 bits cannot count go one by one. */
+template <bool PACK>
+static hipError_t move_all(hipStream_t stream, const struct layout *layout, void *d_field,
+                           const struct box *boxes, void *const *d_buffers, int nboxes)
+{
+    const int64_t most = (int64_t)UINT32_MAX - LIST_THREADS;
+    transfer_list list = {};
+    list.pitch_y = layout->pitch_y;
+    list.pitch_z = layout->pitch_z;
+    for (int b = 0; b < nboxes; b++) {
+        const struct box &box = boxes[b];
+        const int64_t nx = box_extent(&box, AXIS_X);
+        const int64_t ny = box_extent(&box, AXIS_Y);
+        const int64_t cells = nx * ny * box_extent(&box, AXIS_Z);
+        hipError_t error = hipSuccess;
+        if (cells > most) {
+            error = PACK ? hip_launch_pack(stream, layout, d_field, &box, d_buffers[b])
+                         : hip_launch_unpack(stream, layout, d_buffers[b], &box, d_field);
+        } else if (cells > 0) {
+            if (list.count == HIP_BOXES_A_MOVE || list.begin[list.count] > most - cells) {
+                error = launch_list<PACK>(stream, layout, d_field, list);
+                list.count = 0;
+            }
+            const int at = list.count++;
+            list.nx[at] = (uint32_t)nx;
+            list.ny[at] = (uint32_t)ny;
+            list.first[at] = layout_index(layout, box.lo[0], box.lo[1], box.lo[2]);
+            list.buffer[at] = d_buffers[b];
+            list.begin[at + 1] = list.begin[at] + (uint32_t)cells;
+        }
+        if (error != hipSuccess) {
+            return error;
+        }
+    }
+    return list.count > 0 ? launch_list<PACK>(stream, layout, d_field, list) : hipSuccess;
+}
+
+hipError_t hip_launch_pack_boxes(hipStream_t stream, const struct layout *layout,
+                                 const void *d_field, const struct box *boxes,
+                                 void *const *d_buffers, int nboxes)
+{
+    return move_all<true>(stream, layout, const_cast<void *>(d_field), boxes, d_buffers, nboxes);
+}
+
+hipError_t hip_launch_unpack_boxes(hipStream_t stream, const struct layout *layout,
+                                   void *const *d_buffers, const struct box *boxes, int nboxes,
+                                   void *d_field)
+{
+    return move_all<false>(stream, layout, d_field, boxes, d_buffers, nboxes);
+}

@@ -34,23 +34,24 @@ static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &
     view.out[at] = heat_cell(c, n[0], n[1], n[2], n[3], n[4], n[5], rules.r);
 }
 
-template <typename REAL>
+/* INDEX: 32 bits where they are enough, since divisions of 64 bits are slow. */
+template <typename REAL, typename INDEX>
 static __global__ __launch_bounds__(THREADS) void step_cell(const grid_view<REAL> view,
                                                             const rules<REAL> rules,
                                                             const struct box_list list)
 {
-    const int64_t n = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    const INDEX n = (INDEX)blockIdx.x * THREADS + threadIdx.x;
     tally tallies[FACE_COUNT] = {};
-    if (n < list.begin[list.count]) {
+    if (n < (INDEX)list.begin[list.count]) {
         int b = 0;
-        while (n >= list.begin[b + 1]) {
+        while (n >= (INDEX)list.begin[b + 1]) {
             b++;
         }
         const struct box &box = list.box[b];
-        const uint64_t nx = (uint64_t)(box.hi[AXIS_X] - box.lo[AXIS_X]);
-        const uint64_t ny = (uint64_t)(box.hi[AXIS_Y] - box.lo[AXIS_Y]);
-        const uint64_t in_box = (uint64_t)(n - list.begin[b]);
-        const uint64_t row = in_box / nx;
+        const INDEX nx = (INDEX)(box.hi[AXIS_X] - box.lo[AXIS_X]);
+        const INDEX ny = (INDEX)(box.hi[AXIS_Y] - box.lo[AXIS_Y]);
+        const INDEX in_box = n - (INDEX)list.begin[b];
+        const INDEX row = in_box / nx;
         const int64_t cell[AXIS_COUNT] = {box.lo[AXIS_X] + (int64_t)(in_box - row * nx),
                                           box.lo[AXIS_Y] + (int64_t)(row % ny),
                                           box.lo[AXIS_Z] + (int64_t)(row / ny)};
@@ -69,9 +70,15 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
                          const struct layout *layout, const struct step_args *args, void *d_out,
                          const void *d_in, const struct box_list &list)
 {
-    const int64_t nblocks = (list.begin[list.count] + THREADS - 1) / THREADS;
-    step_cell<REAL><<<(unsigned)nblocks, THREADS, 0, stream>>>(
-        view_of<REAL>(layout, d_out, d_in), rules_of<REAL>(args, d_scratch), list);
+    const int64_t cells = list.begin[list.count];
+    const unsigned nblocks = (unsigned)((cells + THREADS - 1) / THREADS);
+    const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
+    const rules<REAL> rules = rules_of<REAL>(args, d_scratch);
+    if (cells < (int64_t)UINT32_MAX - THREADS) {
+        step_cell<REAL, uint32_t><<<nblocks, THREADS, 0, stream>>>(view, rules, list);
+    } else {
+        step_cell<REAL, uint64_t><<<nblocks, THREADS, 0, stream>>>(view, rules, list);
+    }
     return hipGetLastError();
 }
 

@@ -3,13 +3,15 @@
  * from the caches. It loads the plane after the next one while it computes. */
 #include "kernels/hip/cells.h"
 
-/* A block: WIDE vectors of a row by HIGH rows, marching through `depth` planes. */
-enum { WIDE = 64, HIGH = 4, THREADS = WIDE * HIGH };
+/* A block: 2^wide_bits vectors of a row by so many rows as make THREADS of them, marching through
+ * `depth` planes. */
+enum { THREADS = 256 };
 
 struct march {
     struct box box;
     int64_t x_begin; /* box.lo[0] rounded down to a whole vector */
     int64_t depth;
+    unsigned wide_bits;
     unsigned tiles_x, tiles_y;
 };
 
@@ -45,8 +47,11 @@ static __device__ __forceinline__ column<REAL> column_of(const grid_view<REAL> &
     constexpr int N = vec16<REAL>::N;
     const unsigned tile = blockIdx.x % (m.tiles_x * m.tiles_y);
     column<REAL> c;
-    c.i = m.x_begin + ((int64_t)(tile % m.tiles_x) * WIDE + threadIdx.x % WIDE) * N;
-    c.j = m.box.lo[1] + (int64_t)(tile / m.tiles_x) * HIGH + threadIdx.x / WIDE;
+    c.i = m.x_begin + ((int64_t)((tile % m.tiles_x) << m.wide_bits) +
+                       (threadIdx.x & ((1U << m.wide_bits) - 1))) *
+                          N;
+    c.j = m.box.lo[1] + (int64_t)(tile / m.tiles_x) * (THREADS >> m.wide_bits) +
+          (threadIdx.x >> m.wide_bits);
     const int64_t before = m.box.lo[0] - c.i;
     const int64_t after = m.box.hi[0] - c.i;
     c.begin = before > 0 ? (int)before : 0;
@@ -134,7 +139,8 @@ static __device__ __forceinline__ void step_vector(const grid_view<REAL> &view,
     }
 }
 
-/* SUMS: of closed faces are wanted. Apart, since they take registers from every wave. */
+/* SUMS: of closed faces are wanted. Apart, since they take registers from every wave. At least 8
+ * waves a SIMD (gfx90a). */
 template <typename REAL, bool SUMS>
 static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REAL> view,
                                                              const rules<REAL> rules, const march m)
@@ -181,16 +187,22 @@ static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REA
 template <typename REAL>
 static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
                          const struct layout *layout, const struct step_args *args, void *d_out,
-                         const void *d_in, const struct box *box)
+                         const void *d_in, const struct box *box,
+                         const struct hip_launch_shape *shape)
 {
     constexpr int64_t N = vec16<REAL>::N;
+    const int wide = shape->wide > 0 ? shape->wide : 64;
+    const int high = THREADS / wide;
     struct march m = {};
     m.box = *box;
     m.x_begin = box->lo[0] / N * N;
-    m.depth = 64;
+    m.depth = shape->depth > 0 ? shape->depth : 64;
+    while (1 << m.wide_bits < wide) {
+        m.wide_bits++;
+    }
     const int64_t vectors = (box->hi[0] - m.x_begin + N - 1) / N;
-    m.tiles_x = (unsigned)((vectors + WIDE - 1) / WIDE);
-    m.tiles_y = (unsigned)((box->hi[1] - box->lo[1] + HIGH - 1) / HIGH);
+    m.tiles_x = (unsigned)((vectors + wide - 1) / wide);
+    m.tiles_y = (unsigned)((box->hi[1] - box->lo[1] + high - 1) / high);
     const int64_t chunks = (box->hi[2] - box->lo[2] + m.depth - 1) / m.depth;
     const unsigned nblocks = (unsigned)(chunks * m.tiles_x * m.tiles_y);
     const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
@@ -211,9 +223,10 @@ bool hip_step_march_takes(const struct layout *layout)
 
 hipError_t hip_launch_step_march(hipStream_t stream, struct hip_scratch *d_scratch,
                                  const struct layout *layout, const struct step_args *args,
-                                 void *d_out, const void *d_in, const struct box *box)
+                                 void *d_out, const void *d_in, const struct box *box,
+                                 const struct hip_launch_shape *shape)
 {
     return layout->precision == PRECISION_FLOAT64
-               ? launch<double>(stream, d_scratch, layout, args, d_out, d_in, box)
-               : launch<float>(stream, d_scratch, layout, args, d_out, d_in, box);
+               ? launch<double>(stream, d_scratch, layout, args, d_out, d_in, box, shape)
+               : launch<float>(stream, d_scratch, layout, args, d_out, d_in, box, shape);
 }

@@ -121,13 +121,14 @@ static int depth_of(int64_t tiles, int planes, int64_t blocks_at_a_time)
 }
 
 /* The ring and the pacing, once the tiles are known. */
-template <typename S> static void plan_ring(work &w, int64_t nblocks, bool paced)
+template <typename S>
+static void plan_ring(work &w, int64_t nblocks, bool paced, const struct hip_launch_shape *shape)
 {
     typedef typename S::REAL REAL;
     constexpr int line = 128 / (int)sizeof(REAL);
     /* what the blocks may have asked for beyond the slowest: less leaves them waiting for each
      * other for the microsecond or two that a counter takes, more is less order */
-    const int64_t window_bytes = 13 << 20;
+    const int64_t window_bytes = (int64_t)(shape->window_mib > 0 ? shape->window_mib : 13) << 20;
     const int planes = w.depth + 2;
     /* workers read whole groups of rows, also where the tile ends before */
     const int rows = (w.height + S::ROWS - 1) / S::ROWS * S::ROWS + 2;
@@ -149,7 +150,8 @@ template <typename S> static void plan_ring(work &w, int64_t nblocks, bool paced
 
 /* Cut the box into columns. With pacing all columns reach from bottom to top, and the height of
  * tiles is such that whole patches of one tile to a block cover the box. */
-template <typename S> static void divide(work &w, int64_t nblocks, bool paced)
+template <typename S>
+static void divide(work &w, int64_t nblocks, bool paced, const struct hip_launch_shape *shape)
 {
     const int rows = w.hi[1] - w.lo[1];
     const int planes = w.hi[2] - w.lo[2];
@@ -166,7 +168,7 @@ template <typename S> static void divide(work &w, int64_t nblocks, bool paced)
     w.tiles = w.tiles_x * ((rows + w.height - 1) / w.height);
     w.depth = paced ? planes : depth_of(w.tiles, planes, nblocks);
     w.items = w.tiles * ((planes + w.depth - 1) / w.depth);
-    plan_ring<S>(w, nblocks, paced);
+    plan_ring<S>(w, nblocks, paced, shape);
 }
 
 /* How many blocks the device runs at a time; makes the kernel ready to run. */
@@ -189,7 +191,8 @@ template <typename S> static hipError_t blocks_of_device(int64_t *blocks)
 template <typename S>
 static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
                          const struct layout *layout, const struct step_args *args, void *d_out,
-                         const void *d_in, const struct box *box, bool paced)
+                         const void *d_in, const struct box *box, bool paced,
+                         const struct hip_launch_shape *launch_shape)
 {
     typedef typename S::REAL REAL;
     static int64_t blocks_at_a_time = 0; /* a process has one device */
@@ -210,7 +213,7 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
         w.hi[axis] = (int)box->hi[axis];
     }
     w.x_begin = w.lo[0] / line * line;
-    divide<S>(w, blocks_at_a_time, paced);
+    divide<S>(w, blocks_at_a_time, paced, launch_shape);
     arch_tile_map map;
     const arch_region<REAL> region = region_of<REAL>(view, rules, w);
     const hipError_t error = arch_tile_map_make(&map, region, S::PITCH, w.height + 2);
@@ -225,13 +228,14 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
 #define DEFINE_STAGED(name, subs64, subs32, rows, blocks, paced)                                   \
     hipError_t hip_launch_step_##name(hipStream_t stream, struct hip_scratch *d_scratch,           \
                                       const struct layout *layout, const struct step_args *args,   \
-                                      void *d_out, const void *d_in, const struct box *box)        \
+                                      void *d_out, const void *d_in, const struct box *box,        \
+                                      const struct hip_launch_shape *launch_shape)                 \
     {                                                                                              \
         return layout->precision == PRECISION_FLOAT64                                              \
                    ? launch<shape<double, subs64, 128, 16, rows, blocks>>(                         \
-                         stream, d_scratch, layout, args, d_out, d_in, box, paced)                 \
+                         stream, d_scratch, layout, args, d_out, d_in, box, paced, launch_shape)   \
                    : launch<shape<float, subs32, 128, 16, rows, blocks>>(                          \
-                         stream, d_scratch, layout, args, d_out, d_in, box, paced);                \
+                         stream, d_scratch, layout, args, d_out, d_in, box, paced, launch_shape);  \
     }
 DEFINE_STAGED(staged_free, 1, 2, 4, 2, false)
 DEFINE_STAGED(staged_pair, 1, 2, 4, 2, true)
@@ -243,7 +247,7 @@ DEFINE_STAGED(staged_wide, 2, 4, 4, 1, true)
 #define DEFINE_STAGED(name)                                                                        \
     hipError_t hip_launch_step_##name(hipStream_t, struct hip_scratch *, const struct layout *,    \
                                       const struct step_args *, void *, const void *,              \
-                                      const struct box *)                                          \
+                                      const struct box *, const struct hip_launch_shape *)         \
     {                                                                                              \
         return hipErrorNotSupported;                                                               \
     }
@@ -253,6 +257,11 @@ DEFINE_STAGED(staged_deep)
 DEFINE_STAGED(staged_wide)
 
 #endif
+
+bool hip_step_staged_is_built(void)
+{
+    return ARCH_HAS_TILE_COPY;
+}
 
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box)
 {

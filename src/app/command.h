@@ -9,15 +9,18 @@
 
 struct command {
     const char *name;
-    const char *summary; /* one line for `isotherm --help` */
-    bool uses_mpi;       /* false: works on a login node without a launcher */
+    const char *summary;  /* one line for `isotherm --help` */
+    bool uses_mpi;        /* false: works on a login node without a launcher */
+    const char *mpi_word; /* a first word that makes it use MPI after all, or NULL */
     const struct command_line *line;
     enum status (*execute)(void); /* after parsing; collective when uses_mpi */
 };
 
-extern const struct command command_run;    /* command_run.c, run.c, step.c */
-extern const struct command command_plan;   /* command_plan.c */
-extern const struct command command_bench;  /* command_bench.c */
-extern const struct command command_verify; /* command_verify.c */
+extern const struct command command_run;     /* command_run.c, run.c, step.c */
+extern const struct command command_doctor;  /* command_doctor.c, doctor_*.c */
+extern const struct command command_plan;    /* command_plan.c */
+extern const struct command command_bench;   /* command_bench.c */
+extern const struct command command_verify;  /* command_verify.c */
+extern const struct command command_compare; /* command_compare.c */
 
 #endif

@@ -3,36 +3,46 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/choices.h"
 #include "app/command.h"
 #include "app/configuration.h"
+#include "app/output_memory.h"
+#include "app/placement.h"
+#include "app/snapshot_outputs.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "io/checkpoint.h"
-#include "io/snapshot.h"
 #include "kernels/backend.h"
 #include "model/boundary.h"
 #include "model/decomp.h"
 #include "model/field.h"
 #include "model/grid.h"
+#include "model/timeline.h"
 
 static struct {
     const char *config;
     struct option_list sets;
     int64_t ranks;
-} asked = {.ranks = 1};
+    int64_t ranks_per_node;
+    int64_t ranks_per_module;
+} asked = {.ranks = 1, .ranks_per_node = INT32_MAX, .ranks_per_module = 1};
 
 static const struct option options[] = {
     {OPTION_COUNT, "--ranks", "N", "how many MPI ranks the run will have (default 1)",
      &asked.ranks},
+    {OPTION_COUNT, "--ranks-per-node", "N", "of these on one node (default all)",
+     &asked.ranks_per_node},
+    {OPTION_COUNT, "--ranks-per-module", "N", "dies of a GPU module (MI250X: 2; default 1)",
+     &asked.ranks_per_module},
     {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &asked.sets},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
 static const struct command_line line = {
-    .usage = "isotherm plan CONFIG [--ranks N] [--set KEY=VALUE]",
+    .usage = "isotherm plan CONFIG [options]",
     .about = "Show what `isotherm run` would do: decomposition, memory a rank, halo traffic,\n"
              "time step and why, file sizes, and warnings about what will hurt. Runs nothing\n"
              "and writes nothing; works on a login node.",
@@ -52,12 +62,14 @@ struct plan {
     struct timeline timeline;
     struct boundary boundary;
     struct decomp decomp;
+    struct snapshot_outputs outputs;
     int64_t min_cells, max_cells; /* owned by a rank */
     int64_t min_halo, max_halo;   /* cells sent a step */
     int max_messages;
     int64_t thinnest; /* block, on an axis that is cut */
     enum axis thinnest_axis;
-    uint64_t max_bytes; /* device memory of the busiest rank */
+    uint64_t max_bytes;        /* device memory of the busiest rank */
+    uint64_t max_output_bytes; /* host memory for outputs, likewise */
     int warnings;
 };
 
@@ -89,8 +101,13 @@ static enum status examine_rank(struct plan *plan, int rank)
         }
     }
     uint64_t bytes = 0;
+    uint64_t derived = 0;
     TRY(field_bytes(&plan->decomp, rank, plan->settings->run.precision, &bytes));
+    TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
+    bytes += derived;
     plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
+    TRY(output_memory_bytes(plan->settings, &plan->grid, &plan->decomp, rank, &bytes));
+    plan->max_output_bytes = bytes > plan->max_output_bytes ? bytes : plan->max_output_bytes;
     return STATUS_OK;
 }
 
@@ -100,10 +117,14 @@ static enum status make_plan(const struct settings *settings, struct plan *plan)
     grid_create(settings, &plan->grid);
     material_create(settings, &plan->material);
     TRY(timeline_create(settings, &plan->grid, &plan->material, &plan->timeline));
+    TRY(snapshot_outputs_list(settings, &plan->grid, &plan->outputs));
     TRY(boundary_create(settings, &plan->boundary));
     TRY(boundary_check(settings, &plan->boundary, &plan->grid, &plan->material));
     if (asked.ranks > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks %" PRId64 " is beyond what MPI can count", asked.ranks);
+    }
+    if (asked.ranks_per_node > INT32_MAX || asked.ranks_per_module > INT32_MAX) {
+        return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: %d at most", INT32_MAX);
     }
     TRY(choose_decomp(settings, &plan->grid, &plan->boundary, (int)asked.ranks, &plan->decomp));
     for (int rank = 0; rank < plan->decomp.nranks; rank++) {
@@ -158,10 +179,39 @@ static void print_blocks(const struct plan *plan)
            100.0 * ((double)plan->max_cells * plan->decomp.nranks /
                         (double)grid_total_cells(&plan->grid) -
                     1.0));
-    printf("memory a rank  %s on the device\n", bytes_text((double)plan->max_bytes, memory));
+    printf("memory a rank  %s on the device, %s on the host for outputs in flight\n",
+           bytes_text((double)plan->max_bytes, memory),
+           bytes_text((double)plan->max_output_bytes, low));
     printf("halo a step    %s .. %s sent by a rank, at most %d messages\n",
            bytes_text((double)plan->min_halo * width, low),
            bytes_text((double)plan->max_halo * width, high), plan->max_messages);
+}
+
+static enum status print_placement(const struct plan *plan)
+{
+    const int nranks = plan->decomp.nranks;
+    const double width = (double)precision_bytes(plan->settings->run.precision);
+    char module[32];
+    char node[32];
+    char network[32];
+    char reason[256];
+    struct placement_order order;
+    struct rank_place *places = malloc((size_t)nranks * sizeof *places);
+    if (places == NULL) {
+        return fail(STATUS_MEMORY, "no memory to place %d ranks", nranks);
+    }
+    placement_assume(nranks, (int)asked.ranks_per_node, (int)asked.ranks_per_module, places);
+    const enum status status = placement_choose(&plan->decomp, places, &order);
+    free(places);
+    TRY(status);
+    placement_reason(&order, reason, sizeof reason);
+    printf("placement      %s\n", reason);
+    printf("links a step   %s inside modules, %s inside nodes, %s between nodes, all ranks\n",
+           bytes_text((double)order.link_cells[LINK_GROUP] * width, module),
+           bytes_text((double)order.link_cells[LINK_NODE] * width, node),
+           bytes_text((double)order.link_cells[LINK_NETWORK] * width, network));
+    placement_free(&order);
+    return STATUS_OK;
 }
 
 static void print_time(const struct plan *plan)
@@ -176,6 +226,9 @@ static void print_time(const struct plan *plan)
         printf(" as configured; the largest stable step is %.6g s\n", timeline->dt_stable);
     }
     printf("steps          %" PRId64 " to t = %.6g s", timeline->steps, timeline->end);
+    if (timeline->nstretches > 1) {
+        printf(", landing on %" PRId64 " times on the way", timeline->nstretches - 1);
+    }
     if (timeline->dt_last != timeline->dt) {
         printf(", the last one %.6g s long to land on it", timeline->dt_last);
     }
@@ -198,13 +251,14 @@ static double print_files(const struct plan *plan)
     char each[32];
     char all[32];
     double total = 0;
-    const int64_t snapshots = count_outputs(plan, settings->output.snapshots.every, true);
-    if (snapshots > 0) {
-        const double bytes = (double)snapshot_file_bytes(&plan->grid, &settings->output.snapshots);
-        printf("snapshots      %" PRId64 " of %s%s = %s\n", snapshots, bytes_text(bytes, each),
-               settings->output.snapshots.compress > 0 ? " before compression" : "",
-               bytes_text(bytes * (double)snapshots, all));
-        total += bytes * (double)snapshots;
+    for (int i = 0; i < plan->outputs.count; i++) {
+        const struct snapshot_output *output = &plan->outputs.output[i];
+        const int64_t count = timeline_count_due(&plan->timeline, &output->setting->cadence);
+        const double bytes = (double)snapshot_file_bytes(&output->view.grid, output->setting);
+        printf("%-14s %" PRId64 " of %s%s = %s\n", output->name, count, bytes_text(bytes, each),
+               output->setting->compress > 0 ? " before compression" : "",
+               bytes_text(bytes * (double)count, all));
+        total += bytes * (double)count;
     }
     const int64_t checkpoints = count_outputs(plan, settings->output.checkpoints.every, false);
     if (checkpoints > 0) {
@@ -259,7 +313,7 @@ static void warn_of_time(struct plan *plan)
         const char *name;
         int64_t every;
     } kinds[] = {{"history", settings->output.history_every},
-                 {"snapshots", settings->output.snapshots.every},
+                 {"snapshots", settings->output.snapshots.cadence.every},
                  {"pictures", settings->output.pictures.every},
                  {"checkpoints", settings->output.checkpoints.every}};
     for (int i = 0; i < 4; i++) {
@@ -294,14 +348,15 @@ static enum status warn_of_memory(struct plan *plan)
     char need[32];
     char have[32];
     printf("device here    %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
+    const double all = ((double)plan->max_bytes + (double)plan->max_output_bytes) *
+                       plan->decomp.nranks; /* where the device is the host */
     if (plan->max_bytes > info.memory_bytes) {
         warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
              bytes_text((double)plan->max_bytes, need),
              bytes_text((double)info.memory_bytes, have));
-    } else if (backend->host_accessible &&
-               (double)plan->max_bytes * plan->decomp.nranks > (double)info.memory_bytes) {
+    } else if (backend->host_accessible && all > (double)info.memory_bytes) {
         warn(plan, "all %d ranks on this machine would need %s, more than its %s",
-             plan->decomp.nranks, bytes_text((double)plan->max_bytes * plan->decomp.nranks, need),
+             plan->decomp.nranks, bytes_text(all, need),
              bytes_text((double)info.memory_bytes, have));
     }
     return STATUS_OK;
@@ -330,6 +385,7 @@ static enum status show(struct plan *plan)
 {
     printf("plan for %s\n", plan->settings->title);
     print_blocks(plan);
+    TRY(print_placement(plan));
     print_time(plan);
     const double bytes = print_files(plan);
     TRY(warn_of_memory(plan));
@@ -352,6 +408,8 @@ static enum status execute(void)
         status = show(&plan);
     }
     boundary_destroy(&plan.boundary);
+    timeline_destroy(&plan.timeline);
+    snapshot_outputs_close(&plan.outputs);
     settings_destroy(settings);
     return status;
 }

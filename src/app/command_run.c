@@ -4,9 +4,13 @@
 
 #include "app/command.h"
 #include "app/configuration.h"
+#include "app/derive.h"
 #include "app/output.h"
 #include "app/restart.h"
 #include "app/run.h"
+#include "app/stop.h"
+#include "app/tuning.h"
+#include "app/watchdog.h"
 #include "base/comm.h"
 #include "base/log.h"
 #include "io/checkpoint.h"
@@ -121,9 +125,13 @@ static enum status simulate(struct run *run)
     if (mode != OUTPUT_RETRY) {
         TRY(output_check(run, mode)); /* before the time that the state takes */
     }
+    TRY(watchdog_create(run));
     TRY(set_state(run));
     introduce(run);
+    TRY(tuning_of_run(run));
+    TRY(derive_open(run));
     struct output *output = NULL;
+    TRY(stop_create(run));
     TRY(output_open(run, mode, &output));
     const double start = MPI_Wtime();
     enum status status = run_advance(run, output);
@@ -134,9 +142,8 @@ static enum status simulate(struct run *run)
     return status;
 }
 
-static enum status execute(void)
+static enum status solve(void)
 {
-    TRY(status_agree(MPI_COMM_WORLD, check_words()));
     struct settings *settings = NULL;
     struct run *run = NULL;
     TRY(configuration_read(MPI_COMM_WORLD, asked.config, &asked.sets, asked.output, asked.backend,
@@ -148,6 +155,13 @@ static enum status execute(void)
     run_destroy(run);
     settings_destroy(settings);
     return status;
+}
+
+static enum status execute(void)
+{
+    stop_listen();
+    TRY(status_agree(MPI_COMM_WORLD, check_words()));
+    return solve();
 }
 
 const struct command command_run = {

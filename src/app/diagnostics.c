@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "app/run.h"
+#include "app/watchdog.h"
 #include "base/comm.h"
 
 /* One integer reduction for the sums: integers add in any order. */
@@ -107,6 +108,7 @@ static enum status complain(const struct run *run, const struct field_summary *a
 enum status diagnostics_take(struct run *run, struct diagnostics *diagnostics)
 {
     const double since = MPI_Wtime();
+    watchdog_at(run, PHASE_DIAGNOSTICS);
     struct field_summary all;
     TRY(summarise(run, &all));
     if (all.bad_cells > 0) {

@@ -3,18 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "app/command.h"
+#include "app/exit_note.h"
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "halo/probe.h"
 #include "io/h5_broken.h"
 
 static const struct command *const commands[] = {
-    &command_run,
-    &command_plan,
-    &command_bench,
-    &command_verify,
+    &command_run, &command_plan, &command_compare, &command_bench, &command_verify, &command_doctor,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
@@ -28,8 +28,9 @@ static void print_overview(FILE *stream)
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
     fprintf(stream, "\nisotherm COMMAND --help tells more; isotherm --version prints the version.\n"
-                    "Exit codes: 0 done, 2 wrong input, 3 file, 4 device, memory or MPI,\n"
-                    "5 the numbers went bad, 75 stopped early with a good checkpoint.\n");
+                    "Exit codes: 0 done, 1 the files of compare differ or doctor found something,\n"
+                    "2 wrong input, 3 file, 4 device, memory or MPI, 5 the numbers went bad,\n"
+                    "75 stopped early with a good checkpoint.\n");
 }
 
 /* Before MPI_Init only the launcher's environment knows the rank; NULL without a launcher. */
@@ -105,22 +106,57 @@ static int answer_at_once(int argc, char **argv, const struct command **command)
     return -1;
 }
 
+/* How many ranks can be ended; 0 before MPI_Init has succeeded: then the launcher does that. */
+static int count_ranks(bool uses_mpi)
+{
+    int started = 0;
+    const bool has_started = uses_mpi && MPI_Initialized(&started) == MPI_SUCCESS && started != 0;
+    return has_started ? comm_size(MPI_COMM_WORLD) : 0;
+}
+
+static int end_mpi(enum status status, int code, int nranks)
+{
+    const bool alone = comm_is_broken() || (!fail_is_agreed() && nranks > 1);
+    if (log_rank() == 0 || (status != STATUS_OK && alone)) {
+        exit_note(code);
+    }
+    /* a file that HDF5 could not close would take MPI_Finalize down with it */
+    if (status != STATUS_OK && (alone || h5_is_broken())) {
+        if (!alone && log_rank() > 0) {
+            nanosleep(&(struct timespec){.tv_sec = 2}, NULL); /* rank 0 speaks for all first */
+        }
+        MPI_Abort(MPI_COMM_WORLD, code);
+    }
+    if (comm_check(MPI_Finalize(), "MPI_Finalize") != STATUS_OK) {
+        log_error("%s", fail_message());
+        MPI_Abort(MPI_COMM_WORLD, status_exit_code(STATUS_MPI));
+        return status_exit_code(STATUS_MPI); /* where MPI is too far gone for that */
+    }
+    return code;
+}
+
 /* One message from one rank. A failure that only this rank knows of takes the others down with
  * it: they would wait for it for ever. */
 static int end(enum status status, bool uses_mpi)
 {
     log_transient("%s", "");
-    if (status != STATUS_OK && (!uses_mpi || !fail_is_agreed() || log_rank() == 0)) {
+    const int nranks = count_ranks(uses_mpi);
+    if (status == STATUS_OK && comm_is_broken()) {
+        status = STATUS_MPI; /* in a call whose failure nobody could return */
+    }
+    const bool is_error =
+        status != STATUS_OK && status != STATUS_DIFFERENT && status != STATUS_UNFIT;
+    if (status == STATUS_STOPPED) {
+        log_info("%s", fail_message()); /* as asked: no error */
+    } else if (is_error && (!uses_mpi || !fail_is_agreed() || log_rank() == 0)) {
         log_error("%s", fail_message());
     }
     const int code = status_exit_code(status);
+    if (nranks > 0) {
+        return end_mpi(status, code, nranks);
+    }
     if (uses_mpi) {
-        const bool alone = !fail_is_agreed() && comm_size(MPI_COMM_WORLD) > 1;
-        /* a file that HDF5 could not close would take MPI_Finalize down with it */
-        if (status != STATUS_OK && (alone || h5_is_broken())) {
-            MPI_Abort(MPI_COMM_WORLD, code);
-        }
-        MPI_Finalize();
+        exit_note(code);
     }
     return code;
 }
@@ -128,7 +164,8 @@ static int end(enum status status, bool uses_mpi)
 static enum status start_mpi(int *argc, char ***argv)
 {
     int provided = MPI_THREAD_SINGLE;
-    TRY_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided));
+    /* the most: the writer of files has a thread of its own, where MPI allows it */
+    TRY_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided));
     TRY_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     log_init(comm_rank(MPI_COMM_WORLD), comm_size(MPI_COMM_WORLD));
     if (provided < MPI_THREAD_FUNNELED) {
@@ -145,15 +182,25 @@ static enum status read_words(const struct command *command, int argc, char **ar
     return options_parse(command->line, argc - 2, argv + 2);
 }
 
+static bool needs_mpi(const struct command *command, int argc, char **argv)
+{
+    return command->uses_mpi ||
+           (command->mpi_word != NULL && argc > 2 && strcmp(argv[2], command->mpi_word) == 0);
+}
+
 int main(int argc, char **argv)
 {
+    if (halo_probe_is_asked(argc, argv)) {
+        return halo_probe_main(argc, argv);
+    }
     const struct command *command = NULL;
     const int answered = answer_at_once(argc, argv, &command);
     if (answered >= 0) {
         return answered;
     }
     /* an unknown command too: a launcher kills the rank that would say so when another has ended */
-    const bool uses_mpi = command != NULL ? command->uses_mpi : launcher_rank() != NULL;
+    const bool uses_mpi =
+        command != NULL ? needs_mpi(command, argc, argv) : launcher_rank() != NULL;
     enum status status = uses_mpi ? start_mpi(&argc, &argv) : STATUS_OK;
     if (status == STATUS_OK) {
         status = read_words(command, argc, argv);

@@ -42,6 +42,19 @@ static enum status take_count(struct cursor *cursor, int64_t *count)
     return STATUS_OK;
 }
 
+static enum status take_real(struct cursor *cursor, double *number)
+{
+    const char *word = NULL;
+    TRY(take_word(cursor, &word));
+    char *end = NULL;
+    const double value = strtod(word, &end);
+    if (end == word || *end != '\0' || !(value >= 0)) {
+        return fail(STATUS_INPUT, "%s: '%s' is no number of 0 or more", cursor->option, word);
+    }
+    *number = value;
+    return STATUS_OK;
+}
+
 static enum status take_value(struct cursor *cursor, const struct option *option)
 {
     switch (option->kind) {
@@ -63,6 +76,8 @@ static enum status take_value(struct cursor *cursor, const struct option *option
     }
     case OPTION_COUNT:
         return take_count(cursor, (int64_t *)option->target);
+    case OPTION_REAL:
+        return take_real(cursor, (double *)option->target);
     case OPTION_SIZE:
         for (int i = 0; i < 3; i++) {
             TRY(take_count(cursor, (int64_t *)option->target + i));

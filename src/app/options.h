@@ -15,6 +15,7 @@ enum option_kind {
     OPTION_STRING, /* const char * */
     OPTION_LIST,   /* struct option_list: may be given many times */
     OPTION_COUNT,  /* int64_t, one positive number */
+    OPTION_REAL,   /* double, 0 or more */
     OPTION_SIZE,   /* int64_t[3], three positive numbers */
     OPTION_END,
 };

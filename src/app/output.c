@@ -2,39 +2,49 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "app/checkpoint_output.h"
+#include "app/derive.h"
+#include "app/postmortem.h"
 #include "app/progress.h"
 #include "app/report.h"
+#include "app/sample_outputs.h"
+#include "app/snapshot_outputs.h"
+#include "app/watchdog.h"
+#include "app/writer.h"
 #include "base/comm.h"
 #include "base/log.h"
-#include "io/checkpoint.h"
 #include "io/history.h"
 #include "io/picture.h"
-#include "io/snapshot.h"
 
 struct output {
     const char *directory;   /* borrowed from the settings */
     struct history *history; /* rank 0, when asked for */
-    struct snapshots *snapshots;
+    struct writer *writer;
+    struct snapshot_outputs snapshots;
+    struct sample_outputs samples;
+    struct checkpoint_output checkpoints;
     struct progress progress;
     struct diagnostics latest;
     bool has_latest;
     char last_picture[PATH_BYTES];
-    char last_checkpoint[PATH_BYTES];
 };
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
 /* What a run leaves directly in its folder, and in the folders below it. */
-static const char *const own_files[] = {"report.json", "history.csv", "snapshots.vtkhdf",
-                                        "snapshots.xdmf"};
+static const char *const own_files[] = {"report.json", "history.csv", "probes.csv", "probes.h5",
+                                        "postmortem.h5"};
+static const char *const own_endings[] = {".vtkhdf", ".xdmf"};
 static const char *const own_folders[] = {"checkpoints", "pictures"};
 enum {
     OWN_FILES = sizeof own_files / sizeof own_files[0],
+    OWN_ENDINGS = sizeof own_endings / sizeof own_endings[0],
     OWN_FOLDERS = sizeof own_folders / sizeof own_folders[0],
 };
 
@@ -44,10 +54,59 @@ static bool is_own_entry(const char *name)
            strcmp(name, "latest.tmp") == 0;
 }
 
-/* Calls for each of the run's files below `directory`; stops when `visit` fails. */
-static enum status for_each_own_file(const char *directory, enum status (*visit)(const char *path))
+static enum status visit_folder(const char *folder, enum status (*visit)(const char *path))
+{
+    DIR *stream = opendir(folder);
+    enum status status = STATUS_OK;
+    for (struct dirent *entry = stream != NULL ? readdir(stream) : NULL;
+         entry != NULL && status == STATUS_OK; entry = readdir(stream)) {
+        char path[PATH_BYTES];
+        if (is_own_entry(entry->d_name)) {
+            status = path_join(folder, entry->d_name, path);
+            status = status == STATUS_OK ? visit(path) : status;
+        }
+    }
+    if (stream != NULL) {
+        closedir(stream);
+    }
+    return status;
+}
+
+/* First the files that name the others. */
+static enum status visit_snapshots(const char *directory, const char *name,
+                                   enum status (*visit)(const char *path))
 {
     char path[PATH_BYTES];
+    char file[PATH_BYTES];
+    for (int i = 0; i < OWN_ENDINGS; i++) {
+        snprintf(file, sizeof file, "%.200s%s", name, own_endings[i]);
+        TRY(path_join(directory, file, path));
+        if (file_exists(path)) {
+            TRY(visit(path));
+        }
+    }
+    TRY(path_join(directory, name, path));
+    return visit_folder(path, visit);
+}
+
+/* Calls for each of the run's files in its folder; stops when `visit` fails. */
+static enum status for_each_own_file(const struct settings *settings,
+                                     enum status (*visit)(const char *path))
+{
+    const char *directory = settings->output.directory;
+    char path[PATH_BYTES];
+    TRY(visit_snapshots(directory, "snapshots", visit));
+    for (int i = 0; i < settings->output.nregions; i++) {
+        TRY(visit_snapshots(directory, settings->output.regions[i].name, visit));
+    }
+    for (int i = 0; i < settings->output.nlines; i++) {
+        char name[PATH_BYTES];
+        snprintf(name, sizeof name, "%.200s.csv", settings->output.lines[i].name);
+        TRY(path_join(directory, name, path));
+        if (file_exists(path)) {
+            TRY(visit(path));
+        }
+    }
     for (int i = 0; i < OWN_FILES; i++) {
         TRY(path_join(directory, own_files[i], path));
         if (file_exists(path)) {
@@ -55,21 +114,8 @@ static enum status for_each_own_file(const char *directory, enum status (*visit)
         }
     }
     for (int i = 0; i < OWN_FOLDERS; i++) {
-        char folder[PATH_BYTES];
-        TRY(path_join(directory, own_folders[i], folder));
-        DIR *stream = opendir(folder);
-        enum status status = STATUS_OK;
-        for (struct dirent *entry = stream != NULL ? readdir(stream) : NULL;
-             entry != NULL && status == STATUS_OK; entry = readdir(stream)) {
-            if (is_own_entry(entry->d_name)) {
-                status = path_join(folder, entry->d_name, path);
-                status = status == STATUS_OK ? visit(path) : status;
-            }
-        }
-        if (stream != NULL) {
-            closedir(stream);
-        }
-        TRY(status);
+        TRY(path_join(directory, own_folders[i], path));
+        TRY(visit_folder(path, visit));
     }
     return STATUS_OK;
 }
@@ -114,8 +160,8 @@ enum status output_check(const struct run *run, enum output_mode mode)
 {
     enum status status = STATUS_OK;
     if (run->rank == 0 && mode != OUTPUT_REPLACE && !continues(run)) {
-        status = for_each_own_file(run->settings->output.directory,
-                                   mode == OUTPUT_FRESH ? refuse_file : refuse_finished);
+        status =
+            for_each_own_file(run->settings, mode == OUTPUT_FRESH ? refuse_file : refuse_finished);
     }
     return status_agree(run->comm, status);
 }
@@ -126,7 +172,7 @@ static enum status prepare_folder(const struct run *run)
     TRY(directory_make(directory));
     if (!continues(run)) {
         /* output_check found that what is there may go */
-        TRY(for_each_own_file(directory, remove_file));
+        TRY(for_each_own_file(run->settings, remove_file));
     }
     for (int i = 0; i < OWN_FOLDERS; i++) {
         const bool wanted = i == 0 ? run->settings->output.checkpoints.every > 0
@@ -154,11 +200,19 @@ static enum status open_files(struct run *run, struct output *output)
         }
     }
     TRY(status_agree(run->comm, status));
-    if (settings->output.snapshots.every > 0) {
-        TRY(snapshots_open(run->comm, output->directory, &run->grid, &settings->output.snapshots,
-                           settings->title, settings->text, restart_step, &output->snapshots));
-    }
-    return STATUS_OK;
+    TRY(status_agree(run->comm, snapshot_outputs_list(settings, &run->grid, &output->snapshots)));
+    TRY(snapshot_outputs_open(run, output->writer, restart_step, &output->snapshots));
+    return sample_outputs_open(run, restart_step, &output->samples);
+}
+
+/* The writer first: the files that its jobs use are opened on its communicator. */
+static enum status open_all(struct run *run, struct output *output)
+{
+    const bool background = run->settings->output.writer == WRITER_AUTO;
+    output->directory = run->settings->output.directory;
+    output->checkpoints.submitted_step = -1;
+    TRY(writer_create(run->comm, run->backend, run->device, background, &output->writer));
+    return open_files(run, output);
 }
 
 enum status output_open(struct run *run, enum output_mode mode, struct output **output)
@@ -170,8 +224,7 @@ enum status output_open(struct run *run, enum output_mode mode, struct output **
         made == NULL ? fail(STATUS_MEMORY, "no memory for the outputs") : STATUS_OK;
     status = status_agree(run->comm, status);
     if (status == STATUS_OK) {
-        made->directory = run->settings->output.directory;
-        status = open_files(run, made);
+        status = open_all(run, made);
     }
     if (status != STATUS_OK) {
         output_close(made);
@@ -187,11 +240,16 @@ void output_close(struct output *output)
     if (output == NULL) {
         return;
     }
-    /* after a failure elsewhere there is nobody to tell */
+    /* what is recorded is why the run ends */
+    struct failure reason;
+    fail_keep(&reason);
     if (history_close(output->history) != STATUS_OK) {
         log_warn("%s", fail_message());
     }
-    snapshots_close(output->snapshots);
+    writer_destroy(output->writer); /* its jobs use the files below */
+    fail_restore(&reason);
+    snapshot_outputs_close(&output->snapshots);
+    sample_outputs_close(&output->samples);
     free(output);
 }
 
@@ -202,14 +260,33 @@ static bool is_due(const struct run *run, int64_t every)
     return every > 0 && (run->step % every == 0 || run->step == run->timeline.steps);
 }
 
+/* What is being written is finished first: it is older than the trouble, and HDF5 is the writer's
+ * until then. */
+static enum status leave_postmortem(struct output *output, struct run *run)
+{
+    char reason[STATUS_MESSAGE_BYTES];
+    snprintf(reason, sizeof reason, "%s", fail_message());
+    if (writer_finish(output->writer) != STATUS_OK) {
+        log_warn("%s", fail_message());
+    }
+    fail_set_agreed(reason);
+    return postmortem(run, output->directory, output->checkpoints.good);
+}
+
 static enum status refresh(struct output *output, struct run *run)
 {
     if (output->has_latest && output->latest.step == run->step) {
         return STATUS_OK;
     }
-    TRY(diagnostics_take(run, &output->latest));
-    output->has_latest = true;
-    return STATUS_OK;
+    enum status status = diagnostics_take(run, &output->latest);
+    if (status == STATUS_OK) {
+        status = watch_check(run, &output->latest);
+    }
+    if (status == STATUS_NUMERICS) {
+        return leave_postmortem(output, run);
+    }
+    output->has_latest = status == STATUS_OK;
+    return status;
 }
 
 static enum status write_history(struct output *output, struct run *run)
@@ -233,49 +310,71 @@ static enum status write_history(struct output *output, struct run *run)
     return status_agree(run->comm, status);
 }
 
-static enum status write_checkpoint(struct output *output, struct run *run)
-{
-    struct checkpoint_state state = {
-        .step = run->step,
-        .time = run_time(run),
-        .ledger = run->ledger,
-        .boundary_heat = output->latest.boundary_heat,
-    };
-    TRY(run_field_hash(run, &state.field_hash));
-    TRY(checkpoint_write(run->comm, output->directory, run->field, &run->grid, &run->material,
-                         &state, run->settings->text, run->settings->output.checkpoints.keep));
-    snprintf(output->last_checkpoint, PATH_BYTES, "%.4000s/checkpoints/step_%010lld.h5",
-             output->directory, (long long)run->step);
-    return STATUS_OK;
-}
-
-static void count_phase(struct run *run, enum phase phase, double since)
+/* Time that the step loop spent on an output. */
+static void count_time(struct output *output, struct run *run, enum phase phase,
+                       enum writer_kind kind, double since)
 {
     run->phase_seconds[phase] += MPI_Wtime() - since;
+    writer_expose(output->writer, kind, since);
+}
+
+static enum status submit_checkpoint(struct output *output, struct run *run)
+{
+    const double since = MPI_Wtime();
+    watchdog_at(run, PHASE_CHECKPOINTS);
+    TRY(sample_outputs_flush(&output->samples, output->writer, run));
+    TRY(checkpoint_output_submit(&output->checkpoints, output->writer, run,
+                                 output->latest.boundary_heat));
+    count_time(output, run, PHASE_CHECKPOINTS, WRITER_CHECKPOINTS, since);
+    return STATUS_OK;
 }
 
 static enum status write_files(struct output *output, struct run *run)
 {
     const struct settings *settings = run->settings;
     double since = MPI_Wtime();
-    if (is_due(run, settings->output.snapshots.every)) {
-        TRY(snapshots_write(output->snapshots, run->field, run->step, run_time(run)));
-        count_phase(run, PHASE_SNAPSHOTS, since);
+    if (snapshot_outputs_due(&output->snapshots, run)) {
+        watchdog_at(run, PHASE_SNAPSHOTS);
+        TRY(snapshot_outputs_submit(&output->snapshots, output->writer, run));
+        count_time(output, run, PHASE_SNAPSHOTS, WRITER_SNAPSHOTS, since);
     }
     since = MPI_Wtime();
     if (is_due(run, settings->output.pictures.every)) {
+        watchdog_at(run, PHASE_PICTURES);
         TRY(picture_write(run->comm, output->directory, run->field, &run->grid,
                           &settings->output.pictures, settings->title, run->step, run_time(run),
                           output->latest.min, output->latest.max, output->last_picture));
-        count_phase(run, PHASE_PICTURES, since);
+        count_time(output, run, PHASE_PICTURES, WRITER_PICTURES, since);
     }
-    since = MPI_Wtime();
     /* last, so that the other files are complete up to the step that a restart begins at */
     if (is_due(run, settings->output.checkpoints.every) && run->step > run->first_step) {
-        TRY(write_checkpoint(output, run));
-        count_phase(run, PHASE_CHECKPOINTS, since);
+        TRY(submit_checkpoint(output, run));
     }
     return STATUS_OK;
+}
+
+enum status output_checkpoint(struct output *output, struct run *run)
+{
+    TRY(refresh(output, run));
+    TRY(submit_checkpoint(output, run));
+    return output_wait(output, run);
+}
+
+enum status output_wait(struct output *output, struct run *run)
+{
+    if (output == NULL) {
+        return STATUS_OK;
+    }
+    const double since = MPI_Wtime();
+    watchdog_at(run, PHASE_CHECKPOINTS);
+    TRY(writer_finish(output->writer));
+    run->phase_seconds[PHASE_WRITER] += MPI_Wtime() - since;
+    return STATUS_OK;
+}
+
+double output_checkpoint_seconds(const struct output *output)
+{
+    return writer_figures(output->writer, WRITER_CHECKPOINTS).longest_s;
 }
 
 /* A summary for the progress line alone costs about half a step: seldom, then. */
@@ -297,17 +396,24 @@ enum status output_see_to(struct output *output, struct run *run)
     if (output == NULL) {
         return STATUS_OK;
     }
+    TRY(writer_poll(output->writer));
+    TRY(derive_sample(run));
     const struct settings *settings = run->settings;
     const bool history = is_due(run, settings->output.history_every);
-    const bool files = is_due(run, settings->output.snapshots.every) ||
+    const bool files = snapshot_outputs_due(&output->snapshots, run) ||
                        is_due(run, settings->output.pictures.every) ||
                        is_due(run, settings->output.checkpoints.every);
-    if (history || files || !output->has_latest || run->step == run->timeline.steps) {
+    if (history || files || !output->has_latest || run->step == run->timeline.steps ||
+        watch_is_due(run)) {
         TRY(refresh(output, run));
     }
     if (history) {
+        watchdog_at(run, PLACE_HISTORY);
         TRY(write_history(output, run));
     }
+    const double since = MPI_Wtime();
+    TRY(sample_outputs_take(&output->samples, output->writer, run));
+    count_time(output, run, PHASE_PROBES, WRITER_PROBES, since);
     if (files) {
         TRY(write_files(output, run));
     }
@@ -324,12 +430,19 @@ static void name_files(const struct output *output, const struct run *run)
     if (settings->output.history_every > 0) {
         log_info("  history      %s/history.csv", directory);
     }
-    if (settings->output.snapshots.every > 0) {
-        log_info("  snapshots    %s/snapshots.vtkhdf  (ParaView 5.13 and later, h5py)", directory);
-        log_info("               %s/snapshots.xdmf    (ParaView 5.11, VisIt)", directory);
+    for (int i = 0; i < output->snapshots.count; i++) {
+        const char *name = output->snapshots.output[i].name;
+        log_info("  %-11s  %s/%s.vtkhdf  (ParaView 5.13 and later, h5py)",
+                 i == 0 ? "snapshots" : "", directory, name);
+        log_info("               %s/%s.xdmf    (ParaView 5.11, VisIt)", directory, name);
     }
-    if (output->last_checkpoint[0] != '\0') {
-        log_info("  checkpoint   %s", output->last_checkpoint);
+    for (int i = 0; i < output->samples.count; i++) {
+        const char *name = output->samples.output[i].name;
+        log_info("  %-11s  %s/%s.csv  (and probes.h5)", name != NULL ? "line" : "probes", directory,
+                 name != NULL ? name : "probes");
+    }
+    if (output->checkpoints.good[0] != '\0') {
+        log_info("  checkpoint   %s", output->checkpoints.good);
     }
     if (output->last_picture[0] != '\0') {
         log_info("  picture      %s", output->last_picture);
@@ -339,14 +452,17 @@ static void name_files(const struct output *output, const struct run *run)
 enum status output_finish(struct output *output, struct run *run, double wall)
 {
     uint64_t hash = 0;
+    watchdog_at(run, PLACE_END);
     TRY(refresh(output, run));
+    TRY(sample_outputs_flush(&output->samples, output->writer, run));
     TRY(run_field_hash(run, &hash));
     enum status status = STATUS_OK;
     if (run->rank == 0) {
         status = history_close(output->history);
         output->history = NULL;
         if (status == STATUS_OK) {
-            status = report_write(output->directory, run, &output->latest, hash, wall);
+            status =
+                report_write(output->directory, run, output->writer, &output->latest, hash, wall);
         }
     }
     TRY(status_agree(run->comm, status));

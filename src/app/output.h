@@ -24,7 +24,19 @@ enum status output_check(const struct run *run, enum output_mode mode) MUST_CHEC
 /* Collective. Write what is due at the present step; nothing when `output` is NULL. */
 enum status output_see_to(struct output *output, struct run *run) MUST_CHECK;
 
-/* Collective. Close the files and write report.json. `wall` is the time loop's, s. */
+/* Collective. Write a checkpoint of the present step now, whether one is due or not, unless there
+ * is one already. When it returns STATUS_OK the checkpoint is good and on the disk. */
+enum status output_checkpoint(struct output *output, struct run *run) MUST_CHECK;
+
+/* The longest that a checkpoint has taken in this run, until it was on the disk, s; 0: none yet. */
+double output_checkpoint_seconds(const struct output *output);
+
+/* Collective. Wait until everything that was handed to the writer is on the disk, or could not be
+ * put there. Does nothing when `output` is NULL. */
+enum status output_wait(struct output *output, struct run *run) MUST_CHECK;
+
+/* Collective. After output_wait. Close the files and write report.json. `wall` is the time loop's,
+ * s. */
 enum status output_finish(struct output *output, struct run *run, double wall) MUST_CHECK;
 
 #endif

@@ -1,9 +1,31 @@
 #include "app/report.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "app/json.h"
 #include "base/version.h"
+
+/* What was tried at the start, and how long an exchange took. */
+static void write_halo(struct json *json, const struct run *run)
+{
+    const struct halo_trial *trials = NULL;
+    const int ntrials = run->halo != NULL ? halo_trials(run->halo, &trials) : 0;
+    json_begin(json, "halo", '{');
+    json_string(json, "transport", run->halo != NULL ? halo_transport_name(run->halo) : "none");
+    json_begin(json, "trials", '[');
+    for (int n = 0; n < ntrials; n++) {
+        json_begin(json, NULL, '{');
+        json_string(json, "transport", trials[n].transport);
+        json_string(json, "neighbours", trials[n].on_node ? "on the node" : "on other nodes");
+        json_bool(json, "works", trials[n].works);
+        json_real(json, "exchange_us", trials[n].works ? 1e6 * trials[n].seconds : NAN);
+        json_string(json, "why_not", trials[n].why);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+}
 
 static void write_machine(struct json *json, const struct run *run)
 {
@@ -22,6 +44,26 @@ static void write_machine(struct json *json, const struct run *run)
     json_int(json, "halo_messages_per_step", run->plan.nmessages);
     json_int(json, "halo_bytes_per_step",
              (int64_t)halo_plan_bytes(&run->plan, run->settings->run.precision));
+    write_halo(json, run);
+}
+
+static void write_placement(struct json *json, const struct run *run)
+{
+    static const char *const keys[LINK_COUNT] = {"self", "group", "node", "network"};
+    const struct placement_order *order = &run->placement;
+    const int64_t width = (int64_t)precision_bytes(run->settings->run.precision);
+    char reason[256];
+    placement_reason(order, reason, sizeof reason);
+    json_begin(json, "placement", '{');
+    json_string(json, "order", order->name);
+    json_string(json, "reason", reason);
+    json_begin(json, "bytes_per_step", '{');
+    for (int link = 0; link < LINK_COUNT; link++) {
+        json_int(json, keys[link], order->link_cells[link] * width);
+    }
+    json_end(json, '}');
+    json_end(json, '}');
+    rank_facts_json(json, run->rank_facts, run->nranks);
 }
 
 static void write_speed(struct json *json, const struct run *run, double wall)
@@ -48,6 +90,32 @@ static void write_speed(struct json *json, const struct run *run, double wall)
     json_end(json, '}');
 }
 
+/* What each kind of output wrote, and what it cost the steps, as rank 0 saw it. */
+static void write_output(struct json *json, struct writer *writer)
+{
+    int64_t waits = 0;
+    double wait_s = 0;
+    writer_waits(writer, &waits, &wait_s);
+    json_begin(json, "output", '{');
+    json_string(json, "writer", writer_in_background(writer) ? "background" : "foreground");
+    json_string(json, "writer_reason", writer_reason(writer));
+    json_int(json, "waits", waits);
+    json_real(json, "wait_s", wait_s);
+    for (int k = 0; k < WRITER_KIND_COUNT; k++) {
+        const struct writer_figures f = writer_figures(writer, (enum writer_kind)k);
+        if (f.count > 0 || f.exposed_s > 0) {
+            json_begin(json, writer_kind_name((enum writer_kind)k), '{');
+            json_int(json, "count", f.count);
+            json_int(json, "bytes", (int64_t)f.bytes);
+            json_real(json, "write_s", f.write_s);
+            json_real(json, "GBs", f.write_s > 0 ? (double)f.bytes / f.write_s * 1e-9 : 0);
+            json_real(json, "exposed_s", f.exposed_s);
+            json_end(json, '}');
+        }
+    }
+    json_end(json, '}');
+}
+
 static void write_result(struct json *json, const struct diagnostics *final, uint64_t hash)
 {
     json_real(json, "min_K", final->min);
@@ -61,7 +129,7 @@ static void write_result(struct json *json, const struct diagnostics *final, uin
     json_string(json, "field_hash", text);
 }
 
-enum status report_write(const char *directory, const struct run *run,
+enum status report_write(const char *directory, const struct run *run, struct writer *writer,
                          const struct diagnostics *final, uint64_t field_hash, double wall)
 {
     char path[PATH_BYTES];
@@ -80,7 +148,9 @@ enum status report_write(const char *directory, const struct run *run,
     json_real(&json, "dt", run->timeline.dt);
     json_real(&json, "dt_stable", run->timeline.dt_stable);
     write_machine(&json, run);
+    write_placement(&json, run);
     write_speed(&json, run, wall);
+    write_output(&json, writer);
     write_result(&json, final, field_hash);
     json_string(&json, "config", run->settings->text);
     json_end(&json, '}');

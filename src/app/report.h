@@ -3,9 +3,10 @@
 #define ISOTHERM_APP_REPORT_H
 
 #include "app/run.h"
+#include "app/writer.h"
 
 /* Call on rank 0. `directory` holds the file; `wall` is the time loop's, s. */
-enum status report_write(const char *directory, const struct run *run,
+enum status report_write(const char *directory, const struct run *run, struct writer *writer,
                          const struct diagnostics *final, uint64_t field_hash,
                          double wall) MUST_CHECK;
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "app/run.h"
+#include "app/watchdog.h"
 #include "base/comm.h"
 
 static double round_to(enum precision precision, double value)
@@ -49,6 +50,15 @@ static void make_args(const struct run *run, const struct closure *closure,
     }
 }
 
+enum status step_arguments(const struct run *run, int64_t step, struct step_args *args)
+{
+    struct closure closure;
+    double r[AXIS_COUNT];
+    TRY(step_coefficients(run, step, &closure, r));
+    make_args(run, &closure, r, args);
+    return STATUS_OK;
+}
+
 /* The last step may be shorter: what came before is booked with the old coefficients. */
 static enum status book_before_shorter_step(struct run *run)
 {
@@ -79,11 +89,13 @@ static enum status step_overlapped(struct run *run, const struct step_args *args
     struct halo_flight flight;
     double since = MPI_Wtime();
 
+    watchdog_at(run, PHASE_HALO_BEGIN);
     TRY(backend->event_record(run->bulk_queue, run->bulk_done));
     TRY(backend->event_record(run->halo_queue, run->halo_done));
     TRY(halo_begin(run->halo, run->halo_queue, field->d_now, &flight));
     count_phase(run, PHASE_HALO_BEGIN, &since);
 
+    watchdog_at(run, PHASE_INTERIOR);
     /* the interior reads cells that the last shell wrote */
     TRY(backend->event_wait(run->bulk_queue, run->halo_done));
     if (!box_is_empty(&run->plan.interior)) {
@@ -92,9 +104,11 @@ static enum status step_overlapped(struct run *run, const struct step_args *args
     }
     count_phase(run, PHASE_INTERIOR, &since);
 
+    watchdog_at(run, PHASE_HALO_END);
     TRY(halo_end(&flight));
     count_phase(run, PHASE_HALO_END, &since);
 
+    watchdog_at(run, PHASE_SHELL);
     /* and the shell cells that the last interior wrote */
     TRY(backend->event_wait(run->halo_queue, run->bulk_done));
     TRY(backend->step(run->halo_queue, layout, args, field->d_next, field->d_now, run->plan.shell,
@@ -112,18 +126,49 @@ static enum status step_plain(struct run *run, const struct step_args *args)
     double since = MPI_Wtime();
     if (run->halo != NULL) {
         struct halo_flight flight;
+        watchdog_at(run, PHASE_HALO_BEGIN);
         TRY(backend->event_record(run->bulk_queue, run->bulk_done));
         TRY(backend->event_wait(run->halo_queue, run->bulk_done));
         TRY(halo_begin(run->halo, run->halo_queue, field->d_now, &flight));
         count_phase(run, PHASE_HALO_BEGIN, &since);
+        watchdog_at(run, PHASE_HALO_END);
         TRY(halo_end(&flight));
         TRY(backend->event_record(run->halo_queue, run->halo_done));
         TRY(backend->event_wait(run->bulk_queue, run->halo_done));
         count_phase(run, PHASE_HALO_END, &since);
     }
+    watchdog_at(run, PHASE_INTERIOR);
     TRY(backend->step(run->bulk_queue, &field->layout, args, field->d_next, field->d_now, &owned,
                       1));
     count_phase(run, PHASE_INTERIOR, &since);
+    return STATUS_OK;
+}
+
+/* Mark the end of this step, and wait for the end of one a few steps ago. */
+static enum status stay_close(struct run *run)
+{
+    struct event *done = run->step_done[run->step % STEPS_AHEAD];
+    double since = MPI_Wtime();
+    if (run->step - run->first_step >= STEPS_AHEAD) {
+        TRY(run->backend->event_sync(done));
+    }
+    count_phase(run, PHASE_INTERIOR, &since);
+    return run->backend->event_record(run->bulk_queue, done);
+}
+
+enum status step_alone(struct run *run)
+{
+    struct closure closure;
+    double r[AXIS_COUNT];
+    struct step_args args;
+    const struct box owned = layout_owned(&run->field->layout);
+    TRY(step_coefficients(run, run->step, &closure, r));
+    make_args(run, &closure, r, &args);
+    TRY(run->backend->step(run->bulk_queue, &run->field->layout, &args, run->field->d_next,
+                           run->field->d_now, &owned, 1));
+    TRY(stay_close(run));
+    field_swap(run->field);
+    run->step++;
     return STATUS_OK;
 }
 
@@ -134,8 +179,10 @@ enum status step_advance(struct run *run)
     struct step_args args;
     TRY(book_before_shorter_step(run));
     TRY(step_coefficients(run, run->step, &closure, r));
+    limits_step(&run->watch.limits, &run->grid, &closure, r);
     make_args(run, &closure, r, &args);
     TRY(run->overlap ? step_overlapped(run, &args) : step_plain(run, &args));
+    TRY(stay_close(run));
     ledger_add_step(&run->ledger, &closure);
     field_swap(run->field);
     run->step++;

@@ -1,7 +1,46 @@
 #include "base/comm.h"
 
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+static atomic_bool broken; /* the writer of files has a thread of its own */
+
+/* Why this rank gave the others up: the other thread may notice before the one that failed has
+ * told. Written once, before `broken`. */
+static struct {
+    atomic_flag taken;
+    enum status code;
+    char message[STATUS_MESSAGE_BYTES];
+} cause = {.taken = ATOMIC_FLAG_INIT};
+
+static void give_up(enum status code)
+{
+    if (!atomic_flag_test_and_set(&cause.taken)) {
+        snprintf(cause.message, sizeof cause.message, "%s", fail_message());
+        cause.code = code;
+    }
+    broken = true;
+}
+
+/* Of a rank that is broken and has no failure of its own to tell. */
+static enum status tell_cause(void)
+{
+    if (cause.code == STATUS_OK) {
+        return STATUS_MPI;
+    }
+    return fail(cause.code, "%s", cause.message);
+}
+
+bool comm_is_broken(void)
+{
+    return broken;
+}
 
 enum status comm_check(int mpi_code, const char *what)
 {
@@ -10,31 +49,119 @@ enum status comm_check(int mpi_code, const char *what)
     }
     char text[MPI_MAX_ERROR_STRING] = "unknown error";
     int length = 0;
-    MPI_Error_string(mpi_code, text, &length);
+    int started = 0;
+    broken = true;
+    /* MPI has no words before MPI_Init */
+    if (MPI_Initialized(&started) == MPI_SUCCESS && started != 0) {
+        MPI_Error_string(mpi_code, text, &length);
+    }
     return fail(STATUS_MPI, "%s failed: %s", what, text);
+}
+
+void comm_note(int mpi_code, const char *what)
+{
+    if (comm_check(mpi_code, what) != STATUS_OK) {
+        broken = true;
+    }
 }
 
 int comm_rank(MPI_Comm comm)
 {
     int rank = 0;
-    MPI_Comm_rank(comm, &rank);
+    comm_note(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     return rank;
 }
 
 int comm_size(MPI_Comm comm)
 {
     int size = 1;
-    MPI_Comm_size(comm, &size);
+    comm_note(MPI_Comm_size(comm, &size), "MPI_Comm_size");
     return size;
+}
+
+void comm_free(MPI_Comm *comm)
+{
+    if (*comm != MPI_COMM_NULL && !broken) {
+        comm_note(MPI_Comm_free(comm), "MPI_Comm_free");
+    }
+    *comm = MPI_COMM_NULL;
+}
+
+static _Thread_local bool asleep;
+
+void comm_wait_asleep(void)
+{
+    asleep = true;
+}
+
+/* Longer from call to call, up to a millisecond. */
+static void sleep_a_while(int64_t *nanoseconds)
+{
+    enum { LONGEST_NS = 1000000 };
+    const struct timespec pause = {.tv_nsec = *nanoseconds};
+    nanosleep(&pause, NULL);
+    *nanoseconds = 2 * *nanoseconds < LONGEST_NS ? 2 * *nanoseconds : LONGEST_NS;
+}
+
+/* Wait until `done`; who has failed does not wait for ever. One rank after the other gives up, so
+ * that one of them speaks. */
+static enum status wait_for_all(MPI_Request *request, int rank, enum status mine)
+{
+    if (mine == STATUS_OK && !asleep) {
+        return comm_check(MPI_Wait(request, MPI_STATUS_IGNORE), "MPI_Wait");
+    }
+    const double limit_s = 5 + 0.25 * (rank < 20 ? rank : 20);
+    const double start = clock_seconds();
+    int done = 0;
+    int64_t pause = 20000;
+    while (done == 0) {
+        TRY_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (done == 0 && asleep) {
+            sleep_a_while(&pause);
+        }
+        if (done == 0 && mine != STATUS_OK && clock_seconds() - start > limit_s) {
+            give_up(mine);
+            return mine;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* The lowest of all ranks' claims. */
+static enum status agree_on_lowest(MPI_Comm comm, int claim, enum status mine, int *lowest)
+{
+    /* on the heap: MPI may still write to it after the wait has been given up */
+    int *claims = malloc(2 * sizeof *claims);
+    if (claims == NULL) {
+        broken = true;
+        return fail(STATUS_MEMORY, "no memory to agree on a failure");
+    }
+    claims[0] = claim;
+    claims[1] = claim;
+    MPI_Request request;
+    enum status status =
+        comm_check(MPI_Iallreduce(&claims[0], &claims[1], 1, MPI_INT, MPI_MIN, comm, &request),
+                   "MPI_Iallreduce");
+    if (status == STATUS_OK) {
+        status = wait_for_all(&request, claim, mine); /* who failed claims its rank */
+    }
+    *lowest = claims[1];
+    if (!broken) {
+        free(claims);
+    }
+    return status;
 }
 
 enum status status_agree(MPI_Comm comm, enum status mine)
 {
-    const int nranks = comm_size(comm);
-    const int rank = comm_rank(comm);
+    const int nranks = broken ? 0 : comm_size(comm);
+    const int rank = broken ? 0 : comm_rank(comm);
+    if (broken) {
+        return mine == STATUS_OK ? tell_cause() : mine;
+    }
     const int claim = mine == STATUS_OK ? nranks : rank;
     int first = nranks;
-    TRY_MPI(MPI_Allreduce(&claim, &first, 1, MPI_INT, MPI_MIN, comm));
+    TRY(agree_on_lowest(comm, claim, mine, &first));
     if (first == nranks) {
         return STATUS_OK;
     }
@@ -58,7 +185,7 @@ enum status status_agree(MPI_Comm comm, enum status mine)
 
 enum status comm_node_rank(MPI_Comm comm, int *node_rank, int *node_size)
 {
-    MPI_Comm node;
+    MPI_Comm node = MPI_COMM_NULL;
     TRY_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, comm_rank(comm), MPI_INFO_NULL, &node));
     *node_rank = comm_rank(node);
     *node_size = comm_size(node);

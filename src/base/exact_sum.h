@@ -87,12 +87,19 @@ static inline void exact_sum_add(struct exact_sum *sum, const struct exact_sum *
     exact_sum_normalise(sum);
 }
 
-/* The sum as a double, K; within 2 ulp, and a function of the digits alone. */
+/* The sum as a double, K; within 2 ulp, and a function of the digits alone. Of a negative sum the
+ * magnitude is taken first: -50 K is -2^40 + (2^40 - 50), which would round at 2^40. */
 static inline double exact_sum_value(const struct exact_sum *sum)
 {
     const double step = 0x1p-40;
-    const double low = (double)sum->digit[1] * step + (double)sum->digit[0] * step * step;
-    return (double)sum->digit[3] * 0x1p40 + ((double)sum->digit[2] + low);
+    const int64_t sign = sum->digit[3] < 0 ? -1 : 1;
+    struct exact_sum size;
+    for (int d = 0; d < 4; d++) {
+        size.digit[d] = sign * sum->digit[d];
+    }
+    exact_sum_normalise(&size);
+    const double low = (double)size.digit[1] * step + (double)size.digit[0] * step * step;
+    return (double)sign * ((double)size.digit[3] * 0x1p40 + ((double)size.digit[2] + low));
 }
 
 #endif

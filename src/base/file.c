@@ -58,7 +58,7 @@ enum status file_publish(const char *temporary, const char *path)
     return sync_parent(path);
 }
 
-static enum status write_and_sync(int fd, const char *path, const char *bytes, size_t nbytes)
+enum status file_write(int fd, const char *path, const char *bytes, size_t nbytes)
 {
     size_t done = 0;
     while (done < nbytes) {
@@ -71,6 +71,12 @@ static enum status write_and_sync(int fd, const char *path, const char *bytes, s
         }
         done += (size_t)n;
     }
+    return STATUS_OK;
+}
+
+static enum status write_and_sync(int fd, const char *path, const char *bytes, size_t nbytes)
+{
+    TRY(file_write(fd, path, bytes, nbytes));
     if (fsync(fd) != 0) {
         return fail(STATUS_FILE, "cannot flush %s to disk: %s", path, strerror(errno));
     }

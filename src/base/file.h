@@ -13,6 +13,9 @@ enum { PATH_BYTES = 4096 };
 /* Join with '/'. STATUS_INPUT when it does not fit PATH_BYTES. */
 enum status path_join(const char *directory, const char *name, char path[PATH_BYTES]) MUST_CHECK;
 
+/* Write all bytes to an open file, in as many calls as it takes; `path` is for the message. */
+enum status file_write(int fd, const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
+
 /* Write a whole small file: temporary name, fsync, rename, fsync of the folder. Readers see the
  * old one or the new one, never a part. */
 enum status file_replace(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;

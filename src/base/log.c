@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 static int my_rank;
 static int rank_count = 1;
 static bool quiet_info;
-static bool transient_shown;
+static atomic_bool transient_shown; /* the writer of files may warn from its own thread */
 
 void log_init(int rank, int nranks)
 {

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static char message[STATUS_MESSAGE_BYTES];
-static int agreed;
+/* each thread its own: the writer of files has one beside the step loop (app/writer.h) */
+static _Thread_local char message[STATUS_MESSAGE_BYTES];
+static _Thread_local int agreed;
 
 enum status fail(enum status code, const char *format, ...)
 {
@@ -51,6 +52,18 @@ void fail_set_agreed(const char *agreed_message)
 {
     snprintf(message, sizeof message, "%s", agreed_message);
     agreed = 1;
+}
+
+void fail_keep(struct failure *failure)
+{
+    memcpy(failure->message, message, sizeof message);
+    failure->agreed = agreed;
+}
+
+void fail_restore(const struct failure *failure)
+{
+    memcpy(message, failure->message, sizeof message);
+    agreed = failure->agreed;
 }
 
 static const struct {

@@ -9,6 +9,8 @@
 /* name, exit code of the program, what it means to the user. One list for all of them. */
 #define STATUS_LIST(X)                                                                             \
     X(OK, 0, "done")                                                                               \
+    X(DIFFERENT, 1, "the files differ (isotherm compare)")                                         \
+    X(UNFIT, 1, "something is wrong here (isotherm doctor)")                                       \
     X(INPUT, 2, "the input is wrong")                                                              \
     X(FILE, 3, "a file could not be read or written")                                              \
     X(MEMORY, 4, "not enough memory")                                                              \
@@ -62,6 +64,14 @@ void fail_clear(void);
  * prints it. False: this rank alone knows, and must say so before it takes the others down. */
 int fail_is_agreed(void);
 void fail_set_agreed(const char *agreed_message);
+
+/* Put the recorded failure aside while something else that may fail is done, and back again. */
+struct failure {
+    char message[STATUS_MESSAGE_BYTES];
+    int agreed;
+};
+void fail_keep(struct failure *failure);
+void fail_restore(const struct failure *failure);
 
 int status_exit_code(enum status code);
 const char *status_meaning(enum status code);

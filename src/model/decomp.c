@@ -204,25 +204,40 @@ struct box decomp_owned(const struct decomp *decomp, int rank)
     return owned;
 }
 
-int decomp_neighbour(const struct decomp *decomp, int rank, enum face face)
+bool decomp_exchanges(const struct decomp *decomp, enum axis axis)
 {
-    const enum axis axis = face_axis(face);
-    const int blocks = decomp->ranks[axis];
-    if (!decomp->used[axis]) {
-        return -1;
-    }
+    return decomp->used[axis] && (decomp->ranks[axis] > 1 || decomp->periodic[axis]);
+}
+
+int decomp_neighbour_toward(const struct decomp *decomp, int rank, const int toward[AXIS_COUNT])
+{
     int coords[AXIS_COUNT];
     decomp_coords(decomp, rank, coords);
-    int beyond = coords[axis] + (face_side(face) == SIDE_MIN ? -1 : 1);
-    if (beyond < 0 || beyond >= blocks) {
-        if (!decomp->periodic[axis]) {
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int blocks = decomp->ranks[axis];
+        if (toward[axis] == 0) {
+            continue;
+        }
+        if (!decomp->used[axis]) {
             return -1;
         }
-        beyond = (beyond + blocks) % blocks;
+        coords[axis] += toward[axis];
+        if (coords[axis] < 0 || coords[axis] >= blocks) {
+            if (!decomp->periodic[axis]) {
+                return -1;
+            }
+            coords[axis] = (coords[axis] + blocks) % blocks;
+        }
     }
-    coords[axis] = beyond;
     return (coords[AXIS_Z] * decomp->ranks[AXIS_Y] + coords[AXIS_Y]) * decomp->ranks[AXIS_X] +
            coords[AXIS_X];
+}
+
+int decomp_neighbour(const struct decomp *decomp, int rank, enum face face)
+{
+    int toward[AXIS_COUNT] = {0, 0, 0};
+    toward[face_axis(face)] = face_side(face) == SIDE_MIN ? -1 : 1;
+    return decomp_neighbour_toward(decomp, rank, toward);
 }
 
 static int64_t weighted_cells(const struct decomp *decomp, int rank, int64_t x_weight)

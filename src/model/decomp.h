@@ -29,9 +29,14 @@ enum status decomp_create(const int64_t cells[AXIS_COUNT], const bool periodic[A
 /* The blocks' sizes differ by at most one cell an axis; the larger ones come first. */
 struct box decomp_owned(const struct decomp *decomp, int rank);
 void decomp_coords(const struct decomp *decomp, int rank, int coords[AXIS_COUNT]);
+/* Do halos travel along this axis: has any block a neighbour on it? */
+bool decomp_exchanges(const struct decomp *decomp, enum axis axis);
 /* The rank beyond `face`, -1 at a physical boundary. On a periodic axis with one block that is the
  * rank itself. An axis that is not in use has no neighbours, periodic or not. */
 int decomp_neighbour(const struct decomp *decomp, int rank, enum face face);
+/* The same for edges and corners too: `toward` is -1, 0 or 1 an axis. -1 as soon as one of the
+ * axes has nothing there. */
+int decomp_neighbour_toward(const struct decomp *decomp, int rank, const int toward[AXIS_COUNT]);
 
 /* Cells that a rank sends each step, plain and weighted (x faces are strided in memory: each cell
  * packed touches a cache line of its own). */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/derived.h"
 #include "model/expression.h"
 #include "model/grid.h"
 #include "model/settings.h"
@@ -18,16 +19,15 @@ static enum status plan_memory(const struct decomp *decomp, int rank, enum preci
     int64_t cells[AXIS_COUNT];
     int halo[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const bool exchanged =
-            decomp->used[axis] && (decomp->ranks[axis] > 1 || decomp->periodic[axis]);
         cells[axis] = box_extent(&owned, (enum axis)axis);
-        halo[axis] = exchanged ? decomp->halo_width : 0;
+        halo[axis] = decomp_exchanges(decomp, (enum axis)axis) ? decomp->halo_width : 0;
     }
     TRY(layout_create(cells, halo, precision, layout));
-    const size_t row = (size_t)cells[AXIS_X] * precision_bytes(precision);
+    /* room for a row in float64, whatever the field has: derived fields are moved here too */
+    const size_t row = (size_t)cells[AXIS_X] * sizeof(double);
     const size_t all = row * (size_t)cells[AXIS_Y] * (size_t)cells[AXIS_Z];
     const size_t most = row > STAGE_BYTES ? row : STAGE_BYTES;
-    *stage_bytes = all < most ? all : most;
+    *stage_bytes = all > most ? most : all > row ? all : row;
     return STATUS_OK;
 }
 
@@ -77,6 +77,7 @@ void field_destroy(struct field *field)
     if (field == NULL) {
         return;
     }
+    derived_destroy(field->derived);
     field->backend->pinned_free(field->device, field->h_stage);
     field->backend->memory_free(field->device, field->d_stage);
     field->backend->memory_free(field->device, field->d_next);
@@ -150,6 +151,11 @@ enum status field_read(struct field *field, const struct box *box, void *h_value
 {
     char *to = h_values;
     struct box piece = box_before(box);
+    if (field->backend->host_accessible && !box_is_empty(box)) {
+        /* one copy instead of three */
+        TRY(field->backend->pack(field->queue, &field->layout, field->d_now, box, h_values));
+        return field->backend->queue_wait(field->queue);
+    }
     while (next_piece(field, box, &piece)) {
         TRY(stage_in(field, &piece));
         memcpy(to, field->h_stage, piece_bytes(field, &piece));

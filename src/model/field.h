@@ -16,6 +16,7 @@ struct field {
     void *d_stage; /* contiguous staging buffer in device memory ... */
     void *h_stage; /* ... and in pinned host memory, stage_bytes each */
     size_t stage_bytes;
+    struct derived *derived; /* what follows from it (derived.h); NULL when nobody asks. Owned */
 };
 
 /* Allocate; everything, halo included, starts as NaN. Halo layers only on axes where they are

@@ -57,22 +57,40 @@ static double face_difference(const struct ledger *ledger, enum face face, doubl
     return sum.high + sum.low;
 }
 
+/* J through one face since the last booking. */
+static double face_heat(const struct ledger *ledger, const struct grid *grid,
+                        const struct material *material, const struct closure *closure,
+                        const double r[AXIS_COUNT], enum face face)
+{
+    const enum axis axis = face_axis(face);
+    if (!closure->closed[face] || !grid->used[axis]) {
+        return 0;
+    }
+    const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+    return material->heat_capacity_volume * grid_cell_volume(grid) * r[axis] *
+           face_difference(ledger, face, closure->a[face], (double)cells);
+}
+
 double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid,
                             const struct material *material, const struct closure *closure,
                             const double r[AXIS_COUNT])
 {
-    const double cell_capacity = material->heat_capacity_volume * grid_cell_volume(grid);
     double heat = ledger->booked_J;
     for (int face = 0; face < FACE_COUNT; face++) {
-        const enum axis axis = face_axis((enum face)face);
-        if (!closure->closed[face] || !grid->used[axis]) {
-            continue;
-        }
-        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
-        heat += cell_capacity * r[axis] *
-                face_difference(ledger, (enum face)face, closure->a[face], (double)cells);
+        heat += face_heat(ledger, grid, material, closure, r, (enum face)face);
     }
     return heat;
+}
+
+double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
+                       const struct material *material, const struct closure *closure,
+                       const double r[AXIS_COUNT])
+{
+    double turnover = fabs(ledger->booked_J);
+    for (int face = 0; face < FACE_COUNT; face++) {
+        turnover += fabs(face_heat(ledger, grid, material, closure, r, (enum face)face));
+    }
+    return turnover;
 }
 
 void ledger_close(struct ledger *ledger, const struct grid *grid, const struct material *material,

@@ -32,6 +32,11 @@ double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid
                             const struct material *material, const struct closure *closure,
                             const double r[AXIS_COUNT]);
 
+/* The same without the signs: what the sum's rounding is relative to. */
+double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
+                       const struct material *material, const struct closure *closure,
+                       const double r[AXIS_COUNT]);
+
 /* Book what came so far and start new sums: before a step of another length. */
 void ledger_close(struct ledger *ledger, const struct grid *grid, const struct material *material,
                   const struct closure *closure, const double r[AXIS_COUNT]);

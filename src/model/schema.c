@@ -8,12 +8,16 @@
 #define AT(member) offsetof(struct settings, member)
 #define IN_FACE(member) offsetof(struct boundary_setting, member)
 #define IN_ENTRY(member) offsetof(struct initial_setting, member)
+#define IN_PROBE(member) offsetof(struct probe_setting, member)
+#define IN_LINE(member) offsetof(struct line_setting, member)
+#define IN_REGION(member) offsetof(struct region_setting, member)
 
 static const struct schema_limit positive = {0, 1e30, true, false, "above 0", NULL};
 static const struct schema_limit not_negative = {0, 1e30, false, false, "of 0 or more", NULL};
 static const struct schema_limit from_zero = {0, 0x1p53, false, false, "of 0 or more", NULL};
 static const struct schema_limit from_one = {1, 0x1p53, false, false, "of 1 or more", NULL};
 static const struct schema_limit int_from_one = {1, INT32_MAX, false, false, "of 1 or more", NULL};
+static const struct schema_limit point_count = {2, 1e6, false, false, "from 2 to 1000000", NULL};
 static const struct schema_limit fraction = {0, 1, true, false, "above 0 and at most 1", NULL};
 static const struct schema_limit gzip_level = {0, 9, false, false, "from 0 to 9", NULL};
 static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
@@ -28,8 +32,15 @@ static const struct schema_choice boundary_types[] = {{"temperature", BOUNDARY_T
                                                       {NULL, 0}};
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
+static const struct schema_choice derived_fields[] = {{"T_max", DERIVED_T_MAX},
+                                                      {"arrival_time", DERIVED_ARRIVAL},
+                                                      {"time_above", DERIVED_ABOVE},
+                                                      {"heat_flux", DERIVED_FLUX},
+                                                      {NULL, 0}};
 static const struct schema_choice overlaps[] = {
     {"auto", OVERLAP_AUTO}, {"on", OVERLAP_ON}, {"off", OVERLAP_OFF}, {NULL, 0}};
+static const struct schema_choice writers[] = {
+    {"auto", WRITER_AUTO}, {"foreground", WRITER_FOREGROUND}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
 /* names only: which of them this build has is for the backend table and the transports to say */
 static const struct schema_choice backends[] = {
@@ -48,6 +59,43 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
         .path = path_, .type = SCHEMA_REAL, .flags = flags_, .offset = offset_, .min_count = 1,    \
         .max_count = 3, .limit = &finite, .fallback = fallback_, .unit = "m",                      \
         .example = "[0.1, 0.2, 0.3]", .help = help_                                                \
+    }
+
+/* When an output is due: the two keys of it. */
+#define CADENCE(path_, offset_)                                                                    \
+    {.path = path_ ".every",                                                                       \
+     .type = SCHEMA_LONG,                                                                          \
+     .offset = (offset_) + offsetof(struct cadence, every),                                        \
+     .limit = &from_zero,                                                                          \
+     .rival = "interval",                                                                          \
+     .unit = "steps",                                                                              \
+     .help = "The interval in steps, or:"},                                                        \
+    {                                                                                              \
+        .path = path_ ".interval", .type = SCHEMA_REAL,                                            \
+        .offset = (offset_) + offsetof(struct cadence, interval), .limit = &positive,              \
+        .rival = "every", .unit = "s",                                                             \
+        .help = "The interval in simulated time. The step before each multiple is shortened to "   \
+                "land exactly on it."                                                              \
+    }
+
+/* What a snapshot file holds, and how. */
+#define FILE_FORMAT(path_, offset_)                                                                \
+    {.path = path_ ".derived",                                                                     \
+     .type = SCHEMA_CHOICES,                                                                       \
+     .offset = (offset_) + offsetof(struct snapshot_setting, derived),                             \
+     .choices = derived_fields,                                                                    \
+     .example = "[T_max, heat_flux]",                                                              \
+     .help = "Fields beside the temperature, see `output.derived`."},                              \
+        {.path = path_ ".precision",                                                               \
+         .type = SCHEMA_CHOICE,                                                                    \
+         .offset = (offset_) + offsetof(struct snapshot_setting, precision),                       \
+         .choices = precisions,                                                                    \
+         .fallback = "float32",                                                                    \
+         .help = "The format in the file."},                                                       \
+    {                                                                                              \
+        .path = path_ ".compress", .type = SCHEMA_INT,                                             \
+        .offset = (offset_) + offsetof(struct snapshot_setting, compress), .limit = &gzip_level,   \
+        .fallback = "0", .help = "The gzip level; 0 is none."                                      \
     }
 
 static const struct schema_key table[] = {
@@ -105,6 +153,9 @@ static const struct schema_key table[] = {
      .members = "initial[]",
      .type = SCHEMA_LIST,
      .flags = SCHEMA_REQUIRED,
+     .offset = AT(initial),
+     .alternative = AT(ninitial),
+     .entry_bytes = sizeof(struct initial_setting),
      .example = "- uniform: {value: 300}",
      .help = "The temperature at the start: a list of entries, each of one kind. Later entries "
              "paint over earlier ones. Coordinates have as many entries as `grid.cells`, or 3; "
@@ -310,92 +361,65 @@ static const struct schema_key table[] = {
      .choices = overlaps,
      .fallback = "auto",
      .help = "Whether the interior is computed while halos travel."},
+    {.path = "run.watch",
+     .type = SCHEMA_SECTION,
+     .help = "The numbers watched while the run goes on: no temperature beyond what initial and "
+             "boundary values allow (maximum principle), and no heat from nowhere (ledger). On a "
+             "violation the run stops with exit code 5. On by default."},
+    {.path = "run.watch.every",
+     .type = SCHEMA_LONG,
+     .offset = AT(run.watch_every),
+     .limit = &from_zero,
+     .fallback = "100",
+     .unit = "steps",
+     .help =
+         "The interval; also checked whenever the history, a checkpoint or another output looks "
+         "at the field. 0 turns it off; NaN and infinities are still found."},
 
-    {.path = "output",
-     .type = SCHEMA_SECTION,
-     .help = "What is written. Intervals are in steps; 0 turns one off."},
-    {.path = "output.directory",
-     .type = SCHEMA_TEXT,
-     .offset = AT(output.directory),
-     .fallback = "out",
-     .help = "The folder for all files, relative to the working directory."},
-    {.path = "output.history",
-     .type = SCHEMA_SECTION,
-     .help = "One line of `history.csv`: least, greatest and mean temperature, heat, and the heat "
-             "ledger. On by default."},
-    {.path = "output.history.every",
-     .type = SCHEMA_LONG,
-     .offset = AT(output.history_every),
-     .limit = &from_zero,
-     .fallback = "10",
-     .unit = "steps",
-     .help = "The interval."},
-    {.path = "output.snapshots",
-     .type = SCHEMA_SECTION,
-     .help = "The field for ParaView, VisIt and Python. Off when left out."},
-    {.path = "output.snapshots.every",
-     .type = SCHEMA_LONG,
-     .flags = SCHEMA_REQUIRED,
-     .offset = AT(output.snapshots.every),
-     .limit = &from_zero,
-     .unit = "steps",
-     .help = "The interval."},
-    {.path = "output.snapshots.precision",
-     .type = SCHEMA_CHOICE,
-     .offset = AT(output.snapshots.precision),
-     .choices = precisions,
-     .fallback = "float32",
-     .help = "The format in the file."},
-    {.path = "output.snapshots.compress",
-     .type = SCHEMA_INT,
-     .offset = AT(output.snapshots.compress),
-     .limit = &gzip_level,
-     .fallback = "0",
-     .help = "The gzip level; 0 is none."},
-    {.path = "output.checkpoints",
-     .type = SCHEMA_SECTION,
-     .help = "The exact state, to continue from with `--restart`. Off when left out."},
-    {.path = "output.checkpoints.every",
-     .type = SCHEMA_LONG,
-     .flags = SCHEMA_REQUIRED,
-     .offset = AT(output.checkpoints.every),
-     .limit = &from_zero,
-     .unit = "steps",
-     .help = "The interval."},
-    {.path = "output.checkpoints.keep",
-     .type = SCHEMA_INT,
-     .offset = AT(output.checkpoints.keep),
-     .limit = &int_from_one,
-     .fallback = "2",
-     .help = "How many of the newest stay."},
-    {.path = "output.pictures",
-     .type = SCHEMA_SECTION,
-     .help = "PNG pictures of the mid-plane, with a colour bar. Off when left out."},
-    {.path = "output.pictures.every",
-     .type = SCHEMA_LONG,
-     .flags = SCHEMA_REQUIRED,
-     .offset = AT(output.pictures.every),
-     .limit = &from_zero,
-     .unit = "steps",
-     .help = "The interval."},
-    {.path = "output.pictures.plane",
-     .type = SCHEMA_CHOICE,
-     .offset = AT(output.pictures.plane_normal),
-     .choices = axes,
-     .fallback = "z",
-     .help = "The axis across which the plane lies; 2D problems are shown whole."},
-    {.path = "output.pictures.range",
+    {.path = "run.walltime",
      .type = SCHEMA_REAL,
      .flags = SCHEMA_OR_AUTO,
-     .offset = AT(output.pictures.range),
-     .alternative = AT(output.pictures.range_auto),
-     .min_count = 2,
-     .max_count = 2,
-     .limit = &temperature,
+     .offset = AT(run.walltime),
+     .alternative = AT(run.walltime_auto),
+     .limit = &positive,
      .fallback = "auto",
-     .unit = "K",
-     .example = "[273, 900]",
-     .help = "The temperatures at the ends of the colour bar. `auto`: those of the field."},
+     .unit = "s",
+     .help = "The wall-clock time that the run may take. It stops in time with a checkpoint and "
+             "exit code 75. `auto`: to the end of the Slurm job (`SLURM_JOB_END_TIME`); without "
+             "one, no limit."},
+    {.path = "run.walltime_margin",
+     .type = SCHEMA_REAL,
+     .offset = AT(run.walltime_margin),
+     .limit = &not_negative,
+     .fallback = "30",
+     .unit = "s",
+     .help = "What shall be left of that time, beyond the measured time of steps and checkpoints."},
+    {.path = "run.watchdog",
+     .type = SCHEMA_SECTION,
+     .help = "When a step or a write takes far longer than any before, each rank says where it "
+             "stands; when it still goes on, the run ends with exit code 4."},
+    {.path = "run.watchdog.patience",
+     .type = SCHEMA_REAL,
+     .offset = AT(run.watchdog_patience),
+     .limit = &not_negative,
+     .fallback = "300",
+     .unit = "s",
+     .help = "What takes less never counts as hung; 0 turns the watchdog off."},
+    {.path = "run.watchdog.factor",
+     .type = SCHEMA_REAL,
+     .offset = AT(run.watchdog_factor),
+     .limit = &not_negative,
+     .fallback = "20",
+     .help = "Nor does what takes less than this many times the longest of its kind before."},
+    {.path = "run.watchdog.grace",
+     .type = SCHEMA_REAL,
+     .offset = AT(run.watchdog_grace),
+     .limit = &not_negative,
+     .fallback = "600",
+     .unit = "s",
+     .help = "From the first warning to the end of the run."},
+
+#include "model/schema_output.h"
 };
 
 const struct schema_key *schema_table(int *count)

@@ -8,11 +8,12 @@
 
 enum schema_type {
     SCHEMA_SECTION, /* a mapping of further keys */
-    SCHEMA_LIST,    /* a list of sections: `initial`, the only one */
+    SCHEMA_LIST,    /* a list of sections */
     SCHEMA_TEXT,    /* char * */
     SCHEMA_FORMULA, /* char *, of the variables in `variables` */
     SCHEMA_NAME,    /* char *, one of `choices` */
     SCHEMA_CHOICE,  /* an enum, one of `choices` */
+    SCHEMA_CHOICES, /* unsigned: a list of `choices`, SCHEMA_KIND bits of their values */
     SCHEMA_REAL,    /* double */
     SCHEMA_INT,     /* int */
     SCHEMA_LONG,    /* int64_t */
@@ -43,7 +44,8 @@ struct schema_key {
     enum schema_type type;
     unsigned flags;
     size_t offset;      /* in struct settings, in one entry or in one face; section: of its keys */
-    size_t alternative; /* OR_AUTO, OR_FORMULA */
+    size_t alternative; /* OR_AUTO, OR_FORMULA; list: of the int that counts the entries */
+    size_t entry_bytes; /* list: of the struct of one entry, an array of which `offset` points to */
     unsigned kinds;     /* 0: always; else SCHEMA_KIND bits of the selector for which it applies */
     int min_count;      /* values in a list; 0: a single value */
     int max_count;

@@ -172,7 +172,8 @@ const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TE
         break;
     case SCHEMA_NAME:
     case SCHEMA_CHOICE:
-        append(text, "one of ");
+    case SCHEMA_CHOICES:
+        append(text, key->type == SCHEMA_CHOICES ? "a list of some of " : "one of ");
         for (const struct schema_choice *choice = key->choices; choice->name != NULL; choice++) {
             append(text, choice == key->choices ? "" : ", ");
             append(text, choice->name);

@@ -16,6 +16,18 @@ void settings_destroy(struct settings *settings)
         free(settings->initial[i].path);
         free(settings->initial[i].dataset);
     }
+    for (int i = 0; i < settings->output.nregions; i++) {
+        free(settings->output.regions[i].name);
+    }
+    free(settings->output.regions);
+    for (int i = 0; i < settings->output.probes.npoints; i++) {
+        free(settings->output.probes.points[i].name);
+    }
+    free(settings->output.probes.points);
+    for (int i = 0; i < settings->output.nlines; i++) {
+        free(settings->output.lines[i].name);
+    }
+    free(settings->output.lines);
     for (int face = 0; face < FACE_COUNT; face++) {
         free(settings->boundary[face].expression);
     }
@@ -43,4 +55,29 @@ enum status settings_fail(const struct settings *settings, const char *key, cons
     bool exact;
     const struct tree *node = tree_find(settings->origin->root, key, &exact);
     return origin_fail(settings->origin, node, key, "%s", message);
+}
+
+const struct cadence *settings_cadence(const struct settings *settings, int index,
+                                       char key[CADENCE_KEY_BYTES])
+{
+    if (index == 0) {
+        snprintf(key, CADENCE_KEY_BYTES, "output.snapshots");
+        return &settings->output.snapshots.cadence;
+    }
+    index -= 1;
+    if (index < settings->output.nregions) {
+        snprintf(key, CADENCE_KEY_BYTES, "output.regions[%d]", index);
+        return &settings->output.regions[index].file.cadence;
+    }
+    index -= settings->output.nregions;
+    if (index == 0) {
+        snprintf(key, CADENCE_KEY_BYTES, "output.probes");
+        return &settings->output.probes.cadence;
+    }
+    index -= 1;
+    if (index < settings->output.nlines) {
+        snprintf(key, CADENCE_KEY_BYTES, "output.lines[%d]", index);
+        return &settings->output.lines[index].cadence;
+    }
+    return NULL;
 }

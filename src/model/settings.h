@@ -50,13 +50,60 @@ struct boundary_setting {
 
 enum overlap { OVERLAP_AUTO, OVERLAP_ON, OVERLAP_OFF };
 
-/* An interval of output: every `every` steps; 0 is off. */
-struct snapshot_setting {
+/* Who writes files: a thread beside the steps where MPI allows it, or the steps themselves. */
+enum writer_choice { WRITER_AUTO, WRITER_FOREGROUND };
+
+/* When an output is due: every so many steps, or every so many seconds of simulated time, on which
+ * a step then lands exactly. Both 0: never. */
+struct cadence {
     int64_t every;
-    enum precision precision;
-    int compress; /* gzip level 0..9; above 0 also shuffle; always fletcher32 */
+    double interval; /* s; 0 when `every` counts */
 };
 
+/* Fields that follow from the temperature. */
+enum derived_kind {
+    DERIVED_T_MAX,
+    DERIVED_ARRIVAL,
+    DERIVED_ABOVE,
+    DERIVED_FLUX,
+    DERIVED_COUNT,
+};
+
+struct snapshot_setting {
+    struct cadence cadence;
+    enum precision precision;
+    int compress;     /* gzip level 0..9; above 0 also shuffle; always fletcher32 */
+    unsigned derived; /* bits of derived_kind: the fields beside T */
+};
+
+/* A part of the grid with a file of its own. Coordinates in m. */
+struct region_setting {
+    char *name; /* of the file */
+    struct snapshot_setting file;
+    bool has_box; /* else the whole grid */
+    double lower[AXIS_COUNT];
+    double upper[AXIS_COUNT];
+    bool has_slice; /* one layer of cells, across `slice_axis` */
+    enum axis slice_axis;
+    double slice_at;
+    int64_t stride[AXIS_COUNT]; /* cells whose index is a multiple */
+};
+
+/* Points whose temperature is noted; coordinates in m. */
+struct probe_setting {
+    char *name; /* of the column */
+    double at[AXIS_COUNT];
+};
+
+struct line_setting {
+    char *name; /* of the CSV file and of the group in probes.h5 */
+    double from[AXIS_COUNT];
+    double to[AXIS_COUNT];
+    int64_t points; /* evenly spread, the ends included */
+    struct cadence cadence;
+};
+
+/* An interval of output: every `every` steps; 0 is off. */
 struct checkpoint_setting {
     int64_t every;
     int keep; /* how many of the newest stay */
@@ -99,11 +146,33 @@ struct settings {
         int decomposition[AXIS_COUNT];
         char *transport;
         enum overlap overlap;
+        int64_t watch_every;      /* steps between two checks of the numbers; 0: none */
+        bool walltime_auto;       /* Slurm's end of the job, when there is one */
+        double walltime;          /* s from the start, when not auto */
+        double walltime_margin;   /* s */
+        double watchdog_patience; /* s; 0: no watchdog */
+        double watchdog_factor;
+        double watchdog_grace; /* s */
     } run;
     struct {
         char *directory;
+        enum writer_choice writer;
         int64_t history_every;
         struct snapshot_setting snapshots;
+        struct region_setting *regions;
+        int nregions;
+        struct {
+            int64_t every;    /* steps from one sample to the next */
+            double isotherm;  /* K */
+            double threshold; /* K */
+        } derived;
+        struct {
+            struct cadence cadence;
+            struct probe_setting *points;
+            int npoints;
+        } probes;
+        struct line_setting *lines;
+        int nlines;
         struct checkpoint_setting checkpoints;
         struct picture_setting pictures;
     } output;
@@ -132,6 +201,12 @@ void settings_destroy(struct settings *settings); /* takes NULL */
  * front. For checks that need more than the configuration (rank count, files). */
 enum status settings_fail(const struct settings *settings, const char *key, const char *format, ...)
     PRINTF_LIKE(3, 4);
+
+/* The cadences of all outputs that may have one in simulated time, by number from 0; NULL behind
+ * the last one. `key` is that of the section, for messages. */
+enum { CADENCE_KEY_BYTES = 64 };
+const struct cadence *settings_cadence(const struct settings *settings, int index,
+                                       char key[CADENCE_KEY_BYTES]);
 
 /* The reference of all keys as Markdown, from the schema: for docs/configuration.md.
  * Caller frees. NULL when out of memory. */

@@ -16,7 +16,7 @@ static const double OUTSIDE_TOLERANCE = 1e-9;
 /* Coordinates and sizes in bytes then fit 64 bits. */
 static const double MOST_CELLS = 5e17;
 
-static const struct tree *node_at(const struct settings *settings, const char *key)
+const struct tree *settings_node(const struct settings *settings, const char *key)
 {
     bool exact;
     const struct tree *node = tree_find(settings->origin->root, key, &exact);
@@ -28,11 +28,10 @@ static bool axis_used(const struct settings *settings, int axis)
     return settings->grid.cells[axis] > 1;
 }
 
-/* A point has as many entries as grid.cells, or 3. */
-static enum status check_point(const struct settings *settings, const char *key)
+enum status settings_check_point(const struct settings *settings, const char *key)
 {
-    const struct tree *node = node_at(settings, key);
-    const int wanted = node_at(settings, "grid.cells")->nchildren;
+    const struct tree *node = settings_node(settings, key);
+    const int wanted = settings_node(settings, "grid.cells")->nchildren;
     if (node == NULL || node->nchildren == wanted || node->nchildren == AXIS_COUNT) {
         return STATUS_OK;
     }
@@ -60,12 +59,13 @@ static enum status check_grid(const struct settings *settings)
                              "%.3g cells in all; give at most %.0e, so that sizes fit 64 bits",
                              total, MOST_CELLS);
     }
-    TRY(check_point(settings, "grid.lower"));
-    TRY(check_point(settings, "grid.upper"));
+    TRY(settings_check_point(settings, "grid.lower"));
+    TRY(settings_check_point(settings, "grid.upper"));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double lower = settings->grid.lower[axis];
         const double upper = settings->grid.upper[axis];
-        const char *key = node_at(settings, "grid.upper") != NULL ? "grid.upper" : "grid.lower";
+        const char *key =
+            settings_node(settings, "grid.upper") != NULL ? "grid.upper" : "grid.lower";
         if (!(upper > lower)) {
             return settings_fail(settings, key,
                                  "the %s axis has no length (from %g to %g); give an upper corner "
@@ -103,7 +103,7 @@ static enum status check_sphere(const struct settings *settings, int entry)
     const struct initial_setting *sphere = &settings->initial[entry];
     char key[KEY_BYTES];
     snprintf(key, sizeof key, "initial[%d].sphere.center", entry);
-    TRY(check_point(settings, key));
+    TRY(settings_check_point(settings, key));
     double distance2 = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (axis_used(settings, axis)) {
@@ -122,15 +122,16 @@ static enum status check_sphere(const struct settings *settings, int entry)
     return STATUS_OK;
 }
 
-static enum status check_box(const struct settings *settings, int entry)
+enum status settings_check_box(const struct settings *settings, const char *key,
+                               const double box_lower[AXIS_COUNT],
+                               const double box_upper[AXIS_COUNT])
 {
-    const struct initial_setting *box = &settings->initial[entry];
     char key_lower[KEY_BYTES];
     char key_upper[KEY_BYTES];
-    snprintf(key_lower, sizeof key_lower, "initial[%d].box.lower", entry);
-    snprintf(key_upper, sizeof key_upper, "initial[%d].box.upper", entry);
-    TRY(check_point(settings, key_lower));
-    TRY(check_point(settings, key_upper));
+    snprintf(key_lower, sizeof key_lower, "%s.lower", key);
+    snprintf(key_upper, sizeof key_upper, "%s.upper", key);
+    TRY(settings_check_point(settings, key_lower));
+    TRY(settings_check_point(settings, key_upper));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (!axis_used(settings, axis)) {
             continue;
@@ -139,19 +140,19 @@ static enum status check_box(const struct settings *settings, int entry)
         const double lower = settings->grid.lower[axis];
         const double upper = settings->grid.upper[axis];
         const double tolerance = OUTSIDE_TOLERANCE * (upper - lower);
-        if (!(box->lower[axis] < box->upper[axis])) {
+        if (!(box_lower[axis] < box_upper[axis])) {
             return settings_fail(settings, key_upper,
                                  "the box has no length in %s (from %g to %g); give an upper "
                                  "corner above the lower one",
-                                 name, box->lower[axis], box->upper[axis]);
+                                 name, box_lower[axis], box_upper[axis]);
         }
-        const bool low_out = box->lower[axis] < lower - tolerance || box->lower[axis] >= upper;
-        const bool high_out = box->upper[axis] > upper + tolerance || box->upper[axis] <= lower;
+        const bool low_out = box_lower[axis] < lower - tolerance || box_lower[axis] >= upper;
+        const bool high_out = box_upper[axis] > upper + tolerance || box_upper[axis] <= lower;
         if (low_out || high_out) {
             return settings_fail(settings, low_out ? key_lower : key_upper,
                                  "the box lies outside the grid in %s (%g); give a value from %g "
                                  "to %g",
-                                 name, low_out ? box->lower[axis] : box->upper[axis], lower, upper);
+                                 name, low_out ? box_lower[axis] : box_upper[axis], lower, upper);
         }
     }
     return STATUS_OK;
@@ -165,7 +166,9 @@ static enum status check_initial(const struct settings *settings)
         if (entry->kind == INITIAL_SPHERE) {
             TRY(check_sphere(settings, i));
         } else if (entry->kind == INITIAL_BOX) {
-            TRY(check_box(settings, i));
+            char key[KEY_BYTES];
+            snprintf(key, sizeof key, "initial[%d].box", i);
+            TRY(settings_check_box(settings, key, entry->lower, entry->upper));
         } else if (entry->kind == INITIAL_EXPRESSION) {
             char key[KEY_BYTES];
             snprintf(key, sizeof key, "initial[%d].expression.value", i);
@@ -211,8 +214,8 @@ static enum status check_face(const struct settings *settings, enum face face)
 
 static enum status check_time(struct settings *settings)
 {
-    const bool end = node_at(settings, "time.end") != NULL;
-    const bool steps = node_at(settings, "time.steps") != NULL;
+    const bool end = settings_node(settings, "time.end") != NULL;
+    const bool steps = settings_node(settings, "time.steps") != NULL;
     if (end && steps) {
         return settings_fail(settings, "time.steps",
                              "given together with time.end; give one of them");
@@ -246,11 +249,6 @@ enum status settings_check(struct settings *settings)
         TRY(check_face(settings, (enum face)face));
     }
     TRY(check_time(settings));
-    const double *range = settings->output.pictures.range;
-    if (!settings->output.pictures.range_auto && !(range[0] < range[1])) {
-        return settings_fail(settings, "output.pictures.range",
-                             "no range (from %g to %g); give the lower temperature first", range[0],
-                             range[1]);
-    }
+    TRY(settings_check_output(settings));
     return STATUS_OK;
 }

@@ -15,7 +15,6 @@ enum { CONFIGURATION_LIMIT_BYTES = 1 << 20 };
 /* Where the walk is. `base` is the struct that the offsets of the schema count from. */
 struct place {
     const struct settings_origin *origin;
-    struct settings *settings;
     char *base;
     const char *members;      /* path of this section in the schema, in front of its keys */
     char key[TREE_KEY_BYTES]; /* path of this section in the file; "" at the top */
@@ -61,15 +60,15 @@ static enum status read_entries(const struct place *place, const struct schema_k
                           node->kind == TREE_LIST || tree_is_empty(node) ? "empty" : "not a list",
                           "");
     }
-    struct settings *settings = place->settings;
-    settings->initial = calloc((size_t)node->nchildren, sizeof *settings->initial);
-    if (settings->initial == NULL) {
+    char *entries = calloc((size_t)node->nchildren, row->entry_bytes);
+    if (entries == NULL) {
         return no_memory();
     }
-    settings->ninitial = node->nchildren;
+    memcpy(place->base + row->offset, &entries, sizeof entries);
+    *(int *)(place->base + row->alternative) = node->nchildren;
     for (int i = 0; i < node->nchildren; i++) {
         struct place entry = *place;
-        entry.base = (char *)&settings->initial[i];
+        entry.base = entries + (size_t)i * row->entry_bytes;
         entry.members = schema_members(row);
         snprintf(entry.key, sizeof entry.key, "%.180s[%d]", key, i);
         TRY(read_section(&entry, node->child[i]));
@@ -212,6 +211,15 @@ static enum status read_entry(const struct place *place, const struct tree *node
     return read_member(place, first, node->child[0], node->key[0]);
 }
 
+/* An entry of a list that is no mapping. */
+static enum status fail_no_section(const struct place *place, const struct tree *node)
+{
+    char keys[SCHEMA_TEXT_BYTES];
+    char shown[TREE_SHOW_BYTES];
+    return origin_fail(place->origin, node, place->key, "not a section (%s); give the keys: %s",
+                       tree_show(node, shown), schema_list_keys(place->members, 0, keys));
+}
+
 /* `node` is NULL when the section is left out: then all its defaults apply. */
 static enum status read_section(const struct place *place, const struct tree *node)
 {
@@ -219,6 +227,9 @@ static enum status read_section(const struct place *place, const struct tree *no
     const struct schema_key *table = schema_table(&count);
     if (strcmp(place->members, "initial[]") == 0) {
         return read_entry(place, node);
+    }
+    if (node != NULL && node->kind != TREE_MAPPING && !tree_is_empty(node)) {
+        return fail_no_section(place, node);
     }
     unsigned kinds = 0;
     TRY(read_selector(place, node, &kinds));
@@ -255,8 +266,7 @@ static enum status read_tree(struct settings *settings)
                            empty ? "" : tree_show(origin->root, shown), empty ? "" : ")",
                            schema_list_keys("", 0, keys));
     }
-    const struct place top = {
-        .origin = origin, .settings = settings, .base = (char *)settings, .members = ""};
+    const struct place top = {.origin = origin, .base = (char *)settings, .members = ""};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         /* lists may be shorter than 3 */
         settings->grid.cells[axis] = 1;

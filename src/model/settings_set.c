@@ -118,8 +118,10 @@ static void remove_rival(struct tree *root, const char *path)
     const char *dot = strrchr(path, '.');
     char section[TREE_KEY_BYTES];
     snprintf(section, sizeof section, "%.*s", (int)(dot - path), path);
-    struct tree *node = tree_child(root, section);
-    if (node != NULL && node->kind == TREE_MAPPING) {
+    bool exact;
+    /* tree_find is for readers; the tree is ours to change */
+    struct tree *node = (struct tree *)tree_find(root, section, &exact);
+    if (exact && node->kind == TREE_MAPPING) {
         remove_child(node, key->rival);
     }
 }

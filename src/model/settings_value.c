@@ -183,6 +183,24 @@ static enum status read_word(const struct settings_origin *origin, const struct 
     return value_fail(origin, row, node, key, "unknown", more);
 }
 
+static enum status read_words(const struct settings_origin *origin, const struct schema_key *row,
+                              const struct tree *node, const char *key, unsigned *at)
+{
+    if (node->kind != TREE_LIST) {
+        return value_fail(origin, row, node, key, tree_is_empty(node) ? "empty" : "not a list", "");
+    }
+    *at = 0;
+    for (int i = 0; i < node->nchildren; i++) {
+        union { /* what a word may be stored as */
+            int value;
+            char *text;
+        } word = {0};
+        TRY(read_word(origin, row, node->child[i], key, &word));
+        *at |= SCHEMA_KIND(word.value);
+    }
+    return STATUS_OK;
+}
+
 static enum status read_text(const struct settings_origin *origin, const struct schema_key *row,
                              const struct tree *node, const char *key, char **at)
 {
@@ -215,6 +233,8 @@ enum status value_read(const struct settings_origin *origin, const struct schema
     case SCHEMA_NAME:
     case SCHEMA_CHOICE:
         return read_word(origin, row, node, key, at);
+    case SCHEMA_CHOICES:
+        return read_words(origin, row, node, key, (unsigned *)at);
     case SCHEMA_TEXT:
     case SCHEMA_FORMULA:
         return read_text(origin, row, node, key, (char **)at);

@@ -265,9 +265,47 @@ static void events_order_two_queues(void **state)
     for_each_backend(check_events);
 }
 
+/* No more than a clock can be held to: it runs, and it measures the queue's work. */
+static void check_stopwatch(struct rig *rig)
+{
+    const struct backend *backend = rig->backend;
+    const size_t bytes = 1000000;
+    struct stopwatch *stopwatch;
+    double short_s = -1;
+    double long_s = -1;
+    void *d_memory[2];
+    must(backend->stopwatch_create(rig->device, &stopwatch));
+    must(backend->memory_alloc(rig->device, bytes, &d_memory[0]));
+    must(backend->memory_alloc(rig->device, bytes, &d_memory[1]));
+    must(backend->stopwatch_start(rig->queue, stopwatch));
+    must(backend->stopwatch_stop(rig->queue, stopwatch));
+    must(backend->queue_wait(rig->queue));
+    must(backend->stopwatch_seconds(stopwatch, &short_s));
+    must(backend->stopwatch_start(rig->queue, stopwatch));
+    for (int copy = 0; copy < 300; copy++) {
+        must(backend->copy_on_device(rig->queue, d_memory[1], d_memory[0], bytes));
+    }
+    must(backend->stopwatch_stop(rig->queue, stopwatch));
+    must(backend->queue_wait(rig->queue));
+    must(backend->stopwatch_seconds(stopwatch, &long_s));
+    assert_true(short_s >= 0);
+    assert_true(long_s > 0 && long_s < 100);
+    backend->stopwatch_destroy(stopwatch);
+    backend->stopwatch_destroy(NULL);
+    backend->memory_free(rig->device, d_memory[0]);
+    backend->memory_free(rig->device, d_memory[1]);
+}
+
+static void the_stopwatch_measures(void **state)
+{
+    (void)state;
+    for_each_backend(check_stopwatch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_stopwatch_measures),
         cmocka_unit_test(backends_are_complete),
         cmocka_unit_test(info_names_the_device),
         cmocka_unit_test(fresh_memory_is_nan),

@@ -300,6 +300,11 @@ static void exact_sums_cancel(void **state)
     assert_true(below.digit[3] < 0);
     assert_true(fabs(exact_sum_value(&below) + 0x1p40) <= 2.0);
 
+    /* small and negative: 2^40 K of one digit cancel in another */
+    const double cold[] = {-50.3, 0x1p-60};
+    const struct exact_sum small = sum_of(cold, 2);
+    assert_true(exact_sum_value(&small) == -50.3);
+
     /* as much as one set of counters may take, at the largest magnitude */
     struct exact_parts parts = {{0}};
     for (int i = 0; i < EXACT_PARTS_MAX_TERMS; i++) {

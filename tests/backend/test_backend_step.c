@@ -225,6 +225,21 @@ static void check_step(struct rig *rig, step_function *step, const char *name,
     rig->backend->memory_free(rig->device, d_sums);
 }
 
+/* Every launch shape, chosen for the first box: speed may depend on it, bits may not. */
+static void check_launch_shapes(struct rig *rig, const struct problem *p)
+{
+    const char *const *names = NULL;
+    const int nshapes = rig->backend->step_shapes != NULL ? rig->backend->step_shapes(&names) : 0;
+    int64_t extent[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        extent[axis] = box_extent(&p->boxes[0], (enum axis)axis);
+    }
+    for (int shape = 0; shape < nshapes; shape++) {
+        must(rig->backend->step_shape(rig->device, p->layout.precision, extent, shape));
+        check_step(rig, rig->backend->step, names[shape], p);
+    }
+}
+
 static void check_all(const struct problem *p)
 {
     for (int b = 0; b < rig_backend_count(); b++) {
@@ -234,6 +249,7 @@ static void check_all(const struct problem *p)
         for (int v = 0; v < rig.backend->nvariants; v++) {
             check_step(&rig, rig.backend->variants[v].step, rig.backend->variants[v].name, p);
         }
+        check_launch_shapes(&rig, p);
         rig_close(&rig);
     }
 }
@@ -319,6 +335,27 @@ static void shapes_for_several_threads(void **state)
     }
 }
 
+/* Large enough for the cpu backend to try several tile heights: no call may differ by a bit. */
+static void the_first_calls_and_the_later_ones_agree(void **state)
+{
+    (void)state;
+    uint64_t random = 123;
+    struct problem p;
+    problem_create(&p, (const int64_t[]){500, 101, 23}, 63, PRECISION_FLOAT64, &random);
+    const struct box owned = layout_owned(&p.layout);
+    p.nboxes = random_partition(&random, &owned, 1, p.boxes);
+    reference(&p);
+    for (int b = 0; b < rig_backend_count(); b++) {
+        struct rig rig;
+        rig_open(&rig, rig_backend_at(b));
+        for (int call = 0; call < 9; call++) {
+            check_step(&rig, rig.backend->step, "step", &p);
+        }
+        rig_close(&rig);
+    }
+    problem_destroy(&p);
+}
+
 /* The same field in 1 and in 13 boxes, on 1 and 3 threads: the same face sums, by digits. */
 static void face_sums_do_not_depend_on_the_partition(void **state)
 {
@@ -343,6 +380,7 @@ int main(void)
         cmocka_unit_test(shapes_of_all_kinds),
         cmocka_unit_test(faces_in_all_combinations),
         cmocka_unit_test(shapes_for_several_threads),
+        cmocka_unit_test(the_first_calls_and_the_later_ones_agree),
         cmocka_unit_test(face_sums_do_not_depend_on_the_partition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

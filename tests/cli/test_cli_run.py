@@ -109,7 +109,8 @@ class Files(Case):
         dt = run.report["dt"]
         self.assertTrue(np.allclose(times, [0, 12 * dt, 24 * dt, 30 * dt], rtol=1e-14))
         self.assertTrue(np.array_equal(last, run.temperature().astype(np.float32)))
-        self.assertIn("snapshots.vtkhdf", (run.folder / "snapshots.xdmf").read_text())
+        self.assertIn("snapshots/step_0000000012.h5:/T",
+                      (run.folder / "snapshots.xdmf").read_text())
 
     @thorough
     def test_pictures(self):
@@ -154,7 +155,8 @@ class Folder(Case):
     def test_each_of_the_files_counts_as_a_run(self):
         config = small_problem(snapshots={"every": 30})
         run = self.solve(config)
-        for name in ("report.json", "history.csv", "snapshots.vtkhdf", "checkpoints"):
+        for name in ("report.json", "history.csv", "snapshots.vtkhdf", "snapshots",
+                     "checkpoints"):
             with self.subTest(name):
                 only = self.folder / f"only_{name}"
                 only.mkdir()
@@ -191,6 +193,21 @@ class Folder(Case):
                 self.assert_one_error(result)
                 self.assert_says(result, "error: ", "file", "folder" if output == "file" else "")
         self.assertEqual((self.folder / "file").read_text(), "in the way")
+
+
+class Memory(Case):
+    def test_what_does_not_fit_is_told_with_the_numbers(self):
+        config = small_problem()
+        config["grid"]["cells"] = [20000, 20000, 20000]
+        config["time"] = {"steps": 1}
+        for ranks, words in ((1, ["the run needs"]), (2, ["2 ranks that share it need"])):
+            with self.subTest(ranks=ranks):
+                result, output = self.start(config, ranks=ranks)
+                self.assert_code(result, 4)
+                # 2 fields of 8e12 cells of 8 bytes, and 2 checkpoints in flight
+                self.assert_says(result, "not enough memory", *words, "238", "GiB", "free",
+                                 "float32")
+                self.assertFalse(output.exists(), "nothing is written")
 
 
 class Restart(Case):
@@ -411,8 +428,18 @@ class BadNumbers(Case):
     def test_field_that_grows_beyond_bounds(self):
         """Noticed at the next look at the field, with step, place and rank."""
         burner = {"type": "flux", "value": 1e15}
-        result, _, _ = self.check({"z_min": burner}, ranks=3)
+        result, output, _ = self.check({"z_min": burner}, ranks=3)
         self.assert_says(result, "step ", "t = ", "cell (", "rank ")
+        self.assert_says(result, "the state is kept in", "postmortem.h5")
+        kept = checkpoints(output)
+        last = f"last good checkpoint is {output.name}/checkpoints/{kept[-1].name}"
+        self.assert_says(result, last if kept else "there is no checkpoint")
+        with h5py.File(output / "postmortem.h5", "r") as file:
+            field = file["/T"][()]
+            self.assertEqual(field.shape, tuple(CELLS[::-1]))
+            self.assertGreater(field.max(), 1.1e12)
+            reason = file["/T"].attrs["reason"]
+            self.assertIn("the numbers went bad", getattr(reason, "decode", lambda: reason)())
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import unittest
 import problems
 from harness import Case, checkpoints, some, thorough, tree
 
-COMMANDS = ["run", "plan", "bench", "verify"]
+COMMANDS = ["run", "plan", "bench", "verify", "doctor"]
 ESCAPE = "\x1b"
 
 
@@ -100,7 +100,7 @@ class Plan(Case):
         most = run.report["halo_messages_per_step"]
         self.assert_says(plan, f"at most {most} messages", stream="out")
         self.check_size(plan, r"snapshots +4 of ([0-9.]+) ([kMG]?B)",
-                        (run.folder / "snapshots.vtkhdf").stat().st_size / 4)
+                        next((run.folder / "snapshots").iterdir()).stat().st_size)
         self.check_size(plan, r"checkpoints +3 of ([0-9.]+) ([kMG]?B)",
                         checkpoints(run.folder)[0].stat().st_size)
 
@@ -140,6 +140,30 @@ class Bench(Case):
     ROW_KEYS = ["kernel", "precision", "cells", "ms", "bandwidth_GBs", "percent_of_copy",
                 "cell_updates_per_s"]
 
+    @thorough
+    def test_halo_is_measured(self):
+        result = self.isotherm("bench", "halo", "--backend", "cpu", "--size", 24, 20, 16,
+                               "--precision", "float64", "--json", "halo.json", ranks=2)
+        self.assert_code(result, 0)
+        bench = json.loads((self.folder / "halo.json").read_text())
+        self.assertTrue(bench["device"])
+        self.assertGreater(bench["copy_GBs"], 0)
+        self.assertEqual(bench["ranks"], 2)
+        ways = {"peer", "host", "staged"}
+        self.assertEqual({row["transport"] for row in bench["rows"]}, ways)
+        for row in bench["rows"]:
+            self.assertTrue(row["works"], row)
+            self.assertAlmostEqual(row["bandwidth_GBs"], row["bytes"] / row["us"] * 1e-3, 6)
+        self.assertEqual({row["transport"] for row in bench["steps"]}, ways)
+        for row in bench["steps"]:
+            self.assertEqual(row["cells_of_a_rank"], [24, 20, 16])
+            self.assertAlmostEqual(row["exposed_us"],
+                                   row["step_us"] - row["step_without_exchange_us"], 6)
+            self.assertAlmostEqual(row["hidden_us"],
+                                   row["step_without_overlap_us"] - row["step_us"], 6)
+        for name in ways:
+            self.assertIn(name, result.out)
+
     def test_table_and_json(self):
         result = self.isotherm("bench", "kernels", "--size", 40, 24, 16, "--repeats", 1,
                                "--json", "bench.json")
@@ -152,10 +176,23 @@ class Bench(Case):
             self.assertEqual([key for key in self.ROW_KEYS if key not in row], [], row)
             self.assertEqual(row["cells"], [40, 24, 16])
             width = 8 if row["precision"] == "float64" else 4
-            rate = 40 * 24 * 16 / (row["ms"] * 1e-3)
-            self.assertAlmostEqual(row["cell_updates_per_s"] / rate, 1, places=6)
-            self.assertAlmostEqual(row["bandwidth_GBs"] / (2e-9 * width * rate), 1, places=6)
+            cells, fetched, written = {
+                "step": (40 * 24 * 16,) * 3,
+                # all points but 8 corners and 12 edges are read, the inner ones written
+                "laplacian": (38 * 22 * 14, 40 * 24 * 16 - 8 - 4 * (38 + 22 + 14), 38 * 22 * 14),
+            }[row["kind"]]
+            seconds = row["ms"] * 1e-3
+            self.assertEqual(row["fetch_bytes"], width * fetched)
+            self.assertEqual(row["write_bytes"], width * written)
+            self.assertAlmostEqual(row["cell_updates_per_s"] / (cells / seconds), 1, places=6)
+            self.assertAlmostEqual(
+                row["bandwidth_GBs"] / (1e-9 * width * (fetched + written) / seconds), 1, places=6)
+            self.assertAlmostEqual(
+                row["percent_of_copy"] / (100 * row["bandwidth_GBs"] / row["copy_GBs"]), 1)
+            self.assertLessEqual(row["best_ms"], row["mean_ms"])
+            self.assertLessEqual(row["best_ms"], row["ms"])
             self.assertIn(row["kernel"], result.out, "every row is in the table too")
+        self.assertEqual({row["kind"] for row in bench["rows"]}, {"step", "laplacian"})
         self.assert_says(result, "copy", stream="out")
 
     @thorough
@@ -165,6 +202,26 @@ class Bench(Case):
         self.assert_code(result, 0)
         rows = json.loads((self.folder / "b.json").read_text())["rows"]
         self.assertEqual({row["precision"] for row in rows}, {"float32"})
+
+    def test_chosen_kernels(self):
+        result = self.isotherm("bench", "kernels", "--size", 24, 16, 8, "--repeats", 2,
+                               "--backend", "guard", "--kernel", "production",
+                               "--kernel", "laplacian", "--json", "b.json")
+        self.assert_code(result, 0)
+        rows = json.loads((self.folder / "b.json").read_text())["rows"]
+        self.assertEqual([row["kernel"] for row in rows], ["production", "laplacian"] * 2)
+        self.assertNotIn("plain", result.out.replace("plane", ""))
+        result = self.isotherm("bench", "kernels", "--backend", "cpu", "--kernel", "fastest")
+        self.assert_code(result, 2)
+        self.assert_says(result, "--kernel fastest", "production", "laplacian")
+
+    def test_a_sheet_has_no_laplacian(self):
+        result = self.isotherm("bench", "kernels", "--size", 24, 16, 2, "--repeats", 1,
+                               "--precision", "float64", "--backend", "cpu", "--json", "b.json")
+        self.assert_code(result, 0)
+        self.assert_says(result, "laplacian: left out", stream="out")
+        rows = json.loads((self.folder / "b.json").read_text())["rows"]
+        self.assertEqual({row["kind"] for row in rows}, {"step"})
 
 
 class Terminal:

@@ -55,10 +55,10 @@ def check_image(where, image, expected, seed):
         check.that(False, where, "no data")
         return
     nx, ny, nz = expected["cells"]
-    lower, spacing = expected["lower"], expected["spacing"]
+    lower, spacing = expectations.geometry(expected)
     bounds = [b for a in range(3)
               for b in (lower[a], lower[a] + spacing[a] * expected["cells"][a])]
-    check.that(numpy.allclose(image.GetBounds(), bounds, rtol=1e-14), where, "bounds",
+    check.that(numpy.allclose(image.GetBounds(), bounds, rtol=1e-14, atol=1e-14), where, "bounds",
                image.GetBounds(), "instead of", bounds)
     check.that(image.GetNumberOfCells() == nx * ny * nz, where, image.GetNumberOfCells(), "cells")
     array = image.GetCellData().GetArray("T")

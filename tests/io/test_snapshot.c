@@ -10,9 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "io/h5.h"
 #include "io/snapshot.h"
-#include "io/snapshot_index.h"
 
 enum { MOST = 8 };
 static const char TITLE[] = "a <title> & \"more\", 20 \xc2\xb0"
@@ -30,6 +28,8 @@ struct work {
     struct rig rig;
     struct snapshots *snapshots;
     struct snapshot_setting setting;
+    struct view view;
+    const char *region; /* as JSON, for the scripts */
     char folder[PATH_BYTES];
     struct expected expected;
 };
@@ -39,23 +39,36 @@ static double time_of(int64_t step)
     return 0.1 * (double)step;
 }
 
-static void work_open(struct work *w, const char *name, const int64_t cells[AXIS_COUNT],
-                      enum precision field, enum precision file, int compress)
+/* `region` NULL: the whole grid */
+static void work_open_region(struct work *w, const char *name, const int64_t cells[AXIS_COUNT],
+                             enum precision field, enum precision file, int compress,
+                             const struct region_setting *region)
 {
     memset(w, 0, sizeof *w);
+    w->region = "null";
     snprintf(w->folder, sizeof w->folder, "%.2000s/%s", rig_folder, name);
     folder_make_empty(w->folder);
     rig_open(&w->rig, comm_size(MPI_COMM_WORLD), cells, field, "guard");
-    w->setting = (struct snapshot_setting){10, file, compress};
-    must(snapshots_open(w->rig.comm, w->folder, &w->rig.grid, &w->setting, TITLE, CONFIG, -1,
-                        &w->snapshots));
+    view_whole(&w->rig.grid, &w->view);
+    if (region != NULL) {
+        view_create(&w->rig.grid, region, &w->view);
+    }
+    w->setting = (struct snapshot_setting){{10, 0}, file, compress, 0};
+    must(snapshots_open(w->rig.comm, w->folder, "snapshots", &w->view, &w->setting, TITLE, CONFIG,
+                        -1, &w->snapshots));
+}
+
+static void work_open(struct work *w, const char *name, const int64_t cells[AXIS_COUNT],
+                      enum precision field, enum precision file, int compress)
+{
+    work_open_region(w, name, cells, field, file, compress, NULL);
 }
 
 static void work_reopen(struct work *w, int64_t restart_step)
 {
     snapshots_close(w->snapshots);
     w->snapshots = NULL;
-    must(snapshots_open(w->rig.comm, w->folder, &w->rig.grid, &w->setting, TITLE, CONFIG,
+    must(snapshots_open(w->rig.comm, w->folder, "snapshots", &w->view, &w->setting, TITLE, CONFIG,
                         restart_step, &w->snapshots));
     while (w->expected.count > 0 && w->expected.steps[w->expected.count - 1] > restart_step) {
         w->expected.count--;
@@ -81,8 +94,12 @@ static void write_expected(const struct work *w)
     FILE *out = fopen(path, "w");
     assert_non_null(out);
     const struct grid *grid = &w->rig.grid;
-    fprintf(out, "{\"cells\": [%" PRId64 ", %" PRId64 ", %" PRId64 "],\n", grid->cells[0],
+    const struct view *view = &w->view;
+    fprintf(out, "{\"grid\": [%" PRId64 ", %" PRId64 ", %" PRId64 "],\n", grid->cells[0],
             grid->cells[1], grid->cells[2]);
+    fprintf(out, " \"cells\": [%" PRId64 ", %" PRId64 ", %" PRId64 "],\n", view->grid.cells[0],
+            view->grid.cells[1], view->grid.cells[2]);
+    fprintf(out, " \"region\": %s,\n", w->region);
     fprintf(out, " \"lower\": [%.17g, %.17g, %.17g],\n", grid->lower[0], grid->lower[1],
             grid->lower[2]);
     fprintf(out, " \"spacing\": [%.17g, %.17g, %.17g],\n", grid->spacing[0], grid->spacing[1],
@@ -136,6 +153,55 @@ static void test_shapes(void **unused)
     write_case("chunks_gzip", 130, 75, 50, f64, f32, 1, 3);
 }
 
+/* The grid of the rig: from -1, -0.75, -0.5 m on, in cells of 1/2, 1/4, 1/6 m. */
+static void write_region(const char *name, const int64_t cells[AXIS_COUNT], enum precision file,
+                         int compress, const struct region_setting *region, const char *json)
+{
+    struct work w;
+    work_open_region(&w, name, cells, PRECISION_FLOAT64, file, compress, region);
+    w.region = json;
+    for (int i = 0; i < 3; i++) {
+        work_write(&w, 10 * i, i);
+    }
+    work_reopen(&w, 15);
+    work_write(&w, 30, 5);
+    work_close(&w);
+}
+
+static void test_regions(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {23, 17, 19};
+    static const int64_t plane[AXIS_COUNT] = {23, 17, 1};
+    static const int64_t line[AXIS_COUNT] = {23, 1, 1};
+    const enum precision f64 = PRECISION_FLOAT64;
+    const enum precision f32 = PRECISION_FLOAT32;
+    const struct region_setting box = {
+        .has_box = true, .lower = {1.25, 0.5, -0.3}, .upper = {6.5, 2.0, 1.6}, .stride = {1, 1, 1}};
+    const char *json_box = "{\"lower\": [1.25, 0.5, -0.3], \"upper\": [6.5, 2.0, 1.6]}";
+    write_region("region_box", cells, f64, 0, &box, json_box);
+    const struct region_setting across_x = {
+        .has_slice = true, .slice_axis = AXIS_X, .slice_at = 3.9, .stride = {1, 1, 1}};
+    write_region("region_x", cells, f32, 0, &across_x, "{\"axis\": 0, \"at\": 3.9}");
+    const struct region_setting across_y = {
+        .has_slice = true, .slice_axis = AXIS_Y, .slice_at = 0.5, .stride = {1, 1, 1}};
+    write_region("region_y", cells, f64, 4, &across_y, "{\"axis\": 1, \"at\": 0.5}");
+    const struct region_setting thin = {.stride = {3, 2, 5}};
+    write_region("region_stride", cells, f64, 0, &thin, "{\"stride\": [3, 2, 5]}");
+    const struct region_setting all = {.has_box = true,
+                                       .lower = {-1, 0.6, -0.5},
+                                       .upper = {10.5, 2.7, 2.0},
+                                       .has_slice = true,
+                                       .slice_axis = AXIS_Z,
+                                       .slice_at = 2.0,
+                                       .stride = {4, 3, 6}};
+    write_region("region_all", cells, f32, 1, &all,
+                 "{\"lower\": [-1, 0.6, -0.5], \"upper\": [10.5, 2.7, 2.0], \"axis\": 2, "
+                 "\"at\": 2.0, \"stride\": [4, 3, 6]}");
+    write_region("region_2d", plane, f64, 0, &across_y, "{\"axis\": 1, \"at\": 0.5}");
+    write_region("region_1d", line, f64, 0, &thin, "{\"stride\": [3, 1, 1]}");
+}
+
 static void test_restarts(void **unused)
 {
     (void)unused;
@@ -171,20 +237,21 @@ static void test_restarts(void **unused)
     work_close(&w);
 }
 
-/* What a kill leaves in the middle of a write: data without a step, nothing in /VTKHDF/Steps. */
-static void leave_unfinished(const struct work *w, const char *group)
+static bool exists(const struct work *w, const char *name)
 {
     char path[PATH_BYTES];
-    char name[64];
-    snprintf(path, sizeof path, "%.2000s/snapshots.vtkhdf", w->folder);
-    snprintf(name, sizeof name, "%s/T", group);
+    snprintf(path, sizeof path, "%.2000s/%s", w->folder, name);
+    return file_exists(path);
+}
+
+/* What kills leave: a file half written, and one that is whole and that no list names. */
+static void leave_unfinished(const struct work *w, const char *name)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%.2000s/snapshots/%s", w->folder, name);
     MPI_Barrier(MPI_COMM_WORLD);
     if (comm_rank(MPI_COMM_WORLD) == 0) {
-        hid_t file = H5I_INVALID_HID;
-        must(h5_open_plain(path, true, &file));
-        H5Gclose(snapshot_group_create(file, group));
-        must(h5_text_dataset(file, name, "half a snapshot"));
-        must(h5_close_flushed(file, path));
+        must(file_replace(path, "half a snapshot", 15));
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -197,21 +264,28 @@ static void test_killed_writes(void **unused)
     work_open(&w, "killed", cells, PRECISION_FLOAT64, PRECISION_FLOAT32, 0);
     work_write(&w, 10, 1);
     work_write(&w, 20, 2);
-    for (int kill = 0; kill < 3; kill++) {
-        leave_unfinished(&w, "/snap/2");
-        work_reopen(&w, 20);
-    }
+    leave_unfinished(&w, "step_0000000030.h5.tmp");
+    leave_unfinished(&w, "step_0000000030.h5.tmp.tmp");
+    leave_unfinished(&w, "step_0000000025.h5");
+    leave_unfinished(&w, "step_mine.h5");
+    work_reopen(&w, 20);
+    assert_false(exists(&w, "snapshots/step_0000000030.h5.tmp"));
+    assert_false(exists(&w, "snapshots/step_0000000030.h5.tmp.tmp"));
+    assert_false(exists(&w, "snapshots/step_0000000025.h5"));
+    assert_true(exists(&w, "snapshots/step_0000000020.h5"));
+    assert_true(exists(&w, "snapshots/step_mine.h5"));
+    leave_unfinished(&w, "step_0000000030.h5"); /* replaced */
     work_write(&w, 30, 3);
     work_close(&w);
 }
 
-/* Rank 0 truncates the data file, or renames it when `length` < 0. */
-static void spoil(const struct work *w, long length)
+/* Rank 0 truncates a file, or renames it when `length` < 0. */
+static void spoil(const struct work *w, const char *name, long length)
 {
     char path[PATH_BYTES];
     char away[PATH_BYTES];
-    snprintf(path, sizeof path, "%.2000s/snapshots.vtkhdf", w->folder);
-    snprintf(away, sizeof away, "%.2000s/away.vtkhdf", w->folder);
+    snprintf(path, sizeof path, "%.2000s/%s", w->folder, name);
+    snprintf(away, sizeof away, "%.2000s/away", w->folder);
     MPI_Barrier(MPI_COMM_WORLD);
     if (comm_rank(MPI_COMM_WORLD) == 0) {
         assert_int_equal(length < 0 ? rename(path, away) : truncate(path, length), 0);
@@ -229,17 +303,22 @@ static void test_bad_files(void **unused)
     work_write(&w, 10, 1);
     work_write(&w, 20, 2);
     snapshots_close(w.snapshots);
-    struct grid other = w.rig.grid;
-    other.cells[AXIS_Y] = 9;
+    struct view other = w.view;
+    other.grid.cells[AXIS_Y] = 9;
     must_fail(STATUS_INPUT, "snapshots of another grid: on the y axis 8 cells",
-              snapshots_open(w.rig.comm, w.folder, &other, &w.setting, TITLE, CONFIG, 20, &none));
+              snapshots_open(w.rig.comm, w.folder, "snapshots", &other, &w.setting, TITLE, CONFIG,
+                             20, &none));
     assert_null(none);
-    spoil(&w, 5000);
-    must_fail(
-        STATUS_FILE, "move ",
-        snapshots_open(w.rig.comm, w.folder, &w.rig.grid, &w.setting, TITLE, CONFIG, 20, &none));
-    spoil(&w, -1);
-    must(snapshots_open(w.rig.comm, w.folder, &w.rig.grid, &w.setting, TITLE, CONFIG, 20,
+    spoil(&w, "snapshots/step_0000000020.h5", -1);
+    must_fail(STATUS_FILE, "step_0000000020.h5 is missing",
+              snapshots_open(w.rig.comm, w.folder, "snapshots", &w.view, &w.setting, TITLE, CONFIG,
+                             20, &none));
+    spoil(&w, "snapshots.vtkhdf", 5000);
+    must_fail(STATUS_FILE, "move ",
+              snapshots_open(w.rig.comm, w.folder, "snapshots", &w.view, &w.setting, TITLE, CONFIG,
+                             20, &none));
+    spoil(&w, "snapshots.vtkhdf", -1);
+    must(snapshots_open(w.rig.comm, w.folder, "snapshots", &w.view, &w.setting, TITLE, CONFIG, 20,
                         &w.snapshots));
     w.expected.count = 0;
     work_write(&w, 30, 3);
@@ -263,7 +342,7 @@ static void test_full_disk(void **unused)
     work_open(&w, "full_disk", cells, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
     work_write(&w, 10, 1);
     work_write(&w, 20, 2);
-    static const rlim_t limits[] = {1000, 200000, 300000, 500000};
+    static const rlim_t limits[] = {100, 5000, 50000, 100000};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         rig_fill_plain(&w.rig, 3);
         limit_file_size(limits[i]);
@@ -280,7 +359,7 @@ static void test_bytes(void **unused)
 {
     (void)unused;
     const struct grid grid = {.cells = {2048, 2048, 2048}};
-    const struct snapshot_setting setting = {1, PRECISION_FLOAT32, 0};
+    const struct snapshot_setting setting = {{1, 0}, PRECISION_FLOAT32, 0, 0};
     const double bytes = (double)snapshot_file_bytes(&grid, &setting);
     const double plain = 4.0 * 2048.0 * 2048.0 * 2048.0;
     assert_true(bytes >= plain && bytes < 1.01 * plain);
@@ -290,9 +369,10 @@ static void test_bytes(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_restarts),
-        cmocka_unit_test(test_killed_writes), cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_regions),
+        cmocka_unit_test(test_restarts),  cmocka_unit_test(test_killed_writes),
+        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_bytes),
     };
     return rig_main(argc, argv, "test_snapshot", tests, sizeof tests / sizeof tests[0]);
 }

@@ -1,27 +1,62 @@
 #include "halo_scene.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/comm.h"
 #include "kernels/heat_cell.h"
 
-const struct way ways[WAYS] = {
-    {"cpu", "host"}, {"cpu", "staged"}, {"guard", "staged"}, {"cpu", "auto"}, {"guard", "auto"},
+struct way ways[WAYS] = {
+    {"cpu", {.transport = "host", .unproved = true}},
+    {"guard", {.transport = "peer", .unproved = true}},
+    {"cpu", {.transport = "peer", .unproved = true}},
+    {"guard", {.transport = "staged", .unproved = true}},
+    {"cpu", {.transport = "peer", .node_ranks = 2, .off_node = "host", .unproved = true}},
+    {"cpu", {.transport = "staged", .unproved = true}},
+    {"guard", {.transport = "peer", .node_ranks = 2, .off_node = "staged", .unproved = true}},
+    {"cpu", {.transport = "gpu-aware"}},
+    {"guard", {.transport = "peer"}},
+    {"cpu", {.transport = "auto"}},
+    {"guard", {.transport = "auto"}},
+    {"cpu", {.transport = "auto", .node_ranks = 2}},
+    {"guard", {.transport = "auto", .node_ranks = 2}},
 };
+
+void use_backend(const char *name)
+{
+    for (int n = 0; n < WAYS; n++) {
+        if (strcmp(ways[n].backend, "guard") == 0) {
+            ways[n].backend = name;
+        }
+    }
+}
 
 void scene_open(struct scene *scene, const struct decomp *decomp, const struct way *way,
                 enum precision precision)
 {
+    scene_open_reaching(scene, decomp, decomp->halo_width, HALO_FACES, way, precision);
+}
+
+void scene_open_reaching(struct scene *scene, const struct decomp *decomp, int width,
+                         enum halo_reach reach, const struct way *way, enum precision precision)
+{
+    scene_open_on(scene, backend_find(way->backend), decomp, width, reach, &way->wishes, precision);
+}
+
+void scene_open_on(struct scene *scene, const struct backend *backend, const struct decomp *decomp,
+                   int width, enum halo_reach reach, const struct halo_wishes *wishes,
+                   enum precision precision)
+{
     const int rank = comm_rank(MPI_COMM_WORLD);
-    rig_open(&scene->rig, backend_find(way->backend));
+    rig_open(&scene->rig, backend);
     scene->decomp = *decomp;
     scene->owned = decomp_owned(decomp, rank);
     scene->precision = precision;
     demand(field_create(scene->rig.backend, scene->rig.device, scene->rig.queue, decomp, rank,
                         precision, &scene->field));
-    halo_plan_create(decomp, rank, &scene->field->layout, &scene->plan);
+    demand(halo_plan_create(decomp, rank, &scene->field->layout, width, reach, &scene->plan));
     demand(halo_create(MPI_COMM_WORLD, scene->rig.backend, scene->rig.device, &scene->plan,
-                       &scene->field->layout, way->transport, &scene->halo));
+                       &scene->field->layout, wishes, &scene->halo));
 }
 
 void scene_close(struct scene *scene)
@@ -85,7 +120,8 @@ static void one_case(case_function *run, const int ranks[AXIS_COUNT], int dimens
     }
     struct decomp decomp;
     demand(decomp_create(cells, periodic, comm_size(MPI_COMM_WORLD), width, ranks, &decomp));
-    run(&decomp, &ways[number % WAYS], number % 3 == 0 ? PRECISION_FLOAT32 : PRECISION_FLOAT64);
+    run(&decomp, &ways[number % QUICK_WAYS],
+        number % 3 == 0 ? PRECISION_FLOAT32 : PRECISION_FLOAT64);
 }
 
 void all_cases(case_function *run, int width)

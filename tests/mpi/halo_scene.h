@@ -9,11 +9,13 @@
 
 struct way {
     const char *backend;
-    const char *transport;
+    struct halo_wishes wishes;
 };
-/* All combinations that can work. */
-enum { WAYS = 5 };
-extern const struct way ways[WAYS];
+/* All combinations that can work. The first ones take no time for proofs: for many cases. */
+enum { QUICK_WAYS = 7, WAYS = 13 };
+extern struct way ways[WAYS];
+/* In the place of `guard`: where there is a GPU, the same cases run on it ("hip"). */
+void use_backend(const char *name);
 
 struct scene {
     struct rig rig;
@@ -25,8 +27,16 @@ struct scene {
     enum precision precision;
 };
 
+/* A field with the decomposition's halo layers; exchanged are all of them, at the faces. */
 void scene_open(struct scene *scene, const struct decomp *decomp, const struct way *way,
                 enum precision precision);
+/* The same with an exchange of `width` layers and this reach. */
+void scene_open_reaching(struct scene *scene, const struct decomp *decomp, int width,
+                         enum halo_reach reach, const struct way *way, enum precision precision);
+/* The same with a backend that need not be in the table. */
+void scene_open_on(struct scene *scene, const struct backend *backend, const struct decomp *decomp,
+                   int width, enum halo_reach reach, const struct halo_wishes *wishes,
+                   enum precision precision);
 void scene_close(struct scene *scene); /* waits for the queue first */
 
 /* A temperature of its own for every global cell and round; exact in float32. */

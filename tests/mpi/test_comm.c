@@ -67,6 +67,7 @@ static void mpi_codes_become_ours(void **state)
     const int nranks = comm_size(MPI_COMM_WORLD);
     int number = 0;
     check(comm_check(MPI_SUCCESS, "MPI_Barrier") == STATUS_OK);
+    check(!comm_is_broken());
     const int code = MPI_Send(&number, 1, MPI_INT, nranks + 5, 0, MPI_COMM_WORLD);
     check(comm_check(code, "MPI_Send") == STATUS_MPI);
     check(strncmp(fail_message(), "MPI_Send failed: ", 17) == 0);
@@ -87,6 +88,23 @@ static void ranks_of_a_node_are_counted(void **state)
     settle();
 }
 
+/* The last test: MPI stays broken. */
+static void after_a_failed_call_nobody_is_waited_for(void **state)
+{
+    (void)state;
+    check(comm_is_broken()); /* by mpi_codes_become_ours */
+    for (int times = 0; times < 3; times++) {
+        (void)fail(STATUS_MPI, "the line is dead");
+        /* ranks that call different numbers of times would hang */
+        if (times <= comm_rank(MPI_COMM_WORLD)) {
+            check(status_agree(MPI_COMM_WORLD, STATUS_OK) == STATUS_MPI);
+            check(status_agree(MPI_COMM_WORLD, STATUS_FILE) == STATUS_FILE);
+        }
+        check(!fail_is_agreed());
+    }
+    settle();
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +112,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(success_keeps_quiet),
         cmocka_unit_test(mpi_codes_become_ours),
         cmocka_unit_test(ranks_of_a_node_are_counted),
+        cmocka_unit_test(after_a_failed_call_nobody_is_waited_for),
     };
     mpi_rig_begin(&argc, &argv);
     return mpi_rig_end(cmocka_run_group_tests_name("comm", tests, NULL, NULL));

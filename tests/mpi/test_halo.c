@@ -1,4 +1,5 @@
-/* Halo exchange: every halo face cell gets its neighbour's value, and nothing else is touched. */
+/* Halo exchange: every halo cell within the plan's width and reach gets its neighbour's value, and
+ * nothing else is touched. */
 #include "halo_scene.h"
 
 #include <math.h>
@@ -7,13 +8,14 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "halo/probe.h"
 
 #undef fail /* ours, of base/status.h */
 
 enum { MAX_WIDTH = 8 };
 
 /* What element (i, j, k), halo included, must hold after an exchange: NaN unless it is owned or
- * lies beyond exactly one face that has a neighbour. */
+ * lies within the plan's width and reach, where there is a neighbour. */
 static double expected_after(const struct scene *scene, const int64_t at[AXIS_COUNT], int round)
 {
     const struct decomp *decomp = &scene->decomp;
@@ -21,11 +23,15 @@ static double expected_after(const struct scene *scene, const int64_t at[AXIS_CO
     int beyond = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const int64_t n = decomp->global_cells[axis];
+        const int64_t owned = scene->field->layout.cells[axis];
         cell[axis] = scene->owned.lo[axis] + at[axis];
-        if (at[axis] >= 0 && at[axis] < scene->field->layout.cells[axis]) {
+        if (at[axis] >= 0 && at[axis] < owned) {
             continue;
         }
         beyond++;
+        if (at[axis] < -scene->plan.width || at[axis] >= owned + scene->plan.width) {
+            return NAN;
+        }
         if (cell[axis] < 0 || cell[axis] >= n) {
             if (!decomp->periodic[axis]) {
                 return NAN;
@@ -33,7 +39,7 @@ static double expected_after(const struct scene *scene, const int64_t at[AXIS_CO
             cell[axis] = (cell[axis] + n) % n;
         }
     }
-    return beyond <= 1 ? temperature(decomp, cell, round) : NAN;
+    return beyond <= (int)scene->plan.reach ? temperature(decomp, cell, round) : NAN;
 }
 
 /* The whole allocation, padding included. */
@@ -71,23 +77,28 @@ static void check_plan(const struct scene *scene)
     }
     check(cells == box_cells(&local));
     for (int m = 0; m < scene->plan.nmessages; m++) {
-        struct box reach = scene->plan.interior;
         const struct halo_message *message = &scene->plan.message[m];
+        int64_t shift[AXIS_COUNT];
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            shift[axis] = (int64_t)message->toward[axis] * scene->plan.width;
+        }
         /* interior cells, `width` layers on: still owned */
-        reach = box_shrink_face(&reach, message->face, -scene->plan.width);
-        check(box_is_empty(&scene->plan.interior) || box_contains(&local, &reach));
+        const struct box moved = box_shift(&scene->plan.interior, shift);
+        check(box_is_empty(&scene->plan.interior) || box_contains(&local, &moved));
         sent += message->cells;
     }
-    check(sent == decomp_halo_cells(&scene->decomp, comm_rank(MPI_COMM_WORLD)));
+    if (scene->plan.reach == HALO_FACES && scene->plan.width == scene->decomp.halo_width) {
+        check(sent == decomp_halo_cells(&scene->decomp, comm_rank(MPI_COMM_WORLD)));
+    }
     check(halo_plan_bytes(&scene->plan, scene->precision) ==
           (size_t)sent * precision_bytes(scene->precision));
 }
 
-static void exchange_case(const struct decomp *decomp, const struct way *way,
-                          enum precision precision)
+static void exchange_reaching(const struct decomp *decomp, int width, enum halo_reach reach,
+                              const struct way *way, enum precision precision)
 {
     struct scene scene;
-    scene_open(&scene, decomp, way, precision);
+    scene_open_reaching(&scene, decomp, width, reach, way, precision);
     check_plan(&scene);
     for (int round = 0; round < 3; round++) {
         struct halo_flight flight;
@@ -100,6 +111,33 @@ static void exchange_case(const struct decomp *decomp, const struct way *way,
     scene_close(&scene);
 }
 
+static void exchange_case(const struct decomp *decomp, const struct way *way,
+                          enum precision precision)
+{
+    exchange_reaching(decomp, decomp->halo_width, HALO_FACES, way, precision);
+}
+
+/* All halo layers with their corners, or in every fifth case without. */
+static void far_case(const struct decomp *decomp, const struct way *way, enum precision precision)
+{
+    static int number; /* counts alike on all ranks */
+    const enum halo_reach reach = number % 5 == 4 ? HALO_EDGES : HALO_CORNERS;
+    exchange_reaching(decomp, decomp->halo_width, reach, way, precision);
+    number++;
+}
+
+/* Fewer layers than the field has, each reach in turn. */
+static void narrow_case(const struct decomp *decomp, const struct way *way,
+                        enum precision precision)
+{
+    static int number;
+    const int width = 1 + number % (decomp->halo_width - 1);
+    /* each reach with each number of dimensions, which turn with `number` as well */
+    const int reach = HALO_FACES + (number + number / 3) % 3;
+    exchange_reaching(decomp, width, (enum halo_reach)reach, way, precision);
+    number++;
+}
+
 static void halos_hold_the_neighbours_values(void **state)
 {
     (void)state;
@@ -109,11 +147,31 @@ static void halos_hold_the_neighbours_values(void **state)
     }
 }
 
+static void edges_and_corners_come_when_asked_for(void **state)
+{
+    (void)state;
+    /* many ranks on few cores: every third width */
+    const int step = comm_size(MPI_COMM_WORLD) > 5 ? 3 : 1;
+    for (int width = 1; width <= MAX_WIDTH; width += step) {
+        all_cases(far_case, width);
+        settle();
+    }
+}
+
+static void layers_beyond_the_width_are_left_alone(void **state)
+{
+    (void)state;
+    for (int layers = 2; layers <= MAX_WIDTH; layers += 3) {
+        all_cases(narrow_case, layers);
+        settle();
+    }
+}
+
 /* --- the exchange's manners ------------------------------------------------------------------ */
 
 static struct backend counting; /* a backend whose calls are counted, and fail on demand */
 static const struct backend *counted;
-static int waits;
+static int waits, syncs;
 static bool pack_fails;
 
 static enum status count_wait(struct queue *queue)
@@ -122,13 +180,19 @@ static enum status count_wait(struct queue *queue)
     return counted->queue_wait(queue);
 }
 
+static enum status count_sync(struct event *event)
+{
+    syncs++;
+    return counted->event_sync(event);
+}
+
 static enum status fail_pack(struct queue *queue, const struct layout *layout, const void *d_field,
-                             const struct box *box, void *d_buffer)
+                             const struct box *boxes, void *const *d_buffers, int nboxes)
 {
     if (pack_fails) {
         return fail(STATUS_DEVICE, "the packing kernel is out of order");
     }
-    return counted->pack(queue, layout, d_field, box, d_buffer);
+    return counted->pack_boxes(queue, layout, d_field, boxes, d_buffers, nboxes);
 }
 
 static void counting_scene(struct scene *scene, const struct way *way)
@@ -138,29 +202,35 @@ static void counting_scene(struct scene *scene, const struct way *way)
     const bool periodic[AXIS_COUNT] = {true, true, true};
     struct decomp decomp;
     demand(decomp_create(cells, periodic, nranks, 1, (const int[]){1, 1, nranks}, &decomp));
-    scene_open(scene, &decomp, way, PRECISION_FLOAT64);
-    halo_destroy(scene->halo);
-    counted = scene->rig.backend;
+    counted = backend_find(way->backend);
     counting = *counted;
     counting.queue_wait = count_wait;
-    counting.pack = fail_pack;
+    counting.event_sync = count_sync;
+    counting.pack_boxes = fail_pack;
     pack_fails = false;
-    demand(halo_create(MPI_COMM_WORLD, &counting, scene->rig.device, &scene->plan,
-                       &scene->field->layout, way->transport, &scene->halo));
+    scene_open_on(scene, &counting, &decomp, 1, HALO_FACES, &way->wishes, PRECISION_FLOAT64);
 }
 
-static void one_wait_an_exchange(void **state)
+static void the_host_waits_as_little_as_can_be(void **state)
 {
     (void)state;
-    for (int way = 0; way < WAYS; way++) {
+    for (int way = 0; way < QUICK_WAYS; way++) {
         struct scene scene;
         struct halo_flight flight;
         counting_scene(&scene, &ways[way]);
         scene_fill(&scene, 0);
         waits = 0;
+        syncs = 0;
         demand(halo_begin(scene.halo, scene.rig.queue, scene.field->d_now, &flight));
         demand(halo_end(&flight));
-        check(waits == 1);
+        /* MPI sends what is packed: `staged` waits for each copy, the others once for all; flags
+         * are waited for by the queue */
+        const char *name = halo_transport_name(scene.halo);
+        const bool in_place = strstr(name, "host") != NULL || strstr(name, "gpu-aware") != NULL;
+        const bool staged = strstr(name, "staged") != NULL;
+        const bool mixed = strchr(name, '+') != NULL; /* this rank may lack one kind */
+        check(waits == (in_place ? 1 : 0) || (mixed && waits == 0));
+        check(syncs == (staged ? scene.plan.nmessages : 0) || mixed);
         scene_close(&scene);
     }
     settle();
@@ -169,7 +239,7 @@ static void one_wait_an_exchange(void **state)
 static void a_failed_begin_leaves_nothing_behind(void **state)
 {
     (void)state;
-    for (int way = 0; way < WAYS; way++) {
+    for (int way = 0; way < QUICK_WAYS; way++) {
         struct scene scene;
         struct halo_flight flight;
         counting_scene(&scene, &ways[way]);
@@ -194,25 +264,77 @@ static void a_failed_begin_leaves_nothing_behind(void **state)
     settle();
 }
 
+/* A transport that works is the fastest of those tried for the same neighbours. */
+static void check_fastest(const struct halo_trial *trials, int ntrials, bool on_node,
+                          const char *name)
+{
+    double best = 0;
+    const char *fastest = NULL;
+    for (int n = 0; n < ntrials; n++) {
+        check((trials[n].seconds > 0) == trials[n].works);
+        check((trials[n].why[0] == '\0') == trials[n].works);
+        if (trials[n].on_node == on_node && trials[n].works &&
+            (fastest == NULL || trials[n].seconds < best)) {
+            fastest = trials[n].transport;
+            best = trials[n].seconds;
+        }
+    }
+    check(fastest == NULL || strstr(name, fastest) != NULL);
+}
+
+static void check_choice(const struct scene *scene, const struct way *way)
+{
+    const char *name = halo_transport_name(scene->halo);
+    const struct halo_trial *trials;
+    const int ntrials = halo_trials(scene->halo, &trials);
+    check(strlen(halo_transport_reason(scene->halo)) > 20);
+    check((ntrials > 0) == !way->wishes.unproved);
+    check_fastest(trials, ntrials, true, name);
+    check_fastest(trials, ntrials, false, name);
+    if (strcmp(way->wishes.transport, "auto") != 0) {
+        const bool mixed = way->wishes.off_node != NULL && comm_size(MPI_COMM_WORLD) > 2;
+        check(strncmp(name, way->wishes.transport, strlen(way->wishes.transport)) == 0);
+        check((strchr(name, '+') != NULL) == mixed);
+        check(!mixed || strstr(name, way->wishes.off_node) != NULL);
+        return;
+    }
+    bool tried_far = false;
+    for (int n = 0; n < ntrials; n++) {
+        tried_far = tried_far || !trials[n].on_node;
+        if (strcmp(trials[n].transport, "gpu-aware") == 0 && strcmp(way->backend, "guard") != 0) {
+            continue; /* as the machine's MPI is */
+        }
+        /* no MPI is made for memory that the host cannot touch: it crashes */
+        if (strcmp(trials[n].transport, "gpu-aware") == 0) {
+            check(!trials[n].works);
+            check(strstr(trials[n].why, "crashed in a trial process") != NULL);
+        } else {
+            check(trials[n].works);
+        }
+    }
+    check(tried_far ==
+          (way->wishes.node_ranks > 0 && comm_size(MPI_COMM_WORLD) > way->wishes.node_ranks));
+}
+
 static void transports_are_chosen_with_a_reason(void **state)
 {
     (void)state;
     for (int way = 0; way < WAYS; way++) {
         struct scene scene;
         counting_scene(&scene, &ways[way]);
-        const char *name = halo_transport_name(scene.halo);
-        const bool automatic = strcmp(ways[way].transport, "auto") == 0;
-        const bool guard = strcmp(ways[way].backend, "guard") == 0;
-        check(strcmp(name, automatic ? (guard ? "staged" : "host") : ways[way].transport) == 0);
-        check(strlen(halo_transport_reason(scene.halo)) > 20);
+        check_choice(&scene, &ways[way]);
+        const bool guard = strcmp(ways[way].backend, "cpu") != 0;
         struct halo *halo = scene.halo;
         check(halo_create(MPI_COMM_WORLD, scene.rig.backend, scene.rig.device, &scene.plan,
-                          &scene.field->layout, "pigeon", &halo) == STATUS_INPUT);
+                          &scene.field->layout, &(struct halo_wishes){.transport = "pigeon"},
+                          &halo) == STATUS_INPUT);
         check(halo == NULL);
-        check(strstr(fail_message(), "\"pigeon\"; choose one of: auto, host, staged") != NULL);
+        check(strstr(fail_message(),
+                     "\"pigeon\"; choose one of: auto, peer, gpu-aware, host, staged") != NULL);
         if (guard) {
             check(halo_create(MPI_COMM_WORLD, scene.rig.backend, scene.rig.device, &scene.plan,
-                              &scene.field->layout, "host", &halo) == STATUS_DEVICE);
+                              &scene.field->layout, &(struct halo_wishes){.transport = "host"},
+                              &halo) == STATUS_DEVICE);
             check(strstr(fail_message(), "\"staged\" works") != NULL);
         }
         scene_close(&scene);
@@ -223,9 +345,17 @@ static void transports_are_chosen_with_a_reason(void **state)
 
 int main(int argc, char **argv)
 {
+    if (halo_probe_is_asked(argc, argv)) {
+        return halo_probe_main(argc, argv);
+    }
+    if (argc > 1) {
+        use_backend(argv[1]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halos_hold_the_neighbours_values),
-        cmocka_unit_test(one_wait_an_exchange),
+        cmocka_unit_test(edges_and_corners_come_when_asked_for),
+        cmocka_unit_test(layers_beyond_the_width_are_left_alone),
+        cmocka_unit_test(the_host_waits_as_little_as_can_be),
         cmocka_unit_test(a_failed_begin_leaves_nothing_behind),
         cmocka_unit_test(transports_are_chosen_with_a_reason),
     };

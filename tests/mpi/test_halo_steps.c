@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
+#include "halo/probe.h"
 #include "kernels/heat_cell.h"
 
 enum { STEPS = 4 };
@@ -165,6 +166,12 @@ static void steps_equal_a_serial_run(void **state)
 
 int main(int argc, char **argv)
 {
+    if (halo_probe_is_asked(argc, argv)) {
+        return halo_probe_main(argc, argv);
+    }
+    if (argc > 1) {
+        use_backend(argv[1]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_equal_a_serial_run),
     };

@@ -36,7 +36,7 @@ static void exchange(size_t bytes, int max_count)
             next += bytes + 1;
         }
     }
-    demand(requests_open(MPI_COMM_WORLD, channels, 2, buffers, max_count, &requests));
+    demand(requests_open(MPI_COMM_WORLD, channels, 2, buffers, max_count, 0, &requests));
     for (int round = 0; round < 4; round++) {
         const int slot = round % TRANSPORT_SLOTS;
         demand(requests_post(&requests, slot));

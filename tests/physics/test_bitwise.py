@@ -84,8 +84,8 @@ class ThreeDimensions:
 
     def test_transports_and_backends(self):
         reference = self.reference(self.config)
-        for backend, transport in some((("guard", "staged"), ("cpu", "staged"), ("cpu", "host"),
-                                        ("guard", "auto")), 1):
+        for backend, transport in some((("guard", "peer"), ("guard", "staged"), ("cpu", "peer"),
+                                        ("cpu", "staged"), ("cpu", "host"), ("guard", "auto")), 1):
             for ranks in some((3, 1), 1):
                 run = self.expect_same(
                     reference, quiet(self.config), f"{backend}, {transport}, {ranks} ranks",

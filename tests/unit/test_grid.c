@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/grid.h"
+#include "model/timeline.h"
 
 #include <cmocka.h>
 #undef fail /* ours, of base/status.h */

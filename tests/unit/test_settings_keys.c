@@ -33,7 +33,8 @@ static const struct damage unknown_keys[] = {
     {"time:", "\"a\\nb\": 1\ntime:", "c.yaml:22: a b: unknown key; " TOP_KEYS},
     {"time:", "output: {snapshot: {every: 3}}\ntime:",
      "c.yaml:22: output.snapshot: unknown key; did you mean 'snapshots'? the keys here are: "
-     "directory, history, snapshots, checkpoints, pictures"},
+     "directory, writer, history, snapshots, regions, derived, probes, lines, checkpoints, "
+     "pictures"},
     {"time:", "run: {halo: {transprot: auto}}\ntime:",
      "c.yaml:22: run.halo.transprot: unknown key; did you mean 'transport'? the keys here are: "
      "transport, overlap"},
@@ -69,7 +70,7 @@ static const struct damage missing_keys[] = {
      "[0.1, 0.2, 0.3]"},
     {"      value: 200\n", "", "c.yaml:13: initial[2].box.value: missing; give a number, in K"},
     {"time:", "output: {snapshots: {}}\ntime:",
-     "c.yaml:22: output.snapshots.every: missing; give a whole number of 0 or more, in steps"},
+     "c.yaml:22: output.snapshots: neither every (in steps) nor interval (in s); give one of them"},
     {"time:", "output:\n  pictures: {plane: x}\ntime:",
      "c.yaml:23: output.pictures.every: missing; give a whole number of 0 or more, in steps"},
     {"uniform: {value: 300}", "file: {dataset: /U}",
@@ -131,7 +132,7 @@ static const struct damage wrong_types[] = {
      "c.yaml:22: time: not a section (10); give a section with the keys end, steps, dt, safety"},
     {"time:", "run: fast\ntime:",
      "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "
-     "decomposition, halo"},
+     "decomposition, halo, watch, walltime, walltime_margin, watchdog"},
     {"time:", "run: {decomposition: 4}\ntime:",
      "c.yaml:22: run.decomposition: not a list (4); " GIVE_RANKS},
     {"time:", "run: {backend: [cpu]}\ntime:",
@@ -221,6 +222,8 @@ static const struct damage choices[] = {
     {"time:", "run: {halo: {transport: gpu_aware}}\ntime:",
      "c.yaml:22: run.halo.transport: unknown (gpu_aware), did you mean 'gpu-aware'? give one of "
      "auto, host, staged, gpu-aware, peer"},
+    {"time:", "run: {walltime: soon}\ntime:",
+     "c.yaml:22: run.walltime: not a number (soon); give auto or a number above 0, in s"},
     {"time:", "run: {halo: {overlap: yes}}\ntime:",
      "c.yaml:22: run.halo.overlap: unknown (yes); give one of auto, on, off"},
     {"time:", "output: {snapshots: {every: 1, precision: half}}\ntime:",

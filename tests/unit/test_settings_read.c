@@ -61,7 +61,7 @@ static void test_defaults(void **state)
     assert_int_equal(s->run.overlap, OVERLAP_AUTO);
     assert_string_equal(s->output.directory, "out");
     assert_int_equal(s->output.history_every, 10);
-    assert_int_equal(s->output.snapshots.every, 0);
+    assert_int_equal(s->output.snapshots.cadence.every, 0);
     assert_int_equal(s->output.checkpoints.every, 0);
     assert_int_equal(s->output.pictures.every, 0);
     settings_destroy(s);
@@ -96,7 +96,7 @@ static void test_everything_given(void **state)
     assert_int_equal(s->run.overlap, OVERLAP_OFF);
     assert_string_equal(s->output.directory, "some/where");
     assert_int_equal(s->output.history_every, 0);
-    assert_int_equal(s->output.snapshots.every, 7);
+    assert_int_equal(s->output.snapshots.cadence.every, 7);
     assert_int_equal(s->output.snapshots.precision, PRECISION_FLOAT64);
     assert_int_equal(s->output.snapshots.compress, 9);
     assert_int_equal(s->output.checkpoints.every, 8);

@@ -15,11 +15,14 @@
 #define hipGetErrorString cudaGetErrorString
 #define hipGetLastError cudaGetLastError
 
+#define hipDriverGetVersion cudaDriverGetVersion
+#define hipRuntimeGetVersion cudaRuntimeGetVersion
 #define hipGetDeviceCount cudaGetDeviceCount
 #define hipGetDevice cudaGetDevice
 #define hipSetDevice cudaSetDevice
 #define hipDeviceProp_t struct cudaDeviceProp
 #define hipGetDeviceProperties cudaGetDeviceProperties
+#define hipDeviceGetPCIBusId cudaDeviceGetPCIBusId
 #define hipDeviceGetAttribute cudaDeviceGetAttribute
 #define hipDeviceAttributeMultiprocessorCount cudaDevAttrMultiProcessorCount
 #define hipDeviceSynchronize cudaDeviceSynchronize
@@ -33,6 +36,7 @@
 #define hipMemGetInfo cudaMemGetInfo
 #define hipMemset cudaMemset
 #define hipMemcpyAsync cudaMemcpyAsync
+#define hipMemcpy2DAsync cudaMemcpy2DAsync
 #define hipMemcpyHostToDevice cudaMemcpyHostToDevice
 #define hipMemcpyDeviceToHost cudaMemcpyDeviceToHost
 #define hipMemcpyDeviceToDevice cudaMemcpyDeviceToDevice
@@ -45,9 +49,21 @@
 #define hipStreamWaitEvent cudaStreamWaitEvent
 #define hipEvent_t cudaEvent_t
 #define hipEventDisableTiming cudaEventDisableTiming
+#define hipEventCreate cudaEventCreate
 #define hipEventCreateWithFlags cudaEventCreateWithFlags
+#define hipEventElapsedTime cudaEventElapsedTime
 #define hipEventDestroy cudaEventDestroy
 #define hipEventRecord cudaEventRecord
+#define hipEventSynchronize cudaEventSynchronize
+
+#define hipIpcMemHandle_t cudaIpcMemHandle_t
+#define hipIpcGetMemHandle cudaIpcGetMemHandle
+#define hipIpcOpenMemHandle cudaIpcOpenMemHandle
+#define hipIpcCloseMemHandle cudaIpcCloseMemHandle
+#define hipIpcMemLazyEnablePeerAccess cudaIpcMemLazyEnablePeerAccess
+/* there is one kind of device memory */
+#define hipDeviceMallocFinegrained 0
+#define hipExtMallocWithFlags(d_memory, bytes, flags) cudaMalloc(d_memory, bytes)
 
 #define hipFuncSetAttribute cudaFuncSetAttribute
 #define hipFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize

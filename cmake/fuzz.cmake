@@ -1,0 +1,16 @@
+# The build of the preset fuzz: clang's libFuzzer with the sanitizers, and no OpenMP.
+if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "the fuzzers need clang with libFuzzer; got ${CMAKE_C_COMPILER}")
+endif()
+
+add_library(OpenMP::OpenMP_C INTERFACE IMPORTED)
+target_include_directories(OpenMP::OpenMP_C INTERFACE ${PROJECT_SOURCE_DIR}/tests/fuzz/serial)
+target_compile_options(OpenMP::OpenMP_C INTERFACE -Wno-unknown-pragmas
+  -Wno-unused-variable) # some serve a pragma only
+
+function(isotherm_instrument target)
+  set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+  target_compile_options(${target} INTERFACE
+    -fsanitize=fuzzer-no-link ${sanitizers} -fno-omit-frame-pointer)
+  target_link_options(${target} INTERFACE ${sanitizers})
+endfunction()

@@ -1,0 +1,268 @@
+#include "halo/choose.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+#include "halo/probe.h"
+#include "halo/trial.h"
+
+static const char *const where[NEARNESS_COUNT] = {"on the node", "between nodes"};
+
+/* Everything that a trial of any transport needs. */
+struct question {
+    const struct transport_site *site;
+    const struct neighbourhood *neighbourhoods;
+    enum precision precision;
+    bool trusted;        /* what is asked for by name */
+    bool transfer_alone; /* time it without packing */
+};
+
+static void add(char *text, size_t text_bytes, const char *more)
+{
+    const size_t used = strlen(text);
+    snprintf(text + used, text_bytes - used, "%s", more);
+}
+
+/* On one rank of each node, before any rank gives MPI device memory. */
+static enum status probe_once_a_node(const struct transport_site *site, bool trusted)
+{
+    int node_rank = 0;
+    int node_size = 1;
+    TRY(comm_node_rank(site->comm, &node_rank, &node_size));
+    return status_agree(
+        site->comm, node_rank == 0 ? halo_probe(site->backend, 0, node_size, trusted) : STATUS_OK);
+}
+
+static bool is_fatal(enum status status)
+{
+    return status == STATUS_MPI && !fail_is_agreed();
+}
+
+/* Probe, proof and times of one transport, for the neighbours of one nearness. */
+static enum status try_on(const struct question *question, const struct transport_site *site,
+                          const struct transport *transport, enum nearness nearness,
+                          struct halo_trial *trial)
+{
+    const struct neighbourhood *all = &question->neighbourhoods[nearness];
+    if (transport->gives_mpi_data && !site->backend->host_accessible) {
+        const enum status status = probe_once_a_node(site, question->trusted);
+        if (is_fatal(status)) {
+            return status;
+        }
+        if (status != STATUS_OK) {
+            snprintf(trial->why, sizeof trial->why, "%s", fail_message());
+            fail_clear();
+            return STATUS_OK;
+        }
+    }
+    TRY(trial_prove(site, transport, all->channels, all->nchannels, question->precision, trial));
+    if (trial->works) {
+        TRY(trial_measure(site, transport, all->channels, all->nchannels, question->precision,
+                          question->transfer_alone, trial));
+    }
+    return STATUS_OK;
+}
+
+static enum status try_transport(const struct question *question, const struct transport *transport,
+                                 enum nearness nearness, struct choice *choice,
+                                 const struct halo_trial **result)
+{
+    struct halo_trial *trial = &choice->trials[choice->ntrials++];
+    *trial = (struct halo_trial){.transport = transport->name, .on_node = nearness == ON_NODE};
+    *result = trial;
+    struct transport_site site = *question->site;
+    /* messages of a trial that failed half-way must not be met by the next one */
+    TRY_MPI(MPI_Comm_dup(question->site->comm, &site.comm));
+    TRY_MPI(MPI_Comm_set_errhandler(site.comm, MPI_ERRORS_RETURN));
+    const enum status status = try_on(question, &site, transport, nearness, trial);
+    comm_free(&site.comm);
+    return status;
+}
+
+/* ---- asked for by name ----------------------------------------------------------------------- */
+
+static enum status find_transport(const char *name, const struct transport **transport)
+{
+    char names[128] = "auto";
+    *transport = transport_find(name);
+    if (*transport != NULL) {
+        return STATUS_OK;
+    }
+    for (int n = 0; transports[n] != NULL; n++) {
+        add(names, sizeof names, ", ");
+        add(names, sizeof names, transports[n]->name);
+    }
+    return fail(STATUS_INPUT, "there is no halo transport \"%s\"; choose one of: %s", name, names);
+}
+
+static enum status prove_wanted(const struct question *question, const struct transport *transport,
+                                enum nearness nearness, struct choice *choice)
+{
+    const struct halo_trial *trial;
+    TRY(try_transport(question, transport, nearness, choice, &trial));
+    if (trial->works) {
+        return STATUS_OK;
+    }
+    return status_agree(question->site->comm,
+                        fail(STATUS_DEVICE,
+                             "the halo transport \"%s\" was asked for and does not work here: %s. "
+                             "\"auto\" takes one that does",
+                             transport->name, trial->why));
+}
+
+static enum status take_wanted(const struct question *question, const struct halo_wishes *wishes,
+                               struct choice *choice)
+{
+    const struct transport *near;
+    const struct transport *far;
+    TRY(find_transport(wishes->transport, &near));
+    TRY(find_transport(wishes->off_node != NULL ? wishes->off_node : wishes->transport, &far));
+    const struct transport *const wanted[NEARNESS_COUNT] = {near, far};
+    snprintf(choice->reason, sizeof choice->reason, "asked for; %s", near->about);
+    for (int n = 0; n < NEARNESS_COUNT; n++) {
+        if (!question->neighbourhoods[n].exists) {
+            continue;
+        }
+        TRY(status_agree(question->site->comm, wanted[n]->supports(question->site->backend)));
+        if (wanted[n]->on_node_only && n == OFF_NODE) {
+            return status_agree(
+                question->site->comm,
+                fail(STATUS_DEVICE,
+                     "the halo transport \"%s\" reaches ranks of the same node alone, and some "
+                     "neighbours are on another; \"auto\" uses it where it can",
+                     wanted[n]->name));
+        }
+        if (!wishes->unproved) {
+            TRY(prove_wanted(question, wanted[n], (enum nearness)n, choice));
+        }
+        choice->transport[n] = wanted[n];
+    }
+    return STATUS_OK;
+}
+
+/* ---- auto ------------------------------------------------------------------------------------ */
+
+static bool is_candidate(const struct transport *transport, const struct backend *backend,
+                         enum nearness nearness)
+{
+    const bool same_as_host = transport->gives_mpi_data && backend->host_accessible;
+    if (same_as_host || (transport->on_node_only && nearness == OFF_NODE)) {
+        return false;
+    }
+    if (transport->supports(backend) != STATUS_OK) {
+        fail_clear();
+        return false;
+    }
+    return true;
+}
+
+static void explain(const struct choice *choice, int first, enum nearness nearness,
+                    const struct transport *best, char *text, size_t text_bytes)
+{
+    char part[320];
+    snprintf(part, sizeof part, "%s%s %s:", text[0] == '\0' ? "" : "; ", best->name,
+             where[nearness]);
+    add(text, text_bytes, part);
+    for (int n = first; n < choice->ntrials; n++) {
+        const struct halo_trial *trial = &choice->trials[n];
+        const char *before = n == first ? " " : ", ";
+        if (trial->works) {
+            snprintf(part, sizeof part, "%s%s %.1f us", before, trial->transport,
+                     1e6 * trial->seconds);
+        } else {
+            snprintf(part, sizeof part, "%s%s does not work", before, trial->transport);
+        }
+        add(text, text_bytes, part);
+    }
+    add(text, text_bytes, " an exchange");
+}
+
+/* Device memory that goes through the host is slow: whoever pays for it should know. */
+static void tell_of_staging(const struct choice *choice, int first, enum nearness nearness,
+                            const struct transport *best)
+{
+    for (int n = first; n < choice->ntrials; n++) {
+        const struct halo_trial *trial = &choice->trials[n];
+        if (best == &transport_staged && !trial->works) {
+            log_warn("halos go through host memory %s (staged): %s does not work here: %s",
+                     where[nearness], trial->transport, trial->why);
+        }
+    }
+}
+
+static enum status take_fastest(const struct question *question, enum nearness nearness,
+                                struct choice *choice)
+{
+    const int first = choice->ntrials;
+    const struct transport *best = NULL;
+    double best_seconds = 0;
+    for (int n = 0; transports[n] != NULL; n++) {
+        const struct halo_trial *trial;
+        if (!is_candidate(transports[n], question->site->backend, nearness)) {
+            continue;
+        }
+        TRY(try_transport(question, transports[n], nearness, choice, &trial));
+        if (trial->works && (best == NULL || trial->seconds < best_seconds)) {
+            best = transports[n];
+            best_seconds = trial->seconds;
+        }
+    }
+    if (best == NULL) {
+        const struct halo_trial *last = &choice->trials[choice->ntrials - 1];
+        return status_agree(question->site->comm,
+                            fail(STATUS_DEVICE, "no halo transport works %s; %s: %s",
+                                 where[nearness], last->transport, last->why));
+    }
+    choice->transport[nearness] = best;
+    explain(choice, first, nearness, best, choice->reason, sizeof choice->reason);
+    tell_of_staging(choice, first, nearness, best);
+    return STATUS_OK;
+}
+
+enum status choose_transports(const struct transport_site *site,
+                              const struct neighbourhood neighbourhoods[NEARNESS_COUNT],
+                              enum precision precision, const struct halo_wishes *wishes,
+                              struct choice *choice)
+{
+    const bool by_name = strcmp(wishes->transport, "auto") != 0;
+    const struct question question = {site, neighbourhoods, precision, by_name, false};
+    *choice = (struct choice){.ntrials = 0};
+    if (by_name) {
+        return take_wanted(&question, wishes, choice);
+    }
+    for (int n = 0; n < NEARNESS_COUNT; n++) {
+        if (neighbourhoods[n].exists) {
+            TRY(take_fastest(&question, (enum nearness)n, choice));
+        }
+    }
+    return STATUS_OK;
+}
+
+const char *halo_transport_at(int index)
+{
+    return transports[index] != NULL ? transports[index]->name : NULL;
+}
+
+enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct device *device,
+                            const char *name, size_t bytes, struct halo_trial *trial)
+{
+    const struct transport_site site = {.comm = comm, .backend = backend, .device = device};
+    const struct transport *transport = transport_find(name);
+    const int rank = comm_rank(comm);
+    const int partner = (rank ^ 1) < comm_size(comm) ? (rank ^ 1) : rank;
+    const struct transport_channel channel = {.peer = partner, .bytes = bytes};
+    const struct neighbourhood pair = {.channels = {channel}, .nchannels = 1, .exists = true};
+    const struct neighbourhood all[NEARNESS_COUNT] = {pair};
+    const struct question question = {&site, all, PRECISION_FLOAT64, true, true};
+    struct choice choice = {.ntrials = 0};
+    const struct halo_trial *result;
+    if (transport == NULL) {
+        return fail(STATUS_INPUT, "there is no halo transport \"%s\"", name);
+    }
+    TRY(transport->supports(backend));
+    TRY(try_transport(&question, transport, ON_NODE, &choice, &result));
+    *trial = *result;
+    return STATUS_OK;
+}

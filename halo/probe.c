@@ -1,0 +1,291 @@
+#include "halo/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mpi.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/comm.h"
+
+static const char word[] = "halo-probe";
+
+/* What the probe says through its pipe, one letter after the other. */
+enum { SAYS_BEGUN = 'b', SAYS_GOOD = 'g', SAYS_WRONG = 'w' };
+
+/* ---- the probe itself ------------------------------------------------------------------------ */
+
+/* argv: program, word, backend, node rank, node size, file descriptor to speak to */
+enum { PROBE_WORDS = 6 };
+
+bool halo_probe_is_asked(int argc, char **argv)
+{
+    return argc == PROBE_WORDS && strcmp(argv[1], word) == 0;
+}
+
+static void say(int to, char letter)
+{
+    /* nobody may be listening any more: then it does not matter */
+    const ssize_t written = write(to, &letter, 1);
+    (void)written;
+}
+
+static enum status send_to_self(void *d_to, const void *d_from, size_t bytes)
+{
+    MPI_Request requests[2];
+    TRY_MPI(MPI_Irecv(d_to, (int)bytes, MPI_BYTE, 0, 0, MPI_COMM_SELF, &requests[0]));
+    TRY_MPI(MPI_Isend(d_from, (int)bytes, MPI_BYTE, 0, 0, MPI_COMM_SELF, &requests[1]));
+    return comm_check(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
+struct probe {
+    const struct backend *backend;
+    struct device *device;
+    struct queue *queue;
+    void *d_from, *d_to;
+    unsigned char *from, *to;
+};
+
+/* `bytes` there and back. */
+static enum status try_size(struct probe *probe, size_t bytes)
+{
+    const struct backend *backend = probe->backend;
+    for (size_t at = 0; at < bytes; at++) {
+        probe->from[at] = (unsigned char)(at * 7 + at / 251 + bytes);
+        probe->to[at] = (unsigned char)~probe->from[at];
+    }
+    TRY(backend->copy_to_device(probe->queue, probe->d_from, probe->from, bytes));
+    TRY(backend->copy_to_device(probe->queue, probe->d_to, probe->to, bytes));
+    TRY(backend->queue_wait(probe->queue));
+    TRY(send_to_self(probe->d_to, probe->d_from, bytes));
+    TRY(backend->copy_to_host(probe->queue, probe->to, probe->d_to, bytes));
+    TRY(backend->queue_wait(probe->queue));
+    return memcmp(probe->from, probe->to, bytes) == 0
+               ? STATUS_OK
+               : fail(STATUS_DEVICE, "%zu bytes came back wrong", bytes);
+}
+
+enum { SMALL_BYTES = 64, LARGE_BYTES = 1 << 20 };
+
+static enum status probe_open(struct probe *probe, const char *name, int node_rank, int node_size)
+{
+    void *h_memory = NULL;
+    probe->backend = backend_find(name);
+    if (probe->backend == NULL) {
+        return fail(STATUS_INPUT, "no backend %s", name);
+    }
+    const struct backend *backend = probe->backend;
+    TRY(backend->open(node_rank, node_size, &probe->device));
+    TRY(backend->queue_create(probe->device, QUEUE_NORMAL, &probe->queue));
+    TRY(backend->memory_alloc(probe->device, LARGE_BYTES, &probe->d_from));
+    TRY(backend->memory_alloc(probe->device, LARGE_BYTES, &probe->d_to));
+    TRY(backend->pinned_alloc(probe->device, LARGE_BYTES, &h_memory));
+    probe->from = h_memory;
+    TRY(backend->pinned_alloc(probe->device, LARGE_BYTES, &h_memory));
+    probe->to = h_memory;
+    return STATUS_OK;
+}
+
+int halo_probe_main(int argc, char **argv)
+{
+    const int to = (int)strtol(argv[5], NULL, 10);
+    struct probe probe = {0};
+    /* the device first: some libraries look for it when they start */
+    enum status status =
+        probe_open(&probe, argv[2], (int)strtol(argv[3], NULL, 10), (int)strtol(argv[4], NULL, 10));
+    if (status == STATUS_OK) {
+        status = comm_check(MPI_Init(&argc, &argv), "MPI_Init");
+    }
+    if (status != STATUS_OK) {
+        return status_exit_code(status);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    say(to, SAYS_BEGUN);
+    status = try_size(&probe, SMALL_BYTES);
+    if (status == STATUS_OK) {
+        status = try_size(&probe, LARGE_BYTES);
+    }
+    say(to, status == STATUS_OK ? SAYS_GOOD : SAYS_WRONG);
+    MPI_Finalize();
+    return status_exit_code(status);
+}
+
+/* ---- the process that starts it -------------------------------------------------------------- */
+
+static bool begins_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* What launchers leave for the processes that they start: with it the probe would take itself for
+ * this rank. Choices that people make by OMPI_MCA_... stay. */
+static bool is_launchers(const char *variable)
+{
+    static const char *const theirs[] = {
+        "OMPI_MCA_ess",  "OMPI_MCA_orte", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir",
+        "OMPI_MCA_prte", "PMIX_",         "PMI_",          "PMI2_",
+        "PALS_",         "SLURM_",        "PRTE_",         "HYDRA_",
+    };
+    for (size_t n = 0; n < sizeof theirs / sizeof theirs[0]; n++) {
+        if (begins_with(variable, theirs[n])) {
+            return true;
+        }
+    }
+    return begins_with(variable, "OMPI_") && !begins_with(variable, "OMPI_MCA_") &&
+           !begins_with(variable, "OMPI_ALLOW_");
+}
+
+/* For free(); the strings are the environment's own. */
+static char **probe_environment(void)
+{
+    static char alone[] = "OMPI_MCA_ess_singleton_isolated=1";
+    int count = 0;
+    int kept = 0;
+    while (environ[count] != NULL) {
+        count++;
+    }
+    char **list = calloc((size_t)count + 2, sizeof *list);
+    for (int n = 0; n < count && list != NULL; n++) {
+        if (!is_launchers(environ[n])) {
+            list[kept++] = environ[n];
+        }
+    }
+    if (list != NULL) {
+        list[kept] = alone;
+    }
+    return list;
+}
+
+static enum status spawn(const struct backend *backend, int node_rank, int node_size, int to,
+                         pid_t *child)
+{
+    char program[4096];
+    char numbers[3][16];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0) {
+        return fail(STATUS_DEVICE, "/proc/self/exe: %s", strerror(errno));
+    }
+    program[length] = '\0';
+    snprintf(numbers[0], sizeof numbers[0], "%d", node_rank);
+    snprintf(numbers[1], sizeof numbers[1], "%d", node_size);
+    snprintf(numbers[2], sizeof numbers[2], "%d", to);
+    char name[32];
+    char asked[sizeof word];
+    snprintf(name, sizeof name, "%s", backend->name);
+    memcpy(asked, word, sizeof word);
+    char *words[PROBE_WORDS + 1] = {program, asked, name, numbers[0], numbers[1], numbers[2], NULL};
+    char **environment = probe_environment();
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    /* a library that dies says so at length */
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    const int error = posix_spawn(child, program, &actions, NULL, words, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    free(environment);
+    return error == 0 ? STATUS_OK : fail(STATUS_DEVICE, "%s: %s", program, strerror(error));
+}
+
+/* The last letter that the probe said; 0: none. False when it went on for too long. */
+static bool listen_to(int from, char *letter)
+{
+    enum { LIMIT_MS = 60000 };
+    struct pollfd pipe_end = {.fd = from, .events = POLLIN};
+    *letter = 0;
+    for (;;) {
+        const int ready = poll(&pipe_end, 1, LIMIT_MS);
+        if (ready < 0 && errno == EINTR) {
+            continue;
+        }
+        if (ready <= 0) {
+            return false;
+        }
+        const ssize_t got = read(from, letter, 1);
+        if (got <= 0) {
+            return true;
+        }
+    }
+}
+
+static enum status judge(bool in_time, char letter, int ended)
+{
+    if (letter == SAYS_GOOD) {
+        return STATUS_OK;
+    }
+    if (!in_time) {
+        return fail(STATUS_DEVICE, "MPI hung in a trial process when it was given device memory");
+    }
+    if (letter == SAYS_WRONG) {
+        return fail(STATUS_DEVICE, "MPI moved device memory wrong in a trial process");
+    }
+    return WIFSIGNALED(ended)
+               ? fail(STATUS_DEVICE,
+                      "MPI crashed in a trial process when it was given device memory (%s)",
+                      strsignal(WTERMSIG(ended)))
+               : fail(STATUS_DEVICE,
+                      "MPI crashed in a trial process when it was given device memory (it ended "
+                      "with exit code %d)",
+                      WEXITSTATUS(ended));
+}
+
+/* *known: whether it came to the trial at all. */
+static enum status run_probe(const struct backend *backend, int node_rank, int node_size,
+                             bool *known)
+{
+    int ends[2];
+    pid_t child = -1;
+    *known = false;
+    if (pipe(ends) != 0) {
+        return fail(STATUS_DEVICE, "pipe: %s", strerror(errno));
+    }
+    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    enum status status = spawn(backend, node_rank, node_size, ends[1], &child);
+    close(ends[1]);
+    if (status == STATUS_OK) {
+        char letter = 0;
+        int ended = 0;
+        const bool in_time = listen_to(ends[0], &letter);
+        if (!in_time) {
+            kill(child, SIGKILL);
+        }
+        while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
+        }
+        *known = letter != 0;
+        status = *known ? judge(in_time, letter, ended) : STATUS_OK;
+    }
+    close(ends[0]);
+    return status;
+}
+
+static bool site_says_so(void)
+{
+    const char *setting = getenv("MPICH_GPU_SUPPORT_ENABLED");
+    return setting != NULL && strcmp(setting, "1") == 0;
+}
+
+enum status halo_probe(const struct backend *backend, int node_rank, int node_size, bool trusted)
+{
+    static const char *tried = "";
+    static bool known;
+    static enum status verdict;
+    static char why[256];
+    if (strcmp(tried, backend->name) != 0) {
+        verdict = run_probe(backend, node_rank, node_size, &known);
+        snprintf(why, sizeof why, "%s", verdict == STATUS_OK ? "" : fail_message());
+        tried = backend->name;
+    }
+    if (verdict == STATUS_OK && !known && !trusted && !site_says_so()) {
+        return fail(STATUS_DEVICE,
+                    "device memory could not be tried in a process of its own, since "
+                    "MPI does not start without a launcher here; "
+                    "run.halo.transport: gpu-aware goes without that trial");
+    }
+    return verdict == STATUS_OK ? STATUS_OK : fail(verdict, "%s", why);
+}

@@ -1,0 +1,47 @@
+#include "halo/transport.h"
+
+#include <string.h>
+
+/* In the order in which a tie is decided. */
+const struct transport *const transports[] = {
+    &transport_peer, &transport_gpu_aware, &transport_host, &transport_staged, NULL,
+};
+
+const struct transport *transport_find(const char *name)
+{
+    for (int n = 0; transports[n] != NULL; n++) {
+        if (strcmp(transports[n]->name, name) == 0) {
+            return transports[n];
+        }
+    }
+    return NULL;
+}
+
+enum status transport_buffers_alloc(const struct transport_site *site,
+                                    struct transport_channel *channels, int nchannels)
+{
+    const struct backend *backend = site->backend;
+    for (int n = 0; n < nchannels; n++) {
+        struct transport_channel *channel = &channels[n];
+        TRY(backend->memory_alloc(site->device, channel->bytes, &channel->d_send[0]));
+        for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
+            channel->d_send[slot] = channel->d_send[0];
+            TRY(backend->memory_alloc(site->device, channel->bytes, &channel->d_recv[slot]));
+        }
+    }
+    return STATUS_OK;
+}
+
+void transport_buffers_free(const struct transport_site *site, struct transport_channel *channels,
+                            int nchannels)
+{
+    for (int n = 0; n < nchannels; n++) {
+        struct transport_channel *channel = &channels[n];
+        site->backend->memory_free(site->device, channel->d_send[0]);
+        for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
+            site->backend->memory_free(site->device, channel->d_recv[slot]);
+            channel->d_send[slot] = NULL;
+            channel->d_recv[slot] = NULL;
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/* What the MPI library says of itself about device memory. Hints, unreliable in both directions:
+ * only messages that arrive whole prove anything. */
+#ifndef ISOTHERM_HALO_TRANSPORT_HINTS_H
+#define ISOTHERM_HALO_TRANSPORT_HINTS_H
+
+enum mpi_hint { MPI_SAYS_NOTHING, MPI_SAYS_NO, MPI_SAYS_YES };
+
+/* "says nothing", "no", "yes" */
+const char *mpi_hint_name(enum mpi_hint hint);
+
+struct mpi_hints {
+    enum mpi_hint cuda;
+    enum mpi_hint rocm;
+};
+
+/* After MPI_Init. Not collective. */
+struct mpi_hints mpi_hints_ask(void);
+
+#endif

@@ -1,0 +1,317 @@
+#include "halo/trial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/comm.h"
+#include "kernels/heat_cell.h"
+
+const double trial_limit_s = 20;
+
+enum {
+    SMALL_BYTES = 64,             /* eager with every library */
+    LARGE_BYTES = 256 * 1024,     /* beyond the rendezvous limits of Open MPI, UCX and MPICH */
+    PROOFS = TRANSPORT_SLOTS + 1, /* each slot, and one of them again */
+    WARM_UPS = 2,
+    TIMES = 5,
+};
+
+/* A transport opened for a trial. All messages' bytes lie one behind the other in a field of one
+ * row, from which they are packed as faces are. */
+struct rig {
+    struct transport_site site;
+    const struct transport *transport;
+    struct transport_state *state;
+    struct transport_channel channels[HALO_MESSAGES_MAX];
+    int nchannels;
+    struct queue *queue;
+    struct layout layout;
+    struct box box[HALO_MESSAGES_MAX]; /* of the field: one message's cells */
+    size_t at[HALO_MESSAGES_MAX];      /* the same in h_bytes */
+    void *d_field;
+    char *h_bytes;  /* pinned */
+    bool is_packed; /* and need not be again */
+};
+
+/* ---- one exchange ---------------------------------------------------------------------------- */
+
+static void rig_close(struct rig *rig)
+{
+    const struct backend *backend = rig->site.backend;
+    if (rig->queue != NULL) {
+        (void)backend->queue_wait(rig->queue);
+    }
+    rig->transport->close(rig->state);
+    backend->queue_destroy(rig->queue);
+    backend->memory_free(rig->site.device, rig->d_field);
+    backend->pinned_free(rig->site.device, rig->h_bytes);
+}
+
+/* Lay the messages out; `bytes` 0: of their own sizes, else all of that size at least. */
+static size_t divide(struct rig *rig, const struct transport_channel *channels, size_t bytes,
+                     size_t cell_bytes)
+{
+    size_t used = 0;
+    for (int n = 0; n < rig->nchannels; n++) {
+        struct transport_channel *channel = &rig->channels[n];
+        *channel = channels[n];
+        channel->bytes = bytes > 0 ? bytes : channels[n].bytes;
+        rig->at[n] = used;
+        rig->box[n] = (struct box){.lo = {(int64_t)(used / cell_bytes), 0, 0},
+                                   .hi = {(int64_t)((used + channel->bytes) / cell_bytes), 1, 1}};
+        used += channel->bytes;
+    }
+    return used;
+}
+
+static enum status allocate(struct rig *rig, size_t bytes, enum precision precision)
+{
+    static const int no_halo[AXIS_COUNT];
+    const int64_t cells[AXIS_COUNT] = {(int64_t)(bytes / precision_bytes(precision)), 1, 1};
+    const struct backend *backend = rig->site.backend;
+    void *h_bytes = NULL;
+    TRY(backend->queue_create(rig->site.device, QUEUE_HIGH, &rig->queue));
+    if (bytes == 0) {
+        return STATUS_OK;
+    }
+    TRY(layout_create(cells, no_halo, precision, &rig->layout));
+    TRY(backend->memory_alloc(rig->site.device, layout_bytes(&rig->layout), &rig->d_field));
+    TRY(backend->pinned_alloc(rig->site.device, bytes, &h_bytes));
+    rig->h_bytes = h_bytes;
+    return STATUS_OK;
+}
+
+static enum status rig_open(const struct transport_site *site, const struct transport *transport,
+                            const struct transport_channel *channels, int nchannels, size_t bytes,
+                            enum precision precision, struct rig *rig)
+{
+    *rig = (struct rig){.site = *site, .transport = transport, .nchannels = nchannels};
+    rig->site.limit_s = trial_limit_s;
+    const size_t used = divide(rig, channels, bytes, precision_bytes(precision));
+    const enum status status = allocate(rig, used, precision);
+    TRY(status_agree(site->comm, status));
+    return status_agree(site->comm,
+                        transport->open(&rig->site, rig->channels, nchannels, &rig->state));
+}
+
+static enum status exchange(struct rig *rig, int slot)
+{
+    const struct backend *backend = rig->site.backend;
+    void *d_send[HALO_MESSAGES_MAX];
+    for (int n = 0; n < rig->nchannels; n++) {
+        d_send[n] = rig->channels[n].d_send[slot];
+    }
+    TRY(rig->transport->post(rig->state, slot));
+    if (!rig->is_packed) {
+        TRY(backend->pack_boxes(rig->queue, &rig->layout, rig->d_field, rig->box, d_send,
+                                rig->nchannels));
+    }
+    TRY(rig->transport->send(rig->state, rig->queue, slot));
+    TRY(rig->transport->finish(rig->state, rig->queue, slot));
+    return backend->queue_wait(rig->queue);
+}
+
+/* What becomes of this rank's outcome. A failure of MPI cannot be agreed on through MPI; all
+ * others are waited for, which ends because messages have a limit. */
+static enum status settle(MPI_Comm comm, enum status mine, struct halo_trial *trial)
+{
+    if (mine == STATUS_MPI && !fail_is_agreed()) {
+        return mine;
+    }
+    const enum status all = status_agree(comm, mine);
+    if (all == STATUS_MPI && !fail_is_agreed()) {
+        return all;
+    }
+    trial->works = all == STATUS_OK;
+    if (!trial->works) {
+        snprintf(trial->why, sizeof trial->why, "%s", fail_message());
+        fail_clear();
+    }
+    return STATUS_OK;
+}
+
+/* ---- the proof ------------------------------------------------------------------------------- */
+
+enum { WORD = sizeof(uint64_t) };
+
+/* Word number `at` / WORD of a message; no other message has the same words. */
+static uint64_t pattern_word(int sender, int tag, int round, size_t at)
+{
+    const uint64_t seed = ((uint64_t)sender << 32) + ((uint64_t)tag << 16) + (uint64_t)round;
+    return heat_mix64(heat_mix64(seed) + at);
+}
+
+static void pattern(char *bytes, size_t nbytes, int sender, int tag, int round)
+{
+    for (size_t at = 0; at < nbytes; at += WORD) {
+        const uint64_t word = pattern_word(sender, tag, round, at);
+        memcpy(bytes + at, &word, nbytes - at < WORD ? nbytes - at : WORD);
+    }
+}
+
+static enum status prepare(struct rig *rig, int round)
+{
+    enum { POISON = 0x5A };
+    const struct backend *backend = rig->site.backend;
+    const int rank = comm_rank(rig->site.comm);
+    for (int n = 0; n < rig->nchannels; n++) {
+        const struct transport_channel *channel = &rig->channels[n];
+        char *bytes = rig->h_bytes + rig->at[n];
+        memset(bytes, POISON, channel->bytes);
+        for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
+            TRY(backend->copy_to_device(rig->queue, channel->d_recv[slot], bytes, channel->bytes));
+        }
+    }
+    TRY(backend->queue_wait(rig->queue));
+    const size_t cell_bytes = precision_bytes(rig->layout.precision);
+    for (int n = 0; n < rig->nchannels; n++) {
+        const struct transport_channel *channel = &rig->channels[n];
+        char *bytes = rig->h_bytes + rig->at[n];
+        pattern(bytes, channel->bytes, rank, channel->send_tag, round);
+        char *to = (char *)rig->d_field + (size_t)rig->layout.origin * cell_bytes + rig->at[n];
+        TRY(backend->copy_to_device(rig->queue, to, bytes, channel->bytes));
+    }
+    return backend->queue_wait(rig->queue);
+}
+
+static enum status look(const struct rig *rig, int n, int round)
+{
+    const struct transport_channel *channel = &rig->channels[n];
+    const char *found = rig->h_bytes + rig->at[n];
+    size_t wrong = 0;
+    size_t first = 0;
+    for (size_t at = 0; at < channel->bytes; at += WORD) {
+        const uint64_t word = pattern_word(channel->peer, channel->recv_tag, round, at);
+        const size_t nbytes = channel->bytes - at < WORD ? channel->bytes - at : WORD;
+        if (memcmp(found + at, &word, nbytes) != 0) {
+            first = wrong == 0 ? at : first;
+            wrong += nbytes;
+        }
+    }
+    if (wrong > 0) {
+        return fail(
+            STATUS_DEVICE,
+            "of the %zu bytes of a message from rank %d to rank %d about %zu arrived wrong, "
+            "from byte %zu on",
+            channel->bytes, channel->peer, comm_rank(rig->site.comm), wrong, first);
+    }
+    return STATUS_OK;
+}
+
+static enum status verify(struct rig *rig, int slot, int round)
+{
+    const struct backend *backend = rig->site.backend;
+    for (int n = 0; n < rig->nchannels; n++) {
+        const struct transport_channel *channel = &rig->channels[n];
+        TRY(backend->copy_to_host(rig->queue, rig->h_bytes + rig->at[n], channel->d_recv[slot],
+                                  channel->bytes));
+    }
+    TRY(backend->queue_wait(rig->queue));
+    for (int n = 0; n < rig->nchannels; n++) {
+        TRY(look(rig, n, round));
+    }
+    return STATUS_OK;
+}
+
+static enum status prove_round(struct rig *rig, int round, struct halo_trial *trial)
+{
+    const int slot = round % TRANSPORT_SLOTS;
+    TRY(settle(rig->site.comm, prepare(rig, round), trial)); /* all are poisoned before any sends */
+    if (!trial->works) {
+        return STATUS_OK;
+    }
+    enum status status = exchange(rig, slot);
+    if (status == STATUS_OK) {
+        status = verify(rig, slot, round);
+    }
+    return settle(rig->site.comm, status, trial);
+}
+
+static enum status prove_size(const struct transport_site *site, const struct transport *transport,
+                              const struct transport_channel *channels, int nchannels, size_t bytes,
+                              enum precision precision, struct halo_trial *trial)
+{
+    struct rig rig;
+    enum status status = settle(
+        site->comm, rig_open(site, transport, channels, nchannels, bytes, precision, &rig), trial);
+    for (int round = 0; status == STATUS_OK && trial->works && round < PROOFS; round++) {
+        status = prove_round(&rig, round, trial);
+    }
+    if (!trial->works && rig.state != NULL) {
+        transport->cancel(rig.state);
+    }
+    rig_close(&rig);
+    return status;
+}
+
+enum status trial_prove(const struct transport_site *site, const struct transport *transport,
+                        const struct transport_channel *channels, int nchannels,
+                        enum precision precision, struct halo_trial *trial)
+{
+    int64_t largest = 0;
+    for (int n = 0; n < nchannels; n++) {
+        largest = (int64_t)channels[n].bytes > largest ? (int64_t)channels[n].bytes : largest;
+    }
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, site->comm));
+    TRY(prove_size(site, transport, channels, nchannels, SMALL_BYTES, precision, trial));
+    if (trial->works && largest < LARGE_BYTES) {
+        TRY(prove_size(site, transport, channels, nchannels, LARGE_BYTES, precision, trial));
+    }
+    if (trial->works) {
+        TRY(prove_size(site, transport, channels, nchannels, 0, precision, trial));
+    }
+    return STATUS_OK;
+}
+
+/* ---- the measurement ------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A rank that fails goes on as far as the others are waiting for it. */
+static enum status time_exchanges(struct rig *rig, bool transfer_alone, double seconds[TIMES])
+{
+    enum status status = STATUS_OK;
+    for (int n = -WARM_UPS; n < TIMES; n++) {
+        rig->is_packed = transfer_alone && n > -WARM_UPS && !rig->transport->on_node_only;
+        TRY_MPI(MPI_Barrier(rig->site.comm));
+        const double start = clock_seconds();
+        if (status == STATUS_OK) {
+            status = exchange(rig, (n + WARM_UPS) % TRANSPORT_SLOTS);
+        }
+        if (status == STATUS_MPI) {
+            return status;
+        }
+        if (n >= 0) {
+            seconds[n] = clock_seconds() - start;
+        }
+    }
+    return status;
+}
+
+enum status trial_measure(const struct transport_site *site, const struct transport *transport,
+                          const struct transport_channel *channels, int nchannels,
+                          enum precision precision, bool transfer_alone, struct halo_trial *trial)
+{
+    struct rig rig;
+    double seconds[TIMES] = {0};
+    enum status status = settle(
+        site->comm, rig_open(site, transport, channels, nchannels, 0, precision, &rig), trial);
+    if (status == STATUS_OK && trial->works) {
+        status = settle(site->comm, time_exchanges(&rig, transfer_alone, seconds), trial);
+    }
+    rig_close(&rig);
+    TRY(status);
+    if (trial->works) {
+        TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds, TIMES, MPI_DOUBLE, MPI_MAX, site->comm));
+        qsort(seconds, TIMES, sizeof seconds[0], compare);
+        trial->seconds = seconds[TIMES / 2];
+    }
+    return STATUS_OK;
+}

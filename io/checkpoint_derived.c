@@ -1,0 +1,165 @@
+#include "io/checkpoint_derived.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "io/h5_field.h"
+
+unsigned checkpoint_kept(const struct derived *derived)
+{
+    return derived == NULL ? 0 : derived_kept(derived->mask);
+}
+
+enum status checkpoint_capture_derived(struct field *field, double *h_memory,
+                                       struct checkpoint_part *part)
+{
+    const struct box owned = layout_owned(&field->layout);
+    struct view whole = {.stride = {1, 1, 1}};
+    part->kept = checkpoint_kept(field->derived);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        whole.grid.cells[a] = field->placement.global_cells[a];
+    }
+    const struct box global = box_shift(&owned, field->placement.offset);
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(part->kept, kind)) {
+            TRY(view_read(&whole, field, &field->derived->layout, field->derived->d_values[kind],
+                          &global, h_memory));
+            part->derived[kind] = h_memory;
+            h_memory += box_cells(&owned);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status make_dataset(hid_t file, const struct grid *grid,
+                                const struct derived_label *label)
+{
+    const int64_t *n = grid->cells;
+    const hsize_t shape[AXIS_COUNT] = {(hsize_t)n[AXIS_Z], (hsize_t)n[AXIS_Y], (hsize_t)n[AXIS_X]};
+    const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+    const hid_t dataset =
+        H5Dcreate2(file, label->name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0) {
+        status = h5_fail("cannot make the dataset %s", label->name);
+    }
+    if (status == STATUS_OK) {
+        status = h5_attribute_string(dataset, "units", label->units);
+    }
+    if (status == STATUS_OK) {
+        status = h5_attribute_string(dataset, "long_name", label->long_name);
+    }
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    H5Pclose(creation);
+    H5Sclose(space);
+    return status;
+}
+
+enum status checkpoint_make_derived(hid_t file, const struct grid *grid, unsigned kept)
+{
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(kept, kind)) {
+            TRY(make_dataset(file, grid, derived_label((enum derived_kind)kind)));
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status open_dataset(MPI_Comm comm, hid_t file, enum derived_kind kind, hid_t *dataset)
+{
+    const char *name = derived_label(kind)->name;
+    *dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    return status_agree(comm,
+                        *dataset < 0 ? h5_fail("cannot open the dataset %s", name) : STATUS_OK);
+}
+
+enum status checkpoint_put_derived(MPI_Comm comm, hid_t file, const struct checkpoint_part *part)
+{
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        hid_t dataset = H5I_INVALID_HID;
+        if (derived_wants(part->kept, kind)) {
+            TRY(open_dataset(comm, file, (enum derived_kind)kind, &dataset));
+            TRY(h5_part_write(comm, dataset, &part->cells, PRECISION_FLOAT64, part->derived[kind],
+                              PRECISION_FLOAT64, H5_FIELD_PIECE_BYTES));
+            H5Dclose(dataset);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Collective, agreed. Read this rank's box in pieces to `values`, or compare it with `wanted`. */
+static enum status read_pieces(MPI_Comm comm, hid_t dataset, const struct box *box, double *values,
+                               const double *wanted)
+{
+    const int64_t limit = H5_FIELD_PIECE_BYTES / (int64_t)sizeof(double);
+    struct pieces pieces;
+    int64_t cells[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        cells[a] = box_extent(box, (enum axis)a);
+    }
+    TRY(pieces_create(comm, cells, limit, &pieces));
+    double *piece = malloc((size_t)pieces.piece_cells * sizeof *piece);
+    enum status status = STATUS_OK;
+    if (piece == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for a piece of a derived field");
+    }
+    status = status_agree(comm, status);
+    int64_t done = 0; /* pieces taken in turn are contiguous */
+    for (int64_t p = 0; status == STATUS_OK && p < pieces.count; p++) {
+        const struct box local = pieces_box(&pieces, p);
+        const struct box global = box_shift(&local, box->lo);
+        const size_t bytes = (size_t)box_cells(&local) * sizeof *piece;
+        status = h5_read_box(dataset, &global, PRECISION_FLOAT64, true, piece);
+        if (status == STATUS_OK && wanted != NULL && memcmp(piece, wanted + done, bytes) != 0) {
+            status = fail(STATUS_FILE, "what was read back is not what was written; is the disk "
+                                       "full or failing?");
+        }
+        if (status == STATUS_OK && values != NULL) {
+            memcpy(values + done, piece, bytes);
+        }
+        done += box_cells(&local);
+        status = status_agree(comm, status);
+    }
+    free(piece);
+    return status;
+}
+
+enum status checkpoint_verify_derived(MPI_Comm comm, hid_t file, const struct checkpoint_part *part)
+{
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        hid_t dataset = H5I_INVALID_HID;
+        if (derived_wants(part->kept, kind)) {
+            TRY(open_dataset(comm, file, (enum derived_kind)kind, &dataset));
+            TRY(read_pieces(comm, dataset, &part->cells, NULL, part->derived[kind]));
+            H5Dclose(dataset);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status checkpoint_read_derived(MPI_Comm comm, const char *path, enum derived_kind kind,
+                                    const struct box *box, double *values, bool *found)
+{
+    hid_t file = H5I_INVALID_HID;
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(h5_open_parallel(comm, path, false, &file));
+    enum status status = STATUS_OK;
+    /* the same file for all: found by all or by none */
+    *found = H5Lexists(file, derived_label(kind)->name, H5P_DEFAULT) > 0;
+    if (*found) {
+        status = open_dataset(comm, file, kind, &dataset);
+        if (status == STATUS_OK) {
+            status = read_pieces(comm, dataset, box, values, NULL);
+        }
+    }
+    h5_close(file);
+    if (status != STATUS_OK) {
+        fail_prefix(status, "%s of the checkpoint %s: ", derived_label(kind)->name, path);
+    }
+    return status;
+}

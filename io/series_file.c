@@ -1,0 +1,382 @@
+#include "io/series_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/version.h"
+#include "io/h5.h"
+
+/* A growing dataset of rows of `columns` values; 0: of single values. */
+static enum status make_rows(hid_t group, const char *name, hid_t type, int64_t columns,
+                             const char *units, const char *long_name)
+{
+    enum { CHUNK_VALUES = 1 << 14 };
+    const int rank = columns > 0 ? 2 : 1;
+    const int64_t width = columns > 0 ? columns : 1;
+    const int64_t high = CHUNK_VALUES / width;
+    const hsize_t shape[2] = {0, (hsize_t)width};
+    const hsize_t largest[2] = {H5S_UNLIMITED, (hsize_t)width};
+    const hsize_t chunk[2] = {high < 1 ? 1 : high < 512 ? (hsize_t)high : 512, (hsize_t)width};
+    const hid_t space = H5Screate_simple(rank, shape, largest);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, rank, chunk);
+    H5Pset_fletcher32(creation);
+    const hid_t dataset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0) {
+        status = h5_fail("cannot make the dataset %s", name);
+    }
+    if (status == STATUS_OK) {
+        status = h5_attribute_string(dataset, "units", units);
+    }
+    if (status == STATUS_OK) {
+        status = h5_attribute_string(dataset, "long_name", long_name);
+    }
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    H5Pclose(creation);
+    H5Sclose(space);
+    return status;
+}
+
+static enum status write_positions(hid_t group, const struct series_setup *setup)
+{
+    const hsize_t shape[2] = {(hsize_t)setup->npoints, 3};
+    const hid_t space = H5Screate_simple(2, shape, NULL);
+    const hid_t dataset = H5Dcreate2(group, "position", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT,
+                                     H5P_DEFAULT, H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0 ||
+        H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, setup->points) < 0) {
+        status = h5_fail("cannot write the positions");
+    }
+    if (status == STATUS_OK) {
+        status = h5_attribute_string(dataset, "units", "m");
+    }
+    if (status == STATUS_OK) {
+        status = h5_attribute_string(dataset, "long_name", "x, y, z of the points");
+    }
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    H5Sclose(space);
+    return status;
+}
+
+/* As text of equal length, which every reader takes. */
+static enum status write_names(hid_t group, const struct series_setup *setup)
+{
+    enum { NAME_BYTES = 64 };
+    const hsize_t count = (hsize_t)setup->npoints;
+    char *text = calloc((size_t)count, NAME_BYTES);
+    if (text == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the names of probes");
+    }
+    for (hsize_t p = 0; p < count; p++) {
+        snprintf(text + p * NAME_BYTES, NAME_BYTES, "%s", setup->names[p]);
+    }
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, NAME_BYTES);
+    const hid_t space = H5Screate_simple(1, &count, NULL);
+    const hid_t dataset =
+        H5Dcreate2(group, "name", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
+        status = h5_fail("cannot write the names");
+    }
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    H5Sclose(space);
+    H5Tclose(type);
+    free(text);
+    return status;
+}
+
+static enum status fill_group(hid_t group, const struct series_setup *setup)
+{
+    TRY(make_rows(group, "step", H5T_STD_I64LE, 0, "1", "steps done"));
+    TRY(make_rows(group, "time_s", H5T_NATIVE_DOUBLE, 0, "s", "simulated time"));
+    TRY(make_rows(group, "T", H5T_NATIVE_DOUBLE, setup->npoints, "K", "temperature"));
+    TRY(write_positions(group, setup));
+    return setup->names != NULL ? write_names(group, setup) : STATUS_OK;
+}
+
+static enum status make_group(hid_t file, const struct series_setup *setup)
+{
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    const hid_t group = H5Gcreate2(file, setup->group, links, H5P_DEFAULT, H5P_DEFAULT);
+    enum status status =
+        group < 0 ? h5_fail("cannot make the group %s", setup->group) : fill_group(group, setup);
+    if (group >= 0) {
+        H5Gclose(group);
+    }
+    H5Pclose(links);
+    return status;
+}
+
+static enum status make_file(const char *path, const struct series_setup *setup)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_create_memory(0, &file));
+    enum status status = h5_attribute_string(file, "title", setup->title);
+    if (status == STATUS_OK) {
+        status = h5_attribute_string(file, "isotherm_version", ISOTHERM_VERSION);
+    }
+    if (status == STATUS_OK) {
+        status = h5_text_dataset(file, "/configuration", setup->config_text);
+    }
+    if (status != STATUS_OK) {
+        h5_close(file);
+        return status;
+    }
+    return h5_save_memory(file, path);
+}
+
+/* ---- going on ---------------------------------------------------------------------------------
+ */
+
+static enum status read_all(hid_t group, const char *name, hid_t type, int64_t expected,
+                            void *values)
+{
+    const hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0) {
+        return h5_fail("it has no dataset %s", name);
+    }
+    const hid_t space = H5Dget_space(dataset);
+    if (H5Sget_simple_extent_npoints(space) != (hssize_t)expected) {
+        status = fail(STATUS_FILE, "%s has another length than expected", name);
+    } else if (expected > 0 && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
+        status = h5_fail("cannot read %s", name);
+    }
+    H5Sclose(space);
+    H5Dclose(dataset);
+    return status;
+}
+
+static int64_t rows_of(hid_t group, const char *name)
+{
+    hsize_t shape[2] = {0, 0};
+    const hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return 0;
+    }
+    const hid_t space = H5Dget_space(dataset);
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (rank == 1 || rank == 2) {
+        H5Sget_simple_extent_dims(space, shape, NULL);
+    }
+    H5Sclose(space);
+    H5Dclose(dataset);
+    return (int64_t)shape[0];
+}
+
+static enum status check_points(hid_t group, const struct series_setup *setup)
+{
+    const int64_t count = 3 * setup->npoints;
+    if (rows_of(group, "position") != setup->npoints) {
+        return fail(STATUS_INPUT, "it holds other points");
+    }
+    double *points = malloc(((size_t)count + 1) * sizeof *points);
+    if (points == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the points of a series");
+    }
+    enum status status = read_all(group, "position", H5T_NATIVE_DOUBLE, count, points);
+    if (status == STATUS_OK && memcmp(points, setup->points, (size_t)count * sizeof *points) != 0) {
+        status = fail(STATUS_INPUT, "it holds other points");
+    }
+    free(points);
+    return status;
+}
+
+static enum status set_rows(hid_t group, const char *name, int64_t rows, int64_t columns)
+{
+    const hsize_t shape[2] = {(hsize_t)rows, (hsize_t)columns};
+    const hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0 || H5Dset_extent(dataset, shape) < 0) {
+        status = h5_fail("cannot change the length of %s", name);
+    }
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    return status;
+}
+
+/* The rows that all three datasets have: a kill may come between them; steps are written last. */
+static enum status cut_rows(hid_t group, const struct series_setup *setup, int64_t restart_step,
+                            int64_t *last_step)
+{
+    const int64_t there = rows_of(group, "step");
+    int64_t kept = 0;
+    int64_t *steps = malloc((size_t)(there + 1) * sizeof *steps);
+    if (steps == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the steps of a series");
+    }
+    enum status status = read_all(group, "step", H5T_NATIVE_INT64, there, steps);
+    if (status == STATUS_OK) {
+        int64_t whole = rows_of(group, "T");
+        whole = rows_of(group, "time_s") < whole ? rows_of(group, "time_s") : whole;
+        whole = there < whole ? there : whole;
+        while (kept < whole && steps[kept] <= restart_step) {
+            *last_step = steps[kept++];
+        }
+    }
+    free(steps);
+    TRY(status);
+    TRY(set_rows(group, "step", kept, 0));
+    TRY(set_rows(group, "time_s", kept, 0));
+    return set_rows(group, "T", kept, setup->npoints);
+}
+
+static bool group_exists(hid_t file, const struct series_setup *setup)
+{
+    const bool below = strncmp(setup->group, "/lines/", 7) == 0;
+    return (!below || H5Lexists(file, "/lines", H5P_DEFAULT) > 0) &&
+           H5Lexists(file, setup->group, H5P_DEFAULT) > 0;
+}
+
+static enum status open_group(hid_t file, const struct series_setup *setup, int64_t restart_step,
+                              int64_t *last_step)
+{
+    if (!group_exists(file, setup)) {
+        return make_group(file, setup);
+    }
+    const hid_t group = H5Gopen2(file, setup->group, H5P_DEFAULT);
+    if (group < 0) {
+        return h5_fail("cannot open %s", setup->group);
+    }
+    enum status status = check_points(group, setup);
+    if (status == STATUS_OK) {
+        status = cut_rows(group, setup, restart_step, last_step);
+    }
+    H5Gclose(group);
+    return status;
+}
+
+/* Every list can be read, and they fit together. */
+static enum status check_group(hid_t file, const struct series_setup *setup)
+{
+    const hid_t group = H5Gopen2(file, setup->group, H5P_DEFAULT);
+    if (group < 0) {
+        return h5_fail("cannot open %s", setup->group);
+    }
+    enum status status = check_points(group, setup);
+    const int64_t rows = rows_of(group, "step");
+    const int64_t values = rows * setup->npoints;
+    double *numbers = malloc(((size_t)values + 1) * sizeof *numbers);
+    if (numbers == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for the rows of a series");
+    }
+    if (status == STATUS_OK) {
+        status = read_all(group, "step", H5T_NATIVE_INT64, rows, numbers);
+    }
+    if (status == STATUS_OK) {
+        status = read_all(group, "time_s", H5T_NATIVE_DOUBLE, rows, numbers);
+    }
+    if (status == STATUS_OK) {
+        status = read_all(group, "T", H5T_NATIVE_DOUBLE, values, numbers);
+    }
+    free(numbers);
+    H5Gclose(group);
+    return status;
+}
+
+enum status series_file_check(const char *path, const struct series_setup *setup)
+{
+    hid_t file = H5I_INVALID_HID;
+    h5_init();
+    if (!file_exists(path)) {
+        return STATUS_OK;
+    }
+    TRY(h5_open_plain(path, false, &file));
+    const enum status status = group_exists(file, setup) ? check_group(file, setup) : STATUS_OK;
+    h5_close(file);
+    return status;
+}
+
+static enum status finish(hid_t file, const char *path, enum status status)
+{
+    if (status != STATUS_OK) {
+        h5_close(file);
+        return status;
+    }
+    TRY(h5_close_flushed(file, path));
+    return h5_sync_to_disk(path);
+}
+
+enum status series_file_open(const char *path, const struct series_setup *setup,
+                             int64_t restart_step, int64_t *last_step)
+{
+    hid_t file = H5I_INVALID_HID;
+    *last_step = -1;
+    h5_init();
+    if (!file_exists(path)) {
+        TRY(make_file(path, setup));
+    }
+    enum status status = h5_open_plain(path, true, &file);
+    if (status == STATUS_OK) {
+        status = finish(file, path, open_group(file, setup, restart_step, last_step));
+    }
+    if (status != STATUS_OK) {
+        fail_prefix(status,
+                    "the samples of %s cannot be continued (move %s away, then the restart "
+                    "begins a new file): ",
+                    setup->group + 1, path);
+    }
+    return status;
+}
+
+/* Append `count` rows of `columns` values (0: single values) behind `before` rows. */
+static enum status append_rows(hid_t group, const char *name, hid_t type, int64_t before,
+                               int64_t count, int64_t columns, const void *values)
+{
+    const int64_t width = columns > 0 ? columns : 1;
+    const int rank = columns > 0 ? 2 : 1;
+    const hsize_t start[2] = {(hsize_t)before, 0};
+    const hsize_t block[2] = {(hsize_t)count, (hsize_t)width};
+    TRY(set_rows(group, name, before + count, columns));
+    const hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("cannot open %s", name);
+    }
+    const hid_t space = H5Dget_space(dataset);
+    const hid_t memory = H5Screate_simple(rank, block, NULL);
+    enum status status = STATUS_OK;
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, block, NULL) < 0 ||
+        H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, values) < 0) {
+        status = h5_fail("cannot write %s", name);
+    }
+    H5Sclose(memory);
+    H5Sclose(space);
+    H5Dclose(dataset);
+    return status;
+}
+
+static enum status append(hid_t group, const struct series_rows *rows)
+{
+    const int64_t before = rows_of(group, "step");
+    TRY(append_rows(group, "T", H5T_NATIVE_DOUBLE, before, rows->count, rows->npoints,
+                    rows->values));
+    TRY(append_rows(group, "time_s", H5T_NATIVE_DOUBLE, before, rows->count, 0, rows->time));
+    return append_rows(group, "step", H5T_NATIVE_INT64, before, rows->count, 0, rows->step);
+}
+
+enum status series_file_append(const char *path, const char *group_name,
+                               const struct series_rows *rows)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_plain(path, true, &file));
+    const hid_t group = H5Gopen2(file, group_name, H5P_DEFAULT);
+    enum status status = group < 0 ? h5_fail("cannot open %s", group_name) : append(group, rows);
+    if (group >= 0) {
+        H5Gclose(group);
+    }
+    return finish(file, path, status);
+}

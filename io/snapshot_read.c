@@ -1,0 +1,155 @@
+/* Finding the snapshots that are there, for a restart. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "io/snapshot_index.h"
+
+static enum status check_grid(hid_t file, const struct grid *grid)
+{
+    int64_t cells[AXIS_COUNT];
+    double lower[AXIS_COUNT];
+    double upper[AXIS_COUNT];
+    TRY(h5_get_int(file, "cells", cells, AXIS_COUNT));
+    TRY(h5_get_double(file, "lower_m", lower, AXIS_COUNT));
+    TRY(h5_get_double(file, "upper_m", upper, AXIS_COUNT));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (cells[a] != grid->cells[a] || lower[a] != grid->lower[a] ||
+            upper[a] != grid->upper[a]) {
+            return fail(STATUS_INPUT,
+                        "it holds snapshots of another grid: on the %s axis %" PRId64
+                        " cells from %.17g to %.17g m, and %" PRId64
+                        " from %.17g to %.17g m in the configuration; choose another output "
+                        "folder",
+                        axis_name((enum axis)a), cells[a], lower[a], upper[a], grid->cells[a],
+                        grid->lower[a], grid->upper[a]);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* A reader expects every field in every snapshot. */
+static enum status check_contents(hid_t file, unsigned derived)
+{
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        const char *name = derived_label((enum derived_kind)kind)->name;
+        char path[SNAPSHOT_NAME_BYTES];
+        snprintf(path, sizeof path, "/VTKHDF/CellData/%s", name);
+        const bool there = H5Lexists(file, path, H5P_DEFAULT) > 0;
+        if (there != derived_wants(derived, kind)) {
+            return fail(STATUS_INPUT,
+                        "it holds snapshots %s %s, and the configuration asks for it to be %s; "
+                        "choose another output folder",
+                        there ? "with" : "without", name, there ? "left out" : "there");
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status read_precision(hid_t file, enum precision *precision)
+{
+    const hid_t dataset = H5Dopen2(file, "/VTKHDF/CellData/T", H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("it has no dataset /VTKHDF/CellData/T");
+    }
+    const hid_t type = H5Dget_type(dataset);
+    *precision = H5Tget_size(type) == sizeof(float) ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
+    H5Tclose(type);
+    H5Dclose(dataset);
+    return STATUS_OK;
+}
+
+/* Length and elements of a list; caller frees. */
+static enum status read_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
+                             int64_t *count)
+{
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("it has no dataset %s", name);
+    }
+    const hid_t space = H5Dget_space(dataset);
+    const hssize_t length = H5Sget_simple_extent_npoints(space);
+    void *found = length < 0 ? NULL : malloc(((size_t)length + 1) * bytes);
+    enum status status = STATUS_OK;
+    if (found == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for %s", name);
+    } else if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
+        status = h5_fail("cannot read %s", name);
+    }
+    H5Sclose(space);
+    H5Dclose(dataset);
+    if (status != STATUS_OK) {
+        free(found);
+        return status;
+    }
+    *values = found;
+    *count = (int64_t)length;
+    return STATUS_OK;
+}
+
+static enum status add_entries(const struct snapshot_series *series, const int64_t *steps,
+                               const double *times, int64_t count, int64_t restart_step,
+                               struct snapshot_list *list)
+{
+    for (int64_t i = 0; i < count && steps[i] <= restart_step; i++) {
+        char path[PATH_BYTES];
+        TRY(snapshot_file_path(series, steps[i], "", path));
+        if (!file_exists(path)) {
+            return fail(STATUS_FILE, "%s is missing", path);
+        }
+        TRY(snapshot_list_add(list, steps[i], times[i]));
+    }
+    return STATUS_OK;
+}
+
+static enum status read_entries(hid_t file, const struct snapshot_series *series,
+                                int64_t restart_step, struct snapshot_list *list)
+{
+    int64_t count = 0;
+    int64_t ntimes = 0;
+    void *steps = NULL;
+    void *times = NULL;
+    TRY(read_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &count));
+    enum status status =
+        read_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, sizeof(double), &times, &ntimes);
+    if (status == STATUS_OK && ntimes < count) {
+        status =
+            fail(STATUS_FILE, "it names %" PRId64 " steps and %" PRId64 " times", count, ntimes);
+    }
+    if (status == STATUS_OK) {
+        status = add_entries(series, steps, times, count, restart_step, list);
+    }
+    free(times);
+    free(steps);
+    return status;
+}
+
+static enum status read_index(hid_t file, const struct snapshot_series *series,
+                              int64_t restart_step, struct snapshot_list *list)
+{
+    TRY(check_grid(file, &series->grid));
+    TRY(check_contents(file, series->derived));
+    TRY(read_precision(file, &list->precision));
+    return read_entries(file, series, restart_step, list);
+}
+
+enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
+                                struct snapshot_list *list)
+{
+    hid_t file = H5I_INVALID_HID;
+    enum status status = h5_open_plain(series->path, false, &file);
+    if (status == STATUS_OK) {
+        status = read_index(file, series, restart_step, list);
+        h5_close(file);
+    }
+    if (status == STATUS_FILE) {
+        fail_prefix(status,
+                    "the snapshots of the earlier run cannot be continued (move %s away, then "
+                    "the restart begins a new file): ",
+                    series->path);
+    } else if (status != STATUS_OK) {
+        fail_prefix(status, "%s: ", series->path);
+    }
+    return status;
+}

@@ -1,0 +1,117 @@
+/* Samples of a field: single cells, what is kept of every cell, and the heat flux. */
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/share.h"
+#include "kernels/derived_cell.h"
+
+#include <string.h>
+
+void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
+                void *values)
+{
+    const size_t bytes = precision_bytes(precision);
+    for (int64_t c = 0; c < count; c++) {
+        memcpy((char *)values + (size_t)c * bytes,
+               (const char *)field + (size_t)elements[c] * bytes, bytes);
+    }
+}
+
+static inline __attribute__((always_inline)) double cell(const void *field,
+                                                         enum precision precision, int64_t at)
+{
+    return precision == PRECISION_FLOAT64 ? ((const double *)field)[at]
+                                          : (double)((const float *)field)[at];
+}
+
+static inline __attribute__((always_inline)) void track_row(const struct track_args *args,
+                                                            const void *field,
+                                                            enum precision precision, int64_t first,
+                                                            int64_t kept_first, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double temperature = cell(field, precision, first + i);
+        const int64_t at = kept_first + i;
+        if (args->d_highest != NULL) {
+            args->d_highest[at] = derived_highest(args->d_highest[at], temperature);
+        }
+        if (args->d_arrival != NULL) {
+            args->d_arrival[at] =
+                derived_arrival(args->d_arrival[at], temperature, args->isotherm, args->time);
+        }
+        if (args->d_above != NULL) {
+            const double above = args->first ? 0.0 : args->d_above[at];
+            args->d_above[at] = derived_above(above, temperature, args->threshold, args->weight);
+        }
+    }
+}
+
+void cpu_track(const struct layout *layout, const struct layout *kept,
+               const struct track_args *args, const void *field)
+{
+    const struct box owned = layout_owned(layout);
+    const int64_t ny = layout->cells[AXIS_Y];
+    const int64_t nrows = ny * layout->cells[AXIS_Z];
+#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
+    for (int64_t row = 0; row < nrows; row++) {
+        const int64_t first = layout_index(layout, 0, row % ny, row / ny);
+        const int64_t kept_first = layout_index(kept, 0, row % ny, row / ny);
+        if (layout->precision == PRECISION_FLOAT64) {
+            track_row(args, field, PRECISION_FLOAT64, first, kept_first, layout->cells[AXIS_X]);
+        } else {
+            track_row(args, field, PRECISION_FLOAT32, first, kept_first, layout->cells[AXIS_X]);
+        }
+    }
+}
+
+/* The neighbour of element `at` across a face: the value beyond a closed one. */
+static inline __attribute__((always_inline)) double neighbour(const struct flux_args *args,
+                                                              const void *field,
+                                                              enum precision precision, int64_t at,
+                                                              int64_t step, enum face face,
+                                                              bool at_face)
+{
+    if (at_face && args->closed[face]) {
+        return heat_outside_float64(cell(field, precision, at), args->a[face], args->b[face]);
+    }
+    return cell(field, precision, at + step);
+}
+
+static inline __attribute__((always_inline)) void flux_row(const struct layout *layout,
+                                                           const struct flux_args *args,
+                                                           const void *field,
+                                                           enum precision precision, int64_t j,
+                                                           int64_t k, double *flux)
+{
+    const int64_t *n = layout->cells;
+    const int64_t sy = layout->pitch_y;
+    const int64_t sz = layout->pitch_z;
+    for (int64_t i = 0; i < n[AXIS_X]; i++) {
+        const int64_t at = layout_index(layout, i, j, k);
+        flux[i] = derived_flux_squared(
+            neighbour(args, field, precision, at, -1, FACE_X_MIN, i == 0),
+            neighbour(args, field, precision, at, 1, FACE_X_MAX, i == n[AXIS_X] - 1),
+            neighbour(args, field, precision, at, -sy, FACE_Y_MIN, j == 0),
+            neighbour(args, field, precision, at, sy, FACE_Y_MAX, j == n[AXIS_Y] - 1),
+            neighbour(args, field, precision, at, -sz, FACE_Z_MIN, k == 0),
+            neighbour(args, field, precision, at, sz, FACE_Z_MAX, k == n[AXIS_Z] - 1),
+            args->scale[AXIS_X], args->scale[AXIS_Y], args->scale[AXIS_Z]);
+    }
+}
+
+void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
+                      const struct flux_args *args, const void *field, double *flux)
+{
+    const struct box owned = layout_owned(layout);
+    const int64_t ny = layout->cells[AXIS_Y];
+    const int64_t nrows = ny * layout->cells[AXIS_Z];
+#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
+    for (int64_t row = 0; row < nrows; row++) {
+        const int64_t j = row % ny;
+        const int64_t k = row / ny;
+        double *out = flux + layout_index(kept, 0, j, k);
+        if (layout->precision == PRECISION_FLOAT64) {
+            flux_row(layout, args, field, PRECISION_FLOAT64, j, k, out);
+        } else {
+            flux_row(layout, args, field, PRECISION_FLOAT32, j, k, out);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+#include "kernels/cpu/tile_tuner.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Measured, see docs/kernels_cpu.md: with a second-level cache of 1 MiB nothing in between and
+ * nothing beyond is ever best by more than a point. */
+const int64_t tile_tuner_bytes[TILE_TUNER_CHOICES] = {192 * 1024, 256 * 1024, 384 * 1024};
+
+static bool is_worthwhile(const struct box *box, size_t cell_bytes)
+{
+    const int64_t plane = box_extent(box, AXIS_X) * box_extent(box, AXIS_Y) * (int64_t)cell_bytes;
+    return box_cells(box) >= TILE_TUNER_FEW && box_extent(box, AXIS_Z) > 1 &&
+           plane > tile_tuner_bytes[0];
+}
+
+struct tile_record *tile_tuner_find(struct tile_tuner *tuner, const struct box *box,
+                                    size_t cell_bytes)
+{
+    if (!is_worthwhile(box, cell_bytes)) {
+        return NULL;
+    }
+    const int64_t extent[AXIS_COUNT] = {box_extent(box, AXIS_X), box_extent(box, AXIS_Y),
+                                        box_extent(box, AXIS_Z)};
+    for (int n = 0; n < TILE_TUNER_SHAPES; n++) {
+        struct tile_record *record = &tuner->record[n];
+        if (record->cell_bytes == cell_bytes &&
+            memcmp(record->extent, extent, sizeof extent) == 0) {
+            return record;
+        }
+    }
+    struct tile_record *record = &tuner->record[tuner->next];
+    tuner->next = (tuner->next + 1) % TILE_TUNER_SHAPES;
+    *record = (struct tile_record){.cell_bytes = cell_bytes};
+    memcpy(record->extent, extent, sizeof extent);
+    return record;
+}
+
+/* The first choice is never far from the best in the machine's fast state, and the others can look
+ * as good for a few steps: they must win by more than chance. In the slow state they do. */
+static double score(const struct tile_record *record, int choice)
+{
+    const double handicap = 1.03;
+    return record->seconds[choice] * (choice == 0 ? 1.0 : handicap);
+}
+
+int tile_record_choose(const struct tile_record *record)
+{
+    const int64_t calls = record->calls;
+    if (calls < TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES) {
+        return (int)(calls % TILE_TUNER_CHOICES);
+    }
+    if (calls % TILE_TUNER_RETRY == 0) { /* the others by turns */
+        const int64_t turn = calls / TILE_TUNER_RETRY % (TILE_TUNER_CHOICES - 1);
+        return (int)((record->best + 1 + turn) % TILE_TUNER_CHOICES);
+    }
+    return record->best;
+}
+
+void tile_record_tell(struct tile_record *record, int choice, double seconds)
+{
+    const bool first_rounds = record->calls < TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES;
+    double *known = &record->seconds[choice];
+    if (first_rounds && *known > 0.0) {
+        /* the first touch of a page, a thread that wakes: not the kernel */
+        *known = seconds < *known ? seconds : *known;
+    } else if (choice == record->best && *known > 0.0) {
+        /* half and half: a change shows within a few steps, one disturbed step counts little */
+        *known = 0.5 * (*known + seconds);
+    } else {
+        *known = seconds; /* what was known is old; a lucky one will not stay the best for long */
+    }
+    record->calls++;
+    for (int other = 0; other < TILE_TUNER_CHOICES; other++) {
+        if (record->seconds[other] > 0.0 && score(record, other) < score(record, record->best)) {
+            record->best = other;
+        }
+    }
+}

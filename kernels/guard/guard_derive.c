@@ -1,0 +1,56 @@
+/* Samples of a field on the backend `guard`: the cpu functions, queued. */
+#include "kernels/guard/guard_device.h"
+
+static enum status run_gather(struct queue *queue, const struct operation *op)
+{
+    (void)queue;
+    cpu_gather(op->layout.precision, op->from, op->elements, (int64_t)op->bytes, op->to);
+    return STATUS_OK;
+}
+
+enum status guard_gather(struct queue *queue, enum precision precision, const void *d_field,
+                         const int64_t *d_elements, int64_t count, void *d_values)
+{
+    const struct operation op = {.run = run_gather,
+                                 .layout = {.precision = precision},
+                                 .from = d_field,
+                                 .elements = d_elements,
+                                 .bytes = (size_t)count,
+                                 .to = d_values};
+    return guard_add(queue, &op, NULL);
+}
+
+static enum status run_track(struct queue *queue, const struct operation *op)
+{
+    (void)queue;
+    cpu_track(&op->layout, &op->kept, &op->track, op->from);
+    return STATUS_OK;
+}
+
+enum status guard_track(struct queue *queue, const struct layout *layout, const struct layout *kept,
+                        const struct track_args *args, const void *d_field)
+{
+    const struct operation op = {
+        .run = run_track, .layout = *layout, .kept = *kept, .track = *args, .from = d_field};
+    return guard_add(queue, &op, NULL);
+}
+
+static enum status run_flux(struct queue *queue, const struct operation *op)
+{
+    (void)queue;
+    cpu_flux_squared(&op->layout, &op->kept, &op->flux, op->from, op->to);
+    return STATUS_OK;
+}
+
+enum status guard_flux_squared(struct queue *queue, const struct layout *layout,
+                               const struct layout *kept, const struct flux_args *args,
+                               const void *d_field, double *d_flux)
+{
+    const struct operation op = {.run = run_flux,
+                                 .layout = *layout,
+                                 .kept = *kept,
+                                 .flux = *args,
+                                 .from = d_field,
+                                 .to = d_flux};
+    return guard_add(queue, &op, NULL);
+}

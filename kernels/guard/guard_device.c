@@ -1,0 +1,202 @@
+/* The backend `guard`: memory that is mapped without access except while an operation runs, and
+ * queues that run nothing before somebody waits. */
+#include "kernels/guard/guard_device.h"
+
+#include <stdlib.h>
+
+#include <unistd.h>
+
+#include "kernels/cpu/host_memory.h"
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static enum status run_all(struct device *device);
+
+void guard_memory_free(struct device *device, void *d_memory)
+{
+    if (d_memory != NULL) {
+        (void)run_all(device); /* queued operations may still use it */
+        guard_forget(device, d_memory);
+    }
+}
+
+enum status guard_pinned_alloc(struct device *device, size_t bytes, void **h_memory)
+{
+    (void)device;
+    TRY(host_memory_alloc(bytes, h_memory));
+    cpu_fill_nan(*h_memory, bytes);
+    return STATUS_OK;
+}
+
+void guard_pinned_free(struct device *device, void *h_memory)
+{
+    if (h_memory != NULL) {
+        (void)run_all(device);
+        free(h_memory);
+    }
+}
+
+/* --- device ---------------------------------------------------------------------------------- */
+
+enum status guard_probe(void)
+{
+    return STATUS_OK;
+}
+
+enum status guard_open(int node_rank, int node_size, struct device **device)
+{
+    (void)node_rank;
+    (void)node_size;
+    *device = calloc(1, sizeof **device);
+    if (*device == NULL) {
+        return fail(STATUS_MEMORY, "out of memory");
+    }
+    (*device)->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    return STATUS_OK;
+}
+
+void guard_close(struct device *device)
+{
+    if (device == NULL) {
+        return;
+    }
+    (void)run_all(device);
+    guard_forget_all(device);
+    free(device);
+}
+
+enum status guard_info(struct device *device, struct device_info *info)
+{
+    (void)device;
+    host_info(info);
+    return STATUS_OK;
+}
+
+/* --- queues and events ----------------------------------------------------------------------- */
+
+enum status guard_queue_create(struct device *device, enum queue_priority priority,
+                               struct queue **queue)
+{
+    (void)priority;
+    *queue = calloc(1, sizeof **queue);
+    if (*queue == NULL) {
+        return fail(STATUS_MEMORY, "out of memory");
+    }
+    (*queue)->device = device;
+    (*queue)->id = ++device->last_queue_id;
+    (*queue)->next = device->queues;
+    device->queues = *queue;
+    return STATUS_OK;
+}
+
+enum status guard_run_until(struct queue *queue, uint64_t position)
+{
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && queue->nrun < position && queue->first != NULL) {
+        struct operation *op = queue->first;
+        status = op->run(queue, op);
+        queue->first = op->next;
+        queue->nrun++;
+        free(op);
+    }
+    if (queue->first == NULL) {
+        queue->last = NULL;
+    }
+    return status;
+}
+
+enum status guard_queue_wait(struct queue *queue)
+{
+    if (queue->first == NULL) {
+        return STATUS_OK;
+    }
+    TRY(guard_access_begin(queue->device));
+    const enum status status = guard_run_until(queue, queue->nadded);
+    TRY(guard_access_end(queue->device));
+    return status;
+}
+
+static enum status run_all(struct device *device)
+{
+    enum status status = STATUS_OK;
+    for (struct queue *queue = device->queues; queue != NULL; queue = queue->next) {
+        const enum status here = guard_queue_wait(queue);
+        status = status == STATUS_OK ? here : status;
+    }
+    return status;
+}
+
+void guard_queue_destroy(struct queue *queue)
+{
+    if (queue == NULL) {
+        return;
+    }
+    (void)guard_queue_wait(queue);
+    while (queue->first != NULL) { /* left behind by one that failed */
+        struct operation *op = queue->first;
+        queue->first = op->next;
+        free(op);
+    }
+    struct queue **link = &queue->device->queues;
+    while (*link != queue) {
+        link = &(*link)->next;
+    }
+    *link = queue->next;
+    free(queue);
+}
+
+enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes)
+{
+    struct operation *copy = malloc(sizeof *copy + (size_t)op->nboxes * sizeof boxes[0]);
+    if (copy == NULL) {
+        return fail(STATUS_MEMORY, "out of memory");
+    }
+    *copy = *op;
+    copy->next = NULL;
+    for (int b = 0; b < op->nboxes; b++) {
+        copy->boxes[b] = boxes[b];
+    }
+    if (queue->last == NULL) {
+        queue->first = copy;
+    } else {
+        queue->last->next = copy;
+    }
+    queue->last = copy;
+    queue->nadded++;
+    return STATUS_OK;
+}
+
+enum status guard_event_create(struct device *device, struct event **event)
+{
+    (void)device;
+    *event = calloc(1, sizeof **event);
+    return *event != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory");
+}
+
+void guard_event_destroy(struct event *event)
+{
+    free(event);
+}
+
+enum status guard_event_record(struct queue *queue, struct event *event)
+{
+    *event =
+        (struct event){.device = queue->device, .queue_id = queue->id, .position = queue->nadded};
+    return STATUS_OK;
+}
+
+enum status guard_event_sync(struct event *event)
+{
+    enum status status = STATUS_OK;
+    if (event->device == NULL) {
+        return STATUS_OK;
+    }
+    TRY(guard_access_begin(event->device));
+    for (struct queue *queue = event->device->queues; queue != NULL; queue = queue->next) {
+        if (queue->id == event->queue_id) {
+            status = guard_run_until(queue, event->position);
+        }
+    }
+    TRY(guard_access_end(event->device));
+    return status;
+}

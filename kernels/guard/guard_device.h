@@ -1,0 +1,112 @@
+/* What the files of the backend `guard` share: its device, memory, queues and events. */
+#ifndef ISOTHERM_KERNELS_GUARD_GUARD_DEVICE_H
+#define ISOTHERM_KERNELS_GUARD_GUARD_DEVICE_H
+
+#include "kernels/cpu/kernels_cpu.h"
+
+struct allocation {
+    struct allocation *next;
+    void *d_memory;
+    char *map; /* whole pages, with one more on either side that is never accessible */
+    size_t map_bytes;
+    int file; /* that others can map; -1: none */
+};
+
+struct device {
+    struct allocation *allocations;
+    struct queue *queues;
+    size_t page_bytes;
+    int open_depth; /* operations that are running: an event may start others in the middle */
+    uint64_t last_queue_id;
+};
+
+/* A queue's operations count from 1; `nrun` of the `nadded` so far have run. */
+struct queue {
+    struct queue *next;
+    struct device *device;
+    uint64_t id; /* events know queues by it: a destroyed one is not found, and so has run */
+    struct operation *first, *last;
+    uint64_t nadded, nrun;
+};
+
+struct event {
+    struct device *device;
+    uint64_t queue_id; /* 0: never recorded */
+    uint64_t position;
+};
+
+struct stopwatch {
+    double start, stop; /* s */
+};
+
+enum { GUARD_FLAGS = 26 }; /* an operation's; more take several */
+
+/* One queued call: which function it is, and its arguments by value. */
+struct operation {
+    struct operation *next;
+    enum status (*run)(struct queue *queue, const struct operation *op);
+    struct layout layout;
+    struct laplacian laplacian;
+    struct placement placement;
+    void *to;
+    const void *from;
+    size_t bytes;
+    struct event event;
+    uint32_t *flags[GUARD_FLAGS];
+    int nflags;
+    uint32_t value; /* of flags */
+    double limit_s;
+    cpu_step_function *step;
+    struct step_args args;
+    struct layout kept;
+    struct track_args track;
+    struct flux_args flux;
+    const int64_t *elements;
+    int nboxes;
+    struct box boxes[];
+};
+
+/* The functions of the seam (kernels/backend.h) by the same names. */
+enum status guard_probe(void);
+enum status guard_open(int node_rank, int node_size, struct device **device);
+void guard_close(struct device *device);
+enum status guard_info(struct device *device, struct device_info *info);
+enum status guard_memory_alloc(struct device *device, size_t bytes, void **d_memory);
+void guard_memory_free(struct device *device, void *d_memory);
+enum status guard_pinned_alloc(struct device *device, size_t bytes, void **h_memory);
+void guard_pinned_free(struct device *device, void *h_memory);
+enum status guard_queue_create(struct device *device, enum queue_priority priority,
+                               struct queue **queue);
+void guard_queue_destroy(struct queue *queue);
+enum status guard_queue_wait(struct queue *queue);
+enum status guard_event_create(struct device *device, struct event **event);
+void guard_event_destroy(struct event *event);
+enum status guard_event_record(struct queue *queue, struct event *event);
+enum status guard_event_sync(struct event *event);
+enum status guard_shared_alloc(struct device *device, size_t bytes, void **d_memory,
+                               struct shared_handle *handle);
+enum status guard_shared_open(struct device *device, const struct shared_handle *handle,
+                              void **d_memory);
+
+/* Between these the memory can be read and written. */
+enum status guard_access_begin(struct device *device);
+enum status guard_access_end(struct device *device);
+/* Unmap one allocation, of any kind, or all; nothing queued may still use them. */
+void guard_forget(struct device *device, void *d_memory);
+void guard_forget_all(struct device *device);
+
+/* guard_derive.c */
+enum status guard_gather(struct queue *queue, enum precision precision, const void *d_field,
+                         const int64_t *d_elements, int64_t count, void *d_values);
+enum status guard_track(struct queue *queue, const struct layout *layout, const struct layout *kept,
+                        const struct track_args *args, const void *d_field);
+enum status guard_flux_squared(struct queue *queue, const struct layout *layout,
+                               const struct layout *kept, const struct flux_args *args,
+                               const void *d_field, double *d_flux);
+
+/* Append `op`, whose arguments are copied, with the boxes. */
+enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);
+/* Run the queue's operations up to and including number `position`. */
+enum status guard_run_until(struct queue *queue, uint64_t position);
+
+#endif

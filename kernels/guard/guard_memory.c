@@ -1,0 +1,173 @@
+/* The memory of the backend `guard`, its own and what it shares with other processes. */
+#include "kernels/guard/guard_device.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/shared_memory.h"
+
+static enum status protect(const struct device *device, const struct allocation *a, int access)
+{
+    const size_t page = device->page_bytes;
+    if (mprotect(a->map + page, a->map_bytes - 2 * page, access) != 0) {
+        return fail(STATUS_DEVICE, "guard: mprotect: %s", strerror(errno));
+    }
+    return STATUS_OK;
+}
+
+static enum status protect_all(const struct device *device, int access)
+{
+    for (const struct allocation *a = device->allocations; a != NULL; a = a->next) {
+        TRY(protect(device, a, access));
+    }
+    return STATUS_OK;
+}
+
+enum status guard_access_begin(struct device *device)
+{
+    return device->open_depth++ == 0 ? protect_all(device, PROT_READ | PROT_WRITE) : STATUS_OK;
+}
+
+enum status guard_access_end(struct device *device)
+{
+    return --device->open_depth == 0 ? protect_all(device, PROT_NONE) : STATUS_OK;
+}
+
+static size_t inner_bytes(const struct device *device, size_t bytes)
+{
+    return (bytes / device->page_bytes + 1) * device->page_bytes;
+}
+
+static void discard(struct allocation *a)
+{
+    if (a != NULL) {
+        if (a->map != MAP_FAILED) {
+            munmap(a->map, a->map_bytes);
+        }
+        shared_memory_forget(a->file);
+        free(a);
+    }
+}
+
+/* Pages without access, in the place of which shared ones may be mapped. */
+static enum status reserve(const struct device *device, size_t bytes, struct allocation **made)
+{
+    struct allocation *a = calloc(1, sizeof *a);
+    if (a == NULL) {
+        return fail(STATUS_MEMORY, "out of memory");
+    }
+    const size_t page = device->page_bytes;
+    const size_t inner = inner_bytes(device, bytes);
+    a->file = -1;
+    a->map_bytes = inner + 2 * page;
+    a->map = mmap(NULL, a->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (a->map == MAP_FAILED) {
+        const enum status status =
+            fail(STATUS_MEMORY, "guard: mmap of %zu bytes: %s", bytes, strerror(errno));
+        discard(a);
+        return status;
+    }
+    /* as near to the last page as alignment allows: running over the end is noticed too */
+    const size_t align = LAYOUT_ALIGN_BYTES;
+    a->d_memory = a->map + page + (inner - bytes) / align * align;
+    *made = a;
+    return STATUS_OK;
+}
+
+/* Hand the allocation out, closed; `fresh`: filled first. On failure it is gone. */
+static enum status publish(struct device *device, struct allocation *a, bool fresh, size_t bytes,
+                           void **d_memory)
+{
+    enum status status = protect(device, a, PROT_READ | PROT_WRITE);
+    if (status == STATUS_OK && fresh) {
+        cpu_fill_nan(a->d_memory, bytes);
+    }
+    if (status == STATUS_OK && device->open_depth == 0) {
+        status = protect(device, a, PROT_NONE);
+    }
+    if (status != STATUS_OK) {
+        discard(a);
+        return status;
+    }
+    a->next = device->allocations;
+    device->allocations = a;
+    *d_memory = a->d_memory;
+    return STATUS_OK;
+}
+
+enum status guard_memory_alloc(struct device *device, size_t bytes, void **d_memory)
+{
+    struct allocation *a = NULL;
+    TRY(host_memory_check(bytes));
+    TRY(reserve(device, bytes, &a));
+    return publish(device, a, true, bytes, d_memory);
+}
+
+enum status guard_shared_alloc(struct device *device, size_t bytes, void **d_memory,
+                               struct shared_handle *handle)
+{
+    struct allocation *a = NULL;
+    const size_t inner = inner_bytes(device, bytes);
+    TRY(reserve(device, bytes, &a));
+    enum status status = shared_memory_create(inner, &a->file);
+    if (status == STATUS_OK) {
+        status = shared_memory_map_at(a->file, inner, a->map + device->page_bytes);
+    }
+    if (status != STATUS_OK) {
+        discard(a);
+        return status;
+    }
+    shared_memory_name(a->file, bytes, handle);
+    return publish(device, a, true, bytes, d_memory);
+}
+
+enum status guard_shared_open(struct device *device, const struct shared_handle *handle,
+                              void **d_memory)
+{
+    struct allocation *a = NULL;
+    int file = -1;
+    size_t bytes = 0;
+    TRY(shared_memory_find(handle, &file, &bytes));
+    enum status status = reserve(device, bytes, &a);
+    if (status == STATUS_OK) {
+        a->file = file;
+        status =
+            shared_memory_map_at(file, inner_bytes(device, bytes), a->map + device->page_bytes);
+        if (status != STATUS_OK) {
+            discard(a);
+        }
+    } else {
+        shared_memory_forget(file);
+    }
+    TRY(status);
+    return publish(device, a, false, bytes, d_memory);
+}
+
+static void free_first(struct allocation **link)
+{
+    struct allocation *a = *link;
+    *link = a->next;
+    discard(a);
+}
+
+void guard_forget(struct device *device, void *d_memory)
+{
+    for (struct allocation **link = &device->allocations; *link != NULL; link = &(*link)->next) {
+        if ((*link)->d_memory == d_memory) {
+            free_first(link);
+            return;
+        }
+    }
+}
+
+void guard_forget_all(struct device *device)
+{
+    while (device->allocations != NULL) {
+        free_first(&device->allocations);
+    }
+}

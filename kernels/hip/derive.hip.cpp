@@ -1,0 +1,150 @@
+/* Samples of a field: single cells, what is kept of every cell, and the heat flux. One thread a
+ * cell: these run seldom beside the step. */
+#include "kernels/hip/arch.h"
+
+#define HEAT_CELL_FUNCTION static __device__ __forceinline__
+
+#include "kernels/derived_cell.h"
+#include "kernels/hip/launch.h"
+
+enum { THREADS = 256 };
+
+template <typename CELL>
+static __global__ __launch_bounds__(THREADS) void gather_cells(const CELL *field,
+                                                               const int64_t *elements,
+                                                               int64_t count, CELL *values)
+{
+    const int64_t n = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (n < count) {
+        values[n] = field[elements[n]];
+    }
+}
+
+hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const void *d_field,
+                             const int64_t *d_elements, int64_t count, void *d_values)
+{
+    const unsigned nblocks = (unsigned)((count + THREADS - 1) / THREADS);
+    if (count == 0) {
+        return hipSuccess;
+    }
+    if (precision == PRECISION_FLOAT64) {
+        gather_cells<<<nblocks, THREADS, 0, stream>>>(static_cast<const uint64_t *>(d_field),
+                                                      d_elements, count,
+                                                      static_cast<uint64_t *>(d_values));
+    } else {
+        gather_cells<<<nblocks, THREADS, 0, stream>>>(static_cast<const uint32_t *>(d_field),
+                                                      d_elements, count,
+                                                      static_cast<uint32_t *>(d_values));
+    }
+    return hipGetLastError();
+}
+
+/* A block of threads is a piece of a row; blockIdx.y strides over the rows. */
+enum { MOST_ROWS = 65535 };
+
+static dim3 row_grid(const struct layout *layout)
+{
+    const int64_t nrows = layout->cells[AXIS_Y] * layout->cells[AXIS_Z];
+    const int64_t across = (layout->cells[AXIS_X] + THREADS - 1) / THREADS;
+    return dim3((unsigned)across, (unsigned)(nrows < MOST_ROWS ? nrows : (int64_t)MOST_ROWS));
+}
+
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void track_cells(const struct layout layout,
+                                                              const struct layout kept,
+                                                              const struct track_args args,
+                                                              const REAL *field)
+{
+    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    const int64_t ny = layout.cells[AXIS_Y];
+    const int64_t nrows = ny * layout.cells[AXIS_Z];
+    if (i >= layout.cells[AXIS_X]) {
+        return;
+    }
+    for (int64_t row = blockIdx.y; row < nrows; row += gridDim.y) {
+        const int64_t k = row / ny;
+        const int64_t j = row - k * ny;
+        const int64_t at = kept.origin + i + j * kept.pitch_y + k * kept.pitch_z;
+        const double temperature =
+            (double)field[layout.origin + i + j * layout.pitch_y + k * layout.pitch_z];
+        if (args.d_highest != nullptr) {
+            args.d_highest[at] = derived_highest(args.d_highest[at], temperature);
+        }
+        if (args.d_arrival != nullptr) {
+            args.d_arrival[at] =
+                derived_arrival(args.d_arrival[at], temperature, args.isotherm, args.time);
+        }
+        if (args.d_above != nullptr) {
+            const double above = args.first ? 0.0 : args.d_above[at];
+            args.d_above[at] = derived_above(above, temperature, args.threshold, args.weight);
+        }
+    }
+}
+
+hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,
+                            const struct layout *kept, const struct track_args *args,
+                            const void *d_field)
+{
+    if (layout->precision == PRECISION_FLOAT64) {
+        track_cells<<<row_grid(layout), THREADS, 0, stream>>>(*layout, *kept, *args,
+                                                              static_cast<const double *>(d_field));
+    } else {
+        track_cells<<<row_grid(layout), THREADS, 0, stream>>>(*layout, *kept, *args,
+                                                              static_cast<const float *>(d_field));
+    }
+    return hipGetLastError();
+}
+
+/* The neighbour across a face: the value beyond a closed one. */
+template <typename REAL>
+static __device__ __forceinline__ double neighbour(const struct flux_args &args, const REAL *cell,
+                                                   int64_t step, int face, bool at_face)
+{
+    return at_face && args.closed[face]
+               ? heat_outside_float64((double)*cell, args.a[face], args.b[face])
+               : (double)cell[step];
+}
+
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void flux_cells(const struct layout layout,
+                                                             const struct layout kept,
+                                                             const struct flux_args args,
+                                                             const REAL *field, double *flux)
+{
+    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    const int64_t nx = layout.cells[AXIS_X];
+    const int64_t ny = layout.cells[AXIS_Y];
+    const int64_t nz = layout.cells[AXIS_Z];
+    const int64_t sy = layout.pitch_y;
+    const int64_t sz = layout.pitch_z;
+    if (i >= nx) {
+        return;
+    }
+    for (int64_t row = blockIdx.y; row < ny * nz; row += gridDim.y) {
+        const int64_t k = row / ny;
+        const int64_t j = row - k * ny;
+        const REAL *cell = field + layout.origin + i + j * sy + k * sz;
+        flux[kept.origin + i + j * kept.pitch_y + k * kept.pitch_z] =
+            derived_flux_squared(neighbour(args, cell, -1, FACE_X_MIN, i == 0),
+                                 neighbour(args, cell, 1, FACE_X_MAX, i == nx - 1),
+                                 neighbour(args, cell, -sy, FACE_Y_MIN, j == 0),
+                                 neighbour(args, cell, sy, FACE_Y_MAX, j == ny - 1),
+                                 neighbour(args, cell, -sz, FACE_Z_MIN, k == 0),
+                                 neighbour(args, cell, sz, FACE_Z_MAX, k == nz - 1),
+                                 args.scale[AXIS_X], args.scale[AXIS_Y], args.scale[AXIS_Z]);
+    }
+}
+
+hipError_t hip_launch_flux_squared(hipStream_t stream, const struct layout *layout,
+                                   const struct layout *kept, const struct flux_args *args,
+                                   const void *d_field, double *d_flux)
+{
+    if (layout->precision == PRECISION_FLOAT64) {
+        flux_cells<<<row_grid(layout), THREADS, 0, stream>>>(
+            *layout, *kept, *args, static_cast<const double *>(d_field), d_flux);
+    } else {
+        flux_cells<<<row_grid(layout), THREADS, 0, stream>>>(
+            *layout, *kept, *args, static_cast<const float *>(d_field), d_flux);
+    }
+    return hipGetLastError();
+}

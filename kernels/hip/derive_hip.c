@@ -1,0 +1,24 @@
+/* Samples of a field on the backend `hip`. */
+#include "kernels/hip/device_hip.h"
+
+enum status hip_gather(struct queue *queue, enum precision precision, const void *d_field,
+                       const int64_t *d_elements, int64_t count, void *d_values)
+{
+    TRY_HIP(hip_launch_gather, queue->stream, precision, d_field, d_elements, count, d_values);
+    return STATUS_OK;
+}
+
+enum status hip_track(struct queue *queue, const struct layout *layout, const struct layout *kept,
+                      const struct track_args *args, const void *d_field)
+{
+    TRY_HIP(hip_launch_track, queue->stream, layout, kept, args, d_field);
+    return STATUS_OK;
+}
+
+enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
+                             const struct layout *kept, const struct flux_args *args,
+                             const void *d_field, double *d_flux)
+{
+    TRY_HIP(hip_launch_flux_squared, queue->stream, layout, kept, args, d_field, d_flux);
+    return STATUS_OK;
+}

@@ -1,0 +1,118 @@
+/* What the C files of the backend `hip` share: its objects, and the one place where HIP's codes
+ * become ours. */
+#ifndef ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
+#define ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
+
+#include "kernels/hip/launch.h"
+
+/* Results of reductions that may be on their way at once. */
+enum { RESULTS_A_QUEUE = 16 };
+
+/* The launch shape for boxes of one size; number 0: by the backend's own rule. */
+struct shape_choice {
+    int64_t extent[AXIS_COUNT];
+    int number;
+};
+
+/* Whether packing leaves long rows to the copy engine. */
+#ifdef __HIP_PLATFORM_AMD__
+enum { HIP_PACKS_BY_COPY = 0 };
+#else
+enum { HIP_PACKS_BY_COPY = 1 };
+#endif
+
+struct device {
+    int index;
+    struct shape_choice shape[PRECISION_FLOAT32 + 1];
+};
+
+/* A reduction's result waits in pinned memory until the queue has been waited for: only then may
+ * the caller's memory, which the device cannot reach, be written. */
+struct delivery {
+    struct field_summary *h_summary; /* one of the two */
+    uint64_t *h_hash;
+};
+
+struct queue {
+    struct device *device;
+    hipStream_t stream;
+    bool beside; /* of high priority: its work runs beside the kernels of the other queue */
+    struct hip_scratch *d_scratch;
+    struct hip_result *results; /* pinned, RESULTS_A_QUEUE */
+    struct delivery deliveries[RESULTS_A_QUEUE];
+    int ndeliveries;
+    uint32_t *late; /* pinned: not 0 when a wait for flags has given up */
+    double limit_s; /* of the last such wait */
+};
+
+struct event {
+    hipEvent_t event;
+};
+
+struct stopwatch {
+    hipEvent_t start, stop;
+};
+
+enum status hip_check(hipError_t error, const char *what);
+enum status hip_out_of_host_memory(void);
+
+/* The name of the call alone: its arguments say nothing to a user. */
+#define TRY_HIP(function, ...) TRY(hip_check(function(__VA_ARGS__), #function))
+
+/* The functions of the seam (kernels/backend.h) by the same names: device_hip.c, step_hip.c. */
+enum status hip_probe(void);
+enum status hip_open(int node_rank, int node_size, struct device **device);
+void hip_close(struct device *device);
+enum status hip_info(struct device *device, struct device_info *info);
+enum status hip_memory_alloc(struct device *device, size_t bytes, void **d_memory);
+void hip_memory_free(struct device *device, void *d_memory);
+enum status hip_pinned_alloc(struct device *device, size_t bytes, void **h_memory);
+void hip_pinned_free(struct device *device, void *h_memory);
+/* derive_hip.c */
+enum status hip_gather(struct queue *queue, enum precision precision, const void *d_field,
+                       const int64_t *d_elements, int64_t count, void *d_values);
+enum status hip_track(struct queue *queue, const struct layout *layout, const struct layout *kept,
+                      const struct track_args *args, const void *d_field);
+enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
+                             const struct layout *kept, const struct flux_args *args,
+                             const void *d_field, double *d_flux);
+
+/* peer_hip.c */
+enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memory,
+                             struct shared_handle *handle);
+enum status hip_shared_open(struct device *device, const struct shared_handle *handle,
+                            void **d_memory);
+void hip_shared_close(struct device *device, void *d_memory);
+enum status hip_pack_boxes(struct queue *queue, const struct layout *layout, const void *d_field,
+                           const struct box *boxes, void *const *d_buffers, int nboxes);
+enum status hip_flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                            uint32_t value);
+enum status hip_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                           uint32_t value, double limit_s);
+/* After the queue has been waited for: whether all flags have come. */
+enum status hip_flags_check(struct queue *queue);
+
+/* name, and what `bench kernels` says of it: hip_step_NAME of step_hip.c; the last is the
+ * production kernel. */
+#define HIP_STEP_VARIANTS(X)                                                                       \
+    X(cell, "one thread a cell")                                                                   \
+    X(march, "16-byte loads, marching in z in registers")                                          \
+    X(staged_free, "tiles staged in shared memory by bulk copies, no pacing")                      \
+    X(staged_pair, "with pacing, two blocks a multiprocessor")                                     \
+    X(staged_deep, "with pacing, one block, more planes ahead")                                    \
+    X(staged_wide, "with pacing, one block, rows twice as long")                                   \
+    X(production, "the best of these for the size")
+
+int hip_step_shapes(const char *const **names);
+enum status hip_step_shape(struct device *device, enum precision precision,
+                           const int64_t extent[AXIS_COUNT], int shape);
+
+#define HIP_DECLARE_STEP(name, about) step_function hip_step_##name;
+HIP_STEP_VARIANTS(HIP_DECLARE_STEP)
+#undef HIP_DECLARE_STEP
+
+/* laplacian_hip.c */
+enum { HIP_LAPLACIANS = 17 };
+extern const struct laplacian_variant hip_laplacians[HIP_LAPLACIANS];
+
+#endif

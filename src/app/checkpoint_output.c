@@ -1,0 +1,70 @@
+#include "app/checkpoint_output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/comm.h"
+#include "io/checkpoint.h"
+
+/* All that the write half needs; settings, grid and material stay as they are during a run. */
+struct checkpoint_job {
+    struct checkpoint_output *output;
+    const struct run *run;
+    struct checkpoint_part part;
+    struct checkpoint_state state;
+};
+
+static enum status write_job(MPI_Comm comm, void *context)
+{
+    const struct checkpoint_job *job = context;
+    const struct run *run = job->run;
+    const struct settings *settings = run->settings;
+    TRY(checkpoint_put(comm, settings->output.directory, &job->part, &run->grid, &run->material,
+                       &job->state, settings->text, settings->output.checkpoints.keep));
+    snprintf(job->output->good, PATH_BYTES, "%.4000s/checkpoints/step_%010lld.h5",
+             settings->output.directory, (long long)job->state.step);
+    return STATUS_OK;
+}
+
+/* Not collective. */
+static enum status capture(struct writer *writer, struct run *run, struct checkpoint_job *job)
+{
+    void *h_memory = NULL;
+    TRY(writer_reserve(writer, checkpoint_capture_bytes(run->field), &h_memory));
+    if (job == NULL) {
+        return fail(STATUS_MEMORY, "no memory for a checkpoint's description");
+    }
+    return checkpoint_capture(run->field, h_memory, &job->part);
+}
+
+enum status checkpoint_output_submit(struct checkpoint_output *output, struct writer *writer,
+                                     struct run *run, double boundary_heat)
+{
+    if (output->submitted_step == run->step) {
+        return STATUS_OK;
+    }
+    uint64_t hash = 0;
+    TRY(run_field_hash(run, &hash));
+    struct checkpoint_job *context = calloc(1, sizeof *context);
+    const enum status status = status_agree(run->comm, capture(writer, run, context));
+    if (status != STATUS_OK || context == NULL) {
+        free(context);
+        return status;
+    }
+    context->output = output;
+    context->run = run;
+    context->state = (struct checkpoint_state){.step = run->step,
+                                               .time = run_time(run),
+                                               .field_hash = hash,
+                                               .ledger = run->ledger,
+                                               .boundary_heat = boundary_heat};
+    const struct writer_job job = {
+        .kind = WRITER_CHECKPOINTS,
+        .bytes = checkpoint_file_bytes(&run->grid, run->settings->run.precision),
+        .write = write_job,
+        .destroy = free,
+        .context = context,
+    };
+    output->submitted_step = run->step;
+    return writer_submit(writer, &job);
+}

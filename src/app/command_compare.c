@@ -1,0 +1,384 @@
+/* isotherm compare: how far two files, or two series, are apart. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/command.h"
+#include "app/json.h"
+#include "base/comm.h"
+#include "base/log.h"
+#include "io/compare.h"
+
+static struct {
+    const char *file[2];
+    double rtol, atol;
+    const char *name;
+    const char *json;
+} asked = {.name = "T"};
+
+static const struct option options[] = {
+    {OPTION_REAL, "--rtol", "X", "allowed relative to the larger magnitude (default 0)",
+     &asked.rtol},
+    {OPTION_REAL, "--atol", "X", "allowed absolute difference, K (default 0)", &asked.atol},
+    {OPTION_STRING, "--dataset", "NAME", "what to compare (default T)", &asked.name},
+    {OPTION_STRING, "--json", "FILE", "write the result as JSON too", &asked.json},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm compare A B [--rtol X] [--atol X]",
+    .about = "Compare two checkpoints, two files of snapshots or two output folders, cell by\n"
+             "cell: the largest absolute, relative and ULP difference, where, and when. A\n"
+             "folder stands for its snapshots.vtkhdf, else for its newest checkpoint. Series\n"
+             "are matched by step; a single state beside a series, by its step. float32\n"
+             "beside float64: ULP are counted in float32. NaN equals NaN and nothing else.\n"
+             "Exit code: 0 when |a - b| <= atol + rtol max(|a|, |b|) in every cell, 1 when\n"
+             "not, 2 when the two cannot be compared (grids or steps differ), 3 when a file\n"
+             "cannot be read or is damaged.",
+    .example = "  isotherm compare out/a out/b\n"
+               "  mpirun -n 4 isotherm compare a/snapshots.vtkhdf b/snapshots.vtkhdf --rtol 1e-6",
+    .options = options,
+    .operand = "A or B (two files or folders)",
+    .min_operands = 2,
+    .max_operands = 2,
+    .operands = asked.file,
+};
+
+/* Both files, and which state of one belongs to which of the other. */
+struct pairing {
+    struct frames side[2];
+    int64_t count;
+    int64_t *match[2]; /* [count] */
+};
+
+static void pairing_free(struct pairing *pairing)
+{
+    for (int s = 0; s < 2; s++) {
+        frames_free(&pairing->side[s]);
+        free(pairing->match[s]);
+    }
+}
+
+static enum status check_shape(const struct frames *a, const struct frames *b)
+{
+    const int64_t *n = a->cells;
+    const int64_t *m = b->cells;
+    if (memcmp(n, m, sizeof a->cells) != 0) {
+        return fail(STATUS_INPUT,
+                    "the grids differ: %" PRId64 " x %" PRId64 " x %" PRId64
+                    " cells in %s, %" PRId64 " x %" PRId64 " x %" PRId64 " in %s",
+                    n[0], n[1], n[2], a->path, m[0], m[1], m[2], b->path);
+    }
+    return STATUS_OK;
+}
+
+/* A single state beside a series: where the series has its step; -1 when it has not. */
+static int64_t find_step(const struct frames *series, int64_t step)
+{
+    for (int64_t n = 0; n < series->count; n++) {
+        if (series->frame[n].step == step) {
+            return n;
+        }
+    }
+    return -1;
+}
+
+static enum status match_single(struct pairing *pairing, int single)
+{
+    const struct frames *one = &pairing->side[single];
+    const struct frames *many = &pairing->side[1 - single];
+    const int64_t n = find_step(many, one->frame[0].step);
+    if (n < 0) {
+        return fail(STATUS_INPUT, "%s is of step %" PRId64 ", which %s does not have", one->path,
+                    one->frame[0].step, many->path);
+    }
+    pairing->count = 1;
+    pairing->match[single][0] = 0;
+    pairing->match[1 - single][0] = n;
+    return STATUS_OK;
+}
+
+static enum status match_series(struct pairing *pairing)
+{
+    const struct frames *a = &pairing->side[0];
+    const struct frames *b = &pairing->side[1];
+    if (a->count != b->count) {
+        return fail(STATUS_INPUT,
+                    "the series differ in length: %" PRId64 " states in %s, %" PRId64 " in %s",
+                    a->count, a->path, b->count, b->path);
+    }
+    for (int64_t n = 0; n < a->count; n++) {
+        if (a->frame[n].step != b->frame[n].step) {
+            return fail(STATUS_INPUT,
+                        "state %" PRId64 " is of step %" PRId64 " in %s and of step %" PRId64
+                        " in %s",
+                        n, a->frame[n].step, a->path, b->frame[n].step, b->path);
+        }
+        pairing->match[0][n] = n;
+        pairing->match[1][n] = n;
+    }
+    pairing->count = a->count;
+    return STATUS_OK;
+}
+
+static enum status match(struct pairing *pairing)
+{
+    const struct frames *a = &pairing->side[0];
+    const struct frames *b = &pairing->side[1];
+    const int64_t most = a->count > b->count ? a->count : b->count;
+    TRY(check_shape(a, b));
+    for (int s = 0; s < 2; s++) {
+        pairing->match[s] = calloc((size_t)most, sizeof *pairing->match[s]);
+        if (pairing->match[s] == NULL) {
+            return fail(STATUS_MEMORY, "no memory for the list of states");
+        }
+    }
+    if (a->count == 1 && b->count == 1) {
+        /* two states that somebody names are compared, whatever their steps */
+        pairing->count = 1;
+        return STATUS_OK;
+    }
+    if (a->count == 1 || b->count == 1) {
+        return match_single(pairing, a->count == 1 ? 0 : 1);
+    }
+    return match_series(pairing);
+}
+
+/* ---- telling ----------------------------------------------------------------------------------
+ */
+
+enum { SHOWN_STATES = 40 };
+
+static void describe(const char *letter, const struct frames *frames)
+{
+    log_info("%s  %s: %" PRId64 " state%s of %" PRId64 " x %" PRId64 " x %" PRId64 " cells, %s",
+             letter, frames->path, frames->count, frames->count == 1 ? "" : "s", frames->cells[0],
+             frames->cells[1], frames->cells[2], precision_name(frames->precision));
+}
+
+static void print_state(const struct frame *frame, const struct difference *d)
+{
+    log_info("%10" PRId64 "  %-12.6g  %-12.5g  %-12.5g  %-12.6g  %" PRId64, frame->step,
+             frame->time, fmax(d->absolute.value, 0), fmax(d->relative.value, 0),
+             fmax(d->ulp.value, 0), d->beyond);
+}
+
+static void cell_of(const struct frames *frames, int64_t index, int64_t cell[AXIS_COUNT])
+{
+    const int64_t *n = frames->cells;
+    cell[AXIS_X] = index % n[AXIS_X];
+    cell[AXIS_Y] = index / n[AXIS_X] % n[AXIS_Y];
+    cell[AXIS_Z] = index / n[AXIS_X] / n[AXIS_Y];
+}
+
+static void place_text(const struct frames *frames, int64_t index, char *text, size_t bytes)
+{
+    int64_t cell[AXIS_COUNT];
+    double at[AXIS_COUNT];
+    cell_of(frames, index, cell);
+    frames_center(frames, cell, at);
+    const int used = snprintf(text, bytes, "cell (%" PRId64 ", %" PRId64 ", %" PRId64 ")", cell[0],
+                              cell[1], cell[2]);
+    if (frames->has_place && used > 0 && (size_t)used < bytes) {
+        snprintf(text + used, bytes - (size_t)used, " at (%.6g, %.6g, %.6g) m", at[0], at[1],
+                 at[2]);
+    }
+}
+
+/* The largest difference of one kind over all states. */
+struct worst {
+    struct extreme extreme;
+    int64_t state;
+};
+
+static void print_worst(const char *kind, const char *unit, const struct pairing *pairing,
+                        const struct worst *worst)
+{
+    if (worst->extreme.value <= 0) {
+        log_info("largest %s difference: 0", kind);
+        return;
+    }
+    char place[256];
+    const struct frame *frame = &pairing->side[0].frame[pairing->match[0][worst->state]];
+    place_text(&pairing->side[0], worst->extreme.index, place, sizeof place);
+    log_info("largest %s difference: %.6g%s at step %" PRId64 ", t = %.6g s, %s: %.17g and %.17g K",
+             kind, worst->extreme.value, unit, frame->step, frame->time, place, worst->extreme.a,
+             worst->extreme.b);
+}
+
+static void json_worst(struct json *json, const char *key, const struct pairing *pairing,
+                       const struct worst *worst)
+{
+    int64_t cell[AXIS_COUNT];
+    double at[AXIS_COUNT];
+    json_begin(json, key, '{');
+    json_real(json, "value", fmax(worst->extreme.value, 0));
+    if (worst->extreme.value > 0) {
+        const struct frame *frame = &pairing->side[0].frame[pairing->match[0][worst->state]];
+        cell_of(&pairing->side[0], worst->extreme.index, cell);
+        frames_center(&pairing->side[0], cell, at);
+        json_int(json, "step", frame->step);
+        json_real(json, "time_s", frame->time);
+        json_int3(json, "cell", cell);
+        json_begin(json, "at_m", '[');
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            json_real(json, NULL, at[a]);
+        }
+        json_end(json, ']');
+        json_real(json, "a_K", worst->extreme.a);
+        json_real(json, "b_K", worst->extreme.b);
+    }
+    json_end(json, '}');
+}
+
+/* ---- comparing --------------------------------------------------------------------------------
+ */
+
+struct result {
+    struct worst absolute, relative, ulp;
+    int64_t unequal, beyond, one_nan, both_nan;
+    int64_t nan_state, first_one_nan;
+    double time_apart; /* s */
+};
+
+static void keep_worst(struct worst *worst, const struct extreme *extreme, int64_t state)
+{
+    if (extreme->value > worst->extreme.value) {
+        *worst = (struct worst){*extreme, state};
+    }
+}
+
+static void take_in(struct result *result, const struct difference *d, int64_t state)
+{
+    keep_worst(&result->absolute, &d->absolute, state);
+    keep_worst(&result->relative, &d->relative, state);
+    keep_worst(&result->ulp, &d->ulp, state);
+    result->unequal += d->unequal;
+    result->beyond += d->beyond;
+    result->one_nan += d->one_nan;
+    result->both_nan += d->both_nan;
+    if (d->first_one_nan >= 0 && result->first_one_nan < 0) {
+        result->first_one_nan = d->first_one_nan;
+        result->nan_state = state;
+    }
+}
+
+static enum status compare_all(const struct pairing *pairing, struct result *result)
+{
+    static const struct worst none = {.extreme = {.value = 0}, .state = 0};
+    *result = (struct result){.absolute = none, .relative = none, .ulp = none, .first_one_nan = -1};
+    log_info("%10s  %-12s  %-12s  %-12s  %-12s  %s", "step", "t, s", "|a-b|, K", "relative", "ULP",
+             "cells beyond");
+    for (int64_t n = 0; n < pairing->count; n++) {
+        const struct frames *a = &pairing->side[0];
+        const struct frames *b = &pairing->side[1];
+        const int64_t na = pairing->match[0][n];
+        const int64_t nb = pairing->match[1][n];
+        struct difference d;
+        TRY(frames_compare(MPI_COMM_WORLD, a, na, b, nb, asked.rtol, asked.atol, &d));
+        take_in(result, &d, n);
+        result->time_apart = fmax(result->time_apart, fabs(a->frame[na].time - b->frame[nb].time));
+        if (n < SHOWN_STATES) {
+            print_state(&a->frame[na], &d);
+        } else if (n == SHOWN_STATES) {
+            log_info("%10s", "...");
+        }
+    }
+    return STATUS_OK;
+}
+
+static void print_result(const struct pairing *pairing, const struct result *result)
+{
+    const double cells = (double)(pairing->side[0].cells[0] * pairing->side[0].cells[1] *
+                                  pairing->side[0].cells[2]) *
+                         (double)pairing->count;
+    print_worst("absolute", " K", pairing, &result->absolute);
+    print_worst("relative", "", pairing, &result->relative);
+    print_worst("ULP", "", pairing, &result->ulp);
+    if (result->one_nan > 0) {
+        char place[256];
+        place_text(&pairing->side[0], result->first_one_nan, place, sizeof place);
+        log_info("NaN in one of them only: %" PRId64 " cells, the first at step %" PRId64 ", %s",
+                 result->one_nan, pairing->side[0].frame[pairing->match[0][result->nan_state]].step,
+                 place);
+    }
+    if (result->both_nan > 0) {
+        log_info("NaN in both: %" PRId64 " cells, which count as equal", result->both_nan);
+    }
+    if (result->time_apart > 0) {
+        log_info("times of matching states differ by up to %.6g s", result->time_apart);
+    }
+    if (result->beyond > 0) {
+        log_info("different: %" PRId64 " of %.0f cells are more than %g K + %g max(|a|, |b|) apart",
+                 result->beyond, cells, asked.atol, asked.rtol);
+    } else if (result->unequal > 0) {
+        log_info("equal within %g K + %g max(|a|, |b|); %" PRId64 " of %.0f cells differ",
+                 asked.atol, asked.rtol, result->unequal, cells);
+    } else {
+        log_info("equal in all %.0f cells", cells);
+    }
+}
+
+static enum status save_json(const struct pairing *pairing, const struct result *result)
+{
+    struct json json;
+    TRY(json_open(&json));
+    json_begin(&json, NULL, '{');
+    json_string(&json, "a", pairing->side[0].path);
+    json_string(&json, "b", pairing->side[1].path);
+    json_int3(&json, "cells", pairing->side[0].cells);
+    json_int(&json, "states", pairing->count);
+    json_real(&json, "rtol", asked.rtol);
+    json_real(&json, "atol", asked.atol);
+    json_bool(&json, "equal", result->beyond == 0);
+    json_int(&json, "unequal_cells", result->unequal);
+    json_int(&json, "cells_beyond", result->beyond);
+    json_int(&json, "nan_in_one", result->one_nan);
+    json_int(&json, "nan_in_both", result->both_nan);
+    json_real(&json, "time_apart_s", result->time_apart);
+    json_worst(&json, "absolute_K", pairing, &result->absolute);
+    json_worst(&json, "relative", pairing, &result->relative);
+    json_worst(&json, "ulp", pairing, &result->ulp);
+    json_end(&json, '}');
+    return json_save(&json, asked.json);
+}
+
+static enum status compare_pairing(struct pairing *pairing)
+{
+    for (int s = 0; s < 2; s++) {
+        TRY(frames_read(MPI_COMM_WORLD, asked.file[s], asked.name, &pairing->side[s]));
+    }
+    TRY(status_agree(MPI_COMM_WORLD, match(pairing)));
+    describe("a", &pairing->side[0]);
+    describe("b", &pairing->side[1]);
+    struct result result;
+    TRY(compare_all(pairing, &result));
+    print_result(pairing, &result);
+    if (asked.json != NULL) {
+        const bool first = comm_rank(MPI_COMM_WORLD) == 0;
+        TRY(status_agree(MPI_COMM_WORLD, first ? save_json(pairing, &result) : STATUS_OK));
+    }
+    if (result.beyond > 0) {
+        fail_set_agreed("the files differ");
+        return STATUS_DIFFERENT;
+    }
+    return STATUS_OK;
+}
+
+static enum status execute(void)
+{
+    struct pairing pairing = {.count = 0};
+    const enum status status = compare_pairing(&pairing);
+    pairing_free(&pairing);
+    return status;
+}
+
+const struct command command_compare = {
+    .name = "compare",
+    .summary = "how far two files or series are apart; exit code 1 when they differ",
+    .uses_mpi = true,
+    .line = &line,
+    .execute = execute,
+};

@@ -1,0 +1,27 @@
+#include "app/output_memory.h"
+
+#include "app/snapshot_outputs.h"
+#include "app/writer.h"
+
+enum status output_memory_bytes(const struct settings *settings, const struct grid *grid,
+                                const struct decomp *decomp, int rank, uint64_t *bytes)
+{
+    const struct box owned = decomp_owned(decomp, rank);
+    struct snapshot_outputs outputs;
+    const uint64_t width = precision_bytes(settings->run.precision);
+    const unsigned kept = derived_kept(derived_of_settings(settings));
+    const uint64_t state_bytes =
+        (uint64_t)box_cells(&owned) * (width + (uint64_t)derived_count(kept) * sizeof(double));
+    uint64_t most = settings->output.checkpoints.every > 0 ? state_bytes : 0;
+    TRY(snapshot_outputs_list(settings, grid, &outputs));
+    for (int i = 0; i < outputs.count; i++) {
+        const struct box part = view_part(&outputs.output[i].view, &owned);
+        const uint64_t derived =
+            (uint64_t)derived_count(outputs.output[i].setting->derived) * sizeof(double);
+        const uint64_t part_bytes = (uint64_t)box_cells(&part) * (width + derived);
+        most = part_bytes > most ? part_bytes : most;
+    }
+    snapshot_outputs_close(&outputs);
+    *bytes = WRITER_SLOTS * most;
+    return STATUS_OK;
+}

@@ -1,0 +1,352 @@
+#include "app/writer.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+
+/* Pinned memory that a job was captured into; grows to what was asked for. */
+struct slot {
+    void *h_memory;
+    size_t bytes;
+};
+
+struct writer {
+    MPI_Comm loop_comm; /* borrowed */
+    MPI_Comm comm;      /* the write halves' own */
+    const struct backend *backend;
+    struct device *device;
+    bool background;
+    const char *reason;
+    pthread_t thread;
+    bool has_thread;
+    struct slot slot[WRITER_SLOTS]; /* the loop's; a job only knows its memory */
+
+    /* shared, under `lock`; job number n lies at n % WRITER_SLOTS */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct writer_job job[WRITER_SLOTS];
+    int64_t submitted, finished;
+    bool closing;
+    enum status status; /* of the first job that failed: those after it are not begun */
+    char message[STATUS_MESSAGE_BYTES];
+    bool agreed; /* all ranks know; not so when MPI itself failed */
+    struct writer_figures figures[WRITER_KIND_COUNT];
+
+    /* the loop's */
+    int64_t finished_everywhere; /* as of the last reduction */
+    MPI_Request request;         /* reduces `mine` to `all` by minimum */
+    int64_t mine[2], all[2];     /* jobs finished; -1 after a failure, else 0 */
+    int64_t waits;
+    double wait_s;
+};
+
+static const char *const kind_names[WRITER_KIND_COUNT] = {
+#define WRITER_KIND_NAME(name, key) key,
+    WRITER_KIND_LIST(WRITER_KIND_NAME)
+#undef WRITER_KIND_NAME
+};
+
+const char *writer_kind_name(enum writer_kind kind)
+{
+    return kind_names[kind];
+}
+
+/* ---- the writer's thread ----------------------------------------------------------------------
+ */
+
+/* Do one job and count it; `lock` is held before and after, not meanwhile. */
+static void do_next_job(struct writer *w)
+{
+    struct writer_job *job = &w->job[w->finished % WRITER_SLOTS];
+    const bool wanted = w->status == STATUS_OK;
+    pthread_mutex_unlock(&w->lock);
+    const double since = MPI_Wtime();
+    const enum status status = wanted ? job->write(w->comm, job->context) : STATUS_OK;
+    if (job->destroy != NULL) {
+        job->destroy(job->context);
+    }
+    const double seconds = MPI_Wtime() - since;
+    pthread_mutex_lock(&w->lock);
+    if (status != STATUS_OK) {
+        w->status = status;
+        snprintf(w->message, sizeof w->message, "%s", fail_message());
+        w->agreed = fail_is_agreed() != 0;
+    } else if (wanted) {
+        w->figures[job->kind].count++;
+        w->figures[job->kind].bytes += job->bytes;
+        w->figures[job->kind].write_s += seconds;
+        w->figures[job->kind].longest_s = fmax(w->figures[job->kind].longest_s, seconds);
+    }
+    w->finished++;
+    pthread_cond_broadcast(&w->changed);
+}
+
+static void *work(void *argument)
+{
+    struct writer *w = argument;
+    comm_wait_asleep();
+    pthread_mutex_lock(&w->lock);
+    while (w->finished < w->submitted || !w->closing) {
+        if (w->finished < w->submitted) {
+            do_next_job(w);
+        } else {
+            pthread_cond_wait(&w->changed, &w->lock);
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+/* Signals are the step loop's: one that arrives must interrupt that thread, not this. */
+static enum status start_thread(struct writer *w)
+{
+    sigset_t every;
+    sigset_t before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    const int failed = pthread_create(&w->thread, NULL, work, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0) {
+        return fail(STATUS_MEMORY, "cannot start the writer's thread: %s", strerror(failed));
+    }
+    w->has_thread = true;
+    return STATUS_OK;
+}
+
+/* ---- making and ending ---------------------------------------------------------------------- */
+
+static void choose_way(struct writer *w, bool wanted_background)
+{
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    w->background = wanted_background && level == MPI_THREAD_MULTIPLE;
+    w->reason = w->background ? "MPI grants MPI_THREAD_MULTIPLE"
+                : wanted_background
+                    ? "MPI does not grant MPI_THREAD_MULTIPLE, so a thread cannot write"
+                    : "as configured";
+}
+
+static enum status build(MPI_Comm comm, bool wanted_background, struct writer *w)
+{
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    choose_way(w, wanted_background);
+    TRY_MPI(MPI_Comm_dup(comm, &w->comm));
+    TRY_MPI(MPI_Comm_set_errhandler(w->comm, MPI_ERRORS_RETURN));
+    return status_agree(comm, w->background ? start_thread(w) : STATUS_OK);
+}
+
+enum status writer_create(MPI_Comm comm, const struct backend *backend, struct device *device,
+                          bool wanted_background, struct writer **writer)
+{
+    *writer = NULL;
+    struct writer *w = calloc(1, sizeof *w);
+    const enum status status =
+        w == NULL ? fail(STATUS_MEMORY, "no memory for the writer") : STATUS_OK;
+    const enum status agreed = status_agree(comm, status);
+    if (w == NULL || agreed != STATUS_OK) {
+        free(w);
+        return agreed;
+    }
+    w->loop_comm = comm;
+    w->comm = MPI_COMM_NULL;
+    w->request = MPI_REQUEST_NULL;
+    w->backend = backend;
+    w->device = device;
+    const enum status built = build(comm, wanted_background, w);
+    if (built != STATUS_OK) {
+        writer_destroy(w);
+        return built;
+    }
+    *writer = w;
+    return STATUS_OK;
+}
+
+void writer_destroy(struct writer *w)
+{
+    if (w == NULL) {
+        return;
+    }
+    if (comm_is_broken()) {
+        return; /* the thread may hang in MPI; main ends the program at once */
+    }
+    if (w->has_thread) {
+        pthread_mutex_lock(&w->lock);
+        w->closing = true;
+        pthread_cond_broadcast(&w->changed);
+        pthread_mutex_unlock(&w->lock);
+        pthread_join(w->thread, NULL);
+    }
+    /* begun on all ranks, so it ends on all */
+    comm_note(MPI_Wait(&w->request, MPI_STATUS_IGNORE), "MPI_Wait");
+    comm_free(&w->comm);
+    for (int s = 0; s < WRITER_SLOTS; s++) {
+        w->backend->pinned_free(w->device, w->slot[s].h_memory);
+    }
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+bool writer_in_background(const struct writer *w)
+{
+    return w->background;
+}
+
+const char *writer_reason(const struct writer *w)
+{
+    return w->reason;
+}
+
+MPI_Comm writer_comm(const struct writer *w)
+{
+    return w->comm;
+}
+
+/* ---- the step loop's side ----------------------------------------------------------------------
+ */
+
+static void wait_for(struct writer *w, int64_t finished)
+{
+    pthread_mutex_lock(&w->lock);
+    while (w->finished < finished) {
+        pthread_cond_wait(&w->changed, &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void writer_quiesce(struct writer *w)
+{
+    wait_for(w, w->submitted);
+}
+
+static int64_t finished_now(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    const int64_t finished = w->finished;
+    pthread_mutex_unlock(&w->lock);
+    return finished;
+}
+
+enum status writer_reserve(struct writer *w, size_t bytes, void **h_memory)
+{
+    /* the job whose place this one takes; `submitted` is written by this thread alone */
+    const int64_t needed = w->submitted + 1 - WRITER_SLOTS;
+    if (finished_now(w) < needed) {
+        const double since = MPI_Wtime();
+        if (w->waits++ == 0) {
+            log_info("output is slower than the steps: they wait for the writer (said once; "
+                     "report.json counts)");
+        }
+        wait_for(w, needed);
+        w->wait_s += MPI_Wtime() - since;
+    }
+    struct slot *slot = &w->slot[w->submitted % WRITER_SLOTS];
+    if (slot->bytes < bytes) {
+        w->backend->pinned_free(w->device, slot->h_memory);
+        *slot = (struct slot){0};
+        TRY(w->backend->pinned_alloc(w->device, bytes, &slot->h_memory));
+        slot->bytes = bytes;
+    }
+    *h_memory = slot->h_memory;
+    return STATUS_OK;
+}
+
+/* What the writer knows of a failure, told on this thread. */
+static enum status known_status(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    const enum status status = w->status;
+    if (status != STATUS_OK) {
+        fail(status, "%s", w->message);
+        if (w->agreed) {
+            fail_set_agreed(w->message);
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    return status;
+}
+
+enum status writer_submit(struct writer *w, const struct writer_job *job)
+{
+    pthread_mutex_lock(&w->lock);
+    w->job[w->submitted % WRITER_SLOTS] = *job;
+    w->submitted++;
+    if (!w->background) {
+        do_next_job(w);
+        w->finished_everywhere = w->submitted; /* its outcome is agreed */
+    }
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    return w->background ? STATUS_OK : known_status(w);
+}
+
+static enum status begin_reduction(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->mine[0] = w->finished;
+    w->mine[1] = w->status != STATUS_OK ? -1 : 0;
+    pthread_mutex_unlock(&w->lock);
+    return comm_check(
+        MPI_Iallreduce(w->mine, w->all, 2, MPI_INT64_T, MPI_MIN, w->loop_comm, &w->request),
+        "MPI_Iallreduce");
+}
+
+enum status writer_poll(struct writer *w)
+{
+    if (w->request != MPI_REQUEST_NULL) {
+        TRY_MPI(MPI_Wait(&w->request, MPI_STATUS_IGNORE));
+        w->finished_everywhere = w->all[0];
+        if (w->all[1] < 0) {
+            return writer_finish(w);
+        }
+    }
+    /* the same on all ranks: what was submitted, and what the last reduction said */
+    return w->finished_everywhere < w->submitted ? begin_reduction(w) : STATUS_OK;
+}
+
+/* Wait job by job, so that each kind answers for its own. */
+static void wait_for_each(struct writer *w)
+{
+    for (int64_t n = finished_now(w); n < w->submitted; n++) {
+        const double since = MPI_Wtime();
+        const enum writer_kind kind = w->job[n % WRITER_SLOTS].kind;
+        wait_for(w, n + 1);
+        writer_expose(w, kind, since);
+    }
+}
+
+enum status writer_finish(struct writer *w)
+{
+    TRY_MPI(MPI_Wait(&w->request, MPI_STATUS_IGNORE));
+    wait_for_each(w);
+    w->finished_everywhere = w->submitted;
+    return status_agree(w->loop_comm, known_status(w));
+}
+
+void writer_expose(struct writer *w, enum writer_kind kind, double since)
+{
+    pthread_mutex_lock(&w->lock);
+    w->figures[kind].exposed_s += MPI_Wtime() - since;
+    pthread_mutex_unlock(&w->lock);
+}
+
+struct writer_figures writer_figures(struct writer *w, enum writer_kind kind)
+{
+    pthread_mutex_lock(&w->lock);
+    const struct writer_figures figures = w->figures[kind];
+    pthread_mutex_unlock(&w->lock);
+    return figures;
+}
+
+void writer_waits(struct writer *w, int64_t *count, double *seconds)
+{
+    *count = w->waits;
+    *seconds = w->wait_s;
+}

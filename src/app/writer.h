@@ -1,0 +1,104 @@
+/* The writer: files are written while the steps go on.
+ *
+ * Every kind of output has two halves.
+ *   The capture half runs on the step loop. It asks for memory (writer_reserve), copies what is to
+ *   be written from the device into it, and hands in a job (writer_submit). It makes no HDF5 call.
+ *   The write half is the job: it works from host memory alone, on a communicator of the writer's
+ *   own, and makes all the HDF5 calls. It is collective: every rank hands in the same jobs in the
+ *   same order, and the outcome of each is agreed on all ranks before it returns.
+ * In the background the write half runs on the writer's thread; HDF5, which knows no threads, is
+ * used by that thread alone between writer_create and the end of writer_finish. Where MPI does not
+ * grant MPI_THREAD_MULTIPLE, or the settings say so, the same job runs inside writer_submit. So
+ * both ways make the same calls with the same bytes.
+ *
+ * At most WRITER_SLOTS jobs are in flight; writer_reserve waits for a free place.
+ *
+ * What the two threads share: the ring of jobs and the counters in struct writer, under one mutex
+ * with one condition. A job's context belongs to the loop before writer_submit and to the writer
+ * after it. The recorded failure message (base/status.h) is each thread's own. */
+#ifndef ISOTHERM_APP_WRITER_H
+#define ISOTHERM_APP_WRITER_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "kernels/backend.h"
+
+enum { WRITER_SLOTS = 2 };
+
+/* Kinds of output; the names are keys of report.json. */
+#define WRITER_KIND_LIST(X)                                                                        \
+    X(SNAPSHOTS, "snapshots")                                                                      \
+    X(CHECKPOINTS, "checkpoints")                                                                  \
+    X(PROBES, "probes")                                                                            \
+    X(PICTURES, "pictures")
+
+#define WRITER_KIND_ENUM(name, key) WRITER_##name,
+enum writer_kind { WRITER_KIND_LIST(WRITER_KIND_ENUM) WRITER_KIND_COUNT };
+#undef WRITER_KIND_ENUM
+
+struct writer_job {
+    enum writer_kind kind;
+    uint64_t bytes; /* that the files grow by, all ranks together; for GB/s */
+    /* The write half: collective over `comm`, its outcome agreed there. */
+    enum status (*write)(MPI_Comm comm, void *context);
+    void (*destroy)(void *context); /* may be NULL; called once, whatever happens */
+    void *context;
+};
+
+/* What one kind has cost so far, on this rank. */
+struct writer_figures {
+    int64_t count;
+    uint64_t bytes;
+    double write_s;   /* in the write halves */
+    double longest_s; /* of one of them */
+    double exposed_s; /* of the step loop's time: capture, waits, and foreground writing */
+};
+
+struct writer;
+
+/* Collective. `wanted_background` is what the settings allow; writer_reason says what it came to.
+ * On failure *writer is NULL. */
+enum status writer_create(MPI_Comm comm, const struct backend *backend, struct device *device,
+                          bool wanted_background, struct writer **writer) MUST_CHECK;
+/* Takes NULL. Ends the thread once the jobs handed in are done; their failures are not told. */
+void writer_destroy(struct writer *writer);
+
+bool writer_in_background(const struct writer *writer);
+const char *writer_reason(const struct writer *writer); /* why, in words; for report.json */
+/* For objects that are opened before the first job and are then used by write halves alone. */
+MPI_Comm writer_comm(const struct writer *writer);
+
+/* Memory for the next job, pinned, `bytes` long (0: only a place), valid until the job is done.
+ * Waits while all places are taken, and says so once. Not collective: agree on the outcome. */
+enum status writer_reserve(struct writer *writer, size_t bytes, void **h_memory) MUST_CHECK;
+
+/* Collective. After writer_reserve on all ranks. The context is the writer's from now on, on
+ * failure too. In the foreground it returns the job's outcome, agreed; in the background
+ * STATUS_OK at once. */
+enum status writer_submit(struct writer *writer, const struct writer_job *job) MUST_CHECK;
+
+/* Collective, at every step boundary: the agreed failure of a job that is done on all ranks. One
+ * small reduction, begun at one boundary and finished at the next, while jobs are in flight. */
+enum status writer_poll(struct writer *writer) MUST_CHECK;
+
+/* Collective. Wait for all jobs; the first failure, agreed. May be called again, and jobs may
+ * follow. */
+enum status writer_finish(struct writer *writer) MUST_CHECK;
+
+/* Not collective. Wait until nothing is in flight on this rank: until the next writer_submit HDF5
+ * is the caller's, too. */
+void writer_quiesce(struct writer *writer);
+
+/* Add to the exposed time of a kind: what the step loop spent on it since `since` (MPI_Wtime). */
+void writer_expose(struct writer *writer, enum writer_kind kind, double since);
+
+struct writer_figures writer_figures(struct writer *writer, enum writer_kind kind);
+const char *writer_kind_name(enum writer_kind kind);
+/* How often, and how long (s), writer_reserve found all places taken, on this rank. */
+void writer_waits(struct writer *writer, int64_t *count, double *seconds);
+
+#endif

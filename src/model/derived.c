@@ -1,0 +1,96 @@
+#include "model/derived.h"
+
+#include <stdlib.h>
+
+static const struct derived_label labels[DERIVED_COUNT] = {
+    [DERIVED_T_MAX] = {"T_max", "K", "highest temperature so far"},
+    [DERIVED_ARRIVAL] = {"arrival_time", "s", "time of arrival of the isotherm"},
+    [DERIVED_ABOVE] = {"time_above", "s", "time above the threshold"},
+    [DERIVED_FLUX] = {"heat_flux", "W m-2", "magnitude of the heat flux"},
+};
+
+const struct derived_label *derived_label(enum derived_kind kind)
+{
+    return &labels[kind];
+}
+
+int derived_count(unsigned mask)
+{
+    int count = 0;
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        count += derived_wants(mask, kind) ? 1 : 0;
+    }
+    return count;
+}
+
+static unsigned of_output(const struct snapshot_setting *setting)
+{
+    const bool on = setting->cadence.every > 0 || setting->cadence.interval > 0;
+    return on ? setting->derived : 0;
+}
+
+unsigned derived_of_settings(const struct settings *settings)
+{
+    unsigned mask = of_output(&settings->output.snapshots);
+    for (int i = 0; i < settings->output.nregions; i++) {
+        mask |= of_output(&settings->output.regions[i].file);
+    }
+    return mask;
+}
+
+enum status derived_bytes(const struct box *owned, unsigned mask, uint64_t *bytes)
+{
+    static const int no_halo[AXIS_COUNT] = {0, 0, 0};
+    struct layout layout;
+    int64_t cells[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        cells[a] = box_extent(owned, (enum axis)a);
+    }
+    TRY(layout_create(cells, no_halo, PRECISION_FLOAT64, &layout));
+    *bytes = (uint64_t)derived_count(mask) * layout_bytes(&layout);
+    return STATUS_OK;
+}
+
+static enum status allocate(struct derived *derived, const struct field *field)
+{
+    static const int no_halo[AXIS_COUNT] = {0, 0, 0};
+    TRY(layout_create(field->layout.cells, no_halo, PRECISION_FLOAT64, &derived->layout));
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        void *d_memory = NULL;
+        if (derived_wants(derived->mask, kind)) {
+            TRY(field->backend->memory_alloc(field->device, layout_bytes(&derived->layout),
+                                             &d_memory));
+            derived->d_values[kind] = d_memory;
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status derived_create(const struct field *field, unsigned mask, struct derived **derived)
+{
+    *derived = NULL;
+    struct derived *built = calloc(1, sizeof *built);
+    if (built == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the derived fields");
+    }
+    *built = (struct derived){
+        .backend = field->backend, .device = field->device, .mask = mask, .sampled_step = -1};
+    const enum status status = allocate(built, field);
+    if (status != STATUS_OK) {
+        derived_destroy(built);
+        return status;
+    }
+    *derived = built;
+    return STATUS_OK;
+}
+
+void derived_destroy(struct derived *derived)
+{
+    if (derived == NULL) {
+        return;
+    }
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        derived->backend->memory_free(derived->device, derived->d_values[kind]);
+    }
+    free(derived);
+}

@@ -1,0 +1,196 @@
+#include "model/limits.h"
+
+#include <math.h>
+
+/* One new temperature's rounding error is at most this times the unit roundoff and the largest
+ * magnitude. At a closed face, the worst place, with r summing to at most 1/2 and values beyond
+ * the face up to 3M: those 3M, sums of neighbours 4M, differences 6M, all times r: 6.5; and the
+ * three partial results, up to 4M each: 12. */
+static const double ROUNDINGS_OF_A_CELL = 18.5;
+
+static double unit_roundoff(enum precision precision)
+{
+    return precision == PRECISION_FLOAT64 ? 0x1p-53 : 0x1p-24;
+}
+
+void limits_begin(struct limits *limits, double min, double max)
+{
+    limits->ever = (struct reach){.low = min, .high = max, .overshoot = 1, .steps = 0};
+    limits->last = limits->ever;
+    limits->roundings = (struct roundings){0};
+}
+
+void limits_renew(struct limits *limits, double min, double max)
+{
+    limits->roundings = (struct roundings){0};
+    limits->last = (struct reach){.low = min, .high = max, .overshoot = 1, .steps = 0};
+}
+
+/* ---- one step ---------------------------------------------------------------------------------
+ */
+
+/* Cells that touch the faces of the axes in `touched`: the new value is g T + wn neighbours +
+ * wb boundary values, g + wn + wb = 1. With g >= 0 it is a mean. Else, for deviations from the
+ * middle of the data's range of half width E that stay within Y, the new one is at most
+ * (-g + wn) Y + wb E; that is Y for Y = wb E / (1 + g - wn). */
+static double overshoot_of(const struct grid *grid, const double a[AXIS_COUNT],
+                           const double r[AXIS_COUNT], unsigned touched)
+{
+    double neighbours = 0;
+    double boundary = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (!grid->used[axis]) {
+            continue;
+        }
+        const bool touches = (touched >> axis & 1U) != 0;
+        neighbours += touches ? r[axis] : 2 * r[axis];
+        boundary += touches ? r[axis] * (1 - a[axis]) : 0;
+    }
+    const double own = 1 - neighbours - boundary;
+    if (own >= 0) {
+        return 1;
+    }
+    const double rest = 1 + own - neighbours;
+    return rest > 0 ? fmax(1, boundary / rest) : INFINITY;
+}
+
+double limits_overshoot(const struct grid *grid, const struct closure *closure,
+                        const double r[AXIS_COUNT])
+{
+    double a[AXIS_COUNT];
+    unsigned open = 0; /* axes without closed faces: nothing to touch */
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const enum face low = face_of((enum axis)axis, SIDE_MIN);
+        const enum face high = face_of((enum axis)axis, SIDE_MAX);
+        /* the smaller a takes more from the cell itself */
+        a[axis] = fmin(closure->a[low], closure->a[high]);
+        open |= grid->used[axis] && closure->closed[low] ? 0U : 1U << axis;
+    }
+    double most = 1;
+    for (unsigned touched = 1; touched < 1U << AXIS_COUNT; touched++) {
+        if ((touched & open) == 0) {
+            most = fmax(most, overshoot_of(grid, a, r, touched));
+        }
+    }
+    return most;
+}
+
+/* A closed face's own temperature, the fixed point of outside = a inside + b, or the side on which
+ * a flux opens the range. */
+static void widen_by_face(struct reach *reach, double a, double b)
+{
+    if (a != 1) {
+        const double temperature = b / (1 - a);
+        reach->low = fmin(reach->low, temperature);
+        reach->high = fmax(reach->high, temperature);
+    } else if (b > 0) {
+        reach->high = INFINITY;
+    } else if (b < 0) {
+        reach->low = -INFINITY;
+    }
+}
+
+static void count_step(struct reach *reach, const struct grid *grid, const struct closure *closure,
+                       double overshoot)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (grid->used[face_axis((enum face)f)] && closure->closed[f]) {
+            widen_by_face(reach, closure->a[f], closure->b[f]);
+        }
+    }
+    reach->overshoot = fmax(reach->overshoot, overshoot);
+    reach->steps++;
+}
+
+/* The roundings of heat_cell.h that the ledger does not know of, each at its worst. A is the
+ * largest magnitude, D the range. Everywhere, with S the sum of r: the sum of two neighbours up to
+ * 2A and the difference up to 2D, both times r on each axis; three partial results, means, up to A.
+ * At a closed face the value beyond lies J from the inside one, J = (1 - a) D or |b|: it is rounded
+ * itself, at up to A + J, and it makes the sum, the difference and the three partial results
+ * larger by up to J, J and r J: r (A + 6 J) in all. */
+static void count_roundings(struct roundings *n, const struct grid *grid,
+                            const struct closure *closure, const double r[AXIS_COUNT])
+{
+    const double cells = (double)grid_total_cells(grid);
+    double sum_of_r = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        sum_of_r += grid->used[axis] ? r[axis] : 0;
+    }
+    n->of_magnitude += cells * (2 * sum_of_r + 3);
+    n->of_range += cells * 2 * sum_of_r;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        if (!grid->used[axis] || !closure->closed[f]) {
+            continue;
+        }
+        const double at_face = cells / (double)grid->cells[axis];
+        const bool is_flux = closure->a[f] == 1;
+        n->face_terms += at_face;
+        n->of_magnitude += at_face * r[axis];
+        n->of_range += is_flux ? 0 : at_face * r[axis] * 6 * (1 - closure->a[f]);
+        n->fixed_K += is_flux ? at_face * r[axis] * 6 * fabs(closure->b[f]) : 0;
+    }
+}
+
+void limits_step(struct limits *limits, const struct grid *grid, const struct closure *closure,
+                 const double r[AXIS_COUNT])
+{
+    const double overshoot = limits_overshoot(grid, closure, r);
+    count_step(&limits->ever, grid, closure, overshoot);
+    count_step(&limits->last, grid, closure, overshoot);
+    count_roundings(&limits->roundings, grid, closure, r);
+}
+
+/* ---- what is allowed --------------------------------------------------------------------------
+ */
+
+static void range_of(const struct reach *reach, enum precision precision, double *low, double *high)
+{
+    *low = reach->low;
+    *high = reach->high;
+    const bool bounded = isfinite(*low) && isfinite(*high);
+    if (reach->overshoot > 1 && !(bounded && isfinite(reach->overshoot))) {
+        *low = -INFINITY;
+        *high = INFINITY;
+        return;
+    }
+    double wider = 0;
+    if (reach->overshoot > 1) {
+        wider = 0.5 * (*high - *low) * (reach->overshoot - 1);
+    }
+    const double magnitude =
+        fmax(isfinite(*low) ? fabs(*low) : 0, isfinite(*high) ? fabs(*high) : 0);
+    /* each step adds its own: the weights of old values never sum to more than 1 */
+    const double rounding =
+        ROUNDINGS_OF_A_CELL * unit_roundoff(precision) * (magnitude + wider) * (double)reach->steps;
+    *low -= wider + rounding;
+    *high += wider + rounding;
+}
+
+void limits_range(const struct limits *limits, enum precision precision, double *low, double *high)
+{
+    double ever_low = 0;
+    double ever_high = 0;
+    range_of(&limits->last, precision, low, high);
+    range_of(&limits->ever, precision, &ever_low, &ever_high);
+    *low = fmax(*low, ever_low);
+    *high = fmin(*high, ever_high);
+}
+
+double limits_rounding(const struct limits *limits, const struct grid *grid,
+                       enum precision precision, double min, double max)
+{
+    /* exact sums cut each term at 2^-80 K */
+    const double cut = 0x1p-80;
+    const struct reach *last = &limits->last;
+    const bool open = !isfinite(last->low) || !isfinite(last->high);
+    const double low = fmin(min, isfinite(last->low) ? last->low : min);
+    const double high = fmax(max, isfinite(last->high) ? last->high : max);
+    /* where a flux leaves no bound: what was met at both looks, and as much again */
+    const double room = open ? 2 : 1;
+    const double magnitude = room * fmax(fabs(low), fabs(high));
+    const struct roundings *n = &limits->roundings;
+    return unit_roundoff(precision) *
+               (n->of_magnitude * magnitude + n->of_range * room * (high - low) + n->fixed_K) +
+           (n->face_terms + 2 * (double)grid_total_cells(grid)) * cut;
+}

@@ -1,0 +1,322 @@
+#include "model/timeline.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Counts of steps stay exact in a double, so that n dt has one rounding. */
+#define MAX_STEPS 9007199254740992.0 /* 2^53 */
+
+/* Each is at least one file access. */
+enum { MAX_STRETCHES = 1000000 };
+
+static enum status choose_dt(const struct settings *settings, double dt_stable, double *dt)
+{
+    if (!(dt_stable > 0) || !isfinite(dt_stable)) {
+        return settings_fail(settings, "material.conductivity",
+                             "the largest stable time step would be %g s: the grid's spacing and "
+                             "the material's diffusivity are out of all proportion",
+                             dt_stable);
+    }
+    *dt = settings->time.dt_auto ? settings->time.safety * dt_stable : settings->time.dt;
+    /* a dt copied from a printed stable limit may be above it by its last digits */
+    if (*dt > dt_stable * (1 + 1e-12)) {
+        return settings_fail(settings, settings->time.dt_auto ? "time.safety" : "time.dt",
+                             "the time step %.17g s is unstable on this grid; the largest stable "
+                             "one is %.17g s (`dt: auto` chooses it)",
+                             *dt, dt_stable);
+    }
+    return STATUS_OK;
+}
+
+/* How many steps of length dt lead from `start` to `end`, both in s, and how long the last one has
+ * to be to land there. */
+static double count_between(const struct timeline *timeline, double start, double end,
+                            double *dt_last)
+{
+    const double dt = timeline->dt;
+    const double left = fmax(end - start, 0);
+    const double quotient = left / dt;
+    /* rounding in end and dt must not add a sliver of a step */
+    const double steps = ceil(quotient - fmin(quotient * 1e-12, 1e-3));
+    const double rest = fma(-(steps - 1), dt, left);
+    /* a whole step but for the rounding of the inputs: then all steps are alike */
+    const bool whole = !(fabs(rest - dt) > 4 * DBL_EPSILON * end);
+    *dt_last = whole || rest <= 0 ? dt : rest;
+    return steps;
+}
+
+/* Two times that are nearer than this are one: no step is that short. */
+static double tolerance(const struct timeline *timeline, double time)
+{
+    return fmax(1e-9 * timeline->dt, 8 * DBL_EPSILON * time);
+}
+
+/* The first multiple of an interval that is later than `time`, s; infinite when there is no
+ * interval. */
+static double next_landing(const struct settings *settings, const struct timeline *timeline,
+                           double time)
+{
+    const double after = time + tolerance(timeline, time);
+    double next = INFINITY;
+    char key[CADENCE_KEY_BYTES];
+    const struct cadence *cadence = NULL;
+    for (int i = 0; (cadence = settings_cadence(settings, i, key)) != NULL; i++) {
+        if (cadence->interval > 0) {
+            double multiple = floor(after / cadence->interval);
+            while (multiple * cadence->interval <= after) {
+                multiple++;
+            }
+            next = fmin(next, multiple * cadence->interval);
+        }
+    }
+    return next;
+}
+
+static enum status refuse_steps(const struct settings *settings, const struct timeline *timeline)
+{
+    const double left = settings->time.end - timeline->start_time;
+    return settings_fail(settings, "time.end",
+                         "reaching %g s in steps of %g s takes %g of them; at most 2^53 = %.0f",
+                         settings->time.end, timeline->dt, left / timeline->dt, MAX_STEPS);
+}
+
+/* The output that lands most often is to blame. */
+static enum status refuse_landings(const struct settings *settings)
+{
+    char key[CADENCE_KEY_BYTES];
+    char worst[CADENCE_KEY_BYTES + 16] = "output";
+    double shortest = INFINITY;
+    const struct cadence *cadence = NULL;
+    for (int i = 0; (cadence = settings_cadence(settings, i, key)) != NULL; i++) {
+        if (cadence->interval > 0 && cadence->interval < shortest) {
+            shortest = cadence->interval;
+            snprintf(worst, sizeof worst, "%s.interval", key);
+        }
+    }
+    return settings_fail(settings, worst,
+                         "an output every %g s gives more than %d of them; give a longer interval",
+                         shortest, (int)MAX_STRETCHES);
+}
+
+static enum status add_stretch(struct timeline *timeline, int64_t *capacity, int64_t first,
+                               double start)
+{
+    if (timeline->nstretches == *capacity) {
+        const int64_t larger = *capacity > 0 ? 2 * *capacity : 64;
+        struct stretch *stretch =
+            realloc(timeline->stretch, (size_t)larger * sizeof *timeline->stretch);
+        if (stretch == NULL) {
+            return fail(STATUS_MEMORY, "no memory for the times of the outputs");
+        }
+        timeline->stretch = stretch;
+        *capacity = larger;
+    }
+    timeline->stretch[timeline->nstretches++] =
+        (struct stretch){.first = first, .start = start, .dt_last = timeline->dt};
+    return STATUS_OK;
+}
+
+/* From start_step and start_time on, landing by landing, to the end or the last step. The count
+ * of steps to a far end is checked before anything is walked. */
+static enum status lay_stretches(const struct settings *settings, struct timeline *timeline)
+{
+    const bool by_steps = settings->time.by_steps;
+    const double final = by_steps ? INFINITY : fmax(settings->time.end, timeline->start_time);
+    const double last_step = by_steps ? (double)settings->time.steps : MAX_STEPS;
+    double step = (double)timeline->start_step;
+    double time = timeline->start_time;
+    int64_t capacity = 0;
+    timeline->end = time;
+    timeline->steps = timeline->start_step;
+    while (time < final && step < last_step) {
+        if (timeline->nstretches == MAX_STRETCHES) {
+            return refuse_landings(settings);
+        }
+        TRY(add_stretch(timeline, &capacity, (int64_t)step, time));
+        double landing = next_landing(settings, timeline, time);
+        if (!by_steps && landing >= final - tolerance(timeline, final)) {
+            landing = final;
+        }
+        double dt_last = timeline->dt;
+        double count =
+            isfinite(landing) ? count_between(timeline, time, landing, &dt_last) : INFINITY;
+        if (step + count > last_step) { /* the steps run out before the landing */
+            if (!by_steps) {
+                return refuse_steps(settings, timeline);
+            }
+            count = last_step - step;
+            landing = time + count * timeline->dt;
+            dt_last = timeline->dt;
+        }
+        timeline->stretch[timeline->nstretches - 1].dt_last = dt_last;
+        timeline->dt_last = dt_last;
+        step += count;
+        time = landing;
+        timeline->steps = (int64_t)step;
+        timeline->end = time;
+    }
+    return STATUS_OK;
+}
+
+static bool has_landings(const struct settings *settings)
+{
+    char key[CADENCE_KEY_BYTES];
+    const struct cadence *cadence = NULL;
+    for (int i = 0; (cadence = settings_cadence(settings, i, key)) != NULL; i++) {
+        if (cadence->interval > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum status count_by_steps(const struct settings *settings, struct timeline *timeline)
+{
+    const int64_t steps = settings->time.steps;
+    const int64_t left = steps > timeline->start_step ? steps - timeline->start_step : 0;
+    timeline->steps = timeline->start_step + left;
+    timeline->end = timeline->start_time + (double)left * timeline->dt;
+    timeline->dt_last = timeline->dt;
+    return STATUS_OK;
+}
+
+static enum status count_to_end(const struct settings *settings, struct timeline *timeline)
+{
+    const double quotient = fmax(settings->time.end - timeline->start_time, 0) / timeline->dt;
+    if (!(quotient <= MAX_STEPS - (double)timeline->start_step)) {
+        return refuse_steps(settings, timeline);
+    }
+    timeline->end = fmax(settings->time.end, timeline->start_time);
+    timeline->steps =
+        timeline->start_step +
+        (int64_t)count_between(timeline, timeline->start_time, timeline->end, &timeline->dt_last);
+    return STATUS_OK;
+}
+
+static enum status count_steps(const struct settings *settings, struct timeline *timeline)
+{
+    if (settings->time.by_steps && (double)settings->time.steps > MAX_STEPS) {
+        return settings_fail(settings, "time.steps", "%" PRId64 " steps; at most 2^53 = %.0f",
+                             settings->time.steps, MAX_STEPS);
+    }
+    timeline->dt_last = timeline->dt;
+    if (has_landings(settings)) {
+        return lay_stretches(settings, timeline);
+    }
+    return settings->time.by_steps ? count_by_steps(settings, timeline)
+                                   : count_to_end(settings, timeline);
+}
+
+enum status timeline_create(const struct settings *settings, const struct grid *grid,
+                            const struct material *material, struct timeline *timeline)
+{
+    struct timeline built = {.dt_stable = grid_stable_dt(grid, material)};
+    TRY(choose_dt(settings, built.dt_stable, &built.dt));
+    const enum status status = count_steps(settings, &built);
+    if (status != STATUS_OK) {
+        timeline_destroy(&built);
+        return status;
+    }
+    *timeline = built;
+    return STATUS_OK;
+}
+
+void timeline_destroy(struct timeline *timeline)
+{
+    free(timeline->stretch);
+    timeline->stretch = NULL;
+    timeline->nstretches = 0;
+}
+
+enum status timeline_continue(struct timeline *timeline, const struct settings *settings,
+                              int64_t step, double time)
+{
+    if (step <= timeline->steps && timeline_time(timeline, step) == time) {
+        return STATUS_OK;
+    }
+    timeline_destroy(timeline);
+    timeline->start_step = step;
+    timeline->start_time = time;
+    return count_steps(settings, timeline);
+}
+
+/* The number of the stretch that `step` begins in; the first one for a step before it. */
+static int64_t find_stretch(const struct timeline *timeline, int64_t step)
+{
+    int64_t low = 0;
+    int64_t high = timeline->nstretches - 1;
+    while (low < high) {
+        const int64_t middle = (low + high + 1) / 2;
+        if (timeline->stretch[middle].first <= step) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+double timeline_time(const struct timeline *timeline, int64_t step)
+{
+    int64_t first = timeline->start_step;
+    double start = timeline->start_time;
+    if (step >= timeline->steps) {
+        return timeline->end;
+    }
+    if (timeline->stretch != NULL) {
+        const struct stretch *stretch = &timeline->stretch[find_stretch(timeline, step)];
+        first = stretch->first;
+        start = stretch->start;
+    }
+    return start + (double)(step - first) * timeline->dt;
+}
+
+double timeline_dt(const struct timeline *timeline, int64_t step)
+{
+    if (step >= timeline->steps - 1) {
+        return timeline->dt_last;
+    }
+    if (timeline->stretch != NULL) {
+        const int64_t at = find_stretch(timeline, step);
+        const bool lands =
+            at + 1 < timeline->nstretches && timeline->stretch[at + 1].first == step + 1;
+        return lands ? timeline->stretch[at].dt_last : timeline->dt;
+    }
+    return timeline->dt;
+}
+
+/* Does the time after `step` steps count as a multiple of the interval? Only ends of stretches
+ * do: what lies near one by chance does not, for it is not exactly there. */
+static bool lands_on(const struct timeline *timeline, double interval, int64_t step)
+{
+    const bool at_stretch =
+        timeline->stretch != NULL && timeline->stretch[find_stretch(timeline, step)].first == step;
+    const double time = timeline_time(timeline, step);
+    const double multiple = rint(time / interval) * interval;
+    return at_stretch && fabs(time - multiple) <= tolerance(timeline, time);
+}
+
+bool timeline_is_due(const struct timeline *timeline, const struct cadence *cadence, int64_t step)
+{
+    if (cadence->every > 0) {
+        return step % cadence->every == 0 || step == timeline->steps;
+    }
+    return cadence->interval > 0 &&
+           (step == timeline->steps || lands_on(timeline, cadence->interval, step));
+}
+
+int64_t timeline_count_due(const struct timeline *timeline, const struct cadence *cadence)
+{
+    if (cadence->every > 0) {
+        const int64_t whole = timeline->steps / cadence->every;
+        return 1 + whole + (timeline->steps % cadence->every != 0 ? 1 : 0);
+    }
+    int64_t count = cadence->interval > 0 ? 1 : 0; /* the end */
+    for (int64_t i = 0; cadence->interval > 0 && i < timeline->nstretches; i++) {
+        count += lands_on(timeline, cadence->interval, timeline->stretch[i].first) ? 1 : 0;
+    }
+    return count;
+}

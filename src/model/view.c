@@ -1,0 +1,167 @@
+#include "model/view.h"
+
+#include <math.h>
+#include <string.h>
+
+void view_whole(const struct grid *grid, struct view *view)
+{
+    *view = (struct view){.grid = *grid, .stride = {1, 1, 1}};
+}
+
+/* The first cell whose centre is at `position` or beyond. */
+static int64_t first_from(const struct grid *grid, enum axis axis, double position)
+{
+    int64_t index = (int64_t)floor((position - grid->lower[axis]) / grid->spacing[axis] - 0.5) - 1;
+    index = index < 0 ? 0 : index;
+    while (index < grid->cells[axis] && grid_center(grid, axis, index) < position) {
+        index++;
+    }
+    return index;
+}
+
+/* The cell that holds a position inside the grid. */
+static int64_t cell_at(const struct grid *grid, enum axis axis, double position)
+{
+    const double cells = (position - grid->lower[axis]) / grid->spacing[axis];
+    const int64_t index = (int64_t)floor(cells);
+    const int64_t last = grid->cells[axis] - 1;
+    return index < 0 ? 0 : index > last ? last : index;
+}
+
+static void choose_cells(const struct grid *grid, const struct region_setting *region,
+                         struct view *view, enum axis axis)
+{
+    int64_t low = 0;
+    int64_t high = grid->cells[axis];
+    int64_t stride = grid->used[axis] ? region->stride[axis] : 1;
+    if (region->has_box && grid->used[axis]) {
+        const bool to_the_end = region->upper[axis] >= grid->upper[axis];
+        low = first_from(grid, axis, region->lower[axis]);
+        high = to_the_end ? high : first_from(grid, axis, region->upper[axis]);
+    }
+    if (region->has_slice && axis == region->slice_axis) {
+        const int64_t index = cell_at(grid, axis, region->slice_at);
+        /* the plane lies in the box, its cell's centre perhaps just outside */
+        low = index;
+        high = index + 1;
+        stride = 1;
+    }
+    view->stride[axis] = stride;
+    view->first[axis] = (low + stride - 1) / stride * stride;
+    const int64_t span = high - view->first[axis];
+    view->grid.cells[axis] = span > 0 ? (span + stride - 1) / stride : 0;
+}
+
+void view_create(const struct grid *grid, const struct region_setting *region, struct view *view)
+{
+    view_whole(grid, view);
+    view->grid.dimensions = 0;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const enum axis axis = (enum axis)a;
+        choose_cells(grid, region, view, axis);
+        struct grid *own = &view->grid;
+        const int64_t n = own->cells[axis];
+        own->used[axis] = n > 1;
+        own->dimensions += n > 1 ? 1 : 0;
+        if (n == grid->cells[axis] && view->stride[axis] == 1) {
+            continue; /* the corners as they are, to the last bit */
+        }
+        const double h = grid->spacing[axis];
+        const double stride = (double)view->stride[axis];
+        own->spacing[axis] = stride * h;
+        own->lower[axis] = grid->lower[axis] + ((double)view->first[axis] - 0.5 * (stride - 1)) * h;
+        own->upper[axis] = own->lower[axis] + (double)n * own->spacing[axis];
+    }
+}
+
+static int64_t clamp(int64_t value, int64_t high)
+{
+    return value < 0 ? 0 : value > high ? high : value;
+}
+
+/* How many of the view's cells lie below a global index. */
+static int64_t cells_below(const struct view *view, int axis, int64_t index)
+{
+    const int64_t span = index - view->first[axis];
+    const int64_t stride = view->stride[axis];
+    return clamp(span > 0 ? (span + stride - 1) / stride : 0, view->grid.cells[axis]);
+}
+
+struct box view_part(const struct view *view, const struct box *owned)
+{
+    struct box part;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        part.lo[a] = cells_below(view, a, owned->lo[a]);
+        part.hi[a] = cells_below(view, a, owned->hi[a]);
+    }
+    return part;
+}
+
+/* The part as a field of its own: strides along y and z are larger pitches, so that only rows that
+ * are wanted leave the device. Along x the rows are dense; thinned out on the host. */
+static void make_rows(const struct view *view, const struct field *field,
+                      const struct layout *layout, const struct box *part, struct layout *rows)
+{
+    int64_t at[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        at[a] = view->first[a] + part->lo[a] * view->stride[a] - field->placement.offset[a];
+    }
+    *rows = *layout;
+    rows->origin = layout_index(layout, at[AXIS_X], at[AXIS_Y], at[AXIS_Z]);
+    rows->pitch_y = layout->pitch_y * view->stride[AXIS_Y];
+    rows->pitch_z = layout->pitch_z * view->stride[AXIS_Z];
+    rows->cells[AXIS_X] = (box_extent(part, AXIS_X) - 1) * view->stride[AXIS_X] + 1;
+    rows->cells[AXIS_Y] = box_extent(part, AXIS_Y);
+    rows->cells[AXIS_Z] = box_extent(part, AXIS_Z);
+}
+
+/* Every stride-th element of nrows rows. */
+static char *thin_out(char *to, const char *from, int64_t nrows, int64_t row_elements,
+                      int64_t stride, size_t element_bytes)
+{
+    for (int64_t row = 0; row < nrows; row++) {
+        for (int64_t i = 0; i < row_elements; i += stride) {
+            memcpy(to, from + (size_t)(row * row_elements + i) * element_bytes, element_bytes);
+            to += element_bytes;
+        }
+    }
+    return to;
+}
+
+enum status view_read(const struct view *view, struct field *field, const struct layout *layout,
+                      const void *d_memory, const struct box *part, void *h_values)
+{
+    const struct backend *backend = field->backend;
+    const size_t bytes = precision_bytes(layout->precision);
+    struct layout rows;
+    if (box_is_empty(part)) {
+        return STATUS_OK;
+    }
+    make_rows(view, field, layout, part, &rows);
+    if (backend->host_accessible && view->stride[AXIS_X] == 1) {
+        const struct box all = box_of_cells(rows.cells); /* one copy instead of three */
+        TRY(backend->pack(field->queue, &rows, d_memory, &all, h_values));
+        return backend->queue_wait(field->queue);
+    }
+    const int64_t row = rows.cells[AXIS_X];
+    const int64_t capacity = (int64_t)(field->stage_bytes / bytes) / row;
+    const int64_t planes = capacity / rows.cells[AXIS_Y];
+    struct box piece = box_of_cells(rows.cells);
+    char *to = h_values;
+    const int64_t kstep = planes > 1 ? planes : 1;
+    const int64_t jstep = planes > 0 ? rows.cells[AXIS_Y] : capacity;
+    for (int64_t k = 0; k < rows.cells[AXIS_Z]; k += kstep) {
+        for (int64_t j = 0; j < rows.cells[AXIS_Y]; j += jstep) {
+            const struct box all = box_of_cells(rows.cells);
+            piece = (struct box){{0, j, k}, {row, j + jstep, k + kstep}};
+            piece = box_intersect(&piece, &all);
+            const int64_t cells = box_cells(&piece);
+            TRY(backend->pack(field->queue, &rows, d_memory, &piece, field->d_stage));
+            TRY(backend->copy_to_host(field->queue, field->h_stage, field->d_stage,
+                                      (size_t)cells * bytes));
+            TRY(backend->queue_wait(field->queue));
+            to = thin_out(to, field->h_stage, cells / row, row, view->stride[AXIS_X], bytes);
+        }
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,35 @@
+/* A view: the part of the grid that one output shows. Cells of a box, every so manieth of them, as
+ * a grid of their own. */
+#ifndef ISOTHERM_MODEL_VIEW_H
+#define ISOTHERM_MODEL_VIEW_H
+
+#include "model/field.h"
+#include "model/grid.h"
+
+struct view {
+    /* As viewers see it: the count of cells, and corners so that the centre of each lies at the
+     * centre of the cell that it stands for. With a stride the cells are that much larger, and
+     * the first and last may reach over the edge of the real grid. */
+    struct grid grid;
+    int64_t first[AXIS_COUNT]; /* global index of the view's cell 0 */
+    int64_t stride[AXIS_COUNT];
+};
+
+/* All cells. */
+void view_whole(const struct grid *grid, struct view *view);
+
+/* Those of a region whose box lies in the grid: cells with their centre in the box; of these the
+ * one layer that holds `slice_at` (between two the upper one); of these the ones whose index is a
+ * multiple of the stride (on axes in use). May be empty on an axis. */
+void view_create(const struct grid *grid, const struct region_setting *region, struct view *view);
+
+/* The cells of the view that lie in `owned` (global indices), in the view's own indices. */
+struct box view_part(const struct view *view, const struct box *owned);
+
+/* Copy the part `part` of the view, which this rank owns, from a field in device memory to
+ * h_values [z][y][x] in the precision of its layout. Blocks until done; goes through the staging
+ * buffers of `field` in pieces. `layout` describes d_memory and has the owned cells of `field`. */
+enum status view_read(const struct view *view, struct field *field, const struct layout *layout,
+                      const void *d_memory, const struct box *part, void *h_values) MUST_CHECK;
+
+#endif

@@ -1,0 +1,316 @@
+/* Single cells, what is kept of every cell, and the heat flux: every backend against a plain
+ * computation on the host, bit for bit. */
+#include "rig.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/derived_cell.h"
+
+/* One field with a full halo, and the layout of what is kept of it. */
+struct scene {
+    struct rig rig;
+    struct layout layout;
+    struct layout kept;
+    void *h_field;
+    void *d_field;
+    uint64_t random;
+};
+
+static const int64_t shapes[][AXIS_COUNT] = {{37, 11, 9}, {1, 1, 1},  {300, 1, 1},
+                                             {5, 64, 1},  {2, 3, 70}, {513, 2, 3}};
+enum { NSHAPES = sizeof shapes / sizeof shapes[0] };
+
+static void fill(struct scene *scene)
+{
+    const int64_t *n = scene->layout.cells;
+    const int *halo = scene->layout.halo;
+    for (int64_t k = -halo[2]; k < n[2] + halo[2]; k++) {
+        for (int64_t j = -halo[1]; j < n[1] + halo[1]; j++) {
+            for (int64_t i = -halo[0]; i < n[0] + halo[0]; i++) {
+                host_set(&scene->layout, scene->h_field, layout_index(&scene->layout, i, j, k),
+                         random_between(&scene->random, 200, 900));
+            }
+        }
+    }
+}
+
+static void scene_open(struct scene *scene, const struct backend *backend, const int64_t *cells,
+                       enum precision precision)
+{
+    static const int none[AXIS_COUNT] = {0, 0, 0};
+    int halo[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        halo[a] = cells[a] > 1 ? 1 : 0;
+    }
+    memset(scene, 0, sizeof *scene);
+    scene->random = (uint64_t)cells[0] * 977 + (uint64_t)cells[1];
+    rig_open(&scene->rig, backend);
+    must(layout_create(cells, halo, precision, &scene->layout));
+    must(layout_create(cells, none, PRECISION_FLOAT64, &scene->kept));
+    scene->h_field = host_field(&scene->layout);
+    fill(scene);
+    scene->d_field = rig_upload(&scene->rig, scene->h_field, layout_bytes(&scene->layout));
+}
+
+static void scene_close(struct scene *scene)
+{
+    scene->rig.backend->memory_free(scene->rig.device, scene->d_field);
+    free(scene->h_field);
+    rig_close(&scene->rig);
+}
+
+static void for_each_scene(void (*check)(struct scene *scene))
+{
+    for (int b = 0; b < rig_backend_count(); b++) {
+        for (int s = 0; s < NSHAPES; s++) {
+            for (int p = 0; p < 2; p++) {
+                struct scene scene;
+                scene_open(&scene, rig_backend_at(b), shapes[s],
+                           p == 0 ? PRECISION_FLOAT64 : PRECISION_FLOAT32);
+                check(&scene);
+                scene_close(&scene);
+            }
+        }
+    }
+}
+
+static void check_gather(struct scene *scene)
+{
+    enum { COUNT = 1000 };
+    const struct layout *layout = &scene->layout;
+    const size_t bytes = precision_bytes(layout->precision);
+    const struct backend *backend = scene->rig.backend;
+    int64_t elements[COUNT];
+    for (int c = 0; c < COUNT; c++) {
+        const int64_t *n = layout->cells;
+        elements[c] =
+            layout_index(layout, random_below(&scene->random, n[0]),
+                         random_below(&scene->random, n[1]), random_below(&scene->random, n[2]));
+    }
+    int64_t *d_elements = rig_upload(&scene->rig, elements, sizeof elements);
+    void *d_values = NULL;
+    must(backend->memory_alloc(scene->rig.device, COUNT * bytes, &d_values));
+    must(backend->gather(scene->rig.queue, layout->precision, scene->d_field, d_elements, COUNT,
+                         d_values));
+    must(backend->gather(scene->rig.queue, layout->precision, scene->d_field, d_elements, 0,
+                         d_values));
+    char *values = rig_download(&scene->rig, d_values, COUNT * bytes);
+    for (size_t c = 0; c < COUNT; c++) {
+        assert_memory_equal(values + c * bytes,
+                            (char *)scene->h_field + (size_t)elements[c] * bytes, bytes);
+    }
+    free(values);
+    backend->memory_free(scene->rig.device, d_values);
+    backend->memory_free(scene->rig.device, d_elements);
+}
+
+static void single_cells_are_gathered(void **state)
+{
+    (void)state;
+    for_each_scene(check_gather);
+}
+
+/* The three fields on the host. */
+struct kept {
+    double *highest, *arrival, *above;
+};
+
+static void sample_plainly(const struct scene *scene, const struct track_args *args,
+                           struct kept *kept)
+{
+    const int64_t *n = scene->layout.cells;
+    for (int64_t k = 0; k < n[2]; k++) {
+        for (int64_t j = 0; j < n[1]; j++) {
+            for (int64_t i = 0; i < n[0]; i++) {
+                const int64_t at = layout_index(&scene->kept, i, j, k);
+                const double t =
+                    host_get(&scene->layout, scene->h_field, layout_index(&scene->layout, i, j, k));
+                kept->above[at] = args->first ? 0 : kept->above[at];
+                if (isnan(kept->highest[at]) || t > kept->highest[at]) {
+                    kept->highest[at] = t;
+                }
+                if (isnan(kept->arrival[at]) && t >= args->isotherm) {
+                    kept->arrival[at] = args->time;
+                }
+                if (t > args->threshold) {
+                    kept->above[at] += args->weight;
+                }
+            }
+        }
+    }
+}
+
+static void expect_equal(struct scene *scene, const double *wanted, const double *d_found)
+{
+    double *found = rig_download(&scene->rig, d_found, layout_bytes(&scene->kept));
+    assert_memory_equal(found, wanted, layout_bytes(&scene->kept));
+    free(found);
+}
+
+static double *device_field(struct scene *scene)
+{
+    void *d_memory = NULL;
+    must(
+        scene->rig.backend->memory_alloc(scene->rig.device, layout_bytes(&scene->kept), &d_memory));
+    return d_memory;
+}
+
+static void check_track(struct scene *scene)
+{
+    enum { SAMPLES = 5 };
+    const struct backend *backend = scene->rig.backend;
+    struct kept kept = {host_field(&scene->kept), host_field(&scene->kept),
+                        host_field(&scene->kept)};
+    struct track_args args = {.isotherm = 700, .threshold = 650};
+    args.d_highest = device_field(scene);
+    args.d_arrival = device_field(scene);
+    args.d_above = device_field(scene);
+    double *d_alone = device_field(scene);
+    for (int s = 0; s < SAMPLES; s++) {
+        if (s > 0) {
+            fill(scene);
+            must(backend->copy_to_device(scene->rig.queue, scene->d_field, scene->h_field,
+                                         layout_bytes(&scene->layout)));
+        }
+        args.first = s == 0;
+        args.weight = s == 0 ? 0 : 0.1 / s;
+        args.time = 0.37 * s;
+        must(backend->track(scene->rig.queue, &scene->layout, &scene->kept, &args, scene->d_field));
+        /* what is not wanted is left alone */
+        struct track_args alone = args;
+        alone.d_arrival = NULL;
+        alone.d_above = NULL;
+        alone.d_highest = d_alone;
+        must(
+            backend->track(scene->rig.queue, &scene->layout, &scene->kept, &alone, scene->d_field));
+        must(backend->queue_wait(scene->rig.queue));
+        sample_plainly(scene, &args, &kept);
+    }
+    expect_equal(scene, kept.highest, args.d_highest);
+    expect_equal(scene, kept.arrival, args.d_arrival);
+    expect_equal(scene, kept.above, args.d_above);
+    expect_equal(scene, kept.highest, d_alone);
+    backend->memory_free(scene->rig.device, d_alone);
+    backend->memory_free(scene->rig.device, args.d_above);
+    backend->memory_free(scene->rig.device, args.d_arrival);
+    backend->memory_free(scene->rig.device, args.d_highest);
+    free(kept.highest);
+    free(kept.arrival);
+    free(kept.above);
+}
+
+static void samples_are_kept(void **state)
+{
+    (void)state;
+    for_each_scene(check_track);
+}
+
+/* Values that every precision holds: then the plain formula has no rounding of its own. */
+static double plain_flux_squared(const struct scene *scene, const struct flux_args *args, int64_t i,
+                                 int64_t j, int64_t k)
+{
+    const int64_t at[AXIS_COUNT] = {i, j, k};
+    double squared = 0;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        double side[SIDE_COUNT];
+        for (int s = 0; s < SIDE_COUNT; s++) {
+            const enum face face = face_of((enum axis)a, (enum side)s);
+            const int64_t edge = s == SIDE_MIN ? 0 : scene->layout.cells[a] - 1;
+            int64_t next[AXIS_COUNT] = {i, j, k};
+            next[a] += s == SIDE_MIN ? -1 : 1;
+            const bool closed = at[a] == edge && args->closed[face];
+            const int64_t *from = closed ? at : next;
+            side[s] = host_get(&scene->layout, scene->h_field,
+                               layout_index(&scene->layout, from[0], from[1], from[2]));
+            side[s] = closed ? args->a[face] * side[s] + args->b[face] : side[s];
+        }
+        const double q = args->scale[a] * (side[SIDE_MIN] - side[SIDE_MAX]);
+        squared += q * q;
+    }
+    return squared;
+}
+
+static void check_flux(struct scene *scene)
+{
+    const struct backend *backend = scene->rig.backend;
+    const int64_t *n = scene->layout.cells;
+    struct flux_args args = {.a = {-1, 0.5, 1, -1, 0.25, 1}, .b = {600, 300, 0, 800, 100, 32}};
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const bool used = n[a] > 1;
+        args.scale[a] = used ? 3.25 / (a + 1) : 0;
+        /* the upper face of y open where there is a halo */
+        args.closed[2 * a] = true;
+        args.closed[2 * a + 1] = !used || a != AXIS_Y;
+        if (!used) {
+            args.a[2 * a] = args.a[2 * a + 1] = 1;
+            args.b[2 * a] = args.b[2 * a + 1] = 0;
+        }
+    }
+    double *d_flux = device_field(scene);
+    must(backend->flux_squared(scene->rig.queue, &scene->layout, &scene->kept, &args,
+                               scene->d_field, d_flux));
+    double *flux = rig_download(&scene->rig, d_flux, layout_bytes(&scene->kept));
+    for (int64_t k = 0; k < n[2]; k++) {
+        for (int64_t j = 0; j < n[1]; j++) {
+            for (int64_t i = 0; i < n[0]; i++) {
+                const double wanted = plain_flux_squared(scene, &args, i, j, k);
+                const double found = flux[layout_index(&scene->kept, i, j, k)];
+                assert_true(fabs(found - wanted) <= 1e-12 * wanted);
+            }
+        }
+    }
+    free(flux);
+    backend->memory_free(scene->rig.device, d_flux);
+}
+
+static void heat_flux_is_that_of_the_faces(void **state)
+{
+    (void)state;
+    for_each_scene(check_flux);
+}
+
+/* All backends agree to the last bit with the first of them. */
+static void backends_agree_on_the_flux(void **state)
+{
+    (void)state;
+    for (int s = 0; s < NSHAPES; s++) {
+        double *wanted = NULL;
+        for (int b = 0; b < rig_backend_count(); b++) {
+            struct scene scene;
+            scene_open(&scene, rig_backend_at(b), shapes[s], PRECISION_FLOAT64);
+            struct flux_args args = {.scale = {1.1, 0.7, 1.3}};
+            for (int f = 0; f < FACE_COUNT; f++) {
+                args.closed[f] = true;
+                args.a[f] = 0.3 * f - 1;
+                args.b[f] = 100.1 * f;
+            }
+            double *d_flux = device_field(&scene);
+            must(scene.rig.backend->flux_squared(scene.rig.queue, &scene.layout, &scene.kept, &args,
+                                                 scene.d_field, d_flux));
+            double *flux = rig_download(&scene.rig, d_flux, layout_bytes(&scene.kept));
+            scene.rig.backend->memory_free(scene.rig.device, d_flux);
+            if (b == 0) {
+                wanted = flux;
+            } else {
+                assert_memory_equal(flux, wanted, layout_bytes(&scene.kept));
+                free(flux);
+            }
+            scene_close(&scene);
+        }
+        free(wanted);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_cells_are_gathered),
+        cmocka_unit_test(samples_are_kept),
+        cmocka_unit_test(heat_flux_is_that_of_the_faces),
+        cmocka_unit_test(backends_agree_on_the_flux),
+    };
+    return cmocka_run_group_tests_name("derived fields of every backend", tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/* What the halo transport `peer` lives on: several boxes at once, memory for other processes, and
+ * flags. That other processes really see it is tested in tests/mpi/test_halo.c. */
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#undef fail /* ours, of base/status.h */
+
+enum { BOXES = 30, ROUNDS = 8 }; /* more boxes than fit one launch */
+
+static const int64_t cells[AXIS_COUNT] = {21, 13, 11};
+static const int halo[AXIS_COUNT] = {2, 1, 3};
+
+static struct box random_box(uint64_t *state)
+{
+    struct box box;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        box.lo[axis] = random_below(state, cells[axis] + halo[axis]) - halo[axis];
+        box.hi[axis] =
+            box.lo[axis] + 1 + random_below(state, cells[axis] + halo[axis] - box.lo[axis]);
+    }
+    return box;
+}
+
+static size_t bytes_of(const struct box *box, enum precision precision)
+{
+    return (size_t)box_cells(box) * precision_bytes(precision);
+}
+
+static void *random_field(const struct layout *layout, uint64_t *state)
+{
+    void *h_field = host_field(layout);
+    for (int64_t at = 0; at < layout->elements; at++) {
+        host_set(layout, h_field, at, random_between(state, 200, 400));
+    }
+    return h_field;
+}
+
+/* All at once, and one by one. */
+static void pack_round(struct rig *rig, const struct layout *layout, uint64_t *state)
+{
+    const struct backend *backend = rig->backend;
+    struct box boxes[BOXES];
+    void *d_buffers[BOXES];
+    void *h_field = random_field(layout, state);
+    void *d_field = rig_upload(rig, h_field, layout_bytes(layout));
+    for (int b = 0; b < BOXES; b++) {
+        boxes[b] = random_box(state);
+        must(backend->memory_alloc(rig->device, bytes_of(&boxes[b], layout->precision),
+                                   &d_buffers[b]));
+    }
+    must(backend->pack_boxes(rig->queue, layout, d_field, boxes, d_buffers, BOXES));
+    for (int b = 0; b < BOXES; b++) {
+        const size_t bytes = bytes_of(&boxes[b], layout->precision);
+        void *d_alone;
+        must(backend->memory_alloc(rig->device, bytes, &d_alone));
+        must(backend->pack(rig->queue, layout, d_field, &boxes[b], d_alone));
+        void *found = rig_download(rig, d_buffers[b], bytes);
+        void *expected = rig_download(rig, d_alone, bytes);
+        assert_memory_equal(found, expected, bytes);
+        free(found);
+        free(expected);
+        backend->memory_free(rig->device, d_alone);
+    }
+    /* and back into an empty field: what lies in the boxes, and nothing else */
+    void *h_empty = host_field(layout);
+    void *d_empty = rig_upload(rig, h_empty, layout_bytes(layout));
+    must(backend->unpack_boxes(rig->queue, layout, d_buffers, boxes, BOXES, d_empty));
+    void *found = rig_download(rig, d_empty, layout_bytes(layout));
+    for (int b = 0; b < BOXES; b++) {
+        for (int64_t k = boxes[b].lo[2]; k < boxes[b].hi[2]; k++) {
+            for (int64_t j = boxes[b].lo[1]; j < boxes[b].hi[1]; j++) {
+                for (int64_t i = boxes[b].lo[0]; i < boxes[b].hi[0]; i++) {
+                    const int64_t at = layout_index(layout, i, j, k);
+                    host_set(layout, h_empty, at, host_get(layout, h_field, at));
+                }
+            }
+        }
+    }
+    assert_memory_equal(found, h_empty, layout_bytes(layout));
+    for (int b = 0; b < BOXES; b++) {
+        backend->memory_free(rig->device, d_buffers[b]);
+    }
+    backend->memory_free(rig->device, d_field);
+    backend->memory_free(rig->device, d_empty);
+    free(h_field);
+    free(h_empty);
+    free(found);
+}
+
+static void boxes_at_once_equal_boxes_in_turn(void **state)
+{
+    (void)state;
+    uint64_t random = 7;
+    for (int b = 0; b < rig_backend_count(); b++) {
+        struct rig rig;
+        struct layout layout;
+        rig_open(&rig, rig_backend_at(b));
+        for (int round = 0; round < ROUNDS; round++) {
+            must(layout_create(cells, halo, round % 2 == 0 ? PRECISION_FLOAT64 : PRECISION_FLOAT32,
+                               &layout));
+            pack_round(&rig, &layout, &random);
+        }
+        rig_close(&rig);
+    }
+}
+
+enum { FLAGS = 3, FLAG_STRIDE = 16 };
+
+static enum status wait_for(struct rig *rig, uint32_t *const *d_flags, uint32_t value,
+                            double limit_s)
+{
+    const enum status status = rig->backend->flags_wait(rig->queue, d_flags, FLAGS, value, limit_s);
+    const enum status later = rig->backend->queue_wait(rig->queue);
+    return status != STATUS_OK ? status : later;
+}
+
+static void flags_count_and_a_wait_ends(void **state)
+{
+    (void)state;
+    for (int b = 0; b < rig_backend_count(); b++) {
+        struct rig rig;
+        struct shared_handle handle;
+        void *d_memory;
+        uint32_t *d_flags[FLAGS];
+        rig_open(&rig, rig_backend_at(b));
+        const struct backend *backend = rig.backend;
+        must(backend->shared_alloc(rig.device, FLAGS * FLAG_STRIDE * sizeof(uint32_t), &d_memory,
+                                   &handle));
+        for (int f = 0; f < FLAGS; f++) {
+            d_flags[f] = (uint32_t *)d_memory + f * FLAG_STRIDE;
+        }
+        must(wait_for(&rig, d_flags, UINT32_MAX, 60)); /* fresh: -1 */
+        const double start = clock_seconds();
+        assert_int_equal(wait_for(&rig, d_flags, 1, 0.05), STATUS_DEVICE);
+        assert_true(clock_seconds() - start >= 0.04);
+        assert_non_null(strstr(fail_message(), "did not come within 0.05 s"));
+        /* two of three are not all */
+        must(backend->flags_write(rig.queue, d_flags, FLAGS - 1, 1));
+        assert_int_equal(wait_for(&rig, d_flags, 1, 0.05), STATUS_DEVICE);
+        must(backend->flags_write(rig.queue, d_flags, FLAGS, 5));
+        must(wait_for(&rig, d_flags, 1, 60)); /* later is as good */
+        must(wait_for(&rig, d_flags, 5, 60));
+        assert_int_equal(wait_for(&rig, d_flags, 6, 0.05), STATUS_DEVICE);
+        /* round the end of 32 bits */
+        must(backend->flags_write(rig.queue, d_flags, FLAGS, UINT32_MAX));
+        assert_int_equal(wait_for(&rig, d_flags, 1, 0.05), STATUS_DEVICE);
+        must(backend->flags_write(rig.queue, d_flags, FLAGS, 1));
+        must(wait_for(&rig, d_flags, UINT32_MAX, 60));
+        backend->shared_free(rig.device, d_memory);
+        rig_close(&rig);
+    }
+}
+
+/* event_sync makes the host wait for the work before the mark. */
+static void a_mark_can_be_waited_for(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 16 };
+    for (int b = 0; b < rig_backend_count(); b++) {
+        struct rig rig;
+        struct event *event;
+        void *h_memory;
+        rig_open(&rig, rig_backend_at(b));
+        const struct backend *backend = rig.backend;
+        unsigned char *bytes = malloc(BYTES);
+        assert_non_null(bytes);
+        memset(bytes, 0x33, BYTES);
+        void *d_bytes = rig_upload(&rig, bytes, BYTES);
+        must(backend->pinned_alloc(rig.device, BYTES, &h_memory));
+        must(backend->event_create(rig.device, &event));
+        must(backend->event_sync(event)); /* never recorded: nothing to wait for */
+        must(backend->copy_to_host(rig.queue, h_memory, d_bytes, BYTES));
+        must(backend->event_record(rig.queue, event));
+        must(backend->event_sync(event));
+        assert_memory_equal(h_memory, bytes, BYTES);
+        must(backend->queue_wait(rig.queue));
+        backend->event_destroy(event);
+        backend->pinned_free(rig.device, h_memory);
+        backend->memory_free(rig.device, d_bytes);
+        free(bytes);
+        rig_close(&rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(boxes_at_once_equal_boxes_in_turn),
+        cmocka_unit_test(flags_count_and_a_wait_ends),
+        cmocka_unit_test(a_mark_can_be_waited_for),
+    };
+    return cmocka_run_group_tests_name("backend: peer", tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+/* The choice of the tile height: on invented times, so that every case can be made. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kernels/cpu/tile_tuner.h"
+
+static const struct box large = {{0, 0, 0}, {512, 512, 512}};
+enum { FIRST_CALLS = TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES };
+
+/* One step, with the time that each choice takes; returns the choice. */
+static int step(struct tile_record *record, const double seconds[TILE_TUNER_CHOICES])
+{
+    const int choice = tile_record_choose(record);
+    tile_record_tell(record, choice, seconds[choice]);
+    return choice;
+}
+
+static void tries_every_choice_and_takes_the_fastest(void **state)
+{
+    (void)state;
+    for (int fastest = 0; fastest < TILE_TUNER_CHOICES; fastest++) {
+        struct tile_tuner tuner = {0};
+        struct tile_record *record = tile_tuner_find(&tuner, &large, sizeof(double));
+        double seconds[TILE_TUNER_CHOICES] = {1.0, 1.0, 1.0};
+        seconds[fastest] = 0.9;
+        int tried[TILE_TUNER_CHOICES] = {0};
+        for (int call = 0; call < FIRST_CALLS; call++) {
+            tried[step(record, seconds)]++;
+        }
+        for (int choice = 0; choice < TILE_TUNER_CHOICES; choice++) {
+            assert_int_equal(tried[choice], TILE_TUNER_ROUNDS);
+        }
+        assert_int_equal(tile_record_choose(record), fastest);
+    }
+}
+
+static void chance_does_not_move_it_from_the_first_choice(void **state)
+{
+    (void)state;
+    struct tile_tuner tuner = {0};
+    struct tile_record *record = tile_tuner_find(&tuner, &large, sizeof(double));
+    const double seconds[TILE_TUNER_CHOICES] = {1.0, 0.98, 0.99};
+    for (int call = 0; call < 1000; call++) {
+        step(record, seconds);
+        assert_true(record->calls < TILE_TUNER_CHOICES || record->best == 0);
+    }
+}
+
+static void one_slow_first_step_decides_nothing(void **state)
+{
+    (void)state;
+    struct tile_tuner tuner = {0};
+    struct tile_record *record = tile_tuner_find(&tuner, &large, sizeof(double));
+    tile_record_tell(record, tile_record_choose(record), 50.0); /* choice 0, cold */
+    const double seconds[TILE_TUNER_CHOICES] = {0.8, 1.0, 1.0};
+    for (int call = 1; call < FIRST_CALLS; call++) {
+        step(record, seconds);
+    }
+    assert_int_equal(tile_record_choose(record), 0);
+}
+
+/* When the machine changes the choice follows, and few steps are spent on trying. */
+static void follows_the_machine(void **state)
+{
+    (void)state;
+    struct tile_tuner tuner = {0};
+    struct tile_record *record = tile_tuner_find(&tuner, &large, sizeof(double));
+    const double before[TILE_TUNER_CHOICES] = {0.84, 0.88, 0.99};
+    const double after[TILE_TUNER_CHOICES] = {1.9, 1.8, 1.7};
+    for (int call = 0; call < 1000; call++) {
+        step(record, before);
+    }
+    assert_int_equal(record->best, 0);
+    for (int call = 0; call < 1000; call++) {
+        step(record, after);
+    }
+    assert_int_equal(record->best, 2);
+    int others = 0;
+    for (int call = 0; call < 2000; call++) {
+        others += step(record, before) != 0;
+    }
+    assert_int_equal(record->best, 0);
+    assert_true(others < 2000 / 8);
+}
+
+static void leaves_small_and_flat_boxes_alone(void **state)
+{
+    (void)state;
+    struct tile_tuner tuner = {0};
+    assert_null(tile_tuner_find(&tuner, &(struct box){{0, 0, 0}, {64, 64, 64}}, sizeof(double)));
+    assert_null(tile_tuner_find(&tuner, &(struct box){{0, 0, 0}, {8192, 8192, 1}}, sizeof(double)));
+    assert_null(tile_tuner_find(&tuner, &(struct box){{0, 0, 0}, {8, 8, 65536}}, sizeof(double)));
+}
+
+static void tells_shapes_and_precisions_apart(void **state)
+{
+    (void)state;
+    struct tile_tuner tuner = {0};
+    struct tile_record *float64 = tile_tuner_find(&tuner, &large, sizeof(double));
+    assert_ptr_not_equal(tile_tuner_find(&tuner, &large, sizeof(float)), float64);
+    const struct box moved = {{1, 1, 1}, {513, 513, 513}};
+    assert_ptr_equal(tile_tuner_find(&tuner, &moved, sizeof(double)), float64);
+    for (int64_t n = 0; n < TILE_TUNER_SHAPES; n++) { /* the oldest makes room */
+        struct tile_record *record =
+            tile_tuner_find(&tuner, &(struct box){{0, 0, 0}, {600 + n, 512, 512}}, sizeof(double));
+        assert_int_equal(record->calls, 0);
+        tile_record_tell(record, 0, 1.0);
+    }
+    assert_int_equal(tile_tuner_find(&tuner, &large, sizeof(double))->calls, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tries_every_choice_and_takes_the_fastest),
+        cmocka_unit_test(chance_does_not_move_it_from_the_first_choice),
+        cmocka_unit_test(one_slow_first_step_decides_nothing),
+        cmocka_unit_test(follows_the_machine),
+        cmocka_unit_test(leaves_small_and_flat_boxes_alone),
+        cmocka_unit_test(tells_shapes_and_precisions_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+"""isotherm compare against the same comparison in numpy, on files made by others and by runs."""
+import json
+import shutil
+import unittest
+
+import h5py
+import numpy as np
+
+import problems
+from harness import Case, checkpoints, thorough
+
+SHAPE = (5, 4, 7)  # (nz, ny, nx)
+
+
+def ordered_bits(values):
+    """Integers that count the format's numbers upward through 0."""
+    width = {8: np.int64, 4: np.int32}[values.dtype.itemsize]
+    bits = np.ascontiguousarray(values).view(width).astype(object)
+    lowest = -(1 << (8 * values.dtype.itemsize - 1))
+    return np.array([lowest - b if b < 0 else b for b in bits.ravel()], dtype=object)
+
+
+def expected(a, b, rtol=0.0, atol=0.0):
+    """The largest differences and the cells that have them, by definition."""
+    narrow = np.float32 if np.float32 in (a.dtype, b.dtype) else np.float64
+    ulp = np.abs(ordered_bits(a.astype(narrow)) - ordered_bits(b.astype(narrow)))
+    x, y = a.astype(np.float64).ravel(), b.astype(np.float64).ravel()
+    apart = np.abs(x - y)
+    larger = np.maximum(np.abs(x), np.abs(y))
+    relative = np.where(larger > 0, apart / np.where(larger > 0, larger, 1), 0)
+    return {"absolute_K": apart, "relative": relative, "ulp": ulp.astype(np.float64),
+            "beyond": int((apart > atol + rtol * larger).sum()), "unequal": int((x != y).sum())}
+
+
+def cell_of(index):
+    return [index % SHAPE[2], index // SHAPE[2] % SHAPE[1], index // (SHAPE[2] * SHAPE[1])]
+
+
+class Compare(Case):
+    def file(self, name, values, **attributes):
+        with h5py.File(self.folder / name, "w") as file:
+            dataset = file.create_dataset("T", data=values)
+            dataset.attrs.update(attributes)
+        return name
+
+    def compare(self, a, b, *options, code=None, **how):
+        result = self.isotherm("compare", a, b, "--json", "result.json", *options, **how)
+        if code is not None:
+            self.assert_code(result, code)
+        return result, json.loads((self.folder / "result.json").read_text())
+
+    def check(self, a, b, rtol=0.0, atol=0.0, ranks=1):
+        """One comparison against numpy's; returns the program's."""
+        want = expected(a, b, rtol, atol)
+        names = self.file("a.h5", a), self.file("b.h5", b)
+        result, found = self.compare(*names, "--rtol", rtol, "--atol", atol, ranks=ranks,
+                                     code=1 if want["beyond"] else 0)
+        for kind in ("absolute_K", "relative", "ulp"):
+            largest = want[kind].max()
+            self.assertEqual(found[kind]["value"], float(largest), f"{kind}\n{result}")
+            if largest > 0:
+                index = int(np.argmax(want[kind]))
+                self.assertEqual(found[kind]["cell"], cell_of(index), kind)
+                self.assertEqual(found[kind]["a_K"], float(a.ravel()[index]))
+                self.assertEqual(found[kind]["b_K"], float(b.ravel()[index]))
+        self.assertEqual((found["cells_beyond"], found["unequal_cells"]),
+                         (want["beyond"], want["unequal"]))
+        self.assertEqual(found["equal"], want["beyond"] == 0)
+        return found
+
+    def test_numbers(self):
+        random = np.random.default_rng(5)
+        a = random.uniform(-400, 900, SHAPE)
+        b = a.copy()
+        b.ravel()[[3, 30, 139]] += [1e-9, -3.5, 1e-13]
+        b.ravel()[77] = np.nextafter(b.ravel()[77], 1e9)
+        a.ravel()[50], b.ravel()[50] = 1e-300, -1e-300  # many numbers, a small difference
+        for ranks in (1, 3):
+            self.check(a, b, ranks=ranks)
+        self.check(a, a.copy())
+        self.check(a.astype(np.float32), b.astype(np.float32), ranks=2)
+        self.check(a, b.astype(np.float32))
+        self.check(a.astype(np.float32), b)
+
+    def test_tolerances(self):
+        a = np.full(SHAPE, 256.0)
+        b = a.copy()
+        b.ravel()[17] += 0.5
+        self.check(a, b, atol=0.5)
+        self.check(a, b, atol=np.nextafter(0.5, 0))
+        self.check(a, b, rtol=0.5 / 256.5 * (1 + 1e-15))
+        self.check(a, b, rtol=0.5 / 256.5 * (1 - 1e-15))
+        self.check(a, b, rtol=0.25 / 256.5, atol=0.25)
+
+    def test_zeros_infinities_and_nan(self):
+        a = np.full(SHAPE, 300.0)
+        b = a.copy()
+        a.ravel()[5], b.ravel()[5] = 0.0, -0.0
+        a.ravel()[[6, 7]] = b.ravel()[[6, 7]] = [np.inf, np.nan]
+        names = self.file("a.h5", a), self.file("b.h5", b)
+        _, found = self.compare(*names, code=0)
+        self.assertEqual((found["unequal_cells"], found["nan_in_both"], found["ulp"]["value"]),
+                         (0, 1, 0))
+        b.ravel()[[60, 61]] = np.nan
+        result, found = self.compare(names[0], self.file("b.h5", b), "--atol", 1e9, "--rtol", 1,
+                                     code=1, ranks=2)
+        self.assertEqual((found["nan_in_one"], found["cells_beyond"]), (2, 2))
+        self.assert_says(result, "NaN in one of them only: 2 cells", "(4, 0, 2)", stream="out")
+        b = a.copy()
+        b.ravel()[6] = -np.inf
+        self.compare(names[0], self.file("b.h5", b), "--atol", 1e300, "--rtol", 1, code=1)
+
+    def test_what_cannot_be_compared(self):
+        a = np.zeros(SHAPE)
+        self.file("a.h5", a)
+        for name, values, code, says in (
+                ("wide.h5", np.zeros((5, 4, 8)), 2, "the grids differ: 7 x 4 x 5"),
+                ("text.h5", np.array([b"x"]), 2, "does not hold numbers"),
+                ("flat.h5", np.zeros(SHAPE[1:]), 2, "the grids differ")):
+            result = self.isotherm("compare", "a.h5", self.file(name, values), ranks=2)
+            self.assert_code(result, code)
+            self.assert_one_error(result)
+            self.assert_says(result, says)
+        (self.folder / "no.h5").write_text("not HDF5")
+        with h5py.File(self.folder / "other.h5", "w") as file:
+            file["U"] = a
+        for name, code, says in (("missing.h5", 3, "missing.h5"), ("no.h5", 3, "no.h5"),
+                                 (".", 3, "neither snapshots.vtkhdf nor checkpoints"),
+                                 ("other.h5", 2, "has no dataset /T")):
+            result = self.isotherm("compare", "a.h5", name)
+            self.assert_code(result, code)
+            self.assert_one_error(result)
+            self.assert_says(result, says)
+        self.assert_code(self.isotherm("compare", "a.h5", "other.h5", "--dataset", "U"), 2)
+        for words in (["a.h5"], ["a.h5", "a.h5", "--rtol", "-1"], ["a.h5", "a.h5", "--atol", "x"]):
+            self.assert_code(self.isotherm("compare", *words), 2)
+
+
+class Runs(Case):
+    def config(self, **changes):
+        config = problems.mixed([15, 13, 11], "float64")
+        config["time"] = {"steps": 20, "dt": config["time"]["dt"]}
+        config["output"] = {"snapshots": {"every": 5, "precision": "float32"},
+                            "checkpoints": {"every": 10, "keep": 3}, **changes}
+        return config
+
+    def test_folders_series_and_checkpoints(self):
+        one = self.solve(self.config(), output="one")
+        two = self.solve(self.config(), output="two", ranks=3)
+        self.assert_code(self.isotherm("compare", "one", "two", ranks=2), 0)
+        names = [path.name for path in checkpoints(one.folder)]
+        for name in names:
+            self.assert_code(self.isotherm("compare", f"one/checkpoints/{name}",
+                                           f"two/checkpoints/{name}"), 0)
+        # a float64 checkpoint beside its float32 snapshot: less than half a ULP, which counts 0
+        result = self.isotherm("compare", f"one/checkpoints/{names[0]}", "two", "--rtol", "6e-8")
+        self.assert_code(result, 0)
+        self.assert_says(result, "largest ULP difference: 0", stream="out")
+        self.assert_code(self.isotherm("compare", f"one/checkpoints/{names[0]}", "two"), 1)
+        with h5py.File(two.folder / "snapshots.vtkhdf", "r+") as file:
+            file["/snap/2/T"][7, 3, 4] += 2.0
+        result = self.isotherm("compare", "one", "two", ranks=2)
+        self.assert_code(result, 1)
+        center = [float(f"{x:.6g}") for x in self.center(4, 3, 7)]
+        self.assert_says(result, "absolute difference: 2 K at step 10", "cell (4, 3, 7) at (",
+                         *[f"{x:.6g}" for x in center], stream="out")
+        self.assert_says(result, "different: 1 of 10725 cells", stream="out")
+
+    def center(self, *cell):
+        grid = self.config()["grid"]
+        lower = grid.get("lower", [0.0] * 3)
+        return [low + (i + 0.5) * (high - low) / n
+                for i, low, high, n in zip(cell, lower, grid["upper"], grid["cells"])]
+
+    @thorough
+    def test_series_that_do_not_match(self):
+        self.solve(self.config(), output="one")
+        self.solve(self.config(snapshots={"every": 4}), output="other")
+        result = self.isotherm("compare", "one", "other")
+        self.assert_code(result, 2)
+        self.assert_says(result, "the series differ in length: 5 states", "6 in")
+        self.solve(self.config(snapshots={"every": 6}), output="third")
+        result = self.isotherm("compare", "one", "third")
+        self.assert_code(result, 2)
+        self.assert_says(result, "state 1 is of step 5", "of step 6")
+
+    def test_a_damaged_checkpoint_is_not_compared(self):
+        run = self.solve(self.config())
+        good = checkpoints(run.folder)[-1]
+        bad = self.folder / "bad.h5"
+        shutil.copy(good, bad)
+        data = bytearray(bad.read_bytes())
+        data[-1000] ^= 4
+        bad.write_bytes(data)
+        result = self.isotherm("compare", good, bad, ranks=2)
+        self.assert_code(result, 3)
+        self.assert_one_error(result)
+        self.assert_says(result, "bad.h5", "damaged")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,248 @@
+"""Named outputs as a user meets them: regions, planes, strides; intervals in steps and in time."""
+import shutil
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+import problems
+from harness import (LIMIT_S, SMALL, Case, checkpoints, command_words, environment, kill_session,
+                     some, thorough)
+
+CELLS = [15, 13, 11]
+INTERVAL = 0.004
+KEYS = ["field_hash", "mean_K", "heat_J", "boundary_heat_J", "heat_drift_J", "steps", "time"]
+
+
+def with_outputs(**output):
+    """42 steps or so, some shortened to land on multiples of INTERVAL; four kinds of boundary."""
+    config = problems.mixed(CELLS)
+    dt = config["time"]["dt"]
+    config["output"] = {
+        "history": {"every": 1}, "checkpoints": {"every": 8, "keep": 9},
+        "snapshots": {"interval": 5.3 * dt, "precision": "float64"},
+        "regions": [
+            {"name": "plane", "slice": {"axis": "z", "at": 0.11}, "interval": 3.7 * dt,
+             "precision": "float64", "compress": 1},
+            {"name": "corner", "box": {"lower": [0.2, 0.15, 0.1], "upper": [0.37, 0.31, 0.23]},
+             "every": 4, "precision": "float64"},
+            {"name": "coarse", "stride": [4, 3, 5], "every": 6},
+        ], **output}
+    return config
+
+
+def steps_and_times(folder, name):
+    """What the file says of its snapshots, in order."""
+    with h5py.File(folder / f"{name}.vtkhdf") as file:
+        snaps = [file[f"snap/{n}/T"] for n in range(len(file["snap"]))]
+        found = [(int(T.attrs["step"]), float(T.attrs["time_s"])) for T in snaps]
+        values = list(file["VTKHDF/Steps/Values"])
+        if len(found) > 1:
+            assert values == [time for _, time in found], (values, found)
+        return found
+
+
+def contents(folder, name):
+    with h5py.File(folder / f"{name}.vtkhdf") as file:
+        return file["VTKHDF/CellData/T"][()].tobytes()
+
+
+NAMES = ["snapshots", "plane", "corner", "coarse"]
+
+
+def read_all(folder, name):
+    """Every step of NAME.vtkhdf and NAME.xdmf, as strictly as the readers of VTK take them."""
+    with h5py.File(folder / f"{name}.vtkhdf") as file:
+        group = file["VTKHDF"]
+        assert group.attrs["Type"] == b"ImageData" and list(group.attrs["Version"]) == [2, 0]
+        data, steps = group["CellData/T"], group["Steps"]
+        times, offsets = steps["Values"][()], steps["CellDataOffsets/T"][()]
+        count = len(file["snap"])
+        entries = 2 if count == 1 else count
+        assert steps.attrs["NSteps"] == len(times) == len(offsets) == entries, (count, times)
+        extent = group.attrs["WholeExtent"]
+        assert data.shape == (count, *extent[5::-2]), (data.shape, extent)
+        assert np.all(np.isfinite(data[()])), "values are missing"
+        snaps = [file[f"snap/{n}/T"] for n in range(count)]
+        assert [T.attrs["time_s"] for T in snaps] == list(times[:count])
+        for n, T in enumerate(snaps):
+            np.testing.assert_array_equal(T[()], data[n])
+        values, shape = data[()], data.shape[1:]
+    grids = ElementTree.parse(folder / f"{name}.xdmf").findall("./Domain/Grid/Grid")
+    for n, grid in enumerate(grids):
+        assert float(grid.find("Time").get("Value")) == times[n]
+        item = grid.find("Attribute[@Center='Cell']/DataItem")
+        assert tuple(map(int, item.get("Dimensions").split())) == shape
+        path, dataset = item.text.split(":")
+        with h5py.File(folder / path) as file:
+            np.testing.assert_array_equal(file[dataset][()], values[n])
+    # two files: the one may be a snapshot ahead of the other
+    assert abs(len(grids) - count) <= 1, (len(grids), count)
+    return count
+
+
+class Viewers(Case):
+    def test_open_while_running(self):
+        """Stopped wherever it happens to be, again and again, a run leaves files that open."""
+        config = with_outputs(checkpoints={"every": 0}, history={"every": 0},
+                              snapshots={"every": 1})
+        config["time"] = {"steps": 30 if SMALL else 60, "dt": config["time"]["dt"]}
+        name = self.write(config)
+        folder = self.folder / "out"
+        process = subprocess.Popen(command_words(["run", name, "--output", "out"], 1),
+                                   cwd=self.folder, env=environment(1), start_new_session=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        looks, seen, code, end = 0, 0, None, time.monotonic() + LIMIT_S
+        try:
+            while time.monotonic() < end:
+                os.kill(process.pid, signal.SIGSTOP)
+                _, state = os.waitpid(process.pid, os.WUNTRACED)  # all its threads have stopped
+                if not os.WIFSTOPPED(state):
+                    code = process.returncode = os.waitstatus_to_exitcode(state)
+                    break
+                if (folder / "snapshots.xdmf").exists() and (folder / "coarse.xdmf").exists():
+                    count = read_all(folder, "snapshots")
+                    read_all(folder, "coarse")
+                    self.assertGreaterEqual(count, seen)
+                    looks, seen = looks + 1, count
+                os.kill(process.pid, signal.SIGCONT)
+                time.sleep(0.02)
+        finally:
+            kill_session(process.pid)
+        self.assertEqual(code, 0)
+        self.assertGreater(looks, 3, "the run ended before it was looked at")
+        self.assertEqual(read_all(folder, "snapshots"), config["time"]["steps"] + 1)
+
+    def lines_of(self, heading):
+        """The code in docs/files.md behind a line of text."""
+        text = (Path(__file__).resolve().parents[2] / "docs" / "files.md").read_text()
+        block = re.search(re.escape(heading) + r"\n\n((?:    .*\n)+)", text)
+        self.assertIsNotNone(block, heading)
+        return "\n".join(line[4:] for line in block.group(1).splitlines())
+
+    @thorough
+    def test_lines_of_the_documents(self):
+        config = with_outputs(regions=[{"name": "a", "every": 9}], snapshots={"every": 9})
+        run = self.solve(config)
+        os.chdir(run.folder)
+        self.addCleanup(os.chdir, "/")
+        last = run.temperature().astype(np.float32)
+        names = {}
+        exec(self.lines_of("With h5py, the last state:"), names)
+        np.testing.assert_array_equal(names["T"], last)
+        self.assertEqual(names["t"], config["time"]["end"])
+        exec(self.lines_of("Each snapshot with its step:"), {"print": lambda *_: None})
+        try:
+            import xarray  # pylint: disable=unused-import
+        except ImportError:
+            self.skipTest("xarray is not installed")
+        names = {}
+        exec(self.lines_of("With xarray, all states with their times:"), names)
+        T = names["T"]
+        np.testing.assert_array_equal(T.sel(t=config["time"]["end"]), last)
+        self.assertEqual(T.dims, ("t", "z", "y", "x"))
+
+
+class Regions(Case):
+    def test_times(self):
+        """Every multiple of an interval is a step's time, exactly, and in the file."""
+        config = with_outputs()
+        run = self.solve(config)
+        history = {row["step"]: row["time_s"] for row in run.history()}
+        end = config["time"]["end"]
+        for name, interval in (("snapshots", config["output"]["snapshots"]["interval"]),
+                               ("plane", config["output"]["regions"][0]["interval"])):
+            wanted = [k * interval for k in range(100) if k * interval < end] + [end]
+            found = steps_and_times(run.folder, name)
+            self.assertEqual([time for _, time in found], wanted, name)
+            for step, time in found:
+                self.assertEqual(history[step], time, f"{name}, step {step}")
+        steps = int(run.report["steps"])
+        for name, every in (("corner", 4), ("coarse", 6)):
+            wanted = sorted(set(range(0, steps + 1, every)) | {steps})
+            self.assertEqual([s for s, _ in steps_and_times(run.folder, name)], wanted, name)
+        self.assertGreater(steps, problems.STEPS)
+        lengths = [row["dt_s"] for row in run.history()[1:]]
+        self.assertTrue(all(0 < dt <= run.report["dt"] for dt in lengths))
+        self.assert_below(abs(run.report["heat_drift_J"] / run.report["heat_J"]), 1e-13, "drift")
+
+    def test_parts_of_the_whole(self):
+        """Each region holds what the whole snapshot of the same step holds there."""
+        config = with_outputs(snapshots={"every": 2, "precision": "float64"})
+        run = self.solve(config, ranks=2)
+        parts = {"plane": np.s_[5:6, :, :], "corner": np.s_[5:, 6:, 8:],
+                 "coarse": np.s_[::5, ::3, ::4]}
+        with h5py.File(run.folder / "snapshots.vtkhdf") as file:
+            whole = {int(s["T"].attrs["step"]): s["T"][()] for s in file["snap"].values()}
+        for name, part in parts.items():
+            common = 0
+            with h5py.File(run.folder / f"{name}.vtkhdf") as file:
+                for snap in file["snap"].values():
+                    step = int(snap["T"].attrs["step"])
+                    if step in whole:
+                        common += 1
+                        values = whole[step][part].astype(snap["T"].dtype)
+                        np.testing.assert_array_equal(snap["T"][()], values, f"{name} {step}")
+                self.assertEqual(file.attrs["title"], b"test")
+                self.assertIn(b"regions:", file["configuration"][()])
+            self.assertGreater(common, 2, name)
+
+    def test_ranks_and_restarts(self):
+        """The same bytes of temperature on any rank count, and when the run is interrupted."""
+        config = with_outputs()
+        reference = self.solve(config)
+        for ranks in some((3, 5), 1):
+            run = self.solve(config, ranks=ranks)
+            self.assertEqual(run.exact(*KEYS), reference.exact(*KEYS))
+            self.assertEqual(run.history_bytes(), reference.history_bytes())
+            for name in NAMES:
+                self.assertEqual(contents(run.folder, name), contents(reference.folder, name))
+        # from a checkpoint in the middle of the files, on other ranks: nothing doubled or lost
+        for path in checkpoints(reference.folder)[2:]:
+            path.unlink()
+        again = self.solve(config, "--restart", "auto", output=reference.folder.name, ranks=2)
+        self.assertEqual(again.report["first_step"], 16)
+        self.assertEqual(again.exact(*KEYS), reference.exact(*KEYS))
+        if SMALL:
+            return
+        fresh = self.solve(config)
+        self.assertEqual(again.history_bytes(), fresh.history_bytes())
+        for name in NAMES:
+            self.assertEqual(steps_and_times(again.folder, name),
+                             steps_and_times(fresh.folder, name))
+            self.assertEqual(contents(again.folder, name), contents(fresh.folder, name))
+
+    @thorough
+    def test_folder(self):
+        """A region's file is the run's: refused, replaced."""
+        config = with_outputs(checkpoints={"every": 0}, history={"every": 0})
+        config["time"] = {"steps": 2, "dt": config["time"]["dt"]}
+        run = self.solve(config)
+        for name in ("report.json", "snapshots.vtkhdf", "snapshots.xdmf"):
+            (run.folder / name).unlink()
+        shutil.rmtree(run.folder / "snapshots")
+        result, _ = self.start(config, output=run.folder.name)
+        self.assert_code(result, 2)
+        self.assert_says(result, "already holds a run", "plane.vtkhdf", "--overwrite")
+        self.solve(config, "--overwrite", output=run.folder.name)
+        self.assertEqual(len(steps_and_times(run.folder, "corner")), 2)
+
+    @thorough
+    def test_plan(self):
+        config = with_outputs()
+        name = self.write(config)
+        result = self.isotherm("plan", name)
+        self.assert_code(result, 0)
+        self.assert_says(result, "landing on", "snapshots ", "plane ", "corner ", "coarse ",
+                         stream="out")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,167 @@
+"""Ending well: signals, the file `stop`, the walltime; and going on afterwards."""
+import os
+import signal
+import time
+import unittest
+
+import h5py
+
+import problems
+from harness import SMALL, Case, checkpoints, some, thorough, wait_until
+from live import ENDLESS, Live
+
+CELLS = [15, 13, 11]
+
+
+def problem(steps, **output):
+    config = problems.mixed(CELLS)
+    config["time"] = {"steps": steps, "dt": config["time"]["dt"]}
+    config["output"] = {"history": {"every": 50}, **output}
+    return config
+
+
+class StopCase(Case):
+    def check_stopped(self, result, folder):
+        """75, a good checkpoint that `latest` names, no report: the run is not whole. Its step."""
+        self.assert_code(result, 75)
+        self.assert_says(result, "stopped at step", "--restart auto", stream="out")
+        self.assertNotIn("error:", result.err)
+        self.assertFalse((folder / "report.json").exists())
+        newest = checkpoints(folder)[-1]
+        self.assertEqual((folder / "checkpoints/latest").read_text().strip(), newest.name)
+        with h5py.File(newest, "r") as file:
+            return int(file["/T"].attrs["step"])
+
+    def check_goes_on(self, step, output="live"):
+        """What was stopped at that step and continued on other ranks equals an undisturbed run."""
+        config = problem(step + 60)
+        whole = self.solve(config, output="whole", ranks=2)
+        run = self.solve(config, "--restart", "auto", output=output, ranks=2)
+        self.assertEqual(run.report["first_step"], step)
+        self.assertEqual(run.report["field_hash"], whole.report["field_hash"])
+        self.assertEqual(run.history_bytes(), whole.history_bytes())
+
+
+class Stop(StopCase):
+    def test_signals(self):
+        """To one rank only, and no checkpoints are configured."""
+        for number in some((signal.SIGUSR2, signal.SIGTERM), 1):
+            with self.subTest(number.name):
+                output = f"live_{number.name}"
+                live = Live(self, problem(ENDLESS), output=output)
+                live.wait_for_steps()
+                live.signal(number)
+                result = live.end()
+                step = self.check_stopped(result, live.folder)
+                self.assert_says(result, number.name[3:], stream="out")
+        self.check_goes_on(step, output)
+
+    @thorough
+    def test_alone_without_a_launcher(self):
+        live = Live(self, problem(ENDLESS), ranks=1)
+        live.wait_for_steps()
+        os.kill(live.process.pid, signal.SIGTERM)
+        self.check_goes_on(self.check_stopped(live.end(), live.folder))
+
+    def test_a_checkpoint_on_request(self):
+        """USR1 goes on, whether all ranks get it, from mpirun, or one."""
+        live = Live(self, problem(ENDLESS))
+        live.wait_for_steps()
+        live.process.send_signal(signal.SIGUSR1)
+        latest = live.folder / "checkpoints/latest"
+        self.assertTrue(wait_until(latest.exists), "a checkpoint")
+        first = latest.read_text()
+
+        def asks_again():
+            """One that comes before that rank has left the first checkpoint asks for that."""
+            live.signal(signal.SIGUSR1, rank=2)
+            time.sleep(0.5)
+            return latest.read_text() != first
+        self.assertTrue(wait_until(asks_again), "a second checkpoint")
+        live.signal(signal.SIGUSR2, rank=0)
+        result = live.end()
+        self.check_stopped(result, live.folder)
+        self.assertGreaterEqual(result.out.count("written (signal USR1)"), 2, result)
+
+    @thorough
+    def test_again_and_again_during_a_checkpoint(self):
+        config = problem(ENDLESS, checkpoints={"every": 1, "keep": 2})
+        live = Live(self, config)
+        live.wait_for_steps()
+        pid, temporary = live.rank(1), live.folder / "checkpoints"
+        self.assertTrue(wait_until(lambda: list(temporary.glob("*.tmp"))), "one is being written")
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR2, signal.SIGTERM):
+            os.kill(pid, number)
+        step = self.check_stopped(live.end(), live.folder)
+        self.assertEqual(list(temporary.glob("*.tmp")), [])
+        self.check_goes_on(step)
+
+    @thorough
+    def test_stop_file(self):
+        live = Live(self, problem(ENDLESS))
+        live.wait_for_steps()
+        (live.folder / "stop").touch()
+        result = live.end()
+        step = self.check_stopped(result, live.folder)
+        self.assert_says(result, "the file live/stop", "remove it", stream="out")
+        # it works as long as it is there
+        result, folder = self.start(problem(step + 60), "--restart", "auto", output="live")
+        self.assertEqual(self.check_stopped(result, folder), step)
+        (live.folder / "stop").unlink()
+        self.check_goes_on(step)
+
+
+class Walltime(StopCase):
+    def test_given(self):
+        """Of 100 s, margin and guess of a checkpoint (half as long again as 5 s) leave half a s."""
+        result, folder = self.start(problem(ENDLESS), ranks=2,
+                                    sets=["run.walltime=100", "run.walltime_margin=92"])
+        step = self.check_stopped(result, folder)
+        self.assert_says(result, "s are left of run.walltime", "(a guess)", stream="out")
+        if not SMALL:
+            self.check_goes_on(step, folder.name)
+
+    @thorough
+    def test_a_measured_checkpoint_counts(self):
+        """By its guess of 5 s the run would end after a second."""
+        config = problem(ENDLESS, checkpoints={"every": 20, "keep": 1})
+        live = Live(self, config, "--set", "run.walltime=9", "--set", "run.walltime_margin=0.5")
+        live.wait_for_steps()
+        time.sleep(1.5)
+        live.signal(signal.SIGUSR2)
+        result = live.end()
+        self.check_stopped(result, live.folder)
+        self.assert_says(result, "(signal USR2)", stream="out")
+
+    @thorough
+    def test_slurms_end(self):
+        end = {"SLURM_JOB_END_TIME": str(int(time.time()) + 100)}
+        result, folder = self.start(problem(ENDLESS), ranks=2, env=end,
+                                    sets=["run.walltime_margin=93"])
+        self.check_stopped(result, folder)
+        self.assert_says(result, "s are left of the Slurm job", stream="out")
+
+    @thorough
+    def test_an_end_that_is_past(self):
+        """Nothing is lost that there was; and the next job goes on."""
+        end = {"SLURM_JOB_END_TIME": "1000000000"}
+        result, folder = self.start(problem(ENDLESS), env=end, output="live")
+        self.assertEqual(self.check_stopped(result, folder), 0)
+        self.check_goes_on(0)
+
+    def test_an_end_that_is_none(self):
+        result, folder = self.start(problem(10), ranks=3, env={"SLURM_JOB_END_TIME": "noon"})
+        self.assert_code(result, 2)
+        self.assert_one_error(result)
+        self.assert_says(result, "SLURM_JOB_END_TIME", "noon", "run.walltime")
+        self.assertFalse(folder.exists(), "nothing may be written")
+
+    @thorough
+    def test_the_setting_replaces_slurms_end(self):
+        end = {"SLURM_JOB_END_TIME": "1000000000"}
+        result, _ = self.start(problem(10), env=end, sets=["run.walltime=1000"])
+        self.assert_code(result, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

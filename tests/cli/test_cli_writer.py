@@ -1,0 +1,128 @@
+"""Files written beside the steps: the same as those written by the steps, and what the report
+says about it."""
+import subprocess
+import sys
+import unittest
+
+import h5py
+import numpy as np
+
+import problems
+from harness import Case, checkpoints, thorough
+
+CELLS = [31, 27, 22]
+
+
+def config(writer, precision="float64"):
+    problem = problems.mixed(CELLS, precision)
+    problem["time"] = {"steps": 24, "dt": problem["time"]["dt"]}
+    problem["output"] = {"writer": writer, "history": {"every": 6},
+                         "snapshots": {"every": 2, "precision": "float32"},
+                         "checkpoints": {"every": 3, "keep": 4}}
+    return problem
+
+
+def contents(path):
+    """Every object of a file with its attributes and bytes, but for the configuration's text."""
+    found = {}
+
+    def visit(name, item):
+        values = {key: np.asarray(value).tobytes() for key, value in item.attrs.items()}
+        if isinstance(item, h5py.Dataset) and name != "configuration":
+            values["data"] = item[()].tobytes()
+            values["form"] = (item.shape, str(item.dtype), item.chunks, item.fletcher32,
+                              item.compression)
+        found[name] = values
+
+    with h5py.File(path, "r") as file:
+        found["/"] = {key: np.asarray(value).tobytes() for key, value in file.attrs.items()}
+        file.visititems(visit)
+    return found
+
+
+class Writer(Case):
+    def check_same(self, one, two):
+        self.assertEqual(one.report["field_hash"], two.report["field_hash"])
+        names = sorted(path.relative_to(one.folder) for path in one.folder.rglob("*")
+                       if path.suffix in (".h5", ".vtkhdf"))
+        self.assertEqual(names, sorted(path.relative_to(two.folder)
+                                       for path in two.folder.rglob("*")
+                                       if path.suffix in (".h5", ".vtkhdf")))
+        self.assertGreaterEqual(len(names), 4 + 13 + 1)
+        for name in names:
+            self.assertEqual(contents(one.folder / name), contents(two.folder / name), name)
+        self.assertEqual(one.history_bytes(), two.history_bytes())
+
+    def test_the_same_files_as_in_the_foreground(self):
+        for ranks, backend in ((2, "cpu"), (3, "guard")):
+            with self.subTest(ranks=ranks, backend=backend):
+                beside = self.solve(config("auto"), "--backend", backend, ranks=ranks)
+                within = self.solve(config("foreground"), "--backend", backend, ranks=ranks)
+                self.check_same(beside, within)
+                self.assertEqual(beside.report["output"]["writer"], "background")
+                self.assertIn("MPI_THREAD_MULTIPLE", beside.report["output"]["writer_reason"])
+                self.assertEqual(within.report["output"]["writer"], "foreground")
+
+    def test_the_report_counts(self):
+        output = self.solve(config("auto"), ranks=2).report["output"]
+        snapshots, written = output["snapshots"], output["checkpoints"]
+        self.assertEqual((snapshots["count"], written["count"]), (13, 8))
+        cells = int(np.prod(CELLS))
+        self.assertGreater(snapshots["bytes"], 13 * 4 * cells)
+        self.assertGreater(written["bytes"], 8 * 8 * cells)
+        for kind in (snapshots, written):
+            self.assertGreater(kind["write_s"], 0)
+            self.assertGreater(kind["exposed_s"], 0)
+            self.assertAlmostEqual(kind["GBs"] / (kind["bytes"] / kind["write_s"] * 1e-9), 1,
+                                   places=9)
+        self.assertGreaterEqual(output["waits"], 0)
+
+    @thorough
+    def test_a_restart_goes_on_from_what_was_written_beside(self):
+        whole = self.solve(config("auto"), ranks=2)
+        first = config("auto")
+        first["time"]["steps"] = 13
+        self.solve(first, output="parts", ranks=2)
+        self.assertEqual([path.name for path in checkpoints(self.folder / "parts")][-1],
+                         "step_0000000013.h5")
+        rest = self.solve(config("auto"), "--restart", "auto", output="parts", ranks=3)
+        self.assertEqual(rest.report["field_hash"], whole.report["field_hash"])
+
+    def test_a_write_that_fails_ends_the_run(self):
+        """The folder of the snapshots' data goes away while steps are being made."""
+        problem = config("auto")
+        problem["time"]["steps"] = 100000
+        problem["output"]["checkpoints"] = {"every": 100000}
+        problem["output"]["snapshots"]["every"] = 500
+        (self.folder / "gone").mkdir()
+        script = self.folder / "take_away.py"
+        script.write_text("import pathlib, shutil, time\n"
+                          "data = pathlib.Path('gone/snapshots')\n"
+                          "while not list(data.glob('step_0*00.h5')):\n    time.sleep(0.01)\n"
+                          "shutil.rmtree(data)\ndata.write_text('in the way')\n")
+        helper = subprocess.Popen([sys.executable, script], cwd=self.folder)
+        self.addCleanup(helper.wait)
+        self.addCleanup(helper.kill)
+        result, output = self.start(problem, output="gone", ranks=3)
+        self.assert_code(result, 3)
+        self.assert_one_error(result)
+        self.assert_says(result, "the snapshot of step", "could not be written")
+        self.assertFalse((output / "report.json").exists())
+
+
+class Plan(Case):
+    def test_the_memory_is_planned(self):
+        problem = config("auto")
+        problem["grid"]["cells"] = [100, 100, 100]
+        problem["time"] = {"steps": 10}
+        name = self.write(problem)
+        result = self.isotherm("plan", name)
+        self.assert_code(result, 0)
+        self.assert_says(result, "16 MB on the host for outputs in flight", stream="out")
+        problem["output"] = {}
+        result = self.isotherm("plan", self.write(problem))
+        self.assert_says(result, ", 0 B on the host", stream="out")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,20 @@
+/* One thread: the fuzzers are built by a clang whose OpenMP library need not be there. */
+#ifndef ISOTHERM_TESTS_FUZZ_OMP_H
+#define ISOTHERM_TESTS_FUZZ_OMP_H
+
+static inline int omp_get_max_threads(void)
+{
+    return 1;
+}
+
+static inline int omp_get_num_threads(void)
+{
+    return 1;
+}
+
+static inline int omp_get_thread_num(void)
+{
+    return 0;
+}
+
+#endif

@@ -1,0 +1,181 @@
+"""Calls of the operating system that fail: the n-th write, fsync, rename ... on the output folder,
+once or from then on, on one rank or on all. The run ends with exit code 3 and one message, or goes
+on where nothing was lost; never does it hang, and the checkpoints from before are as they were.
+
+Every case begins in a copy of a folder with two checkpoints, and goes on from there. A run without
+a fault, under the shim, tells which calls there are. ISOTHERM_TEST_FAULTS=all tries all of them, in
+each way (hours); a number tries so many, drawn so that every sort of call on every sort of file has
+its turn. ISOTHERM_TEST_SEED: others."""
+import os
+import random
+import re
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from harness import checkpoints, tree
+from robust import Job, RobustCase
+
+AMOUNT = os.environ.get("ISOTHERM_TEST_FAULTS", "30")
+SEED = int(os.environ.get("ISOTHERM_TEST_SEED", "1"))
+KINDS = ["ENOSPC", "EDQUOT", "EIO", "SHORT"]
+
+
+def sort_of(line):
+    """"7 write snapshots/step_0000000003.h5.tmp" -> (7, "write", "snapshots/step_N.h5.tmp")"""
+    number, call, name = line.split()[:3]
+    return int(number), call, re.sub(r"\d{10}", "N", name)
+
+
+class Faults:
+    RANKS = 2
+    STEPS = 4
+    BEGIN = 2  # steps in the folder that every case begins with
+
+    def setUp(self):
+        super().setUp()
+        self.extra = {"OMPI_MCA_io": self.IO}
+        steps = f"time.steps={self.BEGIN}"
+        result = Job(["run", "config.yaml", "--output", "start", "--set", steps], self.RANKS,
+                     self.folder, extra=self.extra).end()
+        self.assert_code(result, 0)
+        (self.folder / "start" / "report.json").unlink()
+        self.start_files = {name: digest for name, digest in tree(self.folder / "start").items()
+                            if name.startswith("checkpoints/step_")}
+
+    def prepare(self):
+        shutil.rmtree(self.out, ignore_errors=True)
+        shutil.copytree(self.folder / "start", self.out)
+
+    def list_calls(self):
+        """By rank: the calls of a run that nothing disturbs."""
+        self.prepare()
+        log = self.folder / "calls"
+        self.assert_code(self.begin(self.RANKS, {"LOG": log}, self.extra).end(), 0)
+        return [[sort_of(line) for line in Path(f"{log}.{rank}").read_text().splitlines()]
+                for rank in range(self.RANKS)]
+
+    def choose(self, calls):
+        """(number, what it is, kind, once, rank): rank "" is all of them."""
+        draw = random.Random(f"{SEED} {self.IO} {self.RANKS}")
+        every = [(number, f"{call} {name}", kind, once, victim)
+                 for rank, made in enumerate(calls) for number, call, name in made
+                 for kind in KINDS if kind != "SHORT" or call == "write"
+                 for once in (True, False)
+                 for victim in (["", "0"] if rank == 0 else [str(rank)])
+                 if call != "unlink"]
+        if AMOUNT == "all":
+            return every
+        by_sort = {}
+        for case in every:
+            by_sort.setdefault((case[1], case[4]), []).append(case)
+        sorts = [by_sort[sort] for sort in sorted(by_sort)]
+        draw.shuffle(sorts)
+        chosen = []
+        while len(chosen) < int(AMOUNT):
+            chosen += [draw.choice(sort) for sort in sorts[:int(AMOUNT) - len(chosen)]]
+        return chosen
+
+    def expect_failure(self, result, fired, kind, what):
+        """Exit code 3 and a message; 0 where the fault was one that costs nothing."""
+        self.assertIsNotNone(result.code, f"{what}: it hangs\n{result}")
+        if result.code == 0:
+            # a write cut short is continued; what was synced before is closed for the last time;
+            # MPI tries whether a file system knows locks
+            harmless = kind == "SHORT" or all(" close " in line or ".locktest." in line
+                                              for line in fired)
+            self.assertTrue(harmless, f"{what}: exit code 0\n{result}")
+            self.expect_whole_run(result, what)
+            return
+        self.assertEqual(result.code, 3, f"{what}:\n{result}")
+        self.assert_one_error(result)
+
+    def try_case(self, case):
+        number, name, kind, once, victim = case
+        what = (f"{self.IO}, call {number} ({name}) of rank {victim or 'any'}: {kind} "
+                f"{'once' if once else 'from there on'}")
+        self.prepare()
+        log = self.folder / "log"
+        for old in self.folder.glob("log.*"):
+            old.unlink()
+        fault = {"AT": number, "KIND": kind, "ONCE": int(once), "RANK": victim, "LOG": log}
+        result = self.begin(self.RANKS, fault, self.extra).end()
+        fired = [line for path in self.folder.glob("log.*")
+                 for line in path.read_text().splitlines() if line.endswith(" fault")]
+        self.expect_failure(result, fired, kind, what)
+        left = tree(self.out)
+        if result.code != 0:
+            for file, digest in self.start_files.items():
+                if file in left:
+                    self.assertEqual(left[file], digest, f"{what}: {file}")
+        self.assertGreaterEqual(len(self.expect_good_checkpoints(what)), 2, what)
+        self.expect_good_history(what)
+        self.expect_good_series(what)
+        return result.code
+
+    def test_faults(self):
+        chosen = self.choose(self.list_calls())
+        again = random.Random(SEED)
+        for case in chosen:
+            with self.subTest(case):
+                code = self.try_case(case)
+                if code != 0 and again.random() < 0.1:
+                    self.expect_whole_run(self.begin(self.RANKS, extra=self.extra).end(),
+                                          f"the restart after {case}")
+
+
+def mount(folder, kilobytes):
+    return subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", folder],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0
+
+
+class FullDisk:
+    """A small file system that is full sooner or later, until it is large enough."""
+
+    STEP_KB = 24
+
+    def test_full_disk(self):
+        used = sum(-(-path.stat().st_size // 4096) * 4
+                   for path in (self.folder / "start").rglob("*"))
+        codes = []
+        for extra in range(0, 100 * self.STEP_KB, self.STEP_KB):
+            code = self.try_disk(used + extra)
+            codes.append(code)
+            if code == 0:
+                break
+        self.assertEqual(codes[-1], 0, codes)
+        self.assertGreater(len(codes), 5, codes)
+
+    def try_disk(self, kilobytes):
+        what = f"{self.IO}, a disk of {kilobytes} KB"
+        self.out.mkdir()
+        if not mount(self.out, kilobytes):
+            self.out.rmdir()
+            self.skipTest("a tmpfs cannot be mounted here")
+        try:
+            shutil.copytree(self.folder / "start", self.out, dirs_exist_ok=True)
+            result = self.begin(self.RANKS, extra=self.extra).end()
+            self.expect_failure(result, [" close "], "ENOSPC", what)
+            if result.code != 0:
+                self.assertIn("error: ", result.err)
+                self.assertRegex(result.err, "(?i)room|space", what)
+            self.assertGreaterEqual(len(self.expect_good_checkpoints(what)), 2, what)
+            self.expect_good_series(what)
+        finally:
+            subprocess.run(["umount", "-l", self.out], check=True)
+            self.out.rmdir()
+        return result.code
+
+
+class Ompio(FullDisk, Faults, RobustCase):
+    IO = "ompio"
+
+
+class Romio(FullDisk, Faults, RobustCase):
+    IO = "romio321"
+
+
+if __name__ == "__main__":
+    unittest.main()

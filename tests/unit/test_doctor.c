@@ -1,0 +1,261 @@
+/* The doctor's diagnosis of invented machines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/doctor.h"
+
+#include <cmocka.h>
+#undef fail /* ours, of base/status.h */
+
+enum { MOST_RANKS = 40 };
+
+static struct rank_facts ranks[MOST_RANKS];
+static struct doctor_facts facts;
+static struct finding findings[DOCTOR_MAX_FINDINGS];
+
+static void set_cores(int rank, int first, int count)
+{
+    struct machine *machine = &ranks[rank].machine;
+    memset(&machine->cores, 0, sizeof machine->cores);
+    for (int core = first; core < first + count; core++) {
+        core_set_add(&machine->cores, core);
+    }
+}
+
+/* A node of 8 GPUs, two a NUMA node of 16 cores; each rank on 8 cores beside its own GPU. */
+static void healthy_gpu_node(int nranks)
+{
+    memset(ranks, 0, sizeof ranks);
+    for (int rank = 0; rank < nranks; rank++) {
+        const int local = rank % 8;
+        struct machine *machine = &ranks[rank].machine;
+        (void)snprintf(machine->host, sizeof machine->host, "node%d", rank / 8);
+        (void)snprintf(ranks[rank].pci, sizeof ranks[rank].pci, "0000:%02x:00.0", 0xc1 + local);
+        machine->machine_cores = 64;
+        machine->numa_nodes = 4;
+        machine->numa = (uint64_t)1 << local / 2;
+        machine->device_numa = local / 2;
+        machine->device_index = local;
+        ranks[rank].devices = 8;
+        set_cores(rank, 8 * local, 8);
+    }
+    facts = (struct doctor_facts){.nranks = nranks,
+                                  .ranks = ranks,
+                                  .backend = "hip",
+                                  .thread_level = MPI_THREAD_MULTIPLE,
+                                  .travel = TRAVEL_YES,
+                                  .hdf5_parallel = true};
+}
+
+/* One host with `cores` cores; ranks with these threads, free to run anywhere. */
+static void cpu_node(int nranks, int threads, int cores)
+{
+    healthy_gpu_node(nranks);
+    facts.backend = "cpu";
+    facts.host_memory = true;
+    facts.travel = TRAVEL_NOT_NEEDED;
+    for (int rank = 0; rank < nranks; rank++) {
+        ranks[rank].pci[0] = '\0';
+        ranks[rank].devices = 0;
+        ranks[rank].threads = threads;
+        ranks[rank].machine.machine_cores = cores;
+        ranks[rank].machine.device_numa = -1;
+        (void)snprintf(ranks[rank].machine.host, sizeof ranks[rank].machine.host, "laptop");
+        set_cores(rank, 0, cores);
+    }
+}
+
+static void expect_none(void)
+{
+    const int count = doctor_diagnose(&facts, findings);
+    for (int f = 0; f < count; f++) {
+        print_error("unexpected: %s\n", findings[f].what);
+    }
+    assert_int_equal(count, 0);
+}
+
+/* Exactly one finding, with these words. */
+static void expect(bool wrong, const char *what, const char *mend)
+{
+    const int count = doctor_diagnose(&facts, findings);
+    for (int f = 0; f < count; f++) {
+        if (strstr(findings[f].what, what) == NULL || strstr(findings[f].mend, mend) == NULL) {
+            print_error("found: %s | %s\n", findings[f].what, findings[f].mend);
+        }
+    }
+    assert_int_equal(count, 1);
+    assert_int_equal(findings[0].wrong, wrong);
+    assert_non_null(strstr(findings[0].what, what));
+    assert_non_null(strstr(findings[0].mend, mend));
+}
+
+static void a_healthy_node_has_no_findings(void **state)
+{
+    (void)state;
+    healthy_gpu_node(8);
+    expect_none();
+    healthy_gpu_node(32); /* the same addresses on four hosts */
+    expect_none();
+    cpu_node(4, 2, 8);
+    expect_none();
+    cpu_node(1, 1, 1);
+    expect_none();
+}
+
+static void two_ranks_on_one_device(void **state)
+{
+    (void)state;
+    healthy_gpu_node(16);
+    (void)snprintf(ranks[11].pci, sizeof ranks[11].pci, "%s", ranks[9].pci);
+    expect(true, "ranks 9, 11 on node1 share the device 0000:c2:00.0", "one rank a device");
+    healthy_gpu_node(8);
+    for (int rank = 0; rank < 8; rank++) {
+        (void)snprintf(ranks[rank].pci, sizeof ranks[rank].pci, "0000:c1:00.0");
+        ranks[rank].machine.device_numa = -1;
+    }
+    expect(true, "ranks 0, 1, 2, 3, 4, 5 and 2 more on node0 share", "--gpus-per-task=1");
+}
+
+static void devices_without_a_rank_are_noted(void **state)
+{
+    (void)state;
+    healthy_gpu_node(6);
+    expect(false, "6 of the 8 devices of node0", "as many ranks");
+}
+
+static void a_rank_far_from_its_device(void **state)
+{
+    (void)state;
+    healthy_gpu_node(8);
+    ranks[5].machine.numa = 1;
+    expect(true, "rank 5 on node0 runs far from the device: rank 5 on NUMA node 0, its device on 2",
+           "--gpu-bind=closest");
+    ranks[6].machine.numa = 3; /* on NUMA nodes 0 and 1 */
+    expect(true, "ranks 5, 6 on node0 run far", "--map-by numa");
+    healthy_gpu_node(8);
+    ranks[5].machine.numa = 15; /* free: some of its cores are near */
+    ranks[6].machine.numa = 0;  /* unknown */
+    ranks[7].machine.device_numa = -1;
+    expect_none();
+}
+
+static void more_threads_than_cores(void **state)
+{
+    (void)state;
+    cpu_node(2, 4, 8);
+    set_cores(1, 4, 1);
+    expect(true, "rank 1 on laptop: more threads than cores (rank 1: 4 threads, bound to 1 core)",
+           "--map-by slot:PE=THREADS");
+    cpu_node(1, 16, 8);
+    expect(true, "rank 0: 16 threads, bound to 8 cores", "OMP_NUM_THREADS");
+}
+
+static void ranks_crowd_on_shared_cores(void **state)
+{
+    (void)state;
+    cpu_node(3, 4, 8);
+    expect(true, "the 3 ranks of laptop run 12 threads on 8 cores", "fewer ranks or threads");
+    cpu_node(2, 1, 8);
+    set_cores(0, 3, 1);
+    set_cores(1, 3, 1); /* two on one core, the others idle */
+    expect(true, "the 2 ranks of laptop run 2 threads on 1 core", "bind");
+}
+
+static void bound_to_one_core(void **state)
+{
+    (void)state;
+    cpu_node(2, 1, 8);
+    set_cores(0, 0, 1);
+    set_cores(1, 1, 1);
+    expect(true, "ranks 0, 1 on laptop are bound to one core each, and 6 of 8 cores", "--bind-to");
+    cpu_node(2, 1, 2);
+    set_cores(0, 0, 1);
+    set_cores(1, 1, 1); /* all cores in use: right */
+    expect_none();
+    healthy_gpu_node(8);
+    for (int rank = 0; rank < 8; rank++) {
+        set_cores(rank, 8 * rank, 1);
+    }
+    expect(true, "and 2 more on node0 are bound to one core each", "-c THREADS");
+}
+
+static void idle_cores_are_noted(void **state)
+{
+    (void)state;
+    cpu_node(2, 1, 8);
+    expect(false, "2 of the 8 cores of laptop", "OMP_NUM_THREADS");
+}
+
+static void libraries_are_judged(void **state)
+{
+    (void)state;
+    healthy_gpu_node(8);
+    facts.travel = TRAVEL_NO;
+    (void)snprintf(facts.travel_fails, sizeof facts.travel_fails, "zeros came");
+    expect(true, "MPI does not move device memory: zeros came", "MPICH_GPU_SUPPORT_ENABLED=1");
+    healthy_gpu_node(8);
+    facts.hdf5_parallel = false;
+    expect(true, "no MPI-IO driver", "parallel HDF5");
+    healthy_gpu_node(8);
+    facts.thread_level = MPI_THREAD_SINGLE;
+    expect(true, "no threads", "built with threads");
+    facts.thread_level = MPI_THREAD_FUNNELED;
+    expect(false, "MPI_THREAD_MULTIPLE", "--enable-mpi-thread-multiple");
+    healthy_gpu_node(8);
+    (void)snprintf(facts.lock_fails, sizeof facts.lock_fails, "Function not implemented");
+    expect(true, "cannot be locked (Function not implemented)", "HDF5_USE_FILE_LOCKING=FALSE");
+    facts.locking_off = true;
+    expect_none();
+    cpu_node(4, 2, 8);
+    (void)snprintf(facts.gpu_fails, sizeof facts.gpu_fails, "hip: no driver");
+    expect(false, "none answers: hip: no driver", "driver");
+}
+
+static void many_hosts_do_not_overflow(void **state)
+{
+    (void)state;
+    healthy_gpu_node(MOST_RANKS);
+    for (int rank = 0; rank < MOST_RANKS; rank++) {
+        (void)snprintf(ranks[rank].machine.host, sizeof ranks[rank].machine.host, "n%d", rank);
+        ranks[rank].machine.numa = (uint64_t)1 << (ranks[rank].machine.device_numa + 1);
+    }
+    /* far devices and idle ones on each host */
+    assert_int_equal(doctor_diagnose(&facts, findings), DOCTOR_MAX_FINDINGS);
+}
+
+static void numa_nodes_as_text(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t numa;
+        const char *text;
+    } cases[] = {{0, "?"}, {1, "0"}, {3, "0-1"}, {9, "0,3"}, {0xF6, "1-2,4-7"}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        char text[64];
+        numa_text(cases[c].numa, text, sizeof text);
+        assert_string_equal(text, cases[c].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_healthy_node_has_no_findings),
+        cmocka_unit_test(two_ranks_on_one_device),
+        cmocka_unit_test(devices_without_a_rank_are_noted),
+        cmocka_unit_test(a_rank_far_from_its_device),
+        cmocka_unit_test(more_threads_than_cores),
+        cmocka_unit_test(ranks_crowd_on_shared_cores),
+        cmocka_unit_test(bound_to_one_core),
+        cmocka_unit_test(idle_cores_are_noted),
+        cmocka_unit_test(libraries_are_judged),
+        cmocka_unit_test(many_hosts_do_not_overflow),
+        cmocka_unit_test(numa_nodes_as_text),
+    };
+    return cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
+}

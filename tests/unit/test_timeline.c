@@ -1,0 +1,228 @@
+/* Steps that land on the times of outputs. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/timeline.h"
+
+#include <cmocka.h>
+#undef fail /* ours, of base/status.h */
+
+enum { REGIONS = 3 };
+
+struct scene {
+    struct settings settings;
+    struct region_setting region[REGIONS];
+    struct timeline timeline;
+};
+
+/* dt is 1/1024 s: sums of it have no rounding. */
+static void lay(struct scene *scene, double end, int64_t steps, double whole, double first,
+                double second)
+{
+    memset(scene, 0, sizeof *scene);
+    struct settings *settings = &scene->settings;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        settings->grid.cells[axis] = axis == AXIS_X ? 10 : 1;
+        settings->grid.upper[axis] = 1;
+    }
+    settings->material.conductivity = 1;
+    settings->material.density = 1;
+    settings->material.heat_capacity = 1;
+    settings->time.dt = 1.0 / 1024;
+    settings->time.by_steps = steps > 0;
+    settings->time.steps = steps;
+    settings->time.end = end;
+    settings->output.snapshots.cadence.interval = whole;
+    scene->region[0].file.cadence.interval = first;
+    scene->region[1].file.cadence.interval = second;
+    scene->region[2].file.cadence.every = 7;
+    settings->output.regions = scene->region;
+    settings->output.nregions = REGIONS;
+    struct grid grid;
+    struct material material;
+    grid_create(settings, &grid);
+    material_create(settings, &material);
+    assert_int_equal(timeline_create(settings, &grid, &material, &scene->timeline), STATUS_OK);
+}
+
+/* Every step is as long as the clock says and no longer than dt; no landing is missed. */
+static void expect_sound(const struct scene *scene)
+{
+    const struct timeline *t = &scene->timeline;
+    char key[CADENCE_KEY_BYTES];
+    const struct cadence *cadence = NULL;
+    for (int64_t n = 0; n < t->steps; n++) {
+        const double before = timeline_time(t, n);
+        const double after = timeline_time(t, n + 1);
+        const double dt = timeline_dt(t, n);
+        assert_true(dt > 0 && dt <= t->dt * (1 + 1e-9));
+        assert_true(fabs(after - before - dt) <= 8 * DBL_EPSILON * after);
+    }
+    for (int i = 0; (cadence = settings_cadence(&scene->settings, i, key)) != NULL; i++) {
+        int64_t found = 0;
+        for (int64_t n = 0; n <= t->steps; n++) {
+            found += timeline_is_due(t, cadence, n) ? 1 : 0;
+        }
+        assert_int_equal(timeline_count_due(t, cadence), found);
+        if (cadence->interval > 0) {
+            const double whole = floor(t->end / cadence->interval * (1 + 1e-12));
+            const bool end_too = whole * cadence->interval < t->end * (1 - 1e-12);
+            assert_int_equal(found, 1 + (int64_t)whole + (end_too ? 1 : 0));
+        }
+    }
+}
+
+/* The step that lands on the k-th multiple, exactly. */
+static void expect_landings(const struct scene *scene, const struct cadence *cadence)
+{
+    const struct timeline *t = &scene->timeline;
+    int64_t k = 0;
+    for (int64_t n = 0; n < t->steps; n++) {
+        if (timeline_is_due(t, cadence, n)) {
+            assert_true(timeline_time(t, n) == (double)k * cadence->interval);
+            k++;
+        }
+    }
+    assert_true(k > 1);
+}
+
+static void steps_land_on_every_multiple(void **state)
+{
+    (void)state;
+    struct scene scene;
+    lay(&scene, 0.1, 0, 0.0123, 0, 0);
+    expect_sound(&scene);
+    expect_landings(&scene, &scene.settings.output.snapshots.cadence);
+    /* 12 whole steps and a short one, eight times; then 1.6 steps to the end */
+    assert_int_equal(scene.timeline.steps, 8 * 13 + 2);
+    assert_true(scene.timeline.end == 0.1);
+    assert_true(timeline_dt(&scene.timeline, 11) == scene.timeline.dt);
+    assert_true(fabs(timeline_dt(&scene.timeline, 12) - (0.0123 - 12.0 / 1024)) < 1e-15);
+    timeline_destroy(&scene.timeline);
+}
+
+static void intervals_of_whole_steps_change_no_step(void **state)
+{
+    (void)state;
+    struct scene scene;
+    lay(&scene, 0.5, 0, 16.0 / 1024, 0, 4.0 / 1024);
+    expect_sound(&scene);
+    assert_int_equal(scene.timeline.steps, 512);
+    for (int64_t n = 0; n < 512; n++) {
+        assert_true(timeline_dt(&scene.timeline, n) == scene.timeline.dt);
+        assert_true(timeline_time(&scene.timeline, n) == (double)n / 1024);
+    }
+    timeline_destroy(&scene.timeline);
+}
+
+/* 3 x 0.1 is not 0.3 in floating point: one landing all the same, which serves both. */
+static void landings_that_differ_by_rounding_are_one(void **state)
+{
+    (void)state;
+    struct scene scene;
+    lay(&scene, 3.001, 0, 0.3, 0.1, 0.7);
+    expect_sound(&scene);
+    for (int64_t n = 0; n + 1 < scene.timeline.steps; n++) {
+        assert_true(timeline_dt(&scene.timeline, n) > 1e-6);
+    }
+    timeline_destroy(&scene.timeline);
+}
+
+static void intervals_shorter_than_a_step_shorten_all(void **state)
+{
+    (void)state;
+    struct scene scene;
+    lay(&scene, 0.01, 0, 0.0003, 0, 0);
+    expect_sound(&scene);
+    assert_int_equal(scene.timeline.steps, 34);
+    timeline_destroy(&scene.timeline);
+}
+
+static void counted_steps_run_out_between_landings(void **state)
+{
+    (void)state;
+    for (int64_t steps = 1; steps < 60; steps++) {
+        struct scene scene;
+        lay(&scene, 0, steps, 0.0123, 0.0077, 0);
+        expect_sound(&scene);
+        assert_int_equal(scene.timeline.steps, steps);
+        timeline_destroy(&scene.timeline);
+    }
+}
+
+static void restarts_on_the_way_change_nothing(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct scene again;
+    lay(&scene, 0.1, 0, 0.0123, 0.0077, 0);
+    for (int64_t n = 0; n <= scene.timeline.steps; n++) {
+        lay(&again, 0.1, 0, 0.0123, 0.0077, 0);
+        const struct stretch *before = again.timeline.stretch;
+        const double time = timeline_time(&scene.timeline, n);
+        assert_int_equal(timeline_continue(&again.timeline, &again.settings, n, time), STATUS_OK);
+        assert_ptr_equal(again.timeline.stretch, before);
+        timeline_destroy(&again.timeline);
+    }
+    timeline_destroy(&scene.timeline);
+}
+
+static void restarts_elsewhere_land_on_the_same_times(void **state)
+{
+    (void)state;
+    struct scene scene;
+    lay(&scene, 0.1, 0, 0.0123, 0, 0);
+    struct timeline *t = &scene.timeline;
+    assert_int_equal(timeline_continue(t, &scene.settings, 1000, 0.05), STATUS_OK);
+    assert_true(timeline_time(t, 1000) == 0.05);
+    assert_true(t->end == 0.1);
+    int64_t k = 5; /* 5 x 0.0123 is the first behind 0.05 */
+    for (int64_t n = 1000; n < t->steps; n++) {
+        if (timeline_is_due(t, &scene.settings.output.snapshots.cadence, n)) {
+            assert_true(timeline_time(t, n) == (double)k * 0.0123);
+            k++;
+        }
+    }
+    assert_int_equal(k, 9);
+    timeline_destroy(t);
+}
+
+static void too_many_landings_are_refused(void **state)
+{
+    (void)state;
+    struct scene scene;
+    lay(&scene, 10, 0, 0, 0, 0);
+    timeline_destroy(&scene.timeline);
+    scene.region[1].file.cadence.interval = 1e-6;
+    struct grid grid;
+    struct material material;
+    grid_create(&scene.settings, &grid);
+    material_create(&scene.settings, &material);
+    assert_int_equal(timeline_create(&scene.settings, &grid, &material, &scene.timeline),
+                     STATUS_INPUT);
+    assert_string_equal(fail_message(),
+                        "output.regions[1].interval: an output every 1e-06 s gives more than "
+                        "1000000 of them; give a longer interval");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_land_on_every_multiple),
+        cmocka_unit_test(intervals_of_whole_steps_change_no_step),
+        cmocka_unit_test(landings_that_differ_by_rounding_are_one),
+        cmocka_unit_test(intervals_shorter_than_a_step_shorten_all),
+        cmocka_unit_test(counted_steps_run_out_between_landings),
+        cmocka_unit_test(restarts_on_the_way_change_nothing),
+        cmocka_unit_test(restarts_elsewhere_land_on_the_same_times),
+        cmocka_unit_test(too_many_landings_are_refused),
+    };
+    return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);
+}
