@@ -121,22 +121,23 @@ static enum status start_thread(struct writer *w)
 
 /* ---- making and ending ---------------------------------------------------------------------- */
 
-static void choose_way(struct writer *w, bool wanted_background)
+static enum status choose_way(struct writer *w, bool wanted_background)
 {
     int level = MPI_THREAD_SINGLE;
-    MPI_Query_thread(&level);
+    TRY_MPI(MPI_Query_thread(&level));
     w->background = wanted_background && level == MPI_THREAD_MULTIPLE;
     w->reason = w->background ? "MPI grants MPI_THREAD_MULTIPLE"
                 : wanted_background
                     ? "MPI does not grant MPI_THREAD_MULTIPLE, so a thread cannot write"
                     : "as configured";
+    return STATUS_OK;
 }
 
 static enum status build(MPI_Comm comm, bool wanted_background, struct writer *w)
 {
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
-    choose_way(w, wanted_background);
+    TRY(choose_way(w, wanted_background));
     TRY_MPI(MPI_Comm_dup(comm, &w->comm));
     TRY_MPI(MPI_Comm_set_errhandler(w->comm, MPI_ERRORS_RETURN));
     return status_agree(comm, w->background ? start_thread(w) : STATUS_OK);
