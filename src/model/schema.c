@@ -54,24 +54,25 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
         .offset = AT(boundary[face]), .help = meaning                                              \
     }
 
-#define POINT(path_, offset_, flags_, fallback_, help_)                                            \
+#define POINT(path_, offset_, flags_, restart_, fallback_, help_)                                  \
     {                                                                                              \
-        .path = path_, .type = SCHEMA_REAL, .flags = flags_, .offset = offset_, .min_count = 1,    \
-        .max_count = 3, .limit = &finite, .fallback = fallback_, .unit = "m",                      \
-        .example = "[0.1, 0.2, 0.3]", .help = help_                                                \
+        .path = path_, .type = SCHEMA_REAL, .flags = flags_, .restart = restart_,                  \
+        .offset = offset_, .min_count = 1, .max_count = 3, .limit = &finite,                       \
+        .fallback = fallback_, .unit = "m", .example = "[0.1, 0.2, 0.3]", .help = help_            \
     }
 
 /* When an output is due: the two keys of it. */
 #define CADENCE(path_, offset_)                                                                    \
     {.path = path_ ".every",                                                                       \
      .type = SCHEMA_LONG,                                                                          \
+     .restart = SCHEMA_RESTART_FREE,                                                               \
      .offset = (offset_) + offsetof(struct cadence, every),                                        \
      .limit = &from_zero,                                                                          \
      .rival = "interval",                                                                          \
      .unit = "steps",                                                                              \
      .help = "The interval in steps, or:"},                                                        \
     {                                                                                              \
-        .path = path_ ".interval", .type = SCHEMA_REAL,                                            \
+        .path = path_ ".interval", .type = SCHEMA_REAL, .restart = SCHEMA_RESTART_FREE,            \
         .offset = (offset_) + offsetof(struct cadence, interval), .limit = &positive,              \
         .rival = "every", .unit = "s",                                                             \
         .help = "The interval in simulated time. The step before each multiple is shortened to "   \
@@ -82,18 +83,20 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
 #define FILE_FORMAT(path_, offset_)                                                                \
     {.path = path_ ".derived",                                                                     \
      .type = SCHEMA_CHOICES,                                                                       \
+     .restart = SCHEMA_RESTART_FREE,                                                               \
      .offset = (offset_) + offsetof(struct snapshot_setting, derived),                             \
      .choices = derived_fields,                                                                    \
      .example = "[T_max, heat_flux]",                                                              \
      .help = "Fields beside the temperature, see `output.derived`."},                              \
         {.path = path_ ".precision",                                                               \
          .type = SCHEMA_CHOICE,                                                                    \
+         .restart = SCHEMA_RESTART_FREE,                                                           \
          .offset = (offset_) + offsetof(struct snapshot_setting, precision),                       \
          .choices = precisions,                                                                    \
          .fallback = "float32",                                                                    \
          .help = "The format in the file."},                                                       \
     {                                                                                              \
-        .path = path_ ".compress", .type = SCHEMA_INT,                                             \
+        .path = path_ ".compress", .type = SCHEMA_INT, .restart = SCHEMA_RESTART_FREE,             \
         .offset = (offset_) + offsetof(struct snapshot_setting, compress), .limit = &gzip_level,   \
         .fallback = "0", .help = "The gzip level; 0 is none."                                      \
     }
@@ -101,6 +104,7 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
 static const struct schema_key table[] = {
     {.path = "title",
      .type = SCHEMA_TEXT,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(title),
      .fallback = "untitled",
      .help = "A name for the run; it appears in the report and in the pictures."},
@@ -112,6 +116,7 @@ static const struct schema_key table[] = {
              "`[256, 256]` is a 2D problem."},
     {.path = "grid.cells",
      .type = SCHEMA_LONG,
+     .restart = SCHEMA_RESTART_NEVER,
      .flags = SCHEMA_REQUIRED,
      .offset = AT(grid.cells),
      .min_count = 1,
@@ -119,9 +124,10 @@ static const struct schema_key table[] = {
      .limit = &from_one,
      .example = "[128, 128, 64]",
      .help = "Cells along x, y, z; axes left out have one cell."},
-    POINT("grid.lower", AT(grid.lower), 0, "[0, 0, 0]",
+    POINT("grid.lower", AT(grid.lower), 0, SCHEMA_RESTART_ASK, "[0, 0, 0]",
           "The grid's lower corner. As many entries as `grid.cells`, or 3."),
-    POINT("grid.upper", AT(grid.upper), 0, "[1, 1, 1]", "Its upper corner, likewise."),
+    POINT("grid.upper", AT(grid.upper), 0, SCHEMA_RESTART_ASK, "[1, 1, 1]",
+          "Its upper corner, likewise."),
 
     {.path = "material",
      .type = SCHEMA_SECTION,
@@ -129,6 +135,7 @@ static const struct schema_key table[] = {
      .help = "The material, the same everywhere."},
     {.path = "material.conductivity",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_ASK,
      .flags = SCHEMA_REQUIRED,
      .offset = AT(material.conductivity),
      .limit = &positive,
@@ -136,6 +143,7 @@ static const struct schema_key table[] = {
      .help = "Thermal conductivity k."},
     {.path = "material.density",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_ASK,
      .flags = SCHEMA_REQUIRED,
      .offset = AT(material.density),
      .limit = &positive,
@@ -143,6 +151,7 @@ static const struct schema_key table[] = {
      .help = "Density rho."},
     {.path = "material.heat_capacity",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_ASK,
      .flags = SCHEMA_REQUIRED,
      .offset = AT(material.heat_capacity),
      .limit = &positive,
@@ -152,6 +161,7 @@ static const struct schema_key table[] = {
     {.path = "initial",
      .members = "initial[]",
      .type = SCHEMA_LIST,
+     .restart = SCHEMA_RESTART_IDLE,
      .flags = SCHEMA_REQUIRED,
      .offset = AT(initial),
      .alternative = AT(ninitial),
@@ -162,10 +172,12 @@ static const struct schema_key table[] = {
              "those of axes with one cell do not matter."},
     {.path = "initial[].uniform",
      .type = SCHEMA_SECTION,
+     .restart = SCHEMA_RESTART_IDLE,
      .kinds = SCHEMA_KIND(INITIAL_UNIFORM),
      .help = "One temperature everywhere."},
     {.path = "initial[].uniform.value",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_IDLE,
      .flags = SCHEMA_REQUIRED,
      .offset = IN_ENTRY(value),
      .limit = &temperature,
@@ -173,12 +185,15 @@ static const struct schema_key table[] = {
      .help = "The temperature."},
     {.path = "initial[].sphere",
      .type = SCHEMA_SECTION,
+     .restart = SCHEMA_RESTART_IDLE,
      .kinds = SCHEMA_KIND(INITIAL_SPHERE),
      .help = "The cells whose centre lies in a sphere (2D: a disc). It may reach out of the grid, "
              "but not lie outside altogether."},
-    POINT("initial[].sphere.center", IN_ENTRY(center), SCHEMA_REQUIRED, NULL, "Its centre."),
+    POINT("initial[].sphere.center", IN_ENTRY(center), SCHEMA_REQUIRED, SCHEMA_RESTART_IDLE, NULL,
+          "Its centre."),
     {.path = "initial[].sphere.radius",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_IDLE,
      .flags = SCHEMA_REQUIRED,
      .offset = IN_ENTRY(radius),
      .limit = &positive,
@@ -186,6 +201,7 @@ static const struct schema_key table[] = {
      .help = "Its radius."},
     {.path = "initial[].sphere.value",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_IDLE,
      .flags = SCHEMA_REQUIRED,
      .offset = IN_ENTRY(value),
      .limit = &temperature,
@@ -193,12 +209,16 @@ static const struct schema_key table[] = {
      .help = "Its temperature."},
     {.path = "initial[].box",
      .type = SCHEMA_SECTION,
+     .restart = SCHEMA_RESTART_IDLE,
      .kinds = SCHEMA_KIND(INITIAL_BOX),
      .help = "The cells whose centre lies in a box, which lies in the grid."},
-    POINT("initial[].box.lower", IN_ENTRY(lower), SCHEMA_REQUIRED, NULL, "Its lower corner."),
-    POINT("initial[].box.upper", IN_ENTRY(upper), SCHEMA_REQUIRED, NULL, "Its upper corner."),
+    POINT("initial[].box.lower", IN_ENTRY(lower), SCHEMA_REQUIRED, SCHEMA_RESTART_IDLE, NULL,
+          "Its lower corner."),
+    POINT("initial[].box.upper", IN_ENTRY(upper), SCHEMA_REQUIRED, SCHEMA_RESTART_IDLE, NULL,
+          "Its upper corner."),
     {.path = "initial[].box.value",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_IDLE,
      .flags = SCHEMA_REQUIRED,
      .offset = IN_ENTRY(value),
      .limit = &temperature,
@@ -206,10 +226,12 @@ static const struct schema_key table[] = {
      .help = "Its temperature."},
     {.path = "initial[].expression",
      .type = SCHEMA_SECTION,
+     .restart = SCHEMA_RESTART_IDLE,
      .kinds = SCHEMA_KIND(INITIAL_EXPRESSION),
      .help = "A formula of the position, everywhere."},
     {.path = "initial[].expression.value",
      .type = SCHEMA_FORMULA,
+     .restart = SCHEMA_RESTART_IDLE,
      .flags = SCHEMA_REQUIRED,
      .offset = IN_ENTRY(expression),
      .variables = "x, y, z",
@@ -218,16 +240,19 @@ static const struct schema_key table[] = {
      .help = "The temperature at the centre (x, y, z) of a cell, in m."},
     {.path = "initial[].file",
      .type = SCHEMA_SECTION,
+     .restart = SCHEMA_RESTART_IDLE,
      .kinds = SCHEMA_KIND(INITIAL_FILE),
      .help = "A field from an HDF5 file, of exactly the grid's shape."},
     {.path = "initial[].file.path",
      .type = SCHEMA_TEXT,
+     .restart = SCHEMA_RESTART_IDLE,
      .flags = SCHEMA_REQUIRED,
      .offset = IN_ENTRY(path),
      .example = "start.h5",
      .help = "The file, relative to the working directory."},
     {.path = "initial[].file.dataset",
      .type = SCHEMA_TEXT,
+     .restart = SCHEMA_RESTART_IDLE,
      .offset = IN_ENTRY(dataset),
      .fallback = "/T",
      .help = "The dataset in it, of numbers in K and of shape (nz, ny, nx); 2D also (ny, nx)."},
@@ -246,12 +271,14 @@ static const struct schema_key table[] = {
     FACE_SECTION("z_max", FACE_Z_MAX, "The face at the upper end of z."),
     {.path = "boundary.*.type",
      .type = SCHEMA_CHOICE,
+     .restart = SCHEMA_RESTART_WARN,
      .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR,
      .offset = IN_FACE(kind),
      .choices = boundary_types,
      .help = "The kind of boundary. Periodic faces come in pairs."},
     {.path = "boundary.*.value",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_WARN,
      .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA,
      .offset = IN_FACE(value),
      .alternative = IN_FACE(expression),
@@ -263,6 +290,7 @@ static const struct schema_key table[] = {
          "Type temperature: the temperature of the face, also as a formula of the time t in s."},
     {.path = "boundary.*.value",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_WARN,
      .flags = SCHEMA_REQUIRED,
      .offset = IN_FACE(value),
      .kinds = SCHEMA_KIND(BOUNDARY_FLUX),
@@ -271,6 +299,7 @@ static const struct schema_key table[] = {
      .help = "Type flux: the heat flux into the domain; 0 insulates."},
     {.path = "boundary.*.coefficient",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_WARN,
      .flags = SCHEMA_REQUIRED,
      .offset = IN_FACE(coefficient),
      .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION),
@@ -279,6 +308,7 @@ static const struct schema_key table[] = {
      .help = "Type convection: the heat transfer coefficient."},
     {.path = "boundary.*.ambient",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_WARN,
      .flags = SCHEMA_REQUIRED,
      .offset = IN_FACE(ambient),
      .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION),
@@ -292,6 +322,7 @@ static const struct schema_key table[] = {
      .help = "How far and in which steps: either `end` or `steps`."},
     {.path = "time.end",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(time.end),
      .limit = &positive,
      .rival = "steps",
@@ -299,12 +330,14 @@ static const struct schema_key table[] = {
      .help = "The simulated time; the last step is shortened to land exactly on it."},
     {.path = "time.steps",
      .type = SCHEMA_LONG,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(time.steps),
      .limit = &from_one,
      .rival = "end",
      .help = "The number of steps, instead of `end`."},
     {.path = "time.dt",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_WARN,
      .flags = SCHEMA_OR_AUTO,
      .offset = AT(time.dt),
      .alternative = AT(time.dt_auto),
@@ -314,6 +347,7 @@ static const struct schema_key table[] = {
      .help = "The time step. `auto` takes `safety` times the largest stable one."},
     {.path = "time.safety",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_WARN,
      .offset = AT(time.safety),
      .limit = &fraction,
      .fallback = "0.9",
@@ -325,6 +359,7 @@ static const struct schema_key table[] = {
              "changes a bit of the result but `precision`."},
     {.path = "run.backend",
      .type = SCHEMA_NAME,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(run.backend),
      .choices = backends,
      .fallback = "auto",
@@ -332,12 +367,14 @@ static const struct schema_key table[] = {
              "field's memory locked against the host, for tests."},
     {.path = "run.precision",
      .type = SCHEMA_CHOICE,
+     .restart = SCHEMA_RESTART_ASK,
      .offset = AT(run.precision),
      .choices = precisions,
      .fallback = "float64",
      .help = "The format of the field in memory."},
     {.path = "run.decomposition",
      .type = SCHEMA_INT,
+     .restart = SCHEMA_RESTART_FREE,
      .flags = SCHEMA_OR_AUTO,
      .offset = AT(run.decomposition),
      .alternative = AT(run.decomposition_auto),
@@ -350,6 +387,7 @@ static const struct schema_key table[] = {
     {.path = "run.halo", .type = SCHEMA_SECTION, .help = "The halo exchange between ranks."},
     {.path = "run.halo.transport",
      .type = SCHEMA_NAME,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(run.transport),
      .choices = transports,
      .fallback = "auto",
@@ -357,6 +395,7 @@ static const struct schema_key table[] = {
              "work."},
     {.path = "run.halo.overlap",
      .type = SCHEMA_CHOICE,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(run.overlap),
      .choices = overlaps,
      .fallback = "auto",
@@ -368,6 +407,7 @@ static const struct schema_key table[] = {
              "violation the run stops with exit code 5. On by default."},
     {.path = "run.watch.every",
      .type = SCHEMA_LONG,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(run.watch_every),
      .limit = &from_zero,
      .fallback = "100",
@@ -378,6 +418,7 @@ static const struct schema_key table[] = {
 
     {.path = "run.walltime",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_FREE,
      .flags = SCHEMA_OR_AUTO,
      .offset = AT(run.walltime),
      .alternative = AT(run.walltime_auto),
@@ -389,6 +430,7 @@ static const struct schema_key table[] = {
              "one, no limit."},
     {.path = "run.walltime_margin",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(run.walltime_margin),
      .limit = &not_negative,
      .fallback = "30",
@@ -400,6 +442,7 @@ static const struct schema_key table[] = {
              "stands; when it still goes on, the run ends with exit code 4."},
     {.path = "run.watchdog.patience",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(run.watchdog_patience),
      .limit = &not_negative,
      .fallback = "300",
@@ -407,12 +450,14 @@ static const struct schema_key table[] = {
      .help = "What takes less never counts as hung; 0 turns the watchdog off."},
     {.path = "run.watchdog.factor",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(run.watchdog_factor),
      .limit = &not_negative,
      .fallback = "20",
      .help = "Nor does what takes less than this many times the longest of its kind before."},
     {.path = "run.watchdog.grace",
      .type = SCHEMA_REAL,
+     .restart = SCHEMA_RESTART_FREE,
      .offset = AT(run.watchdog_grace),
      .limit = &not_negative,
      .fallback = "600",

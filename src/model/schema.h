@@ -26,6 +26,16 @@ enum schema_flag {
     SCHEMA_SELECTOR = 8    /* its value says which keys of the section apply (see `kinds`) */
 };
 
+/* What a restart does when this key's value is not the one that the checkpoint was written with. */
+enum schema_restart {
+    SCHEMA_RESTART_UNSAID, /* no row of the table: every key has to say */
+    SCHEMA_RESTART_FREE,   /* say so and go on */
+    SCHEMA_RESTART_IDLE,   /* say that it has no effect: it counts at step 0 alone */
+    SCHEMA_RESTART_WARN,   /* warn, and go on: what follows is computed with the new value */
+    SCHEMA_RESTART_ASK,    /* refuse, unless the user says that it is meant */
+    SCHEMA_RESTART_NEVER   /* refuse: the state does not fit */
+};
+
 struct schema_choice {
     const char *name; /* NULL ends the list */
     int value;
@@ -43,6 +53,7 @@ struct schema_key {
     const char *members; /* section: the path in front of its keys, when it is not `path` */
     enum schema_type type;
     unsigned flags;
+    enum schema_restart restart; /* keys, lists, and sections that `kinds` select */
     size_t offset;      /* in struct settings, in one entry or in one face; section: of its keys */
     size_t alternative; /* OR_AUTO, OR_FORMULA; list: of the int that counts the entries */
     size_t entry_bytes; /* list: of the struct of one entry, an array of which `offset` points to */

@@ -80,6 +80,54 @@ static void write_section(FILE *out, const struct schema_key *section)
     }
 }
 
+/* One line: the keys with this answer, a section's as `time.*` where all of them have it. */
+static void write_restart_keys(FILE *out, enum schema_restart restart, const char *meaning)
+{
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    const char *before = "";
+    fputs("| ", out);
+    for (int i = 0; i < count; i++) {
+        const struct schema_key *key = &table[i];
+        const size_t top = strcspn(key->path, ".[");
+        bool whole = true;
+        bool first = true; /* of its section with that answer */
+        for (int j = 0; j < count; j++) {
+            const bool beside = strncmp(table[j].path, key->path, top) == 0 &&
+                                strcspn(table[j].path, ".[") == top &&
+                                table[j].restart != SCHEMA_RESTART_UNSAID;
+            whole = whole && (!beside || table[j].restart == restart);
+            first = first && !(beside && j < i && table[j].restart == restart);
+        }
+        const bool twice = i > 0 && strcmp(table[i - 1].path, key->path) == 0;
+        if (key->restart != restart || twice || (whole && !first)) {
+            continue;
+        }
+        fprintf(out, "%s`%.*s%s`", before, whole ? (int)top : (int)strlen(key->path), key->path,
+                whole && key->path[top] != '\0' ? ".*" : "");
+        before = ", ";
+    }
+    fprintf(out, " | %s |\n", meaning);
+}
+
+static void write_restart(FILE *out)
+{
+    fputs("\n## A restart with another configuration\n\n"
+          "A checkpoint holds the configuration that it was written with. `--restart` compares the "
+          "effective values,\n"
+          "key by key, and says what has changed, one line a key; `report.json` lists it.\n\n"
+          "| keys | a change |\n|---|---|\n",
+          out);
+    write_restart_keys(out, SCHEMA_RESTART_IDLE,
+                       "is told; it has no effect, since the state is the checkpoint's");
+    write_restart_keys(out, SCHEMA_RESTART_WARN,
+                       "is told as a warning: what follows is computed with the new value");
+    write_restart_keys(out, SCHEMA_RESTART_ASK,
+                       "is refused with exit code 2, unless `--restart-changed` is given");
+    write_restart_keys(out, SCHEMA_RESTART_NEVER, "is always refused");
+    fputs("| all others | is told |\n", out);
+}
+
 static void write_reference(FILE *out)
 {
     int count;
@@ -111,6 +159,7 @@ static void write_reference(FILE *out)
             write_section(out, &table[i]);
         }
     }
+    write_restart(out);
 }
 
 char *settings_reference(void)
