@@ -26,6 +26,19 @@ struct checkpoint_state {
     uint64_t field_hash;
     struct ledger ledger;
     double boundary_heat; /* J, what the ledger came to with the coefficients of that run */
+    bool changed; /* read: material, precision or the grid's corners are others than the run's */
+};
+
+/* What a restart may differ in from the run that wrote the checkpoint, judged before a value is
+ * read. */
+struct checkpoint_terms {
+    /* On rank 0, of a file that is whole: STATUS_INPUT when its configuration rules a restart out.
+     * Called once for each file that is tried. */
+    enum status (*judge)(void *context, const char *path, const char *config_text);
+    void *context;
+    /* Another material, precision or other corners of the grid may pass: the values stay, rounded
+     * to the new precision. Another number of cells never does. */
+    bool may_change;
 };
 
 /* This rank's share of a state in host memory. */
@@ -69,9 +82,11 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
 
 /* Collective. Check the seal and the shape of the file, then load it into the field (any
  * decomposition) and check the field hash. STATUS_FILE when it is missing or damaged; STATUS_INPUT
- * when it is good but of another grid, precision or material. The field is garbage on failure. */
+ * when it is good but of another grid, precision or material than `terms` (NULL: none of these)
+ * let pass. The field is garbage on failure. */
 enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field,
                             const struct grid *grid, const struct material *material,
+                            const struct checkpoint_terms *terms,
                             struct checkpoint_state *state) MUST_CHECK;
 
 /* Collective. Load the newest good checkpoint of `directory`; damaged ones are passed over with a
@@ -79,6 +94,7 @@ enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field
  * STATUS_FILE when there are some and none is good. `path` receives the name (4096 bytes). */
 enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
                                    const struct grid *grid, const struct material *material,
+                                   const struct checkpoint_terms *terms,
                                    struct checkpoint_state *state, bool *found,
                                    char *path) MUST_CHECK;
 

@@ -28,14 +28,10 @@ static enum status read_state(hid_t dataset, struct checkpoint_state *state)
     return h5_get_double(dataset, "boundary_heat_J", &state->boundary_heat, 0);
 }
 
-static enum status check_grid(hid_t dataset, const struct grid *grid)
+static enum status check_cells(hid_t dataset, const struct grid *grid)
 {
     int64_t cells[AXIS_COUNT];
-    double lower[AXIS_COUNT];
-    double upper[AXIS_COUNT];
     TRY(h5_get_int(dataset, "cells", cells, AXIS_COUNT));
-    TRY(h5_get_double(dataset, "lower_m", lower, AXIS_COUNT));
-    TRY(h5_get_double(dataset, "upper_m", upper, AXIS_COUNT));
     for (int a = 0; a < AXIS_COUNT; a++) {
         if (cells[a] != grid->cells[a]) {
             return fail(STATUS_INPUT,
@@ -45,6 +41,17 @@ static enum status check_grid(hid_t dataset, const struct grid *grid)
                         cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z], grid->cells[AXIS_X],
                         grid->cells[AXIS_Y], grid->cells[AXIS_Z]);
         }
+    }
+    return STATUS_OK;
+}
+
+static enum status check_corners(hid_t dataset, const struct grid *grid)
+{
+    double lower[AXIS_COUNT];
+    double upper[AXIS_COUNT];
+    TRY(h5_get_double(dataset, "lower_m", lower, AXIS_COUNT));
+    TRY(h5_get_double(dataset, "upper_m", upper, AXIS_COUNT));
+    for (int a = 0; a < AXIS_COUNT; a++) {
         if (lower[a] != grid->lower[a] || upper[a] != grid->upper[a]) {
             return fail(STATUS_INPUT,
                         "it is of another grid: %s from %.17g to %.17g m there, from %.17g to "
@@ -77,108 +84,185 @@ static enum status check_material(hid_t dataset, const struct material *material
     return STATUS_OK;
 }
 
-static enum status check_precision(hid_t dataset, enum precision precision)
+/* Of the temperatures in the file. */
+static enum status get_precision(hid_t dataset, enum precision *precision)
 {
     char name[32] = "";
     TRY(h5_get_string(dataset, "precision", name, sizeof name));
-    if (strcmp(name, precision_name(precision)) != 0) {
-        return fail(STATUS_INPUT, "it has precision %s, and run.precision is %s", name,
-                    precision_name(precision));
+    const bool wide = strcmp(name, precision_name(PRECISION_FLOAT64)) == 0;
+    if (!wide && strcmp(name, precision_name(PRECISION_FLOAT32)) != 0) {
+        return fail(STATUS_FILE, "its precision \"%s\" is unknown", name);
+    }
+    *precision = wide ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
+    return STATUS_OK;
+}
+
+/* What all steps of one read need. */
+struct reading {
+    MPI_Comm comm;
+    const char *path;
+    struct field *field;
+    const struct grid *grid;
+    const struct material *material;
+    const struct checkpoint_terms *terms; /* may be NULL */
+};
+
+/* What rank 0 finds, for all. */
+struct contents {
+    struct checkpoint_state state;
+    enum precision precision;
+};
+
+/* One property: as the run has it, or let pass as changed. */
+static enum status allow(const struct reading *r, enum status same, bool *changed)
+{
+    if (same == STATUS_INPUT && r->terms != NULL && r->terms->may_change) {
+        *changed = true;
+        fail_clear();
+        return STATUS_OK;
+    }
+    return same;
+}
+
+static enum status check_precision(enum precision there, enum precision here)
+{
+    if (there != here) {
+        return fail(STATUS_INPUT, "it has precision %s, and run.precision is %s",
+                    precision_name(there), precision_name(here));
     }
     return STATUS_OK;
 }
 
-/* Rank 0: does it fit this run? */
-static enum status read_metadata(const char *path, const struct field *field,
-                                 const struct grid *grid, const struct material *material,
-                                 struct checkpoint_state *state)
+static enum status check_fit(const struct reading *r, hid_t dataset, struct contents *contents)
 {
-    hid_t file = H5I_INVALID_HID;
-    TRY(h5_open_plain(path, false, &file));
-    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (dataset < 0) {
-        status = h5_fail("it has no dataset /T");
+    bool *changed = &contents->state.changed;
+    TRY(check_cells(dataset, r->grid));
+    TRY(allow(r, check_corners(dataset, r->grid), changed));
+    TRY(get_precision(dataset, &contents->precision));
+    TRY(allow(r, check_precision(contents->precision, r->field->layout.precision), changed));
+    return allow(r, check_material(dataset, r->material), changed);
+}
+
+static enum status judge(const struct reading *r, hid_t file)
+{
+    enum { MOST_BYTES = 16 << 20 };
+    char *text = NULL;
+    if (r->terms == NULL || r->terms->judge == NULL) {
+        return STATUS_OK;
     }
-    if (status == STATUS_OK) {
-        status = check_grid(dataset, grid);
-    }
-    if (status == STATUS_OK) {
-        status = check_precision(dataset, field->layout.precision);
-    }
-    if (status == STATUS_OK) {
-        status = check_material(dataset, material);
-    }
-    if (status == STATUS_OK) {
-        status = read_state(dataset, state);
-    }
-    h5_close(file);
+    TRY(h5_get_text(file, "/configuration", MOST_BYTES, &text));
+    const enum status status = r->terms->judge(r->terms->context, r->path, text);
+    free(text);
     return status;
 }
 
-static enum status read_values(MPI_Comm comm, const char *path, struct field *field)
+/* Rank 0: does it fit this run? */
+static enum status read_metadata(const struct reading *r, struct contents *contents)
 {
     hid_t file = H5I_INVALID_HID;
-    TRY(h5_open_parallel(comm, path, false, &file));
+    TRY(h5_open_plain(r->path, false, &file));
     const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
     enum status status = STATUS_OK;
     if (dataset < 0) {
         status = h5_fail("it has no dataset /T");
     }
-    status = status_agree(comm, status);
     if (status == STATUS_OK) {
-        status = h5_field_read(comm, dataset, field, H5_FIELD_PIECE_BYTES);
+        status = judge(r, file);
+    }
+    if (status == STATUS_OK) {
+        status = check_fit(r, dataset, contents);
+    }
+    if (status == STATUS_OK) {
+        status = read_state(dataset, &contents->state);
     }
     h5_close(file);
     return status;
 }
 
 /* Collective, agreed: has everything arrived on the device? */
-static enum status check_hash(MPI_Comm comm, struct field *field, uint64_t expected)
+static enum status device_hash(const struct reading *r, uint64_t *hash)
 {
+    struct field *field = r->field;
     uint64_t mine = 0;
-    uint64_t all = 0;
     enum status status =
         field->backend->hash(field->queue, &field->layout, &field->placement, field->d_now, &mine);
     if (status == STATUS_OK) {
         status = field->backend->queue_wait(field->queue);
     }
-    TRY(status_agree(comm, status));
-    TRY_MPI(MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, comm));
-    if (all != expected) {
+    TRY(status_agree(r->comm, status));
+    TRY_MPI(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, r->comm));
+    return STATUS_OK;
+}
+
+/* Collective, agreed. In another precision the values are others: then the file's are hashed, as
+ * they are read a second time. */
+static enum status load(const struct reading *r, hid_t dataset, enum precision in_file,
+                        uint64_t *hash)
+{
+    struct field *field = r->field;
+    TRY(h5_field_read(r->comm, dataset, field, H5_FIELD_PIECE_BYTES));
+    if (in_file == field->layout.precision) {
+        return device_hash(r, hash);
+    }
+    const struct box cells = layout_owned(&field->layout);
+    const struct box owned = box_shift(&cells, field->placement.offset);
+    return h5_part_hash(r->comm, dataset, &owned, field->placement.global_cells, in_file,
+                        H5_FIELD_PIECE_BYTES, hash);
+}
+
+static enum status read_values(const struct reading *r, const struct contents *contents)
+{
+    hid_t file = H5I_INVALID_HID;
+    uint64_t hash = 0;
+    TRY(h5_open_parallel(r->comm, r->path, false, &file));
+    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0) {
+        status = h5_fail("it has no dataset /T");
+    }
+    status = status_agree(r->comm, status);
+    if (status == STATUS_OK) {
+        status = load(r, dataset, contents->precision, &hash);
+    }
+    h5_close(file);
+    TRY(status);
+    if (hash != contents->state.field_hash) {
         status = fail(STATUS_FILE,
                       "the field that was loaded has the hash %016" PRIx64
                       " and the file says %016" PRIx64,
-                      all, expected);
+                      hash, contents->state.field_hash);
     }
-    return status_agree(comm, status);
+    return status_agree(r->comm, status);
 }
 
-static enum status read_checked(MPI_Comm comm, const char *path, struct field *field,
-                                const struct grid *grid, const struct material *material,
-                                struct checkpoint_state *state)
+static enum status read_checked(const struct reading *r, struct checkpoint_state *state)
 {
-    struct checkpoint_state found;
+    struct contents found;
     memset(&found, 0, sizeof found);
-    TRY(checkpoint_seal_check(comm, path));
+    TRY(checkpoint_seal_check(r->comm, r->path));
     enum status status = STATUS_OK;
-    if (comm_rank(comm) == 0) {
-        status = read_metadata(path, field, grid, material, &found);
+    if (comm_rank(r->comm) == 0) {
+        status = read_metadata(r, &found);
     }
-    TRY(status_agree(comm, status));
-    TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm));
-    TRY(read_values(comm, path, field));
-    TRY(check_hash(comm, field, found.field_hash));
-    *state = found;
+    TRY(status_agree(r->comm, status));
+    TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, r->comm));
+    TRY(read_values(r, &found));
+    *state = found.state;
     return STATUS_OK;
 }
 
 enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field,
                             const struct grid *grid, const struct material *material,
-                            struct checkpoint_state *state)
+                            const struct checkpoint_terms *terms, struct checkpoint_state *state)
 {
+    const struct reading r = {.comm = comm,
+                              .path = path,
+                              .field = field,
+                              .grid = grid,
+                              .material = material,
+                              .terms = terms};
     h5_init();
-    const enum status status = read_checked(comm, path, field, grid, material, state);
+    const enum status status = read_checked(&r, state);
     if (status != STATUS_OK) {
         fail_prefix(status, "the checkpoint %s cannot be used: ", path);
     }
@@ -214,8 +298,15 @@ static enum status list_for_all(MPI_Comm comm, const char *folder, int64_t **ste
 
 enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
                                    const struct grid *grid, const struct material *material,
+                                   const struct checkpoint_terms *terms,
                                    struct checkpoint_state *state, bool *found, char *path)
 {
+    const struct reading r = {.comm = comm,
+                              .path = path,
+                              .field = field,
+                              .grid = grid,
+                              .material = material,
+                              .terms = terms};
     char folder[PATH_BYTES];
     int64_t *steps = NULL;
     int count = 0;
@@ -228,7 +319,7 @@ enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct 
     for (; tried < count; tried++) {
         status = checkpoint_path(folder, steps[tried], path);
         if (status == STATUS_OK) {
-            status = read_checked(comm, path, field, grid, material, state);
+            status = read_checked(&r, state);
         }
         if (status == STATUS_OK) {
             *found = true;

@@ -77,5 +77,7 @@ enum status h5_get_string(hid_t object, const char *name, char *value, size_t by
 
 /* A text as a scalar string dataset: attributes hold 64 KiB at most. */
 enum status h5_text_dataset(hid_t file, const char *name, const char *text) MUST_CHECK;
+/* Caller frees. STATUS_FILE, and NULL, when there is none or it is larger than `most` bytes. */
+enum status h5_get_text(hid_t file, const char *name, size_t most, char **text) MUST_CHECK;
 
 #endif

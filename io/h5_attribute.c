@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/h5.h"
@@ -118,5 +119,41 @@ enum status h5_text_dataset(hid_t file, const char *name, const char *text)
     }
     H5Sclose(space);
     H5Tclose(type);
+    return status;
+}
+
+static enum status read_text(hid_t dataset, hid_t type, const char *name, size_t most, char **text)
+{
+    const bool fixed = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
+    const size_t bytes = fixed ? H5Tget_size(type) : 0;
+    const hid_t space = H5Dget_space(dataset);
+    const bool scalar = H5Sget_simple_extent_npoints(space) == 1;
+    H5Sclose(space);
+    if (bytes == 0 || bytes > most || !scalar) {
+        return fail(STATUS_FILE, "%s is no text of at most %zu bytes", name, most);
+    }
+    char *found = calloc(bytes + 1, 1);
+    if (found == NULL) {
+        return fail(STATUS_MEMORY, "no memory to read %s", name);
+    }
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
+        free(found);
+        return h5_fail("cannot read %s", name);
+    }
+    *text = found;
+    return STATUS_OK;
+}
+
+enum status h5_get_text(hid_t file, const char *name, size_t most, char **text)
+{
+    *text = NULL;
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("it has no %s", name);
+    }
+    const hid_t type = H5Dget_type(dataset);
+    const enum status status = read_text(dataset, type, name, most, text);
+    H5Tclose(type);
+    H5Dclose(dataset);
     return status;
 }

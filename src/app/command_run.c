@@ -13,7 +13,6 @@
 #include "app/watchdog.h"
 #include "base/comm.h"
 #include "base/log.h"
-#include "io/checkpoint.h"
 
 static struct {
     const char *config;
@@ -21,6 +20,7 @@ static struct {
     const char *output;
     const char *restart;
     const char *backend;
+    bool restart_changed;
     bool overwrite;
 } asked;
 
@@ -33,6 +33,8 @@ static const struct option options[] = {
      &asked.overwrite},
     {OPTION_STRING, "--restart", "auto|FILE", "go on from the newest good checkpoint, or from FILE",
      &asked.restart},
+    {OPTION_FLAG, "--restart-changed", "", "also with another material, precision, grid corners",
+     &asked.restart_changed},
     {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (run.backend)", &asked.backend},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -58,6 +60,10 @@ static enum status check_words(void)
         return fail(STATUS_INPUT, "--restart auto goes on with the run in the output folder and "
                                   "--overwrite replaces it: give one of them");
     }
+    if (asked.restart_changed && asked.restart == NULL) {
+        return fail(STATUS_INPUT, "--restart-changed says how --restart goes on: give --restart "
+                                  "auto or --restart FILE as well");
+    }
     return STATUS_OK;
 }
 
@@ -67,26 +73,13 @@ static enum status set_state(struct run *run)
     if (asked.restart == NULL) {
         return run_initialise(run);
     }
-    struct checkpoint_state state;
-    bool found = true;
-    if (strcmp(asked.restart, "auto") == 0) {
-        TRY(checkpoint_read_newest(run->comm, run->settings->output.directory, run->field,
-                                   &run->grid, &run->material, &state, &found,
-                                   run->restarted_from));
-    } else {
-        TRY(checkpoint_read(run->comm, asked.restart, run->field, &run->grid, &run->material,
-                            &state));
-        snprintf(run->restarted_from, PATH_BYTES, "%s", asked.restart);
-    }
+    bool found = false;
+    TRY(restart_from(run, asked.restart, asked.restart_changed, &found));
     if (!found) {
-        run->restarted_from[0] = '\0';
         log_info("no checkpoint in %s: starting from the beginning",
                  run->settings->output.directory);
         return run_initialise(run);
     }
-    TRY(run_continue(run, &state));
-    log_info("restart from %s: step %lld, t = %.6g s", run->restarted_from, (long long)state.step,
-             state.time);
     return STATUS_OK;
 }
 

@@ -129,6 +129,28 @@ static void write_result(struct json *json, const struct diagnostics *final, uin
     json_string(json, "field_hash", text);
 }
 
+/* What the configuration says otherwise than the checkpoint that the run went on from. */
+static void write_changes(struct json *json, const struct settings_changes *changes)
+{
+    static const char *const effects[] = {
+        [SCHEMA_RESTART_UNSAID] = "",        [SCHEMA_RESTART_FREE] = "harmless",
+        [SCHEMA_RESTART_IDLE] = "none",      [SCHEMA_RESTART_WARN] = "result",
+        [SCHEMA_RESTART_ASK] = "on request", [SCHEMA_RESTART_NEVER] = "refused",
+    };
+    json_begin(json, "restart_changes", '[');
+    for (int i = 0; i < changes->count; i++) {
+        const struct settings_change *change = &changes->change[i];
+        json_begin(json, NULL, '{');
+        json_string(json, "key", change->key);
+        json_string(json, "before", change->before);
+        json_string(json, "now", change->now);
+        json_string(json, "place", change->place);
+        json_string(json, "effect", effects[change->restart]);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
 enum status report_write(const char *directory, const struct run *run, struct writer *writer,
                          const struct diagnostics *final, uint64_t field_hash, double wall)
 {
@@ -144,6 +166,7 @@ enum status report_write(const char *directory, const struct run *run, struct wr
     json_int(&json, "steps", run->step);
     json_int(&json, "first_step", run->first_step);
     json_string(&json, "restarted_from", run->restarted_from);
+    write_changes(&json, &run->changes);
     json_real(&json, "time", run_time(run));
     json_real(&json, "dt", run->timeline.dt);
     json_real(&json, "dt_stable", run->timeline.dt_stable);

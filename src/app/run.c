@@ -171,6 +171,7 @@ void run_destroy(struct run *run)
     boundary_destroy(&run->boundary);
     timeline_destroy(&run->timeline);
     placement_free(&run->placement);
+    settings_changes_free(&run->changes);
     free(run->rank_facts);
     comm_free(&run->ordered);
     free(run);

@@ -16,6 +16,7 @@
 #include "model/grid.h"
 #include "model/ledger.h"
 #include "model/settings.h"
+#include "model/settings_changes.h"
 #include "model/timeline.h"
 
 /* Where the host's time goes; the report's shares. */
@@ -88,6 +89,7 @@ struct run {
     int64_t first_step;              /* 0, or the checkpoint's */
     int64_t step;                    /* steps done */
     char restarted_from[PATH_BYTES]; /* "" for a fresh run */
+    struct settings_changes changes; /* since that checkpoint; rank 0 */
     double phase_seconds[PHASE_COUNT];
     struct stop *stop;         /* NULL: nothing ends the run before its time */
     struct watchdog *watchdog; /* NULL: nobody watches */

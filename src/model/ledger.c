@@ -100,3 +100,15 @@ void ledger_close(struct ledger *ledger, const struct grid *grid, const struct m
     memset(ledger->face_sum, 0, sizeof ledger->face_sum);
     memset(ledger->b_sum, 0, sizeof ledger->b_sum);
 }
+
+void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct material *material,
+                    double drift_J)
+{
+    const double kelvin = drift_J / (material->heat_capacity_volume * grid_cell_volume(grid));
+    /* many cells come to more than one term of a sum may be */
+    const double high = trunc(kelvin / EXACT_SUM_LIMIT);
+    struct exact_parts parts = {{0, 0, 0}};
+    exact_parts_add(&parts, kelvin - high * EXACT_SUM_LIMIT);
+    ledger->start.digit[3] += (int64_t)high; /* counts multiples of that limit */
+    exact_sum_add_parts(&ledger->start, &parts);
+}

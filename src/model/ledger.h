@@ -41,4 +41,9 @@ double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
 void ledger_close(struct ledger *ledger, const struct grid *grid, const struct material *material,
                   const struct closure *closure, const double r[AXIS_COUNT]);
 
+/* Let a drift of so many J be none: move the start by as much. For a state that means another heat
+ * than it did, in another material or on another grid. */
+void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct material *material,
+                    double drift_J);
+
 #endif

@@ -261,6 +261,8 @@ class Restart(Case):
             self.assert_says(run.result, f"restart from {name}/checkpoints/{files[-2].name}",
                              "step 20", stream="out")
             self.assertEqual(run.report["first_step"], 20)
+            self.assertEqual([change["key"] for change in run.report["restart_changes"]],
+                             ["output.directory"])
             self.assertEqual(run.report["field_hash"], self.whole.report["field_hash"])
             self.assertEqual(run.history_bytes(), self.whole.history_bytes())
 
@@ -323,17 +325,69 @@ class Restart(Case):
         self.assertFalse(output.exists(), "nothing may be written")
 
     def test_of_another_problem(self):
+        """All keys at once, each with both values, and what to do; nothing is written."""
         newest = checkpoints(self.whole.folder)[-1]
-        for item, says in some({"grid.cells=[15, 13, 12]": ["another grid", "12"],
-                                "grid.upper=[0.37, 0.31, 0.25]": ["another grid", "z from", "0.25"],
-                                "material.conductivity=44": ["another material", "44"],
-                                "run.precision=float32": ["float64", "float32"]}.items(), 1):
-            with self.subTest(item):
-                result, output = self.start(self.config, "--restart", newest, sets=[item], ranks=2)
+        cells, upper = "grid.cells: [15, 13, 11] -> [15, 13, 12]", "-> [0.37, 0.31, 0.25]"
+        other_cells, other_upper = "grid.cells=[15, 13, 12]", "grid.upper=[0.37, 0.31, 0.25]"
+        for items, option, says in some([
+                ([other_cells, other_upper, "time.steps=40"], None,
+                 [cells, f"(--set {other_cells})", "grid.upper: ", upper, "initial: file"]),
+                ([other_cells, other_upper], "--restart-changed", [cells, "initial: file"]),
+                ([other_upper], None, [upper, "--restart-changed"]),
+                (["material.conductivity=44"], None,
+                 ["material.conductivity: 45.0 -> 44", "--restart-changed"]),
+                (["run.precision=float32"], None, ["run.precision: float64 -> float32"])], 2):
+            with self.subTest(items=items, option=option):
+                words = ["--restart", newest] + ([option] if option else [])
+                result, output = self.start(self.config, *words, sets=items, ranks=2)
                 self.assert_code(result, 2)
                 self.assert_one_error(result)
                 self.assert_says(result, newest.name, *says)
+                self.assertNotIn("time.steps", result.err, "that may change")
                 self.assertFalse(output.exists(), "nothing may be written")
+
+    def test_changes(self):
+        """What goes on with other faces, material, corners and precision is what a run gives that
+        begins with the checkpoint's field; the watch and the ledger see nothing wrong in it."""
+        old = checkpoints(self.whole.folder)[1]
+        config = small_problem("float32")
+        config["grid"]["upper"] = [0.4, 0.31, 0.23]
+        config["material"]["density"] = 900.0
+        config["boundary"]["x_min"] = {"type": "temperature", "value": 950.0}
+        config["boundary"]["z_min"] = {"type": "convection", "coefficient": 9.0, "ambient": 1200.0}
+        config["initial"][1]["sphere"]["value"] = 5000.0
+        config["run"]["watch"] = {"every": 1}
+        config["time"]["steps"] = 26
+        run = self.solve(config, "--restart", old, "--restart-changed", ranks=3)
+        config["initial"] = [{"file": {"path": str(old)}}]
+        config["time"]["steps"] = 6
+        fresh = self.solve(config, ranks=2)
+        self.assertEqual(run.report["field_hash"], fresh.report["field_hash"])
+
+        with h5py.File(old, "r") as file:
+            came_in = float(file["/T"].attrs["boundary_heat_J"])
+        self.assert_below(abs(run.report["boundary_heat_J"] - came_in -
+                              fresh.report["boundary_heat_J"]),
+                          1e-9 * abs(fresh.report["boundary_heat_J"]), "heat since the restart")
+        for row in run.history():
+            self.assert_below(abs(row["heat_drift_J"]), 1e-7 * run.report["heat_J"], "drift")
+
+        effects = {change["key"]: change["effect"] for change in run.report["restart_changes"]}
+        self.assertEqual(effects, {"initial[1].sphere.value": "none", **{
+            key: "on request" for key in ("grid.upper", "material.density", "run.precision")}, **{
+            f"boundary.{key}": "result" for key in ("x_min.value", "z_min.type", "z_min.value",
+                                                    "z_min.coefficient", "z_min.ambient")}, **{
+            key: "harmless" for key in ("time.steps", "run.watch.every", "output.directory")}})
+        density = next(change for change in run.report["restart_changes"]
+                       if change["key"] == "material.density")
+        line = 1 + [text.split(":")[0].strip() for text in
+                    (self.folder / "config_1.yaml").read_text().splitlines()].index("density")
+        self.assertEqual(density, {"key": "material.density", "before": "780.0", "now": "900.0",
+                                   "place": f"line {line} of config_1.yaml",
+                                   "effect": "on request"})
+        self.assert_says(run.result, "warning: material.density: 780.0 -> 900.0 (line")
+        self.assert_says(run.result, "time.steps: 30 -> 26 (line", stream="out")
+        self.assertEqual(run.result.out.count(" -> ") + run.result.err.count(" -> "), len(effects))
 
     @thorough
     def test_auto_in_a_folder_of_another_grid(self):

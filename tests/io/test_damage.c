@@ -59,7 +59,7 @@ static int64_t step_taken(struct scene *scene)
     char name[64];
     bool found = false;
     rig_fill_rough(rig, 99);
-    if (checkpoint_read_newest(rig->comm, rig_folder, rig->field, &rig->grid, &rig->material,
+    if (checkpoint_read_newest(rig->comm, rig_folder, rig->field, &rig->grid, &rig->material, NULL,
                                &state, &found, path) != STATUS_OK ||
         !found || state.step < 1 || state.step > 2) {
         return -1;

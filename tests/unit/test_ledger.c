@@ -201,6 +201,23 @@ static void long_runs_keep_their_digits(void **state)
     assert_true(ledger_boundary_heat(&ledger, &grid, &material, &closure, r) == -6 * 0x1p-40);
 }
 
+/* Small and large drifts of either sign, beyond what one term of an exact sum holds. */
+static void a_drift_is_forgiven(void **state)
+{
+    (void)state;
+    const struct grid grid = {
+        .cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {0.1, 0.1, 0.1}};
+    const struct material material = {1, 3e6, 1};
+    const double drifts[] = {12.5, -12.5, 3.7e18, -3.7e18, 1e-9};
+    for (size_t i = 0; i < sizeof drifts / sizeof drifts[0]; i++) {
+        struct ledger ledger = {.start = {{0, 0, 3000, 0}}};
+        const double before = ledger_heat(&grid, &material, &ledger.start);
+        ledger_forgive(&ledger, &grid, &material, drifts[i]);
+        const double moved = ledger_heat(&grid, &material, &ledger.start) - before;
+        assert_true(fabs(moved - drifts[i]) <= 4e-16 * (fabs(drifts[i]) + 2 * before));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +225,7 @@ int main(void)
         cmocka_unit_test(insulated_faces_let_exactly_nothing_through),
         cmocka_unit_test(one_face_by_hand),
         cmocka_unit_test(long_runs_keep_their_digits),
+        cmocka_unit_test(a_drift_is_forgiven),
     };
     return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
 }
