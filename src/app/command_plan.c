@@ -235,16 +235,6 @@ static void print_time(const struct plan *plan)
     printf("\n");
 }
 
-/* Outputs at step 0, at every multiple and at the end. */
-static int64_t count_outputs(const struct plan *plan, int64_t every, bool at_start)
-{
-    if (every <= 0) {
-        return 0;
-    }
-    const int64_t steps = plan->timeline.steps;
-    return steps / every + (steps % every != 0 ? 1 : 0) + (at_start ? 1 : 0);
-}
-
 static double print_files(const struct plan *plan)
 {
     const struct settings *settings = plan->settings;
@@ -260,7 +250,9 @@ static double print_files(const struct plan *plan)
                bytes_text(bytes * (double)count, all));
         total += bytes * (double)count;
     }
-    const int64_t checkpoints = count_outputs(plan, settings->output.checkpoints.every, false);
+    /* none at the start */
+    const int64_t checkpoints =
+        timeline_count_due(&plan->timeline, &settings->output.checkpoints.cadence) - 1;
     if (checkpoints > 0) {
         const int64_t keep = settings->output.checkpoints.keep;
         const int64_t kept = checkpoints < keep ? checkpoints : keep;
@@ -270,8 +262,16 @@ static double print_files(const struct plan *plan)
                bytes_text(bytes * (double)(kept + 1), all));
         total += bytes * (double)(kept + 1);
     }
-    const int64_t rows = count_outputs(plan, settings->output.history_every, true);
-    const int64_t pictures = count_outputs(plan, settings->output.pictures.every, true);
+    if (settings->output.checkpoints.walltime > 0) {
+        printf(
+            "checkpoints    %sone of %s whenever %g s have passed since the last\n",
+            checkpoints > 0 ? "also " : "",
+            bytes_text((double)checkpoint_file_bytes(&plan->grid, settings->run.precision), each),
+            settings->output.checkpoints.walltime);
+    }
+    const int64_t rows = timeline_count_due(&plan->timeline, &settings->output.history);
+    const int64_t pictures =
+        timeline_count_due(&plan->timeline, &settings->output.pictures.cadence);
     printf("history        %" PRId64 " rows; pictures %" PRId64 "\n", rows, pictures);
     return total + (double)rows * 180.0 + (double)pictures * 1e5;
 }
@@ -312,10 +312,10 @@ static void warn_of_time(struct plan *plan)
     const struct {
         const char *name;
         int64_t every;
-    } kinds[] = {{"history", settings->output.history_every},
+    } kinds[] = {{"history", settings->output.history.every},
                  {"snapshots", settings->output.snapshots.cadence.every},
-                 {"pictures", settings->output.pictures.every},
-                 {"checkpoints", settings->output.checkpoints.every}};
+                 {"pictures", settings->output.pictures.cadence.every},
+                 {"checkpoints", settings->output.checkpoints.cadence.every}};
     for (int i = 0; i < 4; i++) {
         if (kinds[i].every > timeline->steps) {
             warn(plan,

@@ -175,8 +175,8 @@ static enum status prepare_folder(const struct run *run)
         TRY(for_each_own_file(run->settings, remove_file));
     }
     for (int i = 0; i < OWN_FOLDERS; i++) {
-        const bool wanted = i == 0 ? run->settings->output.checkpoints.every > 0
-                                   : run->settings->output.pictures.every > 0;
+        const bool wanted = cadence_is_on(i == 0 ? &run->settings->output.checkpoints.cadence
+                                                 : &run->settings->output.pictures.cadence);
         char folder[PATH_BYTES];
         TRY(path_join(directory, own_folders[i], folder));
         if (wanted) {
@@ -195,7 +195,7 @@ static enum status open_files(struct run *run, struct output *output)
     enum status status = STATUS_OK;
     if (run->rank == 0) {
         status = prepare_folder(run);
-        if (status == STATUS_OK && settings->output.history_every > 0) {
+        if (status == STATUS_OK && cadence_is_on(&settings->output.history)) {
             status = history_open(output->directory, restart_step, &output->history);
         }
     }
@@ -255,9 +255,9 @@ void output_close(struct output *output)
 
 /* ---- what is due ----------------------------------------------------------------------------- */
 
-static bool is_due(const struct run *run, int64_t every)
+static bool is_due(const struct run *run, const struct cadence *cadence)
 {
-    return every > 0 && (run->step % every == 0 || run->step == run->timeline.steps);
+    return timeline_is_due(&run->timeline, cadence, run->step);
 }
 
 /* What is being written is finished first: it is older than the trouble, and HDF5 is the writer's
@@ -339,7 +339,7 @@ static enum status write_files(struct output *output, struct run *run)
         count_time(output, run, PHASE_SNAPSHOTS, WRITER_SNAPSHOTS, since);
     }
     since = MPI_Wtime();
-    if (is_due(run, settings->output.pictures.every)) {
+    if (is_due(run, &settings->output.pictures.cadence)) {
         watchdog_at(run, PHASE_PICTURES);
         TRY(picture_write(run->comm, output->directory, run->field, &run->grid,
                           &settings->output.pictures, settings->title, run->step, run_time(run),
@@ -347,17 +347,27 @@ static enum status write_files(struct output *output, struct run *run)
         count_time(output, run, PHASE_PICTURES, WRITER_PICTURES, since);
     }
     /* last, so that the other files are complete up to the step that a restart begins at */
-    if (is_due(run, settings->output.checkpoints.every) && run->step > run->first_step) {
+    if (is_due(run, &settings->output.checkpoints.cadence) && run->step > run->first_step) {
         TRY(submit_checkpoint(output, run));
     }
     return STATUS_OK;
 }
 
-enum status output_checkpoint(struct output *output, struct run *run)
+enum status output_submit_checkpoint(struct output *output, struct run *run)
 {
     TRY(refresh(output, run));
-    TRY(submit_checkpoint(output, run));
+    return submit_checkpoint(output, run);
+}
+
+enum status output_checkpoint(struct output *output, struct run *run)
+{
+    TRY(output_submit_checkpoint(output, run));
     return output_wait(output, run);
+}
+
+int64_t output_checkpoint_step(const struct output *output)
+{
+    return output->checkpoints.submitted_step;
 }
 
 enum status output_wait(struct output *output, struct run *run)
@@ -399,10 +409,10 @@ enum status output_see_to(struct output *output, struct run *run)
     TRY(writer_poll(output->writer));
     TRY(derive_sample(run));
     const struct settings *settings = run->settings;
-    const bool history = is_due(run, settings->output.history_every);
+    const bool history = is_due(run, &settings->output.history);
     const bool files = snapshot_outputs_due(&output->snapshots, run) ||
-                       is_due(run, settings->output.pictures.every) ||
-                       is_due(run, settings->output.checkpoints.every);
+                       is_due(run, &settings->output.pictures.cadence) ||
+                       is_due(run, &settings->output.checkpoints.cadence);
     if (history || files || !output->has_latest || run->step == run->timeline.steps ||
         watch_is_due(run)) {
         TRY(refresh(output, run));
@@ -427,7 +437,7 @@ static void name_files(const struct output *output, const struct run *run)
     const struct settings *settings = run->settings;
     const char *directory = output->directory;
     log_info("  report       %s/report.json", directory);
-    if (settings->output.history_every > 0) {
+    if (cadence_is_on(&settings->output.history)) {
         log_info("  history      %s/history.csv", directory);
     }
     for (int i = 0; i < output->snapshots.count; i++) {

@@ -28,6 +28,12 @@ enum status output_see_to(struct output *output, struct run *run) MUST_CHECK;
  * is one already. When it returns STATUS_OK the checkpoint is good and on the disk. */
 enum status output_checkpoint(struct output *output, struct run *run) MUST_CHECK;
 
+/* Collective. The same, but it is only handed to the writer. */
+enum status output_submit_checkpoint(struct output *output, struct run *run) MUST_CHECK;
+
+/* The step of the newest checkpoint handed in; -1: none. */
+int64_t output_checkpoint_step(const struct output *output);
+
 /* The longest that a checkpoint has taken in this run, until it was on the disk, s; 0: none yet. */
 double output_checkpoint_seconds(const struct output *output);
 

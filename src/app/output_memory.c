@@ -12,7 +12,9 @@ enum status output_memory_bytes(const struct settings *settings, const struct gr
     const unsigned kept = derived_kept(derived_of_settings(settings));
     const uint64_t state_bytes =
         (uint64_t)box_cells(&owned) * (width + (uint64_t)derived_count(kept) * sizeof(double));
-    uint64_t most = settings->output.checkpoints.every > 0 ? state_bytes : 0;
+    const struct checkpoint_setting *checkpoints = &settings->output.checkpoints;
+    const bool any = cadence_is_on(&checkpoints->cadence) || checkpoints->walltime > 0;
+    uint64_t most = any ? state_bytes : 0;
     TRY(snapshot_outputs_list(settings, grid, &outputs));
     for (int i = 0; i < outputs.count; i++) {
         const struct box part = view_part(&outputs.output[i].view, &owned);

@@ -7,11 +7,6 @@
 #include "base/comm.h"
 #include "base/log.h"
 
-static bool is_on(const struct cadence *cadence)
-{
-    return cadence->every > 0 || cadence->interval > 0;
-}
-
 /* npoints points, x, y, z each; the coordinates of axes that are not in use are their middle. */
 struct points {
     double *at;
@@ -126,11 +121,11 @@ static enum status check_all(const struct run *run)
 {
     const struct settings *settings = run->settings;
     bool damaged = false;
-    if (is_on(&settings->output.probes.cadence)) {
+    if (cadence_is_on(&settings->output.probes.cadence)) {
         TRY(check_one(run, NULL, &damaged));
     }
     for (int i = 0; i < settings->output.nlines; i++) {
-        if (is_on(&settings->output.lines[i].cadence)) {
+        if (cadence_is_on(&settings->output.lines[i].cadence)) {
             TRY(check_one(run, &settings->output.lines[i], &damaged));
         }
     }
@@ -177,11 +172,11 @@ enum status sample_outputs_open(const struct run *run, int64_t restart_step,
         status = check_all(run);
     }
     TRY(status_agree(run->comm, status));
-    if (is_on(&settings->output.probes.cadence)) {
+    if (cadence_is_on(&settings->output.probes.cadence)) {
         TRY(open_one(run, NULL, restart_step, &outputs->output[outputs->count++]));
     }
     for (int i = 0; i < settings->output.nlines; i++) {
-        if (is_on(&settings->output.lines[i].cadence)) {
+        if (cadence_is_on(&settings->output.lines[i].cadence)) {
             TRY(open_one(run, &settings->output.lines[i], restart_step,
                          &outputs->output[outputs->count++]));
         }

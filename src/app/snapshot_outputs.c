@@ -5,11 +5,6 @@
 #include "app/derive.h"
 #include "base/comm.h"
 
-static bool is_on(const struct cadence *cadence)
-{
-    return cadence->every > 0 || cadence->interval > 0;
-}
-
 enum status snapshot_outputs_list(const struct settings *settings, const struct grid *grid,
                                   struct snapshot_outputs *outputs)
 {
@@ -18,7 +13,7 @@ enum status snapshot_outputs_list(const struct settings *settings, const struct 
     if (outputs->output == NULL) {
         return fail(STATUS_MEMORY, "no memory for the list of outputs");
     }
-    if (is_on(&settings->output.snapshots.cadence)) {
+    if (cadence_is_on(&settings->output.snapshots.cadence)) {
         struct snapshot_output *whole = &outputs->output[outputs->count++];
         whole->name = "snapshots";
         whole->setting = &settings->output.snapshots;
@@ -26,7 +21,7 @@ enum status snapshot_outputs_list(const struct settings *settings, const struct 
     }
     for (int i = 0; i < settings->output.nregions; i++) {
         const struct region_setting *region = &settings->output.regions[i];
-        if (is_on(&region->file.cadence)) {
+        if (cadence_is_on(&region->file.cadence)) {
             struct snapshot_output *part = &outputs->output[outputs->count++];
             part->name = region->name;
             part->setting = &region->file;

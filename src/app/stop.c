@@ -25,9 +25,12 @@ static const double LOOK_SHARE = 1000;
 struct stop {
     double end; /* Unix time, s; infinite: no limit */
     bool end_is_slurms;
-    double margin;         /* s */
-    double checkpoint;     /* the guess, s */
-    char file[PATH_BYTES]; /* that asks for the end */
+    double margin;           /* s */
+    double checkpoint;       /* the guess, s */
+    double walltime;         /* s from one checkpoint to the next; 0: the clock asks for none */
+    int64_t checkpoint_step; /* the newest one known of, */
+    double checkpoint_at;    /* and when that was, MPI_Wtime; rank 0 */
+    char file[PATH_BYTES];   /* that asks for the end */
     bool file_seen;
     double looked_at; /* MPI_Wtime, rank 0 */
     double look_cost;
@@ -158,6 +161,9 @@ enum status stop_create(struct run *run)
     const uint64_t bytes = checkpoint_file_bytes(&run->grid, settings->run.precision);
     made->checkpoint = stop_guess_checkpoint((double)bytes, nodes);
     made->margin = settings->run.walltime_margin;
+    made->walltime = settings->output.checkpoints.walltime;
+    made->checkpoint_step = -1;
+    made->checkpoint_at = MPI_Wtime();
     made->looked_at = -HUGE_VAL;
     made->steps = 1;
     run->stop = made;
@@ -172,7 +178,16 @@ void stop_destroy(struct stop *stop)
 /* ---- agreeing -------------------------------------------------------------------------------- */
 
 /* What the ranks tell each other; the greatest of all counts. */
-enum { ASK_CHECKPOINT, ASK_SIGNAL, ASK_FILE, ASK_TIME, ASK_INTERVAL, ASK_FAILED, ASK_COUNT };
+enum {
+    ASK_CHECKPOINT,
+    ASK_CLOCK, /* for a checkpoint */
+    ASK_SIGNAL,
+    ASK_FILE,
+    ASK_TIME,
+    ASK_INTERVAL,
+    ASK_FAILED,
+    ASK_COUNT
+};
 
 static double checkpoint_seconds(const struct stop *stop, const struct output *output)
 {
@@ -200,6 +215,17 @@ static bool time_is_up(const struct stop *stop, const struct output *output)
            stop->end;
 }
 
+/* Rank 0's clock counts. */
+static bool checkpoint_is_due(struct stop *stop, const struct output *output, double now)
+{
+    const int64_t step = output_checkpoint_step(output);
+    if (step != stop->checkpoint_step) {
+        stop->checkpoint_step = step;
+        stop->checkpoint_at = now;
+    }
+    return stop->walltime > 0 && now - stop->checkpoint_at >= stop->walltime;
+}
+
 /* Collective. `asked` is the same on all ranks afterwards. */
 static enum status agree(struct run *run, const struct output *output, int64_t asked[ASK_COUNT])
 {
@@ -218,6 +244,7 @@ static enum status agree(struct run *run, const struct output *output, int64_t a
     }
     stop->agreed_at = now;
     asked[ASK_CHECKPOINT] = atomic_load(&checkpoint_wanted);
+    asked[ASK_CLOCK] = run->rank == 0 && checkpoint_is_due(stop, output, now);
     asked[ASK_SIGNAL] = atomic_load(&stop_wanted);
     asked[ASK_FILE] = run->rank == 0 && file_is_there(stop);
     asked[ASK_TIME] = run->rank == 0 && time_is_up(stop, output);
@@ -249,7 +276,7 @@ static enum status obey(struct run *run, struct output *output, const int64_t as
 {
     const bool ends = asked[ASK_SIGNAL] || asked[ASK_FILE] || asked[ASK_TIME];
     if (!ends && !asked[ASK_CHECKPOINT]) {
-        return STATUS_OK;
+        return asked[ASK_CLOCK] ? output_submit_checkpoint(output, run) : STATUS_OK;
     }
     char reason[PATH_BYTES + 128] = "signal USR1";
     if (ends) {

@@ -1,6 +1,7 @@
 /* Ending well: who asks a run for a checkpoint or for its end, and how all ranks obey at one step.
  *
  *   USR1                    a checkpoint, and go on
+ *   the clock               the same, where output.checkpoints.walltime is given
  *   USR2, TERM              a checkpoint, and stop (exit code 75)
  *   `stop` in the output    the same, for as long as that file is there
  *   the job's end is near   the same; from Slurm's SLURM_JOB_END_TIME or run.walltime

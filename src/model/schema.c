@@ -62,12 +62,13 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
     }
 
 /* When an output is due: the two keys of it. */
-#define CADENCE(path_, offset_)                                                                    \
+#define CADENCE(path_, offset_, fallback_)                                                         \
     {.path = path_ ".every",                                                                       \
      .type = SCHEMA_LONG,                                                                          \
      .restart = SCHEMA_RESTART_FREE,                                                               \
      .offset = (offset_) + offsetof(struct cadence, every),                                        \
      .limit = &from_zero,                                                                          \
+     .fallback = fallback_,                                                                        \
      .rival = "interval",                                                                          \
      .unit = "steps",                                                                              \
      .help = "The interval in steps, or:"},                                                        \

@@ -60,21 +60,27 @@ enum status settings_fail(const struct settings *settings, const char *key, cons
 const struct cadence *settings_cadence(const struct settings *settings, int index,
                                        char key[CADENCE_KEY_BYTES])
 {
-    if (index == 0) {
-        snprintf(key, CADENCE_KEY_BYTES, "output.snapshots");
-        return &settings->output.snapshots.cadence;
+    const struct {
+        const char *key;
+        const struct cadence *cadence;
+    } single[] = {
+        {"output.snapshots", &settings->output.snapshots.cadence},
+        {"output.history", &settings->output.history},
+        {"output.probes", &settings->output.probes.cadence},
+        {"output.checkpoints", &settings->output.checkpoints.cadence},
+        {"output.pictures", &settings->output.pictures.cadence},
+    };
+    const int nsingle = (int)(sizeof single / sizeof single[0]);
+    if (index < nsingle) {
+        snprintf(key, CADENCE_KEY_BYTES, "%s", single[index].key);
+        return single[index].cadence;
     }
-    index -= 1;
+    index -= nsingle;
     if (index < settings->output.nregions) {
         snprintf(key, CADENCE_KEY_BYTES, "output.regions[%d]", index);
         return &settings->output.regions[index].file.cadence;
     }
     index -= settings->output.nregions;
-    if (index == 0) {
-        snprintf(key, CADENCE_KEY_BYTES, "output.probes");
-        return &settings->output.probes.cadence;
-    }
-    index -= 1;
     if (index < settings->output.nlines) {
         snprintf(key, CADENCE_KEY_BYTES, "output.lines[%d]", index);
         return &settings->output.lines[index].cadence;

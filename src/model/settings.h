@@ -60,6 +60,11 @@ struct cadence {
     double interval; /* s; 0 when `every` counts */
 };
 
+static inline bool cadence_is_on(const struct cadence *cadence)
+{
+    return cadence->every > 0 || cadence->interval > 0;
+}
+
 /* Fields that follow from the temperature. */
 enum derived_kind {
     DERIVED_T_MAX,
@@ -103,14 +108,14 @@ struct line_setting {
     struct cadence cadence;
 };
 
-/* An interval of output: every `every` steps; 0 is off. */
 struct checkpoint_setting {
-    int64_t every;
-    int keep; /* how many of the newest stay */
+    struct cadence cadence;
+    double walltime; /* s since the last one; 0: the clock does not count */
+    int keep;        /* how many of the newest stay */
 };
 
 struct picture_setting {
-    int64_t every;
+    struct cadence cadence;
     enum axis plane_normal; /* the mid-plane across this axis; z in 2D, ignored in 1D */
     bool range_auto;        /* the colours span the field's own minimum and maximum */
     double range[2];        /* K, else */
@@ -157,7 +162,7 @@ struct settings {
     struct {
         char *directory;
         enum writer_choice writer;
-        int64_t history_every;
+        struct cadence history;
         struct snapshot_setting snapshots;
         struct region_setting *regions;
         int nregions;
@@ -202,8 +207,8 @@ void settings_destroy(struct settings *settings); /* takes NULL */
 enum status settings_fail(const struct settings *settings, const char *key, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
-/* The cadences of all outputs that may have one in simulated time, by number from 0; NULL behind
- * the last one. `key` is that of the section, for messages. */
+/* The cadences of all outputs, by number from 0; NULL behind the last one. `key` is that of the
+ * section, for messages. */
 enum { CADENCE_KEY_BYTES = 64 };
 const struct cadence *settings_cadence(const struct settings *settings, int index,
                                        char key[CADENCE_KEY_BYTES]);

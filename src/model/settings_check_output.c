@@ -8,7 +8,8 @@
 
 enum { KEY_BYTES = 96, NAME_BYTES = 48 };
 
-static enum status check_cadence(const struct settings *settings, const char *section)
+/* `needed`: one of the two keys has to be there. */
+static enum status check_cadence(const struct settings *settings, const char *section, bool needed)
 {
     char every[KEY_BYTES];
     char interval[KEY_BYTES];
@@ -19,7 +20,7 @@ static enum status check_cadence(const struct settings *settings, const char *se
     if (in_steps && in_time) {
         return settings_fail(settings, interval, "given together with every; give one of them");
     }
-    if (!in_steps && !in_time) {
+    if (needed && !in_steps && !in_time) {
         return settings_fail(settings, section,
                              "neither every (in steps) nor interval (in s); give one of them");
     }
@@ -153,7 +154,7 @@ static enum status check_region(struct settings *settings, int index)
                                  i, region->name);
         }
     }
-    TRY(check_cadence(settings, section));
+    TRY(check_cadence(settings, section, true));
     TRY(check_derived(settings, section, region->file.derived));
     snprintf(key, sizeof key, "%s.box", section);
     region->has_box = settings_node(settings, key) != NULL;
@@ -192,7 +193,7 @@ static enum status check_inside(const struct settings *settings, const char *key
 static enum status check_probes(const struct settings *settings)
 {
     char key[KEY_BYTES];
-    TRY(check_cadence(settings, "output.probes"));
+    TRY(check_cadence(settings, "output.probes", true));
     for (int i = 0; i < settings->output.probes.npoints; i++) {
         const struct probe_setting *probe = &settings->output.probes.points[i];
         snprintf(key, sizeof key, "output.probes.points[%d].name", i);
@@ -226,7 +227,7 @@ static enum status check_line(const struct settings *settings, int index)
                                  line->name);
         }
     }
-    TRY(check_cadence(settings, section));
+    TRY(check_cadence(settings, section, true));
     snprintf(key, sizeof key, "%s.from", section);
     TRY(check_inside(settings, key, line->from));
     snprintf(key, sizeof key, "%s.to", section);
@@ -241,8 +242,16 @@ enum status settings_check_output(struct settings *settings)
                              "no range (from %g to %g); give the lower temperature first", range[0],
                              range[1]);
     }
+    TRY(check_cadence(settings, "output.history", false)); /* has a default */
+    const struct checkpoint_setting *checkpoints = &settings->output.checkpoints;
+    static const char *const sections[] = {"output.snapshots", "output.checkpoints",
+                                           "output.pictures"};
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        if (settings_node(settings, sections[i]) != NULL) {
+            TRY(check_cadence(settings, sections[i], i != 1 || checkpoints->walltime == 0));
+        }
+    }
     if (settings_node(settings, "output.snapshots") != NULL) {
-        TRY(check_cadence(settings, "output.snapshots"));
         TRY(check_derived(settings, "output.snapshots", settings->output.snapshots.derived));
     }
     for (int i = 0; i < settings->output.nregions; i++) {

@@ -155,6 +155,9 @@ static enum status read_absent(const struct place *place, const struct schema_ke
         const struct place inner = enter(place, row, name);
         return read_section(&inner, NULL);
     }
+    if (row->rival != NULL && tree_child(node, row->rival) != NULL) {
+        return STATUS_OK; /* the one given stands instead of the default */
+    }
     return row->fallback != NULL ? read_fallback(place, row) : STATUS_OK;
 }
 

@@ -154,6 +154,9 @@ class Regions(Case):
     def test_times(self):
         """Every multiple of an interval is a step's time, exactly, and in the file."""
         config = with_outputs()
+        dt = config["time"]["dt"]
+        config["output"]["checkpoints"] = {"interval": 7.7 * dt, "keep": 99}
+        config["output"]["pictures"] = {"interval": 9.1 * dt}
         run = self.solve(config)
         history = {row["step"]: row["time_s"] for row in run.history()}
         end = config["time"]["end"]
@@ -164,6 +167,16 @@ class Regions(Case):
             self.assertEqual([time for _, time in found], wanted, name)
             for step, time in found:
                 self.assertEqual(history[step], time, f"{name}, step {step}")
+        for kind, files, first in (("checkpoints", checkpoints(run.folder), 1), ("pictures", sorted(
+                (run.folder / "pictures").iterdir()), 0)):
+            interval = config["output"][kind]["interval"]
+            wanted = [k * interval for k in range(first, 100) if k * interval < end] + [end]
+            self.assertEqual([history[int(path.stem[5:])] for path in files], wanted, kind)
+        # the same steps, told of seldom
+        config["output"]["history"] = {"interval": 11.3 * dt}
+        rows = self.solve(config, ranks=2).history()
+        times = [k * 11.3 * dt for k in range(100) if k * 11.3 * dt < end] + [end]
+        self.assertEqual([row["time_s"] for row in rows], times)
         steps = int(run.report["steps"])
         for name, every in (("corner", 4), ("coarse", 6)):
             wanted = sorted(set(range(0, steps + 1, every)) | {steps})

@@ -83,6 +83,19 @@ class Stop(StopCase):
         self.check_stopped(result, live.folder)
         self.assertGreaterEqual(result.out.count("written (signal USR1)"), 2, result)
 
+    def test_checkpoints_by_the_clock(self):
+        """All ranks at the same step, though one clock says when; and no other checkpoint is asked
+        for."""
+        live = Live(self, problem(ENDLESS, checkpoints={"walltime": 0.3, "keep": 2}))
+        names = set()
+
+        def several():
+            names.update(path.name for path in checkpoints(live.folder))
+            return len(names) >= 3
+        self.assertTrue(wait_until(several), "one checkpoint after the other")
+        live.signal(signal.SIGUSR2)
+        self.check_goes_on(self.check_stopped(live.end(), live.folder))
+
     @thorough
     def test_again_and_again_during_a_checkpoint(self):
         config = problem(ENDLESS, checkpoints={"every": 1, "keep": 2})

@@ -26,7 +26,8 @@ static bool is_root(void)
 
 static struct picture_setting setting_of(enum axis normal)
 {
-    return (struct picture_setting){.every = 1, .plane_normal = normal, .range_auto = true};
+    return (struct picture_setting){
+        .cadence = {.every = 1}, .plane_normal = normal, .range_auto = true};
 }
 
 static void write_picture(struct rig *rig, enum axis normal, int64_t step, char path[PATH_BYTES])

@@ -72,7 +72,7 @@ static const struct damage missing_keys[] = {
     {"time:", "output: {snapshots: {}}\ntime:",
      "c.yaml:22: output.snapshots: neither every (in steps) nor interval (in s); give one of them"},
     {"time:", "output:\n  pictures: {plane: x}\ntime:",
-     "c.yaml:23: output.pictures.every: missing; give a whole number of 0 or more, in steps"},
+     "c.yaml:23: output.pictures: neither every (in steps) nor interval (in s); give one of them"},
     {"uniform: {value: 300}", "file: {dataset: /U}",
      "c.yaml:11: initial[0].file.path: missing; give a text, such as start.h5"},
     {"uniform: {value: 300}", "expression: {}",

@@ -6,6 +6,13 @@
 #define REGION(keys) "output:\n  regions:\n    - " keys "\n" TIME
 
 static const struct damage regions[] = {
+    {TIME, "output: {history: {every: 3, interval: 2}}\n" TIME,
+     "c.yaml:22: output.history.interval: given together with every; give one of them"},
+    {TIME, "output: {checkpoints: {keep: 3}}\n" TIME,
+     "c.yaml:22: output.checkpoints: neither every (in steps) nor interval (in s); give one of "
+     "them"},
+    {TIME, "output: {checkpoints: {walltime: 0}}\n" TIME,
+     "c.yaml:22: output.checkpoints.walltime: out of range (0); give a number above 0, in s"},
     {TIME, REGION("{name: a, every: 1, interval: 2}"),
      "c.yaml:24: output.regions[0].interval: given together with every; give one of them"},
     {TIME, REGION("{name: a}"),

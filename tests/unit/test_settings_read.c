@@ -60,12 +60,33 @@ static void test_defaults(void **state)
     assert_string_equal(s->run.transport, "auto");
     assert_int_equal(s->run.overlap, OVERLAP_AUTO);
     assert_string_equal(s->output.directory, "out");
-    assert_int_equal(s->output.history_every, 10);
+    assert_int_equal(s->output.history.every, 10);
     assert_int_equal(s->output.snapshots.cadence.every, 0);
-    assert_int_equal(s->output.checkpoints.every, 0);
-    assert_int_equal(s->output.pictures.every, 0);
+    assert_int_equal(s->output.checkpoints.cadence.every, 0);
+    assert_int_equal(s->output.pictures.cadence.every, 0);
     settings_destroy(s);
     free(text);
+}
+
+/* Seconds of simulated time instead of steps; the default of the history gives way. */
+static void test_intervals(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"output.history.interval=0.5",
+                                       "output.checkpoints={interval: 2, walltime: 60}",
+                                       "output.pictures={interval: 3}"};
+    struct settings *s = read_good(base_text, sets, 3);
+    assert_int_equal(s->output.history.every, 0);
+    assert_true(s->output.history.interval == 0.5);
+    assert_int_equal(s->output.checkpoints.cadence.every, 0);
+    assert_true(s->output.checkpoints.cadence.interval == 2);
+    assert_true(s->output.checkpoints.walltime == 60);
+    assert_true(s->output.pictures.cadence.interval == 3);
+    settings_destroy(s);
+    static const char *const clock[] = {"output.checkpoints.walltime=1800"};
+    s = read_good(base_text, clock, 1);
+    assert_false(cadence_is_on(&s->output.checkpoints.cadence));
+    settings_destroy(s);
 }
 
 static void test_everything_given(void **state)
@@ -95,13 +116,13 @@ static void test_everything_given(void **state)
     assert_string_equal(s->run.transport, "staged");
     assert_int_equal(s->run.overlap, OVERLAP_OFF);
     assert_string_equal(s->output.directory, "some/where");
-    assert_int_equal(s->output.history_every, 0);
+    assert_int_equal(s->output.history.every, 0);
     assert_int_equal(s->output.snapshots.cadence.every, 7);
     assert_int_equal(s->output.snapshots.precision, PRECISION_FLOAT64);
     assert_int_equal(s->output.snapshots.compress, 9);
-    assert_int_equal(s->output.checkpoints.every, 8);
+    assert_int_equal(s->output.checkpoints.cadence.every, 8);
     assert_int_equal(s->output.checkpoints.keep, 5);
-    assert_int_equal(s->output.pictures.every, 9);
+    assert_int_equal(s->output.pictures.cadence.every, 9);
     assert_int_equal(s->output.pictures.plane_normal, AXIS_X);
     assert_false(s->output.pictures.range_auto);
     assert_true(s->output.pictures.range[0] == -1 && s->output.pictures.range[1] == 250);
@@ -115,7 +136,7 @@ static void test_given_sections_have_defaults(void **state)
     char *text = base_with("time:", "run:\noutput:\n  history: {}\n  snapshots: {every: 3}\n"
                                     "  checkpoints: {every: 3}\n  pictures: {every: 3}\ntime:");
     struct settings *s = read_good(text, NULL, 0);
-    assert_int_equal(s->output.history_every, 10);
+    assert_int_equal(s->output.history.every, 10);
     assert_int_equal(s->output.snapshots.precision, PRECISION_FLOAT32);
     assert_int_equal(s->output.snapshots.compress, 0);
     assert_int_equal(s->output.checkpoints.keep, 2);
@@ -191,7 +212,7 @@ static void assert_same(const struct settings *a, const struct settings *b)
     assert_int_equal(a->time.steps, b->time.steps);
     assert_true(a->time.end == b->time.end);
     assert_string_equal(a->output.directory, b->output.directory);
-    assert_int_equal(a->output.pictures.every, b->output.pictures.every);
+    assert_int_equal(a->output.pictures.cadence.every, b->output.pictures.cadence.every);
     assert_string_equal(a->text, b->text);
 }
 
@@ -257,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_everything_given),
+        cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_given_sections_have_defaults),
         cmocka_unit_test(test_other_spellings),
         cmocka_unit_test(test_tolerance),

@@ -46,7 +46,7 @@ static void test_makes_sections(void **state)
 {
     (void)state;
     struct settings *s = with("output.pictures.every=5", "run.halo.overlap=on");
-    assert_int_equal(s->output.pictures.every, 5);
+    assert_int_equal(s->output.pictures.cadence.every, 5);
     assert_int_equal(s->run.overlap, OVERLAP_ON);
     settings_destroy(s);
     s = with("run.decomposition[0]=2", "run.decomposition[1]=3");
