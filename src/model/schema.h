@@ -53,12 +53,12 @@ struct schema_key {
     const char *members; /* section: the path in front of its keys, when it is not `path` */
     enum schema_type type;
     unsigned flags;
-    enum schema_restart restart; /* keys, lists, and sections that `kinds` select */
     size_t offset;      /* in struct settings, in one entry or in one face; section: of its keys */
     size_t alternative; /* OR_AUTO, OR_FORMULA; list: of the int that counts the entries */
     size_t entry_bytes; /* list: of the struct of one entry, an array of which `offset` points to */
-    unsigned kinds;     /* 0: always; else SCHEMA_KIND bits of the selector for which it applies */
-    int min_count;      /* values in a list; 0: a single value */
+    enum schema_restart restart; /* keys, lists, and sections that `kinds` select */
+    unsigned kinds; /* 0: always; else SCHEMA_KIND bits of the selector for which it applies */
+    int min_count;  /* values in a list; 0: a single value */
     int max_count;
     const struct schema_limit *limit;
     const struct schema_choice *choices;
