@@ -1,14 +1,15 @@
 /* Checkpoints: the exact state, verified before it counts, restartable on any rank count.
  *
- * A file is HDF5 behind a 512-byte user block, the seal: a line of text with the format version,
- * the file's size and a checksum of every byte (XXH3 of 1 MiB blocks, summed with their number
- * mixed in, so that all ranks check in parallel). So any damage, HDF5's own structures included,
- * is found before anything is used. /T holds the field in the run's precision; attributes of
- * /T hold step, time, the ledger, the field hash, grid and material; /configuration the text.
+ * A file is HDF5 between a 512-byte user block, the seal, and a table of checksums: XXH3 of every
+ * block of 1 MiB, so that all ranks check in parallel. The seal is a line of text with the format
+ * version, the file's size and the table's checksum. So any damage, HDF5's own structures included,
+ * is found, with its place, before anything is used. /T holds the field in the run's precision;
+ * attributes of /T hold step, time, the ledger, the field hash, grid and material; /configuration
+ * the text.
  *
- * Writing: room checked; temporary name; collective write; flush; read back and compared with the
- * field hash of the device's state; sealed; fsync; rename; fsync of the folder; `latest`;
- * then only the oldest ones go. Every step's outcome is agreed on all ranks. */
+ * Writing: room checked; temporary name; every rank writes its share (raw.h); read back and
+ * compared with the field hash of the device's state; flushed; sealed; fsync; rename; fsync of the
+ * folder; `latest`; then only the oldest ones go. Every step's outcome is agreed on all ranks. */
 #ifndef ISOTHERM_IO_CHECKPOINT_H
 #define ISOTHERM_IO_CHECKPOINT_H
 

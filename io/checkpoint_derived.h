@@ -4,7 +4,7 @@
 #define ISOTHERM_IO_CHECKPOINT_DERIVED_H
 
 #include "io/checkpoint.h"
-#include "io/h5.h"
+#include "io/h5_raw.h"
 #include "model/view.h"
 
 /* The kinds that a checkpoint has to hold: all that have a memory. */
@@ -14,12 +14,9 @@ unsigned checkpoint_kept(const struct derived *derived); /* takes NULL */
 enum status checkpoint_capture_derived(struct field *field, double *h_memory,
                                        struct checkpoint_part *part) MUST_CHECK;
 
-/* Rank 0: the datasets, without values. */
-enum status checkpoint_make_derived(hid_t file, const struct grid *grid, unsigned kept) MUST_CHECK;
-/* Collective, agreed: the values; and whether those in the file are those in memory. */
-enum status checkpoint_put_derived(MPI_Comm comm, hid_t file,
-                                   const struct checkpoint_part *part) MUST_CHECK;
-enum status checkpoint_verify_derived(MPI_Comm comm, hid_t file,
-                                      const struct checkpoint_part *part) MUST_CHECK;
+/* Rank 0: the datasets, without values, in a file that is open through the plain driver; and their
+ * places, one a kind. */
+enum status checkpoint_make_derived(hid_t file, const struct grid *grid, unsigned kept,
+                                    struct raw_place *places) MUST_CHECK;
 
 #endif

@@ -7,13 +7,15 @@
 #include "base/file.h"
 #include "base/status.h"
 
-enum { CHECKPOINT_SEAL_BYTES = 512, CHECKPOINT_FORMAT = 1 };
+enum { CHECKPOINT_SEAL_BYTES = 512, CHECKPOINT_FORMAT = 2 };
 
 /* Collective, agreed. Write the seal into the user block of a finished file: everything behind it
  * is read and summed by all ranks together. The file must not be open in HDF5. */
 enum status checkpoint_seal_write(MPI_Comm comm, const char *path) MUST_CHECK;
-/* Collective, agreed. STATUS_FILE, with what is wrong, unless every byte of the file, the seal's
- * own included, is as it was sealed. */
+/* What that adds to a file of so many bytes. */
+uint64_t checkpoint_seal_table_bytes(uint64_t bytes);
+/* Collective, agreed. STATUS_FILE, with what is wrong and which block, unless every byte of the
+ * file, the seal's own included, is as it was sealed. */
 enum status checkpoint_seal_check(MPI_Comm comm, const char *path) MUST_CHECK;
 
 /* The folder `directory`/checkpoints. */

@@ -12,7 +12,7 @@
 #include "base/version.h"
 #include "io/checkpoint_derived.h"
 #include "io/checkpoint_internal.h"
-#include "io/h5_field.h"
+#include "io/h5_raw.h"
 
 /* What all steps of one write need. */
 struct job {
@@ -31,14 +31,17 @@ struct job {
 uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision)
 {
     enum { STRUCTURES = 16384 }; /* seal, HDF5's headers, attributes */
-    return (uint64_t)grid_total_cells(grid) * precision_bytes(precision) + STRUCTURES;
+    const uint64_t bytes = (uint64_t)grid_total_cells(grid) * precision_bytes(precision) +
+                           h5_raw_bytes(grid->cells, precision) + STRUCTURES;
+    return bytes + checkpoint_seal_table_bytes(bytes);
 }
 
 static uint64_t file_bytes(const struct job *job)
 {
     const uint64_t kept = (uint64_t)derived_count(job->part->kept);
     return checkpoint_file_bytes(job->grid, job->part->precision) +
-           kept * (uint64_t)grid_total_cells(job->grid) * sizeof(double);
+           kept * ((uint64_t)grid_total_cells(job->grid) * sizeof(double) +
+                   h5_raw_bytes(job->grid->cells, PRECISION_FLOAT64));
 }
 
 /* Rank 0. */
@@ -87,98 +90,67 @@ static enum status write_attributes(const struct job *job, hid_t dataset)
     return write_state(dataset, job->state);
 }
 
-/* Contiguous; the parallel driver gives it its place in the file when it opens it. */
-static hid_t make_dataset(const struct job *job, hid_t file)
+/* The datasets, whole but for their values. */
+static enum status make_datasets(const struct job *job, hid_t file, struct raw_place *places)
 {
-    const int64_t *n = job->grid->cells;
-    const hsize_t shape[AXIS_COUNT] = {(hsize_t)n[AXIS_Z], (hsize_t)n[AXIS_Y], (hsize_t)n[AXIS_X]};
-    const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    const hid_t dataset = H5Dcreate2(file, "/T", h5_type(job->part->precision), space, H5P_DEFAULT,
-                                     creation, H5P_DEFAULT);
-    H5Pclose(creation);
-    H5Sclose(space);
-    return dataset;
-}
-
-static enum status make_contents(const struct job *job, hid_t file)
-{
-    const hid_t dataset = make_dataset(job, file);
+    TRY(h5_raw_make(file, "T", job->grid->cells, job->part->precision, &places[0]));
+    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
     if (dataset < 0) {
-        return h5_fail("cannot make the dataset /T");
+        return h5_fail("cannot open /T again");
     }
     const enum status status = write_attributes(job, dataset);
     H5Dclose(dataset);
     TRY(status);
-    TRY(checkpoint_make_derived(file, job->grid, job->part->kept));
-    return h5_text_dataset(file, "/configuration", job->config_text);
+    return checkpoint_make_derived(file, job->grid, job->part->kept, &places[1]);
 }
 
-/* Rank 0: everything but the temperature, and room on the disk for that. */
-static enum status make_file(const struct job *job)
+static enum status lay_out(const struct job *job, struct raw_place *places)
 {
     hid_t file = H5I_INVALID_HID;
-    TRY(h5_create_memory(CHECKPOINT_SEAL_BYTES, &file));
-    const enum status status = make_contents(job, file);
+    TRY(h5_open_plain(job->temporary, true, &file));
+    const enum status status = make_datasets(job, file, places);
     if (status != STATUS_OK) {
         h5_close(file);
         return status;
     }
-    TRY(h5_save_memory(file, job->temporary));
-    return h5_reserve(job->temporary, file_bytes(job));
+    return h5_close_flushed(file, job->temporary);
 }
 
-/* Collective, agreed: the temperature, through the parallel driver. */
+/* Rank 0: everything but the values, and room on the disk for these. */
+static enum status make_file(const struct job *job, struct raw_place *places)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_create_memory(CHECKPOINT_SEAL_BYTES, &file));
+    const enum status status = h5_text_dataset(file, "/configuration", job->config_text);
+    if (status != STATUS_OK) {
+        h5_close(file);
+        return status;
+    }
+    TRY(h5_save_temporary(file, job->temporary));
+    TRY(h5_reserve(job->temporary, file_bytes(job)));
+    return lay_out(job, places);
+}
+
+/* Collective, agreed: all fields, read back. Is what lies in the file what the device holds? */
 static enum status write_values(const struct job *job)
 {
-    hid_t file = H5I_INVALID_HID;
-    TRY(h5_open_parallel(job->comm, job->temporary, true, &file));
-    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (dataset < 0) {
-        status = h5_fail("cannot open /T again");
-    }
-    status = status_agree(job->comm, status);
-    if (status == STATUS_OK) {
-        status = h5_part_write(job->comm, dataset, &job->part->cells, job->part->precision,
-                               job->part->values, job->part->precision, H5_FIELD_PIECE_BYTES);
-    }
-    if (status != STATUS_OK) {
-        h5_give_up(file);
-        return status;
-    }
-    H5Dclose(dataset);
-    status = checkpoint_put_derived(job->comm, file, job->part);
-    if (status != STATUS_OK) {
-        h5_give_up(file);
-        return status;
-    }
-    return h5_close_parallel(job->comm, file, job->temporary);
-}
-
-/* Collective, agreed: is what lies in the file what the device holds? */
-static enum status verify(const struct job *job)
-{
-    hid_t file = H5I_INVALID_HID;
+    struct raw_place places[1 + DERIVED_COUNT];
+    struct raw_part parts[1 + DERIVED_COUNT];
     uint64_t hash = 0;
-    TRY(h5_open_parallel(job->comm, job->temporary, false, &file));
-    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
+    int nparts = 1;
+    const bool first = comm_rank(job->comm) == 0;
+    memset(places, 0, sizeof places);
+    parts[0] = (struct raw_part){"T", job->part->values, job->reason == NULL ? &hash : NULL};
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(job->part->kept, kind)) {
+            parts[nparts++] = (struct raw_part){derived_label((enum derived_kind)kind)->name,
+                                                job->part->derived[kind], NULL};
+        }
+    }
+    TRY(status_agree(job->comm, first ? make_file(job, places) : STATUS_OK));
+    TRY(raw_fill(job->comm, job->temporary, places, parts, nparts, &job->part->cells));
     enum status status = STATUS_OK;
-    if (dataset < 0) {
-        status = h5_fail("cannot open /T again");
-    }
-    status = status_agree(job->comm, status);
-    if (status == STATUS_OK) {
-        status = h5_part_hash(job->comm, dataset, &job->part->cells, job->grid->cells,
-                              job->part->precision, H5_FIELD_PIECE_BYTES, &hash);
-    }
-    if (status == STATUS_OK) {
-        status = checkpoint_verify_derived(job->comm, file, job->part);
-    }
-    h5_close(file);
-    TRY(status);
-    if (hash != job->state->field_hash) {
+    if (job->reason == NULL && hash != job->state->field_hash) {
         status = fail(STATUS_FILE,
                       "what was read back is not what was written (field hash %016" PRIx64
                       " instead of %016" PRIx64 "); is the disk full or failing?",
@@ -217,7 +189,7 @@ static enum status publish(const struct job *job, int keep)
 {
     char latest[PATH_BYTES];
     TRY(path_join(job->folder, "latest", latest));
-    TRY(h5_sync_to_disk(job->temporary));
+    TRY(file_sync_named(job->temporary));
     TRY(file_publish(job->temporary, job->path));
     char line[PATH_BYTES];
     const int length = snprintf(line, sizeof line, "%s\n", strrchr(job->path, '/') + 1);
@@ -228,10 +200,7 @@ static enum status publish(const struct job *job, int keep)
 
 static enum status write_checked(const struct job *job)
 {
-    const bool first = comm_rank(job->comm) == 0;
-    TRY(status_agree(job->comm, first ? make_file(job) : STATUS_OK));
     TRY(write_values(job));
-    TRY(verify(job));
     return checkpoint_seal_write(job->comm, job->temporary);
 }
 
@@ -334,11 +303,9 @@ enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field 
 static enum status put_postmortem(struct job *job)
 {
     const bool first = comm_rank(job->comm) == 0;
-    TRY(status_agree(job->comm, first ? make_file(job) : STATUS_OK));
     enum status status = write_values(job);
     if (status == STATUS_OK && first) {
-        status = h5_sync_to_disk(job->temporary);
-        status = status == STATUS_OK ? file_publish(job->temporary, job->path) : status;
+        status = file_publish(job->temporary, job->path);
     }
     status = status_agree(job->comm, status);
     if (status != STATUS_OK && first) {

@@ -8,6 +8,7 @@
 
 #include "base/comm.h"
 #include "io/h5_field.h"
+#include "io/h5_raw.h"
 
 /* Of one piece in memory, and so of one read. */
 enum { PIECE_CELLS = 1 << 20 };
@@ -200,6 +201,14 @@ static enum status compare_share(const struct frames *const frames[2], const int
     return status;
 }
 
+/* Collective, agreed. Damaged data are not compared. */
+static enum status check_state(MPI_Comm comm, const struct frames *frames, int64_t n)
+{
+    char name[128];
+    dataset_name(frames, n, name);
+    return h5_raw_check(comm, frames->path, name);
+}
+
 enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
                            const struct frames *b, int64_t nb, double rtol, double atol,
                            struct difference *difference)
@@ -211,6 +220,8 @@ enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
     const int64_t fair = total / nranks + 1;
     struct pieces pieces;
     struct difference mine = no_difference();
+    TRY(check_state(comm, a, na));
+    TRY(check_state(comm, b, nb));
     enum status status =
         pieces_create(MPI_COMM_SELF, a->cells, fair < PIECE_CELLS ? fair : PIECE_CELLS, &pieces);
     if (status == STATUS_OK) {

@@ -9,6 +9,7 @@
 #include "base/comm.h"
 #include "io/checkpoint.h"
 #include "io/h5_field.h"
+#include "io/h5_raw.h"
 
 static const double LIMIT_K = 1e12; /* within what exact sums can hold */
 
@@ -147,6 +148,7 @@ enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset
     struct pieces pieces;
     const int64_t limit = H5_FIELD_PIECE_BYTES / (int64_t)precision_bytes(field->layout.precision);
     h5_init();
+    TRY(h5_raw_check(comm, path, dataset));
     TRY(pieces_create(comm, field->layout.cells, limit, &pieces));
     return status_agree(comm, read_mine(path, dataset, field, grid, &pieces));
 }

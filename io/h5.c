@@ -81,7 +81,9 @@ static hsize_t userblock_of(hid_t file)
     return bytes;
 }
 
-enum status h5_save_memory(hid_t file, const char *path)
+/* Closes the file. */
+static enum status save(hid_t file, const char *path,
+                        enum status (*write)(const char *path, const char *bytes, size_t nbytes))
 {
     char *image = NULL;
     H5Fflush(file, H5F_SCOPE_GLOBAL);
@@ -96,10 +98,20 @@ enum status h5_save_memory(hid_t file, const char *path)
     }
     h5_close(file);
     if (status == STATUS_OK) {
-        status = file_replace(path, image, front + (size_t)bytes);
+        status = write(path, image, front + (size_t)bytes);
     }
     free(image);
     return status;
+}
+
+enum status h5_save_memory(hid_t file, const char *path)
+{
+    return save(file, path, file_replace);
+}
+
+enum status h5_save_temporary(hid_t file, const char *path)
+{
+    return save(file, path, file_create);
 }
 
 enum status h5_reserve(const char *path, uint64_t bytes)
@@ -127,13 +139,17 @@ enum status h5_reserve(const char *path, uint64_t bytes)
 
 enum status h5_open_plain(const char *path, bool writable, hid_t *file)
 {
-    enum { ROOM_BYTES = 1 << 18 }; /* for what one opening adds: attributes, entries of lists */
+    enum {
+        ROOM_BYTES = 1 << 18, /* for what one opening adds: attributes, entries of lists */
+        LARGE_BYTES = 1 << 16
+    };
     if (writable) {
         TRY(h5_reserve(path, ROOM_BYTES));
     }
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     H5Pset_file_locking(access, false, true);
+    H5Pset_alignment(access, LARGE_BYTES, H5_ALIGNMENT_BYTES);
     enum status status = STATUS_OK;
     const hid_t opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
     if (opened < 0) {
@@ -244,21 +260,6 @@ void h5_close(hid_t file)
     if (file >= 0) {
         close_file(file);
     }
-}
-
-enum status h5_sync_to_disk(const char *path)
-{
-    const int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) {
-        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-    }
-    const int failed = fsync(fd);
-    const int reason = errno;
-    if (close(fd) != 0 || failed != 0) {
-        return fail(STATUS_FILE, "cannot flush %s to disk: %s", path,
-                    strerror(failed != 0 ? reason : errno));
-    }
-    return STATUS_OK;
 }
 
 hid_t h5_type(enum precision precision)

@@ -27,11 +27,16 @@ enum status h5_fail(const char *format, ...) PRINTF_LIKE(1, 2);
  * h5_save_memory replaces `path` by what was made and closes `file`, on failure too. */
 enum status h5_create_memory(hsize_t userblock, hid_t *file) MUST_CHECK;
 enum status h5_save_memory(hid_t file, const char *path) MUST_CHECK;
+/* The same, not flushed to disk: of a file under its temporary name, which is flushed later. */
+enum status h5_save_temporary(hid_t file, const char *path) MUST_CHECK;
 
 /* Not collective. Take `bytes` of disk behind the end of the file, so that writing them cannot
  * fail for want of room; what HDF5 does not use goes back when it closes the file. STATUS_FILE,
  * and the file as before, when there is no room. Does nothing where the file system cannot. */
 enum status h5_reserve(const char *path, uint64_t bytes) MUST_CHECK;
+
+/* Where large datasets begin in files that are opened to be written: at pages. */
+enum { H5_ALIGNMENT_BYTES = 4096 };
 
 /* Not collective. Files are not locked: a viewer that holds the file open must not stop a run. */
 enum status h5_open_plain(const char *path, bool writable, hid_t *file) MUST_CHECK;
@@ -40,7 +45,7 @@ enum status h5_open_plain(const char *path, bool writable, hid_t *file) MUST_CHE
 enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable,
                              hid_t *file) MUST_CHECK;
 
-/* Flush and close a plain file; h5_sync_to_disk is needed afterwards. */
+/* Flush and close a plain file; file_sync_named is needed afterwards. */
 enum status h5_close_flushed(hid_t file, const char *path) MUST_CHECK;
 /* Collective, the outcome agreed: flush to disk and close a parallel file. */
 enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path) MUST_CHECK;
@@ -50,8 +55,6 @@ void h5_close(hid_t file); /* takes a negative id */
 /* Leave a parallel file open after a failure: to close it is collective and writes again, and when
  * that fails on some ranks, the others wait in it for ever. The program must end (h5_broken.h). */
 void h5_give_up(hid_t file); /* takes a negative id */
-/* fsync by name. Not collective. */
-enum status h5_sync_to_disk(const char *path) MUST_CHECK;
 
 hid_t h5_type(enum precision precision); /* in memory and in files */
 

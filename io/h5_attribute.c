@@ -108,8 +108,9 @@ enum status h5_text_dataset(hid_t file, const char *name, const char *text)
 {
     const hid_t type = string_type(text);
     const hid_t space = H5Screate(H5S_SCALAR);
-    const hid_t dataset =
-        H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_obj_track_times(creation, false);
+    const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     enum status status = STATUS_OK;
     if (dataset < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
         status = h5_fail("cannot write %s", name);
@@ -117,6 +118,7 @@ enum status h5_text_dataset(hid_t file, const char *name, const char *text)
     if (dataset >= 0) {
         H5Dclose(dataset);
     }
+    H5Pclose(creation);
     H5Sclose(space);
     H5Tclose(type);
     return status;

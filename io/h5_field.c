@@ -42,160 +42,60 @@ struct box pieces_box(const struct pieces *pieces, int64_t index)
     return box;
 }
 
-/* Buffers and cuts of one transfer. */
-struct transfer {
-    struct pieces pieces;
-    void *values;    /* one piece in the field's precision */
-    void *converted; /* the same in the file's, or `values` where that is the same */
-};
-
-static void transfer_destroy(struct transfer *transfer)
-{
-    if (transfer->converted != transfer->values) {
-        free(transfer->converted);
-    }
-    free(transfer->values);
-}
-
-/* Collective; agreed. Free with transfer_destroy, on failure too. */
-static enum status transfer_create(MPI_Comm comm, const struct field *field, enum precision in_file,
-                                   size_t piece_bytes, struct transfer *transfer)
-{
-    const struct layout *layout = &field->layout;
-    const size_t field_bytes = precision_bytes(layout->precision);
-    const size_t file_bytes = precision_bytes(in_file);
-    const size_t larger = field_bytes > file_bytes ? field_bytes : file_bytes;
-    memset(transfer, 0, sizeof *transfer);
-    TRY(pieces_create(comm, layout->cells, (int64_t)(piece_bytes / larger), &transfer->pieces));
-
-    const size_t cells = (size_t)transfer->pieces.piece_cells;
-    transfer->values = malloc(cells * field_bytes);
-    transfer->converted =
-        layout->precision == in_file ? transfer->values : malloc(cells * file_bytes);
-    enum status status = STATUS_OK;
-    if (transfer->values == NULL || transfer->converted == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for a buffer of %zu bytes to move the field with",
-                      cells * (field_bytes + file_bytes));
-    }
-    return status_agree(comm, status);
-}
-
-/* To the other precision. */
-static void convert_values(enum precision from, const void *values, void *converted, int64_t cells)
-{
-    if (from == PRECISION_FLOAT64) {
-        const double *in = values;
-        float *out = converted;
-        for (int64_t c = 0; c < cells; c++) {
-            out[c] = (float)in[c];
-        }
-    } else {
-        const float *in = values;
-        double *out = converted;
-        for (int64_t c = 0; c < cells; c++) {
-            out[c] = (double)in[c];
-        }
-    }
-}
-
-static void convert(const struct transfer *transfer, enum precision from, int64_t cells)
-{
-    if (transfer->converted != transfer->values) {
-        convert_values(from, transfer->values, transfer->converted, cells);
-    }
-}
-
-enum status h5_field_write(MPI_Comm comm, hid_t dataset, struct field *field,
-                           enum precision precision, size_t piece_bytes)
-{
-    static const struct box nothing = {{0, 0, 0}, {0, 0, 0}};
-    struct transfer transfer;
-    enum status status = transfer_create(comm, field, precision, piece_bytes, &transfer);
-    for (int64_t p = 0; status == STATUS_OK && p < transfer.pieces.count; p++) {
-        const struct box local = pieces_box(&transfer.pieces, p);
-        struct box global = box_shift(&local, field->placement.offset);
-        if (box_is_empty(&local)) {
-            global = nothing;
-        } else {
-            status = field_read(field, &local, transfer.values);
-        }
-        if (status == STATUS_OK) {
-            convert(&transfer, field->layout.precision, box_cells(&local));
-            status = h5_write_box(dataset, &global, precision, transfer.converted);
-        } else {
-            /* the other ranks are in the collective call: join it with nothing, then tell them */
-            const enum status joined =
-                h5_write_box(dataset, &nothing, precision, transfer.converted);
-            status = joined == STATUS_OK ? status : joined;
-        }
-        status = status_agree(comm, status);
-    }
-    transfer_destroy(&transfer);
-    return status;
-}
-
-static enum status write_pieces(MPI_Comm comm, hid_t dataset, const struct box *box,
-                                const struct pieces *pieces, enum precision in_memory,
-                                const void *values, enum precision in_file, void *converted)
-{
-    const char *next = values; /* pieces taken in turn are contiguous */
-    enum status status = STATUS_OK;
-    for (int64_t p = 0; status == STATUS_OK && p < pieces->count; p++) {
-        const struct box local = pieces_box(pieces, p);
-        const struct box piece = box_shift(&local, box->lo);
-        const int64_t cells = box_cells(&local);
-        if (converted != NULL) {
-            convert_values(in_memory, next, converted, cells);
-        }
-        status = h5_write_box(dataset, &piece, in_file, converted != NULL ? converted : next);
-        next += (size_t)cells * precision_bytes(in_memory);
-        status = status_agree(comm, status);
-    }
-    return status;
-}
-
 enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
-                          enum precision in_memory, const void *values, enum precision in_file,
-                          size_t piece_bytes)
+                          enum precision precision, const void *values, size_t piece_bytes)
 {
     struct pieces pieces;
     int64_t cells[AXIS_COUNT];
+    const char *next = values; /* pieces taken in turn are contiguous */
+    enum status status = STATUS_OK;
     for (int a = 0; a < AXIS_COUNT; a++) {
         cells[a] = box_is_empty(box) ? 0 : box_extent(box, (enum axis)a);
     }
-    TRY(pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(in_file)), &pieces));
-    void *converted = NULL;
+    TRY(pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(precision)), &pieces));
+    for (int64_t p = 0; status == STATUS_OK && p < pieces.count; p++) {
+        const struct box local = pieces_box(&pieces, p);
+        const struct box piece = box_shift(&local, box->lo);
+        status = h5_write_box(dataset, &piece, precision, next);
+        next += (size_t)box_cells(&local) * precision_bytes(precision);
+        status = status_agree(comm, status);
+    }
+    return status;
+}
+
+static enum status read_pieces(MPI_Comm comm, hid_t dataset, struct field *field,
+                               const struct pieces *pieces, void *values)
+{
     enum status status = STATUS_OK;
-    if (in_memory != in_file) {
-        converted = malloc((size_t)pieces.piece_cells * precision_bytes(in_file) + 1);
-        if (converted == NULL) {
-            status = fail(STATUS_MEMORY, "no memory for a buffer of %zu bytes to convert with",
-                          (size_t)pieces.piece_cells * precision_bytes(in_file));
+    for (int64_t p = 0; status == STATUS_OK && p < pieces->count; p++) {
+        const struct box local = pieces_box(pieces, p);
+        const struct box global = box_shift(&local, field->placement.offset);
+        status = h5_read_box(dataset, &global, field->layout.precision, true, values);
+        if (status == STATUS_OK && !box_is_empty(&local)) {
+            status = field_write(field, &local, values);
         }
+        status = status_agree(comm, status);
     }
-    status = status_agree(comm, status);
-    if (status == STATUS_OK) {
-        status = write_pieces(comm, dataset, box, &pieces, in_memory, values, in_file, converted);
-    }
-    free(converted);
     return status;
 }
 
 enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, size_t piece_bytes)
 {
-    const enum precision precision = field->layout.precision;
-    struct transfer transfer;
-    enum status status = transfer_create(comm, field, precision, piece_bytes, &transfer);
-    for (int64_t p = 0; status == STATUS_OK && p < transfer.pieces.count; p++) {
-        const struct box local = pieces_box(&transfer.pieces, p);
-        const struct box global = box_shift(&local, field->placement.offset);
-        status = h5_read_box(dataset, &global, precision, true, transfer.values);
-        if (status == STATUS_OK && !box_is_empty(&local)) {
-            status = field_write(field, &local, transfer.values);
-        }
-        status = status_agree(comm, status);
+    const size_t cell_bytes = precision_bytes(field->layout.precision);
+    struct pieces pieces;
+    TRY(pieces_create(comm, field->layout.cells, (int64_t)(piece_bytes / cell_bytes), &pieces));
+    const size_t bytes = (size_t)pieces.piece_cells * cell_bytes;
+    void *values = malloc(bytes);
+    enum status status = STATUS_OK;
+    if (values == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for a buffer of %zu bytes to move the field with",
+                      bytes);
     }
-    transfer_destroy(&transfer);
+    status = status_agree(comm, status);
+    if (status == STATUS_OK) {
+        status = read_pieces(comm, dataset, field, &pieces, values);
+    }
+    free(values);
     return status;
 }
 
@@ -269,13 +169,4 @@ enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
     TRY_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, comm));
     *hash = sum;
     return STATUS_OK;
-}
-
-enum status h5_field_hash(MPI_Comm comm, hid_t dataset, const struct field *field,
-                          size_t piece_bytes, uint64_t *hash)
-{
-    const struct box cells = layout_owned(&field->layout);
-    const struct box owned = box_shift(&cells, field->placement.offset);
-    return h5_part_hash(comm, dataset, &owned, field->placement.global_cells,
-                        field->layout.precision, piece_bytes, hash);
 }

@@ -10,16 +10,11 @@
 /* What one rank holds in host memory at a time: large enough for the file system's stripes. */
 enum { H5_FIELD_PIECE_BYTES = 32 << 20 };
 
-/* Write the owned cells, converted on the host (HDF5 gives up collective transfers when it has to
- * convert, and then filters do not work). `precision` is the dataset's. */
-enum status h5_field_write(MPI_Comm comm, hid_t dataset, struct field *field,
-                           enum precision precision, size_t piece_bytes) MUST_CHECK;
-
-/* Write the part `box` of a dataset, in its own indices, from host memory: [z][y][x] in
- * `in_memory`, converted piece by piece to `in_file`, the dataset's. Empty on ranks that have no
- * part, which take part in the collective calls all the same. */
+/* Write the part `box` of a dataset, in its own indices, from host memory: [z][y][x] in the
+ * dataset's precision. Empty on ranks that have no part, which take part in the collective calls
+ * all the same. */
 enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
-                          enum precision in_memory, const void *values, enum precision in_file,
+                          enum precision precision, const void *values,
                           size_t piece_bytes) MUST_CHECK;
 
 /* The field hash of what lies in a dataset of shape `global_cells` and of `precision`; each rank
@@ -31,11 +26,6 @@ enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
 /* Read the owned cells of a dataset of the field's precision. */
 enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field,
                           size_t piece_bytes) MUST_CHECK;
-
-/* The field hash of what lies in the dataset, which has the field's precision; the device is not
- * touched. */
-enum status h5_field_hash(MPI_Comm comm, hid_t dataset, const struct field *field,
-                          size_t piece_bytes, uint64_t *hash) MUST_CHECK;
 
 /* The cuts of one rank's block. */
 struct pieces {

@@ -308,7 +308,7 @@ static enum status finish(hid_t file, const char *path, enum status status)
         return status;
     }
     TRY(h5_close_flushed(file, path));
-    return h5_sync_to_disk(path);
+    return file_sync_named(path);
 }
 
 enum status series_file_open(const char *path, const struct series_setup *setup,

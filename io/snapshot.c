@@ -1,7 +1,6 @@
 #include "io/snapshot.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "io/h5_field.h"
+#include "io/h5_raw.h"
 #include "io/snapshot_index.h"
 #include "io/xdmf.h"
 
@@ -42,20 +42,31 @@ static void chunk_shape(const struct grid *grid, enum precision precision,
     }
 }
 
-uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_setting *setting)
+enum { STRUCTURES = 16384 }; /* HDF5's headers, attributes */
+
+/* Of one compressed field, at worst. */
+static uint64_t chunked_bytes(const struct grid *grid, enum precision precision)
 {
-    enum { STRUCTURES = 16384, PER_CHUNK = 64 };
+    enum { PER_CHUNK = 64 };
     hsize_t chunk[AXIS_COUNT];
-    chunk_shape(grid, setting->precision, chunk);
+    chunk_shape(grid, precision, chunk);
     uint64_t chunks = 1;
-    uint64_t chunk_bytes = precision_bytes(setting->precision);
+    uint64_t chunk_bytes = precision_bytes(precision);
     for (int a = 0; a < AXIS_COUNT; a++) {
         const uint64_t extent = chunk[AXIS_COUNT - 1 - a];
         chunks *= ((uint64_t)grid->cells[a] + extent - 1) / extent;
         chunk_bytes *= extent;
     }
+    return chunks * (chunk_bytes + PER_CHUNK);
+}
+
+uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_setting *setting)
+{
     const uint64_t fields = 1 + (uint64_t)derived_count(setting->derived);
-    return fields * (chunks * (chunk_bytes + PER_CHUNK)) + STRUCTURES;
+    const uint64_t plain = (uint64_t)grid_total_cells(grid) * precision_bytes(setting->precision);
+    return STRUCTURES + fields * (setting->compress > 0
+                                      ? chunked_bytes(grid, setting->precision)
+                                      : plain + h5_raw_bytes(grid->cells, setting->precision));
 }
 
 /* Rank 0. For viewers and for a restart: what the list holds is there whole before the list names
@@ -159,10 +170,8 @@ static hid_t creation_properties(const struct snapshots *s)
     chunk_shape(&s->view.grid, s->setting.precision, chunk);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(creation, AXIS_COUNT, chunk);
-    if (s->setting.compress > 0) {
-        H5Pset_shuffle(creation);
-        H5Pset_deflate(creation, (unsigned)s->setting.compress);
-    }
+    H5Pset_shuffle(creation);
+    H5Pset_deflate(creation, (unsigned)s->setting.compress);
     H5Pset_fletcher32(creation); /* HDF5 would hand out flipped bits without a word */
     return creation;
 }
@@ -181,17 +190,16 @@ static hid_t create_dataset(const struct snapshots *s, hid_t file, const char *n
 }
 
 /* Rank 0. The file, and room for the temperature in it. */
-static enum status make_file(const struct snapshots *s, int64_t step, const char *temporary)
+static enum status make_file(const struct snapshots *s, int64_t step)
 {
     const uint64_t bytes = snapshot_file_bytes(&s->view.grid, &s->setting);
     TRY(directory_check_room(s->series.folder, bytes));
-    TRY(snapshot_file_start(&s->series, step));
-    return h5_reserve(temporary, bytes);
+    return snapshot_file_start(&s->series, step, bytes);
 }
 
 /* Collective, agreed: one field. */
 static enum status write_field(struct snapshots *s, hid_t file, const char *name,
-                               const struct box *part, enum precision precision, const void *values)
+                               const struct box *part, const void *values)
 {
     const hid_t dataset = create_dataset(s, file, name);
     enum status status = STATUS_OK;
@@ -199,8 +207,8 @@ static enum status write_field(struct snapshots *s, hid_t file, const char *name
         status = h5_fail("cannot make the dataset %s", name);
     }
     TRY(status_agree(s->comm, status));
-    status = h5_part_write(s->comm, dataset, part, precision, values, s->setting.precision,
-                           H5_FIELD_PIECE_BYTES);
+    status =
+        h5_part_write(s->comm, dataset, part, s->setting.precision, values, H5_FIELD_PIECE_BYTES);
     if (status == STATUS_OK) {
         H5Dclose(dataset);
     }
@@ -213,13 +221,11 @@ static enum status write_values(struct snapshots *s, const struct snapshot_captu
 {
     hid_t file = H5I_INVALID_HID;
     TRY(h5_open_parallel(s->comm, temporary, true, &file));
-    enum status status =
-        write_field(s, file, "/T", &capture->part, capture->precision, capture->values);
-    for (int kind = 0; status == STATUS_OK && kind < DERIVED_COUNT; kind++) {
-        if (derived_wants(s->setting.derived, kind)) {
-            status = write_field(s, file, derived_label((enum derived_kind)kind)->name,
-                                 &capture->part, PRECISION_FLOAT64, capture->derived[kind]);
-        }
+    enum status status = STATUS_OK;
+    const struct derived_label *label = NULL;
+    for (int n = 0;
+         status == STATUS_OK && (label = snapshot_content(s->setting.derived, n)) != NULL; n++) {
+        status = write_field(s, file, label->name, &capture->part, capture->values[n]);
     }
     if (status != STATUS_OK) {
         h5_give_up(file);
@@ -228,10 +234,47 @@ static enum status write_values(struct snapshots *s, const struct snapshot_captu
     return h5_close_parallel(s->comm, file, temporary);
 }
 
-/* Rank 0: the name, and then the lists. */
-static enum status publish(struct snapshots *s, int64_t step, double time)
+static enum status write_compressed(struct snapshots *s, const struct snapshot_capture *capture,
+                                    const char *temporary)
 {
-    TRY(snapshot_file_finish(&s->series, step, time));
+    const bool first = comm_rank(s->comm) == 0;
+    TRY(status_agree(s->comm, first ? make_file(s, capture->step) : STATUS_OK));
+    TRY(write_values(s, capture, temporary));
+    return status_agree(s->comm,
+                        first ? snapshot_file_finish(&s->series, capture->step, capture->time)
+                              : STATUS_OK);
+}
+
+/* Rank 0. */
+static enum status lay_out(const struct snapshots *s, const struct snapshot_capture *capture,
+                           struct raw_place *places)
+{
+    TRY(make_file(s, capture->step));
+    return snapshot_file_lay_out(&s->series, s->setting.precision, capture->step, capture->time,
+                                 places);
+}
+
+static enum status write_contiguous(struct snapshots *s, const struct snapshot_capture *capture,
+                                    const char *temporary)
+{
+    const bool first = comm_rank(s->comm) == 0;
+    struct raw_place places[SNAPSHOT_FIELDS];
+    struct raw_part parts[SNAPSHOT_FIELDS];
+    int nparts = 0;
+    const struct derived_label *label = NULL;
+    while ((label = snapshot_content(s->setting.derived, nparts)) != NULL) {
+        parts[nparts] = (struct raw_part){label->name, capture->values[nparts], NULL};
+        nparts++;
+    }
+    memset(places, 0, sizeof places);
+    TRY(status_agree(s->comm, first ? lay_out(s, capture, places) : STATUS_OK));
+    return raw_fill(s->comm, temporary, places, parts, nparts, &capture->part);
+}
+
+/* Rank 0: the name, and then the lists. */
+static enum status publish(struct snapshots *s, int64_t step)
+{
+    TRY(snapshot_file_publish(&s->series, step));
     return write_lists(s);
 }
 
@@ -241,17 +284,13 @@ static enum status write_one(struct snapshots *s, const struct snapshot_capture 
     const int64_t count = s->list.count;
     char temporary[PATH_BYTES];
     TRY(snapshot_file_path(&s->series, capture->step, SNAPSHOT_TEMPORARY, temporary));
-    enum status status =
-        status_agree(s->comm, first ? make_file(s, capture->step, temporary) : STATUS_OK);
-    if (status == STATUS_OK) {
-        status = write_values(s, capture, temporary);
-    }
+    enum status status = s->setting.compress > 0 ? write_compressed(s, capture, temporary)
+                                                 : write_contiguous(s, capture, temporary);
     if (status == STATUS_OK) {
         status = status_agree(s->comm, snapshot_list_add(&s->list, capture->step, capture->time));
     }
     if (status == STATUS_OK) {
-        status =
-            status_agree(s->comm, first ? publish(s, capture->step, capture->time) : STATUS_OK);
+        status = status_agree(s->comm, first ? publish(s, capture->step) : STATUS_OK);
     }
     if (status != STATUS_OK) {
         s->list.count = count;
@@ -274,51 +313,38 @@ static struct box part_of(const struct snapshots *s, const struct field *field)
     return view_part(&s->view, &owned);
 }
 
-/* In whole lines of the cache: what follows is aligned for doubles. */
-static size_t temperature_bytes(const struct box *part, enum precision precision)
+/* Of one field, in whole lines of the cache. */
+static size_t values_bytes(const struct snapshots *s, const struct box *part)
 {
-    const size_t bytes = (size_t)box_cells(part) * precision_bytes(precision);
+    const size_t bytes = (size_t)box_cells(part) * precision_bytes(s->setting.precision);
     return (bytes + 63) / 64 * 64;
 }
 
 size_t snapshots_capture_bytes(const struct snapshots *s, const struct field *field)
 {
     const struct box part = part_of(s, field);
-    return temperature_bytes(&part, field->layout.precision) +
-           (size_t)derived_count(s->setting.derived) * (size_t)box_cells(&part) * sizeof(double);
-}
-
-/* One derived field. Of the heat flux the device has the square. */
-static enum status capture_derived(const struct snapshots *s, struct field *field,
-                                   enum derived_kind kind, const struct box *part, double *h_values)
-{
-    const struct derived *derived = field->derived;
-    TRY(view_read(&s->view, field, &derived->layout, derived->d_values[kind], part, h_values));
-    const int64_t cells = kind == DERIVED_FLUX ? box_cells(part) : 0;
-    for (int64_t c = 0; c < cells; c++) {
-        h_values[c] = sqrt(h_values[c]);
-    }
-    return STATUS_OK;
+    return (1 + (size_t)derived_count(s->setting.derived)) * values_bytes(s, &part);
 }
 
 enum status snapshots_capture(struct snapshots *s, struct field *field, int64_t step, double time,
                               void *h_memory, struct snapshot_capture *capture)
 {
     const struct box part = part_of(s, field);
-    *capture = (struct snapshot_capture){.step = step,
-                                         .time = time,
-                                         .part = part,
-                                         .precision = field->layout.precision,
-                                         .values = h_memory};
+    const enum precision precision = s->setting.precision;
+    *capture = (struct snapshot_capture){.step = step, .time = time, .part = part};
     s->captured_step = step;
-    TRY(view_read(&s->view, field, &field->layout, field->d_now, &part, h_memory));
-    char *next = (char *)h_memory + temperature_bytes(&part, capture->precision);
+    TRY(view_read(&s->view, field, &field->layout, field->d_now, &part, VIEW_AS_IT_IS, precision,
+                  h_memory));
+    capture->values[0] = h_memory;
+    int n = 1;
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (derived_wants(s->setting.derived, kind)) {
-            double *values = (double *)(void *)next;
-            TRY(capture_derived(s, field, (enum derived_kind)kind, &part, values));
-            capture->derived[kind] = values;
-            next += (size_t)box_cells(&part) * sizeof(double);
+            char *values = (char *)h_memory + (size_t)n * values_bytes(s, &part);
+            /* of the heat flux the device has the square */
+            TRY(view_read(&s->view, field, &field->derived->layout, field->derived->d_values[kind],
+                          &part, kind == DERIVED_FLUX ? VIEW_ROOT : VIEW_AS_IT_IS, precision,
+                          values));
+            capture->values[n++] = values;
         }
     }
     return STATUS_OK;

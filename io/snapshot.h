@@ -5,8 +5,9 @@
  * Writing has two halves: the capture, which alone needs the device, and the rest, which works
  * from host memory and needs only a communicator.
  *
- * The data of each snapshot lie in a file of its own, snapshots/step_<step>.h5 (chunked,
- * fletcher32, optionally shuffle + gzip); snapshots.vtkhdf presents them as one dataset. See
+ * The data of each snapshot lie in a file of its own, snapshots/step_<step>.h5: contiguous, with
+ * checksums of our own (raw.h), or with compress > 0 chunked, with shuffle, gzip and fletcher32,
+ * through HDF5's parallel driver. snapshots.vtkhdf presents them as one dataset. See
  * snapshot_index.h. */
 #ifndef ISOTHERM_IO_SNAPSHOT_H
 #define ISOTHERM_IO_SNAPSHOT_H
@@ -21,14 +22,16 @@
 
 struct snapshots;
 
+enum { SNAPSHOT_FIELDS = 1 + DERIVED_COUNT };
+
 /* This rank's part of one state, in host memory. */
 struct snapshot_capture {
     int64_t step;
-    double time;              /* s */
-    struct box part;          /* in the view's indices; empty where the rank has none of it */
-    enum precision precision; /* of the values: the field's */
-    const void *values;       /* [z][y][x]; borrowed */
-    const double *derived[DERIVED_COUNT]; /* the same of the derived fields; NULL where none */
+    double time;     /* s */
+    struct box part; /* in the view's indices; empty where the rank has none of it */
+    /* [z][y][x] in the file's precision: the temperature, then the derived fields that are wanted,
+     * in their order; borrowed */
+    const void *values[SNAPSHOT_FIELDS];
 };
 
 /* Collective. Start new files in `directory` (which exists), or go on with those of an earlier

@@ -86,8 +86,7 @@ static enum status make_group(hid_t file, const char *name)
 
 static const struct derived_label temperature = {"T", "K", "temperature"};
 
-/* What a file holds, by number: T, and then the derived fields. NULL behind the last. */
-static const struct derived_label *content(unsigned derived, int number)
+const struct derived_label *snapshot_content(unsigned derived, int number)
 {
     if (number == 0) {
         return &temperature;
@@ -101,7 +100,7 @@ static const struct derived_label *content(unsigned derived, int number)
     return NULL;
 }
 
-static enum status describe(hid_t dataset, const struct derived_label *label)
+enum status snapshot_describe(hid_t dataset, const struct derived_label *label)
 {
     TRY(h5_attribute_string(dataset, "units", label->units));
     return h5_attribute_string(dataset, "long_name", label->long_name);
@@ -139,7 +138,7 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
     if (dataset < 0) {
         status = h5_fail("cannot make the virtual dataset %s", name);
     } else {
-        status = describe(dataset, label);
+        status = snapshot_describe(dataset, label);
         H5Dclose(dataset);
     }
     H5Pclose(creation);
@@ -152,7 +151,7 @@ static enum status make_virtual_datasets(hid_t file, const struct snapshot_serie
                                          enum precision precision)
 {
     const struct derived_label *label = NULL;
-    for (int n = 0; (label = content(series->derived, n)) != NULL; n++) {
+    for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
         TRY(make_virtual_dataset(file, &series->grid, precision, label));
     }
     return STATUS_OK;
@@ -199,7 +198,7 @@ static enum status write_offsets(hid_t file, unsigned derived, int64_t count,
                                  const int64_t *offsets)
 {
     const struct derived_label *label = NULL;
-    for (int n = 0; (label = content(derived, n)) != NULL; n++) {
+    for (int n = 0; (label = snapshot_content(derived, n)) != NULL; n++) {
         char name[SNAPSHOT_NAME_BYTES];
         snprintf(name, sizeof name, "/VTKHDF/Steps/CellDataOffsets/%s", label->name);
         TRY(make_list(file, name, H5T_STD_I64LE, count, offsets));
@@ -237,12 +236,13 @@ static enum status write_steps(hid_t file, unsigned derived, const struct snapsh
     return status;
 }
 
-/* What every file says of itself. */
-static enum status write_root(hid_t file, const struct snapshot_series *series)
+enum status snapshot_write_root(hid_t file, const struct snapshot_series *series)
 {
+    static const int64_t format = SNAPSHOT_FORMAT;
     const struct grid *grid = &series->grid;
     TRY(h5_attribute_string(file, "title", series->title));
     TRY(h5_attribute_string(file, "isotherm_version", ISOTHERM_VERSION));
+    TRY(h5_attribute_int(file, "format", &format, 0, H5T_STD_I64LE));
     TRY(h5_attribute_int(file, "cells", grid->cells, AXIS_COUNT, H5T_STD_I64LE));
     TRY(h5_attribute_double(file, "lower_m", grid->lower, AXIS_COUNT));
     TRY(h5_attribute_double(file, "upper_m", grid->upper, AXIS_COUNT));
@@ -267,7 +267,7 @@ static enum status write_links(hid_t file, const struct snapshot_series *series,
 static enum status write_structure(hid_t file, const struct snapshot_series *series,
                                    const struct snapshot_list *list)
 {
-    TRY(write_root(file, series));
+    TRY(snapshot_write_root(file, series));
     TRY(make_list(file, "/steps", H5T_NATIVE_INT64, list->count, list->steps));
     TRY(make_group(file, "/snap"));
     TRY(make_group(file, "/VTKHDF"));
@@ -297,98 +297,4 @@ enum status snapshot_index_write(const struct snapshot_series *series,
         return status;
     }
     return h5_save_memory(file, series->path);
-}
-
-/* ---- the files with the data ------------------------------------------------------------------
- */
-
-enum status snapshot_file_start(const struct snapshot_series *series, int64_t step)
-{
-    char path[PATH_BYTES];
-    hid_t file = H5I_INVALID_HID;
-    TRY(snapshot_file_path(series, step, SNAPSHOT_TEMPORARY, path));
-    TRY(h5_create_memory(0, &file));
-    const enum status status = write_root(file, series);
-    if (status != STATUS_OK) {
-        h5_close(file);
-        return status;
-    }
-    return h5_save_memory(file, path);
-}
-
-static enum status describe_dataset(hid_t file, const struct derived_label *label, int64_t step,
-                                    double time)
-{
-    const hid_t dataset = H5Dopen2(file, label->name, H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("cannot open /%s again", label->name);
-    }
-    enum status status = describe(dataset, label);
-    if (status == STATUS_OK) {
-        status = h5_attribute_double(dataset, "time_s", &time, 0);
-    }
-    if (status == STATUS_OK) {
-        status = h5_attribute_int(dataset, "step", &step, 0, H5T_STD_I64LE);
-    }
-    H5Dclose(dataset);
-    return status;
-}
-
-static enum status describe_snapshot(hid_t file, unsigned derived, int64_t step, double time)
-{
-    const struct derived_label *label = NULL;
-    for (int n = 0; (label = content(derived, n)) != NULL; n++) {
-        TRY(describe_dataset(file, label, step, time));
-    }
-    return STATUS_OK;
-}
-
-enum status snapshot_file_finish(const struct snapshot_series *series, int64_t step, double time)
-{
-    char path[PATH_BYTES];
-    char temporary[PATH_BYTES];
-    hid_t file = H5I_INVALID_HID;
-    TRY(snapshot_file_path(series, step, "", path));
-    TRY(snapshot_file_path(series, step, SNAPSHOT_TEMPORARY, temporary));
-    TRY(h5_open_plain(temporary, true, &file));
-    const enum status status = describe_snapshot(file, series->derived, step, time);
-    if (status != STATUS_OK) {
-        h5_close(file);
-        return status;
-    }
-    TRY(h5_close_flushed(file, temporary));
-    TRY(h5_sync_to_disk(temporary));
-    return file_publish(temporary, path);
-}
-
-static bool is_listed(const struct snapshot_list *list, int64_t step)
-{
-    for (int64_t i = list->count - 1; i >= 0 && list->steps[i] >= step; i--) {
-        if (list->steps[i] == step) {
-            return true;
-        }
-    }
-    return false;
-}
-
-enum status snapshot_files_drop_others(const struct snapshot_series *series,
-                                       const struct snapshot_list *list)
-{
-    int64_t *steps = NULL;
-    int count = 0;
-    TRY(checkpoint_remove_temporaries(series->folder));
-    TRY(checkpoint_list(series->folder, &steps, &count));
-    enum status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        char path[PATH_BYTES];
-        if (is_listed(list, steps[i])) {
-            continue;
-        }
-        status = snapshot_file_path(series, steps[i], "", path);
-        if (status == STATUS_OK && unlink(path) != 0) {
-            status = fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
-        }
-    }
-    free(steps);
-    return status;
 }

@@ -6,7 +6,7 @@
  * any point, what is there is whole: for viewers, and for a restart.
  *
  *   NAME.vtkhdf
- *     /                   attributes: title, isotherm_version, cells, lower_m, upper_m
+ *     /                   attributes: title, isotherm_version, format, cells, lower_m, upper_m
  *     /configuration      the effective configuration
  *     /steps              the step of each snapshot
  *     /snap/<i>           link to NAME/step_<step>.h5
@@ -16,14 +16,17 @@
  *   NAME/step_<step>.h5
  *     /                   attributes and configuration as above
  *     /T                  (nz, ny, nx); attributes step, time_s, units, long_name
+ *     /checksums/T        of its blocks (raw.h), unless T is compressed
  * Derived fields lie beside T in all of them. */
 #ifndef ISOTHERM_IO_SNAPSHOT_INDEX_H
 #define ISOTHERM_IO_SNAPSHOT_INDEX_H
 
 #include "base/file.h"
-#include "io/h5.h"
+#include "io/h5_raw.h"
 #include "model/derived.h"
 #include "model/grid.h"
+
+enum { SNAPSHOT_FORMAT = 2 };
 
 /* What stays the same over a run. */
 struct snapshot_series {
@@ -56,15 +59,29 @@ enum status snapshot_index_write(const struct snapshot_series *series,
 enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
                                 struct snapshot_list *list) MUST_CHECK;
 
-/* Make the file of a step under its temporary name, without /T; give it what describes /T, flush
- * it to disk, and its name. */
-enum status snapshot_file_start(const struct snapshot_series *series, int64_t step) MUST_CHECK;
+/* The file of a step, under its temporary name. First: make it, with room for `bytes` behind it. */
+enum status snapshot_file_start(const struct snapshot_series *series, int64_t step,
+                                uint64_t bytes) MUST_CHECK;
+/* Contiguous: make the datasets, whole but for their values, whose places (one for each of
+ * snapshot_content) are for raw_fill. */
+enum status snapshot_file_lay_out(const struct snapshot_series *series, enum precision precision,
+                                  int64_t step, double time, struct raw_place *places) MUST_CHECK;
+/* Compressed, where the parallel driver has made and filled the datasets: add what describes them,
+ * and flush the file to disk. */
 enum status snapshot_file_finish(const struct snapshot_series *series, int64_t step,
                                  double time) MUST_CHECK;
+/* Last: give it its name. */
+enum status snapshot_file_publish(const struct snapshot_series *series, int64_t step) MUST_CHECK;
 
 /* Remove the files of snapshots that the list does not hold, and what kills left half written. */
 enum status snapshot_files_drop_others(const struct snapshot_series *series,
                                        const struct snapshot_list *list) MUST_CHECK;
+
+/* What a file holds, by number: T, and then the derived fields. NULL behind the last. */
+const struct derived_label *snapshot_content(unsigned derived, int number);
+/* For snapshot_files.c: what a dataset, what every file says of itself. */
+enum status snapshot_describe(hid_t dataset, const struct derived_label *label) MUST_CHECK;
+enum status snapshot_write_root(hid_t file, const struct snapshot_series *series) MUST_CHECK;
 
 /* Where a snapshot lies: as a path with `suffix` behind it ("" or SNAPSHOT_TEMPORARY), and as seen
  * from NAME.vtkhdf. */

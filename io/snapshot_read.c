@@ -29,6 +29,22 @@ static enum status check_grid(hid_t file, const struct grid *grid)
     return STATUS_OK;
 }
 
+/* Files of another form are not continued; before 2 the number was not there. */
+static enum status check_format(hid_t file)
+{
+    int64_t format = 1;
+    if (H5Aexists(file, "format") > 0) {
+        TRY(h5_get_int(file, "format", &format, 0));
+    }
+    if (format != SNAPSHOT_FORMAT) {
+        return fail(STATUS_INPUT,
+                    "it has format %" PRId64 " and this program writes format %d; choose another "
+                    "output folder",
+                    format, (int)SNAPSHOT_FORMAT);
+    }
+    return STATUS_OK;
+}
+
 /* A reader expects every field in every snapshot. */
 static enum status check_contents(hid_t file, unsigned derived)
 {
@@ -128,6 +144,7 @@ static enum status read_entries(hid_t file, const struct snapshot_series *series
 static enum status read_index(hid_t file, const struct snapshot_series *series,
                               int64_t restart_step, struct snapshot_list *list)
 {
+    TRY(check_format(file));
     TRY(check_grid(file, &series->grid));
     TRY(check_contents(file, series->derived));
     TRY(read_precision(file, &list->precision));

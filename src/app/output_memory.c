@@ -18,9 +18,10 @@ enum status output_memory_bytes(const struct settings *settings, const struct gr
     TRY(snapshot_outputs_list(settings, grid, &outputs));
     for (int i = 0; i < outputs.count; i++) {
         const struct box part = view_part(&outputs.output[i].view, &owned);
-        const uint64_t derived =
-            (uint64_t)derived_count(outputs.output[i].setting->derived) * sizeof(double);
-        const uint64_t part_bytes = (uint64_t)box_cells(&part) * (width + derived);
+        const struct snapshot_setting *setting = outputs.output[i].setting;
+        const uint64_t fields = 1 + (uint64_t)derived_count(setting->derived);
+        const uint64_t part_bytes =
+            (uint64_t)box_cells(&part) * fields * precision_bytes(setting->precision);
         most = part_bytes > most ? part_bytes : most;
     }
     snapshot_outputs_close(&outputs);

@@ -9,6 +9,23 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
+static _Thread_local double disk_seconds;
+
+double file_disk_seconds(void)
+{
+    return disk_seconds;
+}
+
+static int timed_fsync(int fd)
+{
+    const double since = clock_seconds();
+    const int failed = fsync(fd);
+    disk_seconds += clock_seconds() - since;
+    return failed;
+}
+
 /* Only the beginning is shown: the whole path would push the reason out of the message. */
 static enum status too_long(enum status code, const char *path)
 {
@@ -41,7 +58,7 @@ static enum status sync_parent(const char *path)
         return fail(STATUS_FILE, "cannot open the folder %s: %s", parent, strerror(errno));
     }
     /* EINVAL: a file system that cannot sync folders; nothing more can be done there */
-    const bool synced = fsync(fd) == 0 || errno == EINVAL;
+    const bool synced = timed_fsync(fd) == 0 || errno == EINVAL;
     const int reason = errno;
     close(fd);
     if (!synced) {
@@ -60,27 +77,101 @@ enum status file_publish(const char *temporary, const char *path)
 
 enum status file_write(int fd, const char *path, const char *bytes, size_t nbytes)
 {
+    const double since = clock_seconds();
+    enum status status = STATUS_OK;
+    size_t done = 0;
+    while (status == STATUS_OK && done < nbytes) {
+        const ssize_t n = write(fd, bytes + done, nbytes - done);
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            status = fail(STATUS_FILE, "cannot write %s: %s", path, strerror(errno));
+        }
+    }
+    disk_seconds += clock_seconds() - since;
+    return status;
+}
+
+enum status file_write_at(int fd, const char *path, const void *bytes, size_t nbytes,
+                          uint64_t offset)
+{
+    const double since = clock_seconds();
+    enum status status = STATUS_OK;
+    size_t done = 0;
+    while (status == STATUS_OK && done < nbytes) {
+        const ssize_t n =
+            pwrite(fd, (const char *)bytes + done, nbytes - done, (off_t)(offset + done));
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            status = fail(STATUS_FILE, "cannot write %s: %s", path, strerror(errno));
+        }
+    }
+    /* only a hint: fsync is what counts */
+    (void)sync_file_range(fd, (off_t)offset, (off_t)done, SYNC_FILE_RANGE_WRITE);
+    disk_seconds += clock_seconds() - since;
+    return status;
+}
+
+enum status file_read_at(int fd, const char *path, void *bytes, size_t nbytes, uint64_t offset)
+{
     size_t done = 0;
     while (done < nbytes) {
-        const ssize_t n = write(fd, bytes + done, nbytes - done);
-        if (n < 0 && errno == EINTR) {
-            continue;
+        const ssize_t n = pread(fd, (char *)bytes + done, nbytes - done, (off_t)(offset + done));
+        if (n == 0) {
+            return fail(STATUS_FILE, "%s ends too early", path);
         }
-        if (n <= 0) {
-            return fail(STATUS_FILE, "cannot write %s: %s", path, strerror(errno));
+        if (n < 0 && errno != EINTR) {
+            return fail(STATUS_FILE, "cannot read %s: %s", path, strerror(errno));
         }
-        done += (size_t)n;
+        done += n > 0 ? (size_t)n : 0;
     }
     return STATUS_OK;
 }
 
-static enum status write_and_sync(int fd, const char *path, const char *bytes, size_t nbytes)
+enum status file_sync(int fd, const char *path)
 {
-    TRY(file_write(fd, path, bytes, nbytes));
-    if (fsync(fd) != 0) {
+    if (timed_fsync(fd) != 0) {
         return fail(STATUS_FILE, "cannot flush %s to disk: %s", path, strerror(errno));
     }
     return STATUS_OK;
+}
+
+enum status file_sync_named(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    }
+    enum status status = file_sync(fd, path);
+    if (close(fd) != 0 && status == STATUS_OK) {
+        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
+    }
+    return status;
+}
+
+static enum status create(const char *path, const char *bytes, size_t nbytes, bool synced)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return fail(STATUS_FILE, "cannot create %s: %s", path, strerror(errno));
+    }
+    enum status status = file_write(fd, path, bytes, nbytes);
+    if (status == STATUS_OK && synced) {
+        status = file_sync(fd, path);
+    }
+    if (close(fd) != 0 && status == STATUS_OK) {
+        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
+    }
+    if (status != STATUS_OK) {
+        unlink(path);
+    }
+    return status;
+}
+
+enum status file_create(const char *path, const char *bytes, size_t nbytes)
+{
+    return create(path, bytes, nbytes, false);
 }
 
 enum status file_replace(const char *path, const char *bytes, size_t nbytes)
@@ -89,14 +180,7 @@ enum status file_replace(const char *path, const char *bytes, size_t nbytes)
     if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= PATH_BYTES) {
         return too_long(STATUS_FILE, path);
     }
-    const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return fail(STATUS_FILE, "cannot create %s: %s", temporary, strerror(errno));
-    }
-    enum status status = write_and_sync(fd, temporary, bytes, nbytes);
-    if (close(fd) != 0 && status == STATUS_OK) {
-        status = fail(STATUS_FILE, "cannot close %s: %s", temporary, strerror(errno));
-    }
+    enum status status = create(temporary, bytes, nbytes, true);
     if (status == STATUS_OK) {
         status = file_publish(temporary, path);
     }

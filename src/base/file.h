@@ -16,6 +16,25 @@ enum status path_join(const char *directory, const char *name, char path[PATH_BY
 /* Write all bytes to an open file, in as many calls as it takes; `path` is for the message. */
 enum status file_write(int fd, const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 
+/* The same to a place in the file. The disk is told to begin at once, so that the later fsync has
+ * less to wait for. */
+enum status file_write_at(int fd, const char *path, const void *bytes, size_t nbytes,
+                          uint64_t offset) MUST_CHECK;
+/* All of them, or STATUS_FILE. */
+enum status file_read_at(int fd, const char *path, void *bytes, size_t nbytes,
+                         uint64_t offset) MUST_CHECK;
+/* fsync; and fsync by name. */
+enum status file_sync(int fd, const char *path) MUST_CHECK;
+enum status file_sync_named(const char *path) MUST_CHECK;
+
+/* How long, in s, this thread has been in the system calls above and below that write to a file or
+ * wait for the disk: what output costs without the program's own part. */
+double file_disk_seconds(void);
+
+/* A new file, or a new content of an old one, that nobody reads before it is flushed and renamed.
+ */
+enum status file_create(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
+
 /* Write a whole small file: temporary name, fsync, rename, fsync of the folder. Readers see the
  * old one or the new one, never a part. */
 enum status file_replace(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;

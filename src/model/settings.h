@@ -77,7 +77,7 @@ enum derived_kind {
 struct snapshot_setting {
     struct cadence cadence;
     enum precision precision;
-    int compress;     /* gzip level 0..9; above 0 also shuffle; always fletcher32 */
+    int compress;     /* gzip level 0..9; above 0 also shuffle and fletcher32 */
     unsigned derived; /* bits of derived_kind: the fields beside T */
 };
 

@@ -115,53 +115,129 @@ static void make_rows(const struct view *view, const struct field *field,
     rows->cells[AXIS_Z] = box_extent(part, AXIS_Z);
 }
 
-/* Every stride-th element of nrows rows. */
-static char *thin_out(char *to, const char *from, int64_t nrows, int64_t row_elements,
-                      int64_t stride, size_t element_bytes)
+/* What becomes of the values of one row: every stride-th of `elements`. */
+struct row_form {
+    enum precision from, to;
+    enum view_values which;
+    int64_t stride, elements;
+};
+
+static int64_t row_cells(const struct row_form *form)
 {
-    for (int64_t row = 0; row < nrows; row++) {
-        for (int64_t i = 0; i < row_elements; i += stride) {
-            memcpy(to, from + (size_t)(row * row_elements + i) * element_bytes, element_bytes);
-            to += element_bytes;
+    return (form->elements + form->stride - 1) / form->stride;
+}
+
+static void copy_float32(const struct row_form *form, const float *in, void *out)
+{
+    const int64_t cells = row_cells(form);
+    for (int64_t i = 0; i < cells; i++) {
+        if (form->to == PRECISION_FLOAT32) {
+            ((float *)out)[i] = in[i * form->stride];
+        } else {
+            ((double *)out)[i] = (double)in[i * form->stride];
         }
     }
-    return to;
+}
+
+/* The common one by itself, with a stride that the compiler knows. */
+static void narrow(const double *restrict in, float *restrict out, int64_t cells)
+{
+    for (int64_t i = 0; i < cells; i++) {
+        out[i] = (float)in[i];
+    }
+}
+
+static void copy_float64(const struct row_form *form, const double *in, void *out)
+{
+    const int64_t cells = row_cells(form);
+    if (form->to == PRECISION_FLOAT32 && form->stride == 1 && form->which == VIEW_AS_IT_IS) {
+        narrow(in, out, cells);
+        return;
+    }
+    for (int64_t i = 0; i < cells; i++) {
+        const double read = in[i * form->stride];
+        const double value = form->which == VIEW_ROOT ? sqrt(read) : read;
+        if (form->to == PRECISION_FLOAT32) {
+            ((float *)out)[i] = (float)value;
+        } else {
+            ((double *)out)[i] = value;
+        }
+    }
+}
+
+static void copy_row(const struct row_form *form, const void *in, void *out)
+{
+    if (form->from == form->to && form->stride == 1 && form->which == VIEW_AS_IT_IS) {
+        memcpy(out, in, (size_t)form->elements * precision_bytes(form->from));
+    } else if (form->from == PRECISION_FLOAT64) {
+        copy_float64(form, in, out);
+    } else {
+        copy_float32(form, in, out);
+    }
+}
+
+/* Host code may read the memory: once through it, by all threads. */
+static enum status read_here(struct field *field, const struct layout *rows, const void *memory,
+                             const struct row_form *form, char *to)
+{
+    const size_t from_bytes = precision_bytes(form->from);
+    const size_t row_bytes = (size_t)row_cells(form) * precision_bytes(form->to);
+    const int64_t ny = rows->cells[AXIS_Y];
+    const int64_t nrows = ny * rows->cells[AXIS_Z];
+    TRY(field->backend->queue_wait(field->queue));
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < nrows; row++) {
+        const int64_t at = rows->origin + row / ny * rows->pitch_z + row % ny * rows->pitch_y;
+        copy_row(form, (const char *)memory + (size_t)at * from_bytes,
+                 to + (size_t)row * row_bytes);
+    }
+    return STATUS_OK;
+}
+
+/* Through the staging buffers. */
+static enum status read_staged(struct field *field, const struct layout *rows, const void *d_memory,
+                               const struct row_form *form, char *to)
+{
+    const struct backend *backend = field->backend;
+    const size_t bytes = precision_bytes(form->from);
+    const size_t row_bytes = (size_t)row_cells(form) * precision_bytes(form->to);
+    const int64_t row = rows->cells[AXIS_X];
+    const int64_t capacity = (int64_t)(field->stage_bytes / bytes) / row;
+    const int64_t planes = capacity / rows->cells[AXIS_Y];
+    const struct box all = box_of_cells(rows->cells);
+    const int64_t kstep = planes > 1 ? planes : 1;
+    const int64_t jstep = planes > 0 ? rows->cells[AXIS_Y] : capacity;
+    for (int64_t k = 0; k < rows->cells[AXIS_Z]; k += kstep) {
+        for (int64_t j = 0; j < rows->cells[AXIS_Y]; j += jstep) {
+            struct box piece = {{0, j, k}, {row, j + jstep, k + kstep}};
+            piece = box_intersect(&piece, &all);
+            const int64_t cells = box_cells(&piece);
+            TRY(backend->pack(field->queue, rows, d_memory, &piece, field->d_stage));
+            TRY(backend->copy_to_host(field->queue, field->h_stage, field->d_stage,
+                                      (size_t)cells * bytes));
+            TRY(backend->queue_wait(field->queue));
+            for (int64_t c = 0; c < cells; c += row, to += row_bytes) {
+                copy_row(form, (const char *)field->h_stage + (size_t)c * bytes, to);
+            }
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status view_read(const struct view *view, struct field *field, const struct layout *layout,
-                      const void *d_memory, const struct box *part, void *h_values)
+                      const void *d_memory, const struct box *part, enum view_values which,
+                      enum precision precision, void *h_values)
 {
-    const struct backend *backend = field->backend;
-    const size_t bytes = precision_bytes(layout->precision);
     struct layout rows;
     if (box_is_empty(part)) {
         return STATUS_OK;
     }
     make_rows(view, field, layout, part, &rows);
-    if (backend->host_accessible && view->stride[AXIS_X] == 1) {
-        const struct box all = box_of_cells(rows.cells); /* one copy instead of three */
-        TRY(backend->pack(field->queue, &rows, d_memory, &all, h_values));
-        return backend->queue_wait(field->queue);
-    }
-    const int64_t row = rows.cells[AXIS_X];
-    const int64_t capacity = (int64_t)(field->stage_bytes / bytes) / row;
-    const int64_t planes = capacity / rows.cells[AXIS_Y];
-    struct box piece = box_of_cells(rows.cells);
-    char *to = h_values;
-    const int64_t kstep = planes > 1 ? planes : 1;
-    const int64_t jstep = planes > 0 ? rows.cells[AXIS_Y] : capacity;
-    for (int64_t k = 0; k < rows.cells[AXIS_Z]; k += kstep) {
-        for (int64_t j = 0; j < rows.cells[AXIS_Y]; j += jstep) {
-            const struct box all = box_of_cells(rows.cells);
-            piece = (struct box){{0, j, k}, {row, j + jstep, k + kstep}};
-            piece = box_intersect(&piece, &all);
-            const int64_t cells = box_cells(&piece);
-            TRY(backend->pack(field->queue, &rows, d_memory, &piece, field->d_stage));
-            TRY(backend->copy_to_host(field->queue, field->h_stage, field->d_stage,
-                                      (size_t)cells * bytes));
-            TRY(backend->queue_wait(field->queue));
-            to = thin_out(to, field->h_stage, cells / row, row, view->stride[AXIS_X], bytes);
-        }
-    }
-    return STATUS_OK;
+    const struct row_form form = {.from = layout->precision,
+                                  .to = precision,
+                                  .which = which,
+                                  .stride = view->stride[AXIS_X],
+                                  .elements = rows.cells[AXIS_X]};
+    return field->backend->host_accessible ? read_here(field, &rows, d_memory, &form, h_values)
+                                           : read_staged(field, &rows, d_memory, &form, h_values);
 }

@@ -26,10 +26,15 @@ void view_create(const struct grid *grid, const struct region_setting *region, s
 /* The cells of the view that lie in `owned` (global indices), in the view's own indices. */
 struct box view_part(const struct view *view, const struct box *owned);
 
+/* Of values in float64, their square roots instead. */
+enum view_values { VIEW_AS_IT_IS, VIEW_ROOT };
+
 /* Copy the part `part` of the view, which this rank owns, from a field in device memory to
- * h_values [z][y][x] in the precision of its layout. Blocks until done; goes through the staging
- * buffers of `field` in pieces. `layout` describes d_memory and has the owned cells of `field`. */
+ * h_values [z][y][x], converted to `precision` on the way. Blocks until done; from a device's own
+ * memory it goes through the staging buffers of `field` in pieces. `layout` describes d_memory and
+ * has the owned cells of `field`. */
 enum status view_read(const struct view *view, struct field *field, const struct layout *layout,
-                      const void *d_memory, const struct box *part, void *h_values) MUST_CHECK;
+                      const void *d_memory, const struct box *part, enum view_values which,
+                      enum precision precision, void *h_values) MUST_CHECK;
 
 #endif

@@ -160,6 +160,12 @@ class Runs(Case):
         with h5py.File(two.folder / "snapshots.vtkhdf", "r+") as file:
             file["/snap/2/T"][7, 3, 4] += 2.0
         result = self.isotherm("compare", "one", "two", ranks=2)
+        self.assert_code(result, 3)
+        self.assert_says(result, "step_0000000010.h5 does not match its checksums: block 1 of 1 is "
+                         "damaged, from [z][y][x] = [0][0][0] to [10][12][14]")
+        with h5py.File(two.folder / "snapshots.vtkhdf", "r+") as file:
+            del file["/snap/2/checksums/T"]  # the change was meant
+        result = self.isotherm("compare", "one", "two", ranks=2)
         self.assert_code(result, 1)
         center = [float(f"{x:.6g}") for x in self.center(4, 3, 7)]
         self.assert_says(result, "absolute difference: 2 K at step 10", "cell (4, 3, 7) at (",

@@ -157,7 +157,7 @@ static void try_bytes(const uint8_t *data, size_t size)
     must(checkpoint_seal_check(MPI_COMM_SELF, rig.path));
     char *sealed = NULL;
     size_t nbytes = 0;
-    must(file_read_all(rig.path, size, &sealed, &nbytes));
+    must(file_read_all(rig.path, size + checkpoint_seal_table_bytes(size), &sealed, &nbytes));
     const size_t at = (size_t)(data[size - 1] * 257U + data[size / 2]) % nbytes;
     sealed[at] ^= 0x20;
     save(sealed, nbytes);

@@ -3,12 +3,17 @@
 
 usage: check_snapshots.py FOLDER
 """
+import ctypes
 import sys
 
 import h5py
 import numpy
 
 import expectations
+
+xxh3 = ctypes.CDLL("libxxhash.so.0").XXH3_64bits_withSeed
+xxh3.restype = ctypes.c_uint64
+xxh3.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
 
 check = expectations.Checks()
 
@@ -30,9 +35,11 @@ def check_data(name, file, expected):
         check.that(data.attrs["time_s"] == snapshot["time"], name, n, "time")
         check.that(data.attrs["units"] == b"K", name, n, "units")
         check.that(data.attrs["long_name"] == b"temperature", name, n, "long_name")
-        check.that(data.fletcher32, name, n, "has no checksum")
-        check.that((data.compression == "gzip") == (expected["compress"] > 0), name, n, "gzip")
-        check.that(data.shuffle == (expected["compress"] > 0), name, n, "shuffle")
+        compressed = expected["compress"] > 0
+        check.that(data.fletcher32 == compressed, name, n, "fletcher32")
+        check.that((data.compression == "gzip") == compressed, name, n, "gzip")
+        check.that(data.shuffle == compressed, name, n, "shuffle")
+        check.that((data.chunks is None) == (not compressed), name, n, "contiguous")
 
 
 def check_own_files(name, folder, expected):
@@ -44,13 +51,34 @@ def check_own_files(name, folder, expected):
         with h5py.File(folder / "snapshots" / file_name, "r") as file:
             check_root(name, file)
             check.that(list(file.attrs["cells"]) == expected["cells"], name, "cells")
-            check.that(len(file) == 2, name, file_name, list(file))
+            objects = {"T", "configuration"}
+            if expected["compress"] == 0:
+                objects.add("checksums")
+            check.that(set(file) == objects, name, file_name, list(file))
+            if "checksums" in file:
+                check_checksums(name, file)
+
+
+def check_checksums(name, file):
+    """By their definition."""
+    sums, data = file["checksums/T"], file["T"][...]
+    lines = data.reshape(-1, min(data.shape[2], 65536))
+    length = sums.attrs["block_lines"]
+    check.that(sums.attrs["line_cells"] == lines.shape[1], name, "line_cells")
+    check.that(len(sums) == -(-len(lines) // length), name, "blocks", len(sums))
+    for block in range(len(sums)):
+        wanted = 0
+        for line in range(block * length, min((block + 1) * length, len(lines))):
+            text = lines[line].tobytes()
+            wanted += xxh3(text, len(text), line)
+        check.that(int(sums[block]) == wanted % 2**64, name, "checksum of block", block)
 
 
 def check_root(name, file):
     title = file.attrs["title"]
     check.that(title.decode() == 'a <title> & "more", 20 °C', name, "title", title)
     check.that(len(file.attrs["isotherm_version"]) > 2, name, "version")
+    check.that(file.attrs["format"] == 2, name, "format")
     check.that(file["configuration"][()].startswith(b"title: for the test\n"), name,
                "configuration")
 

@@ -66,19 +66,21 @@ static hid_t make_dataset(hid_t file, const char *name, enum precision precision
     return dataset;
 }
 
-/* Write, read back into a field that forgot everything, compare; and the hash of the file. */
+/* Write, read back into a field that forgot everything, compare. */
 static void transfer(struct rig *rig, hid_t file, int number, bool filters, size_t piece_bytes)
 {
     const enum precision precision = rig->field->layout.precision;
+    const struct box owned = layout_owned(&rig->field->layout);
+    const struct box part = box_shift(&owned, rig->field->placement.offset);
+    void *values = malloc((size_t)box_cells(&owned) * precision_bytes(precision));
     char name[32];
     snprintf(name, sizeof name, "/T%d", number);
     const hid_t dataset = make_dataset(file, name, precision, filters);
     rig_fill_rough(rig, number);
-    const uint64_t hash = rig_hash(rig);
-    uint64_t in_file = 0;
-    must(h5_field_write(rig->comm, dataset, rig->field, precision, piece_bytes));
-    must(h5_field_hash(rig->comm, dataset, rig->field, piece_bytes, &in_file));
-    assert_true(hash == in_file);
+    assert_non_null(values);
+    must(field_read(rig->field, &owned, values));
+    must(h5_part_write(rig->comm, dataset, &part, precision, values, piece_bytes));
+    free(values);
     rig_fill_rough(rig, -1);
     must(h5_field_read(rig->comm, dataset, rig->field, piece_bytes));
     rig_expect_rough(rig, number);

@@ -106,7 +106,8 @@ static void test_reading_damaged(void **unused)
     rig_close(&rig);
 }
 
-/* Several blocks: the same seal for any number of ranks; exchanged blocks show. */
+/* Several blocks: the same seal for any number of ranks; exchanged blocks show, and a damaged one
+ * is named. */
 static void test_blocks(void **unused)
 {
     (void)unused;
@@ -124,17 +125,33 @@ static void test_blocks(void **unused)
     must(checkpoint_seal_check(MPI_COMM_WORLD, path));
     must(checkpoint_seal_check(MPI_COMM_SELF, path));
     MPI_Barrier(MPI_COMM_WORLD);
+    char *block = content + CHECKPOINT_SEAL_BYTES;
+    const int fd = open(path, O_RDWR);
     if (first) {
-        char *block = content + CHECKPOINT_SEAL_BYTES;
-        const int fd = open(path, O_RDWR);
         assert_int_equal(pwrite(fd, block, BLOCK, CHECKPOINT_SEAL_BYTES + BLOCK), BLOCK);
         assert_int_equal(pwrite(fd, block + BLOCK, BLOCK, CHECKPOINT_SEAL_BYTES), BLOCK);
-        close(fd);
     }
-    free(content);
     MPI_Barrier(MPI_COMM_WORLD);
-    must_fail(STATUS_FILE, "do not match its checksum",
+    must_fail(STATUS_FILE, "block 1 of 4 is damaged, bytes 512 to 1049087",
               checkpoint_seal_check(MPI_COMM_WORLD, path));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (first) {
+        assert_int_equal(pwrite(fd, block, 2 * BLOCK, CHECKPOINT_SEAL_BYTES), 2 * BLOCK);
+        assert_int_equal(pwrite(fd, "?", 1, BYTES - 1), 1);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    must_fail(STATUS_FILE, "block 4 of 4 is damaged, bytes 3146240 to 3158584",
+              checkpoint_seal_check(MPI_COMM_WORLD, path));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (first) {
+        assert_int_equal(pwrite(fd, block + 3 * BLOCK + 12344, 1, BYTES - 1), 1);
+        flip(fd, BYTES + 9, 0x10);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    must_fail(STATUS_FILE, "its table of checksums is damaged",
+              checkpoint_seal_check(MPI_COMM_WORLD, path));
+    close(fd);
+    free(content);
 }
 
 int main(int argc, char **argv)
