@@ -34,7 +34,7 @@ static bool is_taken(const char *name)
     static const char *const taken[] = {"snapshots", "probes",      "history",
                                         "report",    "checkpoints", "pictures"};
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
-        if (strcmp(name, taken[i]) == 0) {
+        if (strcasecmp(name, taken[i]) == 0) {
             return true;
         }
     }
@@ -66,6 +66,26 @@ static enum status check_name(const struct settings *settings, const char *key, 
                              "another file of the run has this name (%s); give "
                              "another one",
                              name);
+    }
+    return STATUS_OK;
+}
+
+/* That entry `index` of a list has a name that none before it has; `entries` are `entry_bytes`
+ * long each and begin with their name; `compare` is as strcmp. */
+static enum status check_is_new(const struct settings *settings, const char *list,
+                                const void *entries, size_t entry_bytes, int index,
+                                int (*compare)(const char *, const char *))
+{
+    const char *const name = *(char *const *)((const char *)entries + (size_t)index * entry_bytes);
+    for (int i = 0; i < index; i++) {
+        const char *const other = *(char *const *)((const char *)entries + (size_t)i * entry_bytes);
+        if (compare(name, other) == 0) {
+            char key[KEY_BYTES];
+            snprintf(key, sizeof key, "%s[%d].name", list, index);
+            return settings_fail(settings, key,
+                                 "%s[%d] has this name already (%s); give another one", list, i,
+                                 name);
+        }
     }
     return STATUS_OK;
 }
@@ -147,13 +167,8 @@ static enum status check_region(struct settings *settings, int index)
     snprintf(section, sizeof section, "output.regions[%d]", index);
     snprintf(key, sizeof key, "%s.name", section);
     TRY(check_name(settings, key, region->name));
-    for (int i = 0; i < index; i++) {
-        if (strcasecmp(region->name, settings->output.regions[i].name) == 0) {
-            return settings_fail(settings, key,
-                                 "output.regions[%d] has this name already (%s); give another one",
-                                 i, region->name);
-        }
-    }
+    TRY(check_is_new(settings, "output.regions", settings->output.regions, sizeof *region, index,
+                     strcasecmp));
     TRY(check_cadence(settings, section, true));
     TRY(check_derived(settings, section, region->file.derived));
     snprintf(key, sizeof key, "%s.box", section);
@@ -198,14 +213,8 @@ static enum status check_probes(const struct settings *settings)
         const struct probe_setting *probe = &settings->output.probes.points[i];
         snprintf(key, sizeof key, "output.probes.points[%d].name", i);
         TRY(check_letters(settings, key, probe->name));
-        for (int j = 0; j < i; j++) {
-            if (strcmp(probe->name, settings->output.probes.points[j].name) == 0) {
-                return settings_fail(settings, key,
-                                     "output.probes.points[%d] has this name already (%s); give "
-                                     "another one",
-                                     j, probe->name);
-            }
-        }
+        TRY(check_is_new(settings, "output.probes.points", settings->output.probes.points,
+                         sizeof *probe, i, strcmp));
         snprintf(key, sizeof key, "output.probes.points[%d].at", i);
         TRY(check_inside(settings, key, probe->at));
     }
@@ -220,13 +229,8 @@ static enum status check_line(const struct settings *settings, int index)
     snprintf(section, sizeof section, "output.lines[%d]", index);
     snprintf(key, sizeof key, "%s.name", section);
     TRY(check_name(settings, key, line->name));
-    for (int i = 0; i < index; i++) {
-        if (strcasecmp(line->name, settings->output.lines[i].name) == 0) {
-            return settings_fail(settings, key,
-                                 "output.lines[%d] has this name already (%s); give another one", i,
-                                 line->name);
-        }
-    }
+    TRY(check_is_new(settings, "output.lines", settings->output.lines, sizeof *line, index,
+                     strcasecmp));
     TRY(check_cadence(settings, section, true));
     snprintf(key, sizeof key, "%s.from", section);
     TRY(check_inside(settings, key, line->from));
