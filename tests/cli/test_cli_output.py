@@ -96,9 +96,10 @@ class Viewers(Case):
         config["time"] = {"steps": 30 if SMALL else 60, "dt": config["time"]["dt"]}
         name = self.write(config)
         folder = self.folder / "out"
-        process = subprocess.Popen(command_words(["run", name, "--output", "out"], 1),
-                                   cwd=self.folder, env=environment(1), start_new_session=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(self.folder / "said", "wb") as said:
+            process = subprocess.Popen(command_words(["run", name, "--output", "out"], 1),
+                                       cwd=self.folder, env=environment(1), start_new_session=True,
+                                       stdout=said, stderr=said)
         looks, seen, code, end = 0, 0, None, time.monotonic() + LIMIT_S
         try:
             while time.monotonic() < end:
@@ -116,7 +117,7 @@ class Viewers(Case):
                 time.sleep(0.02)
         finally:
             kill_session(process.pid)
-        self.assertEqual(code, 0)
+        self.assertEqual(code, 0, (self.folder / "said").read_text())
         self.assertGreater(looks, 3, "the run ended before it was looked at")
         self.assertEqual(read_all(folder, "snapshots"), config["time"]["steps"] + 1)
 
