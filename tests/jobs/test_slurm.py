@@ -45,6 +45,14 @@ def write(name, config):
     return name
 
 
+def write_rounds(margin):
+    """What the next start of the job "rounds" reads, which has a minute: `margin` of its seconds
+    are left when it stops, so that a slow machine has time for a signal, or little is waited."""
+    config = problem(ENDLESS, (64, 48, 40), checkpoints={"every": 3, "keep": 2})
+    config["run"] = {**config.get("run", {}), "walltime_margin": margin}
+    write("rounds.yaml", config)
+
+
 def submit(name, *words, options=TWO_NODES, script="nvidia.sbatch", **variables):
     """A job; its number goes into `jobs`, its results to `name`, its log to name.log."""
     jobs[name] = slurm.submit("--time=5", *options, f"--output={folder}/{name}.log",
@@ -87,9 +95,8 @@ def setUpModule():
     slurm.start()
     unittest.addModuleCleanup(slurm.stop)
     # whatever happens to one of the two nodes at the end, these are done by then
-    write("rounds.yaml", problem(ENDLESS, (64, 48, 40), checkpoints={"every": 3, "keep": 2}))
-    submit("rounds", "rounds.yaml", "--set", "run.walltime_margin=50",
-           options=[*TWO_NODES, "--time=1"])
+    write_rounds(margin=20)
+    submit("rounds", "rounds.yaml", options=[*TWO_NODES, "--time=1"])
     submit("wrong", write("wrong.yaml", {**problem(9), "tittle": "x"}))
     submit("idle", write("idle.yaml", problem(ENDLESS)), "--set", "run.walltime_margin=3000",
            ISOTHERM_TRIES="1")
@@ -145,6 +152,7 @@ class Jobs(unittest.TestCase):
         self.wait_for_step("rounds", 0)
         temporary = folder / "rounds/checkpoints"
         self.assertTrue(wait_until(lambda: list(temporary.glob("*.tmp")), 20))
+        write_rounds(margin=40)
         one = ranks("rounds")[1]
         os.kill(one, signal.SIGUSR2)
         os.kill(one, signal.SIGUSR2)
@@ -157,6 +165,7 @@ class Jobs(unittest.TestCase):
         self.assertGreater(latest("rounds"), before)
         before = latest("rounds")
 
+        write_rounds(margin=20)
         self.wait_for_step("rounds", before)
         slurm.command("scancel", "--batch", "--signal=TERM", jobs["rounds"])
         self.wait_for_restart("rounds", 3)
@@ -307,7 +316,7 @@ slurm = Slurm()
 slurm.start()
 print(slurm.folder, flush=True)
 try:
-    number = slurm.submit("--wrap=sleep 300")
+    number = slurm.submit("--output=/dev/null", "--wrap=sleep 300")
     slurm.wait_for(number, ("RUNNING",))
     raise RuntimeError("as a test does")
 finally:
