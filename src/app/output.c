@@ -212,6 +212,7 @@ static enum status open_all(struct run *run, struct output *output)
     output->directory = run->settings->output.directory;
     output->checkpoints.submitted_step = -1;
     TRY(writer_create(run->comm, run->backend, run->device, background, &output->writer));
+    writer_watch(output->writer, run->watchdog);
     return open_files(run, output);
 }
 

@@ -1,7 +1,6 @@
 #include "app/watchdog.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -14,6 +13,8 @@
 #include <unistd.h>
 
 #include "app/exit_note.h"
+#include "app/watchdog_window.h"
+#include "app/writer.h"
 #include "base/clock.h"
 #include "base/comm.h"
 #include "io/h5_stuck.h"
@@ -21,23 +22,6 @@
 /* A rank whose thread has not ticked for this long is stopped, or its node is. */
 static const double SILENCE = 2.0; /* s */
 static const double SLOWEST_TICK = 0.5;
-
-/* What a rank notes of itself; times in ns of the node's monotonic clock. */
-struct beat {
-    _Alignas(64) int rank;
-    int pid;
-    atomic_int place;
-    _Atomic int64_t step;
-    _Atomic int64_t since; /* at that place */
-    _Atomic int64_t tick;  /* by the thread */
-};
-
-/* Shared by the ranks of a node. */
-struct window {
-    atomic_int told;   /* how often a rank asked all to say where they stand */
-    atomic_int ending; /* 1: everybody ends */
-    struct beat beat[];
-};
 
 struct watchdog {
     struct window *window;
@@ -48,6 +32,7 @@ struct watchdog {
     int nneighbours;
     char node[64];
     _Atomic int64_t longest[PLACE_COUNT]; /* ns, stays that have ended */
+    _Atomic int64_t longest_write[WRITER_KIND_COUNT];
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock; /* of `done` alone */
@@ -81,6 +66,30 @@ void watchdog_at(struct run *run, int place)
     atomic_store_explicit(&beat->step, run->step, memory_order_relaxed);
     atomic_store_explicit(&beat->place, place, memory_order_relaxed);
     atomic_store_explicit(&beat->since, now, memory_order_relaxed);
+}
+
+void watchdog_writes(struct watchdog *watchdog, int kind)
+{
+    if (watchdog == NULL) {
+        return;
+    }
+    struct beat *beat = &watchdog->window->beat[watchdog->mine];
+    atomic_store(&beat->written, kind);
+    atomic_store(&beat->write_since, now_ns());
+}
+
+void watchdog_wrote(struct watchdog *watchdog)
+{
+    if (watchdog == NULL) {
+        return;
+    }
+    struct beat *beat = &watchdog->window->beat[watchdog->mine];
+    const int64_t taken = now_ns() - atomic_load(&beat->write_since);
+    _Atomic int64_t *longest = &watchdog->longest_write[atomic_load(&beat->written)];
+    if (taken > atomic_load(longest)) {
+        atomic_store(longest, taken);
+    }
+    atomic_store(&beat->write_since, 0);
 }
 
 /* ---- saying where everybody stands ----------------------------------------------------------- */
@@ -154,6 +163,13 @@ static void tell_mine(const struct watchdog *watchdog)
              seconds_since(atomic_load(&beat->since)));
     if (place == PHASE_HALO_BEGIN || place == PHASE_HALO_END) {
         append_neighbours(watchdog, text, sizeof text - 1);
+    }
+    const int64_t write_since = atomic_load(&beat->write_since);
+    if (write_since > 0) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "; writing %s for %.1f s",
+                 writer_kind_name((enum writer_kind)atomic_load(&beat->written)),
+                 seconds_since(write_since));
     }
     const size_t used = strlen(text);
     snprintf(text + used, sizeof text - used, "\n");
@@ -263,13 +279,51 @@ static bool pause_until(struct watchdog *watchdog, double seconds)
     return done;
 }
 
+static double write_limit(const struct watchdog *watchdog, int kind)
+{
+    return watchdog_limit(watchdog->patience, watchdog->factor,
+                          (double)atomic_load(&watchdog->longest_write[kind]) * 1e-9);
+}
+
+/* Steps that wait for a file may take as long as that may. */
+static double place_limit(const struct watchdog *watchdog, int place)
+{
+    const struct beat *beat = &watchdog->window->beat[watchdog->mine];
+    const double limit = watchdog_limit(watchdog->patience, watchdog->factor,
+                                        (double)atomic_load(&watchdog->longest[place]) * 1e-9);
+    return atomic_load(&beat->write_since) > 0
+               ? fmax(limit, write_limit(watchdog, atomic_load(&beat->written)))
+               : limit;
+}
+
 /* What the thread remembers from look to look. */
 struct alarm {
     int answered;        /* of window->told */
     int64_t told_since;  /* the stay that was told of; 0: none */
     int64_t overdue_at;  /* ns; 0: in time */
     int64_t stuck_since; /* the stay that is overdue */
+    int64_t late_write;  /* the write that is overdue, by its beginning; 0: none */
 };
+
+/* A write beside the steps that takes too long is told of once. It ends the run only when the steps
+ * wait for it. */
+static void look_at_writer(const struct watchdog *watchdog, struct alarm *alarm)
+{
+    struct window *window = watchdog->window;
+    const struct beat *beat = &window->beat[watchdog->mine];
+    const int64_t since = atomic_load(&beat->write_since);
+    if (alarm->late_write > 0 && since != alarm->late_write) {
+        char text[96];
+        snprintf(text, sizeof text, "watchdog: rank %d has written it\n", beat->rank);
+        say(text);
+        alarm->late_write = 0;
+    }
+    if (since > 0 && alarm->late_write == 0 &&
+        seconds_since(since) > write_limit(watchdog, atomic_load(&beat->written))) {
+        alarm->late_write = since;
+        atomic_fetch_add(&window->told, 1);
+    }
+}
 
 static void look(const struct watchdog *watchdog, struct alarm *alarm)
 {
@@ -282,8 +336,8 @@ static void look(const struct watchdog *watchdog, struct alarm *alarm)
     end_stuck_write(watchdog);
     const int place = atomic_load(&beat->place);
     const int64_t since = atomic_load(&beat->since);
-    const double limit = watchdog_limit(watchdog->patience, watchdog->factor,
-                                        (double)atomic_load(&watchdog->longest[place]) * 1e-9);
+    const double limit = place_limit(watchdog, place);
+    look_at_writer(watchdog, alarm);
     if (alarm->overdue_at > 0 && since != alarm->stuck_since) {
         char text[96];
         snprintf(text, sizeof text, "watchdog: rank %d goes on\n", beat->rank);
@@ -345,66 +399,15 @@ static enum status start_thread(struct watchdog *watchdog)
     return STATUS_OK;
 }
 
-/* ---- the node's window ----------------------------------------------------------------------- */
-
-static void *map_named(const char *name, size_t bytes, bool create)
-{
-    const int fd = shm_open(name, create ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, 0600);
-    if (fd < 0) {
-        return NULL;
-    }
-    void *memory = MAP_FAILED;
-    /* room now, or writing would end in a bus error when the memory is full */
-    if (!create || posix_fallocate(fd, 0, (off_t)bytes) == 0) {
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
-    close(fd);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void *map_private(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-/* Collective over the node. The name is gone before anything can go wrong: nothing is left over. */
-static enum status share_window(MPI_Comm node, struct watchdog *watchdog)
-{
-    const bool first = watchdog->mine == 0;
-    char name[64];
-    snprintf(name, sizeof name, "/isotherm.%ld.%" PRId64, (long)getpid(), now_ns());
-    TRY_MPI(MPI_Bcast(name, (int)sizeof name, MPI_CHAR, 0, node));
-    void *memory = first ? map_named(name, watchdog->bytes, true) : NULL;
-    TRY_MPI(MPI_Barrier(node));
-    if (!first) {
-        memory = map_named(name, watchdog->bytes, false);
-    }
-    int all = memory != NULL;
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, node));
-    if (first) {
-        shm_unlink(name);
-    }
-    if (!all) {
-        if (memory != NULL) {
-            munmap(memory, watchdog->bytes);
-        }
-        watchdog->mates = 1;
-        watchdog->mine = 0;
-        memory = map_private(watchdog->bytes);
-    }
-    watchdog->window = memory;
-    return memory == NULL ? fail(STATUS_MEMORY, "no memory for the watchdog") : STATUS_OK;
-}
+/* ---- setting up -------------------------------------------------------------------------------
+ */
 
 static enum status open_window(struct run *run, struct watchdog *watchdog)
 {
     MPI_Comm node;
     TRY_MPI(MPI_Comm_split_type(run->comm, MPI_COMM_TYPE_SHARED, run->rank, MPI_INFO_NULL, &node));
-    watchdog->mates = comm_size(node);
-    watchdog->mine = comm_rank(node);
-    watchdog->bytes = sizeof(struct window) + (size_t)watchdog->mates * sizeof(struct beat);
-    enum status status = share_window(node, watchdog);
+    enum status status = watchdog_window_share(node, &watchdog->mates, &watchdog->mine,
+                                               &watchdog->window, &watchdog->bytes);
     if (status == STATUS_OK) {
         struct beat *beat = &watchdog->window->beat[watchdog->mine];
         beat->rank = run->rank;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/watchdog.h"
 #include "base/comm.h"
 #include "base/log.h"
 
@@ -23,6 +24,7 @@ struct writer {
     struct device *device;
     bool background;
     const char *reason;
+    struct watchdog *watchdog; /* of the thread; NULL in the foreground, where steps are watched */
     pthread_t thread;
     bool has_thread;
     struct slot slot[WRITER_SLOTS]; /* the loop's; a job only knows its memory */
@@ -66,12 +68,14 @@ static void do_next_job(struct writer *w)
     struct writer_job *job = &w->job[w->finished % WRITER_SLOTS];
     const bool wanted = w->status == STATUS_OK;
     pthread_mutex_unlock(&w->lock);
+    watchdog_writes(w->watchdog, job->kind);
     const double since = MPI_Wtime();
     const enum status status = wanted ? job->write(w->comm, job->context) : STATUS_OK;
     if (job->destroy != NULL) {
         job->destroy(job->context);
     }
     const double seconds = MPI_Wtime() - since;
+    watchdog_wrote(w->watchdog);
     pthread_mutex_lock(&w->lock);
     if (status != STATUS_OK) {
         w->status = status;
@@ -193,6 +197,11 @@ void writer_destroy(struct writer *w)
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->lock);
     free(w);
+}
+
+void writer_watch(struct writer *w, struct watchdog *watchdog)
+{
+    w->watchdog = w->background ? watchdog : NULL;
 }
 
 bool writer_in_background(const struct writer *w)

@@ -59,6 +59,7 @@ struct writer_figures {
 };
 
 struct writer;
+struct watchdog;
 
 /* Collective. `wanted_background` is what the settings allow; writer_reason says what it came to.
  * On failure *writer is NULL. */
@@ -66,6 +67,9 @@ enum status writer_create(MPI_Comm comm, const struct backend *backend, struct d
                           bool wanted_background, struct writer **writer) MUST_CHECK;
 /* Takes NULL. Ends the thread once the jobs handed in are done; their failures are not told. */
 void writer_destroy(struct writer *writer);
+
+/* Before the first job. The writer's thread notes its jobs there; borrowed, may be NULL. */
+void writer_watch(struct writer *writer, struct watchdog *watchdog);
 
 bool writer_in_background(const struct writer *writer);
 const char *writer_reason(const struct writer *writer); /* why, in words; for report.json */

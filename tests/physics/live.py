@@ -22,13 +22,13 @@ def rank_of(pid):
 class Live:
     """A run that goes on beside the test."""
 
-    def __init__(self, case, config, *options, ranks=3, output="live"):
+    def __init__(self, case, config, *options, ranks=3, output="live", extra=None):
         self.case, self.folder = case, case.folder / output
         name = case.write(config, f"{output}.yaml")
         self.words = command_words(["run", name, "--output", output, *options], ranks)
         with open(self.path("out"), "wb") as out, open(self.path("err"), "wb") as err:
             self.process = subprocess.Popen(
-                self.words, cwd=case.folder, env=environment(1), stdin=subprocess.DEVNULL,
+                self.words, cwd=case.folder, env=environment(1, extra), stdin=subprocess.DEVNULL,
                 stdout=out, stderr=err, start_new_session=True)
         case.addCleanup(kill_session, self.process.pid)
 

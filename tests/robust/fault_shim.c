@@ -6,8 +6,8 @@
  *                   forms), fsync, truncate, allocate, rename, unlink, close (of what was opened
  *                   for writing); empty: all of them
  *     FAULT_AT      the number of the call, from 1; 0: none, they are only counted
- *     FAULT_KIND    ENOSPC, EDQUOT, EIO; SHORT: half of a write; KILL: SIGKILL in front of the
- *                   call, KILL_HALF: after half of a write, KILL_AFTER: behind the call
+ *     FAULT_KIND    ENOSPC, EDQUOT, EIO; HANG: it never returns; SHORT: half of a write; KILL:
+ * SIGKILL in front of the call, KILL_HALF: after half of a write, KILL_AFTER: behind the call
  *     FAULT_ONCE    1: this call only; else all from there on (after a SHORT one: ENOSPC)
  *     FAULT_RANK    the rank that it happens on; empty: all ranks
  *     FAULT_LOG     a file name; each rank appends a line a call to FAULT_LOG.<rank>:
@@ -31,7 +31,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum kind { KIND_ERROR, KIND_SHORT, KIND_KILL, KIND_KILL_HALF, KIND_KILL_AFTER };
+enum kind { KIND_ERROR, KIND_HANG, KIND_SHORT, KIND_KILL, KIND_KILL_HALF, KIND_KILL_AFTER };
 
 /* What is to happen at a call. */
 enum verdict { PASS, FAIL, HALF, DIE_HALF, DIE_AFTER };
@@ -63,13 +63,10 @@ static void read_kind(const char *name)
         enum kind kind;
         int error;
     } kinds[] = {
-        {"ENOSPC", KIND_ERROR, ENOSPC},
-        {"EDQUOT", KIND_ERROR, EDQUOT},
-        {"EIO", KIND_ERROR, EIO},
-        {"SHORT", KIND_SHORT, ENOSPC},
-        {"KILL", KIND_KILL, 0},
-        {"KILL_HALF", KIND_KILL_HALF, 0},
-        {"KILL_AFTER", KIND_KILL_AFTER, 0},
+        {"ENOSPC", KIND_ERROR, ENOSPC},   {"EDQUOT", KIND_ERROR, EDQUOT},
+        {"EIO", KIND_ERROR, EIO},         {"HANG", KIND_HANG, 0},
+        {"SHORT", KIND_SHORT, ENOSPC},    {"KILL", KIND_KILL, 0},
+        {"KILL_HALF", KIND_KILL_HALF, 0}, {"KILL_AFTER", KIND_KILL_AFTER, 0},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(name, kinds[i].name) == 0) {
@@ -141,6 +138,10 @@ static enum verdict judge_path(const char *call, const char *path)
         return PASS;
     }
     switch (plan.kind) {
+    case KIND_HANG:
+        for (;;) {
+            pause();
+        }
     case KIND_KILL:
         kill(getpid(), SIGKILL);
         return FAIL;
