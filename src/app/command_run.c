@@ -145,6 +145,9 @@ static enum status solve(void)
     if (status == STATUS_OK) {
         status = simulate(run);
     }
+    if (comm_is_broken()) {
+        return status; /* the writer's thread may still use all of it: main ends the program */
+    }
     run_destroy(run);
     settings_destroy(settings);
     return status;

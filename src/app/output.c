@@ -249,6 +249,9 @@ void output_close(struct output *output)
     }
     writer_destroy(output->writer); /* its jobs use the files below */
     fail_restore(&reason);
+    if (comm_is_broken()) {
+        return; /* and so may its thread, which could not be waited for */
+    }
     snapshot_outputs_close(&output->snapshots);
     sample_outputs_close(&output->samples);
     free(output);
