@@ -219,6 +219,12 @@ static herr_t close_file(hid_t file)
     return failed;
 }
 
+/* Also of a file that was left open: then MPI is why. */
+static enum status fail_to_close(const char *path)
+{
+    return comm_is_broken() ? comm_cause() : h5_fail("cannot close %s", path);
+}
+
 void h5_give_up(hid_t file)
 {
     broken = broken || file >= 0;
@@ -236,7 +242,7 @@ enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path)
         return status;
     }
     if (close_file(file) < 0) {
-        status = h5_fail("cannot close %s", path);
+        status = fail_to_close(path);
     } else {
         h5_stuck_forget();
     }
@@ -250,7 +256,7 @@ enum status h5_close_flushed(hid_t file, const char *path)
         status = h5_fail("cannot flush %s", path);
     }
     if (close_file(file) < 0 && status == STATUS_OK) {
-        status = h5_fail("cannot close %s", path);
+        status = fail_to_close(path);
     }
     return status;
 }

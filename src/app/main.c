@@ -142,7 +142,7 @@ static int end(enum status status, bool uses_mpi)
     log_transient("%s", "");
     const int nranks = count_ranks(uses_mpi);
     if (status == STATUS_OK && comm_is_broken()) {
-        status = STATUS_MPI; /* in a call whose failure nobody could return */
+        status = comm_cause(); /* in a call whose failure nobody could return */
     }
     const bool is_error =
         status != STATUS_OK && status != STATUS_DIFFERENT && status != STATUS_UNFIT;

@@ -12,10 +12,10 @@
 static atomic_bool broken; /* the writer of files has a thread of its own */
 
 /* Why this rank gave the others up: the other thread may notice before the one that failed has
- * told. Written once, before `broken`. */
+ * told. Written once, the code last, before `broken`. */
 static struct {
     atomic_flag taken;
-    enum status code;
+    atomic_int code;
     char message[STATUS_MESSAGE_BYTES];
 } cause = {.taken = ATOMIC_FLAG_INIT};
 
@@ -23,18 +23,18 @@ static void give_up(enum status code)
 {
     if (!atomic_flag_test_and_set(&cause.taken)) {
         snprintf(cause.message, sizeof cause.message, "%s", fail_message());
-        cause.code = code;
+        cause.code = (int)code;
     }
     broken = true;
 }
 
-/* Of a rank that is broken and has no failure of its own to tell. */
-static enum status tell_cause(void)
+enum status comm_cause(void)
 {
-    if (cause.code == STATUS_OK) {
-        return STATUS_MPI;
+    const enum status code = (enum status)cause.code;
+    if (code == STATUS_OK) { /* two threads at once, and the first is not done with its message */
+        return fail(STATUS_MPI, "a call of MPI failed");
     }
-    return fail(cause.code, "%s", cause.message);
+    return fail(code, "%s", cause.message);
 }
 
 bool comm_is_broken(void)
@@ -50,19 +50,19 @@ enum status comm_check(int mpi_code, const char *what)
     char text[MPI_MAX_ERROR_STRING] = "unknown error";
     int length = 0;
     int started = 0;
-    broken = true;
     /* MPI has no words before MPI_Init */
     if (MPI_Initialized(&started) == MPI_SUCCESS && started != 0) {
         MPI_Error_string(mpi_code, text, &length);
     }
-    return fail(STATUS_MPI, "%s failed: %s", what, text);
+    const enum status status = fail(STATUS_MPI, "%s failed: %s", what, text);
+    give_up(status);
+    return status;
 }
 
 void comm_note(int mpi_code, const char *what)
 {
-    if (comm_check(mpi_code, what) != STATUS_OK) {
-        broken = true;
-    }
+    const enum status status = comm_check(mpi_code, what);
+    (void)status; /* kept there */
 }
 
 int comm_rank(MPI_Comm comm)
@@ -133,8 +133,9 @@ static enum status agree_on_lowest(MPI_Comm comm, int claim, enum status mine, i
     /* on the heap: MPI may still write to it after the wait has been given up */
     int *claims = malloc(2 * sizeof *claims);
     if (claims == NULL) {
-        broken = true;
-        return fail(STATUS_MEMORY, "no memory to agree on a failure");
+        const enum status status = fail(STATUS_MEMORY, "no memory to agree on a failure");
+        give_up(status);
+        return status;
     }
     claims[0] = claim;
     claims[1] = claim;
@@ -157,7 +158,7 @@ enum status status_agree(MPI_Comm comm, enum status mine)
     const int nranks = broken ? 0 : comm_size(comm);
     const int rank = broken ? 0 : comm_rank(comm);
     if (broken) {
-        return mine == STATUS_OK ? tell_cause() : mine;
+        return mine == STATUS_OK ? comm_cause() : mine;
     }
     const int claim = mine == STATUS_OK ? nranks : rank;
     int first = nranks;

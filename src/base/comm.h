@@ -18,6 +18,9 @@ void comm_note(int mpi_code, const char *what);
  * (status_agree returns at once, files are left open), and `main` ends all ranks. */
 bool comm_is_broken(void);
 
+/* When it is: the failure that broke it, whichever thread met it, recorded on this one too. */
+enum status comm_cause(void) MUST_CHECK;
+
 int comm_rank(MPI_Comm comm);
 int comm_size(MPI_Comm comm);
 void comm_free(MPI_Comm *comm); /* takes MPI_COMM_NULL */
