@@ -18,10 +18,11 @@ compilers for them) and cpu, and run their tests.
 TEXT
 }
 
-# More than 2 ranks, many damaged files, hundreds of flipped bits, and programs started many times over to compare numbers
-# walk the same paths in the code as the other tests; under the sanitizers every rank takes a second
-# to start and to look for leaks.
-asan_leaves_out='\.np[3-9]$|^mpi\.test_watch\.np2|^physics\.|^io\.test_damage|^cli\.end_to_end_(compare|output|watchdog)'
+# More than 2 ranks, many damaged files, hundreds of flipped bits, and programs started many times
+# over to compare numbers walk the same paths in the code as the other tests; under the sanitizers
+# every rank takes a second to start and to look for leaks.
+asan_leaves_out='\.np[3-9]$|^mpi\.test_watch\.np2|^physics\.|^io\.test_damage'
+asan_leaves_out+='|^cli\.end_to_end_(compare|output|watchdog)'
 
 quick=false
 filter=()
