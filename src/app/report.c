@@ -109,6 +109,8 @@ static void write_output(struct json *json, struct writer *writer)
             json_int(json, "bytes", (int64_t)f.bytes);
             json_real(json, "write_s", f.write_s);
             json_real(json, "GBs", f.write_s > 0 ? (double)f.bytes / f.write_s * 1e-9 : 0);
+            json_real(json, "disk_s", f.disk_s);
+            json_real(json, "disk_GBs", f.disk_s > 0 ? (double)f.bytes / f.disk_s * 1e-9 : 0);
             json_real(json, "exposed_s", f.exposed_s);
             json_end(json, '}');
         }

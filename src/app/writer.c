@@ -9,6 +9,7 @@
 
 #include "app/watchdog.h"
 #include "base/comm.h"
+#include "base/file.h"
 #include "base/log.h"
 
 /* Pinned memory that a job was captured into; grows to what was asked for. */
@@ -70,6 +71,7 @@ static void do_next_job(struct writer *w)
     pthread_mutex_unlock(&w->lock);
     watchdog_writes(w->watchdog, job->kind);
     const double since = MPI_Wtime();
+    const double disk_since = file_disk_seconds();
     const enum status status = wanted ? job->write(w->comm, job->context) : STATUS_OK;
     if (job->destroy != NULL) {
         job->destroy(job->context);
@@ -85,6 +87,7 @@ static void do_next_job(struct writer *w)
         w->figures[job->kind].count++;
         w->figures[job->kind].bytes += job->bytes;
         w->figures[job->kind].write_s += seconds;
+        w->figures[job->kind].disk_s += file_disk_seconds() - disk_since;
         w->figures[job->kind].longest_s = fmax(w->figures[job->kind].longest_s, seconds);
     }
     w->finished++;

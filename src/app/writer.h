@@ -54,6 +54,7 @@ struct writer_figures {
     int64_t count;
     uint64_t bytes;
     double write_s;   /* in the write halves */
+    double disk_s;    /* of it: in system calls that write and flush (base/file.h) */
     double longest_s; /* of one of them */
     double exposed_s; /* of the step loop's time: capture, waits, and foreground writing */
 };

@@ -73,6 +73,9 @@ class Writer(Case):
         for kind in (snapshots, written):
             self.assertGreater(kind["write_s"], 0)
             self.assertGreater(kind["exposed_s"], 0)
+            self.assertGreater(kind["disk_s"], 0)
+            self.assertLessEqual(kind["disk_s"], kind["write_s"])
+            self.assertAlmostEqual(kind["disk_GBs"] * kind["disk_s"] / kind["bytes"], 1e-9, 15)
             self.assertAlmostEqual(kind["GBs"] / (kind["bytes"] / kind["write_s"] * 1e-9), 1,
                                    places=9)
         self.assertGreaterEqual(output["waits"], 0)
