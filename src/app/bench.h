@@ -15,6 +15,7 @@ struct bench_request {
     const char *backend;
     const char *precision;    /* float64, float32 or both */
     const char *json;         /* a path, or NULL */
+    const char *directory;    /* of the files of bench io */
     int64_t size[AXIS_COUNT]; /* 0: the benchmark's own */
     int64_t repeats;
     struct option_list kernels; /* empty: all */
@@ -31,6 +32,8 @@ void bench_warn_of_binding(void);
 
 /* bench_kernels.c */
 enum status bench_kernels(const struct bench_request *request) MUST_CHECK;
+/* bench_io.c; collective over MPI_COMM_WORLD */
+enum status bench_io(const struct bench_request *request) MUST_CHECK;
 /* bench_halo.c; collective over MPI_COMM_WORLD */
 enum status bench_halo(const struct bench_request *request) MUST_CHECK;
 

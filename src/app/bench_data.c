@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "kernels/laplacian_point.h"
 
 /* Cell (i, j, k) has phase (7 i + 3 j + 5 k) mod 101, and what follows from the phase. 29 * 7 = 1
@@ -195,5 +196,33 @@ enum status bench_check_laplacian(const struct backend *backend, struct device *
         status = check_planes(&pattern, queue, laplacian, d_f, kernel);
     }
     pattern_close(&pattern);
+    return status;
+}
+
+enum status bench_time_copy(const struct backend *backend, struct device *device, size_t bytes,
+                            double *rate)
+{
+    enum { COPIES = 10 };
+    struct queue *queue = NULL;
+    void *d_from = NULL;
+    void *d_to = NULL;
+    double start = 0;
+    enum status status = STATUS_OK;
+    TRY_GOTO(backend->queue_create(device, QUEUE_NORMAL, &queue));
+    TRY_GOTO(backend->memory_alloc(device, bytes, &d_from));
+    TRY_GOTO(backend->memory_alloc(device, bytes, &d_to));
+    for (int n = -1; n < COPIES; n++) {
+        TRY_GOTO(backend->copy_on_device(queue, d_to, d_from, bytes));
+        if (n < 0) {
+            TRY_GOTO(backend->queue_wait(queue));
+            start = clock_seconds();
+        }
+    }
+    TRY_GOTO(backend->queue_wait(queue));
+    *rate = 2e-9 * COPIES * (double)bytes / (clock_seconds() - start);
+done:
+    backend->memory_free(device, d_to);
+    backend->memory_free(device, d_from);
+    backend->queue_destroy(queue);
     return status;
 }

@@ -12,6 +12,10 @@ struct layout bench_plain_layout(const struct laplacian *laplacian);
 enum status bench_fill(const struct backend *backend, struct device *device, struct queue *queue,
                        const struct layout *layout, void *d_field) MUST_CHECK;
 
+/* The rate of copies on the device, GB/s, read and written. */
+enum status bench_time_copy(const struct backend *backend, struct device *device, size_t bytes,
+                            double *rate) MUST_CHECK;
+
 /* d_f is a copy of the u of bench_fill whose interior points a kernel has replaced by lap(u):
  * compare it, bit for bit, with the host's Laplacian; the points at the edge must have kept their
  * values. Of large arrays the first, the last and every nth plane are fetched. Blocks.

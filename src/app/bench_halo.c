@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "app/bench.h"
+#include "app/bench_data.h"
 #include "app/json.h"
 #include "app/run.h"
 #include "base/comm.h"
@@ -74,36 +75,6 @@ static enum status time_messages(struct halo_bench *bench, struct device *device
     return status;
 }
 
-/* GB/s, read and written, of the copy that bench kernels compares with. */
-static enum status time_copy(const struct halo_bench *bench, struct device *device, size_t bytes,
-                             double *rate)
-{
-    enum { COPIES = 10 };
-    const struct backend *backend = bench->backend;
-    struct queue *queue = NULL;
-    void *d_from = NULL;
-    void *d_to = NULL;
-    double start = 0;
-    enum status status = STATUS_OK;
-    TRY_GOTO(backend->queue_create(device, QUEUE_NORMAL, &queue));
-    TRY_GOTO(backend->memory_alloc(device, bytes, &d_from));
-    TRY_GOTO(backend->memory_alloc(device, bytes, &d_to));
-    for (int n = -1; n < COPIES; n++) {
-        TRY_GOTO(backend->copy_on_device(queue, d_to, d_from, bytes));
-        if (n < 0) {
-            TRY_GOTO(backend->queue_wait(queue));
-            start = MPI_Wtime();
-        }
-    }
-    TRY_GOTO(backend->queue_wait(queue));
-    *rate = 2e-9 * COPIES * (double)bytes / (MPI_Wtime() - start);
-done:
-    backend->memory_free(device, d_to);
-    backend->memory_free(device, d_from);
-    backend->queue_destroy(queue);
-    return status;
-}
-
 static enum status time_device(struct halo_bench *bench)
 {
     struct device *device = NULL;
@@ -118,7 +89,7 @@ static enum status time_device(struct halo_bench *bench)
     }
     TRY(status_agree(MPI_COMM_WORLD, status));
     const size_t most = info.threads > 0 ? (size_t)16 << 20 : (size_t)128 << 20;
-    TRY(status_agree(MPI_COMM_WORLD, time_copy(bench, device, most, &copy)));
+    TRY(status_agree(MPI_COMM_WORLD, bench_time_copy(bench->backend, device, most, &copy)));
     log_info("backend %s on %s, %d rank%s", bench->backend->name, info.name, bench->nranks,
              bench->nranks == 1 ? "" : "s");
     json_string(&bench->json, "device", info.name);

@@ -9,9 +9,9 @@
 
 struct command {
     const char *name;
-    const char *summary;  /* one line for `isotherm --help` */
-    bool uses_mpi;        /* false: works on a login node without a launcher */
-    const char *mpi_word; /* a first word that makes it use MPI after all, or NULL */
+    const char *summary;          /* one line for `isotherm --help` */
+    bool uses_mpi;                /* false: works on a login node without a launcher */
+    const char *const *mpi_words; /* first words that make it use MPI after all, to NULL; or NULL */
     const struct command_line *line;
     enum status (*execute)(void); /* after parsing; collective when uses_mpi */
 };

@@ -9,11 +9,12 @@
 #include "base/log.h"
 #include "base/precision.h"
 
-static struct bench_request asked = {.backend = "auto", .precision = "both", .repeats = 5};
+static struct bench_request asked = {
+    .backend = "auto", .precision = "both", .repeats = 5, .directory = "."};
 
 static const struct option options[] = {
     {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (default auto)", &asked.backend},
-    {OPTION_SIZE, "--size", "NX NY NZ", "cells (512 512 512; halo: of a rank, 256, cpu 96)",
+    {OPTION_SIZE, "--size", "NX NY NZ", "cells (512, io 256; halo: a rank, 256, cpu 96)",
      asked.size},
     {OPTION_STRING, "--precision", "P", "float64, float32 or both (default both)",
      &asked.precision},
@@ -21,20 +22,24 @@ static const struct option options[] = {
      &asked.kernels},
     {OPTION_FLAG, "--tune", "", "search for the best launch shape anew, and show all", &asked.tune},
     {OPTION_COUNT, "--repeats", "N", "rounds; the median counts (default 5)", &asked.repeats},
+    {OPTION_STRING, "--directory", "DIR", "io: the disk, by a folder on it (default .)",
+     &asked.directory},
     {OPTION_STRING, "--json", "FILE", "write the figures as JSON too", &asked.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
 static const struct command_line line = {
-    .usage = "isotherm bench kernels|halo [options]",
+    .usage = "isotherm bench kernels|halo|io [options]",
     .about = "Measure the copy ceiling and the effective bandwidth of every kernel: the step\n"
              "with six faces of fixed temperature (one read and one write a cell, 16 bytes\n"
              "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
              "They take turns, so that all see the same machine, by the device's clock.\n"
-             "halo, under mpirun: each transport by message size, and what a step pays.",
+             "halo, under mpirun: each transport by message size, and what a step pays.\n"
+             "io, under mpirun: snapshots and checkpoints as a run writes them, against plain\n"
+             "writes and fsync of the same bytes, what `dd conv=fsync` does, in turns.",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = options,
-    .operand = "what to measure (kernels or halo)",
+    .operand = "what to measure (kernels, halo or io)",
     .min_operands = 1,
     .max_operands = 1,
     .operands = &asked.what,
@@ -68,6 +73,7 @@ static const struct {
 } benchmarks[] = {
     {"kernels", bench_kernels, 512},
     {"halo", bench_halo, 0},
+    {"io", bench_io, 256},
 };
 
 static enum status execute(void)
@@ -84,14 +90,17 @@ static enum status execute(void)
             return benchmarks[b].run(&asked);
         }
     }
-    return fail(STATUS_INPUT, "there is no benchmark '%s'; there are: kernels, halo", asked.what);
+    return fail(STATUS_INPUT, "there is no benchmark '%s'; there are: kernels, halo, io",
+                asked.what);
 }
+
+static const char *const mpi_words[] = {"halo", "io", NULL};
 
 const struct command command_bench = {
     .name = "bench",
-    .summary = "measure kernels and halo exchanges",
+    .summary = "measure kernels, halo exchanges and output",
     .uses_mpi = false,
-    .mpi_word = "halo",
+    .mpi_words = mpi_words,
     .line = &line,
     .execute = execute,
 };

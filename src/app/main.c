@@ -184,8 +184,12 @@ static enum status read_words(const struct command *command, int argc, char **ar
 
 static bool needs_mpi(const struct command *command, int argc, char **argv)
 {
-    return command->uses_mpi ||
-           (command->mpi_word != NULL && argc > 2 && strcmp(argv[2], command->mpi_word) == 0);
+    const char *const *word = argc > 2 ? command->mpi_words : NULL;
+    bool is_named = false;
+    for (; word != NULL && *word != NULL; word++) {
+        is_named = is_named || strcmp(argv[2], *word) == 0;
+    }
+    return command->uses_mpi || is_named;
 }
 
 int main(int argc, char **argv)

@@ -164,6 +164,41 @@ class Bench(Case):
         for name in ways:
             self.assertIn(name, result.out)
 
+    def test_output_is_measured(self):
+        (self.folder / "disk").mkdir()
+        result = self.isotherm("bench", "io", "--backend", "cpu", "--size", 20, 12, 9, "--repeats",
+                               2, "--directory", "disk", "--json", "io.json", ranks=2)
+        self.assert_code(result, 0)
+        self.assertEqual(list((self.folder / "disk").iterdir()), [])
+        bench = json.loads((self.folder / "io.json").read_text())
+        self.assertTrue(bench["device"])
+        self.assertGreater(bench["copy_GBs"], 0)
+        self.assertEqual((bench["ranks"], bench["cells"], bench["repeats"]), (2, [20, 12, 9], 2))
+        rows = {row["what"]: row for row in bench["rows"]}
+        self.assertEqual({(row["precision"], row["compress"]) for what, row in rows.items()
+                          if what.startswith("snapshot")},
+                         {("float32", 0), ("float64", 0), ("float32", 4), ("float64", 4)})
+        self.assertIn("checkpoint", rows)
+        plain = [rows["write, one rank"], rows["write, all ranks"]]
+        self.assertEqual(bench["ceiling_GBs"], max(row["GBs"] for row in plain))
+        for what, row in rows.items():
+            width = 8 if row["precision"] == "float64" else 4
+            self.assertEqual(row["bytes"], width * 20 * 12 * 9)
+            self.assertAlmostEqual(row["GBs"] / (row["bytes"] / row["write_s"] * 1e-9), 1, 6)
+            self.assertAlmostEqual(
+                row["percent_of_ceiling"] / (100 * row["GBs"] / bench["ceiling_GBs"]), 1, 6)
+            self.assertIn(what, result.out)
+
+    def test_output_that_cannot_be_measured(self):
+        size = ("--backend", "cpu", "--size", 8, 8, 8)
+        result = self.isotherm("bench", "io", *size, "--directory", "nowhere")
+        self.assert_code(result, 2)
+        self.assert_says(result, "--directory nowhere: there is no such folder")
+        result = self.isotherm("bench", "io", *size, "--repeats", 1, "--json", "nowhere/io.json")
+        self.assert_code(result, 3)
+        self.assert_says(result, "nowhere/io.json")
+        self.assertEqual(list(self.folder.glob("isotherm_bench_io*")), [])
+
     def test_table_and_json(self):
         result = self.isotherm("bench", "kernels", "--size", 40, 24, 16, "--repeats", 1,
                                "--json", "bench.json")
