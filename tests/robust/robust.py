@@ -46,16 +46,22 @@ class Job:
             self.words, cwd=cwd, env=environment(1, variables), text=True, errors="replace",
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True)
+        self.launcher_failed = False
 
     def end(self, limit=HANG_S):
-        """Wait for the end. Result.code is None when it hung; then all of it is killed."""
+        """Wait for the end. Result.code is None when it hung; then all of it is killed.
+        `launcher_failed`: it was mpirun alone, which now and then crashes when it has told of an
+        MPI_Abort, or goes on for ever with no rank left."""
+        left = []
         try:
             out, err = self.process.communicate(timeout=limit)
             code = self.process.returncode
         except subprocess.TimeoutExpired:
+            left = self.rank_pids()
             kill_session(self.process.pid)
             out, err = self.process.communicate()
             code = None
+        self.launcher_failed = "-n" in self.words and not left and (code is None or code < 0)
         return Result(self.words, code, out, err)
 
     def is_over(self):
