@@ -339,7 +339,7 @@ static enum status step_production(struct queue *queue, const struct layout *lay
 static const struct kernel_variant variants[] = {
     CPU_STEP_VARIANTS(VARIANT){
         .name = "production",
-        .about = "and tiles of the height that turns out fastest",
+        .about = "the fastest of `ahead` and `wide` and of three heights of tiles each",
         .step = step_production,
         .settling_calls = TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES,
     },

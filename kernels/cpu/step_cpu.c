@@ -17,8 +17,11 @@ struct schedule {
     int64_t tile_bytes;     /* of input in a plane of a tile; 0: no tiles */
     int64_t tile_row_bytes; /* about so long are its rows */
     int64_t column_bytes;   /* of input in a tile; the z direction is cut for that */
-    int64_t ahead_bytes;    /* fetch so far ahead of use; 0: leave that to the processor */
-    bool stream;            /* non-temporal stores */
+    enum stream_level
+        ahead_to;        /* fetch ahead of use into this cache, or leave it to the processor */
+    int64_t ahead_bytes; /* so far ahead */
+    bool stream;         /* non-temporal stores */
+    bool wide;           /* vectors of a whole line */
 };
 
 /* How many tiles a box is cut into along each axis. */
@@ -160,12 +163,18 @@ enum { TILE_ROW_BYTES = 8192, COLUMN_PLANES = 64, AHEAD_BYTES = 8192 };
     void cpu_step_##name(const struct layout *layout, const struct step_args *args, void *out,     \
                          const void *in, const struct box *boxes, int nboxes)                      \
     {                                                                                              \
-        step_parallel(thread_##name, layout, args, out, in, boxes, nboxes, tile_tuner_bytes[0]);   \
+        step_parallel(thread_##name, layout, args, out, in, boxes, nboxes,                         \
+                      tile_tuner_choice[0].bytes);                                                 \
     }
 DEFINE_STEP(plain, .stream = false)
 DEFINE_STEP(streaming, .stream = true)
 DEFINE_STEP(tiled, .stream = true, TILED)
-DEFINE_STEP(ahead, .stream = true, TILED, .ahead_bytes = AHEAD_BYTES)
+DEFINE_STEP(ahead, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
+            .ahead_bytes = AHEAD_BYTES)
+DEFINE_STEP(ahead_second, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
+            .ahead_bytes = AHEAD_BYTES)
+DEFINE_STEP(wide, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
+            .ahead_bytes = AHEAD_BYTES, .wide = true)
 
 void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
                     const struct step_args *args, void *out, const void *in,
@@ -178,7 +187,12 @@ void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
         return;
     }
     const int choice = tile_record_choose(record);
+    static thread_function *const threads[TILE_WAY_COUNT] = {
+        [TILE_AHEAD] = thread_ahead,
+        [TILE_WIDE] = thread_wide,
+    };
+    const struct tile_choice *tiles = &tile_tuner_choice[choice];
     const double start = clock_seconds();
-    step_parallel(thread_ahead, layout, args, out, in, boxes, nboxes, tile_tuner_bytes[choice]);
+    step_parallel(threads[tiles->way], layout, args, out, in, boxes, nboxes, tiles->bytes);
     tile_record_tell(record, choice, clock_seconds() - start);
 }

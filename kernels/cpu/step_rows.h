@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) void NAMED(streamed_part)(
  * line at a time, and the last one apart: fewer instructions a cell, which count here. */
 static inline __attribute__((always_inline)) void NAMED(streamed_cells)(
     const struct NAMED(stencil) * stencil, const struct NAMED(row) * row, REAL *out, int64_t n,
-    REAL first_xm, REAL last_xp, bool fetch)
+    REAL first_xm, REAL last_xp, enum stream_level level)
 {
     enum { PART = NAMED(PART), LINE = NAMED(LINE) };
     _Static_assert(LINE == 2 * PART, "a line is two vectors");
@@ -122,10 +122,8 @@ static inline __attribute__((always_inline)) void NAMED(streamed_cells)(
     struct stream_vector here = stream_load(first.centre);
     int64_t i = 0;
     for (; i + LINE < n; i += LINE) {
-        if (fetch) {
-            stream_fetch(first.ahead + i);
-            stream_fetch(first.beside + i);
-        }
+        stream_fetch(level, first.ahead + i);
+        stream_fetch(level, first.beside + i);
         const struct stream_vector second = stream_load(first.centre + i + PART);
         const struct stream_vector next = stream_load(first.centre + i + LINE);
         NAMED(streamed_part)(&s, &first, out, i, before, here, second);
@@ -133,10 +131,8 @@ static inline __attribute__((always_inline)) void NAMED(streamed_cells)(
         before = second;
         here = next;
     }
-    if (fetch) {
-        stream_fetch(first.ahead + i);
-        stream_fetch(first.beside + i);
-    }
+    stream_fetch(level, first.ahead + i);
+    stream_fetch(level, first.beside + i);
     edge[0] = last_xp;
     const struct stream_vector second = stream_load(first.centre + i + PART);
     NAMED(streamed_part)(&s, &first, out, i, before, here, second);
@@ -148,15 +144,76 @@ static __attribute__((noinline)) void NAMED(lines)(const struct NAMED(stencil) *
                                                    const struct NAMED(row) * row, REAL *out,
                                                    int64_t n, REAL first_xm, REAL last_xp)
 {
-    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, false);
+    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, STREAM_NO_LEVEL);
 }
 
 static __attribute__((noinline)) void NAMED(lines_ahead)(const struct NAMED(stencil) * s,
                                                          const struct NAMED(row) * row, REAL *out,
                                                          int64_t n, REAL first_xm, REAL last_xp)
 {
-    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, true);
+    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, STREAM_FIRST_LEVEL);
 }
+
+static __attribute__((noinline)) void NAMED(lines_second)(const struct NAMED(stencil) * s,
+                                                          const struct NAMED(row) * row, REAL *out,
+                                                          int64_t n, REAL first_xm, REAL last_xp)
+{
+    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
+}
+
+#if STREAM_HAS_WIDE
+/* A whole line of cells, streamed; `before` and `after` are the lines beside it. */
+static inline __attribute__((always_inline)) void NAMED(streamed_line)(
+    const struct NAMED(stencil) * s, const struct NAMED(row) * row, REAL *out, int64_t i,
+    struct stream_line before, struct stream_line here, struct stream_line after)
+{
+    enum { LINE = NAMED(LINE), PART = NAMED(PART) };
+    struct NAMED(row) at = NAMED(row_from)(row, i);
+    REAL centre[LINE]; /* the compiler keeps these in registers */
+    REAL minus[LINE];
+    REAL plus[LINE];
+    REAL result[LINE];
+    memcpy(centre, &here, sizeof here);
+    stream_line_minus(before, here, sizeof(REAL), minus);
+    stream_line_plus(here, after, sizeof(REAL), plus);
+    at.centre = centre;
+    at.xm = minus;
+    at.xp = plus;
+    NAMED(cells)(s, &at, result, LINE);
+    stream_part(out + i, result);
+    stream_part(out + i + PART, result + PART);
+}
+
+/* As lines_second, in vectors of a whole line. These come so fast that the plane above is fetched
+ * on into the first level. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(const struct NAMED(stencil) *
+                                                                        stencil,
+                                                                    const struct NAMED(row) * row,
+                                                                    REAL *out, int64_t n,
+                                                                    REAL first_xm, REAL last_xp)
+{
+    enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
+    const struct NAMED(stencil) s = *stencil;
+    const struct NAMED(row) first = *row;
+    REAL edge[LINE] = {[LINE - 1] = first_xm};
+    struct stream_line before = stream_line_load(edge);
+    struct stream_line here = stream_line_load(first.centre);
+    int64_t i = 0;
+    for (; i + LINE < n; i += LINE) {
+        stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
+        stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
+        stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
+        const struct stream_line next = stream_line_load(first.centre + i + LINE);
+        NAMED(streamed_line)(&s, &first, out, i, before, here, next);
+        before = here;
+        here = next;
+    }
+    stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
+    stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
+    edge[0] = last_xp;
+    NAMED(streamed_line)(&s, &first, out, i, before, here, stream_line_load(edge));
+}
+#endif
 
 /* `n` cells, of which the first (last) lies on the closed face x_min (x_max) if at_min (at_max).
  * Streamed are the whole lines among them. */
@@ -182,8 +239,14 @@ static inline __attribute__((always_inline)) void NAMED(range)(const struct NAME
         const struct NAMED(row) at = NAMED(row_from)(row, head);
         const REAL xm = head == 0 ? first_xm : c[head - 1];
         const REAL xp = tail == 0 ? last_xp : c[n - tail];
-        if (schedule.ahead_bytes > 0) {
+        if (schedule.ahead_to == STREAM_FIRST_LEVEL) {
             NAMED(lines_ahead)(s, &at, out + head, lines, xm, xp);
+#if STREAM_HAS_WIDE
+        } else if (schedule.wide) {
+            NAMED(lines_wide)(s, &at, out + head, lines, xm, xp);
+#endif
+        } else if (schedule.ahead_to == STREAM_SECOND_LEVEL) {
+            NAMED(lines_second)(s, &at, out + head, lines, xm, xp);
         } else {
             NAMED(lines)(s, &at, out + head, lines, xm, xp);
         }
@@ -312,17 +375,16 @@ static inline void NAMED(fetch_pages)(const struct NAMED(stencil) * s, int64_t e
 {
     enum { PAGE = 4096 / sizeof(REAL) };
     for (int64_t i = 0; i < n; i += PAGE) {
-        stream_fetch(s->out + element + i);
+        stream_fetch(STREAM_FIRST_LEVEL, s->out + element + i);
     }
 }
 
 /* What to fetch while row (j, k) of a tile is computed: of the rows that come in with the next
  * plane one a row, `distance` rows ahead, and the two beside the tile during its first and last
  * row. In a single plane the rows follow each other in memory. */
-static inline void NAMED(aim_ahead)(const struct NAMED(stencil) * s, const struct box *tile,
-                                    int64_t j, int64_t k, int64_t distance,
-                                    struct schedule schedule, const REAL **ahead,
-                                    const REAL **beside)
+static inline __attribute__((always_inline)) void NAMED(aim_ahead)(
+    const struct NAMED(stencil) * s, const struct box *tile, int64_t j, int64_t k, int64_t distance,
+    struct schedule schedule, const REAL **ahead, const REAL **beside)
 {
     const struct layout *l = s->layout;
     const int64_t lo = tile->lo[AXIS_X];
@@ -351,10 +413,10 @@ static inline void NAMED(aim_ahead)(const struct NAMED(stencil) * s, const struc
     }
     /* the lines that hold the neighbours in x of the row's ends */
     if (lo > 0 || !s->closed[FACE_X_MIN]) {
-        stream_fetch(*ahead - NAMED(LINE));
+        stream_fetch(schedule.ahead_to, *ahead - NAMED(LINE));
     }
     if (lo + n < l->cells[AXIS_X] || !s->closed[FACE_X_MAX]) {
-        stream_fetch(*ahead + n);
+        stream_fetch(schedule.ahead_to, *ahead + n);
     }
     NAMED(fetch_pages)(s, NAMED(element_or)(l, lo, j_next, k_next, here), n);
 }
@@ -373,7 +435,7 @@ static inline __attribute__((always_inline)) void NAMED(step_tile)(const struct 
         for (int64_t j = tile->lo[AXIS_Y]; j < tile->hi[AXIS_Y]; j++) {
             const REAL *ahead = s->in + layout_index(s->layout, lo, j, k);
             const REAL *beside = ahead;
-            if (schedule.ahead_bytes > 0) {
+            if (schedule.ahead_to != STREAM_NO_LEVEL) {
                 NAMED(aim_ahead)(s, tile, j, k, distance, schedule, &ahead, &beside);
             }
             NAMED(step_row)(s, lo, hi, j, k, ahead, beside, schedule);

@@ -88,10 +88,62 @@ static inline __attribute__((always_inline)) void stream_plus(struct stream_vect
 #endif
 }
 
-/* Ask for a line that is needed soon. */
-static inline void stream_fetch(const void *address)
+/* Registers of a whole line. */
+#if defined(__AVX512F__)
+#define STREAM_HAS_WIDE 1
+#if defined(__clang__)
+#define STREAM_WIDE
+#else /* on its own it prefers half of it */
+#define STREAM_WIDE __attribute__((target("prefer-vector-width=512")))
+#endif
+
+struct stream_line {
+    __m512i bits;
+};
+
+static inline __attribute__((always_inline)) struct stream_line stream_line_load(const void *cells)
 {
-    __builtin_prefetch(address, 0, 3);
+    struct stream_line line;
+    memcpy(&line, cells, sizeof line);
+    return line;
+}
+
+/* As stream_minus. */
+static inline __attribute__((always_inline)) void stream_line_minus(struct stream_line before,
+                                                                    struct stream_line here,
+                                                                    size_t cell_bytes, void *to)
+{
+    const __m512i shifted = cell_bytes == sizeof(double)
+                                ? _mm512_alignr_epi64(here.bits, before.bits, 7)
+                                : _mm512_alignr_epi32(here.bits, before.bits, 15);
+    memcpy(to, &shifted, sizeof shifted);
+}
+
+/* As stream_plus. */
+static inline __attribute__((always_inline)) void stream_line_plus(struct stream_line here,
+                                                                   struct stream_line after,
+                                                                   size_t cell_bytes, void *to)
+{
+    const __m512i shifted = cell_bytes == sizeof(double)
+                                ? _mm512_alignr_epi64(after.bits, here.bits, 1)
+                                : _mm512_alignr_epi32(after.bits, here.bits, 1);
+    memcpy(to, &shifted, sizeof shifted);
+}
+#else
+#define STREAM_HAS_WIDE 0
+#endif
+
+/* Where a line that is needed soon is fetched to. */
+enum stream_level { STREAM_NO_LEVEL, STREAM_FIRST_LEVEL, STREAM_SECOND_LEVEL };
+
+static inline __attribute__((always_inline)) void stream_fetch(enum stream_level level,
+                                                               const void *address)
+{
+    if (level == STREAM_FIRST_LEVEL) {
+        __builtin_prefetch(address, 0, 3);
+    } else if (level == STREAM_SECOND_LEVEL) {
+        __builtin_prefetch(address, 0, 2);
+    }
 }
 
 /* Streaming stores are weakly ordered: before another thread or the network reads them. */

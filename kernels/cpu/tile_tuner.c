@@ -3,21 +3,18 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Measured, see docs/kernels_cpu.md: with a second-level cache of 1 MiB nothing in between and
- * nothing beyond is ever best by more than a point. */
-const int64_t tile_tuner_bytes[TILE_TUNER_CHOICES] = {192 * 1024, 256 * 1024, 384 * 1024};
-
-static bool is_worthwhile(const struct box *box, size_t cell_bytes)
-{
-    const int64_t plane = box_extent(box, AXIS_X) * box_extent(box, AXIS_Y) * (int64_t)cell_bytes;
-    return box_cells(box) >= TILE_TUNER_FEW && box_extent(box, AXIS_Z) > 1 &&
-           plane > tile_tuner_bytes[0];
-}
+/* Measured, see docs/kernels_cpu.md. The first three are for chips like Zen 5: with a second-level
+ * cache of 1 MiB nothing in between and nothing beyond is ever best by more than a point. The
+ * others are for chips like Zen 4. */
+const struct tile_choice tile_tuner_choice[TILE_TUNER_CHOICES] = {
+    {192 * 1024, TILE_AHEAD}, {256 * 1024, TILE_AHEAD}, {384 * 1024, TILE_AHEAD},
+    {96 * 1024, TILE_WIDE},   {128 * 1024, TILE_WIDE},  {192 * 1024, TILE_WIDE},
+};
 
 struct tile_record *tile_tuner_find(struct tile_tuner *tuner, const struct box *box,
                                     size_t cell_bytes)
 {
-    if (!is_worthwhile(box, cell_bytes)) {
+    if (box_cells(box) < TILE_TUNER_FEW) {
         return NULL;
     }
     const int64_t extent[AXIS_COUNT] = {box_extent(box, AXIS_X), box_extent(box, AXIS_Y),
