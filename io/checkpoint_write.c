@@ -148,7 +148,7 @@ static enum status write_values(const struct job *job)
         }
     }
     TRY(status_agree(job->comm, first ? make_file(job, places) : STATUS_OK));
-    TRY(raw_fill(job->comm, job->temporary, places, parts, nparts, &job->part->cells));
+    TRY(raw_fill(job->comm, job->temporary, places, parts, nparts, &job->part->cells, false));
     enum status status = STATUS_OK;
     if (job->reason == NULL && hash != job->state->field_hash) {
         status = fail(STATUS_FILE,

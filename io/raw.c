@@ -332,13 +332,16 @@ static enum status open_file(const char *path, int flags, int *fd)
 }
 
 enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
-                     const struct raw_part *parts, int nparts, const struct box *box)
+                     const struct raw_part *parts, int nparts, const struct box *box, bool is_last)
 {
     int fd = -1;
     TRY_MPI(MPI_Bcast(places, nparts * (int)sizeof *places, MPI_BYTE, 0, comm));
     enum status status = status_agree(comm, open_file(path, O_RDWR, &fd));
     if (status == STATUS_OK) {
         status = fill_open(comm, fd, path, places, parts, nparts, box);
+    }
+    if (status == STATUS_OK && is_last) {
+        file_forget(fd);
     }
     if (fd >= 0 && close(fd) != 0 && status == STATUS_OK) {
         status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));

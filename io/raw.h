@@ -43,9 +43,11 @@ struct raw_part {
 };
 
 /* Collective, agreed. Write this rank's cells of all datasets of the file, read them back, and
- * flush them to disk. Rank 0 knows the places, and all ranks afterwards. */
+ * flush them to disk. Rank 0 knows the places, and all ranks afterwards. `is_last`: the run does
+ * not read the file again soon, so it need not stay in memory. */
 enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
-                     const struct raw_part *parts, int nparts, const struct box *box) MUST_CHECK;
+                     const struct raw_part *parts, int nparts, const struct box *box,
+                     bool is_last) MUST_CHECK;
 
 /* Collective, agreed. Are the dataset's cells what the checksums say? */
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,

@@ -137,6 +137,11 @@ enum status file_sync(int fd, const char *path)
     return STATUS_OK;
 }
 
+void file_forget(int fd)
+{
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* a hint */
+}
+
 enum status file_sync_named(const char *path)
 {
     const int fd = open(path, O_RDWR | O_CLOEXEC);

@@ -27,6 +27,10 @@ enum status file_read_at(int fd, const char *path, void *bytes, size_t nbytes,
 enum status file_sync(int fd, const char *path) MUST_CHECK;
 enum status file_sync_named(const char *path) MUST_CHECK;
 
+/* Of a file that is flushed and that nobody is about to read: give the memory that caches it back,
+ * for the next one. */
+void file_forget(int fd);
+
 /* How long, in s, this thread has been in the system calls above and below that write to a file or
  * wait for the disk: what output costs without the program's own part. */
 double file_disk_seconds(void);
