@@ -24,8 +24,9 @@ packages_jobs=(slurm-wlm munge python3-matplotlib)
 # Compiles for MI250X without one; CUDA's compiler is not the distribution's to give.
 packages_gpu=(hipcc libamdhip64-dev rocm-device-libs)
 
-# libFuzzer, for the tests of what reads files; the GPU packages bring the same clang.
-packages_fuzz=(clang-15)
+# libFuzzer, for the tests of what reads files; the GPU packages bring the same clang. llvm-15: its
+# symbolizer, without which the suppressed leaks of Open MPI have no names.
+packages_fuzz=(clang-15 llvm-15)
 
 say() { printf '%s\n' "$*"; }
 
