@@ -73,7 +73,7 @@ class Faults(Case):
             folder = pathlib.Path(folder)
             (folder / "config.yaml").write_text(text)
             env = {**END_AT_ONCE, "LD_PRELOAD": LIBRARY, "FAULT_RANK": str(rank),
-                   "FAULT_CALL": str(call), "FAULT_LOG": str(folder)}
+                   "FAULT_CALL": str(call), "FAULT_LOG": str(folder), "TMPDIR": str(folder)}
             words = ["run", "config.yaml", "--overwrite", "--set",
                      f"run.halo.transport={transport}"]
             for _ in range(3):
