@@ -148,7 +148,8 @@ static enum status write_values(const struct job *job)
         }
     }
     TRY(status_agree(job->comm, first ? make_file(job, places) : STATUS_OK));
-    TRY(raw_fill(job->comm, job->temporary, places, parts, nparts, &job->part->cells, false));
+    TRY(raw_fill(job->comm, job->temporary, places, parts, nparts, &job->part->cells,
+                 RAW_READ_BACK));
     enum status status = STATUS_OK;
     if (job->reason == NULL && hash != job->state->field_hash) {
         status = fail(STATUS_FILE,

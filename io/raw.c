@@ -304,20 +304,27 @@ enum status raw_verify(MPI_Comm comm, int fd, const char *path, const char *name
 
 /* ---- all datasets of a file ----------------------------------------------------------------- */
 
+static enum status read_back(MPI_Comm comm, int fd, const char *path, const struct raw_place *place,
+                             const struct raw_part *part, const struct box *box,
+                             const uint64_t *sums)
+{
+    const enum status status = raw_verify(comm, fd, path, part->name, place, box, sums, part->hash);
+    if (status != STATUS_OK) {
+        fail_prefix(status, "what was read back is not what was written; is the disk full or "
+                            "failing? ");
+    }
+    return status;
+}
+
 static enum status fill_open(MPI_Comm comm, int fd, const char *path,
                              const struct raw_place *places, const struct raw_part *parts,
-                             int nparts, const struct box *box)
+                             int nparts, const struct box *box, enum raw_after after)
 {
     for (int n = 0; n < nparts; n++) {
         uint64_t *sums = NULL;
         enum status status = raw_write(comm, fd, path, &places[n], box, parts[n].values, &sums);
-        if (status == STATUS_OK) {
-            status =
-                raw_verify(comm, fd, path, parts[n].name, &places[n], box, sums, parts[n].hash);
-            if (status != STATUS_OK) {
-                fail_prefix(status, "what was read back is not what was written; is the disk full "
-                                    "or failing? ");
-            }
+        if (status == STATUS_OK && after == RAW_READ_BACK) {
+            status = read_back(comm, fd, path, &places[n], &parts[n], box, sums);
         }
         free(sums);
         TRY(status);
@@ -332,15 +339,16 @@ static enum status open_file(const char *path, int flags, int *fd)
 }
 
 enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
-                     const struct raw_part *parts, int nparts, const struct box *box, bool is_last)
+                     const struct raw_part *parts, int nparts, const struct box *box,
+                     enum raw_after after)
 {
     int fd = -1;
     TRY_MPI(MPI_Bcast(places, nparts * (int)sizeof *places, MPI_BYTE, 0, comm));
     enum status status = status_agree(comm, open_file(path, O_RDWR, &fd));
     if (status == STATUS_OK) {
-        status = fill_open(comm, fd, path, places, parts, nparts, box);
+        status = fill_open(comm, fd, path, places, parts, nparts, box, after);
     }
-    if (status == STATUS_OK && is_last) {
+    if (status == STATUS_OK && after == RAW_FORGET) {
         file_forget(fd);
     }
     if (fd >= 0 && close(fd) != 0 && status == STATUS_OK) {

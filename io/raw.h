@@ -39,15 +39,20 @@ enum status raw_write(MPI_Comm comm, int fd, const char *path, const struct raw_
 struct raw_part {
     const char *name;
     const void *values; /* [z][y][x], in the precision of its place */
-    uint64_t *hash;     /* unless NULL, receives the field hash of what was read back */
+    uint64_t *hash;     /* unless NULL, receives the field hash of what is read back */
 };
 
-/* Collective, agreed. Write this rank's cells of all datasets of the file, read them back, and
- * flush them to disk. Rank 0 knows the places, and all ranks afterwards. `is_last`: the run does
- * not read the file again soon, so it need not stay in memory. */
+/* What becomes of cells that are written. */
+enum raw_after {
+    RAW_READ_BACK, /* read back and compared with the checksums: a run is to go on from them */
+    RAW_FORGET     /* not read soon: what caches them is given back */
+};
+
+/* Collective, agreed. Write this rank's cells of all datasets of the file, and flush them to disk.
+ * Rank 0 knows the places, and all ranks afterwards. */
 enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
                      const struct raw_part *parts, int nparts, const struct box *box,
-                     bool is_last) MUST_CHECK;
+                     enum raw_after after) MUST_CHECK;
 
 /* Collective, agreed. Are the dataset's cells what the checksums say? */
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,

@@ -268,7 +268,7 @@ static enum status write_contiguous(struct snapshots *s, const struct snapshot_c
     }
     memset(places, 0, sizeof places);
     TRY(status_agree(s->comm, first ? lay_out(s, capture, places) : STATUS_OK));
-    return raw_fill(s->comm, temporary, places, parts, nparts, &capture->part, true);
+    return raw_fill(s->comm, temporary, places, parts, nparts, &capture->part, RAW_FORGET);
 }
 
 /* Rank 0: the name, and then the lists. */

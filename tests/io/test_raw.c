@@ -64,7 +64,7 @@ static void write_file(MPI_Comm comm, const char *path, const int64_t cells[AXIS
     const struct raw_part part = {"T", values, &hash};
     must(status_agree(comm, comm_rank(comm) == 0 ? make_file(path, cells, precision, &place)
                                                  : STATUS_OK));
-    must(raw_fill(comm, path, &place, &part, 1, box, true));
+    must(raw_fill(comm, path, &place, &part, 1, box, RAW_READ_BACK));
     must(h5_raw_check(comm, path, "/T"));
     assert_true(hash != 0);
     free(values);
