@@ -10,6 +10,7 @@
 
 #include "app/checkpoint_output.h"
 #include "app/derive.h"
+#include "app/output_memory.h"
 #include "app/postmortem.h"
 #include "app/progress.h"
 #include "app/report.h"
@@ -213,7 +214,8 @@ static enum status open_all(struct run *run, struct output *output)
     output->checkpoints.submitted_step = -1;
     TRY(writer_create(run->comm, run->backend, run->device, background, &output->writer));
     writer_watch(output->writer, run->watchdog);
-    return open_files(run, output);
+    TRY(open_files(run, output));
+    return status_agree(run->comm, output_memory_prepare(run, &output->snapshots, output->writer));
 }
 
 enum status output_open(struct run *run, enum output_mode mode, struct output **output)

@@ -1,7 +1,12 @@
 #include "app/output_memory.h"
 
-#include "app/snapshot_outputs.h"
-#include "app/writer.h"
+#include "io/checkpoint.h"
+
+static bool has_checkpoints(const struct settings *settings)
+{
+    const struct checkpoint_setting *checkpoints = &settings->output.checkpoints;
+    return cadence_is_on(&checkpoints->cadence) || checkpoints->walltime > 0;
+}
 
 enum status output_memory_bytes(const struct settings *settings, const struct grid *grid,
                                 const struct decomp *decomp, int rank, uint64_t *bytes)
@@ -12,9 +17,7 @@ enum status output_memory_bytes(const struct settings *settings, const struct gr
     const unsigned kept = derived_kept(derived_of_settings(settings));
     const uint64_t state_bytes =
         (uint64_t)box_cells(&owned) * (width + (uint64_t)derived_count(kept) * sizeof(double));
-    const struct checkpoint_setting *checkpoints = &settings->output.checkpoints;
-    const bool any = cadence_is_on(&checkpoints->cadence) || checkpoints->walltime > 0;
-    uint64_t most = any ? state_bytes : 0;
+    uint64_t most = has_checkpoints(settings) ? state_bytes : 0;
     TRY(snapshot_outputs_list(settings, grid, &outputs));
     for (int i = 0; i < outputs.count; i++) {
         const struct box part = view_part(&outputs.output[i].view, &owned);
@@ -27,4 +30,12 @@ enum status output_memory_bytes(const struct settings *settings, const struct gr
     snapshot_outputs_close(&outputs);
     *bytes = WRITER_SLOTS * most;
     return STATUS_OK;
+}
+
+enum status output_memory_prepare(const struct run *run, const struct snapshot_outputs *snapshots,
+                                  struct writer *writer)
+{
+    const size_t state = has_checkpoints(run->settings) ? checkpoint_capture_bytes(run->field) : 0;
+    const size_t most = snapshot_outputs_bytes(snapshots, run->field);
+    return writer_prepare(writer, most > state ? most : state);
 }

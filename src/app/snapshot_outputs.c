@@ -53,6 +53,16 @@ void snapshot_outputs_close(struct snapshot_outputs *outputs)
     *outputs = (struct snapshot_outputs){0};
 }
 
+size_t snapshot_outputs_bytes(const struct snapshot_outputs *outputs, const struct field *field)
+{
+    size_t most = 0;
+    for (int i = 0; i < outputs->count; i++) {
+        const size_t bytes = snapshots_capture_bytes(outputs->output[i].snapshots, field);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 bool snapshot_outputs_due(const struct snapshot_outputs *outputs, const struct run *run)
 {
     for (int i = 0; i < outputs->count; i++) {

@@ -29,6 +29,9 @@ enum status snapshot_outputs_open(const struct run *run, const struct writer *wr
                                   struct snapshot_outputs *outputs) MUST_CHECK;
 void snapshot_outputs_close(struct snapshot_outputs *outputs); /* takes a zeroed one */
 
+/* What the largest of them captures on this rank. */
+size_t snapshot_outputs_bytes(const struct snapshot_outputs *outputs, const struct field *field);
+
 /* Is any of them due at the present step? */
 bool snapshot_outputs_due(const struct snapshot_outputs *outputs, const struct run *run);
 

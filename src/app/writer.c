@@ -247,6 +247,25 @@ static int64_t finished_now(struct writer *w)
     return finished;
 }
 
+static enum status grow(const struct writer *w, struct slot *slot, size_t bytes)
+{
+    if (slot->bytes < bytes) {
+        w->backend->pinned_free(w->device, slot->h_memory);
+        *slot = (struct slot){0};
+        TRY(w->backend->pinned_alloc(w->device, bytes, &slot->h_memory));
+        slot->bytes = bytes;
+    }
+    return STATUS_OK;
+}
+
+enum status writer_prepare(struct writer *w, size_t bytes)
+{
+    for (int s = 0; s < WRITER_SLOTS; s++) {
+        TRY(grow(w, &w->slot[s], bytes));
+    }
+    return STATUS_OK;
+}
+
 enum status writer_reserve(struct writer *w, size_t bytes, void **h_memory)
 {
     /* the job whose place this one takes; `submitted` is written by this thread alone */
@@ -261,12 +280,7 @@ enum status writer_reserve(struct writer *w, size_t bytes, void **h_memory)
         w->wait_s += MPI_Wtime() - since;
     }
     struct slot *slot = &w->slot[w->submitted % WRITER_SLOTS];
-    if (slot->bytes < bytes) {
-        w->backend->pinned_free(w->device, slot->h_memory);
-        *slot = (struct slot){0};
-        TRY(w->backend->pinned_alloc(w->device, bytes, &slot->h_memory));
-        slot->bytes = bytes;
-    }
+    TRY(grow(w, slot, bytes));
     *h_memory = slot->h_memory;
     return STATUS_OK;
 }

@@ -77,6 +77,10 @@ const char *writer_reason(const struct writer *writer); /* why, in words; for re
 /* For objects that are opened before the first job and are then used by write halves alone. */
 MPI_Comm writer_comm(const struct writer *writer);
 
+/* Memory for jobs of so many bytes at once, so that no step waits for the system to find it. Not
+ * collective: agree on the outcome. */
+enum status writer_prepare(struct writer *writer, size_t bytes) MUST_CHECK;
+
 /* Memory for the next job, pinned, `bytes` long (0: only a place), valid until the job is done.
  * Waits while all places are taken, and says so once. Not collective: agree on the outcome. */
 enum status writer_reserve(struct writer *writer, size_t bytes, void **h_memory) MUST_CHECK;
