@@ -70,24 +70,46 @@ static void add_sums(const struct raw_place *place, const struct raw_run *run, c
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static enum status write_run(int fd, const char *path, const struct raw_place *place,
+static enum status write_run(struct file_output *file, const struct raw_place *place,
                              const struct raw_run *run, const void *values, uint64_t *sums)
 {
     const size_t bytes = precision_bytes(place->precision);
     add_sums(place, run, values, sums);
-    return file_write_at(fd, path, values, (size_t)(run->end - run->begin) * bytes,
-                         place->offset + (uint64_t)run->begin * bytes);
+    return file_output_write(file, values, (size_t)(run->end - run->begin) * bytes,
+                             place->offset + (uint64_t)run->begin * bytes);
+}
+
+/* Behind `memory`, as far behind the beginning of a page as the cell's place in the file is: from
+ * there it can be written past the cache. The cells begin with a page of the file if they are many
+ * (H5_ALIGNMENT_BYTES). */
+static void *in_page(void *memory, const struct raw_place *place, int64_t cell)
+{
+    const size_t before = (size_t)cell * precision_bytes(place->precision) % FILE_PAGE_BYTES;
+    return (char *)memory + (size_t)(-(uintptr_t)memory % FILE_PAGE_BYTES) + before;
+}
+
+size_t raw_room_bytes(size_t bytes)
+{
+    return bytes + 2 * (size_t)FILE_PAGE_BYTES;
+}
+
+void *raw_align(void *memory, const int64_t cells[AXIS_COUNT], enum precision precision,
+                const struct box *box)
+{
+    struct raw_place place;
+    raw_layout(cells, precision, &place);
+    return in_page(memory, &place, raw_run_begin(&place, box));
 }
 
 /* Not collective. */
-static enum status write_own(int fd, const char *path, const struct raw_place *place,
+static enum status write_own(struct file_output *file, const struct raw_place *place,
                              const struct raw_run *share, const char *values, uint64_t *sums)
 {
     const int64_t cells = piece_cells(place, WRITE_BYTES);
     const size_t bytes = precision_bytes(place->precision);
     for (int64_t p = 0; p * cells < share->end - share->begin; p++) {
         const struct raw_run piece = raw_run_piece(share, p, cells);
-        TRY(write_run(fd, path, place, &piece, values, sums));
+        TRY(write_run(file, place, &piece, values, sums));
         values += (size_t)(piece.end - piece.begin) * bytes;
     }
     return STATUS_OK;
@@ -105,7 +127,7 @@ static int64_t count_rounds(const struct raw_shares *shares, int64_t cells)
 }
 
 /* Collective, the outcome not agreed. A rank that cannot write still takes part to the end. */
-static enum status write_exchanged(MPI_Comm comm, int fd, const char *path,
+static enum status write_exchanged(MPI_Comm comm, struct file_output *file,
                                    const struct raw_place *place, const struct raw_shares *shares,
                                    const void *values, uint64_t *sums)
 {
@@ -113,28 +135,30 @@ static enum status write_exchanged(MPI_Comm comm, int fd, const char *path,
     const int64_t rounds = count_rounds(shares, cells);
     const size_t bytes = (size_t)cells * precision_bytes(place->precision);
     char *room = malloc(bytes);
-    char *piece = malloc(bytes);
+    char *memory = malloc(raw_room_bytes(bytes));
     enum status status = STATUS_OK;
-    if (room == NULL || piece == NULL) {
+    if (room == NULL || memory == NULL) {
         status = fail(STATUS_MEMORY, "no memory for two buffers of %zu bytes to write with", bytes);
     }
     enum status exchanged = status_agree(comm, status);
     for (int64_t n = 0; exchanged == STATUS_OK && n < rounds; n++) {
         const struct raw_run run = raw_run_piece(&shares->runs[shares->rank], n, cells);
+        char *piece = in_page(memory, place, run.begin);
         exchanged = raw_exchange(comm, shares, place, n, cells, values, room, piece);
         if (status == STATUS_OK && exchanged == STATUS_OK && run.end > run.begin) {
-            status = write_run(fd, path, place, &run, piece, sums);
+            status = write_run(file, place, &run, piece, sums);
         }
     }
-    free(piece);
+    free(memory);
     free(room);
     return exchanged != STATUS_OK ? exchanged : status;
 }
 
-static enum status write_sums(int fd, const char *path, const struct raw_place *place,
+static enum status write_sums(struct file_output *file, const struct raw_place *place,
                               const uint64_t *sums)
 {
-    return file_write_at(fd, path, sums, (size_t)place->blocks * sizeof *sums, place->sums_offset);
+    return file_write_at(file->fd, file->path, sums, (size_t)place->blocks * sizeof *sums,
+                         place->sums_offset);
 }
 
 /* Collective, agreed: the sum of what the ranks have in `mine`. */
@@ -145,16 +169,16 @@ static enum status add_up(MPI_Comm comm, const struct raw_place *place, const ui
                       "MPI_Allreduce");
 }
 
-static enum status write_shares(MPI_Comm comm, int fd, const char *path,
+static enum status write_shares(MPI_Comm comm, struct file_output *file,
                                 const struct raw_place *place, const struct raw_shares *shares,
                                 const void *values, uint64_t *mine, uint64_t *sums)
 {
     enum status status = shares->own
-                             ? write_own(fd, path, place, &shares->runs[shares->rank], values, mine)
-                             : write_exchanged(comm, fd, path, place, shares, values, mine);
+                             ? write_own(file, place, &shares->runs[shares->rank], values, mine)
+                             : write_exchanged(comm, file, place, shares, values, mine);
     TRY(status_agree(comm, status));
     TRY(add_up(comm, place, mine, sums));
-    return status_agree(comm, shares->rank == 0 ? write_sums(fd, path, place, sums) : STATUS_OK);
+    return status_agree(comm, shares->rank == 0 ? write_sums(file, place, sums) : STATUS_OK);
 }
 
 /* Two arrays in one: this rank's sums and everybody's. */
@@ -170,7 +194,7 @@ static enum status make_sums(MPI_Comm comm, const struct raw_place *place, uint6
     return status_agree(comm, status);
 }
 
-enum status raw_write(MPI_Comm comm, int fd, const char *path, const struct raw_place *place,
+enum status raw_write(MPI_Comm comm, struct file_output *file, const struct raw_place *place,
                       const struct box *box, const void *values, uint64_t **sums)
 {
     struct raw_shares shares;
@@ -179,7 +203,7 @@ enum status raw_write(MPI_Comm comm, int fd, const char *path, const struct raw_
     if (status == STATUS_OK) {
         status = raw_shares_create(comm, place, box, &shares);
         if (status == STATUS_OK) {
-            status = write_shares(comm, fd, path, place, &shares, values, mine, *sums);
+            status = write_shares(comm, file, place, &shares, values, mine, *sums);
         }
         raw_shares_free(&shares);
     }
@@ -304,11 +328,12 @@ enum status raw_verify(MPI_Comm comm, int fd, const char *path, const char *name
 
 /* ---- all datasets of a file ----------------------------------------------------------------- */
 
-static enum status read_back(MPI_Comm comm, int fd, const char *path, const struct raw_place *place,
-                             const struct raw_part *part, const struct box *box,
-                             const uint64_t *sums)
+static enum status read_back(MPI_Comm comm, const struct file_output *file,
+                             const struct raw_place *place, const struct raw_part *part,
+                             const struct box *box, const uint64_t *sums)
 {
-    const enum status status = raw_verify(comm, fd, path, part->name, place, box, sums, part->hash);
+    const enum status status =
+        raw_verify(comm, file->fd, file->path, part->name, place, box, sums, part->hash);
     if (status != STATUS_OK) {
         fail_prefix(status, "what was read back is not what was written; is the disk full or "
                             "failing? ");
@@ -316,52 +341,51 @@ static enum status read_back(MPI_Comm comm, int fd, const char *path, const stru
     return status;
 }
 
-static enum status fill_open(MPI_Comm comm, int fd, const char *path,
+static enum status fill_open(MPI_Comm comm, struct file_output *file,
                              const struct raw_place *places, const struct raw_part *parts,
                              int nparts, const struct box *box, enum raw_after after)
 {
     for (int n = 0; n < nparts; n++) {
         uint64_t *sums = NULL;
-        enum status status = raw_write(comm, fd, path, &places[n], box, parts[n].values, &sums);
+        enum status status = raw_write(comm, file, &places[n], box, parts[n].values, &sums);
         if (status == STATUS_OK && after == RAW_READ_BACK) {
-            status = read_back(comm, fd, path, &places[n], &parts[n], box, sums);
+            status = read_back(comm, file, &places[n], &parts[n], box, sums);
         }
         free(sums);
         TRY(status);
     }
-    return status_agree(comm, file_sync(fd, path));
-}
-
-static enum status open_file(const char *path, int flags, int *fd)
-{
-    *fd = open(path, flags | O_CLOEXEC);
-    return *fd < 0 ? fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno)) : STATUS_OK;
+    return status_agree(comm, file_sync(file->fd, file->path));
 }
 
 enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
                      const struct raw_part *parts, int nparts, const struct box *box,
                      enum raw_after after)
 {
-    int fd = -1;
+    struct file_output file;
     TRY_MPI(MPI_Bcast(places, nparts * (int)sizeof *places, MPI_BYTE, 0, comm));
-    enum status status = status_agree(comm, open_file(path, O_RDWR, &fd));
+    const bool direct = after == RAW_FORGET; /* read back, they would come from the disk */
+    enum status status = status_agree(comm, file_output_open(path, direct, &file));
     if (status == STATUS_OK) {
-        status = fill_open(comm, fd, path, places, parts, nparts, box, after);
+        status = fill_open(comm, &file, places, parts, nparts, box, after);
     }
     if (status == STATUS_OK && after == RAW_FORGET) {
-        file_forget(fd);
+        file_forget(file.fd);
     }
-    if (fd >= 0 && close(fd) != 0 && status == STATUS_OK) {
-        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
-    }
-    return status_agree(comm, status);
+    const enum status closed = file_output_close(&file);
+    return status_agree(comm, status == STATUS_OK ? closed : status);
+}
+
+static enum status open_to_read(const char *path, int *fd)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    return *fd < 0 ? fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno)) : STATUS_OK;
 }
 
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,
                       const struct raw_place *place, const uint64_t *sums)
 {
     int fd = -1;
-    enum status status = status_agree(comm, open_file(path, O_RDONLY, &fd));
+    enum status status = status_agree(comm, open_to_read(path, &fd));
     if (status == STATUS_OK) {
         status = raw_verify(comm, fd, path, name, place, NULL, sums, NULL);
     }

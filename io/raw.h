@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/box.h"
+#include "base/file.h"
 #include "base/precision.h"
 #include "base/status.h"
 
@@ -28,11 +29,18 @@ struct raw_place {
 /* Fill in all but the offsets. */
 void raw_layout(const int64_t cells[AXIS_COUNT], enum precision precision, struct raw_place *place);
 
+/* Where the cells `box` should lie in some memory, so that they can be written without a copy
+ * (file_output_write). For `bytes` of cells the memory must have raw_room_bytes. Elsewhere they are
+ * written all the same. */
+void *raw_align(void *memory, const int64_t cells[AXIS_COUNT], enum precision precision,
+                const struct box *box);
+size_t raw_room_bytes(size_t bytes);
+
 /* Collective, agreed. Write this rank's cells `box` (its part in the dataset's indices; together
- * the ranks have all) from `values`, [z][y][x] in the place's precision, and the checksums. `fd` is
- * open on every rank; it is not flushed. `sums` receives the checksums on all ranks; caller frees,
- * on failure too. */
-enum status raw_write(MPI_Comm comm, int fd, const char *path, const struct raw_place *place,
+ * the ranks have all) from `values`, [z][y][x] in the place's precision, and the checksums. The
+ * file is open on every rank; it is not flushed. `sums` receives the checksums on all ranks; caller
+ * frees, on failure too. */
+enum status raw_write(MPI_Comm comm, struct file_output *file, const struct raw_place *place,
                       const struct box *box, const void *values, uint64_t **sums) MUST_CHECK;
 
 /* One dataset to be written. */

@@ -44,6 +44,12 @@ static void deal_evenly(const struct raw_place *place, struct raw_shares *shares
     }
 }
 
+int64_t raw_run_begin(const struct raw_place *place, const struct box *box)
+{
+    const int64_t row = box->lo[AXIS_Z] * place->cells[AXIS_Y] + box->lo[AXIS_Y];
+    return row * place->cells[AXIS_X] + box->lo[AXIS_X];
+}
+
 /* True where the box is one run of whole lines. */
 static bool is_run(const struct raw_place *place, const struct box *box, struct raw_run *run)
 {
@@ -57,7 +63,7 @@ static bool is_run(const struct raw_place *place, const struct box *box, struct 
     }
     const bool whole_rows = box_extent(box, AXIS_X) == nx || (rows == 1 && planes == 1);
     const bool whole_planes = rows == ny || planes == 1;
-    run->begin = (box->lo[AXIS_Z] * ny + box->lo[AXIS_Y]) * nx + box->lo[AXIS_X];
+    run->begin = raw_run_begin(place, box);
     run->end = run->begin + box_cells(box);
     return whole_rows && whole_planes && run->begin % place->line_cells == 0 &&
            (run->end % place->line_cells == 0 || run->end == total_cells(place));

@@ -28,6 +28,9 @@ enum status raw_shares_create(MPI_Comm comm, const struct raw_place *place, cons
                               struct raw_shares *shares) MUST_CHECK;
 void raw_shares_free(struct raw_shares *shares);
 
+/* The flat index of a box's first cell. */
+int64_t raw_run_begin(const struct raw_place *place, const struct box *box);
+
 /* Not collective. Even shares for those who only read. */
 struct raw_run raw_share_even(const struct raw_place *place, int rank, int nranks);
 

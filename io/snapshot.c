@@ -313,11 +313,10 @@ static struct box part_of(const struct snapshots *s, const struct field *field)
     return view_part(&s->view, &owned);
 }
 
-/* Of one field, in whole lines of the cache. */
+/* Of one field. */
 static size_t values_bytes(const struct snapshots *s, const struct box *part)
 {
-    const size_t bytes = (size_t)box_cells(part) * precision_bytes(s->setting.precision);
-    return (bytes + 63) / 64 * 64;
+    return raw_room_bytes((size_t)box_cells(part) * precision_bytes(s->setting.precision));
 }
 
 size_t snapshots_capture_bytes(const struct snapshots *s, const struct field *field)
@@ -331,20 +330,23 @@ enum status snapshots_capture(struct snapshots *s, struct field *field, int64_t 
 {
     const struct box part = part_of(s, field);
     const enum precision precision = s->setting.precision;
+    const size_t bytes = values_bytes(s, &part);
+    const int fields = 1 + derived_count(s->setting.derived);
     *capture = (struct snapshot_capture){.step = step, .time = time, .part = part};
     s->captured_step = step;
+    for (int n = 0; n < fields; n++) {
+        capture->values[n] =
+            raw_align((char *)h_memory + (size_t)n * bytes, s->view.grid.cells, precision, &part);
+    }
     TRY(view_read(&s->view, field, &field->layout, field->d_now, &part, VIEW_AS_IT_IS, precision,
-                  h_memory));
-    capture->values[0] = h_memory;
+                  capture->values[0]));
     int n = 1;
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (derived_wants(s->setting.derived, kind)) {
-            char *values = (char *)h_memory + (size_t)n * values_bytes(s, &part);
             /* of the heat flux the device has the square */
             TRY(view_read(&s->view, field, &field->derived->layout, field->derived->d_values[kind],
                           &part, kind == DERIVED_FLUX ? VIEW_ROOT : VIEW_AS_IT_IS, precision,
-                          values));
-            capture->values[n++] = values;
+                          capture->values[n++]));
         }
     }
     return STATUS_OK;

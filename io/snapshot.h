@@ -31,7 +31,7 @@ struct snapshot_capture {
     struct box part; /* in the view's indices; empty where the rank has none of it */
     /* [z][y][x] in the file's precision: the temperature, then the derived fields that are wanted,
      * in their order; borrowed */
-    const void *values[SNAPSHOT_FIELDS];
+    void *values[SNAPSHOT_FIELDS];
 };
 
 /* Collective. Start new files in `directory` (which exists), or go on with those of an earlier

@@ -21,6 +21,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "io/checkpoint.h"
+#include "io/raw.h"
 #include "io/snapshot.h"
 
 enum way { WRITE_ONE, WRITE_ALL, SNAPSHOT, CHECKPOINT };
@@ -44,9 +45,8 @@ enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 struct io_bench {
     const struct bench_request *request;
     struct run *run;
-    char folder[PATH_BYTES]; /* made here, removed in the end */
-    void *memory;            /* what is captured, or written plainly */
-    size_t memory_bytes;
+    char folder[PATH_BYTES];     /* made here, removed in the end */
+    void *memory;                /* what is captured, or written plainly */
     double *capture_s[SUBJECTS]; /* of each round, the slowest rank's */
     double *write_s[SUBJECTS];
 };
@@ -364,19 +364,16 @@ static enum status make_settings(const struct bench_request *request, struct set
     return settings_read_text("bench", text, NULL, 0, settings);
 }
 
-/* Memory for the largest of all, touched, and for the times. Not collective. */
+/* Memory for the largest of all, such as a run's writer has, and for the times. Not collective. */
 static enum status make_memory(struct io_bench *bench)
 {
     const struct run *run = bench->run;
     const struct box owned = layout_owned(&run->field->layout);
     const uint64_t whole = bytes_of(bench, &subjects[WRITE_ONE]);
-    const uint64_t mine = (uint64_t)box_cells(&owned) * sizeof(double) + 64;
-    bench->memory_bytes = (size_t)(run->rank == 0 && whole > mine ? whole : mine);
-    bench->memory = malloc(bench->memory_bytes);
-    if (bench->memory == NULL) {
-        return fail(STATUS_MEMORY, "no memory for %zu bytes to write", bench->memory_bytes);
-    }
-    memset(bench->memory, 1, bench->memory_bytes);
+    const size_t mine = raw_room_bytes((size_t)box_cells(&owned) * sizeof(double));
+    const size_t bytes = run->rank == 0 && whole > mine ? (size_t)whole : mine;
+    TRY(run->backend->pinned_alloc(run->device, bytes, &bench->memory));
+    memset(bench->memory, 1, bytes);
     for (int s = 0; s < SUBJECTS; s++) {
         bench->capture_s[s] = calloc((size_t)bench->request->repeats, sizeof(double));
         bench->write_s[s] = calloc((size_t)bench->request->repeats, sizeof(double));
@@ -393,7 +390,9 @@ static void free_memory(struct io_bench *bench)
         free(bench->write_s[s]);
         free(bench->capture_s[s]);
     }
-    free(bench->memory);
+    if (bench->run != NULL) {
+        bench->run->backend->pinned_free(bench->run->device, bench->memory);
+    }
 }
 
 static enum status measure(struct io_bench *bench)

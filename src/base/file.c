@@ -113,6 +113,101 @@ enum status file_write_at(int fd, const char *path, const void *bytes, size_t nb
     return status;
 }
 
+enum status file_output_open(const char *path, bool direct, struct file_output *file)
+{
+    *file = (struct file_output){.path = path, .direct_fd = -1, .direct = direct};
+    file->fd = open(path, O_RDWR | O_CLOEXEC);
+    if (file->fd < 0) {
+        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    }
+    return STATUS_OK;
+}
+
+/* Many file systems refuse, some only when it comes to writing: then the cache is the way. */
+static bool is_refusal(int reason)
+{
+    return reason == EINVAL || reason == EOPNOTSUPP;
+}
+
+static enum status open_direct(struct file_output *file)
+{
+    if (file->direct_fd < 0) {
+        file->direct_fd = open(file->path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+    }
+    if (file->direct_fd < 0 && !is_refusal(errno)) {
+        return fail(STATUS_FILE, "cannot open %s: %s", file->path, strerror(errno));
+    }
+    file->direct = file->direct_fd >= 0;
+    return STATUS_OK;
+}
+
+/* Past the cache. `done` is how much went there: what the file system refuses is still to be
+ * written, and so is what follows a write that was cut short within a page. */
+static enum status write_pages(struct file_output *file, const char *bytes, size_t nbytes,
+                               uint64_t offset, size_t *done)
+{
+    const double since = clock_seconds();
+    enum status status = STATUS_OK;
+    bool whole = true;
+    while (status == STATUS_OK && file->direct && whole && *done < nbytes) {
+        const ssize_t n =
+            pwrite(file->direct_fd, bytes + *done, nbytes - *done, (off_t)(offset + *done));
+        if (n > 0) {
+            *done += (size_t)n;
+            file->direct_bytes += (uint64_t)n;
+            whole = n % FILE_PAGE_BYTES == 0;
+        } else if (n < 0 && is_refusal(errno)) {
+            file->direct = false;
+        } else if (n == 0 || errno != EINTR) {
+            status = fail(STATUS_FILE, "cannot write %s: %s", file->path, strerror(errno));
+        }
+    }
+    disk_seconds += clock_seconds() - since;
+    return status;
+}
+
+/* What goes past the cache of what is to be written: the whole pages, if they are worth it. */
+static size_t direct_part(const struct file_output *file, const char *bytes, size_t nbytes,
+                          size_t head)
+{
+    enum { LEAST_BYTES = 2 << 20 }; /* less is better collected in the cache (docs/files.md) */
+    const bool wanted =
+        file->direct && nbytes >= LEAST_BYTES && ((uintptr_t)bytes + head) % FILE_PAGE_BYTES == 0;
+    return wanted ? (nbytes - head) / FILE_PAGE_BYTES * FILE_PAGE_BYTES : 0;
+}
+
+enum status file_output_write(struct file_output *file, const void *bytes, size_t nbytes,
+                              uint64_t offset)
+{
+    const char *from = bytes;
+    const size_t head = (size_t)(-offset % FILE_PAGE_BYTES);
+    const size_t pages = direct_part(file, from, nbytes, head);
+    size_t done = 0;
+    if (pages > 0) {
+        TRY(open_direct(file));
+        TRY(write_pages(file, from + head, pages, offset + head, &done));
+    }
+    if (done > 0 && head > 0) {
+        TRY(file_write_at(file->fd, file->path, from, head, offset));
+    }
+    done += done > 0 ? head : 0;
+    return done == nbytes
+               ? STATUS_OK
+               : file_write_at(file->fd, file->path, from + done, nbytes - done, offset + done);
+}
+
+enum status file_output_close(struct file_output *file)
+{
+    const int fds[2] = {file->direct_fd, file->fd};
+    enum status status = STATUS_OK;
+    for (int n = 0; n < 2; n++) {
+        if (fds[n] >= 0 && close(fds[n]) != 0 && status == STATUS_OK) {
+            status = fail(STATUS_FILE, "cannot close %s: %s", file->path, strerror(errno));
+        }
+    }
+    return status;
+}
+
 enum status file_read_at(int fd, const char *path, void *bytes, size_t nbytes, uint64_t offset)
 {
     size_t done = 0;

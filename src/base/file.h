@@ -20,6 +20,28 @@ enum status file_write(int fd, const char *path, const char *bytes, size_t nbyte
  * less to wait for. */
 enum status file_write_at(int fd, const char *path, const void *bytes, size_t nbytes,
                           uint64_t offset) MUST_CHECK;
+
+/* A file that is written in large pieces. Whole pages go past the cache where the file system lets
+ * them (O_DIRECT): no copy, a tenth of the processor's time, and nothing left to flush. */
+struct file_output {
+    const char *path; /* borrowed */
+    int fd;           /* for reading, too */
+    int direct_fd;    /* -1: not opened so far */
+    bool direct;      /* wanted, and not refused so far */
+    uint64_t direct_bytes;
+};
+
+enum { FILE_PAGE_BYTES = 4096 };
+
+/* The file is there. `direct`: past the cache, where that works. */
+enum status file_output_open(const char *path, bool direct, struct file_output *file) MUST_CHECK;
+/* Write all bytes to a place in the file, as file_write_at does. Past the cache goes what is at
+ * least 2 MiB and lies in memory as it does in the file: address and offset equal modulo
+ * FILE_PAGE_BYTES. No page goes both ways, also when others write what lies before and behind. */
+enum status file_output_write(struct file_output *file, const void *bytes, size_t nbytes,
+                              uint64_t offset) MUST_CHECK;
+enum status file_output_close(struct file_output *file) MUST_CHECK; /* takes one that is not open */
+
 /* All of them, or STATUS_FILE. */
 enum status file_read_at(int fd, const char *path, void *bytes, size_t nbytes,
                          uint64_t offset) MUST_CHECK;

@@ -3,11 +3,13 @@
  *
  *     FAULT_FOLDER  absolute path; other files are left alone
  *     FAULT_CALLS   which calls count, a list with commas: open (for writing), write (in all its
- *                   forms), fsync, truncate, allocate, rename, unlink, close (of what was opened
- *                   for writing); empty: all of them
+ *                   forms), open_direct and write_direct (past the cache), fsync, truncate,
+ *                   allocate, rename, unlink, close (of what was opened for writing); empty: all
+ *                   of them
  *     FAULT_AT      the number of the call, from 1; 0: none, they are only counted
- *     FAULT_KIND    ENOSPC, EDQUOT, EIO; HANG: it never returns; SHORT: half of a write; KILL:
- * SIGKILL in front of the call, KILL_HALF: after half of a write, KILL_AFTER: behind the call
+ *     FAULT_KIND    ENOSPC, EDQUOT, EIO, EINVAL; HANG: it never returns; SHORT: half of a write;
+ *                   KILL: SIGKILL in front of the call, KILL_HALF: after half of a write,
+ *                   KILL_AFTER: behind the call
  *     FAULT_ONCE    1: this call only; else all from there on (after a SHORT one: ENOSPC)
  *     FAULT_RANK    the rank that it happens on; empty: all ranks
  *     FAULT_LOG     a file name; each rank appends a line a call to FAULT_LOG.<rank>:
@@ -63,10 +65,15 @@ static void read_kind(const char *name)
         enum kind kind;
         int error;
     } kinds[] = {
-        {"ENOSPC", KIND_ERROR, ENOSPC},   {"EDQUOT", KIND_ERROR, EDQUOT},
-        {"EIO", KIND_ERROR, EIO},         {"HANG", KIND_HANG, 0},
-        {"SHORT", KIND_SHORT, ENOSPC},    {"KILL", KIND_KILL, 0},
-        {"KILL_HALF", KIND_KILL_HALF, 0}, {"KILL_AFTER", KIND_KILL_AFTER, 0},
+        {"ENOSPC", KIND_ERROR, ENOSPC},
+        {"EDQUOT", KIND_ERROR, EDQUOT},
+        {"EIO", KIND_ERROR, EIO},
+        {"EINVAL", KIND_ERROR, EINVAL},
+        {"HANG", KIND_HANG, 0},
+        {"SHORT", KIND_SHORT, ENOSPC},
+        {"KILL", KIND_KILL, 0},
+        {"KILL_HALF", KIND_KILL_HALF, 0},
+        {"KILL_AFTER", KIND_KILL_AFTER, 0},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(name, kinds[i].name) == 0) {
@@ -235,7 +242,8 @@ ssize_t write(int fd, const void *buffer, size_t bytes)
 
 static ssize_t write_at(int fd, const void *buffer, size_t bytes, off_t offset)
 {
-    const enum verdict verdict = judge_fd("write", fd);
+    const bool direct = plan.active && (fcntl(fd, F_GETFL) & O_DIRECT) != 0;
+    const enum verdict verdict = judge_fd(direct ? "write_direct" : "write", fd);
     if (verdict == FAIL) {
         return refuse();
     }
@@ -328,7 +336,8 @@ int aio_write64(struct aiocb64 *block)
 
 static int open_for(const char *name, int flags, unsigned mode)
 {
-    const enum verdict verdict = (flags & O_ACCMODE) == O_RDONLY ? PASS : judge_name("open", name);
+    const char *call = (flags & O_DIRECT) != 0 ? "open_direct" : "open";
+    const enum verdict verdict = (flags & O_ACCMODE) == O_RDONLY ? PASS : judge_name(call, name);
     if (verdict == FAIL) {
         return refuse();
     }

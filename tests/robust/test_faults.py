@@ -129,6 +129,35 @@ class Faults:
                                           f"the restart after {case}")
 
 
+class Direct(Faults, RobustCase):
+    """Snapshots so large that their pages go past the cache, which a file system may refuse: then
+    they go through it. A rank's part begins within a page."""
+
+    IO = "ompio"
+    CELLS = [64, 63, 140]
+    CALLS = ("open_direct", "write_direct")
+
+    def choose(self, calls):
+        found = {(call, rank): number for rank, made in enumerate(calls)
+                 for number, call, _ in made if call in self.CALLS}
+        if not found:
+            self.skipTest("the file system of the tests writes nothing past its cache")
+        self.assertEqual(len(found), len(self.CALLS) * self.RANKS, "every rank has a part")
+        return [(number, call, kind, once, str(rank))
+                for (call, rank), number in found.items()
+                for kind in ["ENOSPC", "EIO", "EINVAL", "SHORT", "KILL_HALF"]
+                for once in ((True, False) if kind in KINDS else (True,))
+                if call.startswith("write") or kind != "SHORT"]
+
+    def expect_failure(self, result, fired, kind, what):
+        if kind == "EINVAL":
+            self.expect_whole_run(result, what)
+        elif kind == "KILL_HALF":
+            self.assertNotEqual(result.code, 0, what)
+        else:
+            super().expect_failure(result, fired, kind, what)
+
+
 def mount(folder, kilobytes):
     return subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", folder],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

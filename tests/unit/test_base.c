@@ -1,4 +1,5 @@
 /* Status, messages, small files. */
+#include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -238,6 +239,66 @@ static void room_is_counted(void **state)
     assert_non_null(strstr(fail_message(), "no such folder"));
 }
 
+/* Does the file system let anything past its cache? */
+static bool goes_direct(const char *path, const void *page)
+{
+    const int fd = open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+    const bool goes = fd >= 0 && pwrite(fd, page, FILE_PAGE_BYTES, 0) == FILE_PAGE_BYTES;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return goes;
+}
+
+/* Write `nbytes` from a buffer that begins with a page to `offset`, beside what others wrote. */
+static uint64_t write_large(const char *path, const char *from, size_t nbytes, uint64_t offset,
+                            bool direct)
+{
+    struct file_output file;
+    const size_t behind = 100;
+    char *wanted = malloc(offset + nbytes + behind);
+    char *found = NULL;
+    size_t found_bytes = 0;
+    assert_non_null(wanted);
+    memset(wanted, 'o', offset + nbytes + behind);
+    assert_int_equal(file_replace(path, wanted, offset + nbytes + behind), STATUS_OK);
+    memcpy(wanted + offset, from, nbytes);
+    assert_int_equal(file_output_open(path, direct, &file), STATUS_OK);
+    assert_int_equal(file_output_write(&file, from, nbytes, offset), STATUS_OK);
+    assert_int_equal(file_output_close(&file), STATUS_OK);
+    assert_int_equal(file_read_all(path, SIZE_MAX / 2, &found, &found_bytes), STATUS_OK);
+    assert_int_equal(found_bytes, offset + nbytes + behind);
+    assert_memory_equal(found, wanted, found_bytes);
+    free(found);
+    free(wanted);
+    return file.direct_bytes;
+}
+
+static void whole_pages_go_past_the_cache(void **state)
+{
+    (void)state;
+    enum { PAGE = FILE_PAGE_BYTES, MIB = 1 << 20 };
+    char path[PATH_BYTES];
+    char *bytes = NULL;
+    in_folder("large", path);
+    assert_int_equal(posix_memalign((void **)&bytes, PAGE, 3 * (size_t)MIB), 0);
+    for (size_t i = 0; i < 3 * (size_t)MIB; i++) {
+        bytes[i] = (char)(i * 2654435761U >> 13);
+    }
+    assert_int_equal(file_replace(path, "", 0), STATUS_OK);
+    const uint64_t one = goes_direct(path, bytes) ? 1 : 0;
+    assert_int_equal(write_large(path, bytes, 2 * MIB, PAGE, true), one * 2 * MIB);
+    assert_int_equal(write_large(path, bytes, 2 * MIB, PAGE, false), 0);
+    /* the parts of pages in front and behind go through it */
+    assert_int_equal(write_large(path, bytes + 1000, 2 * MIB, PAGE + 1000, true),
+                     one * (2 * MIB - PAGE));
+    assert_int_equal(write_large(path, bytes, 2 * MIB + 1, 0, true), one * 2 * MIB);
+    /* what lies otherwise in memory, or is little */
+    assert_int_equal(write_large(path, bytes + 8, 2 * MIB, PAGE, true), 0);
+    assert_int_equal(write_large(path, bytes, 2 * MIB - PAGE, 0, true), 0);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +312,7 @@ int main(void)
         cmocka_unit_test(folders_are_made_with_their_parents),
         cmocka_unit_test(too_long_paths_are_refused),
         cmocka_unit_test(room_is_counted),
+        cmocka_unit_test(whole_pages_go_past_the_cache),
     };
     return cmocka_run_group_tests_name("base", tests, make_folder, remove_folder);
 }
