@@ -248,6 +248,14 @@ static __device__ __forceinline__ void arch_arrivals_wait(arch_arrivals *arrival
                  : "memory");
 }
 
+/* What this thread has read from shared memory comes before the engine's next write there. An
+ * arrival alone does not say so: a read still under way can find what the engine has brought
+ * since (docs/hip.md). */
+static __device__ __forceinline__ void arch_reads_before_tile_copy(void)
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 /* A counter that other blocks add to: past this multiprocessor's own cache. */
 static __device__ __forceinline__ unsigned int arch_read_counter(const unsigned int *counter)
 {

@@ -96,6 +96,23 @@ static __device__ __forceinline__ REAL beyond(const rules<REAL> &rules, int face
     return outside(inside, rules.a[face], rules.b[face]);
 }
 
+template <typename REAL> static __device__ __forceinline__ vec16<REAL> vector_at(const REAL *cells)
+{
+    return *reinterpret_cast<const vec16<REAL> *>(cells);
+}
+
+template <typename REAL>
+static __device__ __forceinline__ vec16<REAL> beyond_vector(const rules<REAL> &rules, int face,
+                                                            const vec16<REAL> &inside)
+{
+    vec16<REAL> cells;
+#pragma unroll
+    for (int i = 0; i < vec16<REAL>::N; i++) {
+        cells.v[i] = beyond(rules, face, inside.v[i]);
+    }
+    return cells;
+}
+
 /* One thread's counters of an exact sum: as exact_parts of base/exact_sum.h, which holds the
  * reasons. At most EXACT_PARTS_MAX_TERMS cells. */
 struct tally {

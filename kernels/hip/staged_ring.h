@@ -94,6 +94,7 @@ template <typename S> struct stage_ring {
     }
     __device__ void release() const
     {
+        arch_reads_before_tile_copy();
         __syncwarp();
         if (arch_is_first_lane()) {
             arch_arrive(&emptied[slot]);

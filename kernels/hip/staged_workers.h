@@ -45,23 +45,6 @@ static __device__ __forceinline__ place<S> place_of(const grid_view<typename S::
     return p;
 }
 
-template <typename REAL> static __device__ __forceinline__ vec16<REAL> vector_at(const REAL *cells)
-{
-    return *reinterpret_cast<const vec16<REAL> *>(cells);
-}
-
-template <typename REAL>
-static __device__ __forceinline__ vec16<REAL> beyond_vector(const rules<REAL> &rules, int face,
-                                                            const vec16<REAL> &inside)
-{
-    vec16<REAL> cells;
-#pragma unroll
-    for (int i = 0; i < vec16<REAL>::N; i++) {
-        cells.v[i] = beyond(rules, face, inside.v[i]);
-    }
-    return cells;
-}
-
 template <typename S>
 static __device__ __forceinline__ cells_of<S> own_cells(const typename S::REAL *stage,
                                                         const place<S> &p)

@@ -35,17 +35,6 @@ static enum status run_cells(const struct step_call *call, const struct box *box
 typedef struct step_choice choose_function(const struct device *device, const struct layout *layout,
                                            const struct box *box);
 
-/* A rank without neighbours. */
-static bool is_closed(const struct step_args *args)
-{
-    for (int face = 0; face < FACE_COUNT; face++) {
-        if (!args->closed[face]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 enum { BOXES_AT_ONCE = 16 };
 
 static enum status step_with(const struct step_call *call, choose_function *choose,
@@ -54,11 +43,7 @@ static enum status step_with(const struct step_call *call, choose_function *choo
     struct box left[BOXES_AT_ONCE];
     int nleft = 0;
     for (int b = 0; b < nboxes; b++) {
-        struct step_choice choice = choose(call->queue->device, call->layout, &boxes[b]);
-        if (choice.launch == hip_launch_step_staged_free && !is_closed(call->args)) {
-            /* with kernels of another queue beside it, it has given wrong bits (docs/hip.md) */
-            choice = (struct step_choice){.launch = hip_launch_step_march};
-        }
+        const struct step_choice choice = choose(call->queue->device, call->layout, &boxes[b]);
         if (choice.launch != NULL) {
             TRY(run_step(call, &choice, &boxes[b]));
             continue;

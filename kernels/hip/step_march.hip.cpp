@@ -23,23 +23,6 @@ template <typename REAL> struct column {
     bool y_min, y_max; /* on closed y faces */
 };
 
-template <typename REAL> static __device__ __forceinline__ vec16<REAL> load(const REAL *from)
-{
-    return *reinterpret_cast<const vec16<REAL> *>(from);
-}
-
-template <typename REAL>
-static __device__ __forceinline__ vec16<REAL> beyond_all(const rules<REAL> &rules, int face,
-                                                         const vec16<REAL> &inside)
-{
-    vec16<REAL> result;
-#pragma unroll
-    for (int i = 0; i < vec16<REAL>::N; i++) {
-        result.v[i] = beyond(rules, face, inside.v[i]);
-    }
-    return result;
-}
-
 template <typename REAL>
 static __device__ __forceinline__ column<REAL> column_of(const grid_view<REAL> &view,
                                                          const rules<REAL> &rules, const march &m)
@@ -107,8 +90,10 @@ static __device__ __forceinline__ void step_vector(const grid_view<REAL> &view,
 {
     constexpr int N = vec16<REAL>::N;
     const REAL *in = view.in + at;
-    const vec16<REAL> ym = c.y_min ? beyond_all(rules, FACE_Y_MIN, here) : load(in - view.pitch_y);
-    const vec16<REAL> yp = c.y_max ? beyond_all(rules, FACE_Y_MAX, here) : load(in + view.pitch_y);
+    const vec16<REAL> ym =
+        c.y_min ? beyond_vector(rules, FACE_Y_MIN, here) : vector_at(in - view.pitch_y);
+    const vec16<REAL> yp =
+        c.y_max ? beyond_vector(rules, FACE_Y_MAX, here) : vector_at(in + view.pitch_y);
     /* padding on both sides of a row makes these loads safe; closed faces replace them */
     REAL row[N + 2];
     row[0] = c.x_min == 0 ? beyond(rules, FACE_X_MIN, here.v[0]) : in[-1];
@@ -153,14 +138,14 @@ static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REA
     tally x = {};
     tally y = {};
     if (c.end > c.begin) {
-        vec16<REAL> here = load(view.in + at);
+        vec16<REAL> here = vector_at(view.in + at);
         vec16<REAL> below = rules.closed[FACE_Z_MIN] && k_begin == 0
-                                ? beyond_all(rules, FACE_Z_MIN, here)
-                                : load(view.in + at - view.pitch_z);
+                                ? beyond_vector(rules, FACE_Z_MIN, here)
+                                : vector_at(view.in + at - view.pitch_z);
         for (int64_t k = k_begin; k < k_end; k++, at += view.pitch_z) {
             const vec16<REAL> above = rules.closed[FACE_Z_MAX] && k == view.cells[2] - 1
-                                          ? beyond_all(rules, FACE_Z_MAX, here)
-                                          : load(view.in + at + view.pitch_z);
+                                          ? beyond_vector(rules, FACE_Z_MAX, here)
+                                          : vector_at(view.in + at + view.pitch_z);
             step_vector(view, rules, c, at, below, here, above);
             if (SUMS) {
                 add_sides(x, y, c, here);
