@@ -42,6 +42,16 @@ def check_data(name, file, expected):
         check.that((data.chunks is None) == (not compressed), name, n, "contiguous")
 
 
+def check_derived(name, file, expected):
+    for field, added in expectations.fields(expected)[1:]:
+        virtual = file[f"/VTKHDF/CellData/{field}"]
+        offsets = list(file[f"/VTKHDF/Steps/CellDataOffsets/{field}"])
+        check.that(offsets == list(file["/VTKHDF/Steps/CellDataOffsets/T"]), name, field, offsets)
+        for n, snapshot in enumerate(expected["snapshots"]):
+            wanted = expectations.values(expected, snapshot["seed"] + added)
+            check.that(numpy.array_equal(virtual[n], wanted), name, n, field)
+
+
 def check_own_files(name, folder, expected):
     """A snapshot's file says by itself what it is."""
     found = sorted(path.name for path in (folder / "snapshots").glob("step_0*"))
@@ -51,7 +61,7 @@ def check_own_files(name, folder, expected):
         with h5py.File(folder / "snapshots" / file_name, "r") as file:
             check_root(name, file)
             check.that(list(file.attrs["cells"]) == expected["cells"], name, "cells")
-            objects = {"T", "configuration"}
+            objects = {"configuration", *(field for field, _ in expectations.fields(expected))}
             if expected["compress"] == 0:
                 objects.add("checksums")
             check.that(set(file) == objects, name, file_name, list(file))
@@ -115,6 +125,7 @@ def main():
     for folder, expected in cases:
         with h5py.File(folder / "snapshots.vtkhdf", "r") as file:
             check_data(folder.name, file, expected)
+            check_derived(folder.name, file, expected)
             check_steps(folder.name, file, expected)
             check_header(folder.name, file, expected)
         check_own_files(folder.name, folder, expected)

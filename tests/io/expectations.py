@@ -48,6 +48,11 @@ def values(expected, seed):
     return 300 + 0.25 * ((i + 3 * j + 7 * k + 11 * seed) % 64)
 
 
+def fields(expected):
+    """(name, what is added to the seed) of T and of the derived fields."""
+    return [("T", 0), *expected["derived"].items()]
+
+
 class Checks:
     """Counts what does not hold, and says where."""
 

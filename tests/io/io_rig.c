@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "kernels/heat_cell.h"
+#include "model/derived.h"
 
 char rig_folder[PATH_BYTES];
 
@@ -159,6 +160,34 @@ void rig_expect_rough(struct rig *rig, int seed)
     free(values);
     must(status);
     assert_int_equal(different, 0);
+}
+
+void rig_fill_derived(struct rig *rig, int seed)
+{
+    const struct derived *derived = rig->field->derived;
+    const struct layout *layout = &derived->layout;
+    const int64_t *first = rig->field->placement.offset;
+    double *values = calloc((size_t)layout->elements, sizeof *values);
+    assert_non_null(values);
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (!derived_wants(derived->mask, kind)) {
+            continue;
+        }
+        for (int64_t k = 0; k < layout->cells[AXIS_Z]; k++) {
+            for (int64_t j = 0; j < layout->cells[AXIS_Y]; j++) {
+                for (int64_t i = 0; i < layout->cells[AXIS_X]; i++) {
+                    const double value = rig_plain(first[AXIS_X] + i, first[AXIS_Y] + j,
+                                                   first[AXIS_Z] + k, seed + 1 + kind);
+                    values[layout_index(layout, i, j, k)] =
+                        kind == DERIVED_FLUX ? value * value : value;
+                }
+            }
+        }
+        must(rig->backend->copy_to_device(rig->queue, derived->d_values[kind], values,
+                                          layout_bytes(layout)));
+        must(rig->backend->queue_wait(rig->queue));
+    }
+    free(values);
 }
 
 uint64_t rig_hash(struct rig *rig)

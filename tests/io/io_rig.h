@@ -56,6 +56,9 @@ double rig_plain(int64_t i, int64_t j, int64_t k, int seed);
 
 void rig_fill_rough(struct rig *rig, int seed);
 void rig_fill_plain(struct rig *rig, int seed);
+/* The derived fields that there are: rig_plain with seed + 1 + kind, of the heat flux its square
+ * as on the device. */
+void rig_fill_derived(struct rig *rig, int seed);
 /* Fails unless the field is bit for bit what rig_fill_rough put there. */
 void rig_expect_rough(struct rig *rig, int seed);
 uint64_t rig_hash(struct rig *rig);

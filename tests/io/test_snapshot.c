@@ -39,10 +39,10 @@ static double time_of(int64_t step)
     return 0.1 * (double)step;
 }
 
-/* `region` NULL: the whole grid */
-static void work_open_region(struct work *w, const char *name, const int64_t cells[AXIS_COUNT],
-                             enum precision field, enum precision file, int compress,
-                             const struct region_setting *region)
+/* `region` NULL: the whole grid; `derived`: bits of derived_kind */
+static void work_open_derived(struct work *w, const char *name, const int64_t cells[AXIS_COUNT],
+                              enum precision field, enum precision file, int compress,
+                              const struct region_setting *region, unsigned derived)
 {
     memset(w, 0, sizeof *w);
     w->region = "null";
@@ -53,9 +53,19 @@ static void work_open_region(struct work *w, const char *name, const int64_t cel
     if (region != NULL) {
         view_create(&w->rig.grid, region, &w->view);
     }
-    w->setting = (struct snapshot_setting){{10, 0}, file, compress, 0};
+    w->setting = (struct snapshot_setting){{10, 0}, file, compress, derived};
+    if (derived != 0) {
+        must(derived_create(w->rig.field, derived, &w->rig.field->derived));
+    }
     must(snapshots_open(w->rig.comm, w->folder, "snapshots", &w->view, &w->setting, TITLE, CONFIG,
                         -1, &w->snapshots));
+}
+
+static void work_open_region(struct work *w, const char *name, const int64_t cells[AXIS_COUNT],
+                             enum precision field, enum precision file, int compress,
+                             const struct region_setting *region)
+{
+    work_open_derived(w, name, cells, field, file, compress, region, 0);
 }
 
 static void work_open(struct work *w, const char *name, const int64_t cells[AXIS_COUNT],
@@ -78,6 +88,9 @@ static void work_reopen(struct work *w, int64_t restart_step)
 static void work_write(struct work *w, int64_t step, int seed)
 {
     rig_fill_plain(&w->rig, seed);
+    if (w->setting.derived != 0) {
+        rig_fill_derived(&w->rig, seed);
+    }
     must(snapshots_write(w->snapshots, w->rig.field, step, time_of(step)));
     struct expected *expected = &w->expected;
     if (expected->count == 0 || expected->steps[expected->count - 1] < step) {
@@ -106,6 +119,15 @@ static void write_expected(const struct work *w)
             grid->spacing[2]);
     fprintf(out, " \"precision\": \"%s\", \"compress\": %d,\n",
             precision_name(w->setting.precision), w->setting.compress);
+    fprintf(out, " \"derived\": {");
+    const char *comma = "";
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(w->setting.derived, kind)) {
+            fprintf(out, "%s\"%s\": %d", comma, derived_label(kind)->name, 1 + kind);
+            comma = ", ";
+        }
+    }
+    fprintf(out, "},\n");
     fprintf(out, " \"snapshots\": [");
     for (int i = 0; i < w->expected.count; i++) {
         fprintf(out, "%s\n  {\"step\": %" PRId64 ", \"time\": %.17g, \"seed\": %d}",
@@ -200,6 +222,27 @@ static void test_regions(void **unused)
                  "\"at\": 2.0, \"stride\": [4, 3, 6]}");
     write_region("region_2d", plane, f64, 0, &across_y, "{\"axis\": 1, \"at\": 0.5}");
     write_region("region_1d", line, f64, 0, &thin, "{\"stride\": [3, 1, 1]}");
+}
+
+static void test_derived(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {23, 17, 19};
+    static const struct region_setting thin = {.stride = {3, 2, 5}};
+    const unsigned all = (1U << (unsigned)DERIVED_COUNT) - 1;
+    struct work w;
+    work_open_derived(&w, "derived", cells, PRECISION_FLOAT32, PRECISION_FLOAT64, 0, NULL, all);
+    work_write(&w, 10, 1);
+    work_write(&w, 20, 2);
+    work_reopen(&w, 15);
+    work_write(&w, 30, 3);
+    work_close(&w);
+    work_open_derived(&w, "derived_thin", cells, PRECISION_FLOAT64, PRECISION_FLOAT32, 2, &thin,
+                      1U << (unsigned)DERIVED_T_MAX | 1U << (unsigned)DERIVED_FLUX);
+    w.region = "{\"stride\": [3, 2, 5]}";
+    work_write(&w, 10, 1);
+    work_write(&w, 20, 2);
+    work_close(&w);
 }
 
 static void test_restarts(void **unused)
@@ -369,10 +412,10 @@ static void test_bytes(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_regions),
-        cmocka_unit_test(test_restarts),  cmocka_unit_test(test_killed_writes),
-        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_regions),
+        cmocka_unit_test(test_derived),       cmocka_unit_test(test_restarts),
+        cmocka_unit_test(test_killed_writes), cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_bytes),
     };
     return rig_main(argc, argv, "test_snapshot", tests, sizeof tests / sizeof tests[0]);
 }
