@@ -173,7 +173,7 @@ static inline __attribute__((always_inline)) void NAMED(streamed_line)(
     REAL minus[LINE];
     REAL plus[LINE];
     REAL result[LINE];
-    memcpy(centre, &here, sizeof here);
+    stream_line_store(here, centre);
     stream_line_minus(before, here, sizeof(REAL), minus);
     stream_line_plus(here, after, sizeof(REAL), plus);
     at.centre = centre;
@@ -195,8 +195,7 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(const struct
     enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
     const struct NAMED(stencil) s = *stencil;
     const struct NAMED(row) first = *row;
-    REAL edge[LINE] = {[LINE - 1] = first_xm};
-    struct stream_line before = stream_line_load(edge);
+    struct stream_line before = NAMED(stream_line_of)(first_xm);
     struct stream_line here = stream_line_load(first.centre);
     int64_t i = 0;
     for (; i + LINE < n; i += LINE) {
@@ -210,8 +209,7 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(const struct
     }
     stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
     stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
-    edge[0] = last_xp;
-    NAMED(streamed_line)(&s, &first, out, i, before, here, stream_line_load(edge));
+    NAMED(streamed_line)(&s, &first, out, i, before, here, NAMED(stream_line_of)(last_xp));
 }
 #endif
 

@@ -103,9 +103,25 @@ struct stream_line {
 
 static inline __attribute__((always_inline)) struct stream_line stream_line_load(const void *cells)
 {
-    struct stream_line line;
-    memcpy(&line, cells, sizeof line);
-    return line;
+    return (struct stream_line){_mm512_loadu_si512(cells)};
+}
+
+/* All cells of the line are the same. */
+static inline __attribute__((always_inline)) struct stream_line stream_line_of_float64(double cell)
+{
+    return (struct stream_line){_mm512_castpd_si512(_mm512_set1_pd(cell))};
+}
+
+static inline __attribute__((always_inline)) struct stream_line stream_line_of_float32(float cell)
+{
+    return (struct stream_line){_mm512_castps_si512(_mm512_set1_ps(cell))};
+}
+
+/* Not memcpy, which the compiler may split into halves: a load of the whole then waits for them. */
+static inline __attribute__((always_inline)) void stream_line_store(struct stream_line line,
+                                                                    void *to)
+{
+    _mm512_storeu_si512(to, line.bits);
 }
 
 /* As stream_minus. */
@@ -116,7 +132,7 @@ static inline __attribute__((always_inline)) void stream_line_minus(struct strea
     const __m512i shifted = cell_bytes == sizeof(double)
                                 ? _mm512_alignr_epi64(here.bits, before.bits, 7)
                                 : _mm512_alignr_epi32(here.bits, before.bits, 15);
-    memcpy(to, &shifted, sizeof shifted);
+    _mm512_storeu_si512(to, shifted);
 }
 
 /* As stream_plus. */
@@ -127,7 +143,7 @@ static inline __attribute__((always_inline)) void stream_line_plus(struct stream
     const __m512i shifted = cell_bytes == sizeof(double)
                                 ? _mm512_alignr_epi64(after.bits, here.bits, 1)
                                 : _mm512_alignr_epi32(after.bits, here.bits, 1);
-    memcpy(to, &shifted, sizeof shifted);
+    _mm512_storeu_si512(to, shifted);
 }
 #else
 #define STREAM_HAS_WIDE 0
