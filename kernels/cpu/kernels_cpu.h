@@ -9,7 +9,7 @@ typedef void cpu_step_function(const struct layout *layout, const struct step_ar
                                const void *in, const struct box *boxes, int nboxes);
 
 /* The step kernels: name, and what `bench kernels` says of it. Each adds one idea to the one
- * before; the production kernel is `ahead` or `wide`, with tiles of a height that suits the
+ * before; the production kernel is one of the last ones, with tiles of a height that suits the
  * machine.
  * X(name, about) */
 #define CPU_STEP_VARIANTS(X)                                                                       \
@@ -18,13 +18,14 @@ typedef void cpu_step_function(const struct layout *layout, const struct step_ar
     X(tiled, "and in tiles whose planes stay in the second-level cache")                           \
     X(ahead, "and fetching the rows of the next plane ahead of use")                               \
     X(ahead_second, "the same, but only into the second-level cache")                              \
-    X(wide, "and in vectors of 64 bytes, where there are any")
+    X(wide, "and in vectors of 64 bytes, where there are any")                                     \
+    X(paired, "`ahead` in vectors of 64 bytes and two planes at once, where there are any")
 
 #define CPU_DECLARE_STEP(name, about) cpu_step_function cpu_step_##name;
 CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 #undef CPU_DECLARE_STEP
 
-/* cpu_step_ahead or cpu_step_wide, with tiles of a height, as `tuner` chooses
+/* cpu_step_ahead, cpu_step_wide or cpu_step_paired, with tiles of a height, as `tuner` chooses
  * (tile_tuner.h). */
 struct tile_tuner;
 void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,

@@ -1,5 +1,6 @@
-/* The step kernel: one set of row functions (step_rows.h) for both precisions, and schedules that
- * differ in the order of the rows and in how they are stored. All give the same bits. */
+/* The step kernel: one set of row functions (step_lines.h, step_rows.h) for both precisions, and
+ * schedules that differ in the order of the rows and in how they are stored. All give the same
+ * bits. */
 #include <string.h>
 
 #include <omp.h>
@@ -21,7 +22,9 @@ struct schedule {
         ahead_to;        /* fetch ahead of use into this cache, or leave it to the processor */
     int64_t ahead_bytes; /* so far ahead */
     bool stream;         /* non-temporal stores */
+    bool touch_pages;    /* of the output, ahead of the stores */
     bool wide;           /* vectors of a whole line */
+    bool paired;         /* and of two planes at once */
 };
 
 /* How many tiles a box is cut into along each axis. */
@@ -75,12 +78,14 @@ static struct box tile_at(const struct box *box, const struct tiling *tiling, in
 
 #define REAL double
 #define NAMED(name) name##_float64
+#include "kernels/cpu/step_lines.h"
 #include "kernels/cpu/step_rows.h"
 #undef REAL
 #undef NAMED
 
 #define REAL float
 #define NAMED(name) name##_float32
+#include "kernels/cpu/step_lines.h"
 #include "kernels/cpu/step_rows.h"
 #undef REAL
 #undef NAMED
@@ -170,11 +175,13 @@ DEFINE_STEP(plain, .stream = false)
 DEFINE_STEP(streaming, .stream = true)
 DEFINE_STEP(tiled, .stream = true, TILED)
 DEFINE_STEP(ahead, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
-            .ahead_bytes = AHEAD_BYTES)
+            .ahead_bytes = AHEAD_BYTES, .touch_pages = true)
 DEFINE_STEP(ahead_second, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
-            .ahead_bytes = AHEAD_BYTES)
+            .ahead_bytes = AHEAD_BYTES, .touch_pages = true)
 DEFINE_STEP(wide, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
             .ahead_bytes = AHEAD_BYTES, .wide = true)
+DEFINE_STEP(paired, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
+            .ahead_bytes = AHEAD_BYTES, .paired = true)
 
 void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
                     const struct step_args *args, void *out, const void *in,
@@ -190,6 +197,7 @@ void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
     static thread_function *const threads[TILE_WAY_COUNT] = {
         [TILE_AHEAD] = thread_ahead,
         [TILE_WIDE] = thread_wide,
+        [TILE_PAIRED] = thread_paired,
     };
     const struct tile_choice *tiles = &tile_tuner_choice[choice];
     const double start = clock_seconds();

@@ -1,225 +1,11 @@
-/* The step kernel in one precision. Included by step_cpu.c once for each, and without include
- * guard for that reason, with
- *   REAL          the element type
- *   NAMED(name)   name with the precision appended */
+/* The rows, planes and tiles of the step kernel in one precision. Included after step_lines.h, and
+ * as that. */
 
-/* Cells to a cache line, and to a vector. */
-enum {
-    NAMED(LINE) = STREAM_LINE_BYTES / sizeof(REAL),
-    NAMED(PART) = STREAM_PART_BYTES / sizeof(REAL)
-};
-/* Cells of a boundary row taken at a time: their outside values stay in the first-level cache. */
-enum { NAMED(CHUNK) = 4096 / sizeof(REAL) };
-
-/* What all rows need to know, with the coefficients in the field's precision. */
-struct NAMED(stencil) {
-    const struct layout *layout;
-    const bool *closed;
-    struct tally *tally; /* one a face, this thread's own */
-    REAL *out;
-    const REAL *in;
-    REAL r[AXIS_COUNT];
-    REAL a[FACE_COUNT];
-    REAL b[FACE_COUNT];
-    /* outside = inside (insulated, or an axis that is not in use): the row can be its own
-     * neighbour. fma(1, -0, 0) is +0 and not -0, which makes no difference to the update. */
-    bool mirrored[FACE_COUNT];
-};
-
-/* The first cell of a range, its neighbours, and two rows to fetch ahead of use. */
-struct NAMED(row) {
-    const REAL *centre, *xm, *xp, *ym, *yp, *zm, *zp;
-    const REAL *ahead, *beside;
-};
-
-static inline __attribute__((always_inline)) struct NAMED(row)
-    NAMED(row_from)(const struct NAMED(row) * row, int64_t i)
-{
-    return (struct NAMED(row)){
-        .centre = row->centre + i,
-        .xm = row->xm + i,
-        .xp = row->xp + i,
-        .ym = row->ym + i,
-        .yp = row->yp + i,
-        .zm = row->zm + i,
-        .zp = row->zp + i,
-        .ahead = row->ahead + i,
-        .beside = row->beside + i,
-    };
-}
-
-/* `n` cells with ordinary stores; where n is a constant the compiler makes one vector of it. */
-static inline __attribute__((always_inline)) void NAMED(cells)(const struct NAMED(stencil) * s,
-                                                               const struct NAMED(row) * row,
-                                                               REAL *restrict out, int64_t n)
-{
-    const struct NAMED(row) at = *row;
-    const REAL rx = s->r[AXIS_X];
-    const REAL ry = s->r[AXIS_Y];
-    const REAL rz = s->r[AXIS_Z];
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = NAMED(heat_cell)(at.centre[i], at.xm[i], at.xp[i], at.ym[i], at.yp[i], at.zm[i],
-                                  at.zp[i], rx, ry, rz);
-    }
-}
-
-/* `n` cells with ordinary stores, whose first (last) neighbour in x is `first_xm` (`last_xp`). */
-static inline void NAMED(stored_cells)(const struct NAMED(stencil) * s,
-                                       const struct NAMED(row) * row, REAL *out, int64_t n,
-                                       REAL first_xm, REAL last_xp)
-{
-    if (n == 0) {
-        return;
-    }
-    struct NAMED(row) at = *row;
-    at.xm = &first_xm;
-    at.xp = n == 1 ? &last_xp : row->xp;
-    NAMED(cells)(s, &at, out, 1);
-    if (n == 1) {
-        return;
-    }
-    at = NAMED(row_from)(row, 1);
-    NAMED(cells)(s, &at, out + 1, n - 2);
-    at = NAMED(row_from)(row, n - 1);
-    at.xp = &last_xp;
-    NAMED(cells)(s, &at, out + n - 1, 1);
-}
-
-/* One vector of cells, streamed; `before` and `after` are the vectors beside it. */
-static inline __attribute__((always_inline)) void NAMED(streamed_part)(
-    const struct NAMED(stencil) * s, const struct NAMED(row) * row, REAL *out, int64_t i,
-    struct stream_vector before, struct stream_vector here, struct stream_vector after)
-{
-    enum { PART = NAMED(PART) };
-    struct NAMED(row) at = NAMED(row_from)(row, i);
-    REAL centre[PART]; /* the compiler keeps these in registers */
-    REAL minus[PART];
-    REAL plus[PART];
-    REAL result[PART];
-    memcpy(centre, &here, sizeof here);
-    stream_minus(before, here, sizeof(REAL), minus);
-    stream_plus(here, after, sizeof(REAL), plus);
-    at.centre = centre;
-    at.xm = minus;
-    at.xp = plus;
-    NAMED(cells)(s, &at, result, PART);
-    stream_part(out + i, result);
-}
-
-/* `n` cells that are whole aligned lines, streamed, with the neighbours in x from registers. A
- * line at a time, and the last one apart: fewer instructions a cell, which count here. */
-static inline __attribute__((always_inline)) void NAMED(streamed_cells)(
-    const struct NAMED(stencil) * stencil, const struct NAMED(row) * row, REAL *out, int64_t n,
-    REAL first_xm, REAL last_xp, enum stream_level level)
-{
-    enum { PART = NAMED(PART), LINE = NAMED(LINE) };
-    _Static_assert(LINE == 2 * PART, "a line is two vectors");
-    const struct NAMED(stencil) s = *stencil; /* copies: the stores might alias the originals, */
-    const struct NAMED(row) first = *row;     /* which would then be loaded again and again */
-    REAL edge[PART] = {[PART - 1] = first_xm};
-    struct stream_vector before = stream_load(edge);
-    struct stream_vector here = stream_load(first.centre);
-    int64_t i = 0;
-    for (; i + LINE < n; i += LINE) {
-        stream_fetch(level, first.ahead + i);
-        stream_fetch(level, first.beside + i);
-        const struct stream_vector second = stream_load(first.centre + i + PART);
-        const struct stream_vector next = stream_load(first.centre + i + LINE);
-        NAMED(streamed_part)(&s, &first, out, i, before, here, second);
-        NAMED(streamed_part)(&s, &first, out, i + PART, here, second, next);
-        before = second;
-        here = next;
-    }
-    stream_fetch(level, first.ahead + i);
-    stream_fetch(level, first.beside + i);
-    edge[0] = last_xp;
-    const struct stream_vector second = stream_load(first.centre + i + PART);
-    NAMED(streamed_part)(&s, &first, out, i, before, here, second);
-    NAMED(streamed_part)(&s, &first, out, i + PART, here, second, stream_load(edge));
-}
-
-/* Not inlined: the pointers of a row take all the registers that there are. */
-static __attribute__((noinline)) void NAMED(lines)(const struct NAMED(stencil) * s,
-                                                   const struct NAMED(row) * row, REAL *out,
-                                                   int64_t n, REAL first_xm, REAL last_xp)
-{
-    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, STREAM_NO_LEVEL);
-}
-
-static __attribute__((noinline)) void NAMED(lines_ahead)(const struct NAMED(stencil) * s,
-                                                         const struct NAMED(row) * row, REAL *out,
-                                                         int64_t n, REAL first_xm, REAL last_xp)
-{
-    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, STREAM_FIRST_LEVEL);
-}
-
-static __attribute__((noinline)) void NAMED(lines_second)(const struct NAMED(stencil) * s,
-                                                          const struct NAMED(row) * row, REAL *out,
-                                                          int64_t n, REAL first_xm, REAL last_xp)
-{
-    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
-}
-
-#if STREAM_HAS_WIDE
-/* A whole line of cells, streamed; `before` and `after` are the lines beside it. */
-static inline __attribute__((always_inline)) void NAMED(streamed_line)(
-    const struct NAMED(stencil) * s, const struct NAMED(row) * row, REAL *out, int64_t i,
-    struct stream_line before, struct stream_line here, struct stream_line after)
-{
-    enum { LINE = NAMED(LINE), PART = NAMED(PART) };
-    struct NAMED(row) at = NAMED(row_from)(row, i);
-    REAL centre[LINE]; /* the compiler keeps these in registers */
-    REAL minus[LINE];
-    REAL plus[LINE];
-    REAL result[LINE];
-    stream_line_store(here, centre);
-    stream_line_minus(before, here, sizeof(REAL), minus);
-    stream_line_plus(here, after, sizeof(REAL), plus);
-    at.centre = centre;
-    at.xm = minus;
-    at.xp = plus;
-    NAMED(cells)(s, &at, result, LINE);
-    stream_part(out + i, result);
-    stream_part(out + i + PART, result + PART);
-}
-
-/* As lines_second, in vectors of a whole line. These come so fast that the plane above is fetched
- * on into the first level. */
-static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(const struct NAMED(stencil) *
-                                                                        stencil,
-                                                                    const struct NAMED(row) * row,
-                                                                    REAL *out, int64_t n,
-                                                                    REAL first_xm, REAL last_xp)
-{
-    enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
-    const struct NAMED(stencil) s = *stencil;
-    const struct NAMED(row) first = *row;
-    struct stream_line before = NAMED(stream_line_of)(first_xm);
-    struct stream_line here = stream_line_load(first.centre);
-    int64_t i = 0;
-    for (; i + LINE < n; i += LINE) {
-        stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
-        stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
-        stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
-        const struct stream_line next = stream_line_load(first.centre + i + LINE);
-        NAMED(streamed_line)(&s, &first, out, i, before, here, next);
-        before = here;
-        here = next;
-    }
-    stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
-    stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
-    NAMED(streamed_line)(&s, &first, out, i, before, here, NAMED(stream_line_of)(last_xp));
-}
-#endif
-
-/* `n` cells, of which the first (last) lies on the closed face x_min (x_max) if at_min (at_max).
- * Streamed are the whole lines among them. */
-static inline __attribute__((always_inline)) void NAMED(range)(const struct NAMED(stencil) * s,
-                                                               const struct NAMED(row) * row,
-                                                               REAL *out, int64_t n, bool at_min,
-                                                               bool at_max,
-                                                               struct schedule schedule)
+/* `n` cells, of which the first (last) lies on the closed face x_min (x_max) if at_min (at_max):
+ * with ordinary stores those before and after the whole lines, which are left to be streamed. */
+static inline __attribute__((always_inline)) struct NAMED(middle)
+    NAMED(store_ends)(const struct NAMED(stencil) * s, const struct NAMED(row) * row, REAL *out,
+                      int64_t n, bool at_min, bool at_max, bool stream)
 {
     const REAL *c = row->centre;
     const REAL first_xm =
@@ -227,31 +13,44 @@ static inline __attribute__((always_inline)) void NAMED(range)(const struct NAME
     const REAL last_xp =
         at_max ? NAMED(heat_outside)(c[n - 1], s->a[FACE_X_MAX], s->b[FACE_X_MAX]) : c[n];
     const int64_t to_line = stream_cells_to_line(out, sizeof(REAL));
-    const int64_t head = schedule.stream && to_line < n ? to_line : n;
+    const int64_t head = stream && to_line < n ? to_line : n;
     const int64_t tail = (n - head) % NAMED(LINE);
-    const int64_t lines = n - head - tail;
     if (head > 0) {
         NAMED(stored_cells)(s, row, out, head, first_xm, head == n ? last_xp : c[head]);
-    }
-    if (lines > 0) {
-        const struct NAMED(row) at = NAMED(row_from)(row, head);
-        const REAL xm = head == 0 ? first_xm : c[head - 1];
-        const REAL xp = tail == 0 ? last_xp : c[n - tail];
-        if (schedule.ahead_to == STREAM_FIRST_LEVEL) {
-            NAMED(lines_ahead)(s, &at, out + head, lines, xm, xp);
-#if STREAM_HAS_WIDE
-        } else if (schedule.wide) {
-            NAMED(lines_wide)(s, &at, out + head, lines, xm, xp);
-#endif
-        } else if (schedule.ahead_to == STREAM_SECOND_LEVEL) {
-            NAMED(lines_second)(s, &at, out + head, lines, xm, xp);
-        } else {
-            NAMED(lines)(s, &at, out + head, lines, xm, xp);
-        }
     }
     if (tail > 0) {
         const struct NAMED(row) at = NAMED(row_from)(row, n - tail);
         NAMED(stored_cells)(s, &at, out + n - tail, tail, tail == n ? first_xm : at.xm[0], last_xp);
+    }
+    return (struct NAMED(middle)){.begin = head,
+                                  .n = n - head - tail,
+                                  .first_xm = head == 0 ? first_xm : c[head - 1],
+                                  .last_xp = tail == 0 ? last_xp : c[n - tail]};
+}
+
+/* `n` cells, see store_ends. */
+static inline __attribute__((always_inline)) void NAMED(range)(const struct NAMED(stencil) * s,
+                                                               const struct NAMED(row) * row,
+                                                               REAL *out, int64_t n, bool at_min,
+                                                               bool at_max,
+                                                               struct schedule schedule)
+{
+    const struct NAMED(middle) m =
+        NAMED(store_ends)(s, row, out, n, at_min, at_max, schedule.stream);
+    if (m.n == 0) {
+        return;
+    }
+    const struct NAMED(row) at = NAMED(row_from)(row, m.begin);
+    if (schedule.ahead_to == STREAM_FIRST_LEVEL) {
+        NAMED(lines_ahead)(s, &at, out + m.begin, m.n, m.first_xm, m.last_xp);
+#if STREAM_HAS_WIDE
+    } else if (schedule.wide) {
+        NAMED(lines_wide)(s, &at, out + m.begin, m.n, m.first_xm, m.last_xp);
+#endif
+    } else if (schedule.ahead_to == STREAM_SECOND_LEVEL) {
+        NAMED(lines_second)(s, &at, out + m.begin, m.n, m.first_xm, m.last_xp);
+    } else {
+        NAMED(lines)(s, &at, out + m.begin, m.n, m.first_xm, m.last_xp);
     }
 }
 
@@ -316,26 +115,40 @@ static inline void NAMED(tally_row)(const struct NAMED(stencil) * s, const bool 
     }
 }
 
-/* Cells [lo, hi) of row (j, k). */
-static inline __attribute__((always_inline)) void NAMED(step_row)(const struct NAMED(stencil) * s,
-                                                                  int64_t lo, int64_t hi, int64_t j,
-                                                                  int64_t k, const REAL *ahead,
-                                                                  const REAL *beside,
-                                                                  struct schedule schedule)
+/* The faces of the domain that cells [lo, hi) of a row lie on, where closed. */
+struct NAMED(where) {
+    bool on[FACE_COUNT];
+    bool values_beyond; /* a face in y or z with outside values of its own */
+};
+
+static inline __attribute__((always_inline)) struct NAMED(where)
+    NAMED(where_of)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi, int64_t j, int64_t k)
 {
-    const struct layout *layout = s->layout;
-    const int64_t *cells = layout->cells;
-    const int64_t at = layout_index(layout, lo, j, k);
-    const int64_t dy = layout->pitch_y;
-    const int64_t dz = layout->pitch_z;
-    const bool on[FACE_COUNT] = {
-        s->closed[FACE_X_MIN] && lo == 0, s->closed[FACE_X_MAX] && hi == cells[AXIS_X],
-        s->closed[FACE_Y_MIN] && j == 0,  s->closed[FACE_Y_MAX] && j == cells[AXIS_Y] - 1,
-        s->closed[FACE_Z_MIN] && k == 0,  s->closed[FACE_Z_MAX] && k == cells[AXIS_Z] - 1,
-    };
-    const REAL *c = s->in + at;
-    /* on a closed face the neighbouring row may lie outside the allocation: never point there */
-    const struct NAMED(row) row = {
+    const int64_t *cells = s->layout->cells;
+    struct NAMED(where) where = {.on = {
+                                     s->closed[FACE_X_MIN] && lo == 0,
+                                     s->closed[FACE_X_MAX] && hi == cells[AXIS_X],
+                                     s->closed[FACE_Y_MIN] && j == 0,
+                                     s->closed[FACE_Y_MAX] && j == cells[AXIS_Y] - 1,
+                                     s->closed[FACE_Z_MIN] && k == 0,
+                                     s->closed[FACE_Z_MAX] && k == cells[AXIS_Z] - 1,
+                                 }};
+    for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
+        where.values_beyond = where.values_beyond || (where.on[face] && !s->mirrored[face]);
+    }
+    return where;
+}
+
+/* The row at `element`. On a closed face the neighbouring row may lie outside the allocation: never
+ * point there. */
+static inline __attribute__((always_inline)) struct NAMED(row)
+    NAMED(row_at)(const struct NAMED(stencil) * s, const bool on[FACE_COUNT], int64_t element,
+                  const REAL *ahead, const REAL *beside)
+{
+    const int64_t dy = s->layout->pitch_y;
+    const int64_t dz = s->layout->pitch_z;
+    const REAL *c = s->in + element;
+    return (struct NAMED(row)){
         .centre = c,
         .xm = c - 1,
         .xp = c + 1,
@@ -346,17 +159,62 @@ static inline __attribute__((always_inline)) void NAMED(step_row)(const struct N
         .ahead = ahead,
         .beside = beside,
     };
-    bool values_beyond = false;
-    for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
-        values_beyond = values_beyond || (on[face] && !s->mirrored[face]);
-    }
-    if (values_beyond) {
+}
+
+/* Cells [lo, hi) of row (j, k). */
+static inline __attribute__((always_inline)) void NAMED(step_row)(const struct NAMED(stencil) * s,
+                                                                  int64_t lo, int64_t hi, int64_t j,
+                                                                  int64_t k, const REAL *ahead,
+                                                                  const REAL *beside,
+                                                                  struct schedule schedule)
+{
+    const int64_t at = layout_index(s->layout, lo, j, k);
+    const struct NAMED(where) where = NAMED(where_of)(s, lo, hi, j, k);
+    const bool *on = where.on;
+    const struct NAMED(row) row = NAMED(row_at)(s, on, at, ahead, beside);
+    if (where.values_beyond) {
         NAMED(boundary_row)(s, &row, on, s->out + at, hi - lo, schedule);
     } else {
         NAMED(range)(s, &row, s->out + at, hi - lo, on[FACE_X_MIN], on[FACE_X_MAX], schedule);
     }
-    NAMED(tally_row)(s, on, c, hi - lo);
+    NAMED(tally_row)(s, on, row.centre, hi - lo);
 }
+
+#if STREAM_HAS_WIDE
+/* Cells [lo, hi) of rows (j, k) and (j, k + 1), fetching `ahead` and the same row a plane above. */
+static inline __attribute__((always_inline)) void NAMED(step_pair)(const struct NAMED(stencil) * s,
+                                                                   int64_t lo, int64_t hi,
+                                                                   int64_t j, int64_t k,
+                                                                   const REAL *ahead,
+                                                                   struct schedule schedule)
+{
+    const int64_t dz = s->layout->pitch_z;
+    const struct NAMED(where)
+        where[2] = {NAMED(where_of)(s, lo, hi, j, k), NAMED(where_of)(s, lo, hi, j, k + 1)};
+    if (where[0].values_beyond || where[1].values_beyond) {
+        NAMED(step_row)(s, lo, hi, j, k, ahead, ahead, schedule);
+        NAMED(step_row)(s, lo, hi, j, k + 1, ahead + dz, ahead + dz, schedule);
+        return;
+    }
+    struct NAMED(row) row[2];
+    REAL *out[2];
+    struct NAMED(middle) middle[2];
+    for (int p = 0; p < 2; p++) {
+        const bool *on = where[p].on;
+        const int64_t at = layout_index(s->layout, lo, j, k + p);
+        row[p] = NAMED(row_at)(s, on, at, ahead + p * dz, ahead + p * dz);
+        out[p] = s->out + at;
+        middle[p] = NAMED(store_ends)(s, &row[p], out[p], hi - lo, on[FACE_X_MIN], on[FACE_X_MAX],
+                                      schedule.stream);
+        NAMED(tally_row)(s, on, row[p].centre, hi - lo);
+        row[p] = NAMED(row_from)(&row[p], middle[p].begin);
+        out[p] += middle[p].begin;
+    }
+    if (middle[0].n > 0) {
+        NAMED(lines_paired)(s, row, out, middle);
+    }
+}
+#endif
 
 /* Element of cell (i, j, k) where that row is in memory, else `otherwise`. */
 static inline int64_t NAMED(element_or)(const struct layout *l, int64_t i, int64_t j, int64_t k,
@@ -395,7 +253,9 @@ static inline __attribute__((always_inline)) void NAMED(aim_ahead)(
         const int64_t next = here + step + n <= l->elements ? here + step : here;
         *ahead = s->in + next;
         *beside = *ahead;
-        NAMED(fetch_pages)(s, next, n);
+        if (schedule.touch_pages) {
+            NAMED(fetch_pages)(s, next, n);
+        }
         return;
     }
     const bool wrap = j + distance >= j1;
@@ -416,7 +276,66 @@ static inline __attribute__((always_inline)) void NAMED(aim_ahead)(
     if (lo + n < l->cells[AXIS_X] || !s->closed[FACE_X_MAX]) {
         stream_fetch(schedule.ahead_to, *ahead + n);
     }
-    NAMED(fetch_pages)(s, NAMED(element_or)(l, lo, j_next, k_next, here), n);
+    if (schedule.touch_pages) {
+        NAMED(fetch_pages)(s, NAMED(element_or)(l, lo, j_next, k_next, here), n);
+    }
+}
+
+#if STREAM_HAS_WIDE
+/* As aim_ahead, of two planes at once. The rows beside the tile are left to the processor. */
+static inline const REAL *NAMED(aim_pair_ahead)(const struct NAMED(stencil) * s,
+                                                const struct box *tile, int64_t j, int64_t k,
+                                                int64_t distance)
+{
+    const struct layout *l = s->layout;
+    const int64_t lo = tile->lo[AXIS_X];
+    const int64_t n = tile->hi[AXIS_X] - lo;
+    const bool wrap = j + distance >= tile->hi[AXIS_Y];
+    const int64_t j_next = j + distance - (wrap ? box_extent(tile, AXIS_Y) : 0);
+    const int64_t k_next = k + (wrap ? 2 : 0);
+    const int64_t here = layout_index(l, lo, j, k);
+    const bool there = NAMED(element_or)(l, lo, j_next, k_next + 2, -1) >= 0;
+    const REAL *ahead = s->in + (there ? layout_index(l, lo, j_next, k_next + 1) : here);
+    for (int p = 0; p < 2; p++) { /* the lines that hold the neighbours in x of the rows' ends */
+        const REAL *row = ahead + p * l->pitch_z;
+        if (lo > 0 || !s->closed[FACE_X_MIN]) {
+            stream_fetch(STREAM_FIRST_LEVEL, row - NAMED(LINE));
+        }
+        if (lo + n < l->cells[AXIS_X] || !s->closed[FACE_X_MAX]) {
+            stream_fetch(STREAM_FIRST_LEVEL, row + n);
+        }
+    }
+    return ahead;
+}
+
+/* Two planes of a tile. */
+static inline __attribute__((always_inline)) void NAMED(step_two_planes)(
+    const struct NAMED(stencil) * s, const struct box *tile, int64_t k, int64_t distance,
+    struct schedule schedule)
+{
+    for (int64_t j = tile->lo[AXIS_Y]; j < tile->hi[AXIS_Y]; j++) {
+        const REAL *ahead = NAMED(aim_pair_ahead)(s, tile, j, k, distance);
+        NAMED(step_pair)(s, tile->lo[AXIS_X], tile->hi[AXIS_X], j, k, ahead, schedule);
+    }
+}
+#endif
+
+/* A plane of a tile. */
+static inline __attribute__((always_inline)) void NAMED(step_plane)(const struct NAMED(stencil) * s,
+                                                                    const struct box *tile,
+                                                                    int64_t k, int64_t distance,
+                                                                    struct schedule schedule)
+{
+    const int64_t lo = tile->lo[AXIS_X];
+    const int64_t hi = tile->hi[AXIS_X];
+    for (int64_t j = tile->lo[AXIS_Y]; j < tile->hi[AXIS_Y]; j++) {
+        const REAL *ahead = s->in + layout_index(s->layout, lo, j, k);
+        const REAL *beside = ahead;
+        if (schedule.ahead_to != STREAM_NO_LEVEL) {
+            NAMED(aim_ahead)(s, tile, j, k, distance, schedule, &ahead, &beside);
+        }
+        NAMED(step_row)(s, lo, hi, j, k, ahead, beside, schedule);
+    }
 }
 
 /* March a tile through z. */
@@ -424,20 +343,18 @@ static inline __attribute__((always_inline)) void NAMED(step_tile)(const struct 
                                                                    const struct box *tile,
                                                                    struct schedule schedule)
 {
-    const int64_t lo = tile->lo[AXIS_X];
-    const int64_t hi = tile->hi[AXIS_X];
+    const int64_t row = box_extent(tile, AXIS_X);
     const int64_t rows = box_extent(tile, AXIS_Y);
-    const int64_t wish = (schedule.ahead_bytes / (int64_t)sizeof(REAL) + (hi - lo) / 2) / (hi - lo);
+    const int64_t wish = (schedule.ahead_bytes / (int64_t)sizeof(REAL) + row / 2) / row;
     const int64_t distance = wish < 1 ? 1 : (wish > rows ? rows : wish);
-    for (int64_t k = tile->lo[AXIS_Z]; k < tile->hi[AXIS_Z]; k++) {
-        for (int64_t j = tile->lo[AXIS_Y]; j < tile->hi[AXIS_Y]; j++) {
-            const REAL *ahead = s->in + layout_index(s->layout, lo, j, k);
-            const REAL *beside = ahead;
-            if (schedule.ahead_to != STREAM_NO_LEVEL) {
-                NAMED(aim_ahead)(s, tile, j, k, distance, schedule, &ahead, &beside);
-            }
-            NAMED(step_row)(s, lo, hi, j, k, ahead, beside, schedule);
-        }
+    int64_t k = tile->lo[AXIS_Z];
+#if STREAM_HAS_WIDE
+    for (; schedule.paired && k + 1 < tile->hi[AXIS_Z]; k += 2) {
+        NAMED(step_two_planes)(s, tile, k, distance, schedule);
+    }
+#endif
+    for (; k < tile->hi[AXIS_Z]; k++) {
+        NAMED(step_plane)(s, tile, k, distance, schedule);
     }
 }
 

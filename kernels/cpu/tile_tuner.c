@@ -5,10 +5,11 @@
 
 /* Measured, see docs/kernels_cpu.md. The first three are for chips like Zen 5: with a second-level
  * cache of 1 MiB nothing in between and nothing beyond is ever best by more than a point. The
- * others are for chips like Zen 4. */
+ * next three are for chips like Zen 4, the last two for ones like Granite Rapids. */
 const struct tile_choice tile_tuner_choice[TILE_TUNER_CHOICES] = {
-    {192 * 1024, TILE_AHEAD}, {256 * 1024, TILE_AHEAD}, {384 * 1024, TILE_AHEAD},
-    {96 * 1024, TILE_WIDE},   {128 * 1024, TILE_WIDE},  {192 * 1024, TILE_WIDE},
+    {192 * 1024, TILE_AHEAD},  {256 * 1024, TILE_AHEAD},  {384 * 1024, TILE_AHEAD},
+    {96 * 1024, TILE_WIDE},    {128 * 1024, TILE_WIDE},   {192 * 1024, TILE_WIDE},
+    {192 * 1024, TILE_PAIRED}, {384 * 1024, TILE_PAIRED},
 };
 
 struct tile_record *tile_tuner_find(struct tile_tuner *tuner, const struct box *box,
@@ -43,20 +44,25 @@ static double score(const struct tile_record *record, int choice)
 
 int tile_record_choose(const struct tile_record *record)
 {
-    const int64_t calls = record->calls;
-    if (calls < TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES) {
-        return (int)(calls % TILE_TUNER_CHOICES);
+    for (int round = 0; round < TILE_TUNER_ROUNDS; round++) {
+        for (int choice = 0; choice < TILE_TUNER_CHOICES; choice++) {
+            if (record->trials[choice] == round && !record->far[choice]) {
+                return choice;
+            }
+        }
     }
-    if (calls % TILE_TUNER_RETRY == 0) { /* the others by turns */
-        const int64_t turn = calls / TILE_TUNER_RETRY % (TILE_TUNER_CHOICES - 1);
-        return (int)((record->best + 1 + turn) % TILE_TUNER_CHOICES);
+    if (record->calls % TILE_TUNER_RETRY == 0) { /* the others by turns */
+        const int64_t turn = record->calls / TILE_TUNER_RETRY;
+        const int other =
+            (int)((record->best + 1 + turn % (TILE_TUNER_CHOICES - 1)) % TILE_TUNER_CHOICES);
+        return record->far[other] && turn % TILE_TUNER_SELDOM != 0 ? record->best : other;
     }
     return record->best;
 }
 
 void tile_record_tell(struct tile_record *record, int choice, double seconds)
 {
-    const bool first_rounds = record->calls < TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES;
+    const bool first_rounds = record->trials[choice] < TILE_TUNER_ROUNDS;
     double *known = &record->seconds[choice];
     if (first_rounds && *known > 0.0) {
         /* the first touch of a page, a thread that wakes: not the kernel */
@@ -68,9 +74,11 @@ void tile_record_tell(struct tile_record *record, int choice, double seconds)
         *known = seconds; /* what was known is old; a lucky one will not stay the best for long */
     }
     record->calls++;
+    record->trials[choice] += first_rounds ? 1 : 0;
     for (int other = 0; other < TILE_TUNER_CHOICES; other++) {
         if (record->seconds[other] > 0.0 && score(record, other) < score(record, record->best)) {
             record->best = other;
         }
     }
+    record->far[choice] = *known > 1.5 * record->seconds[record->best];
 }

@@ -1,0 +1,269 @@
+/* The cells of a row for the step kernel, in one precision. Included by step_cpu.c once for each,
+ * and without include guard for that reason, with
+ *   REAL          the element type
+ *   NAMED(name)   name with the precision appended */
+
+/* Cells to a cache line, and to a vector. */
+enum {
+    NAMED(LINE) = STREAM_LINE_BYTES / sizeof(REAL),
+    NAMED(PART) = STREAM_PART_BYTES / sizeof(REAL)
+};
+/* Cells of a boundary row taken at a time: their outside values stay in the first-level cache. */
+enum { NAMED(CHUNK) = 4096 / sizeof(REAL) };
+
+/* What all rows need to know, with the coefficients in the field's precision. */
+struct NAMED(stencil) {
+    const struct layout *layout;
+    const bool *closed;
+    struct tally *tally; /* one a face, this thread's own */
+    REAL *out;
+    const REAL *in;
+    REAL r[AXIS_COUNT];
+    REAL a[FACE_COUNT];
+    REAL b[FACE_COUNT];
+    /* outside = inside (insulated, or an axis that is not in use): the row can be its own
+     * neighbour. fma(1, -0, 0) is +0 and not -0, which makes no difference to the update. */
+    bool mirrored[FACE_COUNT];
+};
+
+/* The first cell of a range, its neighbours, and two rows to fetch ahead of use. */
+struct NAMED(row) {
+    const REAL *centre, *xm, *xp, *ym, *yp, *zm, *zp;
+    const REAL *ahead, *beside;
+};
+
+/* The whole lines of a range of cells. */
+struct NAMED(middle) {
+    int64_t begin, n;       /* cells */
+    REAL first_xm, last_xp; /* the neighbours in x of the first and last one */
+};
+
+static inline __attribute__((always_inline)) struct NAMED(row)
+    NAMED(row_from)(const struct NAMED(row) * row, int64_t i)
+{
+    return (struct NAMED(row)){
+        .centre = row->centre + i,
+        .xm = row->xm + i,
+        .xp = row->xp + i,
+        .ym = row->ym + i,
+        .yp = row->yp + i,
+        .zm = row->zm + i,
+        .zp = row->zp + i,
+        .ahead = row->ahead + i,
+        .beside = row->beside + i,
+    };
+}
+
+/* `n` cells with ordinary stores; where n is a constant the compiler makes one vector of it. */
+static inline __attribute__((always_inline)) void NAMED(cells)(const struct NAMED(stencil) * s,
+                                                               const struct NAMED(row) * row,
+                                                               REAL *restrict out, int64_t n)
+{
+    const struct NAMED(row) at = *row;
+    const REAL rx = s->r[AXIS_X];
+    const REAL ry = s->r[AXIS_Y];
+    const REAL rz = s->r[AXIS_Z];
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = NAMED(heat_cell)(at.centre[i], at.xm[i], at.xp[i], at.ym[i], at.yp[i], at.zm[i],
+                                  at.zp[i], rx, ry, rz);
+    }
+}
+
+/* `n` cells with ordinary stores, whose first (last) neighbour in x is `first_xm` (`last_xp`). */
+static inline void NAMED(stored_cells)(const struct NAMED(stencil) * s,
+                                       const struct NAMED(row) * row, REAL *out, int64_t n,
+                                       REAL first_xm, REAL last_xp)
+{
+    if (n == 0) {
+        return;
+    }
+    struct NAMED(row) at = *row;
+    at.xm = &first_xm;
+    at.xp = n == 1 ? &last_xp : row->xp;
+    NAMED(cells)(s, &at, out, 1);
+    if (n == 1) {
+        return;
+    }
+    at = NAMED(row_from)(row, 1);
+    NAMED(cells)(s, &at, out + 1, n - 2);
+    at = NAMED(row_from)(row, n - 1);
+    at.xp = &last_xp;
+    NAMED(cells)(s, &at, out + n - 1, 1);
+}
+
+/* One vector of cells, streamed; `before` and `after` are the vectors beside it. */
+static inline __attribute__((always_inline)) void NAMED(streamed_part)(
+    const struct NAMED(stencil) * s, const struct NAMED(row) * row, REAL *out, int64_t i,
+    struct stream_vector before, struct stream_vector here, struct stream_vector after)
+{
+    enum { PART = NAMED(PART) };
+    struct NAMED(row) at = NAMED(row_from)(row, i);
+    REAL centre[PART]; /* the compiler keeps these in registers */
+    REAL minus[PART];
+    REAL plus[PART];
+    REAL result[PART];
+    memcpy(centre, &here, sizeof here);
+    stream_minus(before, here, sizeof(REAL), minus);
+    stream_plus(here, after, sizeof(REAL), plus);
+    at.centre = centre;
+    at.xm = minus;
+    at.xp = plus;
+    NAMED(cells)(s, &at, result, PART);
+    stream_part(out + i, result);
+}
+
+/* `n` cells that are whole aligned lines, streamed, with the neighbours in x from registers. A
+ * line at a time, and the last one apart: fewer instructions a cell, which count here. */
+static inline __attribute__((always_inline)) void NAMED(streamed_cells)(
+    const struct NAMED(stencil) * stencil, const struct NAMED(row) * row, REAL *out, int64_t n,
+    REAL first_xm, REAL last_xp, enum stream_level level)
+{
+    enum { PART = NAMED(PART), LINE = NAMED(LINE) };
+    _Static_assert(LINE == 2 * PART, "a line is two vectors");
+    const struct NAMED(stencil) s = *stencil; /* copies: the stores might alias the originals, */
+    const struct NAMED(row) first = *row;     /* which would then be loaded again and again */
+    REAL edge[PART] = {[PART - 1] = first_xm};
+    struct stream_vector before = stream_load(edge);
+    struct stream_vector here = stream_load(first.centre);
+    int64_t i = 0;
+    for (; i + LINE < n; i += LINE) {
+        stream_fetch(level, first.ahead + i);
+        stream_fetch(level, first.beside + i);
+        const struct stream_vector second = stream_load(first.centre + i + PART);
+        const struct stream_vector next = stream_load(first.centre + i + LINE);
+        NAMED(streamed_part)(&s, &first, out, i, before, here, second);
+        NAMED(streamed_part)(&s, &first, out, i + PART, here, second, next);
+        before = second;
+        here = next;
+    }
+    stream_fetch(level, first.ahead + i);
+    stream_fetch(level, first.beside + i);
+    edge[0] = last_xp;
+    const struct stream_vector second = stream_load(first.centre + i + PART);
+    NAMED(streamed_part)(&s, &first, out, i, before, here, second);
+    NAMED(streamed_part)(&s, &first, out, i + PART, here, second, stream_load(edge));
+}
+
+/* Not inlined: the pointers of a row take all the registers that there are. */
+static __attribute__((noinline)) void NAMED(lines)(const struct NAMED(stencil) * s,
+                                                   const struct NAMED(row) * row, REAL *out,
+                                                   int64_t n, REAL first_xm, REAL last_xp)
+{
+    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, STREAM_NO_LEVEL);
+}
+
+static __attribute__((noinline)) void NAMED(lines_ahead)(const struct NAMED(stencil) * s,
+                                                         const struct NAMED(row) * row, REAL *out,
+                                                         int64_t n, REAL first_xm, REAL last_xp)
+{
+    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, STREAM_FIRST_LEVEL);
+}
+
+static __attribute__((noinline)) void NAMED(lines_second)(const struct NAMED(stencil) * s,
+                                                          const struct NAMED(row) * row, REAL *out,
+                                                          int64_t n, REAL first_xm, REAL last_xp)
+{
+    NAMED(streamed_cells)(s, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
+}
+
+#if STREAM_HAS_WIDE
+/* A whole line of cells, streamed; `before` and `after` are the lines beside it. */
+static inline __attribute__((always_inline)) void NAMED(streamed_line)(
+    const struct NAMED(stencil) * s, struct NAMED(row) at, REAL *out, struct stream_line before,
+    struct stream_line here, struct stream_line after)
+{
+    enum { LINE = NAMED(LINE), PART = NAMED(PART) };
+    REAL centre[LINE]; /* the compiler keeps these in registers */
+    REAL minus[LINE];
+    REAL plus[LINE];
+    REAL result[LINE];
+    stream_line_store(here, centre);
+    stream_line_minus(before, here, sizeof(REAL), minus);
+    stream_line_plus(here, after, sizeof(REAL), plus);
+    at.centre = centre;
+    at.xm = minus;
+    at.xp = plus;
+    NAMED(cells)(s, &at, result, LINE);
+    stream_part(out, result);
+    stream_part(out + PART, result + PART);
+}
+
+/* As lines_second, in vectors of a whole line. These come so fast that the plane above is fetched
+ * on into the first level. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(const struct NAMED(stencil) *
+                                                                        stencil,
+                                                                    const struct NAMED(row) * row,
+                                                                    REAL *out, int64_t n,
+                                                                    REAL first_xm, REAL last_xp)
+{
+    enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
+    const struct NAMED(stencil) s = *stencil;
+    const struct NAMED(row) first = *row;
+    struct stream_line before = NAMED(stream_line_of)(first_xm);
+    struct stream_line here = stream_line_load(first.centre);
+    int64_t i = 0;
+    for (; i + LINE < n; i += LINE) {
+        stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
+        stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
+        stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
+        const struct stream_line next = stream_line_load(first.centre + i + LINE);
+        NAMED(streamed_line)(&s, NAMED(row_from)(&first, i), out + i, before, here, next);
+        before = here;
+        here = next;
+    }
+    stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
+    stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
+    NAMED(streamed_line)
+    (&s, NAMED(row_from)(&first, i), out + i, before, here, NAMED(stream_line_of)(last_xp));
+}
+
+/* Line `i` of a row and of the same row in the next plane: of the four neighbours in z two are the
+ * other's cells, already in a register. */
+static inline __attribute__((always_inline)) void NAMED(streamed_pair)(
+    const struct NAMED(stencil) * s, const struct NAMED(row) row[2], REAL *const out[2], int64_t i,
+    const struct stream_line before[2], const struct stream_line here[2],
+    const struct stream_line after[2])
+{
+    REAL cells[2][NAMED(LINE)];
+    struct NAMED(row) low = NAMED(row_from)(&row[0], i);
+    struct NAMED(row) high = NAMED(row_from)(&row[1], i);
+    stream_line_store(here[0], cells[0]);
+    stream_line_store(here[1], cells[1]);
+    low.zp = cells[1];
+    high.zm = cells[0];
+    stream_fetch(STREAM_FIRST_LEVEL, low.ahead);
+    stream_fetch(STREAM_FIRST_LEVEL, high.ahead);
+    NAMED(streamed_line)(s, low, out[0] + i, before[0], here[0], after[0]);
+    NAMED(streamed_line)(s, high, out[1] + i, before[1], here[1], after[1]);
+}
+
+/* As lines_wide, of two planes at once. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_paired)(
+    const struct NAMED(stencil) * stencil, const struct NAMED(row) row[2], REAL *const out[2],
+    const struct NAMED(middle) middle[2])
+{
+    enum { LINE = NAMED(LINE) };
+    const struct NAMED(stencil) s = *stencil;
+    const struct NAMED(row) first[2] = {row[0], row[1]};
+    REAL *const to[2] = {out[0], out[1]};
+    const int64_t n = middle[0].n;
+    struct stream_line before[2] = {NAMED(stream_line_of)(middle[0].first_xm),
+                                    NAMED(stream_line_of)(middle[1].first_xm)};
+    struct stream_line here[2] = {stream_line_load(first[0].centre),
+                                  stream_line_load(first[1].centre)};
+    int64_t i = 0;
+    for (; i + LINE < n; i += LINE) {
+        const struct stream_line next[2] = {stream_line_load(first[0].centre + i + LINE),
+                                            stream_line_load(first[1].centre + i + LINE)};
+        NAMED(streamed_pair)(&s, first, to, i, before, here, next);
+        before[0] = here[0];
+        before[1] = here[1];
+        here[0] = next[0];
+        here[1] = next[1];
+    }
+    const struct stream_line last[2] = {NAMED(stream_line_of)(middle[0].last_xp),
+                                        NAMED(stream_line_of)(middle[1].last_xp)};
+    NAMED(streamed_pair)(&s, first, to, i, before, here, last);
+}
+#endif
