@@ -153,7 +153,8 @@ setup_oversubscribe() {
     fi
 }
 
-# build_preset NAME [CMAKE ARGUMENTS]: configure and compile what changed, into build/NAME.
+# build_preset NAME [CMAKE ARGUMENTS]: configure and compile what changed, into build/NAME; only
+# $isotherm_target where that is set.
 build_preset() {
     local preset=$1
     shift
@@ -162,7 +163,8 @@ build_preset() {
         run_logged "build/configure-$preset.log" "cmake --preset $preset" \
             cmake --preset "$preset" "$@" || exit 1
         run_logged "build/build-$preset.log" "the build of build/$preset" \
-            cmake --build --preset "$preset" || exit 1
+            cmake --build --preset "$preset" ${isotherm_target:+--target "$isotherm_target"} ||
+            exit 1
     )
 }
 

@@ -66,7 +66,7 @@ run_tests() {
 build_and_test_gpu() {
     local preset=$1
     say "Building preset $preset"
-    build_preset "$preset" "${cmake_arguments[@]}" || return
+    isotherm_target=backend_tests build_preset "$preset" "${cmake_arguments[@]}" || return
     run_tests "$preset" -L backend
 }
 
