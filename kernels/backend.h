@@ -76,6 +76,15 @@ struct flux_args {
     double scale[AXIS_COUNT]; /* k / (2 h), W/(m^2 K); 0 on an axis that is not in use */
 };
 
+/* What leaves a field for a file: every stride-th cell of a box. */
+struct extract_args {
+    int64_t first[AXIS_COUNT]; /* local index of the first one */
+    int64_t stride[AXIS_COUNT];
+    int64_t cells[AXIS_COUNT]; /* how many; 1 at least */
+    bool root;                 /* of a float64 field without negative values: their square roots */
+    enum precision precision;  /* of what leaves */
+};
+
 /* What a reduction over a box finds. */
 struct field_summary {
     double min;           /* K, of the good cells; +inf when there is none */
@@ -143,6 +152,8 @@ struct backend {
     enum status (*event_wait)(struct queue *queue, struct event *event);
     /* Block until the work before the mark has run; other work on its queue need not have. */
     enum status (*event_sync)(struct event *event);
+    /* Has it? Returns at once; asked again and again, it comes true. */
+    enum status (*event_done)(struct event *event, bool *done);
 
     /* A stopwatch for the work of one queue, by the device's own clock where it has one: the time
      * between the two marks, without what the host needs to queue it. */
@@ -234,6 +245,11 @@ struct backend {
     enum status (*flux_squared)(struct queue *queue, const struct layout *layout,
                                 const struct layout *kept, const struct flux_args *args,
                                 const void *d_field, double *d_flux);
+
+    /* Queued. The cells that `args` names, in its precision, into a contiguous buffer, x fastest:
+     * the bits that the host's conversions give (extract_cell.h). */
+    enum status (*extract)(struct queue *queue, const struct layout *layout,
+                           const struct extract_args *args, const void *d_field, void *d_values);
 
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */
     int nvariants;

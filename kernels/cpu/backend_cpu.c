@@ -142,6 +142,13 @@ static enum status event_sync(struct event *event)
     return STATUS_OK;
 }
 
+static enum status event_done(struct event *event, bool *done)
+{
+    (void)event;
+    *done = true;
+    return STATUS_OK;
+}
+
 static enum status copy(struct queue *queue, void *to, const void *from, size_t bytes)
 {
     (void)queue;
@@ -315,6 +322,14 @@ static enum status flux_squared(struct queue *queue, const struct layout *layout
     return STATUS_OK;
 }
 
+static enum status extract(struct queue *queue, const struct layout *layout,
+                           const struct extract_args *args, const void *d_field, void *d_values)
+{
+    (void)queue;
+    cpu_extract(layout, args, d_field, d_values);
+    return STATUS_OK;
+}
+
 /* Each kernel as a queued operation, and the table of them. */
 #define DEFINE_STEP(variant, about)                                                                \
     static enum status step_##variant(struct queue *queue, const struct layout *layout,            \
@@ -373,6 +388,7 @@ const struct backend backend_cpu = {
     .stopwatch_stop = stopwatch_stop,
     .stopwatch_seconds = stopwatch_seconds,
     .event_sync = event_sync,
+    .event_done = event_done,
     .copy_to_device = copy,
     .copy_to_host = copy,
     .copy_on_device = copy,
@@ -392,6 +408,7 @@ const struct backend backend_cpu = {
     .gather = gather,
     .track = track,
     .flux_squared = flux_squared,
+    .extract = extract,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
     .laplacians = laplacians,

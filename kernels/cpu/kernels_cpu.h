@@ -47,6 +47,8 @@ void cpu_track(const struct layout *layout, const struct layout *kept,
                const struct track_args *args, const void *field);
 void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
                       const struct flux_args *args, const void *field, double *flux);
+void cpu_extract(const struct layout *layout, const struct extract_args *args, const void *field,
+                 void *values);
 
 /* Contract as in laplacian.h. */
 void cpu_laplacian(const struct laplacian *laplacian, void *f, const void *u);

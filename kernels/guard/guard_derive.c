@@ -54,3 +54,18 @@ enum status guard_flux_squared(struct queue *queue, const struct layout *layout,
                                  .to = d_flux};
     return guard_add(queue, &op, NULL);
 }
+
+static enum status run_extract(struct queue *queue, const struct operation *op)
+{
+    (void)queue;
+    cpu_extract(&op->layout, &op->extract, op->from, op->to);
+    return STATUS_OK;
+}
+
+enum status guard_extract(struct queue *queue, const struct layout *layout,
+                          const struct extract_args *args, const void *d_field, void *d_values)
+{
+    const struct operation op = {
+        .run = run_extract, .layout = *layout, .extract = *args, .from = d_field, .to = d_values};
+    return guard_add(queue, &op, NULL);
+}

@@ -185,18 +185,33 @@ enum status guard_event_record(struct queue *queue, struct event *event)
     return STATUS_OK;
 }
 
+/* The queue that it was recorded on, if work before its mark has not run; else NULL. */
+static struct queue *awaited_queue(const struct event *event)
+{
+    struct queue *queue = event->device != NULL ? event->device->queues : NULL;
+    while (queue != NULL && queue->id != event->queue_id) {
+        queue = queue->next;
+    }
+    return queue != NULL && queue->nrun < event->position ? queue : NULL;
+}
+
 enum status guard_event_sync(struct event *event)
 {
-    enum status status = STATUS_OK;
-    if (event->device == NULL) {
+    struct queue *queue = awaited_queue(event);
+    if (queue == NULL) {
         return STATUS_OK;
     }
     TRY(guard_access_begin(event->device));
-    for (struct queue *queue = event->device->queues; queue != NULL; queue = queue->next) {
-        if (queue->id == event->queue_id) {
-            status = guard_run_until(queue, event->position);
-        }
-    }
+    const enum status status = guard_run_until(queue, event->position);
     TRY(guard_access_end(event->device));
     return status;
+}
+
+enum status guard_event_done(struct event *event, bool *done)
+{
+    if (awaited_queue(event) != NULL && event->asked++ >= GUARD_LAG) {
+        TRY(guard_event_sync(event));
+    }
+    *done = awaited_queue(event) == NULL;
+    return STATUS_OK;
 }

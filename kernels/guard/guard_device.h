@@ -33,7 +33,13 @@ struct event {
     struct device *device;
     uint64_t queue_id; /* 0: never recorded */
     uint64_t position;
+    int asked; /* by event_done since it was recorded */
 };
+
+/* A device takes its time: so often is event_done told that the work has not run, even if nobody
+ * waits; longer than the host runs ahead of the steps, so that work which reads what a later step
+ * overwrites comes too late. */
+enum { GUARD_LAG = 8 };
 
 struct stopwatch {
     double start, stop; /* s */
@@ -61,6 +67,7 @@ struct operation {
     struct layout kept;
     struct track_args track;
     struct flux_args flux;
+    struct extract_args extract;
     const int64_t *elements;
     int nboxes;
     struct box boxes[];
@@ -83,6 +90,7 @@ enum status guard_event_create(struct device *device, struct event **event);
 void guard_event_destroy(struct event *event);
 enum status guard_event_record(struct queue *queue, struct event *event);
 enum status guard_event_sync(struct event *event);
+enum status guard_event_done(struct event *event, bool *done);
 enum status guard_shared_alloc(struct device *device, size_t bytes, void **d_memory,
                                struct shared_handle *handle);
 enum status guard_shared_open(struct device *device, const struct shared_handle *handle,
@@ -103,6 +111,8 @@ enum status guard_track(struct queue *queue, const struct layout *layout, const 
 enum status guard_flux_squared(struct queue *queue, const struct layout *layout,
                                const struct layout *kept, const struct flux_args *args,
                                const void *d_field, double *d_flux);
+enum status guard_extract(struct queue *queue, const struct layout *layout,
+                          const struct extract_args *args, const void *d_field, void *d_values);
 
 /* Append `op`, whose arguments are copied, with the boxes. */
 enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);

@@ -180,6 +180,17 @@ static enum status event_sync(struct event *event)
     return STATUS_OK;
 }
 
+static enum status event_done(struct event *event, bool *done)
+{
+    const hipError_t error = hipEventQuery(event->event);
+    *done = error == hipSuccess;
+    if (error == hipErrorNotReady) {
+        (void)hipGetLastError(); /* it would be reported again after the next launch */
+        return STATUS_OK;
+    }
+    return hip_check(error, "hipEventQuery");
+}
+
 /* --- copies ---------------------------------------------------------------------------------- */
 
 static enum status copy_to_device(struct queue *queue, void *d_to, const void *h_from, size_t bytes)
@@ -277,6 +288,7 @@ const struct backend backend_hip = {
     .stopwatch_stop = stopwatch_stop,
     .stopwatch_seconds = stopwatch_seconds,
     .event_sync = event_sync,
+    .event_done = event_done,
     .copy_to_device = copy_to_device,
     .copy_to_host = copy_to_host,
     .copy_on_device = copy_on_device,
@@ -298,6 +310,7 @@ const struct backend backend_hip = {
     .gather = hip_gather,
     .track = hip_track,
     .flux_squared = hip_flux_squared,
+    .extract = hip_extract,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
     .laplacians = hip_laplacians,

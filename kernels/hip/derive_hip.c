@@ -22,3 +22,10 @@ enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
     TRY_HIP(hip_launch_flux_squared, queue->stream, layout, kept, args, d_field, d_flux);
     return STATUS_OK;
 }
+
+enum status hip_extract(struct queue *queue, const struct layout *layout,
+                        const struct extract_args *args, const void *d_field, void *d_values)
+{
+    TRY_HIP(hip_launch_extract, queue->stream, layout, args, d_field, d_values);
+    return STATUS_OK;
+}

@@ -76,6 +76,8 @@ enum status hip_track(struct queue *queue, const struct layout *layout, const st
 enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
                              const struct layout *kept, const struct flux_args *args,
                              const void *d_field, double *d_flux);
+enum status hip_extract(struct queue *queue, const struct layout *layout,
+                        const struct extract_args *args, const void *d_field, void *d_values);
 
 /* peer_hip.c */
 enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memory,

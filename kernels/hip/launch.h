@@ -115,6 +115,8 @@ hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,
 hipError_t hip_launch_flux_squared(hipStream_t stream, const struct layout *layout,
                                    const struct layout *kept, const struct flux_args *args,
                                    const void *d_field, double *d_flux);
+hipError_t hip_launch_extract(hipStream_t stream, const struct layout *layout,
+                              const struct extract_args *args, const void *d_field, void *d_values);
 
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
 /* `result`: pinned host memory, whole when the stream has been waited for. */

@@ -233,12 +233,16 @@ static void check_events(struct rig *rig)
     struct event *event;
     void *d_first;
     void *d_second;
+    void *h_pinned;
     must(rig->backend->queue_create(rig->device, QUEUE_HIGH, &second));
     must(rig->backend->event_create(rig->device, &event));
     must(rig->backend->memory_alloc(rig->device, BYTES, &d_first));
     must(rig->backend->memory_alloc(rig->device, BYTES, &d_second));
     /* a wait for an event that was never recorded is no wait */
     must(rig->backend->event_wait(second, event));
+    bool done = false;
+    must(rig->backend->event_done(event, &done));
+    assert_true(done);
     for (int round = 0; round < 3; round++) {
         memset(h_bytes, 10 + round, BYTES);
         must(rig->backend->copy_to_device(rig->queue, d_first, h_bytes, BYTES));
@@ -252,6 +256,15 @@ static void check_events(struct rig *rig)
         free(h_got);
         must(rig->backend->queue_wait(rig->queue));
     }
+    /* what arrives without a wait is whole when the event says so */
+    must(rig->backend->pinned_alloc(rig->device, BYTES, &h_pinned));
+    must(rig->backend->copy_to_host(second, h_pinned, d_second, BYTES));
+    must(rig->backend->event_record(second, event));
+    for (done = false; !done;) {
+        must(rig->backend->event_done(event, &done));
+    }
+    assert_memory_equal(h_pinned, h_bytes, BYTES);
+    rig->backend->pinned_free(rig->device, h_pinned);
     rig->backend->event_destroy(event);
     rig->backend->memory_free(rig->device, d_first);
     rig->backend->memory_free(rig->device, d_second);

@@ -1,5 +1,5 @@
-/* Single cells, what is kept of every cell, and the heat flux: every backend against a plain
- * computation on the host, bit for bit. */
+/* Single cells, what is kept of every cell, the heat flux, and what leaves for files: every backend
+ * against a plain computation on the host, bit for bit. */
 #include "rig.h"
 
 #include <math.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/derived_cell.h"
+#include "kernels/extract_cell.h"
 
 /* One field with a full halo, and the layout of what is kept of it. */
 struct scene {
@@ -304,6 +305,145 @@ static void backends_agree_on_the_flux(void **state)
     }
 }
 
+/* Where conversions are hard: ties, what is too small or too large for a float, NaNs. */
+static double hard_value(uint64_t *random, bool is_square)
+{
+    static const double values[] = {
+        0,       1,       0x1p-149, 0x1.8p-149,  0x1p-1074,
+        1 / 3.0, 0x1p200, 0x1p-610, 0x1.8p-1060, 0x1.fffffffffffffp1023};
+    enum { NVALUES = sizeof values / sizeof values[0] };
+    const uint64_t bits = random_bits(random) >> 1; /* positive */
+    double any;
+    memcpy(&any, &bits, sizeof any);
+    switch (random_below(random, 4)) {
+    case 0:
+        return values[random_below(random, NVALUES)];
+    case 1: /* half way between two floats */
+        return (double)(float)random_between(random, 1, 2) + 0x1p-24;
+    case 2:
+        return is_square && isnan(any) ? 2 : any;
+    default:
+        return is_square ? random_between(random, 0, 1e9) : -any;
+    }
+}
+
+static void fill_hard(struct scene *scene, bool squares)
+{
+    const int64_t *n = scene->layout.cells;
+    for (int64_t k = 0; k < n[2]; k++) {
+        for (int64_t j = 0; j < n[1]; j++) {
+            for (int64_t i = 0; i < n[0]; i++) {
+                const double value = hard_value(&scene->random, squares);
+                host_set(&scene->layout, scene->h_field, layout_index(&scene->layout, i, j, k),
+                         value);
+            }
+        }
+    }
+    must(scene->rig.backend->copy_to_device(scene->rig.queue, scene->d_field, scene->h_field,
+                                            layout_bytes(&scene->layout)));
+    must(scene->rig.backend->queue_wait(scene->rig.queue));
+}
+
+/* By the compiler's own conversions; of a NaN too, whose bits no formula may change. */
+static size_t extract_plainly(const struct scene *scene, const struct extract_args *args,
+                              void *values)
+{
+    const bool from_float64 = scene->layout.precision == PRECISION_FLOAT64;
+    size_t at = 0;
+    for (int64_t k = 0; k < args->cells[2]; k++) {
+        for (int64_t j = 0; j < args->cells[1]; j++) {
+            for (int64_t i = 0; i < args->cells[0]; i++, at++) {
+                const int64_t from = layout_index(
+                    &scene->layout, args->first[0] + i * args->stride[0],
+                    args->first[1] + j * args->stride[1], args->first[2] + k * args->stride[2]);
+                if (!from_float64) {
+                    const float value = ((const float *)scene->h_field)[from];
+                    if (args->precision == PRECISION_FLOAT32) {
+                        ((float *)values)[at] = value;
+                    } else {
+                        ((double *)values)[at] = (double)value;
+                    }
+                    continue;
+                }
+                const double value = ((const double *)scene->h_field)[from];
+                const double wanted = args->root ? sqrt(value) : value;
+                if (args->precision == PRECISION_FLOAT32) {
+                    ((float *)values)[at] = (float)wanted;
+                } else {
+                    ((double *)values)[at] = wanted;
+                }
+            }
+        }
+    }
+    return at * precision_bytes(args->precision);
+}
+
+static void check_one_extract(struct scene *scene, const struct extract_args *args)
+{
+    const struct backend *backend = scene->rig.backend;
+    const size_t most = (size_t)(args->cells[0] * args->cells[1] * args->cells[2] + 1) * 8;
+    char *wanted = malloc(most);
+    assert_non_null(wanted);
+    memset(wanted, 0xFF, most); /* what lies behind stays as it is */
+    (void)extract_plainly(scene, args, wanted);
+    void *d_values = NULL;
+    must(backend->memory_alloc(scene->rig.device, most, &d_values));
+    must(backend->extract(scene->rig.queue, &scene->layout, args, scene->d_field, d_values));
+    char *found = rig_download(&scene->rig, d_values, most);
+    assert_memory_equal(found, wanted, most);
+    backend->memory_free(scene->rig.device, d_values);
+    free(found);
+    free(wanted);
+}
+
+static void check_extract(struct scene *scene)
+{
+    const int64_t *n = scene->layout.cells;
+    for (int form = 0; form < 16; form++) {
+        struct extract_args args = {
+            .root = form % 4 == 3 && scene->layout.precision == PRECISION_FLOAT64,
+            .precision = form % 2 == 0 ? PRECISION_FLOAT64 : PRECISION_FLOAT32};
+        if (form % 8 == 2 && scene->layout.precision == PRECISION_FLOAT64) {
+            args.root = true;
+        }
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            args.first[a] = form < 4 ? 0 : random_below(&scene->random, n[a]);
+            args.stride[a] = form < 8 ? 1 : 1 + random_below(&scene->random, 4);
+            args.cells[a] = (n[a] - args.first[a] + args.stride[a] - 1) / args.stride[a];
+        }
+        fill_hard(scene, args.root);
+        check_one_extract(scene, &args);
+    }
+}
+
+static void cells_leave_with_the_hosts_bits(void **state)
+{
+    (void)state;
+    for_each_scene(check_extract);
+}
+
+/* What a device that rounds roots otherwise would guess. */
+static void a_root_is_the_nearest_from_any_guess(void **state)
+{
+    (void)state;
+    uint64_t random = 5;
+    for (int round = 0; round < 200000; round++) {
+        const int64_t exponent = random_below(&random, 600);
+        double square = ldexp(random_between(&random, 1, 2), (int)exponent - 300);
+        if (round % 3 == 0) { /* beside a square, and beside a power of two */
+            const double root = round % 2 == 0 ? ldexp(1, (int)exponent / 2 - 150)
+                                               : ldexp(random_between(&random, 1, 2), 3);
+            square = extract_beside(root * root, (int)random_below(&random, 5) - 2);
+        }
+        const double wanted = sqrt(square);
+        for (int off = -3; off <= 3; off++) {
+            const double found = extract_nearest_root(square, extract_beside(wanted, off));
+            assert_true(found == wanted);
+        }
+        assert_true(extract_root(square) == wanted);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +451,8 @@ int main(void)
         cmocka_unit_test(samples_are_kept),
         cmocka_unit_test(heat_flux_is_that_of_the_faces),
         cmocka_unit_test(backends_agree_on_the_flux),
+        cmocka_unit_test(cells_leave_with_the_hosts_bits),
+        cmocka_unit_test(a_root_is_the_nearest_from_any_guess),
     };
     return cmocka_run_group_tests_name("derived fields of every backend", tests, NULL, NULL);
 }

@@ -196,6 +196,45 @@ static void a_forgotten_event_shows(void **state)
     rig_close(&rig);
 }
 
+/* Work that nobody waits for comes late, and then all of it up to the mark. */
+static void an_event_comes_true_after_a_while(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct event *event;
+    void *d_bytes;
+    unsigned char *h_bytes = malloc(BYTES);
+    unsigned char *h_got = malloc(BYTES);
+    rig_open(&rig, &backend_guard);
+    memset(h_bytes, 5, BYTES);
+    must(backend_guard.event_create(rig.device, &event));
+    must(backend_guard.memory_alloc(rig.device, BYTES, &d_bytes));
+    for (int round = 0; round < 2; round++) {
+        bool done = false;
+        int asked = 0;
+        must(backend_guard.copy_to_device(rig.queue, d_bytes, h_bytes, BYTES));
+        must(backend_guard.copy_to_host(rig.queue, h_got, d_bytes, BYTES));
+        must(backend_guard.event_record(rig.queue, event));
+        for (; !done && asked < 100; asked++) {
+            assert_true(is_filled_with(h_got, 0xFF));
+            must(backend_guard.event_done(event, &done));
+        }
+        assert_true(done && asked > 6); /* STEPS_AHEAD, and two steps */
+        assert_true(is_filled_with(h_got, 5));
+    }
+    bool done = false;
+    must(backend_guard.copy_to_host(rig.queue, h_got, d_bytes, BYTES));
+    must(backend_guard.event_record(rig.queue, event));
+    must(backend_guard.queue_wait(rig.queue));
+    must(backend_guard.event_done(event, &done)); /* somebody has waited */
+    assert_true(done);
+    backend_guard.event_destroy(event);
+    backend_guard.memory_free(rig.device, d_bytes);
+    free(h_bytes);
+    free(h_got);
+    rig_close(&rig);
+}
+
 static void freeing_and_closing_finish_the_work_first(void **state)
 {
     (void)state;
@@ -226,6 +265,7 @@ int main(void)
         cmocka_unit_test(results_are_not_there_before_the_wait),
         cmocka_unit_test(a_source_that_is_still_needed_is_not_poisoned),
         cmocka_unit_test(a_forgotten_event_shows),
+        cmocka_unit_test(an_event_comes_true_after_a_while),
         cmocka_unit_test(freeing_and_closing_finish_the_work_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #define hipErrorInvalidValue cudaErrorInvalidValue
 #define hipErrorMemoryAllocation cudaErrorMemoryAllocation
 #define hipErrorNotSupported cudaErrorNotSupported
+#define hipErrorNotReady cudaErrorNotReady
 #define hipGetErrorName cudaGetErrorName
 #define hipGetErrorString cudaGetErrorString
 #define hipGetLastError cudaGetLastError
@@ -55,6 +56,7 @@
 #define hipEventDestroy cudaEventDestroy
 #define hipEventRecord cudaEventRecord
 #define hipEventSynchronize cudaEventSynchronize
+#define hipEventQuery cudaEventQuery
 
 #define hipIpcMemHandle_t cudaIpcMemHandle_t
 #define hipIpcGetMemHandle cudaIpcGetMemHandle

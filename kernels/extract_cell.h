@@ -1,0 +1,83 @@
+/* What becomes of one value on its way into a file: the conversions that every backend makes, with
+ * the bits of the host's own. Devices differ from it in two places: a NaN that they convert is
+ * another NaN, and not every one rounds a root as IEEE 754 asks. Included by C and by HIP sources.
+ */
+#ifndef ISOTHERM_KERNELS_EXTRACT_CELL_H
+#define ISOTHERM_KERNELS_EXTRACT_CELL_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "kernels/heat_cell.h"
+
+HEAT_CELL_FUNCTION uint64_t extract_bits(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* To the nearest float; of a NaN sign and upper digits stay. */
+HEAT_CELL_FUNCTION float extract_narrow(double value)
+{
+    if (value == value) {
+        return (float)value;
+    }
+    const uint64_t wide = extract_bits(value);
+    const uint32_t sign = (uint32_t)(wide >> 32) & UINT32_C(0x80000000);
+    const uint32_t bits = sign | UINT32_C(0x7fc00000) | (uint32_t)(wide >> 29 & 0x3fffff);
+    float narrow;
+    memcpy(&narrow, &bits, sizeof narrow);
+    return narrow;
+}
+
+HEAT_CELL_FUNCTION double extract_widen(float value)
+{
+    if (value == value) {
+        return (double)value;
+    }
+    uint32_t narrow;
+    memcpy(&narrow, &value, sizeof narrow);
+    const uint64_t bits = (uint64_t)(narrow & UINT32_C(0x80000000)) << 32 |
+                          UINT64_C(0x7ff8000000000000) | (uint64_t)(narrow & 0x3fffff) << 29;
+    double wide;
+    memcpy(&wide, &bits, sizeof wide);
+    return wide;
+}
+
+/* The float64 before (-1) or after (+1) a positive one. */
+HEAT_CELL_FUNCTION double extract_beside(double value, int step)
+{
+    const uint64_t bits = extract_bits(value) + (uint64_t)(int64_t)step;
+    double beside;
+    memcpy(&beside, &bits, sizeof beside);
+    return beside;
+}
+
+/* The root of `square` to the nearest, from a guess that is a few units of the last digit off: r is
+ * it where r (r before) < square <= r (r after) (B. Tuckerman's test; the sign of an fma is
+ * exact). square: 2^-600 to the largest. */
+HEAT_CELL_FUNCTION double extract_nearest_root(double square, double guess)
+{
+    while (fma(guess, extract_beside(guess, -1), -square) >= 0) {
+        guess = extract_beside(guess, -1);
+    }
+    while (fma(guess, extract_beside(guess, 1), -square) < 0) {
+        guess = extract_beside(guess, 1);
+    }
+    return guess;
+}
+
+/* Of a square: not negative. */
+HEAT_CELL_FUNCTION double extract_root(double square)
+{
+    if (!(square > 0 && square <= 0x1.fffffffffffffp+1023)) {
+        return square; /* 0, infinite, NaN */
+    }
+    const bool is_small = square < 0x1p-600; /* then the test's fma might vanish */
+    const double scaled = is_small ? square * 0x1p+600 : square;
+    const double root = extract_nearest_root(scaled, sqrt(scaled));
+    return is_small ? root * 0x1p-300 : root;
+}
+
+#endif
