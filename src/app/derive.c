@@ -113,7 +113,9 @@ enum status derive_sample(struct run *run)
     return STATUS_OK;
 }
 
-/* The halo of the present step, which the next step will exchange again: values are the same. */
+/* The halo of the present step, which the next step will exchange again: values are the same. All
+ * ranks wait for it here: later only those wait that have a part of the output, and where queues
+ * run when somebody waits (guard) the others would never send. */
 static enum status complete_halo(struct run *run)
 {
     const struct backend *backend = run->backend;
@@ -124,7 +126,8 @@ static enum status complete_halo(struct run *run)
     TRY(backend->event_record(run->bulk_queue, run->bulk_done));
     TRY(backend->event_wait(run->halo_queue, run->bulk_done));
     TRY(halo_begin(run->halo, run->halo_queue, run->field->d_now, &flight));
-    return halo_end(&flight);
+    TRY(halo_end(&flight));
+    return backend->queue_wait(run->halo_queue);
 }
 
 enum status derive_flux(struct run *run)
