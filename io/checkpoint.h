@@ -15,6 +15,7 @@
 
 #include <mpi.h>
 
+#include "model/copy_out.h"
 #include "model/derived.h"
 #include "model/field.h"
 #include "model/grid.h"
@@ -52,9 +53,10 @@ struct checkpoint_part {
 };
 
 /* The capture half; not collective. Copy the owned cells of the present state to h_memory, of
- * checkpoint_capture_bytes, which must last until the checkpoint is written. Blocks until done. */
+ * checkpoint_capture_bytes, which must last until the checkpoint is written. Through `copy_out`,
+ * which has begun: only queued, and h_memory is pinned; or NULL: blocks until done. */
 size_t checkpoint_capture_bytes(const struct field *field);
-enum status checkpoint_capture(struct field *field, void *h_memory,
+enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,
                                struct checkpoint_part *part) MUST_CHECK;
 
 /* The write half. Collective. Write `directory`/checkpoints/step_<step, 10 digits>.h5 and publish

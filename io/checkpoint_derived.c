@@ -11,22 +11,40 @@ unsigned checkpoint_kept(const struct derived *derived)
     return derived == NULL ? 0 : derived_kept(derived->mask);
 }
 
-enum status checkpoint_capture_derived(struct field *field, double *h_memory,
-                                       struct checkpoint_part *part)
+static struct view whole_grid(const struct field *field)
 {
-    const struct box owned = layout_owned(&field->layout);
     struct view whole = {.stride = {1, 1, 1}};
-    part->kept = checkpoint_kept(field->derived);
     for (int a = 0; a < AXIS_COUNT; a++) {
         whole.grid.cells[a] = field->placement.global_cells[a];
     }
-    const struct box global = box_shift(&owned, field->placement.offset);
+    return whole;
+}
+
+/* One field with its own bits, at once or on its way. */
+static enum status take(struct field *field, struct copy_out *copy_out, const struct layout *layout,
+                        const void *d_memory, const struct box *cells, void *h_values)
+{
+    const struct view whole = whole_grid(field);
+    return copy_out != NULL ? view_send(&whole, copy_out, field, layout, d_memory, VIEW_AS_IT_IS,
+                                        layout->precision, h_values)
+                            : view_read(&whole, field, layout, d_memory, cells, VIEW_AS_IT_IS,
+                                        layout->precision, h_values);
+}
+
+enum status checkpoint_capture_fields(struct field *field, struct copy_out *copy_out,
+                                      char *h_memory, struct checkpoint_part *part)
+{
+    const struct derived *derived = field->derived;
+    const uint64_t cells = (uint64_t)box_cells(&part->cells);
+    TRY(take(field, copy_out, &field->layout, field->d_now, &part->cells, h_memory));
+    part->values = h_memory;
+    h_memory += copy_out_bytes(cells * precision_bytes(part->precision));
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (derived_wants(part->kept, kind)) {
-            TRY(view_read(&whole, field, &field->derived->layout, field->derived->d_values[kind],
-                          &global, VIEW_AS_IT_IS, PRECISION_FLOAT64, h_memory));
-            part->derived[kind] = h_memory;
-            h_memory += box_cells(&owned);
+            TRY(take(field, copy_out, &derived->layout, derived->d_values[kind], &part->cells,
+                     h_memory));
+            part->derived[kind] = (const double *)(const void *)h_memory;
+            h_memory += copy_out_bytes(cells * sizeof(double));
         }
     }
     return STATUS_OK;

@@ -10,9 +10,10 @@
 /* The kinds that a checkpoint has to hold: all that have a memory. */
 unsigned checkpoint_kept(const struct derived *derived); /* takes NULL */
 
-/* This rank's cells to h_memory, one kind after the other, box_cells(&part->cells) each. Blocks. */
-enum status checkpoint_capture_derived(struct field *field, double *h_memory,
-                                       struct checkpoint_part *part) MUST_CHECK;
+/* This rank's cells to h_memory, the temperature and then one kind after the other, each in whole
+ * lines of the cache; as checkpoint_capture. */
+enum status checkpoint_capture_fields(struct field *field, struct copy_out *copy_out,
+                                      char *h_memory, struct checkpoint_part *part) MUST_CHECK;
 
 /* Rank 0: the datasets, without values, in a file that is open through the plain driver; and their
  * places, one a kind. */

@@ -245,30 +245,23 @@ enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct ch
     return status;
 }
 
-/* In whole lines of the cache: what follows is aligned for doubles. */
-static size_t temperature_bytes(const struct field *field)
-{
-    const struct box owned = layout_owned(&field->layout);
-    const size_t bytes = (size_t)box_cells(&owned) * precision_bytes(field->layout.precision);
-    return (bytes + 63) / 64 * 64;
-}
-
 size_t checkpoint_capture_bytes(const struct field *field)
 {
     const struct box owned = layout_owned(&field->layout);
-    return temperature_bytes(field) + (size_t)derived_count(checkpoint_kept(field->derived)) *
-                                          (size_t)box_cells(&owned) * sizeof(double);
+    const uint64_t cells = (uint64_t)box_cells(&owned);
+    const uint64_t kept = (uint64_t)derived_count(checkpoint_kept(field->derived));
+    return copy_out_bytes(cells * precision_bytes(field->layout.precision)) +
+           kept * copy_out_bytes(cells * sizeof(double));
 }
 
-enum status checkpoint_capture(struct field *field, void *h_memory, struct checkpoint_part *part)
+enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,
+                               struct checkpoint_part *part)
 {
     const struct box owned = layout_owned(&field->layout);
     *part = (struct checkpoint_part){.cells = box_shift(&owned, field->placement.offset),
                                      .precision = field->layout.precision,
-                                     .values = h_memory};
-    TRY(field_read(field, &owned, h_memory));
-    void *behind = (char *)h_memory + temperature_bytes(field);
-    return checkpoint_capture_derived(field, behind, part);
+                                     .kept = checkpoint_kept(field->derived)};
+    return checkpoint_capture_fields(field, copy_out, h_memory, part);
 }
 
 /* Collective, agreed: into fresh memory, which the caller frees, on failure too. */
@@ -281,7 +274,7 @@ static enum status capture_fresh(MPI_Comm comm, struct field *field, void **memo
     if (*memory == NULL) {
         status = fail(STATUS_MEMORY, "no memory for %zu bytes of a checkpoint", bytes);
     } else {
-        status = checkpoint_capture(field, *memory, part);
+        status = checkpoint_capture(field, NULL, *memory, part);
     }
     return status_agree(comm, status);
 }

@@ -325,28 +325,40 @@ size_t snapshots_capture_bytes(const struct snapshots *s, const struct field *fi
     return (1 + (size_t)derived_count(s->setting.derived)) * values_bytes(s, &part);
 }
 
-enum status snapshots_capture(struct snapshots *s, struct field *field, int64_t step, double time,
-                              void *h_memory, struct snapshot_capture *capture)
+/* One field of the view, at once or on its way. */
+static enum status take(const struct snapshots *s, struct field *field, struct copy_out *copy_out,
+                        const struct layout *layout, const void *d_memory, enum view_values which,
+                        void *h_values)
+{
+    const enum precision precision = s->setting.precision;
+    if (copy_out != NULL) {
+        return view_send(&s->view, copy_out, field, layout, d_memory, which, precision, h_values);
+    }
+    const struct box part = part_of(s, field);
+    return view_read(&s->view, field, layout, d_memory, &part, which, precision, h_values);
+}
+
+enum status snapshots_capture(struct snapshots *s, struct field *field, struct copy_out *copy_out,
+                              int64_t step, double time, void *h_memory,
+                              struct snapshot_capture *capture)
 {
     const struct box part = part_of(s, field);
-    const enum precision precision = s->setting.precision;
+    const struct derived *derived = field->derived;
     const size_t bytes = values_bytes(s, &part);
     const int fields = 1 + derived_count(s->setting.derived);
     *capture = (struct snapshot_capture){.step = step, .time = time, .part = part};
     s->captured_step = step;
     for (int n = 0; n < fields; n++) {
-        capture->values[n] =
-            raw_align((char *)h_memory + (size_t)n * bytes, s->view.grid.cells, precision, &part);
+        capture->values[n] = raw_align((char *)h_memory + (size_t)n * bytes, s->view.grid.cells,
+                                       s->setting.precision, &part);
     }
-    TRY(view_read(&s->view, field, &field->layout, field->d_now, &part, VIEW_AS_IT_IS, precision,
-                  capture->values[0]));
+    TRY(take(s, field, copy_out, &field->layout, field->d_now, VIEW_AS_IT_IS, capture->values[0]));
     int n = 1;
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (derived_wants(s->setting.derived, kind)) {
             /* of the heat flux the device has the square */
-            TRY(view_read(&s->view, field, &field->derived->layout, field->derived->d_values[kind],
-                          &part, kind == DERIVED_FLUX ? VIEW_ROOT : VIEW_AS_IT_IS, precision,
-                          capture->values[n++]));
+            TRY(take(s, field, copy_out, &derived->layout, derived->d_values[kind],
+                     kind == DERIVED_FLUX ? VIEW_ROOT : VIEW_AS_IT_IS, capture->values[n++]));
         }
     }
     return STATUS_OK;
@@ -369,7 +381,7 @@ static enum status write_now(struct snapshots *s, struct field *field, int64_t s
 {
     struct snapshot_capture capture = {0};
     if (status == STATUS_OK) {
-        status = snapshots_capture(s, field, step, time, memory, &capture);
+        status = snapshots_capture(s, field, NULL, step, time, memory, &capture);
     }
     TRY(status_agree(s->comm, status));
     return snapshots_put(s, &capture);

@@ -14,6 +14,7 @@
 
 #include <mpi.h>
 
+#include "model/copy_out.h"
 #include "model/derived.h"
 #include "model/field.h"
 #include "model/grid.h"
@@ -49,10 +50,10 @@ bool snapshots_wants(const struct snapshots *snapshots, int64_t step);
 /* The memory that it needs on this rank; 0 where the rank has no part. */
 size_t snapshots_capture_bytes(const struct snapshots *snapshots, const struct field *field);
 /* Copy this rank's part of the present state of `field` to h_memory, which must last until the
- * capture is written. Blocks until done. field->derived has the fields that the setting asks for.
- */
-enum status snapshots_capture(struct snapshots *snapshots, struct field *field, int64_t step,
-                              double time, void *h_memory,
+ * capture is written. Through `copy_out`, which has begun: only queued, and h_memory is pinned; or
+ * NULL: blocks until done. field->derived has the fields that the setting asks for. */
+enum status snapshots_capture(struct snapshots *snapshots, struct field *field,
+                              struct copy_out *copy_out, int64_t step, double time, void *h_memory,
                               struct snapshot_capture *capture) MUST_CHECK;
 
 /* The write half. Collective. Append what was captured; the file is closed and flushed in between,

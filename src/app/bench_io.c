@@ -173,8 +173,8 @@ static enum status put_snapshot(struct io_bench *bench, struct snapshots *snapsh
     struct snapshot_capture capture;
     double since = 0;
     TRY(begin(run, &since));
-    TRY(status_agree(run->comm,
-                     snapshots_capture(snapshots, run->field, 0, 0, bench->memory, &capture)));
+    TRY(status_agree(
+        run->comm, snapshots_capture(snapshots, run->field, NULL, 0, 0, bench->memory, &capture)));
     TRY(end(run, since, capture_s));
     TRY(begin(run, &since));
     TRY(snapshots_put(snapshots, &capture));
@@ -206,7 +206,7 @@ static enum status time_checkpoint(struct io_bench *bench, double *capture_s, do
     memset(&state, 0, sizeof state);
     TRY(run_field_hash(run, &state.field_hash));
     TRY(begin(run, &since));
-    TRY(status_agree(run->comm, checkpoint_capture(run->field, bench->memory, &part)));
+    TRY(status_agree(run->comm, checkpoint_capture(run->field, NULL, bench->memory, &part)));
     TRY(end(run, since, capture_s));
     TRY(begin(run, &since));
     TRY(checkpoint_put(run->comm, bench->folder, &part, &run->grid, &run->material, &state,

@@ -29,12 +29,13 @@ static enum status write_job(MPI_Comm comm, void *context)
 /* Not collective. */
 static enum status capture(struct writer *writer, struct run *run, struct checkpoint_job *job)
 {
-    void *h_memory = NULL;
-    TRY(writer_reserve(writer, checkpoint_capture_bytes(run->field), &h_memory));
+    struct writer_room room;
+    TRY(writer_reserve(writer, checkpoint_capture_bytes(run->field), &room));
     if (job == NULL) {
         return fail(STATUS_MEMORY, "no memory for a checkpoint's description");
     }
-    return checkpoint_capture(run->field, h_memory, &job->part);
+    TRY(run_settle(run));
+    return checkpoint_capture(run->field, room.copy_out, room.h_memory, &job->part);
 }
 
 enum status checkpoint_output_submit(struct checkpoint_output *output, struct writer *writer,

@@ -70,6 +70,7 @@ struct plan {
     enum axis thinnest_axis;
     uint64_t max_bytes;        /* device memory of the busiest rank */
     uint64_t max_output_bytes; /* host memory for outputs, likewise */
+    uint64_t max_copy_bytes;   /* device memory for them, where captures travel beside the steps */
     int warnings;
 };
 
@@ -107,6 +108,9 @@ static enum status examine_rank(struct plan *plan, int rank)
     bytes += derived;
     plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
     TRY(output_memory_bytes(plan->settings, &plan->grid, &plan->decomp, rank, &bytes));
+    const uint64_t copy_bytes =
+        plan->settings->output.writer == WRITER_AUTO ? bytes / WRITER_SLOTS : 0;
+    plan->max_copy_bytes = copy_bytes > plan->max_copy_bytes ? copy_bytes : plan->max_copy_bytes;
     plan->max_output_bytes = bytes > plan->max_output_bytes ? bytes : plan->max_output_bytes;
     return STATUS_OK;
 }
@@ -182,6 +186,10 @@ static void print_blocks(const struct plan *plan)
     printf("memory a rank  %s on the device, %s on the host for outputs in flight\n",
            bytes_text((double)plan->max_bytes, memory),
            bytes_text((double)plan->max_output_bytes, low));
+    if (plan->max_copy_bytes > 0) {
+        printf("on a GPU       %s more on the device: outputs on their way to the host\n",
+               bytes_text((double)plan->max_copy_bytes, low));
+    }
     printf("halo a step    %s .. %s sent by a rank, at most %d messages\n",
            bytes_text((double)plan->min_halo * width, low),
            bytes_text((double)plan->max_halo * width, high), plan->max_messages);
@@ -350,10 +358,16 @@ static enum status warn_of_memory(struct plan *plan)
     printf("device here    %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
     const double all = ((double)plan->max_bytes + (double)plan->max_output_bytes) *
                        plan->decomp.nranks; /* where the device is the host */
+    const bool sends = !backend->host_accessible && plan->max_copy_bytes > 0;
     if (plan->max_bytes > info.memory_bytes) {
         warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
              bytes_text((double)plan->max_bytes, need),
              bytes_text((double)info.memory_bytes, have));
+    } else if (sends && plan->max_bytes + plan->max_copy_bytes > info.memory_bytes) {
+        warn(plan,
+             "no room on the device for outputs on their way (%s): the steps will wait while they "
+             "are copied out",
+             bytes_text((double)plan->max_copy_bytes, need));
     } else if (backend->host_accessible && all > (double)info.memory_bytes) {
         warn(plan, "all %d ranks on this machine would need %s, more than its %s",
              plan->decomp.nranks, bytes_text(all, need),

@@ -13,6 +13,7 @@
 struct need {
     char address[sizeof((struct device_info *)0)->address];
     uint64_t bytes;
+    uint64_t copy_bytes; /* for outputs on their way: without them they are copied at once */
 };
 
 /* Two fields, derived ones, the staging buffer, and the halo's buffers for sending and receiving.
@@ -28,6 +29,10 @@ static enum status need_of_rank(const struct run *run, struct need *need)
     need->bytes += derived;
     const uint64_t halo_cells = (uint64_t)decomp_halo_cells(&run->decomp, run->rank);
     need->bytes += 2 * halo_cells * precision_bytes(precision);
+    if (!run->backend->host_accessible && run->settings->output.writer == WRITER_AUTO) {
+        TRY(output_capture_bytes(run->settings, &run->grid, &run->decomp, run->rank,
+                                 &need->copy_bytes));
+    }
     if (run->backend->host_accessible) {
         uint64_t outputs = 0;
         TRY(output_memory_bytes(run->settings, &run->grid, &run->decomp, run->rank, &outputs));
@@ -38,18 +43,21 @@ static enum status need_of_rank(const struct run *run, struct need *need)
 }
 
 static enum status compare(const struct run *run, const struct need *needs, int nneeds,
-                           const struct need *mine)
+                           const struct need *mine, bool *room_for_copies)
 {
     const struct device_info *info = &run->device_info;
     const double gib = 0x1p-30;
     uint64_t bytes = 0;
+    uint64_t copy_bytes = 0;
     int sharing = 0;
     for (int n = 0; n < nneeds; n++) {
         if (memcmp(needs[n].address, mine->address, sizeof mine->address) == 0) {
             bytes += needs[n].bytes;
+            copy_bytes += needs[n].copy_bytes;
             sharing++;
         }
     }
+    *room_for_copies = info->free_bytes == 0 || bytes + copy_bytes <= info->free_bytes;
     if (info->free_bytes == 0 || bytes <= info->free_bytes) {
         return STATUS_OK; /* 0: not known */
     }
@@ -68,7 +76,8 @@ static enum status compare(const struct run *run, const struct need *needs, int 
                                                                   : "");
 }
 
-static enum status compare_on_node(const struct run *run, MPI_Comm node, const struct need *mine)
+static enum status compare_on_node(const struct run *run, MPI_Comm node, const struct need *mine,
+                                   bool *room_for_copies)
 {
     const int nranks = comm_size(node);
     struct need *needs = calloc((size_t)nranks, sizeof *needs);
@@ -77,19 +86,24 @@ static enum status compare_on_node(const struct run *run, MPI_Comm node, const s
         MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, needs, (int)sizeof *mine, MPI_BYTE, node),
         "MPI_Allgather");
     if (status == STATUS_OK) {
-        status = compare(run, needs, nranks, mine);
+        status = compare(run, needs, nranks, mine, room_for_copies);
     }
     free(needs);
     return status;
 }
 
-enum status memory_check(const struct run *run)
+enum status memory_check(const struct run *run, bool *room_for_copies)
 {
+    bool room = false;
     struct need mine;
     TRY(status_agree(run->comm, need_of_rank(run, &mine)));
     MPI_Comm node;
     TRY_MPI(MPI_Comm_split_type(run->comm, MPI_COMM_TYPE_SHARED, run->rank, MPI_INFO_NULL, &node));
-    const enum status status = compare_on_node(run, node, &mine);
+    const enum status status = compare_on_node(run, node, &mine, &room);
     TRY_MPI(MPI_Comm_free(&node));
-    return status_agree(run->comm, status);
+    TRY(status_agree(run->comm, status));
+    int everywhere = room ? 1 : 0;
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &everywhere, 1, MPI_INT, MPI_MIN, run->comm));
+    *room_for_copies = everywhere != 0;
+    return STATUS_OK;
 }

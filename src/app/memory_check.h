@@ -5,8 +5,9 @@
 #include "app/run.h"
 
 /* Collective. STATUS_MEMORY, agreed, when the ranks that share a device need more than is free on
- * it: with both numbers, the device, and what would help. Needs run->decomp and
+ * it: with both numbers, the device, and what would help. *room_for_copies, the same on all ranks:
+ * whether outputs on their way to the host (model/copy_out.h) fit as well. Needs run->decomp and
  * run->device_info; nothing may have been allocated since that was asked for. */
-enum status memory_check(const struct run *run) MUST_CHECK;
+enum status memory_check(const struct run *run, bool *room_for_copies) MUST_CHECK;
 
 #endif

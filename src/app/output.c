@@ -215,7 +215,7 @@ static enum status open_all(struct run *run, struct output *output)
     TRY(writer_create(run->comm, run->backend, run->device, background, &output->writer));
     writer_watch(output->writer, run->watchdog);
     TRY(open_files(run, output));
-    return status_agree(run->comm, output_memory_prepare(run, &output->snapshots, output->writer));
+    return output_memory_prepare(run, &output->snapshots, output->writer);
 }
 
 enum status output_open(struct run *run, enum output_mode mode, struct output **output)

@@ -1,5 +1,6 @@
 #include "app/output_memory.h"
 
+#include "base/comm.h"
 #include "io/checkpoint.h"
 
 static bool has_checkpoints(const struct settings *settings)
@@ -8,8 +9,8 @@ static bool has_checkpoints(const struct settings *settings)
     return cadence_is_on(&checkpoints->cadence) || checkpoints->walltime > 0;
 }
 
-enum status output_memory_bytes(const struct settings *settings, const struct grid *grid,
-                                const struct decomp *decomp, int rank, uint64_t *bytes)
+enum status output_capture_bytes(const struct settings *settings, const struct grid *grid,
+                                 const struct decomp *decomp, int rank, uint64_t *bytes)
 {
     const struct box owned = decomp_owned(decomp, rank);
     struct snapshot_outputs outputs;
@@ -28,7 +29,15 @@ enum status output_memory_bytes(const struct settings *settings, const struct gr
         most = part_bytes > most ? part_bytes : most;
     }
     snapshot_outputs_close(&outputs);
-    *bytes = WRITER_SLOTS * most;
+    *bytes = most;
+    return STATUS_OK;
+}
+
+enum status output_memory_bytes(const struct settings *settings, const struct grid *grid,
+                                const struct decomp *decomp, int rank, uint64_t *bytes)
+{
+    TRY(output_capture_bytes(settings, grid, decomp, rank, bytes));
+    *bytes *= WRITER_SLOTS;
     return STATUS_OK;
 }
 
@@ -36,6 +45,11 @@ enum status output_memory_prepare(const struct run *run, const struct snapshot_o
                                   struct writer *writer)
 {
     const size_t state = has_checkpoints(run->settings) ? checkpoint_capture_bytes(run->field) : 0;
-    const size_t most = snapshot_outputs_bytes(snapshots, run->field);
-    return writer_prepare(writer, most > state ? most : state);
+    const size_t part = snapshot_outputs_bytes(snapshots, run->field);
+    const size_t most = part > state ? part : state;
+    TRY(status_agree(run->comm, writer_prepare(writer, most)));
+    if (run->backend->host_accessible) {
+        return STATUS_OK; /* a copy beside the steps would take the memory's time from them */
+    }
+    return writer_send_beside(writer, run->bulk_queue, most, run->room_for_copies);
 }

@@ -99,6 +99,7 @@ static void write_output(struct json *json, struct writer *writer)
     json_begin(json, "output", '{');
     json_string(json, "writer", writer_in_background(writer) ? "background" : "foreground");
     json_string(json, "writer_reason", writer_reason(writer));
+    json_string(json, "captures", writer_sends_beside(writer) ? "beside the steps" : "at once");
     json_int(json, "waits", waits);
     json_real(json, "wait_s", wait_s);
     for (int k = 0; k < WRITER_KIND_COUNT; k++) {

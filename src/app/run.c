@@ -114,7 +114,7 @@ static enum status build(struct run *run)
     TRY(status_agree(run->comm, describe(run)));
     TRY(open_device(run));
     TRY(run_place(run));
-    TRY(memory_check(run));
+    TRY(memory_check(run, &run->room_for_copies));
     enum status status = create_queues(run);
     if (status == STATUS_OK) {
         status = create_memory(run);

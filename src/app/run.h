@@ -68,6 +68,7 @@ struct run {
     char backend_reason[256];
     struct device *device;
     struct device_info device_info;
+    bool room_for_copies; /* on the device, for outputs on their way (memory_check) */
     struct machine machine;
     struct placement_order placement;
     struct rank_facts *rank_facts; /* of all ranks; rank 0 */

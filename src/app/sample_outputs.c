@@ -194,6 +194,20 @@ void sample_outputs_close(struct sample_outputs *outputs)
     *outputs = (struct sample_outputs){0};
 }
 
+/* Collective. All ranks wait where rank 0 has to. */
+static enum status wait_when_full(const struct sample_output *output, struct writer *writer,
+                                  const struct run *run)
+{
+    int full = output->series != NULL && series_is_full(output->series) ? 1 : 0;
+    if (writer_is_busy(writer)) {
+        TRY_MPI(MPI_Bcast(&full, 1, MPI_INT, 0, run->comm));
+        if (full != 0) {
+            writer_quiesce(writer);
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status sample_outputs_take(struct sample_outputs *outputs, struct writer *writer,
                                 struct run *run)
 {
@@ -206,10 +220,8 @@ enum status sample_outputs_take(struct sample_outputs *outputs, struct writer *w
         TRY(status_agree(run->comm, run_settle(run)));
         TRY(sampler_take(run->comm, output->sampler, run->field, &values));
         enum status status = STATUS_OK;
+        TRY(wait_when_full(output, writer, run));
         if (output->series != NULL) {
-            if (series_is_full(output->series)) {
-                writer_quiesce(writer);
-            }
             status = series_write(output->series, run->step, run_time(run), values);
         }
         TRY(status_agree(run->comm, status));
@@ -224,9 +236,9 @@ enum status sample_outputs_flush(struct sample_outputs *outputs, struct writer *
     if (outputs->count == 0) {
         return STATUS_OK;
     }
+    writer_quiesce(writer);
     for (int i = 0; status == STATUS_OK && i < outputs->count; i++) {
         if (outputs->output[i].series != NULL) {
-            writer_quiesce(writer);
             status = series_flush(outputs->output[i].series);
         }
     }

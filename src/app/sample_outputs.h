@@ -25,7 +25,7 @@ enum status sample_outputs_open(const struct run *run, int64_t restart_step,
 void sample_outputs_close(struct sample_outputs *outputs); /* takes a zeroed one; does not flush */
 
 /* Collective. Take the samples that are due at the present step. probes.h5 is written by the step
- * loop: rank 0 first waits until the writer leaves HDF5 alone. */
+ * loop: all ranks first wait until the writer leaves HDF5 alone. */
 enum status sample_outputs_take(struct sample_outputs *outputs, struct writer *writer,
                                 struct run *run) MUST_CHECK;
 

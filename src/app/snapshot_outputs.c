@@ -89,14 +89,15 @@ static enum status write_job(MPI_Comm comm, void *context)
 static enum status capture(const struct snapshot_output *output, struct writer *writer,
                            struct run *run, struct snapshot_job *job)
 {
-    void *h_memory = NULL;
-    TRY(writer_reserve(writer, snapshots_capture_bytes(output->snapshots, run->field), &h_memory));
+    struct writer_room room;
+    TRY(writer_reserve(writer, snapshots_capture_bytes(output->snapshots, run->field), &room));
     if (job == NULL) {
         return fail(STATUS_MEMORY, "no memory for a snapshot's description");
     }
     job->snapshots = output->snapshots;
-    return snapshots_capture(output->snapshots, run->field, run->step, run_time(run), h_memory,
-                             &job->capture);
+    TRY(run_settle(run));
+    return snapshots_capture(output->snapshots, run->field, room.copy_out, run->step, run_time(run),
+                             room.h_memory, &job->capture);
 }
 
 static enum status submit(const struct snapshot_output *output, struct writer *writer,

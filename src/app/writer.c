@@ -29,13 +29,17 @@ struct writer {
     pthread_t thread;
     bool has_thread;
     struct slot slot[WRITER_SLOTS]; /* the loop's; a job only knows its memory */
+    struct copy_out *copy_out;      /* the loop's; NULL: values are there when a job is handed in */
 
     /* shared, under `lock`; job number n lies at n % WRITER_SLOTS */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct writer_job job[WRITER_SLOTS];
     int64_t submitted, finished;
+    int64_t held; /* the job, the newest then, whose values are on their way; -1: none */
     bool closing;
+    enum status copied; /* of the first copy that failed; told to all ranks by the next job */
+    char copy_message[STATUS_MESSAGE_BYTES];
     enum status status; /* of the first job that failed: those after it are not begun */
     char message[STATUS_MESSAGE_BYTES];
     bool agreed; /* all ranks know; not so when MPI itself failed */
@@ -63,16 +67,39 @@ const char *writer_kind_name(enum writer_kind kind)
 /* ---- the writer's thread ----------------------------------------------------------------------
  */
 
+/* With the lock: jobs that may be begun. */
+static int64_t released(const struct writer *w)
+{
+    return w->held >= 0 ? w->held : w->submitted;
+}
+
+/* With the lock: how this rank's copies went. */
+static enum status copied_status(const struct writer *w)
+{
+    return w->copied == STATUS_OK ? STATUS_OK : fail(w->copied, "%s", w->copy_message);
+}
+
+/* The values are here; are they on all ranks? */
+static enum status write_job(const struct writer *w, const struct writer_job *job,
+                             enum status copied)
+{
+    if (w->copy_out != NULL) {
+        TRY(status_agree(w->comm, copied));
+    }
+    return job->write(w->comm, job->context);
+}
+
 /* Do one job and count it; `lock` is held before and after, not meanwhile. */
 static void do_next_job(struct writer *w)
 {
     struct writer_job *job = &w->job[w->finished % WRITER_SLOTS];
     const bool wanted = w->status == STATUS_OK;
+    const enum status copied = copied_status(w);
     pthread_mutex_unlock(&w->lock);
     watchdog_writes(w->watchdog, job->kind);
     const double since = MPI_Wtime();
     const double disk_since = file_disk_seconds();
-    const enum status status = wanted ? job->write(w->comm, job->context) : STATUS_OK;
+    const enum status status = wanted ? write_job(w, job, copied) : STATUS_OK;
     if (job->destroy != NULL) {
         job->destroy(job->context);
     }
@@ -100,7 +127,7 @@ static void *work(void *argument)
     comm_wait_asleep();
     pthread_mutex_lock(&w->lock);
     while (w->finished < w->submitted || !w->closing) {
-        if (w->finished < w->submitted) {
+        if (w->finished < released(w)) {
             do_next_job(w);
         } else {
             pthread_cond_wait(&w->changed, &w->lock);
@@ -165,6 +192,7 @@ enum status writer_create(MPI_Comm comm, const struct backend *backend, struct d
     w->loop_comm = comm;
     w->comm = MPI_COMM_NULL;
     w->request = MPI_REQUEST_NULL;
+    w->held = -1;
     w->backend = backend;
     w->device = device;
     const enum status built = build(comm, wanted_background, w);
@@ -176,6 +204,28 @@ enum status writer_create(MPI_Comm comm, const struct backend *backend, struct d
     return STATUS_OK;
 }
 
+/* The held job may be begun: its values are here, or will not come. */
+static void release(struct writer *w, enum status copied)
+{
+    pthread_mutex_lock(&w->lock);
+    if (copied != STATUS_OK && w->copied == STATUS_OK) {
+        w->copied = copied;
+        snprintf(w->copy_message, sizeof w->copy_message,
+                 "the values of an output did not arrive in host memory: %s", fail_message());
+    }
+    w->held = -1;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* The loop's; it alone writes `held`. */
+static void wait_for_copy(struct writer *w)
+{
+    if (w->held >= 0) {
+        release(w, copy_out_wait(w->copy_out));
+    }
+}
+
 void writer_destroy(struct writer *w)
 {
     if (w == NULL) {
@@ -184,6 +234,7 @@ void writer_destroy(struct writer *w)
     if (comm_is_broken()) {
         return; /* the thread may hang in MPI; main ends the program at once */
     }
+    wait_for_copy(w);
     if (w->has_thread) {
         pthread_mutex_lock(&w->lock);
         w->closing = true;
@@ -194,6 +245,7 @@ void writer_destroy(struct writer *w)
     /* begun on all ranks, so it ends on all */
     comm_note(MPI_Wait(&w->request, MPI_STATUS_IGNORE), "MPI_Wait");
     comm_free(&w->comm);
+    copy_out_destroy(w->copy_out);
     for (int s = 0; s < WRITER_SLOTS; s++) {
         w->backend->pinned_free(w->device, w->slot[s].h_memory);
     }
@@ -236,6 +288,7 @@ static void wait_for(struct writer *w, int64_t finished)
 
 void writer_quiesce(struct writer *w)
 {
+    wait_for_copy(w);
     wait_for(w, w->submitted);
 }
 
@@ -266,8 +319,52 @@ enum status writer_prepare(struct writer *w, size_t bytes)
     return STATUS_OK;
 }
 
-enum status writer_reserve(struct writer *w, size_t bytes, void **h_memory)
+bool writer_is_busy(const struct writer *w)
 {
+    return w->finished_everywhere < w->submitted; /* written by this thread alone */
+}
+
+enum status writer_send_beside(struct writer *w, struct queue *steps, size_t bytes, bool has_room)
+{
+    if (!w->background) {
+        return STATUS_OK;
+    }
+    const enum status mine =
+        has_room ? copy_out_create(w->backend, w->device, steps, bytes, &w->copy_out)
+                 : fail(STATUS_MEMORY, "%.3f GiB of device memory are not free",
+                        (double)bytes * 0x1p-30);
+    const enum status status = status_agree(w->loop_comm, mine);
+    if (status != STATUS_OK) {
+        copy_out_destroy(w->copy_out);
+        w->copy_out = NULL;
+    }
+    if (status != STATUS_MEMORY) {
+        return status;
+    }
+    log_info("outputs are copied out of the device while the steps wait: %s", fail_message());
+    fail_clear();
+    return STATUS_OK;
+}
+
+bool writer_sends_beside(const struct writer *w)
+{
+    return w->copy_out != NULL;
+}
+
+/* The copy before has arrived. */
+static enum status begin_copy(struct writer *w, size_t bytes, struct writer_room *room)
+{
+    if (w->copy_out != NULL && bytes <= copy_out_room(w->copy_out)) {
+        TRY(copy_out_begin(w->copy_out));
+        room->copy_out = w->copy_out;
+    }
+    return STATUS_OK;
+}
+
+enum status writer_reserve(struct writer *w, size_t bytes, struct writer_room *room)
+{
+    *room = (struct writer_room){0};
+    wait_for_copy(w);
     /* the job whose place this one takes; `submitted` is written by this thread alone */
     const int64_t needed = w->submitted + 1 - WRITER_SLOTS;
     if (finished_now(w) < needed) {
@@ -281,8 +378,8 @@ enum status writer_reserve(struct writer *w, size_t bytes, void **h_memory)
     }
     struct slot *slot = &w->slot[w->submitted % WRITER_SLOTS];
     TRY(grow(w, slot, bytes));
-    *h_memory = slot->h_memory;
-    return STATUS_OK;
+    room->h_memory = slot->h_memory;
+    return begin_copy(w, bytes, room);
 }
 
 /* What the writer knows of a failure, told on this thread. */
@@ -304,6 +401,9 @@ enum status writer_submit(struct writer *w, const struct writer_job *job)
 {
     pthread_mutex_lock(&w->lock);
     w->job[w->submitted % WRITER_SLOTS] = *job;
+    if (w->copy_out != NULL && copy_out_is_under_way(w->copy_out)) {
+        w->held = w->submitted;
+    }
     w->submitted++;
     if (!w->background) {
         do_next_job(w);
@@ -325,8 +425,22 @@ static enum status begin_reduction(struct writer *w)
         "MPI_Iallreduce");
 }
 
+/* Let the held job go when its values have come. */
+static void look_for_copy(struct writer *w)
+{
+    bool done = false;
+    if (w->held < 0) {
+        return;
+    }
+    const enum status status = copy_out_done(w->copy_out, &done);
+    if (done || status != STATUS_OK) {
+        release(w, status);
+    }
+}
+
 enum status writer_poll(struct writer *w)
 {
+    look_for_copy(w);
     if (w->request != MPI_REQUEST_NULL) {
         TRY_MPI(MPI_Wait(&w->request, MPI_STATUS_IGNORE));
         w->finished_everywhere = w->all[0];
@@ -341,6 +455,12 @@ enum status writer_poll(struct writer *w)
 /* Wait job by job, so that each kind answers for its own. */
 static void wait_for_each(struct writer *w)
 {
+    if (w->held >= 0) {
+        const double since = MPI_Wtime();
+        const enum writer_kind kind = w->job[w->held % WRITER_SLOTS].kind;
+        wait_for_copy(w);
+        writer_expose(w, kind, since);
+    }
     for (int64_t n = finished_now(w); n < w->submitted; n++) {
         const double since = MPI_Wtime();
         const enum writer_kind kind = w->job[n % WRITER_SLOTS].kind;

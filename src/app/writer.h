@@ -2,7 +2,8 @@
  *
  * Every kind of output has two halves.
  *   The capture half runs on the step loop. It asks for memory (writer_reserve), copies what is to
- *   be written from the device into it, and hands in a job (writer_submit). It makes no HDF5 call.
+ *   be written from the device into it, or sends it on its way (model/copy_out.h), and hands in a
+ *   job (writer_submit). It makes no HDF5 call.
  *   The write half is the job: it works from host memory alone, on a communicator of the writer's
  *   own, and makes all the HDF5 calls. It is collective: every rank hands in the same jobs in the
  *   same order, and the outcome of each is agreed on all ranks before it returns.
@@ -12,6 +13,11 @@
  * both ways make the same calls with the same bytes.
  *
  * At most WRITER_SLOTS jobs are in flight; writer_reserve waits for a free place.
+ *
+ * A job whose values are on their way is held back, on this rank, until they have come: the loop
+ * asks at every step boundary (writer_poll), and waits before the next capture. So all calls to the
+ * device are the loop's: a thread of its own would need the device for itself, on some a context.
+ * When the copy fails on one rank the job fails on all, before anything is written.
  *
  * What the two threads share: the ring of jobs and the counters in struct writer, under one mutex
  * with one condition. A job's context belongs to the loop before writer_submit and to the writer
@@ -26,6 +32,7 @@
 
 #include "base/status.h"
 #include "kernels/backend.h"
+#include "model/copy_out.h"
 
 enum { WRITER_SLOTS = 2 };
 
@@ -81,9 +88,24 @@ MPI_Comm writer_comm(const struct writer *writer);
  * collective: agree on the outcome. */
 enum status writer_prepare(struct writer *writer, size_t bytes) MUST_CHECK;
 
-/* Memory for the next job, pinned, `bytes` long (0: only a place), valid until the job is done.
- * Waits while all places are taken, and says so once. Not collective: agree on the outcome. */
-enum status writer_reserve(struct writer *writer, size_t bytes, void **h_memory) MUST_CHECK;
+/* Collective, before the first job. Let captures of up to `bytes` travel beside the steps, through
+ * as much device memory; `steps` as for copy_out_create. Nothing changes in the
+ * foreground, and where a rank has no memory for it, which is said. `has_room`: what is known of
+ * that. */
+enum status writer_send_beside(struct writer *writer, struct queue *steps, size_t bytes,
+                               bool has_room) MUST_CHECK;
+bool writer_sends_beside(const struct writer *writer);
+
+/* Where a capture goes. */
+struct writer_room {
+    void *h_memory;            /* pinned, valid until the job is done */
+    struct copy_out *copy_out; /* begun; NULL: the values must be there at writer_submit */
+};
+
+/* Room for the next job, `bytes` long (0: only a place). Waits for the copy before it, and while
+ * all places are taken, which it says once. Not collective: agree on the outcome. */
+enum status writer_reserve(struct writer *writer, size_t bytes,
+                           struct writer_room *room) MUST_CHECK;
 
 /* Collective. After writer_reserve on all ranks. The context is the writer's from now on, on
  * failure too. In the foreground it returns the job's outcome, agreed; in the background
@@ -91,16 +113,19 @@ enum status writer_reserve(struct writer *writer, size_t bytes, void **h_memory)
 enum status writer_submit(struct writer *writer, const struct writer_job *job) MUST_CHECK;
 
 /* Collective, at every step boundary: the agreed failure of a job that is done on all ranks. One
- * small reduction, begun at one boundary and finished at the next, while jobs are in flight. */
+ * small reduction, begun at one boundary and finished at the next, while jobs are in flight; and a
+ * look whether values have come. */
 enum status writer_poll(struct writer *writer) MUST_CHECK;
 
 /* Collective. Wait for all jobs; the first failure, agreed. May be called again, and jobs may
  * follow. */
 enum status writer_finish(struct writer *writer) MUST_CHECK;
 
-/* Not collective. Wait until nothing is in flight on this rank: until the next writer_submit HDF5
- * is the caller's, too. */
+/* On all ranks at the same place, since a job ends only when all ranks have sent their values. Wait
+ * until nothing is in flight: until the next writer_submit HDF5 is the caller's, too. */
 void writer_quiesce(struct writer *writer);
+/* Whether that could take time. The same on all ranks. */
+bool writer_is_busy(const struct writer *writer);
 
 /* Add to the exposed time of a kind: what the step loop spent on it since `since` (MPI_Wtime). */
 void writer_expose(struct writer *writer, enum writer_kind kind, double since);

@@ -97,15 +97,22 @@ struct box view_part(const struct view *view, const struct box *owned)
     return part;
 }
 
+/* Local index of the part's first cell. */
+static void first_cell(const struct view *view, const struct field *field, const struct box *part,
+                       int64_t at[AXIS_COUNT])
+{
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        at[a] = view->first[a] + part->lo[a] * view->stride[a] - field->placement.offset[a];
+    }
+}
+
 /* The part as a field of its own: strides along y and z are larger pitches, so that only rows that
  * are wanted leave the device. Along x the rows are dense; thinned out on the host. */
 static void make_rows(const struct view *view, const struct field *field,
                       const struct layout *layout, const struct box *part, struct layout *rows)
 {
     int64_t at[AXIS_COUNT];
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        at[a] = view->first[a] + part->lo[a] * view->stride[a] - field->placement.offset[a];
-    }
+    first_cell(view, field, part, at);
     *rows = *layout;
     rows->origin = layout_index(layout, at[AXIS_X], at[AXIS_Y], at[AXIS_Z]);
     rows->pitch_y = layout->pitch_y * view->stride[AXIS_Y];
@@ -240,4 +247,23 @@ enum status view_read(const struct view *view, struct field *field, const struct
                                   .elements = rows.cells[AXIS_X]};
     return field->backend->host_accessible ? read_here(field, &rows, d_memory, &form, h_values)
                                            : read_staged(field, &rows, d_memory, &form, h_values);
+}
+
+enum status view_send(const struct view *view, struct copy_out *copy_out, const struct field *field,
+                      const struct layout *layout, const void *d_memory, enum view_values which,
+                      enum precision precision, void *h_values)
+{
+    const struct box cells = layout_owned(&field->layout);
+    const struct box owned = box_shift(&cells, field->placement.offset);
+    const struct box part = view_part(view, &owned);
+    struct extract_args args = {.root = which == VIEW_ROOT, .precision = precision};
+    if (box_is_empty(&part)) {
+        return STATUS_OK;
+    }
+    first_cell(view, field, &part, args.first);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        args.stride[a] = view->stride[a];
+        args.cells[a] = box_extent(&part, (enum axis)a);
+    }
+    return copy_out_add(copy_out, layout, &args, d_memory, h_values);
 }

@@ -3,6 +3,7 @@
 #ifndef ISOTHERM_MODEL_VIEW_H
 #define ISOTHERM_MODEL_VIEW_H
 
+#include "model/copy_out.h"
 #include "model/field.h"
 #include "model/grid.h"
 
@@ -35,6 +36,13 @@ enum view_values { VIEW_AS_IT_IS, VIEW_ROOT };
  * has the owned cells of `field`. */
 enum status view_read(const struct view *view, struct field *field, const struct layout *layout,
                       const void *d_memory, const struct box *part, enum view_values which,
+                      enum precision precision, void *h_values) MUST_CHECK;
+
+/* The same of the cells that `field` owns, through `copy_out` (which has begun): only queued, from
+ * what the queue of the steps sees now. h_values is pinned, and [z][y][x] as view_read leaves it
+ * when copy_out_done says so. */
+enum status view_send(const struct view *view, struct copy_out *copy_out, const struct field *field,
+                      const struct layout *layout, const void *d_memory, enum view_values which,
                       enum precision precision, void *h_values) MUST_CHECK;
 
 #endif

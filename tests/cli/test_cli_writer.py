@@ -22,6 +22,31 @@ def config(writer, precision="float64"):
     return problem
 
 
+DERIVED = ["T_max", "arrival_time", "time_above", "heat_flux"]
+
+
+def every_form(writer):
+    """Whole, in parts, thinned out, converted, derived, and probes that wait for the writer; with
+    more steps between two captures than the host runs ahead, and with one."""
+    problem = problems.mixed(CELLS, "float64")
+    problem["time"] = {"steps": 230, "dt": problem["time"]["dt"]}
+    problem["output"] = {
+        "writer": writer, "history": {"every": 100},
+        "derived": {"every": 1, "isotherm": 310, "threshold": 300},
+        "snapshots": {"every": 31, "precision": "float32", "derived": DERIVED},
+        "regions": [
+            {"name": "box", "every": 31, "precision": "float64", "derived": ["heat_flux"],
+             "box": {"lower": problem["grid"]["lower"],
+                     "upper": [0.7 * low + 0.3 * high for low, high in
+                               zip(problem["grid"]["lower"], problem["grid"]["upper"])]}},
+            {"name": "thin", "every": 47, "precision": "float32", "stride": [3, 2, 5],
+             "derived": ["T_max"]},
+            {"name": "often", "every": 1, "stride": [9, 9, 9]}],
+        "probes": {"every": 1, "points": [{"name": "p", "at": problem["grid"]["lower"]}]},
+        "checkpoints": {"every": 125, "keep": 3}}
+    return problem
+
+
 def contents(path):
     """Every object of a file with its attributes and bytes, but for the configuration's text."""
     found = {}
@@ -41,14 +66,14 @@ def contents(path):
 
 
 class Writer(Case):
-    def check_same(self, one, two):
+    def check_same(self, one, two, least=4 + 13 + 1):
         self.assertEqual(one.report["field_hash"], two.report["field_hash"])
         names = sorted(path.relative_to(one.folder) for path in one.folder.rglob("*")
                        if path.suffix in (".h5", ".vtkhdf"))
         self.assertEqual(names, sorted(path.relative_to(two.folder)
                                        for path in two.folder.rglob("*")
                                        if path.suffix in (".h5", ".vtkhdf")))
-        self.assertGreaterEqual(len(names), 4 + 13 + 1)
+        self.assertGreaterEqual(len(names), least)
         for name in names:
             self.assertEqual(contents(one.folder / name), contents(two.folder / name), name)
         self.assertEqual(one.history_bytes(), two.history_bytes())
@@ -62,6 +87,32 @@ class Writer(Case):
                 self.assertEqual(beside.report["output"]["writer"], "background")
                 self.assertIn("MPI_THREAD_MULTIPLE", beside.report["output"]["writer_reason"])
                 self.assertEqual(within.report["output"]["writer"], "foreground")
+
+    def test_captures_beside_the_steps(self):
+        """On a device whose copies come late: the files of the steps' own captures, and the
+        cpu's."""
+        for ranks in (1, 3):
+            with self.subTest(ranks=ranks):
+                beside = self.solve(every_form("auto"), "--backend", "guard", ranks=ranks)
+                within = self.solve(every_form("foreground"), "--backend", "guard", ranks=ranks)
+                plain = self.solve(every_form("auto"), "--backend", "cpu", ranks=2)
+                self.check_same(beside, within)
+                self.check_same(beside, plain)
+                self.assertEqual(beside.report["output"]["captures"], "beside the steps")
+                self.assertEqual(within.report["output"]["captures"], "at once")
+                self.assertEqual(plain.report["output"]["captures"], "at once")
+
+    def test_captures_seldom(self):
+        """Steps overwrite both copies of the field long before a copy arrives."""
+        results = []
+        for backend in ("guard", "cpu"):
+            problem = config("auto")
+            problem["time"]["steps"] = 60
+            problem["output"]["snapshots"]["every"] = 20
+            problem["output"]["checkpoints"] = {"every": 30, "keep": 4}
+            problem["output"]["history"] = {"every": 1000}
+            results.append(self.solve(problem, "--backend", backend, ranks=2))
+        self.check_same(*results, least=2 + 4)
 
     def test_the_report_counts(self):
         output = self.solve(config("auto"), ranks=2).report["output"]
@@ -122,9 +173,14 @@ class Plan(Case):
         result = self.isotherm("plan", name)
         self.assert_code(result, 0)
         self.assert_says(result, "16 MB on the host for outputs in flight", stream="out")
+        self.assert_says(result, "8 MB more on the device", stream="out")
+        problem["output"]["writer"] = "foreground"
+        result = self.isotherm("plan", self.write(problem))
+        self.assertNotIn("more on the device", result.out)
         problem["output"] = {}
         result = self.isotherm("plan", self.write(problem))
         self.assert_says(result, ", 0 B on the host", stream="out")
+        self.assertNotIn("more on the device", result.out)
 
 
 if __name__ == "__main__":

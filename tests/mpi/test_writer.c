@@ -1,5 +1,6 @@
-/* The writer: jobs run in order, from memory that stays theirs, two at a time at most, and a
- * failure of one rank's write half reaches the step loop of all. */
+/* The writer: jobs run in order, from memory that stays theirs, two at a time at most, and only
+ * when their values have come; a failure of one rank's write half or copy reaches the step loop of
+ * all. */
 #include "mpi_rig.h"
 
 #include <stdatomic.h>
@@ -66,9 +67,9 @@ static void destroy_task(void *context)
 static enum status hand_in(struct writer *writer, int number, int failing_rank,
                            int64_t milliseconds)
 {
-    void *memory = NULL;
-    demand(writer_reserve(writer, WORDS * sizeof(int64_t), &memory));
-    int64_t *words = memory;
+    struct writer_room room;
+    demand(writer_reserve(writer, WORDS * sizeof(int64_t), &room));
+    int64_t *words = room.h_memory;
     for (int i = 0; i < WORDS; i++) {
         words[i] = 1000 * number + i;
     }
@@ -208,6 +209,208 @@ static void test_leaving(void **unused)
     settle();
 }
 
+/* ---- values that are on their way ------------------------------------------------------------ */
+
+/* The backend `guard` with events whose question or wait fails on demand. */
+static struct {
+    struct backend table;
+    const struct backend *real;
+    struct device *device;
+    struct queue *steps;
+    int64_t *d_words;
+    atomic_bool fails;
+} far;
+
+static enum status far_event_sync(struct event *event)
+{
+    return atomic_load(&far.fails) ? (fail)(STATUS_DEVICE, "the device fell off the bus")
+                                   : far.real->event_sync(event);
+}
+
+static enum status far_event_done(struct event *event, bool *done)
+{
+    return atomic_load(&far.fails) ? (fail)(STATUS_DEVICE, "the device fell off the bus")
+                                   : far.real->event_done(event, done);
+}
+
+static struct writer *begin_far(bool has_room)
+{
+    struct writer *writer = NULL;
+    void *d_words = NULL;
+    memset(&seen, 0, sizeof seen);
+    far.real = backend_find("guard");
+    far.table = *far.real;
+    far.table.event_sync = far_event_sync;
+    far.table.event_done = far_event_done;
+    atomic_store(&far.fails, false);
+    demand(far.real->open(0, 1, &far.device));
+    demand(far.real->queue_create(far.device, QUEUE_NORMAL, &far.steps));
+    demand(far.real->memory_alloc(far.device, WORDS * sizeof(int64_t), &d_words));
+    far.d_words = d_words;
+    demand(writer_create(MPI_COMM_WORLD, &far.table, far.device, true, &writer));
+    demand(writer_send_beside(writer, far.steps, WORDS * sizeof(int64_t), has_room));
+    return writer;
+}
+
+static void end_far(struct writer *writer)
+{
+    writer_destroy(writer);
+    far.real->memory_free(far.device, far.d_words);
+    far.real->queue_destroy(far.steps);
+    far.real->close(far.device);
+    settle();
+}
+
+/* The values of job `number` on the device, as a step leaves them. */
+static void put_on_device(int number)
+{
+    static int64_t words[WORDS];
+    for (int i = 0; i < WORDS; i++) {
+        words[i] = 1000 * number + i;
+    }
+    demand(far.real->copy_to_device(far.steps, far.d_words, words, sizeof words));
+    demand(far.real->queue_wait(far.steps));
+}
+
+/* All words as float64 of one row: their bits travel as they are. */
+static void send(struct copy_out *copy_out, void *h_memory)
+{
+    struct layout layout;
+    const int64_t cells[AXIS_COUNT] = {WORDS, 1, 1};
+    const struct extract_args args = {
+        .stride = {1, 1, 1}, .cells = {WORDS, 1, 1}, .precision = PRECISION_FLOAT64};
+    demand(layout_create(cells, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &layout));
+    layout.origin = 0;
+    demand(copy_out_add(copy_out, &layout, &args, far.d_words, h_memory));
+}
+
+static enum status hand_in_far(struct writer *writer, int number, bool is_sent)
+{
+    struct writer_room room;
+    demand(writer_reserve(writer, WORDS * sizeof(int64_t), &room));
+    check((room.copy_out != NULL) == is_sent);
+    put_on_device(number);
+    if (room.copy_out != NULL) {
+        send(room.copy_out, room.h_memory);
+    } else {
+        demand(
+            far.real->copy_to_host(far.steps, room.h_memory, far.d_words, WORDS * sizeof(int64_t)));
+        demand(far.real->queue_wait(far.steps));
+    }
+    struct task *task = malloc(sizeof *task);
+    *task = (struct task){number, NOBODY, room.h_memory, own_pace(number)};
+    const struct writer_job job = {.kind = WRITER_SNAPSHOTS,
+                                   .bytes = 7,
+                                   .write = write_task,
+                                   .destroy = destroy_task,
+                                   .context = task};
+    atomic_fetch_add(&seen.handed_in, 1);
+    return writer_submit(writer, &job);
+}
+
+/* Jobs with few and with many steps between them; each step changes the values on the device. */
+static void hand_in_all_far(struct writer *writer, bool is_sent)
+{
+    enum { JOBS = 12 };
+    for (int n = 0; n < JOBS; n++) {
+        check(hand_in_far(writer, n, is_sent) == STATUS_OK);
+        check(writer_is_busy(writer));
+        for (int step = 0; step < (n % 4) * 5; step++) {
+            put_on_device(500 + step);
+            check(writer_poll(writer) == STATUS_OK);
+        }
+    }
+    check(writer_finish(writer) == STATUS_OK);
+    check(!writer_is_busy(writer));
+    check(atomic_load(&seen.ended) == JOBS && atomic_load(&seen.destroyed) == JOBS);
+    check(seen.wrong_words == 0);
+    check(atomic_load(&seen.most_in_flight) <= WRITER_SLOTS);
+}
+
+static void test_values_on_their_way(void **unused)
+{
+    (void)unused;
+    struct writer *writer = begin_far(true);
+    check(writer_sends_beside(writer));
+    hand_in_all_far(writer, true);
+    end_far(writer);
+}
+
+/* By polls alone the job is begun, and not before its values are there. */
+static void test_polls_let_it_go(void **unused)
+{
+    (void)unused;
+    struct writer *writer = begin_far(true);
+    check(hand_in_far(writer, 0, true) == STATUS_OK);
+    pause_for(20);
+    check(atomic_load(&seen.begun) == 0);
+    for (int step = 0; step < 20; step++) {
+        check(writer_poll(writer) == STATUS_OK);
+    }
+    writer_quiesce(writer);
+    check(atomic_load(&seen.ended) == 1 && seen.wrong_words == 0);
+    check(writer_finish(writer) == STATUS_OK);
+    end_far(writer);
+}
+
+/* No device memory, or more to capture than was foreseen: values are copied at once. */
+static void test_no_room(void **unused)
+{
+    (void)unused;
+    struct writer *writer = begin_far(false);
+    check(!writer_sends_beside(writer));
+    hand_in_all_far(writer, false);
+    end_far(writer);
+
+    writer = begin_far(true);
+    struct writer_room room;
+    demand(writer_reserve(writer, WORDS * sizeof(int64_t) + 1, &room));
+    check(room.h_memory != NULL && room.copy_out == NULL);
+    end_far(writer);
+}
+
+/* It fails on one rank, when it is asked or when it is waited for: no rank begins the job, all hear
+ * of it. */
+static void fail_far(bool by_poll)
+{
+    struct writer *writer = begin_far(true);
+    check(hand_in_far(writer, 0, true) == STATUS_OK);
+    check(writer_finish(writer) == STATUS_OK);
+    check(hand_in_far(writer, 1, true) == STATUS_OK);
+    atomic_store(&far.fails, comm_rank(MPI_COMM_WORLD) == comm_size(MPI_COMM_WORLD) - 1);
+    enum status status = STATUS_OK;
+    for (int64_t boundary = 0; by_poll && status == STATUS_OK && boundary < 10000; boundary++) {
+        pause_for(comm_rank(MPI_COMM_WORLD) % 2);
+        status = writer_poll(writer);
+    }
+    status = by_poll ? status : writer_finish(writer);
+    check(status == STATUS_DEVICE);
+    check(strstr(fail_message(), "did not arrive") != NULL);
+    check(strstr(fail_message(), "fell off the bus") != NULL);
+    check(fail_is_agreed());
+    check(atomic_load(&seen.begun) == 1 && atomic_load(&seen.destroyed) == 2);
+    end_far(writer);
+}
+
+static void test_a_copy_that_fails(void **unused)
+{
+    (void)unused;
+    fail_far(true);
+    fail_far(false);
+}
+
+/* A run that fails elsewhere: what is on its way arrives and is written. */
+static void test_leaving_far(void **unused)
+{
+    (void)unused;
+    struct writer *writer = begin_far(true);
+    check(hand_in_far(writer, 0, true) == STATUS_OK);
+    check(writer_poll(writer) == STATUS_OK);
+    end_far(writer);
+    check(atomic_load(&seen.ended) == 1 && seen.wrong_words == 0);
+    settle();
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +420,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_failure),
         cmocka_unit_test(test_failure_in_the_foreground),
         cmocka_unit_test(test_leaving),
+        cmocka_unit_test(test_values_on_their_way),
+        cmocka_unit_test(test_polls_let_it_go),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_a_copy_that_fails),
+        cmocka_unit_test(test_leaving_far),
     };
     int granted = MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
