@@ -354,7 +354,7 @@ static enum status step_production(struct queue *queue, const struct layout *lay
 static const struct kernel_variant variants[] = {
     CPU_STEP_VARIANTS(VARIANT){
         .name = "production",
-        .about = "the fastest of `ahead`, `wide` and `paired` and of some heights of tiles",
+        .about = "the fastest of `ahead`, `wide` and `planes` and of some heights of tiles",
         .step = step_production,
         .settling_calls = TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES,
     },

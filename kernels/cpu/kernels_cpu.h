@@ -19,13 +19,13 @@ typedef void cpu_step_function(const struct layout *layout, const struct step_ar
     X(ahead, "and fetching the rows of the next plane ahead of use")                               \
     X(ahead_second, "the same, but only into the second-level cache")                              \
     X(wide, "and in vectors of 64 bytes, where there are any")                                     \
-    X(paired, "`ahead` in vectors of 64 bytes and two planes at once, where there are any")
+    X(planes, "`ahead` in vectors of 64 bytes and three planes at once, where there are any")
 
 #define CPU_DECLARE_STEP(name, about) cpu_step_function cpu_step_##name;
 CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 #undef CPU_DECLARE_STEP
 
-/* cpu_step_ahead, cpu_step_wide or cpu_step_paired, with tiles of a height, as `tuner` chooses
+/* cpu_step_ahead, cpu_step_wide or cpu_step_planes, with tiles of a height, as `tuner` chooses
  * (tile_tuner.h). */
 struct tile_tuner;
 void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,

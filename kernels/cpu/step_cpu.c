@@ -24,8 +24,10 @@ struct schedule {
     bool stream;         /* non-temporal stores */
     bool touch_pages;    /* of the output, ahead of the stores */
     bool wide;           /* vectors of a whole line */
-    bool paired;         /* and of two planes at once */
+    bool planes;         /* and of STEP_PLANES planes at once */
 };
+
+enum { STEP_PLANES = 3 };
 
 /* How many tiles a box is cut into along each axis. */
 struct tiling {
@@ -54,7 +56,7 @@ static struct tiling tiling_of(const struct box *box, size_t cell_bytes, struct 
     return (struct tiling){nx, ny, at_least_one(bytes / (nx * ny) / schedule.column_bytes)};
 }
 
-/* Tile (x, y, z) of the box; cut in x where lines begin. */
+/* Tile (x, y, z) of the box; cut in x where lines begin, and in z between blocks of planes. */
 static struct box tile_at(const struct box *box, const struct tiling *tiling, int64_t x, int64_t y,
                           int64_t z)
 {
@@ -65,8 +67,10 @@ static struct box tile_at(const struct box *box, const struct tiling *tiling, in
     struct box tile = *box;
     tile.lo[AXIS_Y] = box->lo[AXIS_Y] + ny * y / tiling->ny;
     tile.hi[AXIS_Y] = box->lo[AXIS_Y] + ny * (y + 1) / tiling->ny;
-    tile.lo[AXIS_Z] = box->lo[AXIS_Z] + nz * z / tiling->nz;
-    tile.hi[AXIS_Z] = box->lo[AXIS_Z] + nz * (z + 1) / tiling->nz;
+    tile.lo[AXIS_Z] = box->lo[AXIS_Z] + nz * z / tiling->nz / STEP_PLANES * STEP_PLANES;
+    if (z + 1 < tiling->nz) {
+        tile.hi[AXIS_Z] = box->lo[AXIS_Z] + nz * (z + 1) / tiling->nz / STEP_PLANES * STEP_PLANES;
+    }
     if (x > 0) {
         tile.lo[AXIS_X] = (box->lo[AXIS_X] + nx * x / tiling->nx) / unit * unit;
     }
@@ -180,8 +184,8 @@ DEFINE_STEP(ahead_second, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL
             .ahead_bytes = AHEAD_BYTES, .touch_pages = true)
 DEFINE_STEP(wide, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
             .ahead_bytes = AHEAD_BYTES, .wide = true)
-DEFINE_STEP(paired, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
-            .ahead_bytes = AHEAD_BYTES, .paired = true)
+DEFINE_STEP(planes, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
+            .ahead_bytes = AHEAD_BYTES, .planes = true)
 
 void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
                     const struct step_args *args, void *out, const void *in,
@@ -197,7 +201,7 @@ void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
     static thread_function *const threads[TILE_WAY_COUNT] = {
         [TILE_AHEAD] = thread_ahead,
         [TILE_WIDE] = thread_wide,
-        [TILE_PAIRED] = thread_paired,
+        [TILE_PLANES] = thread_planes,
     };
     const struct tile_choice *tiles = &tile_tuner_choice[choice];
     const double start = clock_seconds();

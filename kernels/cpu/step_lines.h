@@ -218,52 +218,66 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(const struct
     (&s, NAMED(row_from)(&first, i), out + i, before, here, NAMED(stream_line_of)(last_xp));
 }
 
-/* Line `i` of a row and of the same row in the next plane: of the four neighbours in z two are the
- * other's cells, already in a register. */
-static inline __attribute__((always_inline)) void NAMED(streamed_pair)(
-    const struct NAMED(stencil) * s, const struct NAMED(row) row[2], REAL *const out[2], int64_t i,
-    const struct stream_line before[2], const struct stream_line here[2],
-    const struct stream_line after[2])
+/* Line `i` of a row and of the same row in the next two planes: of the six neighbours in z four are
+ * the others' cells, already in a register. Written out: what is indexed in a loop may not stay in
+ * registers. */
+static inline __attribute__((always_inline)) void NAMED(streamed_block)(
+    const struct NAMED(stencil) * s, const struct NAMED(row) row[STEP_PLANES],
+    REAL *const out[STEP_PLANES], int64_t i, const struct stream_line before[STEP_PLANES],
+    const struct stream_line here[STEP_PLANES], const struct stream_line after[STEP_PLANES])
 {
-    REAL cells[2][NAMED(LINE)];
+    _Static_assert(STEP_PLANES == 3, "written out for three");
+    REAL cells[STEP_PLANES][NAMED(LINE)];
     struct NAMED(row) low = NAMED(row_from)(&row[0], i);
-    struct NAMED(row) high = NAMED(row_from)(&row[1], i);
+    struct NAMED(row) middle = NAMED(row_from)(&row[1], i);
+    struct NAMED(row) high = NAMED(row_from)(&row[2], i);
     stream_line_store(here[0], cells[0]);
     stream_line_store(here[1], cells[1]);
+    stream_line_store(here[2], cells[2]);
     low.zp = cells[1];
-    high.zm = cells[0];
+    middle.zm = cells[0];
+    middle.zp = cells[2];
+    high.zm = cells[1];
     stream_fetch(STREAM_FIRST_LEVEL, low.ahead);
+    stream_fetch(STREAM_FIRST_LEVEL, middle.ahead);
     stream_fetch(STREAM_FIRST_LEVEL, high.ahead);
     NAMED(streamed_line)(s, low, out[0] + i, before[0], here[0], after[0]);
-    NAMED(streamed_line)(s, high, out[1] + i, before[1], here[1], after[1]);
+    NAMED(streamed_line)(s, middle, out[1] + i, before[1], here[1], after[1]);
+    NAMED(streamed_line)(s, high, out[2] + i, before[2], here[2], after[2]);
 }
 
-/* As lines_wide, of two planes at once. */
-static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_paired)(
-    const struct NAMED(stencil) * stencil, const struct NAMED(row) row[2], REAL *const out[2],
-    const struct NAMED(middle) middle[2])
+/* As lines_wide, of three planes at once. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_of_planes)(
+    const struct NAMED(stencil) * stencil, const struct NAMED(row) row[STEP_PLANES],
+    REAL *const out[STEP_PLANES], const struct NAMED(middle) ends[STEP_PLANES])
 {
     enum { LINE = NAMED(LINE) };
     const struct NAMED(stencil) s = *stencil;
-    const struct NAMED(row) first[2] = {row[0], row[1]};
-    REAL *const to[2] = {out[0], out[1]};
-    const int64_t n = middle[0].n;
-    struct stream_line before[2] = {NAMED(stream_line_of)(middle[0].first_xm),
-                                    NAMED(stream_line_of)(middle[1].first_xm)};
-    struct stream_line here[2] = {stream_line_load(first[0].centre),
-                                  stream_line_load(first[1].centre)};
+    const struct NAMED(row) first[STEP_PLANES] = {row[0], row[1], row[2]};
+    REAL *const to[STEP_PLANES] = {out[0], out[1], out[2]};
+    const int64_t n = ends[0].n;
+    struct stream_line before[STEP_PLANES] = {NAMED(stream_line_of)(ends[0].first_xm),
+                                              NAMED(stream_line_of)(ends[1].first_xm),
+                                              NAMED(stream_line_of)(ends[2].first_xm)};
+    struct stream_line here[STEP_PLANES] = {stream_line_load(first[0].centre),
+                                            stream_line_load(first[1].centre),
+                                            stream_line_load(first[2].centre)};
     int64_t i = 0;
     for (; i + LINE < n; i += LINE) {
-        const struct stream_line next[2] = {stream_line_load(first[0].centre + i + LINE),
-                                            stream_line_load(first[1].centre + i + LINE)};
-        NAMED(streamed_pair)(&s, first, to, i, before, here, next);
+        const struct stream_line next[STEP_PLANES] = {stream_line_load(first[0].centre + i + LINE),
+                                                      stream_line_load(first[1].centre + i + LINE),
+                                                      stream_line_load(first[2].centre + i + LINE)};
+        NAMED(streamed_block)(&s, first, to, i, before, here, next);
         before[0] = here[0];
         before[1] = here[1];
+        before[2] = here[2];
         here[0] = next[0];
         here[1] = next[1];
+        here[2] = next[2];
     }
-    const struct stream_line last[2] = {NAMED(stream_line_of)(middle[0].last_xp),
-                                        NAMED(stream_line_of)(middle[1].last_xp)};
-    NAMED(streamed_pair)(&s, first, to, i, before, here, last);
+    const struct stream_line last[STEP_PLANES] = {NAMED(stream_line_of)(ends[0].last_xp),
+                                                  NAMED(stream_line_of)(ends[1].last_xp),
+                                                  NAMED(stream_line_of)(ends[2].last_xp)};
+    NAMED(streamed_block)(&s, first, to, i, before, here, last);
 }
 #endif

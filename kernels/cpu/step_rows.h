@@ -181,25 +181,31 @@ static inline __attribute__((always_inline)) void NAMED(step_row)(const struct N
 }
 
 #if STREAM_HAS_WIDE
-/* Cells [lo, hi) of rows (j, k) and (j, k + 1), fetching `ahead` and the same row a plane above. */
-static inline __attribute__((always_inline)) void NAMED(step_pair)(const struct NAMED(stencil) * s,
-                                                                   int64_t lo, int64_t hi,
-                                                                   int64_t j, int64_t k,
-                                                                   const REAL *ahead,
-                                                                   struct schedule schedule)
+/* Cells [lo, hi) of row j of the planes from k on, fetching `ahead` and the same row of the planes
+ * above it. */
+static inline __attribute__((always_inline)) void NAMED(step_block)(const struct NAMED(stencil) * s,
+                                                                    int64_t lo, int64_t hi,
+                                                                    int64_t j, int64_t k,
+                                                                    const REAL *ahead,
+                                                                    struct schedule schedule)
 {
     const int64_t dz = s->layout->pitch_z;
-    const struct NAMED(where)
-        where[2] = {NAMED(where_of)(s, lo, hi, j, k), NAMED(where_of)(s, lo, hi, j, k + 1)};
-    if (where[0].values_beyond || where[1].values_beyond) {
-        NAMED(step_row)(s, lo, hi, j, k, ahead, ahead, schedule);
-        NAMED(step_row)(s, lo, hi, j, k + 1, ahead + dz, ahead + dz, schedule);
+    struct NAMED(where) where[STEP_PLANES];
+    bool values_beyond = false;
+    for (int p = 0; p < STEP_PLANES; p++) {
+        where[p] = NAMED(where_of)(s, lo, hi, j, k + p);
+        values_beyond = values_beyond || where[p].values_beyond;
+    }
+    if (values_beyond) {
+        for (int p = 0; p < STEP_PLANES; p++) {
+            NAMED(step_row)(s, lo, hi, j, k + p, ahead + p * dz, ahead + p * dz, schedule);
+        }
         return;
     }
-    struct NAMED(row) row[2];
-    REAL *out[2];
-    struct NAMED(middle) middle[2];
-    for (int p = 0; p < 2; p++) {
+    struct NAMED(row) row[STEP_PLANES];
+    REAL *out[STEP_PLANES];
+    struct NAMED(middle) middle[STEP_PLANES];
+    for (int p = 0; p < STEP_PLANES; p++) {
         const bool *on = where[p].on;
         const int64_t at = layout_index(s->layout, lo, j, k + p);
         row[p] = NAMED(row_at)(s, on, at, ahead + p * dz, ahead + p * dz);
@@ -211,7 +217,7 @@ static inline __attribute__((always_inline)) void NAMED(step_pair)(const struct 
         out[p] += middle[p].begin;
     }
     if (middle[0].n > 0) {
-        NAMED(lines_paired)(s, row, out, middle);
+        NAMED(lines_of_planes)(s, row, out, middle);
     }
 }
 #endif
@@ -282,40 +288,41 @@ static inline __attribute__((always_inline)) void NAMED(aim_ahead)(
 }
 
 #if STREAM_HAS_WIDE
-/* As aim_ahead, of two planes at once. The rows beside the tile are left to the processor. */
-static inline const REAL *NAMED(aim_pair_ahead)(const struct NAMED(stencil) * s,
-                                                const struct box *tile, int64_t j, int64_t k,
-                                                int64_t distance)
+/* As aim_ahead, of a block of planes. The rows beside the tile are left to the processor. */
+static inline const REAL *NAMED(aim_block_ahead)(const struct NAMED(stencil) * s,
+                                                 const struct box *tile, int64_t j, int64_t k,
+                                                 int64_t distance)
 {
     const struct layout *l = s->layout;
     const int64_t lo = tile->lo[AXIS_X];
-    const int64_t n = tile->hi[AXIS_X] - lo;
+    const int64_t hi = tile->hi[AXIS_X];
     const bool wrap = j + distance >= tile->hi[AXIS_Y];
     const int64_t j_next = j + distance - (wrap ? box_extent(tile, AXIS_Y) : 0);
-    const int64_t k_next = k + (wrap ? 2 : 0);
-    const int64_t here = layout_index(l, lo, j, k);
-    const bool there = NAMED(element_or)(l, lo, j_next, k_next + 2, -1) >= 0;
-    const REAL *ahead = s->in + (there ? layout_index(l, lo, j_next, k_next + 1) : here);
-    for (int p = 0; p < 2; p++) { /* the lines that hold the neighbours in x of the rows' ends */
-        const REAL *row = ahead + p * l->pitch_z;
+    const int64_t k_next = k + (wrap ? STEP_PLANES : 0);
+    const bool there = NAMED(element_or)(l, lo, j_next, k_next + STEP_PLANES, -1) >= 0;
+    const REAL *ahead =
+        s->in + (there ? layout_index(l, lo, j_next, k_next + 1) : layout_index(l, lo, j, k));
+    for (int p = 0; p < STEP_PLANES; p++) { /* the lines of the neighbours in x of the rows' ends */
         if (lo > 0 || !s->closed[FACE_X_MIN]) {
-            stream_fetch(STREAM_FIRST_LEVEL, row - NAMED(LINE));
+            stream_fetch(STREAM_FIRST_LEVEL, ahead + p * l->pitch_z - NAMED(LINE));
         }
-        if (lo + n < l->cells[AXIS_X] || !s->closed[FACE_X_MAX]) {
-            stream_fetch(STREAM_FIRST_LEVEL, row + n);
+        if (hi < l->cells[AXIS_X] || !s->closed[FACE_X_MAX]) {
+            stream_fetch(STREAM_FIRST_LEVEL, ahead + p * l->pitch_z + hi - lo);
         }
     }
     return ahead;
 }
 
-/* Two planes of a tile. */
-static inline __attribute__((always_inline)) void NAMED(step_two_planes)(
-    const struct NAMED(stencil) * s, const struct box *tile, int64_t k, int64_t distance,
-    struct schedule schedule)
+/* STEP_PLANES planes of a tile. */
+static inline __attribute__((always_inline)) void NAMED(step_planes)(const struct NAMED(stencil) *
+                                                                         s,
+                                                                     const struct box *tile,
+                                                                     int64_t k, int64_t distance,
+                                                                     struct schedule schedule)
 {
     for (int64_t j = tile->lo[AXIS_Y]; j < tile->hi[AXIS_Y]; j++) {
-        const REAL *ahead = NAMED(aim_pair_ahead)(s, tile, j, k, distance);
-        NAMED(step_pair)(s, tile->lo[AXIS_X], tile->hi[AXIS_X], j, k, ahead, schedule);
+        const REAL *ahead = NAMED(aim_block_ahead)(s, tile, j, k, distance);
+        NAMED(step_block)(s, tile->lo[AXIS_X], tile->hi[AXIS_X], j, k, ahead, schedule);
     }
 }
 #endif
@@ -349,8 +356,8 @@ static inline __attribute__((always_inline)) void NAMED(step_tile)(const struct 
     const int64_t distance = wish < 1 ? 1 : (wish > rows ? rows : wish);
     int64_t k = tile->lo[AXIS_Z];
 #if STREAM_HAS_WIDE
-    for (; schedule.paired && k + 1 < tile->hi[AXIS_Z]; k += 2) {
-        NAMED(step_two_planes)(s, tile, k, distance, schedule);
+    for (; schedule.planes && k + STEP_PLANES <= tile->hi[AXIS_Z]; k += STEP_PLANES) {
+        NAMED(step_planes)(s, tile, k, distance, schedule);
     }
 #endif
     for (; k < tile->hi[AXIS_Z]; k++) {

@@ -9,7 +9,7 @@
 const struct tile_choice tile_tuner_choice[TILE_TUNER_CHOICES] = {
     {192 * 1024, TILE_AHEAD},  {256 * 1024, TILE_AHEAD},  {384 * 1024, TILE_AHEAD},
     {96 * 1024, TILE_WIDE},    {128 * 1024, TILE_WIDE},   {192 * 1024, TILE_WIDE},
-    {192 * 1024, TILE_PAIRED}, {384 * 1024, TILE_PAIRED},
+    {192 * 1024, TILE_PLANES}, {256 * 1024, TILE_PLANES},
 };
 
 struct tile_record *tile_tuner_find(struct tile_tuner *tuner, const struct box *box,
@@ -55,7 +55,10 @@ int tile_record_choose(const struct tile_record *record)
         const int64_t turn = record->calls / TILE_TUNER_RETRY;
         const int other =
             (int)((record->best + 1 + turn % (TILE_TUNER_CHOICES - 1)) % TILE_TUNER_CHOICES);
-        return record->far[other] && turn % TILE_TUNER_SELDOM != 0 ? record->best : other;
+        /* once can be chance, twice is not */
+        const bool pass = record->far[other] && record->trials[other] == TILE_TUNER_ROUNDS &&
+                          turn % TILE_TUNER_SELDOM != 0;
+        return pass ? record->best : other;
     }
     return record->best;
 }
@@ -80,5 +83,5 @@ void tile_record_tell(struct tile_record *record, int choice, double seconds)
             record->best = other;
         }
     }
-    record->far[choice] = *known > 1.5 * record->seconds[record->best];
+    record->far[choice] = *known > 2.0 * record->seconds[record->best];
 }

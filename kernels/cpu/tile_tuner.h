@@ -6,7 +6,7 @@
  * taller tiles win because fewer rows are read twice. The same machine moves between the two. The
  * cache to fetch into depends on the chip: on one the first level can wait for enough lines at a
  * time, on another only the second can, and on a third neither can wait for enough of them unless
- * two planes at once need fewer (docs/kernels_cpu.md). So the choice is made while the steps run,
+ * three planes at once need fewer (docs/kernels_cpu.md). So the choice is made while the steps run,
  * and made again now and then. It changes the order of the rows and never a bit of the result. */
 #ifndef ISOTHERM_KERNELS_CPU_TILE_TUNER_H
 #define ISOTHERM_KERNELS_CPU_TILE_TUNER_H
@@ -26,8 +26,8 @@ enum {
     TILE_TUNER_FEW = 1 << 20 /* boxes of fewer cells are not worth it */
 };
 
-/* The step kernels that are tried: cpu_step_ahead, cpu_step_wide and cpu_step_paired. */
-enum tile_way { TILE_AHEAD, TILE_WIDE, TILE_PAIRED, TILE_WAY_COUNT };
+/* The step kernels that are tried: cpu_step_ahead, cpu_step_wide and cpu_step_planes. */
+enum tile_way { TILE_AHEAD, TILE_WIDE, TILE_PLANES, TILE_WAY_COUNT };
 
 struct tile_choice {
     int64_t bytes; /* of input that a tile holds of one plane */
@@ -41,7 +41,7 @@ struct tile_record {
     size_t cell_bytes;
     int64_t calls;
     int best;
-    int trials[TILE_TUNER_CHOICES];     /* TILE_TUNER_ROUNDS: and perhaps more */
+    int trials[TILE_TUNER_CHOICES];     /* TILE_TUNER_ROUNDS: or more */
     double seconds[TILE_TUNER_CHOICES]; /* of a step; 0: not tried yet */
     bool far[TILE_TUNER_CHOICES];       /* when last tried, from the best of that time */
 };
