@@ -227,6 +227,7 @@ static inline __attribute__((always_inline)) void NAMED(streamed_block)(
     const struct stream_line here[STEP_PLANES], const struct stream_line after[STEP_PLANES])
 {
     _Static_assert(STEP_PLANES == 3, "written out for three");
+    enum { NEAR = 512 / sizeof(REAL) };
     REAL cells[STEP_PLANES][NAMED(LINE)];
     struct NAMED(row) low = NAMED(row_from)(&row[0], i);
     struct NAMED(row) middle = NAMED(row_from)(&row[1], i);
@@ -241,6 +242,7 @@ static inline __attribute__((always_inline)) void NAMED(streamed_block)(
     stream_fetch(STREAM_FIRST_LEVEL, low.ahead);
     stream_fetch(STREAM_FIRST_LEVEL, middle.ahead);
     stream_fetch(STREAM_FIRST_LEVEL, high.ahead);
+    stream_fetch(STREAM_FIRST_LEVEL, high.zp + NEAR); /* it may have been pushed out again */
     NAMED(streamed_line)(s, low, out[0] + i, before[0], here[0], after[0]);
     NAMED(streamed_line)(s, middle, out[1] + i, before[1], here[1], after[1]);
     NAMED(streamed_line)(s, high, out[2] + i, before[2], here[2], after[2]);
