@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cpu/stream.h"
+
 void view_whole(const struct grid *grid, struct view *view)
 {
     *view = (struct view){.grid = *grid, .stride = {1, 1, 1}};
@@ -146,10 +148,25 @@ static void copy_float32(const struct row_form *form, const float *in, void *out
     }
 }
 
-/* The common one by itself, with a stride that the compiler knows. */
+/* The common one by itself, with a stride that the compiler knows; past the cache, because nobody
+ * reads it before the whole rank's part has gone through there. */
 static void narrow(const double *restrict in, float *restrict out, int64_t cells)
 {
-    for (int64_t i = 0; i < cells; i++) {
+    enum { PART = STREAM_PART_BYTES / sizeof(float) };
+    const int64_t front = stream_cells_to_line(out, sizeof *out);
+    const int64_t begin = front < cells ? front : cells;
+    const int64_t end = begin + (cells - begin) / (2 * PART) * (2 * PART);
+    for (int64_t i = 0; i < begin; i++) {
+        out[i] = (float)in[i];
+    }
+    for (int64_t i = begin; i < end; i += PART) {
+        float part[PART];
+        for (int n = 0; n < PART; n++) {
+            part[n] = (float)in[i + n];
+        }
+        stream_part(out + i, part);
+    }
+    for (int64_t i = end; i < cells; i++) {
         out[i] = (float)in[i];
     }
 }
@@ -192,11 +209,15 @@ static enum status read_here(struct field *field, const struct layout *rows, con
     const int64_t ny = rows->cells[AXIS_Y];
     const int64_t nrows = ny * rows->cells[AXIS_Z];
     TRY(field->backend->queue_wait(field->queue));
-#pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < nrows; row++) {
-        const int64_t at = rows->origin + row / ny * rows->pitch_z + row % ny * rows->pitch_y;
-        copy_row(form, (const char *)memory + (size_t)at * from_bytes,
-                 to + (size_t)row * row_bytes);
+#pragma omp parallel
+    {
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < nrows; row++) {
+            const int64_t at = rows->origin + row / ny * rows->pitch_z + row % ny * rows->pitch_y;
+            copy_row(form, (const char *)memory + (size_t)at * from_bytes,
+                     to + (size_t)row * row_bytes);
+        }
+        stream_fence();
     }
     return STATUS_OK;
 }
@@ -228,6 +249,7 @@ static enum status read_staged(struct field *field, const struct layout *rows, c
             }
         }
     }
+    stream_fence();
     return STATUS_OK;
 }
 
