@@ -11,7 +11,7 @@
 #include "kernels/heat_cell.h"
 
 /* Cells taken at a time: a float32 row is widened into a buffer of so many first. */
-enum { CHUNK = 512 };
+enum { CHUNK = EXACT_BINADE_MAX_TERMS };
 
 static int64_t global_index(const struct placement *at, int64_t i, int64_t j, int64_t k)
 {
@@ -27,9 +27,44 @@ struct findings {
     int64_t bad_cells, first_bad;
 };
 
+static double value_of(int64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The usual chunk: its cells are positive and in one binade, so integers order and add them. False,
+ * and nothing added, where they are not. */
+static bool find_in_binade(struct findings *f, const double *cells, int64_t n)
+{
+    enum { FRACTION_BITS = 52, BIAS = 1023 };
+    int64_t min = INT64_MAX;
+    int64_t max = INT64_MIN;
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t bits = exact_bits(cells[i]);
+        min = bits < min ? bits : min;
+        max = bits > max ? bits : max;
+        sum += (uint64_t)bits;
+    }
+    const int64_t exponent = (max >> FRACTION_BITS) - BIAS; /* large for NaN and infinities */
+    if (min < 0 || min >> FRACTION_BITS != max >> FRACTION_BITS ||
+        exponent < EXACT_LEAST_EXPONENT || exponent > EXACT_MOST_EXPONENT) {
+        return false;
+    }
+    f->min = fmin(f->min, value_of(min));
+    f->max = fmax(f->max, value_of(max));
+    tally_add_binade(&f->tally, (int)exponent, sum, n);
+    return true;
+}
+
 /* At most CHUNK cells, widened to double; `index` is the global index of the first. */
 static void find_in_chunk(struct findings *f, const double *cells, int64_t n, int64_t index)
 {
+    if (find_in_binade(f, cells, n)) {
+        return;
+    }
     double min = INFINITY;
     double max = -INFINITY;
     int64_t nbad = 0;

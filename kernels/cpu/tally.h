@@ -36,6 +36,16 @@ static inline void tally_add_one(struct tally *tally, double x)
     tally->nterms++;
 }
 
+/* See exact_parts_add_binade. */
+static inline void tally_add_binade(struct tally *tally, int exponent, uint64_t bits, int64_t n)
+{
+    if (tally->nterms + n > EXACT_PARTS_MAX_TERMS) {
+        tally_flush(tally);
+    }
+    exact_parts_add_binade(&tally->parts, exponent, bits, (uint64_t)n);
+    tally->nterms += n;
+}
+
 /* The pieces of at most EXACT_PARTS_MAX_TERMS cells. */
 #define TALLY_DEFINE_ADD(name, real)                                                               \
     static inline void name(struct tally *tally, const real *cells, int64_t n)                     \

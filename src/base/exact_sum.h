@@ -55,6 +55,27 @@ static inline void exact_parts_add(struct exact_parts *parts, double x)
     parts->part[0] += exact_bits(s2) - exact_bits(magic2);
 }
 
+/* Binades whose numbers are multiples of 2^-80, and below EXACT_SUM_LIMIT: [2^e, 2^(e+1)). */
+enum { EXACT_LEAST_EXPONENT = -28, EXACT_MOST_EXPONENT = 39, EXACT_BINADE_MAX_TERMS = 512 };
+
+/* Add `n` positive numbers of one such binade, at most EXACT_BINADE_MAX_TERMS, whose bits were
+ * added up modulo 2^64: within a binade the bits count multiples of 2^(e - 52). */
+static inline void exact_parts_add_binade(struct exact_parts *parts, int exponent, uint64_t bits,
+                                          uint64_t n)
+{
+    const uint64_t one = UINT64_C(1);
+    const int fraction = 52 - exponent; /* binary digits behind the point, 13 to 80 */
+    const uint64_t count = bits - n * ((uint64_t)(exponent + 1022) << 52); /* below 2^62 */
+    const uint64_t rest = fraction < 62 ? count & ((one << fraction) - 1) : count;
+    parts->part[2] += fraction < 62 ? (int64_t)(count >> fraction) : 0;
+    if (fraction <= 40) {
+        parts->part[1] += (int64_t)(rest << (40 - fraction));
+    } else {
+        parts->part[1] += (int64_t)(rest >> (fraction - 40));
+        parts->part[0] += (int64_t)((rest & ((one << (fraction - 40)) - 1)) << (80 - fraction));
+    }
+}
+
 /* Carry so that the digits are normalised; the value does not change. */
 static inline void exact_sum_normalise(struct exact_sum *sum)
 {

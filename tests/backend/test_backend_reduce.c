@@ -184,6 +184,37 @@ static void reductions_do_not_depend_on_the_decomposition(void **state)
     }
 }
 
+/* Rows of one binade may be added otherwise: its first and last number, those beside it, and the
+ * binades at the ends of what the sum holds; then with a cell that does not belong there. */
+static void binades_add_up_exactly(void **state)
+{
+    (void)state;
+    static const int exponents[] = {-1022, -60, -29, -28, -27, -10, -1, 0, 8, 11, 12, 13, 33, 39};
+    static const double strangers[] = {NAN, INFINITY, -INFINITY, -1.0, 0.0, 0x1p40, 0x1p-1074};
+    enum { STRANGERS = sizeof strangers / sizeof strangers[0], MOST = 700 * 3 * 2 };
+    uint64_t random = 5;
+    double *values = malloc(MOST * sizeof *values);
+    assert_non_null(values);
+    for (size_t e = 0; e < sizeof exponents / sizeof exponents[0]; e++) {
+        const bool large = exponents[e] > 33; /* more of them would not fit fixed_point's sum */
+        const int64_t grid[AXIS_COUNT] = {large ? 100 : 700, large ? 1 : 3, large ? 1 : 2};
+        const int64_t n = grid[0] * grid[1] * grid[2];
+        const double low = ldexp(1.0, exponents[e]);
+        for (int64_t i = 0; i < n; i++) {
+            values[i] = low * random_between(&random, 1.0, 2.0);
+        }
+        values[3] = low;
+        values[4] = nextafter(2 * low, 0);
+        check_everywhere(grid, values);
+        values[5] = nextafter(low, 0);
+        values[n / 2] = 2 * low;
+        check_everywhere(grid, values);
+        values[n / 3] = strangers[e % STRANGERS];
+        check_everywhere(grid, values);
+    }
+    free(values);
+}
+
 /* -0 == 0, so which of them is the minimum must not depend on who came first. */
 static void zeros_of_both_signs_give_plus_zero(void **state)
 {
@@ -319,6 +350,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions_do_not_depend_on_the_decomposition),
+        cmocka_unit_test(binades_add_up_exactly),
         cmocka_unit_test(zeros_of_both_signs_give_plus_zero),
         cmocka_unit_test(any_flipped_bit_changes_the_hash),
         cmocka_unit_test(exact_sums_do_not_depend_on_the_order),
