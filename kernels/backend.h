@@ -123,6 +123,8 @@ struct backend {
     const char *about;
     /* The host may read and write memory_alloc's memory after queue_wait (MPI too). */
     bool host_accessible;
+    /* Its kernels go fastest through fields whose rows follow each other (layout_close_rows). */
+    bool close_rows;
 
     /* Can it run here? STATUS_OK, or the reason why not as the recorded message. */
     enum status (*probe)(void);

@@ -7,6 +7,28 @@ static int64_t round_up(int64_t value, int64_t step)
     return (value + step - 1) / step * step;
 }
 
+enum {
+    CLOSE_ROW_BYTES = 8192, /* longer ones are cut where they are worked on, and end seldom */
+    CLOSE_PLANE_LINES = 8   /* between planes */
+};
+
+void layout_close_rows(struct layout *layout)
+{
+    const int64_t bytes = (int64_t)precision_bytes(layout->precision);
+    const int64_t unit = LAYOUT_ALIGN_BYTES / bytes;
+    const int64_t pitch_y = round_up(layout->cells[AXIS_X], unit);
+    if (layout->halo[AXIS_X] > 0 || pitch_y * bytes > CLOSE_ROW_BYTES) {
+        return;
+    }
+    const int64_t rows = layout->cells[AXIS_Y] + 2 * (int64_t)layout->halo[AXIS_Y];
+    const int64_t planes = layout->cells[AXIS_Z] + 2 * (int64_t)layout->halo[AXIS_Z];
+    layout->pitch_y = pitch_y;
+    layout->pitch_z = pitch_y * rows + CLOSE_PLANE_LINES * unit;
+    layout->origin =
+        unit + layout->halo[AXIS_Y] * layout->pitch_y + layout->halo[AXIS_Z] * layout->pitch_z;
+    layout->elements = unit + planes * layout->pitch_z;
+}
+
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
                           enum precision precision, struct layout *layout)
 {

@@ -24,11 +24,17 @@ struct layout {
     int64_t elements;          /* in all, with halo and padding */
 };
 
-/* Compute the layout. Rows are padded so that owned cells start aligned, and so that the pitch is
- * no large power of two (rows of neighbouring planes would share cache sets).
- * Returns STATUS_INPUT when the element count does not fit 63 bits. */
+/* Compute the layout. Rows are padded on both sides, so that owned cells start aligned, and so that
+ * the pitch is no large power of two (rows of neighbouring planes would share cache sets). Returns
+ * STATUS_INPUT when the element count does not fit 63 bits. */
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
                           enum precision precision, struct layout *layout) MUST_CHECK;
+
+/* Take the padding out of a fresh layout where nothing needs it: no halo in x, and rows short
+ * enough that the end of one matters. A processor's own fetching ahead then goes on from row to row
+ * (docs/kernels_cpu.md). Planes are moved against each other instead, out of common cache sets.
+ * Memory is still there for a line in front of the first row and behind the last. */
+void layout_close_rows(struct layout *layout);
 
 static inline size_t layout_bytes(const struct layout *layout)
 {

@@ -367,6 +367,7 @@ const struct backend backend_cpu = {
     .name = "cpu",
     .about = "OpenMP threads and SIMD on this machine's processor",
     .host_accessible = true,
+    .close_rows = true,
     .probe = probe,
     .open = open_device,
     .close = close_device,

@@ -285,6 +285,7 @@ const struct backend backend_guard = {
     .name = "guard",
     .about = "the cpu kernels on memory that the host cannot touch; for tests",
     .host_accessible = false,
+    .close_rows = true,
     .probe = guard_probe,
     .open = guard_open,
     .close = guard_close,

@@ -267,6 +267,7 @@ const struct backend backend_hip = {
     .name = "hip",
     .about = "one GPU, through HIP",
     .host_accessible = false,
+    .close_rows = false,
     .probe = hip_probe,
     .open = hip_open,
     .close = hip_close,

@@ -181,6 +181,9 @@ static enum status bench_open(struct bench *bench, enum precision precision)
     }
     bench->laplacian = laplacian_of(size, precision);
     TRY(layout_create(size, no_halo, precision, &bench->layout));
+    if (backend->close_rows) {
+        layout_close_rows(&bench->layout);
+    }
     if (bench->kind == KIND_LAPLACIAN) {
         bench->layout = bench_plain_layout(&bench->laplacian);
     }

@@ -57,6 +57,7 @@ static const struct command_line line = {
 /* Everything that is printed, computed first. */
 struct plan {
     const struct settings *settings;
+    const struct backend *backend;
     struct grid grid;
     struct material material;
     struct timeline timeline;
@@ -103,7 +104,7 @@ static enum status examine_rank(struct plan *plan, int rank)
     }
     uint64_t bytes = 0;
     uint64_t derived = 0;
-    TRY(field_bytes(&plan->decomp, rank, plan->settings->run.precision, &bytes));
+    TRY(field_bytes(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &bytes));
     TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
     bytes += derived;
     plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
@@ -131,6 +132,8 @@ static enum status make_plan(const struct settings *settings, struct plan *plan)
         return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: %d at most", INT32_MAX);
     }
     TRY(choose_decomp(settings, &plan->grid, &plan->boundary, (int)asked.ranks, &plan->decomp));
+    char why[256];
+    TRY(choose_backend(settings, &plan->backend, why, sizeof why));
     for (int rank = 0; rank < plan->decomp.nranks; rank++) {
         TRY(examine_rank(plan, rank));
     }
@@ -344,11 +347,9 @@ static void warn_of_time(struct plan *plan)
 
 static enum status warn_of_memory(struct plan *plan)
 {
-    const struct backend *backend = NULL;
-    char why[256];
+    const struct backend *backend = plan->backend;
     struct device *device = NULL;
     struct device_info info;
-    TRY(choose_backend(plan->settings, &backend, why, sizeof why));
     TRY(backend->open(0, 1, &device));
     const enum status status = backend->info(device, &info);
     backend->close(device);

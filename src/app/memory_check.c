@@ -22,7 +22,7 @@ static enum status need_of_rank(const struct run *run, struct need *need)
 {
     const enum precision precision = run->settings->run.precision;
     *need = (struct need){.bytes = 0};
-    TRY(field_bytes(&run->decomp, run->rank, precision, &need->bytes));
+    TRY(field_bytes(run->backend, &run->decomp, run->rank, precision, &need->bytes));
     const struct box owned = decomp_owned(&run->decomp, run->rank);
     uint64_t derived = 0;
     TRY(derived_bytes(&owned, derived_of_settings(run->settings), &derived));

@@ -12,8 +12,8 @@
 /* Large enough that a copy runs at full speed, small beside any field that matters. */
 enum { STAGE_BYTES = 32 << 20 };
 
-static enum status plan_memory(const struct decomp *decomp, int rank, enum precision precision,
-                               struct layout *layout, size_t *stage_bytes)
+static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
+                               enum precision precision, struct layout *layout, size_t *stage_bytes)
 {
     const struct box owned = decomp_owned(decomp, rank);
     int64_t cells[AXIS_COUNT];
@@ -23,6 +23,9 @@ static enum status plan_memory(const struct decomp *decomp, int rank, enum preci
         halo[axis] = decomp_exchanges(decomp, (enum axis)axis) ? decomp->halo_width : 0;
     }
     TRY(layout_create(cells, halo, precision, layout));
+    if (backend->close_rows) {
+        layout_close_rows(layout);
+    }
     /* room for a row in float64, whatever the field has: derived fields are moved here too */
     const size_t row = (size_t)cells[AXIS_X] * sizeof(double);
     const size_t all = row * (size_t)cells[AXIS_Y] * (size_t)cells[AXIS_Z];
@@ -31,12 +34,12 @@ static enum status plan_memory(const struct decomp *decomp, int rank, enum preci
     return STATUS_OK;
 }
 
-enum status field_bytes(const struct decomp *decomp, int rank, enum precision precision,
-                        uint64_t *bytes)
+enum status field_bytes(const struct backend *backend, const struct decomp *decomp, int rank,
+                        enum precision precision, uint64_t *bytes)
 {
     struct layout layout;
     size_t stage_bytes = 0;
-    TRY(plan_memory(decomp, rank, precision, &layout, &stage_bytes));
+    TRY(plan_memory(backend, decomp, rank, precision, &layout, &stage_bytes));
     *bytes = 2 * (uint64_t)layout_bytes(&layout) + stage_bytes;
     return STATUS_OK;
 }
@@ -59,7 +62,7 @@ enum status field_create(const struct backend *backend, struct device *device, s
         built->placement.offset[axis] = owned.lo[axis];
     }
     enum status status = STATUS_OK;
-    TRY_GOTO(plan_memory(decomp, rank, precision, &built->layout, &built->stage_bytes));
+    TRY_GOTO(plan_memory(backend, decomp, rank, precision, &built->layout, &built->stage_bytes));
     const size_t bytes = layout_bytes(&built->layout);
     TRY_GOTO(backend->memory_alloc(device, bytes, &built->d_now));
     TRY_GOTO(backend->memory_alloc(device, bytes, &built->d_next));

@@ -27,8 +27,8 @@ enum status field_create(const struct backend *backend, struct device *device, s
 void field_destroy(struct field *field); /* takes NULL */
 
 /* Bytes of device memory that field_create will take for this rank. */
-enum status field_bytes(const struct decomp *decomp, int rank, enum precision precision,
-                        uint64_t *bytes) MUST_CHECK;
+enum status field_bytes(const struct backend *backend, const struct decomp *decomp, int rank,
+                        enum precision precision, uint64_t *bytes) MUST_CHECK;
 
 static inline void field_swap(struct field *field)
 {

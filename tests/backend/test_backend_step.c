@@ -158,6 +158,9 @@ static void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT],
         }
     }
     must(layout_create(cells, halo, precision, &p->layout));
+    if (random_below(random, 2) == 0) {
+        layout_close_rows(&p->layout);
+    }
     p->h_in = host_field(&p->layout);
     p->h_out = host_field(&p->layout);
     p->h_expected = host_field(&p->layout);

@@ -161,7 +161,7 @@ static void starts_as_nan(struct rig *rig, enum precision precision)
     field_swap(field);
     assert_ptr_equal(field->d_next, d_now);
     uint64_t bytes = 0;
-    must(field_bytes(&decomp, 1, precision, &bytes));
+    must(field_bytes(rig->backend, &decomp, 1, precision, &bytes));
     assert_int_equal(bytes, 2 * layout_bytes(&field->layout) + field->stage_bytes);
     field_destroy(field);
 }
