@@ -416,11 +416,13 @@ enum status output_see_to(struct output *output, struct run *run)
     TRY(derive_sample(run));
     const struct settings *settings = run->settings;
     const bool history = is_due(run, &settings->output.history);
-    const bool files = snapshot_outputs_due(&output->snapshots, run) ||
-                       is_due(run, &settings->output.pictures.cadence) ||
-                       is_due(run, &settings->output.checkpoints.cadence);
-    if (history || files || !output->has_latest || run->step == run->timeline.steps ||
-        watch_is_due(run)) {
+    const bool snapshots = snapshot_outputs_due(&output->snapshots, run);
+    const bool looked_at = is_due(run, &settings->output.pictures.cadence) ||
+                           is_due(run, &settings->output.checkpoints.cadence);
+    /* a snapshot goes by the watch: a look of its own would cost as much as its capture, and the
+     * steps would wait for it */
+    if (history || looked_at || (snapshots && settings->run.watch_every == 0) ||
+        !output->has_latest || run->step == run->timeline.steps || watch_is_due(run)) {
         TRY(refresh(output, run));
     }
     if (history) {
@@ -430,7 +432,7 @@ enum status output_see_to(struct output *output, struct run *run)
     const double since = MPI_Wtime();
     TRY(sample_outputs_take(&output->samples, output->writer, run));
     count_time(output, run, PHASE_PROBES, WRITER_PROBES, since);
-    if (files) {
+    if (snapshots || looked_at) {
         TRY(write_files(output, run));
     }
     return show_progress(output, run);

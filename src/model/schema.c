@@ -414,8 +414,9 @@ static const struct schema_key table[] = {
      .fallback = "100",
      .unit = "steps",
      .help =
-         "The interval; also checked whenever the history, a checkpoint or another output looks "
-         "at the field. 0 turns it off; NaN and infinities are still found."},
+         "The interval; also checked whenever the history, a checkpoint or a picture looks at the "
+         "field. Snapshots do not look: 0 turns it off, and then they look for NaN and "
+         "infinities."},
 
     {.path = "run.walltime",
      .type = SCHEMA_REAL,

@@ -1,0 +1,89 @@
+"""Numbers that go bad: found when and where, and what is left then."""
+import unittest
+
+import h5py
+
+import problems
+from harness import Case, checkpoints, some, thorough
+
+CELLS = [15, 13, 11]
+
+
+def problem(**output):
+    config = problems.mixed(CELLS, "float64")
+    config["time"] = {"steps": 30, "dt": config["time"]["dt"]}
+    config["output"] = {"history": {"every": 5}, **output}
+    return config
+
+
+class BadNumbers(Case):
+    def check(self, boundary, **how):
+        config = problem(checkpoints={"every": 10, "keep": 9})
+        config["boundary"].update(boundary)
+        config["time"]["steps"] = 200
+        result, output = self.start(config, **how)
+        self.assert_code(result, 5)
+        self.assert_one_error(result)
+        self.assertFalse((output / "report.json").exists(), "a report says that the run is whole")
+        return result, output, config["time"]["dt"]
+
+    def test_formula_that_ends_in_infinity(self):
+        dt = problem()["time"]["dt"]
+        pole = {"type": "temperature", "value": f"300 + 1/(t - {7 * dt!r})"}
+        for ranks in some((3, 1), 1):
+            with self.subTest(ranks=ranks):
+                result, _, _ = self.check({"x_min": pole}, ranks=ranks)
+                self.assert_says(result, "boundary.x_min")
+                self.assert_says(result, "step 7")
+
+    @thorough
+    def test_formula_that_ends_in_nan(self):
+        dt = problem()["time"]["dt"]
+        root = {"type": "temperature", "value": f"300 + sqrt({12.5 * dt!r} - t)"}
+        for ranks in some((3, 1), 1):
+            with self.subTest(ranks=ranks):
+                result, output, _ = self.check({"x_min": root}, ranks=ranks)
+                self.assert_says(result, "boundary.x_min")
+                self.assert_says(result, "step 13")
+                kept = [path.name for path in checkpoints(output)]
+                self.assertEqual(kept, ["step_0000000010.h5"], "those before are good")
+
+    def test_snapshots_do_not_look(self):
+        """They go by the watch, and show how it went bad; without a watch they do look."""
+        for every, last in ((50, 49), (0, None)):
+            config = problem(history={"every": 0}, snapshots={"every": 1},
+                                   checkpoints={"every": 0})
+            config["boundary"]["z_min"] = {"type": "flux", "value": 1e15}
+            config["time"]["steps"] = 200
+            config["run"]["watch"] = {"every": every}
+            result, output = self.start(config)
+            self.assert_code(result, 5)
+            steps = [int(path.stem[5:]) for path in (output / "snapshots").glob("step_*.h5")]
+            with h5py.File(output / "snapshots" / f"step_{max(steps):010d}.h5", "r") as file:
+                highest = file["T"][()].max()
+            if last is None:
+                self.assertLess(highest, 1.1e12)
+            else:
+                self.assertEqual((max(steps), highest > 1.1e12), (last, True))
+            with h5py.File(output / "postmortem.h5", "r") as file:
+                self.assertGreater(file["T"][()].max(), 1.1e12)
+
+    def test_field_that_grows_beyond_bounds(self):
+        """Noticed at the next look at the field, with step, place and rank."""
+        burner = {"type": "flux", "value": 1e15}
+        result, output, _ = self.check({"z_min": burner}, ranks=3)
+        self.assert_says(result, "step ", "t = ", "cell (", "rank ")
+        self.assert_says(result, "the state is kept in", "postmortem.h5")
+        kept = checkpoints(output)
+        last = f"last good checkpoint is {output.name}/checkpoints/{kept[-1].name}"
+        self.assert_says(result, last if kept else "there is no checkpoint")
+        with h5py.File(output / "postmortem.h5", "r") as file:
+            field = file["/T"][()]
+            self.assertEqual(field.shape, tuple(CELLS[::-1]))
+            self.assertGreater(field.max(), 1.1e12)
+            reason = file["/T"].attrs["reason"]
+            self.assertIn("the numbers went bad", getattr(reason, "decode", lambda: reason)())
+
+
+if __name__ == "__main__":
+    unittest.main()
