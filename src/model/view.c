@@ -149,10 +149,11 @@ static void copy_float32(const struct row_form *form, const float *in, void *out
 }
 
 /* The common one by itself, with a stride that the compiler knows; past the cache, because nobody
- * reads it before the whole rank's part has gone through there. */
+ * reads it before the whole rank's part has gone through there. The processor alone does not fetch
+ * far enough ahead; rows mostly follow each other, so the next one may be fetched from this. */
 static void narrow(const double *restrict in, float *restrict out, int64_t cells)
 {
-    enum { PART = STREAM_PART_BYTES / sizeof(float) };
+    enum { PART = STREAM_PART_BYTES / sizeof(float), AHEAD = 256 };
     const int64_t front = stream_cells_to_line(out, sizeof *out);
     const int64_t begin = front < cells ? front : cells;
     const int64_t end = begin + (cells - begin) / (2 * PART) * (2 * PART);
@@ -161,6 +162,7 @@ static void narrow(const double *restrict in, float *restrict out, int64_t cells
     }
     for (int64_t i = begin; i < end; i += PART) {
         float part[PART];
+        stream_fetch(STREAM_FIRST_LEVEL, in + i + AHEAD);
         for (int n = 0; n < PART; n++) {
             part[n] = (float)in[i + n];
         }
