@@ -214,7 +214,8 @@ struct backend {
                                void **d_memory);
     void (*shared_close)(struct device *device, void *d_memory); /* takes NULL */
     /* Flags are words of shared memory that count; fresh ones count as -1. Queued: when all that is
-     * on the queue before has run and can be seen by whoever sees the flags, store `value`. */
+     * on the queue before has run and can be seen by whoever sees the flags, store `value`. That
+     * comes without a call more: the host may wait for another process that waits for them. */
     enum status (*flags_write)(struct queue *queue, uint32_t *const *d_flags, int nflags,
                                uint32_t value);
     /* Queued: later work on the queue waits until all flags have counted to `value` (modulo 2^32)

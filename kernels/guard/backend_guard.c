@@ -185,7 +185,10 @@ static enum status flags_write(struct queue *queue, uint32_t *const *d_flags, in
                                uint32_t value)
 {
     struct operation op = {.run = run_flags_write, .value = value};
-    return add_flags(queue, &op, d_flags, nflags);
+    TRY(add_flags(queue, &op, d_flags, nflags));
+    /* a device gets there whatever the host does; this host may wait for the other rank next, and
+     * that one for these flags */
+    return guard_queue_wait(queue);
 }
 
 static enum status flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,

@@ -1,5 +1,5 @@
 /* The backend `guard`: memory that is mapped without access except while an operation runs, and
- * queues that run nothing before somebody waits. */
+ * queues that run nothing before somebody waits, here or, for flags, on another rank. */
 #include "kernels/guard/guard_device.h"
 
 #include <stdlib.h>

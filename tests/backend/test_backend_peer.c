@@ -155,6 +155,30 @@ static void flags_count_and_a_wait_ends(void **state)
     }
 }
 
+/* Whoever waits for flags gets them even if nobody waits for the queue that writes them. */
+static void flags_come_by_themselves(void **state)
+{
+    (void)state;
+    for (int b = 0; b < rig_backend_count(); b++) {
+        struct rig rig;
+        struct shared_handle handle;
+        struct queue *writing;
+        void *d_memory;
+        rig_open(&rig, rig_backend_at(b));
+        const struct backend *backend = rig.backend;
+        must(backend->queue_create(rig.device, QUEUE_NORMAL, &writing));
+        must(backend->shared_alloc(rig.device, sizeof(uint32_t), &d_memory, &handle));
+        uint32_t *d_flag = d_memory;
+        must(backend->flags_write(writing, &d_flag, 1, 1));
+        must(backend->flags_wait(rig.queue, &d_flag, 1, 1, 20));
+        must(backend->queue_wait(rig.queue));
+        must(backend->queue_wait(writing));
+        backend->shared_free(rig.device, d_memory);
+        backend->queue_destroy(writing);
+        rig_close(&rig);
+    }
+}
+
 /* event_sync makes the host wait for the work before the mark. */
 static void a_mark_can_be_waited_for(void **state)
 {
@@ -191,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(boxes_at_once_equal_boxes_in_turn),
         cmocka_unit_test(flags_count_and_a_wait_ends),
+        cmocka_unit_test(flags_come_by_themselves),
         cmocka_unit_test(a_mark_can_be_waited_for),
     };
     return cmocka_run_group_tests_name("backend: peer", tests, NULL, NULL);
