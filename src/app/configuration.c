@@ -8,34 +8,37 @@
 
 enum { CONFIGURATION_LIMIT = 1 << 20 };
 
-static enum status broadcast_text(MPI_Comm comm, char **text, uint64_t length)
+static enum status broadcast_text(MPI_Comm comm, char **text, uint64_t *length)
 {
-    TRY_MPI(MPI_Bcast(&length, 1, MPI_UINT64_T, 0, comm));
+    TRY_MPI(MPI_Bcast(length, 1, MPI_UINT64_T, 0, comm));
     enum status status = STATUS_OK;
     if (comm_rank(comm) != 0) {
-        *text = malloc(length + 1);
+        *text = malloc(*length + 1);
         if (*text == NULL) {
             status = fail(STATUS_MEMORY, "no memory for the configuration");
         }
     }
     TRY(status_agree(comm, status));
-    TRY_MPI(MPI_Bcast(*text, (int)length + 1, MPI_CHAR, 0, comm));
+    TRY_MPI(MPI_Bcast(*text, (int)*length + 1, MPI_CHAR, 0, comm));
     return STATUS_OK;
 }
 
 /* One reader: thousands of ranks that open one file at once are a burden to the file system. */
-static enum status read_text(MPI_Comm comm, const char *path, char **text)
+static enum status read_text(MPI_Comm comm, const char *path, char **text, size_t *length)
 {
-    size_t length = 0;
+    *length = 0;
     if (comm == MPI_COMM_NULL) {
-        return file_read_all(path, CONFIGURATION_LIMIT, text, &length);
+        return file_read_all(path, CONFIGURATION_LIMIT, text, length);
     }
     enum status status = STATUS_OK;
     if (comm_rank(comm) == 0) {
-        status = file_read_all(path, CONFIGURATION_LIMIT, text, &length);
+        status = file_read_all(path, CONFIGURATION_LIMIT, text, length);
     }
     TRY(status_agree(comm, status));
-    return broadcast_text(comm, text, length);
+    uint64_t bytes = *length;
+    TRY(broadcast_text(comm, text, &bytes));
+    *length = bytes;
+    return STATUS_OK;
 }
 
 /* "key='value'" with quotes doubled, as YAML wants them. */
@@ -75,8 +78,9 @@ enum status configuration_read(MPI_Comm comm, const char *path, const struct opt
         all[count++] = backend_set;
     }
     char *text = NULL;
-    TRY(read_text(comm, path, &text));
-    enum status status = settings_read_text(path, text, all, count, settings);
+    size_t length = 0;
+    TRY(read_text(comm, path, &text, &length));
+    enum status status = settings_read_bytes(path, text, length, all, count, settings);
     free(text);
     return comm == MPI_COMM_NULL ? status : status_agree(comm, status);
 }

@@ -199,6 +199,11 @@ enum status settings_read(const char *path, const char *const *sets, int nsets,
 enum status settings_read_text(const char *name, const char *text, const char *const *sets,
                                int nsets, struct settings **settings) MUST_CHECK;
 
+/* The same from bytes of any kind, which need not end with a zero and should not contain one. */
+enum status settings_read_bytes(const char *name, const char *bytes, size_t nbytes,
+                                const char *const *sets, int nsets,
+                                struct settings **result) MUST_CHECK;
+
 void settings_destroy(struct settings *settings); /* takes NULL */
 
 /* Record a STATUS_INPUT failure about `key` ("grid.cells", "initial[1].box.lower",

@@ -280,8 +280,8 @@ static enum status read_tree(struct settings *settings)
     return settings_check(settings);
 }
 
-static enum status read_bytes(const char *name, const char *bytes, size_t nbytes,
-                              const char *const *sets, int nsets, struct settings **result)
+enum status settings_read_bytes(const char *name, const char *bytes, size_t nbytes,
+                                const char *const *sets, int nsets, struct settings **result)
 {
     enum status status = STATUS_OK;
     struct settings *settings = calloc(1, sizeof *settings);
@@ -307,7 +307,7 @@ done:
 enum status settings_read_text(const char *name, const char *text, const char *const *sets,
                                int nsets, struct settings **settings)
 {
-    return read_bytes(name, text, strlen(text), sets, nsets, settings);
+    return settings_read_bytes(name, text, strlen(text), sets, nsets, settings);
 }
 
 enum status settings_read(const char *path, const char *const *sets, int nsets,
@@ -322,7 +322,7 @@ enum status settings_read(const char *path, const char *const *sets, int nsets,
         status = fail(STATUS_FILE, "%s is larger than %d bytes: not what was expected", path,
                       CONFIGURATION_LIMIT_BYTES);
     } else {
-        status = read_bytes(path, bytes, nbytes, sets, nsets, settings);
+        status = settings_read_bytes(path, bytes, nbytes, sets, nsets, settings);
     }
     free(bytes);
     return status;

@@ -435,6 +435,20 @@ static enum status check_brackets(const struct conversion *from)
     return STATUS_OK;
 }
 
+/* To libyaml a zero byte is the end of the text: what stands behind it would not count. */
+static enum status check_zeros(const struct conversion *from)
+{
+    int line = 1;
+    for (size_t i = 0; i < from->nbytes; i++) {
+        line += from->bytes[i] == '\n';
+        if (from->bytes[i] == '\0') {
+            return fail_line(from, line,
+                             "not a text file: a zero byte; give a configuration in YAML (UTF-8)");
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status tree_parse(const char *name, const char *set, const char *bytes, size_t nbytes,
                        struct tree **root)
 {
@@ -444,6 +458,7 @@ enum status tree_parse(const char *name, const char *set, const char *bytes, siz
         .name = name, .set = set, .bytes = bytes, .nbytes = nbytes, .document = &document};
     struct tree *tree = NULL;
     *root = NULL;
+    TRY(check_zeros(&from));
     TRY(check_brackets(&from));
     if (yaml_parser_initialize(&parser) == 0) {
         return no_memory();

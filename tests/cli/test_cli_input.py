@@ -138,6 +138,14 @@ class Configuration(Input):
         self.check_refused("run", "config.yaml", ranks=3, says=[
             "config.yaml:3: grid.cells", "3 ranks", "2 cells", "at most 2"])
 
+    def test_zero_byte(self):
+        """What stands behind it would not count."""
+        (self.folder / "config.yaml").write_bytes(RIGHT.encode() + b"\0\nsolver: cg\n")
+        last = RIGHT.count("\n") + 1
+        for words, ranks in some([(("run", "config.yaml"), 3), (("plan", "config.yaml"), 1)], 1):
+            self.check_refused(*words, ranks=ranks, says=[
+                "error: ", f"config.yaml:{last}: not a text file: a zero byte", "UTF-8"])
+
     def test_plan_refuses_the_same(self):
         self.write(RIGHT.replace("  steps: 5\n", "  stepz: 5\n"))
         self.check_refused("plan", "config.yaml", ranks=1,

@@ -128,6 +128,40 @@ static void test_not_a_configuration(void **state)
                    "configuration in YAML (UTF-8)");
 }
 
+/* libyaml would take it as the end, and the rest would not count. */
+static void test_zero_bytes(void **state)
+{
+    (void)state;
+    static const char wide[] = "\xff\xfet\0i\0t\0l\0e\0:\0 \0a\0\n\0";
+    static const char say[] = "not a text file: a zero byte; give a configuration in YAML (UTF-8)";
+    size_t nbytes = 0;
+    char *text = read_whole(CONFIGS_DIRECTORY "/quickstart.yaml", &nbytes);
+    char message[256];
+    struct settings *settings = NULL;
+    int lines = 1;
+    for (size_t i = 0; i < nbytes; i++) {
+        lines += text[i] == '\n';
+    }
+    /* what fread left behind the last byte is one */
+    assert_int_equal(settings_read_bytes("c.yaml", text, nbytes + 1, NULL, 0, &settings),
+                     STATUS_INPUT);
+    snprintf(message, sizeof message, "c.yaml:%d: %s", lines, say);
+    assert_string_equal(fail_message(), message);
+    assert_null(settings);
+    free(text);
+    assert_int_equal(settings_read_bytes("c.yaml", wide, sizeof wide - 1, NULL, 0, &settings),
+                     STATUS_INPUT);
+    snprintf(message, sizeof message, "c.yaml:1: %s", say);
+    assert_string_equal(fail_message(), message);
+    static const char *const hidden[] = {"title=\"a\\0b\"",
+                                         "boundary.y_max.value=\"300\\u0000 + t\""};
+    for (int i = 0; i < 2; i++) {
+        snprintf(message, sizeof message, "--set %s: a text contains a zero byte; leave it out",
+                 hidden[i]);
+        expect_refused(base_text, &hidden[i], 1, message);
+    }
+}
+
 /* What a short file can blow up to, and nesting without end. */
 static void test_bombs(void **state)
 {
@@ -237,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_unreadable_files),
         cmocka_unit_test(test_huge_file),
         cmocka_unit_test(test_not_a_configuration),
+        cmocka_unit_test(test_zero_bytes),
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_mutations),
     };
