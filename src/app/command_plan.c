@@ -229,7 +229,7 @@ static void print_time(const struct plan *plan)
 {
     const struct settings *settings = plan->settings;
     const struct timeline *timeline = &plan->timeline;
-    printf("time step      %.6g s", timeline->dt);
+    printf("time step      %s%.6g s", timeline->nstretches > 1 ? "at most " : "", timeline->dt);
     if (settings->time.dt_auto) {
         printf(" = safety %g x the largest stable step %.6g s\n", settings->time.safety,
                timeline->dt_stable);
@@ -238,7 +238,8 @@ static void print_time(const struct plan *plan)
     }
     printf("steps          %" PRId64 " to t = %.6g s", timeline->steps, timeline->end);
     if (timeline->nstretches > 1) {
-        printf(", landing on %" PRId64 " times on the way", timeline->nstretches - 1);
+        printf(", landing on %" PRId64 " times on the way: %.6g s a step on average",
+               timeline->nstretches - 1, timeline->end / (double)timeline->steps);
     }
     if (timeline->dt_last != timeline->dt) {
         printf(", the last one %.6g s long to land on it", timeline->dt_last);
@@ -310,6 +311,80 @@ static void warn_of_blocks(struct plan *plan)
     }
 }
 
+/* What an output writes each time, and how many of them are too many. */
+struct pieces {
+    const char *section; /* what its key begins with */
+    const char *name;
+    bool at_start; /* is the first state written too */
+    int64_t many;
+};
+
+static const struct pieces *pieces_of(const char *key)
+{
+    /* a file each, or a row of a file */
+    static const struct pieces known[] = {
+        {"output.snapshots", "snapshots", true, 1000},
+        {"output.regions", "snapshots of a region", true, 1000},
+        {"output.checkpoints", "checkpoints", false, 1000},
+        {"output.pictures", "pictures", true, 1000},
+        {"output.history", "rows of history", true, 1000000},
+        {"output.probes", "rows of probes", true, 1000000},
+        {"output.lines", "rows of a line", true, 1000000},
+    };
+    size_t at = 0;
+    while (strncmp(key, known[at].section, strlen(known[at].section)) != 0) {
+        at++;
+    }
+    return &known[at];
+}
+
+static void warn_of_cadence(struct plan *plan, const char *key, const struct cadence *cadence)
+{
+    const struct timeline *timeline = &plan->timeline;
+    const struct pieces *pieces = pieces_of(key);
+    const char *unit = cadence->every > 0 ? "every" : "interval";
+    const int64_t count = timeline_count_due(timeline, cadence) - (pieces->at_start ? 0 : 1);
+    const int64_t between = timeline_next_due(timeline, cadence, 0);
+    const char *ends = pieces->at_start ? "first and last state are" : "last state is";
+    if (cadence->every > timeline->steps) {
+        warn(plan, "%s.every is %" PRId64 ", more than the %" PRId64 " steps: only the %s written",
+             key, cadence->every, timeline->steps, ends);
+    } else if (cadence->interval > timeline->end) {
+        warn(plan, "%s.interval is %g s, more than the %g s of the run: only the %s written", key,
+             cadence->interval, timeline->end, ends);
+    } else if (between >= 100000) {
+        warn(plan,
+             "dt is far under the interval of %s: %" PRId64
+             " steps between two; a coarser grid would allow longer steps",
+             key, between);
+    } else if (count > pieces->many + 1) {
+        warn(plan, "there will be %" PRId64 " %s: raise %s.%s", count, pieces->name, key, unit);
+    }
+}
+
+/* Steps that are cut short to land on the times of outputs. */
+static void warn_of_landings(struct plan *plan)
+{
+    const struct timeline *timeline = &plan->timeline;
+    const double needed = ceil(timeline->end / timeline->dt * (1 - 1e-12));
+    char key[CADENCE_KEY_BYTES];
+    char shortest[CADENCE_KEY_BYTES] = "";
+    double interval = INFINITY;
+    const struct cadence *cadence = NULL;
+    for (int i = 0; (cadence = settings_cadence(plan->settings, i, key)) != NULL; i++) {
+        if (cadence->interval > 0 && cadence->interval < interval) {
+            interval = cadence->interval;
+            memcpy(shortest, key, sizeof shortest);
+        }
+    }
+    if (isfinite(interval) && (double)timeline->steps > 1.2 * needed) {
+        warn(plan,
+             "landing on the times of outputs takes %" PRId64 " steps where %.15g of %.4g s would "
+             "do: raise %s.interval (%g s), or give every instead",
+             timeline->steps, needed, timeline->dt, shortest, interval);
+    }
+}
+
 static void warn_of_time(struct plan *plan)
 {
     const struct settings *settings = plan->settings;
@@ -320,27 +395,12 @@ static void warn_of_time(struct plan *plan)
              "dt is %.3g times smaller than it need be: %.4g s would be stable and take %.3g steps",
              best / timeline->dt, best, ceil(timeline->end / best));
     }
-    const struct {
-        const char *name;
-        int64_t every;
-    } kinds[] = {{"history", settings->output.history.every},
-                 {"snapshots", settings->output.snapshots.cadence.every},
-                 {"pictures", settings->output.pictures.cadence.every},
-                 {"checkpoints", settings->output.checkpoints.cadence.every}};
-    for (int i = 0; i < 4; i++) {
-        if (kinds[i].every > timeline->steps) {
-            warn(plan,
-                 "output.%s.every is %" PRId64 ", more than the %" PRId64
-                 " steps: only the first and last state are written",
-                 kinds[i].name, kinds[i].every, timeline->steps);
-        } else if (kinds[i].every >= 100000) {
-            warn(plan,
-                 "dt is far under the interval of output.%s: %" PRId64
-                 " steps between two; a coarser grid would allow longer steps",
-                 kinds[i].name, kinds[i].every);
-        } else if (i == 1 && kinds[i].every > 0 && timeline->steps / kinds[i].every > 1000) {
-            warn(plan, "there will be %" PRId64 " snapshots: raise output.snapshots.every",
-                 timeline->steps / kinds[i].every);
+    warn_of_landings(plan);
+    char key[CADENCE_KEY_BYTES];
+    const struct cadence *cadence = NULL;
+    for (int i = 0; (cadence = settings_cadence(settings, i, key)) != NULL; i++) {
+        if (cadence_is_on(cadence)) {
+            warn_of_cadence(plan, key, cadence);
         }
     }
 }

@@ -308,6 +308,25 @@ bool timeline_is_due(const struct timeline *timeline, const struct cadence *cade
            (step == timeline->steps || lands_on(timeline, cadence->interval, step));
 }
 
+int64_t timeline_next_due(const struct timeline *timeline, const struct cadence *cadence,
+                          int64_t step)
+{
+    int64_t next = timeline->steps;
+    if (!cadence_is_on(cadence) || step >= timeline->steps) {
+        return -1;
+    }
+    if (cadence->every > 0) {
+        const int64_t multiple = step - step % cadence->every;
+        return cadence->every < next - multiple ? multiple + cadence->every : next;
+    }
+    for (int64_t i = timeline->nstretches - 1; i >= 0 && timeline->stretch[i].first > step; i--) {
+        next = lands_on(timeline, cadence->interval, timeline->stretch[i].first)
+                   ? timeline->stretch[i].first
+                   : next;
+    }
+    return next;
+}
+
 int64_t timeline_count_due(const struct timeline *timeline, const struct cadence *cadence)
 {
     if (cadence->every > 0) {

@@ -44,6 +44,9 @@ double timeline_dt(const struct timeline *timeline, int64_t step); /* of the ste
 /* Is an output of that cadence due after `step` steps? At step 0, at every multiple, and at the
  * end. */
 bool timeline_is_due(const struct timeline *timeline, const struct cadence *cadence, int64_t step);
+/* The next step after `step` at which it is; -1 when none follows. */
+int64_t timeline_next_due(const struct timeline *timeline, const struct cadence *cadence,
+                          int64_t step);
 /* How often that happens from step 0 to the end. */
 int64_t timeline_count_due(const struct timeline *timeline, const struct cadence *cadence);
 

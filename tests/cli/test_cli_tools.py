@@ -128,6 +128,89 @@ class Plan(Case):
         result = self.plan(sets=["time.dt=1e-6", "time.end=0.01"])
         self.assert_says(result, "warning: dt is ", "smaller than it need be", stream="out")
 
+    def test_warns_of_outputs_that_are_never_due(self):
+        each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
+                "time.dt=0.01", "time.end=1", "grid.cells=[96, 64, 48]"]
+        both = "only the first and last state are written"
+        for key, cadence, long, ends in (
+                ("snapshots", "every=101", "100 steps", both),
+                ("snapshots", "interval=10", "1 s of the run", both),
+                ("history", "every=101", "100 steps", both),
+                ("history", "interval=10", "1 s of the run", both),
+                ("pictures", "interval=10", "1 s of the run", both),
+                ("checkpoints", "every=101", "100 steps", "only the last state is written"),
+                ("checkpoints", "interval=10", "1 s of the run", "only the last state is written")):
+            with self.subTest(key=key, cadence=cadence):
+                result = self.plan(sets=self.due(each, key, cadence))
+                name, value = cadence.split("=")
+                unit = " s" if name == "interval" else ""
+                self.assert_says(result, f"warning: output.{key}.{name} is {value}{unit}, more "
+                                 f"than the {long}: {ends}", stream="out")
+                self.assertEqual(result.out.count("warning: "), 1, result)
+        for cadence in ("every=100", "interval=1", "interval=0.5"):
+            result = self.plan(sets=self.due(each, "snapshots", cadence))
+            self.assertNotIn("first and last", result.out)
+
+    def test_warns_of_dt_far_under_an_interval(self):
+        each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
+                "time.dt=0.01", "time.end=2000", "grid.cells=[96, 64, 48]"]
+        for key in ("snapshots", "pictures", "checkpoints", "history"):
+            for cadence in ("every=100000", "interval=1000"):
+                with self.subTest(key=key, cadence=cadence):
+                    result = self.plan(sets=self.due(each, key, cadence))
+                    self.assert_says(result, f"dt is far under the interval of output.{key}: "
+                                     "100000 steps between two", stream="out")
+                    self.assertEqual(result.out.count("warning: "), 1, result)
+        result = self.plan(sets=self.due(each, "snapshots", "every=99999"))
+        self.assertNotIn("far under", result.out)
+
+    def test_warns_of_too_many_files(self):
+        each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
+                "time.dt=0.01", "time.end=20", "grid.cells=[96, 64, 48]"]
+        for key, cadence, count in (("snapshots", "every=1", 2001), ("pictures", "every=1", 2001),
+                                    ("checkpoints", "interval=0.01", 2000),
+                                    ("snapshots", "interval=0.01", 2001)):
+            with self.subTest(key=key, cadence=cadence):
+                result = self.plan(sets=self.due(each, key, cadence))
+                name = cadence.partition("=")[0]
+                self.assert_says(result, f"warning: there will be {count} {key}: raise "
+                                 f"output.{key}.{name}", stream="out")
+        result = self.plan(sets=self.due(each, "snapshots", "every=2"))
+        self.assertNotIn("there will be", result.out)
+
+    def test_regions_lines_and_probes_are_outputs_too(self):
+        each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
+                "time.dt=0.01", "time.end=20", "grid.cells=[96, 64, 48]",
+                "output.regions=[{name: cut, every: 1}]",
+                "output.lines=[{name: rod, from: [0, 0, 0], to: [0.1, 0, 0], points: 2, "
+                "interval: 30}]",
+                "output.probes={interval: 0.005, points: [{name: a, at: [0.1, 0.1, 0.1]}]}"]
+        self.assert_says(self.plan(sets=each),
+                         "landing on the times of outputs takes 4000 steps where 2000 of 0.01 s "
+                         "would do: raise output.probes.interval (0.005 s)",
+                         "there will be 4001 snapshots of a region: raise output.regions[0].every",
+                         "output.lines[0].interval is 30 s, more than the 20 s of the run",
+                         stream="out")
+
+    def test_warns_of_steps_cut_short_by_landings(self):
+        each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
+                "time.dt=0.01", "time.end=2", "grid.cells=[96, 64, 48]"]
+        result = self.plan(sets=self.due(each, "snapshots", "interval=0.0001"))
+        self.assert_says(result, "time step      at most 0.01 s", "steps          20000 to t = 2 s",
+                         "landing on 19999 times on the way: 0.0001 s a step on average",
+                         "warning: landing on the times of outputs takes 20000 steps where 200 of "
+                         "0.01 s would do: raise output.snapshots.interval (0.0001 s)",
+                         "warning: there will be 20001 snapshots: raise output.snapshots.interval",
+                         stream="out")
+        result = self.plan(sets=self.due(each, "snapshots", "interval=0.1"))
+        self.assertNotIn("warning", result.out)
+
+    @staticmethod
+    def due(sets, key, cadence):
+        """The same outputs, but for one."""
+        return [item for item in sets if not item.startswith(f"output.{key}.")] + [
+            f"output.{key}={{{cadence.replace('=', ': ')}}}"]
+
     def test_warns_of_too_much_memory_and_disk(self):
         result = self.plan("--ranks", 8, sets=["grid.cells=[20000, 20000, 20000]",
                                                "time.dt=auto", "time.end=1"])

@@ -67,8 +67,11 @@ static void expect_sound(const struct scene *scene)
     }
     for (int i = 0; (cadence = settings_cadence(&scene->settings, i, key)) != NULL; i++) {
         int64_t found = 0;
-        for (int64_t n = 0; n <= t->steps; n++) {
+        int64_t next = -1;
+        for (int64_t n = t->steps; n >= 0; n--) {
+            assert_int_equal(timeline_next_due(t, cadence, n), next);
             found += timeline_is_due(t, cadence, n) ? 1 : 0;
+            next = timeline_is_due(t, cadence, n) ? n : next;
         }
         assert_int_equal(timeline_count_due(t, cadence), found);
         if (cadence->interval > 0) {
