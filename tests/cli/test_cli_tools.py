@@ -57,6 +57,7 @@ class Help(Case):
 
 class Plan(Case):
     CELLS = [960, 640, 480]
+    CLOSED = ["boundary.y_min={type: flux, value: 0}", "boundary.y_max={type: flux, value: 0}"]
 
     def plan(self, *options, sets=(), code=0):
         config = problems.mixed(self.CELLS)
@@ -127,6 +128,17 @@ class Plan(Case):
     def test_warns_of_a_tiny_step(self):
         result = self.plan(sets=["time.dt=1e-6", "time.end=0.01"])
         self.assert_says(result, "warning: dt is ", "smaller than it need be", stream="out")
+
+    def test_warns_of_unequal_blocks_and_much_halo(self):
+        result = self.plan("--ranks", 4, sets=["grid.cells=[10, 64, 48]",
+                                               "run.decomposition=[4, 1, 1]"])
+        self.assert_says(result, "warning: the largest block has 1.5 times the cells of the "
+                         "smallest: ranks will wait", stream="out")
+        # 2 x 40 x 30 cells, and both faces of 40 x 30 are sent
+        result = self.plan("--ranks", 32, sets=["grid.cells=[64, 40, 30]", *self.CLOSED,
+                                                "run.decomposition=[32, 1, 1]"])
+        self.assert_says(result, "warning: a rank sends up to 100 % of the cells that it owns each "
+                         "step: the exchange will outweigh the work", stream="out")
 
     def test_warns_of_outputs_that_are_never_due(self):
         each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
@@ -210,6 +222,47 @@ class Plan(Case):
         """The same outputs, but for one."""
         return [item for item in sets if not item.startswith(f"output.{key}.")] + [
             f"output.{key}={{{cadence.replace('=', ': ')}}}"]
+
+    def test_halo_is_as_worked_out_by_hand(self):
+        """A rank sends each of its faces that has a neighbour: so many cells of so many bytes."""
+        cases = (
+            # 24 x 60 x 50 each; the middle one has two neighbours
+            ([72, 60, 50], "[3, 1, 1]", "float64", (), "24 kB .. 48 kB", 2, 8 * 60 * 50),
+            # in a ring all have
+            ([72, 60, 50], "[3, 1, 1]", "float64", ("x",), "48 kB .. 48 kB", 2, 8 * 2 * 60 * 50),
+            # 72 x 60 cells of 4 bytes
+            ([72, 60, 50], "[1, 1, 3]", "float32", (), "17.3 kB .. 34.6 kB", 2, 4 * 72 * 60),
+            # 36 or 35 x 30 or 29 x 50, one neighbour in x and one in y
+            ([71, 59, 50], "[2, 2, 1]", "float64", (), "25.6 kB .. 26.4 kB", 2,
+             8 * (30 + 36) * 50),
+        )
+        for cells, blocks, precision, ring, sent, messages, first in cases:
+            with self.subTest(cells=cells, blocks=blocks, ring=ring):
+                config = problems.base(cells, [problems.HOT] * 6)
+                for axis in ring:
+                    config["boundary"].update({f"{axis}_min": problems.AROUND,
+                                               f"{axis}_max": problems.AROUND})
+                config["time"] = {"steps": 1, "dt": "auto"}
+                config["run"] = {"precision": precision, "decomposition": json.loads(blocks)}
+                ranks = 4 if blocks == "[2, 2, 1]" else 3
+                run = self.solve(config, ranks=ranks)
+                self.write(config)
+                plan = self.isotherm("plan", "config.yaml", "--ranks", ranks)
+                self.assert_says(plan, f"halo a step    {sent} sent by a rank, at most {messages} "
+                                 "messages", stream="out")
+                self.assertEqual(run.report["halo_bytes_per_step"], first)
+
+    def test_warns_of_no_room_for_outputs_on_their_way(self):
+        """`guard` keeps its device memory apart, as a GPU does."""
+        found = re.search(r"device here .*, ([0-9.]+) ([kMGT]B)$", self.plan().out, re.M)
+        memory = float(found.group(1)) * {"MB": 1e6, "GB": 1e9, "TB": 1e12}[found.group(2)]
+        # two fields of 8 bytes a cell are there, and a snapshot of them wants 8 more
+        nz = int(memory / 20 / 1000**2)
+        sets = [f"grid.cells=[1000, 1000, {nz}]", "run.backend=guard", "time.dt=auto",
+                "time.end=0.001", "output.snapshots.precision=float64"]
+        text = "warning: no room on the device for outputs on their way ("
+        self.assert_says(self.plan(sets=sets), text, stream="out")
+        self.assertNotIn(text, self.plan(sets=[*sets, "output.writer=foreground"]).out)
 
     def test_warns_of_too_much_memory_and_disk(self):
         result = self.plan("--ranks", 8, sets=["grid.cells=[20000, 20000, 20000]",
