@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { KEY_BYTES = 64 };
+
 static enum status parse_face(const struct settings *settings, enum face face,
                               struct expression **expression)
 {
@@ -12,7 +14,7 @@ static enum status parse_face(const struct settings *settings, enum face face,
     if (status != STATUS_INPUT) {
         return status;
     }
-    char key[64];
+    char key[KEY_BYTES];
     char why[STATUS_MESSAGE_BYTES];
     snprintf(key, sizeof key, "boundary.%s.value", face_name(face));
     snprintf(why, sizeof why, "%s", fail_message());
@@ -87,6 +89,37 @@ static void close_face(const struct boundary *boundary, const struct grid *grid,
     }
 }
 
+/* "boundary.x_min.value": what the user gave for the temperature at a face. */
+static const char *face_key(const struct boundary *boundary, enum face face, char key[KEY_BYTES])
+{
+    const bool convection = boundary->face[face].kind == BOUNDARY_CONVECTION;
+    snprintf(key, KEY_BYTES, "boundary.%s.%s", face_name(face), convection ? "ambient" : "value");
+    return key;
+}
+
+/* What is wrong with the value of that key, and what would be right. */
+static enum status fail_face(const struct boundary *boundary, enum face face, double t, double b)
+{
+    const struct boundary_setting *setting = &boundary->face[face];
+    const double value = setting->kind == BOUNDARY_CONVECTION ? setting->ambient : setting->value;
+    if (setting->kind == BOUNDARY_FLUX) {
+        return fail(STATUS_NUMERICS,
+                    "this flux (%g W/m^2) changes the temperature by %g K within one cell; give "
+                    "one that changes it by less than %.3g K, or a finer grid",
+                    value, b, EXACT_SUM_LIMIT);
+    }
+    if (boundary->expression[face] != NULL) {
+        const double found = face_temperature(boundary, face, t);
+        return fail(STATUS_NUMERICS,
+                    "\"%.200s\" gives %g K at t = %.9g s; a temperature must be finite and below "
+                    "%.3g K in magnitude",
+                    setting->expression, isnan(found) ? NAN : found, t, EXACT_SUM_LIMIT / 2);
+    }
+    return fail(STATUS_NUMERICS,
+                "this temperature (%g K) is too far from 0; give one below %.3g K in magnitude",
+                value, EXACT_SUM_LIMIT / 2);
+}
+
 /* a and b of one face, unrounded. */
 static enum status face_closure(const struct boundary *boundary, const struct grid *grid,
                                 const struct material *material, enum face face, double t,
@@ -99,10 +132,7 @@ static enum status face_closure(const struct boundary *boundary, const struct gr
     }
     /* also what the ledger's exact sums can hold */
     if (!isfinite(*a) || !(fabs(*b) < EXACT_SUM_LIMIT)) {
-        return fail(STATUS_NUMERICS,
-                    "at t = %.9g s the temperature beyond the face would be %g T %+g K; it must be "
-                    "finite and below %g K",
-                    t, *a, *b, EXACT_SUM_LIMIT);
+        return fail_face(boundary, face, t, *b);
     }
     return STATUS_OK;
 }
@@ -114,9 +144,10 @@ enum status boundary_check(const struct settings *settings, const struct boundar
         double a = 1;
         double b = 0;
         if (face_closure(boundary, grid, material, (enum face)face, 0, &a, &b) != STATUS_OK) {
-            char key[64];
-            snprintf(key, sizeof key, "boundary.%s", face_name((enum face)face));
-            return settings_fail(settings, key, "%s", fail_message());
+            char key[KEY_BYTES];
+            char why[STATUS_MESSAGE_BYTES];
+            snprintf(why, sizeof why, "%s", fail_message());
+            return settings_fail(settings, face_key(boundary, (enum face)face, key), "%s", why);
         }
     }
     return STATUS_OK;
@@ -134,7 +165,8 @@ enum status boundary_closure(const struct boundary *boundary, const struct grid 
         const enum status status =
             face_closure(boundary, grid, material, (enum face)face, t, &a, &b);
         if (status != STATUS_OK) {
-            return fail_prefix(status, "boundary.%s: ", face_name((enum face)face));
+            char key[KEY_BYTES];
+            return fail_prefix(status, "%s: ", face_key(boundary, (enum face)face, key));
         }
         const bool single = precision == PRECISION_FLOAT32;
         built.closed[face] = !used || boundary->face[face].kind != BOUNDARY_PERIODIC;

@@ -73,9 +73,11 @@ MISTAKES = {
     "formula of an unknown variable": ("10*sin(t)", "10*sin(x)", 14,
                                        ["boundary.x_min.value", '"x"', "formula in t"]),
     "formula without a value at the start": ("300 + 10*sin(t)", "300 + 1/t", 14,
-                                             ["boundary.x_min"]),
+                                             ["boundary.x_min.value", '"300 + 1/t" gives inf K',
+                                              "t = 0 s", "finite"]),
     "flux beyond all numbers": ("type: flux, value: 5", "type: flux, value: 1e30", 15,
-                                ["boundary.x_max"]),
+                                ["boundary.x_max.value", "flux (1e+30 W/m^2)",
+                                 "within one cell", "give"]),
     "dt above the stable limit": ("  dt: auto", "  dt: 0.01", 22,
                                   ["time.dt", "0.01", "unstable", "0.00166666", "auto"]),
     "both steps and end": ("  steps: 5\n", "  steps: 5\n  end: 1.0\n", 21,
@@ -208,6 +210,8 @@ class Words(Input):
                 "time.steps": ["--set time.steps", "key.path=value"],
                 "time.steps=many": ["--set time.steps=many", "not a whole number", "give"],
                 "boundary.x_min.value=sin(": ["boundary.x_min.value", "formula", "sin("],
+                "boundary.x_min.value=1/0": ["--set boundary.x_min.value=1/0: boundary.x_min.value",
+                                             '"1/0" gives inf K at t = 0 s', "finite"],
                 "grid.cells=[0, 4, 4]": ["grid.cells", "0", "give"],
         }.items(), 1):
             with self.subTest(item):

@@ -150,12 +150,24 @@ static void bad_values_are_caught(void **state)
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 1, &closure), STATUS_OK);
     closure.a[FACE_X_MIN] = 77;
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 2, &closure), STATUS_NUMERICS);
-    assert_non_null(strstr(fail_message(), "boundary.y_max: at t = 2 s"));
+    assert_string_equal(fail_message(),
+                        "boundary.y_max.value: \"sqrt(1 - t)\" gives nan K at t = 2 s; a "
+                        "temperature must be finite and below 5.5e+11 K in magnitude");
     assert_true(closure.a[FACE_X_MIN] == 77);
     make_scene(&scene);
     scene.settings.boundary[FACE_X_MAX].value = 1e17;
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_NUMERICS);
-    assert_non_null(strstr(fail_message(), "boundary.x_max"));
+    assert_string_equal(fail_message(),
+                        "boundary.x_max.value: this flux (1e+17 W/m^2) changes the temperature by "
+                        "2.5e+13 K within one cell; give one that changes it by less than 1.1e+12 "
+                        "K, or a finer grid");
+    make_scene(&scene);
+    scene.settings.boundary[FACE_Y_MIN].ambient = -9e11;
+    scene.settings.boundary[FACE_Y_MIN].coefficient = 1e9;
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_NUMERICS);
+    assert_string_equal(fail_message(),
+                        "boundary.y_min.ambient: this temperature (-9e+11 K) is too far from 0; "
+                        "give one below 5.5e+11 K in magnitude");
 }
 
 static void bad_formulas_name_their_face(void **state)
