@@ -1,9 +1,7 @@
 /* Single values and lists of numbers, checked as the schema says. */
 #include "model/settings_value.h"
 
-#include <errno.h>
 #include <locale.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +32,7 @@ enum status value_fail(const struct settings_origin *origin, const struct schema
         row->example != NULL ? ", such as " : "", row->example != NULL ? row->example : "");
 }
 
-enum parsed { PARSED, NOT_A_NUMBER, OUT_OF_RANGE };
+enum parsed { PARSED, NOT_A_NUMBER, TOO_LOW, TOO_HIGH };
 
 /* A decimal number and nothing else; the same in every locale. */
 static enum parsed parse_real(const char *text, const struct schema_limit *limit, double *value)
@@ -55,7 +53,7 @@ static enum parsed parse_real(const char *text, const struct schema_limit *limit
     }
     const bool low = limit->low_open ? *value > limit->low : *value >= limit->low;
     const bool high = limit->high_open ? *value < limit->high : *value <= limit->high;
-    return isfinite(*value) && low && high ? PARSED : OUT_OF_RANGE;
+    return !low ? TOO_LOW : !high ? TOO_HIGH : PARSED;
 }
 
 static enum parsed parse_integer(const char *text, const struct schema_limit *limit, int64_t *value)
@@ -65,14 +63,15 @@ static enum parsed parse_integer(const char *text, const struct schema_limit *li
         return NOT_A_NUMBER;
     }
     char *end = NULL;
-    errno = 0;
     const long long number = strtoll(text, &end, 10);
     if (*end != '\0') {
         return NOT_A_NUMBER;
     }
     *value = number;
-    const bool inside = number >= (int64_t)limit->low && number <= (int64_t)limit->high;
-    return errno == 0 && inside ? PARSED : OUT_OF_RANGE;
+    /* what strtoll cuts off lies beyond every limit; a double would round 2^53 + 1 */
+    return number < (int64_t)limit->low    ? TOO_LOW
+           : number > (int64_t)limit->high ? TOO_HIGH
+                                           : PARSED;
 }
 
 static size_t number_bytes(const struct schema_key *row)
@@ -100,24 +99,40 @@ static enum parsed parse_number(const struct schema_key *row, const char *text, 
     return parsed;
 }
 
+/* The bound that a value broke, unless the schema has a reason that says it. A lower one stands
+ * among what would be right, where there is one that a user would think of. */
+static enum status fail_range(const struct settings_origin *origin, const struct schema_key *row,
+                              const struct tree *node, const char *key, enum parsed parsed)
+{
+    const struct schema_limit *limit = row->limit;
+    char bound[160] = "";
+    if (limit->reason != NULL) {
+        snprintf(bound, sizeof bound, ": %s", limit->reason);
+    } else if (parsed == TOO_HIGH) {
+        snprintf(bound, sizeof bound, ": the largest is %.16g", limit->high);
+    } else if (limit->text[0] == '\0') {
+        snprintf(bound, sizeof bound, ": the least is %.16g", limit->low);
+    }
+    return value_fail(origin, row, node, key, "out of range", bound);
+}
+
 static enum status read_number(const struct settings_origin *origin, const struct schema_key *row,
                                const struct tree *node, const char *key, void *at)
 {
-    char reason[160];
     if (node->kind != TREE_SCALAR) {
         return value_fail(origin, row, node, key, "not a single value", "");
     }
     if (node->text[0] == '\0') {
         return value_fail(origin, row, node, key, "empty", "");
     }
-    switch (parse_number(row, node->text, at)) {
+    const enum parsed parsed = parse_number(row, node->text, at);
+    switch (parsed) {
     case NOT_A_NUMBER:
         return value_fail(origin, row, node, key,
                           row->type == SCHEMA_REAL ? "not a number" : "not a whole number", "");
-    case OUT_OF_RANGE:
-        snprintf(reason, sizeof reason, "%s%s", row->limit->reason != NULL ? ": " : "",
-                 row->limit->reason != NULL ? row->limit->reason : "");
-        return value_fail(origin, row, node, key, "out of range", reason);
+    case TOO_LOW:
+    case TOO_HIGH:
+        return fail_range(origin, row, node, key, parsed);
     case PARSED:
         break;
     }

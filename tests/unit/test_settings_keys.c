@@ -145,11 +145,18 @@ static const struct damage wrong_types[] = {
 static const struct damage ranges[] = {
     {"7850", "-1", "c.yaml:8: material.density: out of range (-1); " GIVE_DENSITY},
     {"7850", "0", "c.yaml:8: material.density: out of range (0); " GIVE_DENSITY},
-    {"7850", "1e999", "c.yaml:8: material.density: out of range (1e999); " GIVE_DENSITY},
+    {"7850", "1e999",
+     "c.yaml:8: material.density: out of range (1e999): the largest is 1e+30; " GIVE_DENSITY},
+    {"7850", "1e31",
+     "c.yaml:8: material.density: out of range (1e31): the largest is 1e+30; " GIVE_DENSITY},
+    {"value: -5", "value: -2e30",
+     "c.yaml:19: boundary.x_max.value: out of range (-2e30): the least is -1e+30; give a number, "
+     "in W/m^2"},
     {"[16, 12]", "[16, 0]", "c.yaml:3: grid.cells: out of range (0); " GIVE_CELLS},
     {"[16, 12]", "[16, -12]", "c.yaml:3: grid.cells: out of range (-12); " GIVE_CELLS},
     {"[16, 12]", "[99999999999999999999, 1]",
-     "c.yaml:3: grid.cells: out of range (99999999999999999999); " GIVE_CELLS},
+     "c.yaml:3: grid.cells: out of range (99999999999999999999): the largest is "
+     "9007199254740992; " GIVE_CELLS},
     {"[16, 12]", "[]", "c.yaml:3: grid.cells: 0 entries ([]); " GIVE_CELLS},
     {"[16, 12]", "[1, 2, 3, 4]", "c.yaml:3: grid.cells: 4 entries ([1, 2, 3, 4]); " GIVE_CELLS},
     {"[16, 12]", "[1, 1]",
@@ -175,27 +182,32 @@ static const struct damage ranges[] = {
     {"end: 10", "steps: 0",
      "c.yaml:23: time.steps: out of range (0); give a whole number of 1 or more"},
     {"end: 10", "steps: 99999999999999999999",
-     "c.yaml:23: time.steps: out of range (99999999999999999999); give a whole number of 1 or "
+     "c.yaml:23: time.steps: out of range (99999999999999999999): the largest is 9007199254740992; "
+     "give a whole number of 1 or "
      "more"},
     {"end: 10", "steps: 9007199254740993",
-     "c.yaml:23: time.steps: out of range (9007199254740993); give a whole number of 1 or more"},
+     "c.yaml:23: time.steps: out of range (9007199254740993): the largest is 9007199254740992; "
+     "give a whole number of 1 or more"},
     {"end: 10", "end: 10\n  dt: 0",
      "c.yaml:24: time.dt: out of range (0); give auto or a number above 0, in s"},
     {"end: 10", "end: 10\n  safety: 0",
      "c.yaml:24: time.safety: out of range (0); give a number above 0 and at most 1"},
     {"end: 10", "end: 10\n  safety: 1.01",
-     "c.yaml:24: time.safety: out of range (1.01); give a number above 0 and at most 1"},
+     "c.yaml:24: time.safety: out of range (1.01): the largest is 1; give a number above 0 and at "
+     "most 1"},
     {"time:", "run: {decomposition: [2, 0]}\ntime:",
      "c.yaml:22: run.decomposition: out of range (0); " GIVE_RANKS},
     {"time:", "run: {decomposition: [3000000000]}\ntime:",
-     "c.yaml:22: run.decomposition: out of range (3000000000); " GIVE_RANKS},
+     "c.yaml:22: run.decomposition: out of range (3000000000): the largest is "
+     "2147483647; " GIVE_RANKS},
     {"time:", "run: {decomposition: [1, 1, 1, 1]}\ntime:",
      "c.yaml:22: run.decomposition: 4 entries ([1, 1, 1, 1]); " GIVE_RANKS},
     {"time:", "output: {history: {every: -1}}\ntime:",
      "c.yaml:22: output.history.every: out of range (-1); give a whole number of 0 or more, in "
      "steps"},
     {"time:", "output: {snapshots: {every: 1, compress: 10}}\ntime:",
-     "c.yaml:22: output.snapshots.compress: out of range (10); give a whole number from 0 to 9"},
+     "c.yaml:22: output.snapshots.compress: out of range (10): the largest is 9; give a whole "
+     "number from 0 to 9"},
     {"time:", "output: {checkpoints: {every: 1, keep: 0}}\ntime:",
      "c.yaml:22: output.checkpoints.keep: out of range (0); give a whole number of 1 or more"},
     {"time:", "output: {pictures: {every: 1, range: [300]}}\ntime:",
