@@ -131,6 +131,9 @@ static enum status simulate(struct run *run)
     if (status == STATUS_OK) {
         status = output_finish(output, run, MPI_Wtime() - start);
     }
+    if (status == STATUS_NUMERICS) {
+        status = output_postmortem(output, run);
+    }
     output_close(output);
     return status;
 }

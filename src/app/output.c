@@ -268,7 +268,7 @@ static bool is_due(const struct run *run, const struct cadence *cadence)
 
 /* What is being written is finished first: it is older than the trouble, and HDF5 is the writer's
  * until then. */
-static enum status leave_postmortem(struct output *output, struct run *run)
+enum status output_postmortem(struct output *output, struct run *run)
 {
     char reason[STATUS_MESSAGE_BYTES];
     snprintf(reason, sizeof reason, "%s", fail_message());
@@ -287,9 +287,6 @@ static enum status refresh(struct output *output, struct run *run)
     enum status status = diagnostics_take(run, &output->latest);
     if (status == STATUS_OK) {
         status = watch_check(run, &output->latest);
-    }
-    if (status == STATUS_NUMERICS) {
-        return leave_postmortem(output, run);
     }
     output->has_latest = status == STATUS_OK;
     return status;

@@ -45,4 +45,8 @@ enum status output_wait(struct output *output, struct run *run) MUST_CHECK;
  * s. */
 enum status output_finish(struct output *output, struct run *run, double wall) MUST_CHECK;
 
+/* Collective. After STATUS_NUMERICS, agreed, from run_advance or output_finish, whoever found it:
+ * keep the state and complete the message, as postmortem does. Returns STATUS_NUMERICS. */
+enum status output_postmortem(struct output *output, struct run *run) MUST_CHECK;
+
 #endif

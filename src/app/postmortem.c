@@ -7,8 +7,18 @@
 
 static enum status write_state(struct run *run, const char *path, const char *reason)
 {
-    struct checkpoint_state state = {
-        .step = run->step, .time = run_time(run), .ledger = run->ledger};
+    struct diagnostics now = {.boundary_heat = 0};
+    /* with cells that are no numbers there is no ledger; with a formula that is none there is */
+    const enum status status = diagnostics_take(run, &now);
+    if (status == STATUS_NUMERICS) {
+        fail_clear();
+    } else {
+        TRY(status);
+    }
+    struct checkpoint_state state = {.step = run->step,
+                                     .time = run_time(run),
+                                     .ledger = run->ledger,
+                                     .boundary_heat = now.boundary_heat};
     TRY(run_field_hash(run, &state.field_hash));
     return checkpoint_write_postmortem(run->comm, path, run->field, &run->grid, &run->material,
                                        &state, run->settings->text, reason);
@@ -32,10 +42,15 @@ enum status postmortem(struct run *run, const char *directory, const char *last_
     }
     const char *good = last_checkpoint[0] != '\0' ? last_checkpoint : run->restarted_from;
     if (good[0] != '\0') {
-        snprintf(text, sizeof text, "%s. %s; the last good checkpoint is %.350s", reason, kept,
-                 good);
+        snprintf(
+            text, sizeof text,
+            "%s. %s; the last good checkpoint is %.350s: mend the cause and go on from it with "
+            "--restart",
+            reason, kept, good);
     } else {
-        snprintf(text, sizeof text, "%s. %s; there is no checkpoint", reason, kept);
+        snprintf(text, sizeof text,
+                 "%s. %s; there is no checkpoint: mend the cause and start again with --overwrite",
+                 reason, kept);
     }
     fail_set_agreed(text);
     return STATUS_NUMERICS;

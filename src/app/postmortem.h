@@ -5,9 +5,9 @@
 #include "app/run.h"
 
 /* Collective. Call with the failure recorded and agreed: writes the present state to
- * DIRECTORY/postmortem.h5 and adds to the message where it is and which checkpoint is the last good
- * one (`last_checkpoint`; "" when this run wrote none). Returns STATUS_NUMERICS, agreed, whatever
- * happens to the file. */
+ * DIRECTORY/postmortem.h5 and adds to the message where it is, which checkpoint is the last good
+ * one (`last_checkpoint`; "" when this run wrote none), and what to do next. Returns
+ * STATUS_NUMERICS, agreed, whatever happens to the file. */
 enum status postmortem(struct run *run, const char *directory,
                        const char *last_checkpoint) MUST_CHECK;
 

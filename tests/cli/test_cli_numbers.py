@@ -2,6 +2,7 @@
 import unittest
 
 import h5py
+import numpy as np
 
 import problems
 from harness import Case, checkpoints, some, thorough
@@ -27,14 +28,42 @@ class BadNumbers(Case):
         self.assertFalse((output / "report.json").exists(), "a report says that the run is whole")
         return result, output, config["time"]["dt"]
 
+    @staticmethod
+    def reason(file):
+        text = file["/T"].attrs["reason"]
+        return getattr(text, "decode", lambda: text)()
+
     def test_formula_that_ends_in_infinity(self):
         dt = problem()["time"]["dt"]
         pole = {"type": "temperature", "value": f"300 + 1/(t - {7 * dt!r})"}
         for ranks in some((3, 1), 1):
             with self.subTest(ranks=ranks):
-                result, _, _ = self.check({"x_min": pole}, ranks=ranks)
-                self.assert_says(result, "boundary.x_min")
-                self.assert_says(result, "step 7")
+                result, output, _ = self.check({"x_min": pole}, ranks=ranks)
+                self.assert_says(result, "step 7", "boundary.x_min", "postmortem.h5",
+                                 "there is no checkpoint", "start again with --overwrite")
+                with h5py.File(output / "postmortem.h5", "r") as file:
+                    self.assertIn("boundary.x_min", self.reason(file))
+
+    def test_state_that_has_no_next_step_is_kept(self):
+        """The formula has no value at step 7, and all that came before is good: what is kept is
+        what a run leaves that ends there, the heat ledger too, which nobody had looked at."""
+        config = problem(checkpoints={"every": 3, "keep": 9}, history={"every": 0})
+        dt = config["time"]["dt"]
+        config["boundary"]["x_min"] = {"type": "temperature", "value": f"300 + 1/(t - {7 * dt!r})"}
+        config["run"]["watch"] = {"every": 0}
+        result, output = self.start(config, ranks=3)
+        self.assert_code(result, 5)
+        last = f"last good checkpoint is {output.name}/checkpoints/step_0000000006.h5"
+        self.assert_says(result, "the state is kept in", last, "go on from it with --restart")
+        config["time"]["steps"] = 7
+        whole = self.solve(config, ranks=1)
+        with h5py.File(output / "postmortem.h5") as kept, \
+                h5py.File(checkpoints(whole.folder)[-1]) as good:
+            np.testing.assert_array_equal(kept["/T"][()], good["/T"][()])
+            told = [name for name in good["/T"].attrs if name != "config"]
+            self.assertIn("boundary_heat", " ".join(told))
+            for name in told:
+                np.testing.assert_array_equal(kept["/T"].attrs[name], good["/T"].attrs[name], name)
 
     @thorough
     def test_formula_that_ends_in_nan(self):
@@ -81,8 +110,7 @@ class BadNumbers(Case):
             field = file["/T"][()]
             self.assertEqual(field.shape, tuple(CELLS[::-1]))
             self.assertGreater(field.max(), 1.1e12)
-            reason = file["/T"].attrs["reason"]
-            self.assertIn("the numbers went bad", getattr(reason, "decode", lambda: reason)())
+            self.assertIn("the numbers went bad", self.reason(file))
 
 
 if __name__ == "__main__":
