@@ -10,7 +10,7 @@
 #include "app/command.h"
 #include "app/configuration.h"
 #include "app/output_memory.h"
-#include "app/placement.h"
+#include "app/plan_placement.h"
 #include "app/snapshot_outputs.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -140,18 +140,6 @@ static enum status make_plan(const struct settings *settings, struct plan *plan)
     return STATUS_OK;
 }
 
-static const char *bytes_text(double bytes, char text[32])
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    int unit = 0;
-    while (bytes >= 999.5 && unit < 5) {
-        bytes /= 1000;
-        unit++;
-    }
-    snprintf(text, 32, "%.3g %s", bytes, units[unit]);
-    return text;
-}
-
 static void warn(struct plan *plan, const char *format, ...) PRINTF_LIKE(2, 3);
 static void warn(struct plan *plan, const char *format, ...)
 {
@@ -187,42 +175,15 @@ static void print_blocks(const struct plan *plan)
                         (double)grid_total_cells(&plan->grid) -
                     1.0));
     printf("memory a rank  %s on the device, %s on the host for outputs in flight\n",
-           bytes_text((double)plan->max_bytes, memory),
-           bytes_text((double)plan->max_output_bytes, low));
+           plan_bytes((double)plan->max_bytes, memory),
+           plan_bytes((double)plan->max_output_bytes, low));
     if (plan->max_copy_bytes > 0) {
         printf("on a GPU       %s more on the device: outputs on their way to the host\n",
-               bytes_text((double)plan->max_copy_bytes, low));
+               plan_bytes((double)plan->max_copy_bytes, low));
     }
     printf("halo a step    %s .. %s sent by a rank, at most %d messages\n",
-           bytes_text((double)plan->min_halo * width, low),
-           bytes_text((double)plan->max_halo * width, high), plan->max_messages);
-}
-
-static enum status print_placement(const struct plan *plan)
-{
-    const int nranks = plan->decomp.nranks;
-    const double width = (double)precision_bytes(plan->settings->run.precision);
-    char module[32];
-    char node[32];
-    char network[32];
-    char reason[256];
-    struct placement_order order;
-    struct rank_place *places = malloc((size_t)nranks * sizeof *places);
-    if (places == NULL) {
-        return fail(STATUS_MEMORY, "no memory to place %d ranks", nranks);
-    }
-    placement_assume(nranks, (int)asked.ranks_per_node, (int)asked.ranks_per_module, places);
-    const enum status status = placement_choose(&plan->decomp, places, &order);
-    free(places);
-    TRY(status);
-    placement_reason(&order, reason, sizeof reason);
-    printf("placement      %s\n", reason);
-    printf("links a step   %s inside modules, %s inside nodes, %s between nodes, all ranks\n",
-           bytes_text((double)order.link_cells[LINK_GROUP] * width, module),
-           bytes_text((double)order.link_cells[LINK_NODE] * width, node),
-           bytes_text((double)order.link_cells[LINK_NETWORK] * width, network));
-    placement_free(&order);
-    return STATUS_OK;
+           plan_bytes((double)plan->min_halo * width, low),
+           plan_bytes((double)plan->max_halo * width, high), plan->max_messages);
 }
 
 static void print_time(const struct plan *plan)
@@ -257,9 +218,9 @@ static double print_files(const struct plan *plan)
         const struct snapshot_output *output = &plan->outputs.output[i];
         const int64_t count = timeline_count_due(&plan->timeline, &output->setting->cadence);
         const double bytes = (double)snapshot_file_bytes(&output->view.grid, output->setting);
-        printf("%-14s %" PRId64 " of %s%s = %s\n", output->name, count, bytes_text(bytes, each),
+        printf("%-14s %" PRId64 " of %s%s = %s\n", output->name, count, plan_bytes(bytes, each),
                output->setting->compress > 0 ? " before compression" : "",
-               bytes_text(bytes * (double)count, all));
+               plan_bytes(bytes * (double)count, all));
         total += bytes * (double)count;
     }
     /* none at the start */
@@ -270,15 +231,15 @@ static double print_files(const struct plan *plan)
         const int64_t kept = checkpoints < keep ? checkpoints : keep;
         const double bytes = (double)checkpoint_file_bytes(&plan->grid, settings->run.precision);
         printf("checkpoints    %" PRId64 " of %s, %" PRId64 " kept: at most %s at a time\n",
-               checkpoints, bytes_text(bytes, each), kept,
-               bytes_text(bytes * (double)(kept + 1), all));
+               checkpoints, plan_bytes(bytes, each), kept,
+               plan_bytes(bytes * (double)(kept + 1), all));
         total += bytes * (double)(kept + 1);
     }
     if (settings->output.checkpoints.walltime > 0) {
         printf(
             "checkpoints    %sone of %s whenever %g s have passed since the last\n",
             checkpoints > 0 ? "also " : "",
-            bytes_text((double)checkpoint_file_bytes(&plan->grid, settings->run.precision), each),
+            plan_bytes((double)checkpoint_file_bytes(&plan->grid, settings->run.precision), each),
             settings->output.checkpoints.walltime);
     }
     const int64_t rows = timeline_count_due(&plan->timeline, &settings->output.history);
@@ -416,23 +377,23 @@ static enum status warn_of_memory(struct plan *plan)
     TRY(status);
     char need[32];
     char have[32];
-    printf("device here    %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
+    printf("device here    %s, %s\n", info.name, plan_bytes((double)info.memory_bytes, have));
     const double all = ((double)plan->max_bytes + (double)plan->max_output_bytes) *
                        plan->decomp.nranks; /* where the device is the host */
     const bool sends = !backend->host_accessible && plan->max_copy_bytes > 0;
     if (plan->max_bytes > info.memory_bytes) {
         warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
-             bytes_text((double)plan->max_bytes, need),
-             bytes_text((double)info.memory_bytes, have));
+             plan_bytes((double)plan->max_bytes, need),
+             plan_bytes((double)info.memory_bytes, have));
     } else if (sends && plan->max_bytes + plan->max_copy_bytes > info.memory_bytes) {
         warn(plan,
              "no room on the device for outputs on their way (%s): the steps will wait while they "
              "are copied out",
-             bytes_text((double)plan->max_copy_bytes, need));
+             plan_bytes((double)plan->max_copy_bytes, need));
     } else if (backend->host_accessible && all > (double)info.memory_bytes) {
         warn(plan, "all %d ranks on this machine would need %s, more than its %s",
-             plan->decomp.nranks, bytes_text(all, need),
-             bytes_text((double)info.memory_bytes, have));
+             plan->decomp.nranks, plan_bytes(all, need),
+             plan_bytes((double)info.memory_bytes, have));
     }
     return STATUS_OK;
 }
@@ -460,7 +421,8 @@ static enum status show(struct plan *plan)
 {
     printf("plan for %s\n", plan->settings->title);
     print_blocks(plan);
-    TRY(print_placement(plan));
+    TRY(plan_placement(&plan->decomp, plan->settings->run.precision, (int)asked.ranks_per_node,
+                       (int)asked.ranks_per_module));
     print_time(plan);
     const double bytes = print_files(plan);
     TRY(warn_of_memory(plan));

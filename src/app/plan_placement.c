@@ -1,0 +1,46 @@
+#include "app/plan_placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/placement.h"
+
+const char *plan_bytes(double bytes, char text[32])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    int unit = 0;
+    while (bytes >= 999.5 && unit < 5) {
+        bytes /= 1000;
+        unit++;
+    }
+    snprintf(text, 32, "%.3g %s", bytes, units[unit]);
+    return text;
+}
+
+enum status plan_placement(const struct decomp *decomp, enum precision precision,
+                           int ranks_per_node, int ranks_per_module)
+{
+    const int nranks = decomp->nranks;
+    const double width = (double)precision_bytes(precision);
+    char module[32];
+    char node[32];
+    char network[32];
+    char reason[256];
+    struct placement_order order;
+    struct rank_place *places = malloc((size_t)nranks * sizeof *places);
+    if (places == NULL) {
+        return fail(STATUS_MEMORY, "no memory to place %d ranks", nranks);
+    }
+    placement_assume(nranks, ranks_per_node, ranks_per_module, places);
+    const enum status status = placement_choose(decomp, places, &order);
+    free(places);
+    TRY(status);
+    placement_reason(&order, reason, sizeof reason);
+    printf("placement      %s\n", reason);
+    printf("links a step   %s inside modules, %s inside nodes, %s between nodes, all ranks\n",
+           plan_bytes((double)order.link_cells[LINK_GROUP] * width, module),
+           plan_bytes((double)order.link_cells[LINK_NODE] * width, node),
+           plan_bytes((double)order.link_cells[LINK_NETWORK] * width, network));
+    placement_free(&order);
+    return STATUS_OK;
+}
