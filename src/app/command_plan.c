@@ -20,6 +20,7 @@
 #include "model/decomp.h"
 #include "model/field.h"
 #include "model/grid.h"
+#include "model/shape.h"
 #include "model/timeline.h"
 
 static struct {
@@ -346,6 +347,16 @@ static void warn_of_landings(struct plan *plan)
     }
 }
 
+static void warn_of_initial(struct plan *plan)
+{
+    for (int entry = 0; entry < plan->settings->ninitial; entry++) {
+        if (shape_check_cells(plan->settings, &plan->grid, entry) != STATUS_OK) {
+            warn(plan, "%s", fail_message());
+            fail_clear();
+        }
+    }
+}
+
 static void warn_of_time(struct plan *plan)
 {
     const struct settings *settings = plan->settings;
@@ -427,6 +438,7 @@ static enum status show(struct plan *plan)
     const double bytes = print_files(plan);
     TRY(warn_of_memory(plan));
     warn_of_blocks(plan);
+    warn_of_initial(plan);
     warn_of_time(plan);
     warn_of_disk(plan, bytes);
     if (plan->warnings == 0) {

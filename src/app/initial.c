@@ -3,7 +3,18 @@
 
 #include "app/run.h"
 #include "base/comm.h"
+#include "base/log.h"
 #include "io/checkpoint.h"
+#include "model/shape.h"
+
+/* Not refused: a study may shrink a shape to nothing. */
+static void warn_of_shape(const struct run *run, int entry)
+{
+    if (shape_check_cells(run->settings, &run->grid, entry) != STATUS_OK) {
+        log_warn("%s", fail_message());
+        fail_clear();
+    }
+}
 
 static enum status paint(struct run *run, int entry)
 {
@@ -42,6 +53,7 @@ static enum status check_covered(struct run *run)
 enum status run_initialise(struct run *run)
 {
     for (int entry = 0; entry < run->settings->ninitial; entry++) {
+        warn_of_shape(run, entry);
         TRY(paint(run, entry));
     }
     return check_covered(run);

@@ -8,6 +8,7 @@
 #include "model/expression.h"
 #include "model/grid.h"
 #include "model/settings.h"
+#include "model/shape.h"
 
 /* Large enough that a copy runs at full speed, small beside any field that matters. */
 enum { STAGE_BYTES = 32 << 20 };
@@ -194,22 +195,9 @@ static double center(const struct brush *brush, int axis, int64_t index)
     return grid_center(brush->grid, (enum axis)axis, index + brush->field->placement.offset[axis]);
 }
 
-/* Could a cell with this index be inside? Exact for boxes, the bounding box for spheres. */
 static bool index_inside(const struct brush *brush, int axis, int64_t index)
 {
-    const struct initial_setting *shape = brush->shape;
-    const double c = center(brush, axis, index);
-    if (!brush->grid->used[axis]) {
-        return true;
-    }
-    if (shape->kind == INITIAL_SPHERE) {
-        return fabs(c - shape->center[axis]) <= shape->radius;
-    }
-    if (shape->kind == INITIAL_BOX) {
-        const bool to_the_end = shape->upper[axis] >= brush->grid->upper[axis];
-        return c >= shape->lower[axis] && (c < shape->upper[axis] || to_the_end);
-    }
-    return true;
+    return shape_reaches(brush->grid, brush->shape, (enum axis)axis, center(brush, axis, index));
 }
 
 /* The cells of this rank that the shape can touch. */
@@ -225,17 +213,6 @@ static struct box bounds(const struct brush *brush)
         }
     }
     return box;
-}
-
-static bool inside_sphere(const struct brush *brush, const double at[AXIS_COUNT])
-{
-    double square = 0;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const double distance =
-            brush->grid->used[axis] ? at[axis] - brush->shape->center[axis] : 0.0;
-        square += distance * distance;
-    }
-    return square <= brush->shape->radius * brush->shape->radius;
 }
 
 static enum status evaluate(const struct brush *brush, const double at[AXIS_COUNT], double *value)
@@ -259,7 +236,7 @@ static enum status paint_row(const struct brush *brush, const struct box *piece,
     for (int64_t i = piece->lo[AXIS_X]; i < piece->hi[AXIS_X]; i++) {
         const int64_t element = first + i - piece->lo[AXIS_X];
         at[AXIS_X] = center(brush, AXIS_X, i);
-        if (brush->shape->kind == INITIAL_SPHERE && !inside_sphere(brush, at)) {
+        if (brush->shape->kind == INITIAL_SPHERE && !shape_holds(brush->grid, brush->shape, at)) {
             continue;
         }
         if (brush->expression != NULL) {

@@ -29,6 +29,21 @@ double grid_center(const struct grid *grid, enum axis axis, int64_t index)
     return grid->lower[axis] + ((double)index + 0.5) * grid->spacing[axis];
 }
 
+int64_t grid_first_from(const struct grid *grid, enum axis axis, double position)
+{
+    int64_t low = 0; /* all below are before it */
+    int64_t high = grid->cells[axis];
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (grid_center(grid, axis, middle) < position) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 int64_t grid_total_cells(const struct grid *grid)
 {
     return grid->cells[AXIS_X] * grid->cells[AXIS_Y] * grid->cells[AXIS_Z];

@@ -25,6 +25,10 @@ void material_create(const struct settings *settings, struct material *material)
 
 /* The centre of cell `index` on `axis`, m. */
 double grid_center(const struct grid *grid, enum axis axis, int64_t index);
+
+/* The first cell of `axis` whose centre is at `position` (m) or beyond; the number of cells when
+ * there is none. */
+int64_t grid_first_from(const struct grid *grid, enum axis axis, double position);
 int64_t grid_total_cells(const struct grid *grid);
 double grid_cell_volume(const struct grid *grid); /* m^3 */
 

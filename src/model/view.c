@@ -10,17 +10,6 @@ void view_whole(const struct grid *grid, struct view *view)
     *view = (struct view){.grid = *grid, .stride = {1, 1, 1}};
 }
 
-/* The first cell whose centre is at `position` or beyond. */
-static int64_t first_from(const struct grid *grid, enum axis axis, double position)
-{
-    int64_t index = (int64_t)floor((position - grid->lower[axis]) / grid->spacing[axis] - 0.5) - 1;
-    index = index < 0 ? 0 : index;
-    while (index < grid->cells[axis] && grid_center(grid, axis, index) < position) {
-        index++;
-    }
-    return index;
-}
-
 /* The cell that holds a position inside the grid. */
 static int64_t cell_at(const struct grid *grid, enum axis axis, double position)
 {
@@ -38,8 +27,8 @@ static void choose_cells(const struct grid *grid, const struct region_setting *r
     int64_t stride = grid->used[axis] ? region->stride[axis] : 1;
     if (region->has_box && grid->used[axis]) {
         const bool to_the_end = region->upper[axis] >= grid->upper[axis];
-        low = first_from(grid, axis, region->lower[axis]);
-        high = to_the_end ? high : first_from(grid, axis, region->upper[axis]);
+        low = grid_first_from(grid, axis, region->lower[axis]);
+        high = to_the_end ? high : grid_first_from(grid, axis, region->upper[axis]);
     }
     if (region->has_slice && axis == region->slice_axis) {
         const int64_t index = cell_at(grid, axis, region->slice_at);

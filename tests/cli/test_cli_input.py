@@ -121,7 +121,9 @@ class Configuration(Input):
     def test_the_right_one_is_accepted(self):
         """Else the others would prove nothing."""
         self.write(RIGHT)
-        self.assert_code(self.isotherm("run", "config.yaml", ranks=3), 0)
+        result = self.isotherm("run", "config.yaml", ranks=3)
+        self.assert_code(result, 0)
+        self.assertNotIn("warning", result.err)
         self.assertTrue((self.folder / "out/report.json").exists())
 
     def test_mistakes(self):
@@ -147,6 +149,15 @@ class Configuration(Input):
         for words, ranks in some([(("run", "config.yaml"), 3), (("plan", "config.yaml"), 1)], 1):
             self.check_refused(*words, ranks=ranks, says=[
                 "error: ", f"config.yaml:{last}: not a text file: a zero byte", "UTF-8"])
+
+    def test_shape_between_the_cells(self):
+        """Not refused, but said, once."""
+        self.write(RIGHT.replace("upper: [0.5, 0.5, 0.5]", "upper: [0.22, 0.5, 0.5]"))
+        result = self.isotherm("run", "config.yaml", ranks=3)
+        self.assert_code(result, 0)
+        self.assert_says(result, "warning: config.yaml:12: initial[1].box: holds the centre of no "
+                                 "cell", "0.1 x 0.1 x 0.1 m")
+        self.assertEqual(result.err.count("warning: "), 1, result)
 
     def test_plan_refuses_the_same(self):
         self.write(RIGHT.replace("  steps: 5\n", "  stepz: 5\n"))

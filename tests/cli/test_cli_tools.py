@@ -252,6 +252,16 @@ class Plan(Case):
                                  "messages", stream="out")
                 self.assertEqual(run.report["halo_bytes_per_step"], first)
 
+    def test_warns_of_a_shape_between_the_cells(self):
+        text = "warning: --set initial[1]={sphere: "
+        shape = "initial[1]={sphere: {center: [0.5, 0.5, 0.5], radius: %s, value: 400}}"
+        huge = ["grid.cells=[20000, 20000, 20000]", "grid.lower=[0, 0, 0]",
+                "grid.upper=[1, 1, 1]", "time.dt=auto", "time.end=1"]
+        result = self.plan(sets=[*huge, shape % "1e-6"])
+        self.assert_says(result, text, "initial[1].sphere: holds the centre of no cell",
+                         stream="out")
+        self.assertNotIn("centre", self.plan(sets=[*huge, shape % "1e-4"]).out)
+
     def test_warns_of_no_room_for_outputs_on_their_way(self):
         """`guard` keeps its device memory apart, as a GPU does."""
         found = re.search(r"device here .*, ([0-9.]+) ([kMGT]B)$", self.plan().out, re.M)

@@ -1,0 +1,86 @@
+#include "model/shape.h"
+
+#include <math.h>
+#include <stdio.h>
+
+bool shape_reaches(const struct grid *grid, const struct initial_setting *shape, enum axis axis,
+                   double center)
+{
+    if (!grid->used[axis]) {
+        return true;
+    }
+    if (shape->kind == INITIAL_SPHERE) {
+        return fabs(center - shape->center[axis]) <= shape->radius;
+    }
+    if (shape->kind == INITIAL_BOX) {
+        const bool to_the_end = shape->upper[axis] >= grid->upper[axis];
+        return center >= shape->lower[axis] && (center < shape->upper[axis] || to_the_end);
+    }
+    return true;
+}
+
+bool shape_holds(const struct grid *grid, const struct initial_setting *shape,
+                 const double center[AXIS_COUNT])
+{
+    if (shape->kind != INITIAL_SPHERE) {
+        return true;
+    }
+    double square = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const double distance = grid->used[axis] ? center[axis] - shape->center[axis] : 0.0;
+        square += distance * distance;
+    }
+    return square <= shape->radius * shape->radius;
+}
+
+/* The centre of the cell that is inside on this axis if any is: the first one in a box, the nearest
+ * to the centre of a sphere. */
+static double best_center(const struct grid *grid, const struct initial_setting *shape,
+                          enum axis axis)
+{
+    const bool box = shape->kind == INITIAL_BOX;
+    const double position = box ? shape->lower[axis] : shape->center[axis];
+    const int64_t last = grid->cells[axis] - 1;
+    const int64_t from = grid_first_from(grid, axis, position);
+    const double after = grid_center(grid, axis, from < last ? from : last);
+    const double before = grid_center(grid, axis, from > 0 ? from - 1 : 0);
+    return box || fabs(after - position) < fabs(before - position) ? after : before;
+}
+
+/* Rounding keeps order: what holds any cell holds the one that is best on every axis. */
+static bool has_cells(const struct grid *grid, const struct initial_setting *shape)
+{
+    double center[AXIS_COUNT];
+    if (shape->kind != INITIAL_SPHERE && shape->kind != INITIAL_BOX) {
+        return true;
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        center[axis] = best_center(grid, shape, (enum axis)axis);
+        if (!shape_reaches(grid, shape, (enum axis)axis, center[axis])) {
+            return false;
+        }
+    }
+    return shape_holds(grid, shape, center);
+}
+
+enum status shape_check_cells(const struct settings *settings, const struct grid *grid, int entry)
+{
+    const struct initial_setting *shape = &settings->initial[entry];
+    if (has_cells(grid, shape)) {
+        return STATUS_OK;
+    }
+    char key[48];
+    char cell[96] = "";
+    size_t used = 0;
+    snprintf(key, sizeof key, "initial[%d].%s", entry,
+             shape->kind == INITIAL_SPHERE ? "sphere" : "box");
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (grid->used[axis]) {
+            used += (size_t)snprintf(cell + used, sizeof cell - used, "%s%.4g",
+                                     used > 0 ? " x " : "", grid->spacing[axis]);
+        }
+    }
+    return settings_fail(settings, key,
+                         "holds the centre of no cell, so it changes nothing; cells are %s m large",
+                         cell);
+}

@@ -1,0 +1,97 @@
+/* Whether a shape holds the centre of any cell: found without looking at each, against looking. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "model/shape.h"
+
+#include <cmocka.h> /* last: its macro fail() hides the function of that name */
+
+static void make_grid(struct settings *settings, const int64_t cells[AXIS_COUNT], struct grid *grid)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        settings->grid.cells[axis] = cells[axis];
+        settings->grid.lower[axis] = -0.3;
+        settings->grid.upper[axis] = 0.7 + 0.1 * axis;
+    }
+    grid_create(settings, grid);
+}
+
+static bool holds_any(const struct grid *grid, const struct initial_setting *shape)
+{
+    for (int64_t cell = 0; cell < grid_total_cells(grid); cell++) {
+        const int64_t index[] = {cell % grid->cells[AXIS_X],
+                                 cell / grid->cells[AXIS_X] % grid->cells[AXIS_Y],
+                                 cell / grid->cells[AXIS_X] / grid->cells[AXIS_Y]};
+        double center[AXIS_COUNT];
+        bool reaches = true;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            center[axis] = grid_center(grid, (enum axis)axis, index[axis]);
+            reaches = reaches && shape_reaches(grid, shape, (enum axis)axis, center[axis]);
+        }
+        if (reaches && shape_holds(grid, shape, center)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Spheres and boxes of many sizes at many places, from far smaller than a cell to larger than the
+ * grid, some of them with a centre of a cell exactly on their edge. */
+static void same_as_looking_at_each_cell(void **state)
+{
+    (void)state;
+    static const int64_t grids[][AXIS_COUNT] = {{8, 5, 3}, {7, 10, 1}, {1, 1, 16}};
+    static const double sizes[] = {1e-9, 0.01, 0.03125, 0.0625, 0.1, 0.11, 0.3, 2};
+    int found[2] = {0};
+    for (int g = 0; g < 3; g++) {
+        struct initial_setting shape = {0};
+        struct settings settings = {.initial = &shape, .ninitial = 1};
+        struct grid grid;
+        make_grid(&settings, grids[g], &grid);
+        for (int trial = 0; trial < 2 * 8 * 5 * 5 * 5; trial++) {
+            const double size = sizes[trial / 2 % 8];
+            shape.kind = trial % 2 == 0 ? INITIAL_SPHERE : INITIAL_BOX;
+            shape.radius = size;
+            for (int axis = 0, rest = trial / 16; axis < AXIS_COUNT; axis++, rest /= 5) {
+                shape.center[axis] = shape.lower[axis] = -0.3 + 0.0625 * (1 + 3 * (rest % 5));
+                shape.upper[axis] = shape.lower[axis] + size;
+            }
+            const bool expected = holds_any(&grid, &shape);
+            const enum status status = shape_check_cells(&settings, &grid, 0);
+            assert_int_equal(status, expected ? STATUS_OK : STATUS_INPUT);
+            found[expected]++;
+        }
+    }
+    assert_true(found[false] > 500 && found[true] > 500);
+}
+
+static void the_message_has_key_and_cells(void **state)
+{
+    (void)state;
+    struct initial_setting shapes[] = {
+        {.kind = INITIAL_UNIFORM},
+        {.kind = INITIAL_SPHERE, .center = {0.2, 0.2}, .radius = 1e-6},
+        {.kind = INITIAL_BOX, .lower = {-0.3, 0}, .upper = {0.7, 1e-6}},
+    };
+    struct settings settings = {.initial = shapes, .ninitial = 3};
+    struct grid grid;
+    make_grid(&settings, (const int64_t[]){20000000, 10, 1}, &grid);
+    assert_int_equal(shape_check_cells(&settings, &grid, 0), STATUS_OK);
+    assert_int_equal(shape_check_cells(&settings, &grid, 1), STATUS_INPUT);
+    assert_string_equal(fail_message(), "initial[1].sphere: holds the centre of no cell, so it "
+                                        "changes nothing; cells are 5e-08 x 0.11 m large");
+    assert_int_equal(shape_check_cells(&settings, &grid, 2), STATUS_INPUT);
+    assert_non_null(strstr(fail_message(), "initial[2].box: holds the centre of no cell"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_as_looking_at_each_cell),
+        cmocka_unit_test(the_message_has_key_and_cells),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
