@@ -26,6 +26,7 @@ struct series {
     int64_t csv_step; /* the last one there, -1: none */
     int64_t file_step;
     struct series_rows waiting;
+    uint64_t bytes; /* written, to both */
 };
 
 static enum status no_memory(void)
@@ -223,40 +224,42 @@ void series_close(struct series *s)
     free(s);
 }
 
-static void print_columns(const struct series *s, int64_t step, double time, const double *values)
+/* Both return how many bytes that were; what went wrong is told by ferror. */
+static int64_t print_columns(const struct series *s, int64_t step, double time,
+                             const double *values)
 {
-    fprintf(s->csv, "%" PRId64 ",%.17g", step, time);
+    int64_t printed = fprintf(s->csv, "%" PRId64 ",%.17g", step, time);
     for (int64_t p = 0; p < s->npoints; p++) {
-        fprintf(s->csv, ",%.17g", values[p]);
+        printed += fprintf(s->csv, ",%.17g", values[p]);
     }
-    fputc('\n', s->csv);
+    return printed + fprintf(s->csv, "\n");
 }
 
-static void print_lines(const struct series *s, int64_t step, double time, const double *values)
+static int64_t print_lines(const struct series *s, int64_t step, double time, const double *values)
 {
     const double *start = s->points;
+    int64_t printed = 0;
     for (int64_t p = 0; p < s->npoints; p++) {
         const double *at = s->points + 3 * p;
         const double distance = hypot(hypot(at[0] - start[0], at[1] - start[1]), at[2] - start[2]);
-        fprintf(s->csv, "%" PRId64 ",%.17g,%.9g,%.9g,%.9g,%.9g,%.17g\n", step, time, distance,
-                at[0], at[1], at[2], values[p]);
+        printed += fprintf(s->csv, "%" PRId64 ",%.17g,%.9g,%.9g,%.9g,%.9g,%.17g\n", step, time,
+                           distance, at[0], at[1], at[2], values[p]);
     }
+    return printed;
 }
 
 enum status series_write(struct series *s, int64_t step, double time, const double *values)
 {
     struct series_rows *rows = &s->waiting;
     if (step > s->csv_step) {
-        if (s->columns) {
-            print_columns(s, step, time, values);
-        } else {
-            print_lines(s, step, time, values);
-        }
+        const int64_t printed =
+            s->columns ? print_columns(s, step, time, values) : print_lines(s, step, time, values);
         /* flushed: somebody may be watching, and a kill loses no row */
         if (fflush(s->csv) != 0 || ferror(s->csv) != 0) {
             return fail(STATUS_FILE, "cannot write %s: %s", s->csv_path, strerror(errno));
         }
         s->csv_step = step;
+        s->bytes += (uint64_t)printed;
     }
     if (step > s->file_step) {
         if (series_is_full(s)) {
@@ -270,6 +273,11 @@ enum status series_write(struct series *s, int64_t step, double time, const doub
         s->file_step = step;
     }
     return STATUS_OK;
+}
+
+uint64_t series_bytes(const struct series *s)
+{
+    return s->bytes;
 }
 
 bool series_is_full(const struct series *s)
@@ -287,6 +295,8 @@ enum status series_flush(struct series *s)
         return fail_prefix(status, "the samples of %s could not be written to %s: ", s->group + 1,
                            s->path);
     }
+    /* step, time and temperatures */
+    s->bytes += (uint64_t)s->waiting.count * (uint64_t)(s->npoints + 2) * sizeof(double);
     s->waiting.count = 0;
     return STATUS_OK;
 }

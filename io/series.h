@@ -45,6 +45,9 @@ enum status series_drop_file(const char *directory) MUST_CHECK;
 /* Add a row; a step that is there already is skipped. */
 enum status series_write(struct series *series, int64_t step, double time,
                          const double *values) MUST_CHECK;
+/* What series_write and series_flush have added to both files since series_open; of probes.h5 the
+ * values alone. */
+uint64_t series_bytes(const struct series *series);
 /* True when as many rows wait for probes.h5 as one should have in memory. */
 bool series_is_full(const struct series *series);
 /* Write what waits to probes.h5, and flush it to the disk. */

@@ -343,10 +343,13 @@ static enum status write_files(struct output *output, struct run *run)
     }
     since = MPI_Wtime();
     if (is_due(run, &settings->output.pictures.cadence)) {
+        const double disk_since = file_disk_seconds();
         watchdog_at(run, PHASE_PICTURES);
         TRY(picture_write(run->comm, output->directory, run->field, &run->grid,
                           &settings->output.pictures, settings->title, run->step, run_time(run),
                           output->latest.min, output->latest.max, output->last_picture));
+        writer_count(output->writer, WRITER_PICTURES, 1, file_size(output->last_picture), since,
+                     disk_since);
         count_time(output, run, PHASE_PICTURES, WRITER_PICTURES, since);
     }
     /* last, so that the other files are complete up to the step that a restart begins at */
@@ -427,8 +430,10 @@ enum status output_see_to(struct output *output, struct run *run)
         TRY(write_history(output, run));
     }
     const double since = MPI_Wtime();
-    TRY(sample_outputs_take(&output->samples, output->writer, run));
-    count_time(output, run, PHASE_PROBES, WRITER_PROBES, since);
+    if (sample_outputs_due(&output->samples, run)) {
+        TRY(sample_outputs_take(&output->samples, output->writer, run));
+        count_time(output, run, PHASE_PROBES, WRITER_PROBES, since);
+    }
     if (snapshots || looked_at) {
         TRY(write_files(output, run));
     }

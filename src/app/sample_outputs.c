@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "base/file.h"
 #include "base/log.h"
 
 /* npoints points, x, y, z each; the coordinates of axes that are not in use are their middle. */
@@ -208,6 +209,29 @@ static enum status wait_when_full(const struct sample_output *output, struct wri
     return STATUS_OK;
 }
 
+bool sample_outputs_due(const struct sample_outputs *outputs, const struct run *run)
+{
+    bool due = false;
+    for (int i = 0; i < outputs->count; i++) {
+        due = due || timeline_is_due(&run->timeline, outputs->output[i].cadence, run->step);
+    }
+    return due;
+}
+
+/* One row, or (values NULL) what waits; on rank 0. */
+static enum status write_series(struct series *series, struct writer *writer, const struct run *run,
+                                const double *values)
+{
+    const double since = MPI_Wtime();
+    const double disk_since = file_disk_seconds();
+    const uint64_t bytes = series_bytes(series);
+    TRY(values != NULL ? series_write(series, run->step, run_time(run), values)
+                       : series_flush(series));
+    writer_count(writer, WRITER_PROBES, values != NULL ? 1 : 0, series_bytes(series) - bytes, since,
+                 disk_since);
+    return STATUS_OK;
+}
+
 enum status sample_outputs_take(struct sample_outputs *outputs, struct writer *writer,
                                 struct run *run)
 {
@@ -222,7 +246,7 @@ enum status sample_outputs_take(struct sample_outputs *outputs, struct writer *w
         enum status status = STATUS_OK;
         TRY(wait_when_full(output, writer, run));
         if (output->series != NULL) {
-            status = series_write(output->series, run->step, run_time(run), values);
+            status = write_series(output->series, writer, run, values);
         }
         TRY(status_agree(run->comm, status));
     }
@@ -239,7 +263,7 @@ enum status sample_outputs_flush(struct sample_outputs *outputs, struct writer *
     writer_quiesce(writer);
     for (int i = 0; status == STATUS_OK && i < outputs->count; i++) {
         if (outputs->output[i].series != NULL) {
-            status = series_flush(outputs->output[i].series);
+            status = write_series(outputs->output[i].series, writer, run, NULL);
         }
     }
     return status_agree(run->comm, status);

@@ -24,6 +24,9 @@ enum status sample_outputs_open(const struct run *run, int64_t restart_step,
                                 struct sample_outputs *outputs) MUST_CHECK;
 void sample_outputs_close(struct sample_outputs *outputs); /* takes a zeroed one; does not flush */
 
+/* Is any of them due at the present step? */
+bool sample_outputs_due(const struct sample_outputs *outputs, const struct run *run);
+
 /* Collective. Take the samples that are due at the present step. probes.h5 is written by the step
  * loop: all ranks first wait until the writer leaves HDF5 alone. */
 enum status sample_outputs_take(struct sample_outputs *outputs, struct writer *writer,

@@ -53,17 +53,6 @@ struct writer {
     double wait_s;
 };
 
-static const char *const kind_names[WRITER_KIND_COUNT] = {
-#define WRITER_KIND_NAME(name, key) key,
-    WRITER_KIND_LIST(WRITER_KIND_NAME)
-#undef WRITER_KIND_NAME
-};
-
-const char *writer_kind_name(enum writer_kind kind)
-{
-    return kind_names[kind];
-}
-
 /* ---- the writer's thread ----------------------------------------------------------------------
  */
 
@@ -89,6 +78,19 @@ static enum status write_job(const struct writer *w, const struct writer_job *jo
     return job->write(w->comm, job->context);
 }
 
+/* With the lock where the kind has jobs; the other kinds are the loop's alone. */
+void writer_count(struct writer *w, enum writer_kind kind, int64_t count, uint64_t bytes,
+                  double since, double disk_since)
+{
+    struct writer_figures *f = &w->figures[kind];
+    const double seconds = MPI_Wtime() - since;
+    f->count += count;
+    f->bytes += bytes;
+    f->write_s += seconds;
+    f->disk_s += file_disk_seconds() - disk_since;
+    f->longest_s = fmax(f->longest_s, seconds);
+}
+
 /* Do one job and count it; `lock` is held before and after, not meanwhile. */
 static void do_next_job(struct writer *w)
 {
@@ -103,7 +105,6 @@ static void do_next_job(struct writer *w)
     if (job->destroy != NULL) {
         job->destroy(job->context);
     }
-    const double seconds = MPI_Wtime() - since;
     watchdog_wrote(w->watchdog);
     pthread_mutex_lock(&w->lock);
     if (status != STATUS_OK) {
@@ -111,11 +112,7 @@ static void do_next_job(struct writer *w)
         snprintf(w->message, sizeof w->message, "%s", fail_message());
         w->agreed = fail_is_agreed() != 0;
     } else if (wanted) {
-        w->figures[job->kind].count++;
-        w->figures[job->kind].bytes += job->bytes;
-        w->figures[job->kind].write_s += seconds;
-        w->figures[job->kind].disk_s += file_disk_seconds() - disk_since;
-        w->figures[job->kind].longest_s = fmax(w->figures[job->kind].longest_s, seconds);
+        writer_count(w, job->kind, 1, job->bytes, since, disk_since);
     }
     w->finished++;
     pthread_cond_broadcast(&w->changed);

@@ -47,6 +47,14 @@ enum { WRITER_SLOTS = 2 };
 enum writer_kind { WRITER_KIND_LIST(WRITER_KIND_ENUM) WRITER_KIND_COUNT };
 #undef WRITER_KIND_ENUM
 
+static inline const char *writer_kind_name(enum writer_kind kind)
+{
+#define WRITER_KIND_NAME(name, key) key,
+    static const char *const names[WRITER_KIND_COUNT] = {WRITER_KIND_LIST(WRITER_KIND_NAME)};
+#undef WRITER_KIND_NAME
+    return names[kind];
+}
+
 struct writer_job {
     enum writer_kind kind;
     uint64_t bytes; /* that the files grow by, all ranks together; for GB/s */
@@ -130,8 +138,12 @@ bool writer_is_busy(const struct writer *writer);
 /* Add to the exposed time of a kind: what the step loop spent on it since `since` (MPI_Wtime). */
 void writer_expose(struct writer *writer, enum writer_kind kind, double since);
 
+/* Count `count` outputs of `bytes` together, of a kind that the step loop writes itself, without
+ * jobs, since `since` (MPI_Wtime) and `disk_since` (file_disk_seconds). */
+void writer_count(struct writer *writer, enum writer_kind kind, int64_t count, uint64_t bytes,
+                  double since, double disk_since);
+
 struct writer_figures writer_figures(struct writer *writer, enum writer_kind kind);
-const char *writer_kind_name(enum writer_kind kind);
 /* How often, and how long (s), writer_reserve found all places taken, on this rank. */
 void writer_waits(struct writer *writer, int64_t *count, double *seconds);
 

@@ -385,3 +385,9 @@ bool file_exists(const char *path)
     struct stat found;
     return stat(path, &found) == 0;
 }
+
+uint64_t file_size(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0 ? (uint64_t)found.st_size : 0;
+}

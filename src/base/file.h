@@ -78,5 +78,6 @@ enum status directory_make(const char *path) MUST_CHECK;
 enum status directory_check_room(const char *directory, uint64_t bytes) MUST_CHECK;
 
 bool file_exists(const char *path);
+uint64_t file_size(const char *path); /* its length; 0 when it is not there */
 
 #endif

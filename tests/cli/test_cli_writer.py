@@ -131,6 +131,36 @@ class Writer(Case):
                                    places=9)
         self.assertGreaterEqual(output["waits"], 0)
 
+    def test_the_report_counts_what_the_steps_write(self):
+        problem = config("auto")
+        problem["output"] = {
+            "history": {"every": 0}, "pictures": {"every": 8},
+            "probes": {"every": 5, "points": [{"name": "a", "at": [0.1, 0.1, 0.1]},
+                                              {"name": "b", "at": [0.2, 0.1, 0.1]}]},
+            "lines": [{"name": "rod", "from": [0, 0.1, 0.1], "to": [0.3, 0.1, 0.1], "points": 4,
+                       "every": 10}]}
+        problem["time"] = {"steps": 40, "dt": problem["time"]["dt"]}
+        run = self.solve(problem, ranks=2)
+        output = run.report["output"]
+        self.assertEqual({"snapshots", "checkpoints"} & output.keys(), set(), "not asked for")
+        files = list((run.folder / "pictures").iterdir())
+        self.assertEqual((output["pictures"]["count"], len(files)), (6, 6))
+        self.assertEqual(output["pictures"]["bytes"], sum(path.stat().st_size for path in files))
+        # rows: 9 of two probes and 5 of a line; step, time and temperatures of 8 bytes, and the
+        # text below the headings
+        text = sum(len(path.read_bytes().partition(b"\n")[2])
+                   for path in (run.folder / "probes.csv", run.folder / "rod.csv"))
+        self.assertEqual(output["probes"]["count"], 9 + 5)
+        self.assertEqual(output["probes"]["bytes"], text + 8 * (9 * (2 + 2) + 5 * (2 + 4)))
+        for kind in (output["pictures"], output["probes"]):
+            self.assertGreater(kind["write_s"], 0)
+            self.assertGreater(kind["exposed_s"], 0)
+            self.assertGreater(kind["disk_s"], 0)
+            self.assertLessEqual(kind["disk_s"], kind["write_s"])
+        problem["output"] = {"history": {"every": 5}}
+        kinds = {"snapshots", "checkpoints", "probes", "pictures"}
+        self.assertEqual(kinds & self.solve(problem, "--overwrite").report["output"].keys(), set())
+
     @thorough
     def test_a_restart_goes_on_from_what_was_written_beside(self):
         whole = self.solve(config("auto"), ranks=2)
