@@ -19,8 +19,7 @@ static struct {
 } asked = {.name = "T"};
 
 static const struct option options[] = {
-    {OPTION_REAL, "--rtol", "X", "allowed relative to the larger magnitude (default 0)",
-     &asked.rtol},
+    {OPTION_REAL, "--rtol", "X", "allowed, relative to the larger value (default 0)", &asked.rtol},
     {OPTION_REAL, "--atol", "X", "allowed absolute difference, K (default 0)", &asked.atol},
     {OPTION_STRING, "--dataset", "NAME", "what to compare (default T)", &asked.name},
     {OPTION_STRING, "--json", "FILE", "write the result as JSON too", &asked.json},
