@@ -155,9 +155,9 @@ static void warn(struct plan *plan, const char *format, ...)
 
 static void print_blocks(const struct plan *plan)
 {
-    char memory[32];
-    char low[32];
-    char high[32];
+    char memory[BYTES_TEXT];
+    char low[BYTES_TEXT];
+    char high[BYTES_TEXT];
     const int64_t *n = plan->grid.cells;
     const int *p = plan->decomp.ranks;
     const double width = (double)precision_bytes(plan->settings->run.precision);
@@ -176,15 +176,15 @@ static void print_blocks(const struct plan *plan)
                         (double)grid_total_cells(&plan->grid) -
                     1.0));
     printf("memory a rank  %s on the device, %s on the host for outputs in flight\n",
-           plan_bytes((double)plan->max_bytes, memory),
-           plan_bytes((double)plan->max_output_bytes, low));
+           bytes_text((double)plan->max_bytes, memory),
+           bytes_text((double)plan->max_output_bytes, low));
     if (plan->max_copy_bytes > 0) {
         printf("on a GPU       %s more on the device: outputs on their way to the host\n",
-               plan_bytes((double)plan->max_copy_bytes, low));
+               bytes_text((double)plan->max_copy_bytes, low));
     }
     printf("halo a step    %s .. %s sent by a rank, at most %d messages\n",
-           plan_bytes((double)plan->min_halo * width, low),
-           plan_bytes((double)plan->max_halo * width, high), plan->max_messages);
+           bytes_text((double)plan->min_halo * width, low),
+           bytes_text((double)plan->max_halo * width, high), plan->max_messages);
 }
 
 static void print_time(const struct plan *plan)
@@ -212,16 +212,16 @@ static void print_time(const struct plan *plan)
 static double print_files(const struct plan *plan)
 {
     const struct settings *settings = plan->settings;
-    char each[32];
-    char all[32];
+    char each[BYTES_TEXT];
+    char all[BYTES_TEXT];
     double total = 0;
     for (int i = 0; i < plan->outputs.count; i++) {
         const struct snapshot_output *output = &plan->outputs.output[i];
         const int64_t count = timeline_count_due(&plan->timeline, &output->setting->cadence);
         const double bytes = (double)snapshot_file_bytes(&output->view.grid, output->setting);
-        printf("%-14s %" PRId64 " of %s%s = %s\n", output->name, count, plan_bytes(bytes, each),
+        printf("%-14s %" PRId64 " of %s%s = %s\n", output->name, count, bytes_text(bytes, each),
                output->setting->compress > 0 ? " before compression" : "",
-               plan_bytes(bytes * (double)count, all));
+               bytes_text(bytes * (double)count, all));
         total += bytes * (double)count;
     }
     /* none at the start */
@@ -232,15 +232,15 @@ static double print_files(const struct plan *plan)
         const int64_t kept = checkpoints < keep ? checkpoints : keep;
         const double bytes = (double)checkpoint_file_bytes(&plan->grid, settings->run.precision);
         printf("checkpoints    %" PRId64 " of %s, %" PRId64 " kept: at most %s at a time\n",
-               checkpoints, plan_bytes(bytes, each), kept,
-               plan_bytes(bytes * (double)(kept + 1), all));
+               checkpoints, bytes_text(bytes, each), kept,
+               bytes_text(bytes * (double)(kept + 1), all));
         total += bytes * (double)(kept + 1);
     }
     if (settings->output.checkpoints.walltime > 0) {
         printf(
             "checkpoints    %sone of %s whenever %g s have passed since the last\n",
             checkpoints > 0 ? "also " : "",
-            plan_bytes((double)checkpoint_file_bytes(&plan->grid, settings->run.precision), each),
+            bytes_text((double)checkpoint_file_bytes(&plan->grid, settings->run.precision), each),
             settings->output.checkpoints.walltime);
     }
     const int64_t rows = timeline_count_due(&plan->timeline, &settings->output.history);
@@ -386,25 +386,25 @@ static enum status warn_of_memory(struct plan *plan)
     const enum status status = backend->info(device, &info);
     backend->close(device);
     TRY(status);
-    char need[32];
-    char have[32];
-    printf("device here    %s, %s\n", info.name, plan_bytes((double)info.memory_bytes, have));
+    char need[BYTES_TEXT];
+    char have[BYTES_TEXT];
+    printf("device here    %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
     const double all = ((double)plan->max_bytes + (double)plan->max_output_bytes) *
                        plan->decomp.nranks; /* where the device is the host */
     const bool sends = !backend->host_accessible && plan->max_copy_bytes > 0;
     if (plan->max_bytes > info.memory_bytes) {
         warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
-             plan_bytes((double)plan->max_bytes, need),
-             plan_bytes((double)info.memory_bytes, have));
+             bytes_text((double)plan->max_bytes, need),
+             bytes_text((double)info.memory_bytes, have));
     } else if (sends && plan->max_bytes + plan->max_copy_bytes > info.memory_bytes) {
         warn(plan,
              "no room on the device for outputs on their way (%s): the steps will wait while they "
              "are copied out",
-             plan_bytes((double)plan->max_copy_bytes, need));
+             bytes_text((double)plan->max_copy_bytes, need));
     } else if (backend->host_accessible && all > (double)info.memory_bytes) {
         warn(plan, "all %d ranks on this machine would need %s, more than its %s",
-             plan->decomp.nranks, plan_bytes(all, need),
-             plan_bytes((double)info.memory_bytes, have));
+             plan->decomp.nranks, bytes_text(all, need),
+             bytes_text((double)info.memory_bytes, have));
     }
     return STATUS_OK;
 }

@@ -4,27 +4,16 @@
 #include <stdlib.h>
 
 #include "app/placement.h"
-
-const char *plan_bytes(double bytes, char text[32])
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    int unit = 0;
-    while (bytes >= 999.5 && unit < 5) {
-        bytes /= 1000;
-        unit++;
-    }
-    snprintf(text, 32, "%.3g %s", bytes, units[unit]);
-    return text;
-}
+#include "base/file.h"
 
 enum status plan_placement(const struct decomp *decomp, enum precision precision,
                            int ranks_per_node, int ranks_per_module)
 {
     const int nranks = decomp->nranks;
     const double width = (double)precision_bytes(precision);
-    char module[32];
-    char node[32];
-    char network[32];
+    char module[BYTES_TEXT];
+    char node[BYTES_TEXT];
+    char network[BYTES_TEXT];
     char reason[256];
     struct placement_order order;
     struct rank_place *places = malloc((size_t)nranks * sizeof *places);
@@ -38,9 +27,9 @@ enum status plan_placement(const struct decomp *decomp, enum precision precision
     placement_reason(&order, reason, sizeof reason);
     printf("placement      %s\n", reason);
     printf("links a step   %s inside modules, %s inside nodes, %s between nodes, all ranks\n",
-           plan_bytes((double)order.link_cells[LINK_GROUP] * width, module),
-           plan_bytes((double)order.link_cells[LINK_NODE] * width, node),
-           plan_bytes((double)order.link_cells[LINK_NETWORK] * width, network));
+           bytes_text((double)order.link_cells[LINK_GROUP] * width, module),
+           bytes_text((double)order.link_cells[LINK_NODE] * width, node),
+           bytes_text((double)order.link_cells[LINK_NETWORK] * width, network));
     placement_free(&order);
     return STATUS_OK;
 }

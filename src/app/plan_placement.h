@@ -1,12 +1,9 @@
-/* What plan says of the ranks' places, and of bytes. */
+/* What plan says of the ranks' places. */
 #ifndef ISOTHERM_APP_PLAN_PLACEMENT_H
 #define ISOTHERM_APP_PLAN_PLACEMENT_H
 
 #include "base/precision.h"
 #include "model/decomp.h"
-
-/* "1.23 GB", for people. */
-const char *plan_bytes(double bytes, char text[32]);
 
 /* Print where the blocks would go, with so many ranks on a node and on a module of it, and what
  * travels over which links each step. */

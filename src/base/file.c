@@ -363,6 +363,18 @@ enum status directory_make(const char *path)
     return STATUS_OK;
 }
 
+const char *bytes_text(double bytes, char text[BYTES_TEXT])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    int unit = 0;
+    while (bytes >= 999.5 && unit < 5) {
+        bytes /= 1000;
+        unit++;
+    }
+    snprintf(text, BYTES_TEXT, "%.3g %s", bytes, units[unit]);
+    return text;
+}
+
 enum status directory_check_room(const char *directory, uint64_t bytes)
 {
     struct statvfs system;
@@ -372,10 +384,14 @@ enum status directory_check_room(const char *directory, uint64_t bytes)
     }
     const uint64_t room = (uint64_t)system.f_bavail * system.f_frsize;
     if (room < bytes) {
+        char has[BYTES_TEXT];
+        char needs[BYTES_TEXT];
+        char more[BYTES_TEXT];
         return fail(STATUS_FILE,
-                    "no room: %s has %.3f GB free, %.3f GB are needed; free some or choose "
-                    "another output folder",
-                    directory, (double)room * 1e-9, (double)bytes * 1e-9);
+                    "no room: %s has %s free, %s are needed, %s more; free some or choose another "
+                    "output folder",
+                    directory, bytes_text((double)room, has), bytes_text((double)bytes, needs),
+                    bytes_text((double)(bytes - room), more));
     }
     return STATUS_OK;
 }

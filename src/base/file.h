@@ -74,6 +74,10 @@ enum status file_read_all(const char *path, size_t limit, char **bytes, size_t *
 /* Make a folder and its parents; fine when it is there already. */
 enum status directory_make(const char *path) MUST_CHECK;
 
+/* "65.5 kB": three digits in the unit that fits. Returns `text`. */
+enum { BYTES_TEXT = 32 };
+const char *bytes_text(double bytes, char text[BYTES_TEXT]);
+
 /* STATUS_FILE when the file system of `directory` has less than `bytes` free, with the numbers. */
 enum status directory_check_room(const char *directory, uint64_t bytes) MUST_CHECK;
 

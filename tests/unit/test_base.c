@@ -228,13 +228,28 @@ static void too_long_paths_are_refused(void **state)
     assert_int_equal(path_join("d", name, path), STATUS_INPUT);
 }
 
+static void bytes_are_told_in_the_unit_that_fits(void **state)
+{
+    (void)state;
+    static const struct {
+        double bytes;
+        const char *text;
+    } cases[] = {{0, "0 B"},         {1, "1 B"},         {999, "999 B"},    {1000, "1 kB"},
+                 {65536, "65.5 kB"}, {999499, "999 kB"}, {1e6, "1 MB"},     {2.5e9, "2.5 GB"},
+                 {1e12, "1 TB"},     {1e15, "1 PB"},     {1e18, "1e+03 PB"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[BYTES_TEXT];
+        assert_string_equal(bytes_text(cases[i].bytes, text), cases[i].text);
+    }
+}
+
 static void room_is_counted(void **state)
 {
     (void)state;
     assert_int_equal(directory_check_room(folder, 1), STATUS_OK);
     assert_int_equal(directory_check_room(folder, UINT64_C(1) << 62), STATUS_FILE);
     assert_non_null(strstr(fail_message(), folder));
-    assert_non_null(strstr(fail_message(), "4611686018.427 GB are needed"));
+    assert_non_null(strstr(fail_message(), "4.61e+03 PB are needed"));
     assert_int_equal(directory_check_room("no such folder", 1), STATUS_FILE);
     assert_non_null(strstr(fail_message(), "no such folder"));
 }
@@ -311,6 +326,7 @@ int main(void)
         cmocka_unit_test(read_all_knows_its_limit),
         cmocka_unit_test(folders_are_made_with_their_parents),
         cmocka_unit_test(too_long_paths_are_refused),
+        cmocka_unit_test(bytes_are_told_in_the_unit_that_fits),
         cmocka_unit_test(room_is_counted),
         cmocka_unit_test(whole_pages_go_past_the_cache),
     };
