@@ -82,10 +82,19 @@ static bool is_asked_for(const struct bench_request *request, enum kind kind, co
     return found;
 }
 
+static bool is_kind(const char *name)
+{
+    return strcmp(name, kind_names[KIND_STEP]) == 0 ||
+           strcmp(name, kind_names[KIND_LAPLACIAN]) == 0;
+}
+
+/* A kernel with the name of its kind is there already. */
 static void append(char *text, size_t nbytes, const char *name)
 {
     const size_t used = strlen(text);
-    snprintf(text + used, nbytes - used, ", %s", name);
+    if (!is_kind(name)) {
+        snprintf(text + used, nbytes - used, ", %s", name);
+    }
 }
 
 /* Every word of --kernel must name something. */
@@ -94,7 +103,7 @@ static enum status check_kernel_names(const struct bench_request *request,
 {
     for (int i = 0; i < request->kernels.count; i++) {
         const char *word = request->kernels.item[i];
-        bool known = strcmp(word, "step") == 0 || strcmp(word, "laplacian") == 0;
+        bool known = is_kind(word);
         char list[1024] = "step, laplacian";
         for (int v = 0; v < backend->nvariants; v++) {
             known = known || strcmp(word, backend->variants[v].name) == 0;

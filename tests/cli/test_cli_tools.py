@@ -396,7 +396,9 @@ class Bench(Case):
         self.assertNotIn("plain", result.out.replace("plane", ""))
         result = self.isotherm("bench", "kernels", "--backend", "cpu", "--kernel", "fastest")
         self.assert_code(result, 2)
-        self.assert_says(result, "--kernel fastest", "production", "laplacian")
+        self.assert_says(result, "--kernel fastest", "laplacian", "production")
+        names = result.err.rpartition("it has: ")[2].strip().split(", ")
+        self.assertEqual(sorted(names), sorted(set(names)), "each once")
 
     def test_a_sheet_has_no_laplacian(self):
         result = self.isotherm("bench", "kernels", "--size", 24, 16, 2, "--repeats", 1,
