@@ -74,6 +74,10 @@ struct schema_key {
 
 enum { SCHEMA_TEXT_BYTES = 400 };
 
+/* The longest SCHEMA_TEXT: what fits a path, and an attribute of an HDF5 file (64 KiB, all of an
+ * object's together). */
+enum { SCHEMA_LONGEST_TEXT = 4000 };
+
 /* The table, in the order of the reference. */
 const struct schema_key *schema_table(int *count);
 

@@ -141,7 +141,7 @@ static void write_reference(FILE *out)
           "initial[1].sphere.radius=0.1`.\n"
           "Setting `time.steps` replaces `time.end`, and the other way round.\n\n"
           "Numbers go up to 1e30 in magnitude, whole numbers up to 2^53 (9007199254740992), "
-          "temperatures stay below 1e12 K.\n\n"
+          "temperatures stay below 1e12 K. Texts have at most 4000 bytes.\n\n"
           "Formulas know + - * / ^, comparisons, `?:`, sin cos tan asin acos atan atan2 sinh cosh "
           "tanh exp log (natural) ln log2 log10\n"
           "sqrt abs min max rint sign, and the constants pi and e.\n\n"

@@ -226,6 +226,12 @@ static enum status read_text(const struct settings_origin *origin, const struct 
     if (node->text[0] == '\0') {
         return value_fail(origin, row, node, key, "empty", "");
     }
+    if (row->type == SCHEMA_TEXT && strlen(node->text) > SCHEMA_LONGEST_TEXT) {
+        char more[64];
+        snprintf(more, sizeof more, ": %zu bytes, of at most %d", strlen(node->text),
+                 SCHEMA_LONGEST_TEXT);
+        return value_fail(origin, row, node, key, "too long", more);
+    }
     return store_text(node->text, at);
 }
 

@@ -223,9 +223,10 @@ class Words(Input):
                 "boundary.x_min.value=sin(": ["boundary.x_min.value", "formula", "sin("],
                 "boundary.x_min.value=1/0": ["--set boundary.x_min.value=1/0: boundary.x_min.value",
                                              '"1/0" gives inf K at t = 0 s', "finite"],
+                "title=" + 70000 * "x": ["title: too long (xxx", "70000 bytes", "at most 4000"],
                 "grid.cells=[0, 4, 4]": ["grid.cells", "0", "give"],
         }.items(), 1):
-            with self.subTest(item):
+            with self.subTest(item[:40]):
                 self.check_refused("run", "config.yaml", "--set", item, says=["error: ", *says])
 
     def test_options_and_operands(self):

@@ -274,12 +274,29 @@ static void test_choices(void **state)
     EXPECT_ALL(choices);
 }
 
+/* What an attribute of a file can hold is not much. */
+static void test_longest_text(void **state)
+{
+    (void)state;
+    enum { MOST = 4000 };
+    char title[sizeof "title=" + MOST + 1] = "title=";
+    const char *const set = title;
+    memset(title + 6, 'x', MOST);
+    struct settings *settings = read_good(base_text, &set, 1);
+    assert_int_equal(strlen(settings->title), MOST);
+    settings_destroy(settings);
+    title[6 + MOST] = 'x';
+    assert_int_equal(settings_read_text("c.yaml", base_text, &set, 1, &settings), STATUS_INPUT);
+    assert_non_null(strstr(fail_message(), "title: too long (xxxx"));
+    assert_non_null(strstr(fail_message(), "...): 4001 bytes, of at most 4000; give a text"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unknown_keys), cmocka_unit_test(test_missing_keys),
         cmocka_unit_test(test_wrong_types),  cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_choices),      cmocka_unit_test(test_longest_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
