@@ -1,12 +1,17 @@
-/* Formulas from the configuration, by muparser: + - * / ^, comparisons, ?:, sin cos tan asin acos
- * atan atan2 sinh cosh tanh exp log (natural) ln log2 log10 sqrt abs min max rint sign, the
- * constants pi and e. */
+/* Formulas from the configuration, by muparser: numbers, the variables, the constants pi and e, and
+ * the operators and functions below. */
 #ifndef ISOTHERM_MODEL_EXPRESSION_H
 #define ISOTHERM_MODEL_EXPRESSION_H
 
 #include "base/status.h"
 
 enum { EXPRESSION_MAX_VARIABLES = 4 };
+
+/* What formulas know: for messages and for the reference. */
+#define EXPRESSION_OPERATORS "+ - * / ^ < > <= >= == != && || ?:"
+#define EXPRESSION_FUNCTIONS                                                                       \
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log ln log2 log10 "     \
+    "sqrt abs min max sum avg rint sign"
 
 struct expression;
 

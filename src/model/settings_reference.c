@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/expression.h"
 #include "model/schema.h"
 #include "model/settings.h"
 
@@ -142,9 +143,9 @@ static void write_reference(FILE *out)
           "Setting `time.steps` replaces `time.end`, and the other way round.\n\n"
           "Numbers go up to 1e30 in magnitude, whole numbers up to 2^53 (9007199254740992), "
           "temperatures stay below 1e12 K. Texts have at most 4000 bytes.\n\n"
-          "Formulas know + - * / ^, comparisons, `?:`, sin cos tan asin acos atan atan2 sinh cosh "
-          "tanh exp log (natural) ln log2 log10\n"
-          "sqrt abs min max rint sign, and the constants pi and e.\n\n"
+          "Formulas know `" EXPRESSION_OPERATORS
+          "`, the constants pi and e, and the functions\n" EXPRESSION_FUNCTIONS
+          ".\nlog is the natural one, as ln.\n\n"
           "`required` means: wherever its section is given. Keys without a default or `required` "
           "may be left out.\n\n"
           "<!-- Written by settings_reference() from the table in src/model/schema.c. -->\n\n"

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/expression.h"
@@ -39,11 +40,14 @@ static void test_values(void **state)
         {"-x^2", -1},
         {"2^3^2", 512},
         {"pi", pi},
-        {"_pi", pi},
         {"e", exp(1.0)},
         {"sin(x) + cos(y) + tan(z)", sin(1.0) + cos(2.0) + tan(3.0)},
         {"asin(x/2) + acos(x/2) + atan(y)", asin(0.5) + acos(0.5) + atan(2.0)},
         {"atan2(x, y)", atan2(1, 2)},
+        {"asinh(x) + acosh(y) + atanh(x/2)", asinh(1.0) + acosh(2.0) + atanh(0.5)},
+        {"sum(x, y, z)", 6},
+        {"avg(x, y, z)", 2},
+        {"(x < y && y < z) + (x > y || y > z)", 1},
         {"sinh(x) + cosh(x) + tanh(x)", sinh(1.0) + cosh(1.0) + tanh(1.0)},
         {"exp(y)", exp(2.0)},
         {"log(y)", log(2.0)},
@@ -84,15 +88,19 @@ static void test_evaluates_again(void **state)
     expression_destroy(NULL);
 }
 
+#define KNOWN "; names are x, y, z, pi, e, functions " EXPRESSION_FUNCTIONS
+
 static void test_messages(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
         {"", "Expression is empty ()"},
         {"1 +", "Unexpected end of expression at column 5 (1 +)"},
-        {"300 + foo", "Unexpected token \"foo\" at column 7 (300 + foo)"},
-        {"t", "Unexpected token \"t\" at column 1 (t)"},
-        {"foo(x)", "Unexpected token \"foo\" at column 1 (foo(x))"},
+        {"300 + foo", "unknown name \"foo\" at column 7 (300 + foo)" KNOWN},
+        {"t", "unknown name \"t\" at column 1 (t)" KNOWN},
+        {"foo(x)", "unknown name \"foo\" at column 1 (foo(x))" KNOWN},
+        {"_pi", "unknown name \"_pi\" at column 1 (_pi)" KNOWN},
+        {"x % 2", "unknown sign at column 3 (x % 2); operators are " EXPRESSION_OPERATORS},
         {"2x", "Unexpected variable \"x\" at column 2 (2x)"},
         {"x y", "Unexpected variable \"y\" at column 3 (x y)"},
         {"3+*x", "Unexpected operator \"*\" at column 3 (3+*x)"},
@@ -105,6 +113,26 @@ static void test_messages(void **state)
         assert_null(expression);
         assert_string_equal(fail_message(), cases[i][1]);
     }
+}
+
+/* What messages and the reference list is there. */
+static void test_listed_functions(void **state)
+{
+    (void)state;
+    char list[] = EXPRESSION_FUNCTIONS;
+    char *rest = NULL;
+    int count = 0;
+    for (char *name = strtok_r(list, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+        char text[64];
+        struct expression *expression = NULL;
+        snprintf(text, sizeof text, strcmp(name, "atan2") == 0 ? "%s(x, y)" : "%s(x)", name);
+        if (expression_create(text, names, 3, &expression) != STATUS_OK) {
+            fail_msg("%s", fail_message());
+        }
+        expression_destroy(expression);
+        count++;
+    }
+    assert_int_equal(count, 26);
 }
 
 /* Whatever the text, creation answers with a status: nothing is thrown or printed. */
@@ -128,15 +156,22 @@ static void test_odd_texts(void **state)
     longest[20000] = '\0';
     struct expression *expression = NULL;
     assert_int_equal(expression_create(longest, names, 3, &expression), STATUS_INPUT);
-    assert_true(strlen(fail_message()) < 1000);
+    assert_non_null(strstr(fail_message(), "too long: 20000 bytes ((-(-"));
+    /* muparser's own message would not fit its buffer */
+    for (int i = 0; i < 4; i++) {
+        memset(longest, "%a.1"[i], 19000);
+        memcpy(longest, "1 + 1 ", 6);
+        longest[19000] = '\0';
+        assert_int_equal(expression_create(longest, names, 3, &expression), STATUS_INPUT);
+        assert_true(strlen(fail_message()) < 1000);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_evaluates_again),
-        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_values),    cmocka_unit_test(test_evaluates_again),
+        cmocka_unit_test(test_messages),  cmocka_unit_test(test_listed_functions),
         cmocka_unit_test(test_odd_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

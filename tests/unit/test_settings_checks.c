@@ -1,6 +1,8 @@
 /* Keys that do not fit together, and text that is no configuration: the exact messages. */
 #include "test_settings_common.h"
 
+#include "model/expression.h"
+
 /* the whole list of initial entries */
 #define INITIAL                                                                                    \
     "initial:\n"                                                                                   \
@@ -84,19 +86,23 @@ static const struct damage boundaries[] = {
      "are: type, value"},
 };
 
+#define KNOWN(variables)                                                                           \
+    "names are " variables ", pi, e, functions " EXPRESSION_FUNCTIONS                              \
+    "; give a number or a formula in " variables
+
 static const struct damage formulas[] = {
     {"300 + t", "300 + t K\\n",
-     "c.yaml:21: boundary.y_max.value: not a formula: Unexpected token \"K\" at column 9 (300 + t "
-     "K); give a number or a formula in t"},
+     "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"K\" at column 9 (300 + t "
+     "K); " KNOWN("t")},
     {"300 + t", "300 + x",
-     "c.yaml:21: boundary.y_max.value: not a formula: Unexpected token \"x\" at column 7 (300 + "
-     "x); give a number or a formula in t"},
+     "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"x\" at column 7 (300 + "
+     "x); " KNOWN("t")},
     {"300 + t", "300 + sin(",
      "c.yaml:21: boundary.y_max.value: not a formula: Unexpected end of expression at column 12 "
      "(300 + sin(); give a number or a formula in t"},
     {"300 + t", "inf",
-     "c.yaml:21: boundary.y_max.value: not a formula: Unexpected token \"inf\" at column 1 (inf); "
-     "give a number or a formula in t"},
+     "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"inf\" at column 1 "
+     "(inf); " KNOWN("t")},
     {"300 + t", "t = 300",
      "c.yaml:21: boundary.y_max.value: not a formula: '=' (for '=='?) at column 3 (t = 300); give "
      "a number or a formula in t"},
@@ -106,20 +112,20 @@ static const struct damage formulas[] = {
     {"300 + t", "",
      "c.yaml:21: boundary.y_max.value: empty; give a number or a formula in t, in K"},
     {"300 + t", "300 K",
-     "c.yaml:21: boundary.y_max.value: not a formula: Unexpected token \"K\" at column 5 (300 K); "
-     "give a number or a formula in t"},
+     "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"K\" at column 5 (300 "
+     "K); " KNOWN("t")},
     {"uniform: {value: 300}", "expression: {value: \"300+*x\"}",
      "c.yaml:11: initial[0].expression.value: not a formula: Unexpected operator \"*\" at column 5 "
      "(300+*x); give a number or a formula in x, y, z"},
     {"uniform: {value: 300}", "expression: {value: 300 + t}",
-     "c.yaml:11: initial[0].expression.value: not a formula: Unexpected token \"t\" at column 7 "
-     "(300 + t); give a number or a formula in x, y, z"},
+     "c.yaml:11: initial[0].expression.value: not a formula: unknown name \"t\" at column 7 (300 + "
+     "t); " KNOWN("x, y, z")},
     {"uniform: {value: 300}", "expression: {value: \"\"}",
      "c.yaml:11: initial[0].expression.value: empty; give a formula in x, y, z, in K, such as "
      "\"300 + 10*sin(pi*x)\""},
     {"uniform: {value: 300}", "expression: {value: foo(x)}",
-     "c.yaml:11: initial[0].expression.value: not a formula: Unexpected token \"foo\" at column 1 "
-     "(foo(x)); give a number or a formula in x, y, z"},
+     "c.yaml:11: initial[0].expression.value: not a formula: unknown name \"foo\" at column 1 "
+     "(foo(x)); " KNOWN("x, y, z")},
 };
 
 static const struct damage entries[] = {
