@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/comm.h"
 #include "base/file.h"
 #include "io/h5_broken.h"
@@ -182,16 +183,16 @@ static enum status try_reaching(const char *path, int flags)
 
 enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid_t *file)
 {
+    const double start = clock_seconds();
     TRY(status_agree(comm, try_reaching(path, writable ? O_RDWR : O_RDONLY)));
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     hid_t opened = H5I_INVALID_HID;
-    if (writable) {
-        h5_stuck_watch(path);
-    }
+    h5_stuck_open(path, writable, clock_seconds() - start);
     if (H5Pset_fapl_mpio(access, comm, MPI_INFO_NULL) >= 0) {
         opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
     }
+    h5_stuck_opened();
     enum status status = STATUS_OK;
     if (opened < 0) {
         status = h5_fail("cannot open %s in parallel", path);

@@ -209,7 +209,7 @@ static void end_all(const struct watchdog *watchdog, double limit)
 {
     struct window *window = watchdog->window;
     const int code = status_exit_code(STATUS_MPI);
-    if (atomic_exchange(&window->ending, 1) == 0) {
+    if (atomic_exchange(&window->ending, code) == 0) {
         char text[256];
         snprintf(text, sizeof text,
                  "watchdog: error: rank %d: no progress %.1f s after the first warning: ending the "
@@ -238,23 +238,24 @@ static void end_all(const struct watchdog *watchdog, double limit)
     _exit(code);
 }
 
-/* A write failed and nobody came to agree on that: longer than the patience of status_agree, which
- * says more. One rank after the other, so that one speaks. The launcher ends the other ranks. */
-static void end_stuck_write(const struct watchdog *watchdog)
+/* A file could not be opened or written and nobody came to agree on that. The first rank of a node
+ * speaks for all of them; on other nodes the launcher has ended them before their turn. */
+static void end_stuck_file(const struct watchdog *watchdog)
 {
-    static const double LIMIT = 12; /* s */
-    char what[512];
-    const double since = h5_stuck_seconds(what, sizeof what);
-    if (since < LIMIT + watchdog->mine) {
+    static const double TURN = 5; /* s */
+    struct window *window = watchdog->window;
+    const int rank = window->beat[watchdog->mine].rank;
+    char what[600];
+    if (!h5_stuck_for_good(fmin(rank, TURN), what, sizeof what)) {
         return;
     }
-    char text[700];
     const int code = status_exit_code(STATUS_FILE);
-    snprintf(text, sizeof text,
-             "error: rank %d: %s, and MPI-IO does not come back from it for %.0f s; is the disk "
-             "full or failing?\n",
-             watchdog->window->beat[watchdog->mine].rank, what, since);
-    say(text);
+    if (atomic_exchange(&window->ending, code) == 0) {
+        char text[700];
+        snprintf(text, sizeof text, "error: rank %d: %s; is the disk full or failing?\n", rank,
+                 what);
+        say(text);
+    }
     exit_note(code);
     _exit(code);
 }
@@ -330,10 +331,11 @@ static void look(const struct watchdog *watchdog, struct alarm *alarm)
     struct window *window = watchdog->window;
     struct beat *beat = &window->beat[watchdog->mine];
     atomic_store(&beat->tick, now_ns());
-    if (atomic_load(&window->ending)) {
-        _exit(status_exit_code(STATUS_MPI));
+    const int ending = atomic_load(&window->ending);
+    if (ending != 0) {
+        _exit(ending);
     }
-    end_stuck_write(watchdog);
+    end_stuck_file(watchdog);
     const int place = atomic_load(&beat->place);
     const int64_t since = atomic_load(&beat->since);
     const double limit = place_limit(watchdog, place);

@@ -25,7 +25,7 @@ struct beat {
 /* Shared by the ranks of a node. */
 struct window {
     atomic_int told;   /* how often a rank asked all to say where they stand */
-    atomic_int ending; /* 1: everybody ends */
+    atomic_int ending; /* the exit code with which everybody ends; 0: they do not */
     struct beat beat[];
 };
 

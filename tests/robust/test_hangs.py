@@ -1,4 +1,5 @@
-"""A file system that no longer answers: a call by the writer's thread that never returns."""
+"""A file system that no longer answers: a call by the writer's thread that never returns. And calls
+of MPI-IO that do not return because one rank's part of them failed."""
 import os
 import signal
 import unittest
@@ -36,6 +37,44 @@ class Hangs(Case):
                              r"writing snapshots for [\d.]+ s\n")
         self.assert_says(result, "step", "checkpoints for", "writing snapshots for",
                          "ending the run with exit code 4")
+
+    def open_compressed(self, **fault):
+        """A run whose compressed snapshot is opened by MPI-IO under that fault."""
+        config = problems.mixed([15, 13, 11])
+        config["time"] = {"steps": 2, "dt": config["time"]["dt"]}
+        config["output"] = {"snapshots": {"every": 1, "compress": 1}}
+        extra = {"LD_PRELOAD": SHIM, "FAULT_FOLDER": str(self.folder), "FAULT_CALLS": "open",
+                 "OMPI_MCA_io": "ompio", **{f"FAULT_{key}": word for key, word in fault.items()}}
+        result, _ = self.start(config, ranks=2, env=extra)
+        self.assert_code(result, 3)
+        self.assert_one_error(result)
+        return result
+
+    def test_an_open_that_keeps_failing_on_one_rank(self):
+        """Both ranks wait in OMPIO for each other, at different places. What rank 1 opens first is
+        the file by itself; from then on it cannot."""
+        result = self.open_compressed(RANK="1", AT="2", KIND="EIO")
+        self.assert_says(result, "error: rank 1: cannot open", "step_0000000000.h5.tmp",
+                         "(Input/output error), and MPI-IO does not come back for 1")
+
+    @unittest.skipUnless(os.environ.get("ISOTHERM_TEST_FAULTS") == "all", "takes half a minute")
+    def test_an_open_that_never_returns_on_one_rank(self):
+        """Rank 0 can open the file, so that it is not the file system that is slow."""
+        result = self.open_compressed(RANK="1", AT="2", KIND="HANG")
+        self.assert_says(result, "error: rank 0: cannot open", "(this rank alone can)")
+
+    @unittest.skipUnless(os.environ.get("ISOTHERM_TEST_FAULTS") == "all", "takes a minute")
+    def test_a_file_system_that_answers_nobody(self):
+        """It may be slow: nothing but the watchdog's own patience ends the run."""
+        config = problems.mixed([15, 13, 11])
+        config["time"] = {"steps": 2, "dt": config["time"]["dt"]}
+        config["run"]["watchdog"] = {"patience": 50, "grace": 10}
+        config["output"] = {"snapshots": {"every": 1, "compress": 1}}
+        fault = {"LD_PRELOAD": SHIM, "FAULT_FOLDER": str(self.folder / "out_1" / "snapshots"),
+                 "FAULT_KIND": "HANG", "FAULT_AT": "3", "FAULT_CALLS": "open"}
+        result, _ = self.start(config, ranks=2, env=fault, limit=100)
+        self.assert_code(result, 4)
+        self.assert_says(result, "writing snapshots for", "ending the run with exit code 4")
 
 
 if __name__ == "__main__":
