@@ -1,6 +1,7 @@
 #include "io/csv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,17 +57,16 @@ static enum status resume(const char *path, const char *header, int64_t restart_
     return status;
 }
 
-enum status csv_open(const char *path, const char *header, int64_t restart_step, FILE **stream,
+enum status csv_open(const char *path, const char *header, int64_t restart_step, int *fd,
                      int64_t *last_step)
 {
-    *stream = NULL;
+    *fd = -1;
     *last_step = -1;
     if (restart_step >= 0 && file_exists(path)) {
         TRY(resume(path, header, restart_step, last_step));
     } else {
         TRY(file_replace(path, header, strlen(header)));
     }
-    *stream = fopen(path, "ae");
-    return *stream != NULL ? STATUS_OK
-                           : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    *fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    return *fd >= 0 ? STATUS_OK : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
 }

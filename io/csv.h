@@ -3,7 +3,6 @@
 #define ISOTHERM_IO_CSV_H
 
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/status.h"
 
@@ -11,7 +10,7 @@
  * its end. restart_step < 0: a new file; else rows past it are dropped, and a last line without
  * its end, which a kill left. *last_step: of the last row, -1 when there is none. STATUS_FILE
  * when the file starts with another header. */
-enum status csv_open(const char *path, const char *header, int64_t restart_step, FILE **stream,
+enum status csv_open(const char *path, const char *header, int64_t restart_step, int *fd,
                      int64_t *last_step) MUST_CHECK;
 
 #endif

@@ -19,7 +19,10 @@ struct series {
     char path[PATH_BYTES]; /* of probes.h5 */
     char csv_path[PATH_BYTES];
     char *group;
-    FILE *csv;
+    int csv_fd;
+    FILE *csv; /* the rows of one step in memory: `text`, `nbytes` */
+    char *text;
+    size_t nbytes;
     bool columns; /* a column a point */
     int64_t npoints;
     double *points;
@@ -65,7 +68,8 @@ static enum status open_csv(const struct series_setup *setup, int64_t restart_st
     if (header == NULL) {
         return no_memory();
     }
-    const enum status status = csv_open(s->csv_path, header, restart_step, &s->csv, &s->csv_step);
+    const enum status status =
+        csv_open(s->csv_path, header, restart_step, &s->csv_fd, &s->csv_step);
     free(header);
     return status;
 }
@@ -160,6 +164,10 @@ static enum status open_all(const struct series_setup *setup, int64_t restart_st
         return no_memory();
     }
     memcpy(s->points, setup->points, bytes);
+    s->csv = open_memstream(&s->text, &s->nbytes);
+    if (s->csv == NULL) {
+        return no_memory();
+    }
     TRY(make_rows(s));
     TRY(series_file_open(s->path, setup, restart_step, &s->file_step));
     TRY(open_csv(setup, restart_step, s));
@@ -199,6 +207,7 @@ enum status series_open(const struct series_setup *setup, int64_t restart_step,
     if (s == NULL) {
         return no_memory();
     }
+    s->csv_fd = -1;
     const enum status status = open_all(setup, restart_step, s);
     if (status != STATUS_OK) {
         series_close(s);
@@ -214,8 +223,12 @@ void series_close(struct series *s)
         return;
     }
     if (s->csv != NULL) {
-        fclose(s->csv); /* every row has been flushed */
+        fclose(s->csv);
     }
+    if (s->csv_fd >= 0) {
+        close(s->csv_fd); /* every row has been written */
+    }
+    free(s->text);
     free(s->waiting.values);
     free(s->waiting.time);
     free(s->waiting.step);
@@ -224,42 +237,48 @@ void series_close(struct series *s)
     free(s);
 }
 
-/* Both return how many bytes that were; what went wrong is told by ferror. */
-static int64_t print_columns(const struct series *s, int64_t step, double time,
-                             const double *values)
+static void print_columns(const struct series *s, int64_t step, double time, const double *values)
 {
-    int64_t printed = fprintf(s->csv, "%" PRId64 ",%.17g", step, time);
+    fprintf(s->csv, "%" PRId64 ",%.17g", step, time);
     for (int64_t p = 0; p < s->npoints; p++) {
-        printed += fprintf(s->csv, ",%.17g", values[p]);
+        fprintf(s->csv, ",%.17g", values[p]);
     }
-    return printed + fprintf(s->csv, "\n");
+    fputc('\n', s->csv);
 }
 
-static int64_t print_lines(const struct series *s, int64_t step, double time, const double *values)
+static void print_lines(const struct series *s, int64_t step, double time, const double *values)
 {
     const double *start = s->points;
-    int64_t printed = 0;
     for (int64_t p = 0; p < s->npoints; p++) {
         const double *at = s->points + 3 * p;
         const double distance = hypot(hypot(at[0] - start[0], at[1] - start[1]), at[2] - start[2]);
-        printed += fprintf(s->csv, "%" PRId64 ",%.17g,%.9g,%.9g,%.9g,%.9g,%.17g\n", step, time,
-                           distance, at[0], at[1], at[2], values[p]);
+        fprintf(s->csv, "%" PRId64 ",%.17g,%.9g,%.9g,%.9g,%.9g,%.17g\n", step, time, distance,
+                at[0], at[1], at[2], values[p]);
     }
-    return printed;
+}
+
+/* At once: somebody may be watching, and a kill loses no row. */
+static enum status write_rows(struct series *s, int64_t step, double time, const double *values)
+{
+    rewind(s->csv);
+    if (s->columns) {
+        print_columns(s, step, time, values);
+    } else {
+        print_lines(s, step, time, values);
+    }
+    if (fflush(s->csv) != 0 || ferror(s->csv) != 0) {
+        return no_memory();
+    }
+    return file_write(s->csv_fd, s->csv_path, s->text, s->nbytes);
 }
 
 enum status series_write(struct series *s, int64_t step, double time, const double *values)
 {
     struct series_rows *rows = &s->waiting;
     if (step > s->csv_step) {
-        const int64_t printed =
-            s->columns ? print_columns(s, step, time, values) : print_lines(s, step, time, values);
-        /* flushed: somebody may be watching, and a kill loses no row */
-        if (fflush(s->csv) != 0 || ferror(s->csv) != 0) {
-            return fail(STATUS_FILE, "cannot write %s: %s", s->csv_path, strerror(errno));
-        }
+        TRY(write_rows(s, step, time, values));
         s->csv_step = step;
-        s->bytes += (uint64_t)printed;
+        s->bytes += s->nbytes;
     }
     if (step > s->file_step) {
         if (series_is_full(s)) {
