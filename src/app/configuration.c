@@ -41,46 +41,23 @@ static enum status read_text(MPI_Comm comm, const char *path, char **text, size_
     return STATUS_OK;
 }
 
-/* "key='value'" with quotes doubled, as YAML wants them. */
-static enum status quote_set(const char *key, const char *value, char *set, size_t bytes)
-{
-    size_t used = (size_t)snprintf(set, bytes, "%s='", key);
-    for (const char *c = value; *c != '\0'; c++) {
-        if (used + 4 > bytes) {
-            return fail(STATUS_INPUT, "the value of %s is too long", key);
-        }
-        set[used++] = *c;
-        if (*c == '\'') {
-            set[used++] = '\'';
-        }
-    }
-    snprintf(set + used, bytes - used, "'");
-    return STATUS_OK;
-}
-
 enum status configuration_read(MPI_Comm comm, const char *path, const struct option_list *sets,
                                const char *output, const char *backend, struct settings **settings)
 {
     *settings = NULL;
-    const char *all[OPTIONS_MAX_LIST + 2];
-    char output_set[PATH_BYTES];
-    char backend_set[256];
-    int count = 0;
-    for (int i = 0; i < sets->count; i++) {
-        all[count++] = sets->item[i];
-    }
+    struct settings_option options[2];
+    struct settings_words words = {.sets = sets->item, .nsets = sets->count, .options = options};
     if (output != NULL) {
-        TRY(quote_set("output.directory", output, output_set, sizeof output_set));
-        all[count++] = output_set;
+        options[words.noptions++] =
+            (struct settings_option){"--output", "output.directory", output};
     }
     if (backend != NULL) {
-        TRY(quote_set("run.backend", backend, backend_set, sizeof backend_set));
-        all[count++] = backend_set;
+        options[words.noptions++] = (struct settings_option){"--backend", "run.backend", backend};
     }
     char *text = NULL;
     size_t length = 0;
     TRY(read_text(comm, path, &text, &length));
-    enum status status = settings_read_bytes(path, text, length, all, count, settings);
+    enum status status = settings_read_bytes(path, text, length, &words, settings);
     free(text);
     return comm == MPI_COMM_NULL ? status : status_agree(comm, status);
 }

@@ -199,9 +199,22 @@ enum status settings_read(const char *path, const char *const *sets, int nsets,
 enum status settings_read_text(const char *name, const char *text, const char *const *sets,
                                int nsets, struct settings **settings) MUST_CHECK;
 
+/* What the command line says instead of the file. */
+struct settings_option {
+    const char *name;  /* "--output", for messages */
+    const char *key;   /* that it stands for */
+    const char *value; /* as it stands: no YAML */
+};
+struct settings_words {
+    const char *const *sets; /* "key.path=value" */
+    int nsets;
+    const struct settings_option *options; /* they win over `sets` */
+    int noptions;
+};
+
 /* The same from bytes of any kind, which need not end with a zero and should not contain one. */
 enum status settings_read_bytes(const char *name, const char *bytes, size_t nbytes,
-                                const char *const *sets, int nsets,
+                                const struct settings_words *words,
                                 struct settings **result) MUST_CHECK;
 
 void settings_destroy(struct settings *settings); /* takes NULL */

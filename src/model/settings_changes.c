@@ -97,13 +97,13 @@ static void locate(const struct place *place, const struct schema_key *row, cons
                    char text[TREE_KEY_BYTES])
 {
     for (int i = 0; node != NULL && node->kind == TREE_LIST && i < node->nchildren; i++) {
-        node = node->child[i]->set != NULL ? node->child[i] : node; /* --set grid.cells[0]=4 */
+        node = node->child[i]->typed != NULL ? node->child[i] : node; /* --set grid.cells[0]=4 */
     }
     if (node == NULL) {
         snprintf(text, TREE_KEY_BYTES, "%s",
                  row != NULL && row->fallback != NULL ? "the default" : "left out");
-    } else if (node->set != NULL) {
-        snprintf(text, TREE_KEY_BYTES, "--set %.240s", node->set);
+    } else if (node->typed != NULL) {
+        snprintf(text, TREE_KEY_BYTES, "%.246s", node->typed);
     } else {
         snprintf(text, TREE_KEY_BYTES, "line %d of %.220s", node->line, place->origin->name);
     }

@@ -148,7 +148,7 @@ static enum status read_absent(const struct place *place, const struct schema_ke
     key_below(place, name, key);
     if (node != NULL && (row->flags & SCHEMA_REQUIRED) != 0) {
         const struct tree nothing = {
-            .kind = TREE_SCALAR, .text = (char *)"", .line = node->line, .set = node->set};
+            .kind = TREE_SCALAR, .text = (char *)"", .line = node->line, .typed = node->typed};
         return value_fail(place->origin, row, &nothing, key, "missing", "");
     }
     if (row->type == SCHEMA_SECTION) {
@@ -281,7 +281,7 @@ static enum status read_tree(struct settings *settings)
 }
 
 enum status settings_read_bytes(const char *name, const char *bytes, size_t nbytes,
-                                const char *const *sets, int nsets, struct settings **result)
+                                const struct settings_words *words, struct settings **result)
 {
     enum status status = STATUS_OK;
     struct settings *settings = calloc(1, sizeof *settings);
@@ -292,8 +292,11 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
         goto done;
     }
     TRY_GOTO(tree_parse(settings->origin->name, NULL, bytes, nbytes, &settings->origin->root));
-    for (int i = 0; i < nsets; i++) {
-        TRY_GOTO(origin_apply_set(settings->origin, sets[i]));
+    for (int i = 0; i < words->nsets; i++) {
+        TRY_GOTO(origin_apply_set(settings->origin, words->sets[i]));
+    }
+    for (int i = 0; i < words->noptions; i++) {
+        TRY_GOTO(origin_apply_option(settings->origin, &words->options[i]));
     }
     TRY_GOTO(read_tree(settings));
     TRY_GOTO(tree_emit(settings->origin->root, &settings->text));
@@ -307,7 +310,8 @@ done:
 enum status settings_read_text(const char *name, const char *text, const char *const *sets,
                                int nsets, struct settings **settings)
 {
-    return settings_read_bytes(name, text, strlen(text), sets, nsets, settings);
+    const struct settings_words words = {.sets = sets, .nsets = nsets};
+    return settings_read_bytes(name, text, strlen(text), &words, settings);
 }
 
 enum status settings_read(const char *path, const char *const *sets, int nsets,
@@ -322,7 +326,8 @@ enum status settings_read(const char *path, const char *const *sets, int nsets,
         status = fail(STATUS_FILE, "%s is larger than %d bytes: not what was expected", path,
                       CONFIGURATION_LIMIT_BYTES);
     } else {
-        status = settings_read_bytes(path, bytes, nbytes, sets, nsets, settings);
+        const struct settings_words words = {.sets = sets, .nsets = nsets};
+        status = settings_read_bytes(path, bytes, nbytes, &words, settings);
     }
     free(bytes);
     return status;

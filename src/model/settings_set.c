@@ -5,6 +5,7 @@
 #include <yaml.h>
 
 #include "model/schema.h"
+#include "model/settings.h"
 #include "model/settings_tree.h"
 
 static enum status no_memory(void)
@@ -12,12 +13,12 @@ static enum status no_memory(void)
     return fail(STATUS_MEMORY, "no memory for the configuration");
 }
 
-/* Names the --set, and the part of the path that was reached. */
-static enum status fail_path(const struct settings_origin *origin, const char *set,
+/* Names the words typed, and the part of the path that was reached. */
+static enum status fail_path(const struct settings_origin *origin, const char *typed,
                              const char *path, const char *end, const char *why)
 {
     char reached[TREE_KEY_BYTES];
-    const struct tree here = {.set = set};
+    const struct tree here = {.typed = typed};
     snprintf(reached, sizeof reached, "%.*s", (int)(end - path), path);
     return origin_fail(origin, &here, reached, "%s", why);
 }
@@ -48,7 +49,7 @@ static const struct schema_key *find_row(const char *path)
 /* The slot for one step below `node`, made when it is missing; when that cannot be, `why` says why.
  */
 static enum status descend(struct tree *node, const struct tree_step *step,
-                           enum tree_kind fresh_kind, const char *set, struct tree ***slot,
+                           enum tree_kind fresh_kind, const char *typed, struct tree ***slot,
                            char why[160])
 {
     why[0] = '\0';
@@ -78,7 +79,7 @@ static enum status descend(struct tree *node, const struct tree_step *step,
         }
     }
     if (index == node->nchildren) {
-        struct tree *fresh = tree_create(fresh_kind, 0, set);
+        struct tree *fresh = tree_create(fresh_kind, 0, typed);
         if (fresh == NULL) {
             return no_memory();
         }
@@ -127,7 +128,7 @@ static void remove_rival(struct tree *root, const char *path)
 }
 
 /* Put `value` where `path` leads; takes it over when STATUS_OK. */
-static enum status graft(const struct settings_origin *origin, const char *set, const char *path,
+static enum status graft(const struct settings_origin *origin, const char *typed, const char *path,
                          struct tree *value)
 {
     struct tree **slot = NULL;
@@ -137,7 +138,7 @@ static enum status graft(const struct settings_origin *origin, const char *set, 
         struct tree_step step;
         const char *here = rest;
         if (!tree_step_next(&rest, &step)) {
-            return fail_path(origin, set, path, path + strlen(path),
+            return fail_path(origin, typed, path, path + strlen(path),
                              "not a key; write it like time.steps or initial[0].sphere.radius");
         }
         if (tree_is_empty(node)) {
@@ -148,10 +149,10 @@ static enum status graft(const struct settings_origin *origin, const char *set, 
         }
         char why[160];
         const enum tree_kind fresh_kind = *rest == '[' ? TREE_LIST : TREE_MAPPING;
-        TRY(descend(node, &step, fresh_kind, set, &slot, why));
+        TRY(descend(node, &step, fresh_kind, typed, &slot, why));
         if (why[0] != '\0') {
             const char *end = here > path && here[-1] == '.' ? here - 1 : here;
-            return fail_path(origin, set, path, end, why);
+            return fail_path(origin, typed, path, end, why);
         }
         node = *slot;
     }
@@ -161,31 +162,36 @@ static enum status graft(const struct settings_origin *origin, const char *set, 
     return STATUS_OK;
 }
 
-static enum status keep_text(struct settings_origin *origin, const char *set, const char **kept)
+/* "--set time.steps=9", for as long as the origin is there. */
+static enum status keep_words(struct settings_origin *origin, const char *option, const char *value,
+                              const char **kept)
 {
-    char **sets = realloc(origin->sets, ((size_t)origin->nsets + 1) * sizeof(char *));
-    if (sets == NULL) {
+    char **typed = realloc(origin->typed, ((size_t)origin->ntyped + 1) * sizeof(char *));
+    if (typed == NULL) {
         return no_memory();
     }
-    origin->sets = sets;
-    sets[origin->nsets] = strdup(set);
-    if (sets[origin->nsets] == NULL) {
+    origin->typed = typed;
+    const size_t bytes = strlen(option) + strlen(value) + 2;
+    char *words = malloc(bytes);
+    if (words == NULL) {
         return no_memory();
     }
-    *kept = sets[origin->nsets++];
+    snprintf(words, bytes, "%s %s", option, value);
+    typed[origin->ntyped++] = words;
+    *kept = words;
     return STATUS_OK;
 }
 
 /* YAML, but texts and formulas are taken as they stand unless they are quoted: `? 1 : 2` and
  * `a # b` mean something else in YAML, and the shell has taken one level of quotes already. */
-static enum status parse_value(const struct settings_origin *origin, const char *set,
+static enum status parse_value(const struct settings_origin *origin, const char *typed,
                                const char *path, const char *text, struct tree **value)
 {
     const struct schema_key *row = find_row(path);
     if (row == NULL || !schema_takes_text(row) || strchr("\"'[{", text[0]) != NULL) {
-        return tree_parse(origin->name, set, text, strlen(text), value);
+        return tree_parse(origin->name, typed, text, strlen(text), value);
     }
-    struct tree *node = tree_create(TREE_SCALAR, 0, set);
+    struct tree *node = tree_create(TREE_SCALAR, 0, typed);
     if (node == NULL || (node->text = strdup(text)) == NULL) {
         tree_destroy(node);
         return no_memory();
@@ -194,26 +200,47 @@ static enum status parse_value(const struct settings_origin *origin, const char 
     return STATUS_OK;
 }
 
-enum status origin_apply_set(struct settings_origin *origin, const char *set)
+/* Takes `value` over. */
+static enum status graft_or_drop(const struct settings_origin *origin, const char *typed,
+                                 const char *path, struct tree *value)
 {
-    const char *equals = strchr(set, '=');
-    if (equals == NULL || equals == set || equals - set >= TREE_KEY_BYTES) {
-        const struct tree here = {.set = set};
-        return origin_fail(
-            origin, &here, NULL,
-            "not of the form key.path=value; write for example --set time.steps=100");
-    }
-    const char *kept = NULL;
-    TRY(keep_text(origin, set, &kept));
-    char path[TREE_KEY_BYTES];
-    snprintf(path, sizeof path, "%.*s", (int)(equals - set), set);
-    struct tree *value = NULL;
-    TRY(parse_value(origin, kept, path, equals + 1, &value));
-    const enum status status = graft(origin, kept, path, value);
+    const enum status status = graft(origin, typed, path, value);
     if (status != STATUS_OK) {
         tree_destroy(value);
     }
     return status;
+}
+
+enum status origin_apply_set(struct settings_origin *origin, const char *set)
+{
+    const char *typed = NULL;
+    TRY(keep_words(origin, "--set", set, &typed));
+    const char *equals = strchr(set, '=');
+    if (equals == NULL || equals == set || equals - set >= TREE_KEY_BYTES) {
+        const struct tree here = {.typed = typed};
+        return origin_fail(
+            origin, &here, NULL,
+            "not of the form key.path=value; write for example --set time.steps=100");
+    }
+    char path[TREE_KEY_BYTES];
+    snprintf(path, sizeof path, "%.*s", (int)(equals - set), set);
+    struct tree *value = NULL;
+    TRY(parse_value(origin, typed, path, equals + 1, &value));
+    return graft_or_drop(origin, typed, path, value);
+}
+
+enum status origin_apply_option(struct settings_origin *origin,
+                                const struct settings_option *option)
+{
+    const char *typed = NULL;
+    TRY(keep_words(origin, option->name, option->value, &typed));
+    struct tree *value = tree_create(TREE_SCALAR, 0, typed);
+    if (value == NULL || (value->text = strdup(option->value)) == NULL) {
+        tree_destroy(value);
+        return no_memory();
+    }
+    value->quoted = true; /* a folder may be called null */
+    return graft_or_drop(origin, typed, option->key, value);
 }
 
 /* ---- the tree as text ---- */

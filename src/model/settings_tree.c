@@ -17,13 +17,13 @@ static enum status no_memory(void)
     return fail(STATUS_MEMORY, "no memory to read the configuration");
 }
 
-struct tree *tree_create(enum tree_kind kind, int line, const char *set)
+struct tree *tree_create(enum tree_kind kind, int line, const char *typed)
 {
     struct tree *node = calloc(1, sizeof *node);
     if (node != NULL) {
         node->kind = kind;
         node->line = line;
-        node->set = set;
+        node->typed = typed;
     }
     return node;
 }
@@ -194,11 +194,11 @@ const char *tree_show(const struct tree *node, char text[TREE_SHOW_BYTES])
 }
 
 /* A message is one line, whatever control characters the text quoted in it has. */
-static enum status fail_at(const char *name, int line, const char *set, const char *message)
+static enum status fail_at(const char *name, int line, const char *typed, const char *message)
 {
     char whole[STATUS_MESSAGE_BYTES];
-    if (set != NULL) {
-        snprintf(whole, sizeof whole, "--set %.400s: %s", set, message);
+    if (typed != NULL) {
+        snprintf(whole, sizeof whole, "%.406s: %s", typed, message);
     } else {
         snprintf(whole, sizeof whole, "%.400s:%d: %s", name, line, message);
     }
@@ -221,7 +221,7 @@ enum status origin_fail(const struct settings_origin *origin, const struct tree 
     va_end(args);
     snprintf(keyed, sizeof keyed, "%s%s%s", key != NULL ? key : "", key != NULL ? ": " : "",
              message);
-    return fail_at(origin->name, at->line, at->set, keyed);
+    return fail_at(origin->name, at->line, at->typed, keyed);
 }
 
 void origin_destroy(struct settings_origin *origin)
@@ -230,10 +230,10 @@ void origin_destroy(struct settings_origin *origin)
         return;
     }
     tree_destroy(origin->root);
-    for (int i = 0; i < origin->nsets; i++) {
-        free(origin->sets[i]);
+    for (int i = 0; i < origin->ntyped; i++) {
+        free(origin->typed[i]);
     }
-    free(origin->sets);
+    free(origin->typed);
     free(origin->name);
     free(origin);
 }
@@ -242,7 +242,7 @@ void origin_destroy(struct settings_origin *origin)
 
 struct conversion {
     const char *name; /* of the file */
-    const char *set;
+    const char *typed;
     const char *bytes;
     size_t nbytes;
     yaml_document_t *document;
@@ -259,7 +259,7 @@ static enum status fail_line(const struct conversion *from, int line, const char
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return fail_at(from->name, line, from->set, message);
+    return fail_at(from->name, line, from->typed, message);
 }
 
 static enum status convert(struct conversion *from, int index, int line, int depth,
@@ -354,7 +354,7 @@ static enum status convert(struct conversion *from, int index, int line, int dep
                          "more than %d values (repeated by aliases?); nothing here needs that",
                          MAX_NODES);
     }
-    struct tree *into = tree_create(kinds[node->type], at, from->set);
+    struct tree *into = tree_create(kinds[node->type], at, from->typed);
     if (into == NULL) {
         return no_memory();
     }
@@ -449,13 +449,13 @@ static enum status check_zeros(const struct conversion *from)
     return STATUS_OK;
 }
 
-enum status tree_parse(const char *name, const char *set, const char *bytes, size_t nbytes,
+enum status tree_parse(const char *name, const char *typed, const char *bytes, size_t nbytes,
                        struct tree **root)
 {
     yaml_parser_t parser;
     yaml_document_t document;
     struct conversion from = {
-        .name = name, .set = set, .bytes = bytes, .nbytes = nbytes, .document = &document};
+        .name = name, .typed = typed, .bytes = bytes, .nbytes = nbytes, .document = &document};
     struct tree *tree = NULL;
     *root = NULL;
     TRY(check_zeros(&from));
@@ -471,7 +471,7 @@ enum status tree_parse(const char *name, const char *set, const char *bytes, siz
         return status;
     }
     if (yaml_document_get_root_node(&document) == NULL) {
-        tree = tree_create(TREE_SCALAR, 1, set);
+        tree = tree_create(TREE_SCALAR, 1, typed);
         if (tree == NULL || (tree->text = strdup("")) == NULL) {
             status = no_memory();
         }

@@ -21,28 +21,29 @@ struct tree {
     char **key;          /* mapping: the children's names */
     struct tree **child; /* list and mapping */
     int nchildren;
-    int line;        /* in the file, from 1: of the key, where there is one */
-    const char *set; /* the `--set` that it came from (borrowed); NULL: the file */
+    int line;          /* in the file, from 1: of the key, where there is one */
+    const char *typed; /* the words of the command line that it came from, as "--set time.steps=9"
+                        * (borrowed); NULL: the file */
 };
 
-/* The tree, the file's name and the `--set` texts: all that messages need. */
+/* The tree, the file's name and the words typed instead: all that messages need. */
 struct settings_origin {
     char *name;
     struct tree *root;
-    char **sets;
-    int nsets;
+    char **typed;
+    int ntyped;
 };
 
 enum { TREE_KEY_BYTES = 256, TREE_SHOW_BYTES = 96 };
 
-/* Parse one YAML document. `name` stands for the file; `set`, when not NULL, is the --set whose
- * value the bytes are, and must outlive the tree. STATUS_INPUT with the position. */
-enum status tree_parse(const char *name, const char *set, const char *bytes, size_t nbytes,
+/* Parse one YAML document. `name` stands for the file; `typed`, when not NULL, are the words of
+ * the command line with that value, and must outlive the tree. STATUS_INPUT with the position. */
+enum status tree_parse(const char *name, const char *typed, const char *bytes, size_t nbytes,
                        struct tree **root) MUST_CHECK;
 void tree_destroy(struct tree *node); /* takes NULL */
 
 /* NULL when out of memory. */
-struct tree *tree_create(enum tree_kind kind, int line, const char *set);
+struct tree *tree_create(enum tree_kind kind, int line, const char *typed);
 
 /* Take `child` over as the last one of a mapping (under a copy of `key`) or of a list (NULL).
  * On failure the child still belongs to the caller. */
@@ -74,8 +75,11 @@ const char *tree_show(const struct tree *node, char text[TREE_SHOW_BYTES]);
 /* The tree as YAML text; caller frees. */
 enum status tree_emit(const struct tree *root, char **text) MUST_CHECK;
 
-/* Apply `key.path=value`; the text is kept by `origin`. */
+/* Apply `key.path=value`, or an option; the words are kept by `origin`. */
 enum status origin_apply_set(struct settings_origin *origin, const char *set) MUST_CHECK;
+struct settings_option;
+enum status origin_apply_option(struct settings_origin *origin,
+                                const struct settings_option *option) MUST_CHECK;
 void origin_destroy(struct settings_origin *origin); /* takes NULL */
 
 /* Record STATUS_INPUT with "FILE:LINE: KEY: " or "--set TEXT: KEY: " in front (key NULL: without).

@@ -238,7 +238,10 @@ class Words(Input):
                 ("run", "config.yaml", "more.yaml"): ["'more.yaml'", "usage: isotherm run CONFIG"],
                 ("run", "config.yaml", "--output"): ["--output needs a value"],
                 ("run", "config.yaml", "--overwrite=yes"): ["--overwrite takes no value"],
-                ("run", "config.yaml", "--backend", "gpu"): ["run.backend", "gpu", "cpu, guard"],
+                ("run", "config.yaml", "--backend", "gpu"):
+                    ["error: --backend gpu: run.backend", "cpu, guard"],
+                ("run", "config.yaml", "--output", ""):
+                    ["error: --output : output.directory: empty"],
                 ("run", "config.yaml", "--restart", "auto", "--overwrite"):
                     ["--restart auto", "--overwrite"],
         }.items(), 1):

@@ -132,6 +132,7 @@ static void test_not_a_configuration(void **state)
 static void test_zero_bytes(void **state)
 {
     (void)state;
+    static const struct settings_words none;
     static const char wide[] = "\xff\xfet\0i\0t\0l\0e\0:\0 \0a\0\n\0";
     static const char say[] = "not a text file: a zero byte; give a configuration in YAML (UTF-8)";
     size_t nbytes = 0;
@@ -143,13 +144,13 @@ static void test_zero_bytes(void **state)
         lines += text[i] == '\n';
     }
     /* what fread left behind the last byte is one */
-    assert_int_equal(settings_read_bytes("c.yaml", text, nbytes + 1, NULL, 0, &settings),
+    assert_int_equal(settings_read_bytes("c.yaml", text, nbytes + 1, &none, &settings),
                      STATUS_INPUT);
     snprintf(message, sizeof message, "c.yaml:%d: %s", lines, say);
     assert_string_equal(fail_message(), message);
     assert_null(settings);
     free(text);
-    assert_int_equal(settings_read_bytes("c.yaml", wide, sizeof wide - 1, NULL, 0, &settings),
+    assert_int_equal(settings_read_bytes("c.yaml", wide, sizeof wide - 1, &none, &settings),
                      STATUS_INPUT);
     snprintf(message, sizeof message, "c.yaml:1: %s", say);
     assert_string_equal(fail_message(), message);

@@ -207,6 +207,28 @@ static void test_on_an_empty_file(void **state)
     settings_destroy(read_good("", sets, 5));
 }
 
+/* An option of its own stands before its value in messages, which is no YAML. */
+static void test_options(void **state)
+{
+    (void)state;
+    static const struct settings_option options[] = {
+        {"--output", "output.directory", "it's [here]: # null"},
+        {"--backend", "run.backend", "nope"}};
+    static const char *const sets[] = {"output.directory=elsewhere"};
+    struct settings_words words = {.sets = sets, .nsets = 1, .options = options, .noptions = 1};
+    struct settings *s = NULL;
+    const size_t nbytes = strlen(base_text);
+    assert_int_equal(settings_read_bytes("c.yaml", base_text, nbytes, &words, &s), STATUS_OK);
+    assert_string_equal(s->output.directory, "it's [here]: # null");
+    (void)!settings_fail(s, "output.directory", "full");
+    assert_string_equal(fail_message(), "--output it's [here]: # null: output.directory: full");
+    settings_destroy(s);
+    words.noptions = 2;
+    assert_int_equal(settings_read_bytes("c.yaml", base_text, nbytes, &words, &s), STATUS_INPUT);
+    assert_string_equal(fail_message(), "--backend nope: run.backend: unknown (nope); give one of "
+                                        "auto, cpu, guard, hip");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_messages_are_one_line),
         cmocka_unit_test(test_blames_the_right_place),
         cmocka_unit_test(test_on_an_empty_file),
+        cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
