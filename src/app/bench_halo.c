@@ -289,6 +289,9 @@ enum status bench_halo(const struct bench_request *request)
     if (status == STATUS_OK) {
         status = backend_choose(request->backend, &bench.backend, why, sizeof why);
     }
+    if (status == STATUS_OK && bench.rank == 0) {
+        status = json_check_place(request->json);
+    }
     TRY(status_agree(MPI_COMM_WORLD, status));
     const int64_t fallback = bench.backend->host_accessible ? 96 : 256;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {

@@ -427,7 +427,12 @@ enum status bench_io(const struct bench_request *request)
     struct settings *settings = NULL;
     struct io_bench bench = {.request = request};
     TRY(status_agree(MPI_COMM_WORLD, make_settings(request, &settings)));
-    enum status status = run_create(MPI_COMM_WORLD, settings, &bench.run);
+    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
+    enum status status =
+        status_agree(MPI_COMM_WORLD, first ? json_check_place(request->json) : STATUS_OK);
+    if (status == STATUS_OK) {
+        status = run_create(MPI_COMM_WORLD, settings, &bench.run);
+    }
     if (status == STATUS_OK) {
         status = measure(&bench);
     }

@@ -483,6 +483,7 @@ enum status bench_kernels(const struct bench_request *request)
     TRY(bench_choose_precisions(request->precision, wanted));
     TRY(backend_choose(request->backend, &backend, why, sizeof why));
     TRY(check_kernel_names(request, backend));
+    TRY(json_check_place(request->json));
     TRY(backend->open(0, 1, &device));
     enum status status = json_open(&json);
     if (status == STATUS_OK) {

@@ -346,6 +346,8 @@ static enum status save_json(const struct pairing *pairing, const struct result 
 
 static enum status compare_pairing(struct pairing *pairing)
 {
+    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
+    TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(asked.json) : STATUS_OK));
     for (int s = 0; s < 2; s++) {
         TRY(frames_read(MPI_COMM_WORLD, asked.file[s], asked.name, &pairing->side[s]));
     }
@@ -356,7 +358,6 @@ static enum status compare_pairing(struct pairing *pairing)
     TRY(compare_all(pairing, &result));
     print_result(pairing, &result);
     if (asked.json != NULL) {
-        const bool first = comm_rank(MPI_COMM_WORLD) == 0;
         TRY(status_agree(MPI_COMM_WORLD, first ? save_json(pairing, &result) : STATUS_OK));
     }
     if (result.beyond > 0) {

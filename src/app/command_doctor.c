@@ -325,7 +325,14 @@ static enum status execute(void)
     struct doctor *doctor = calloc(1, sizeof *doctor);
     enum status status =
         doctor != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no memory for the findings");
-    TRY(status_agree(MPI_COMM_WORLD, status));
+    if (status == STATUS_OK && comm_rank(MPI_COMM_WORLD) == 0) {
+        status = json_check_place(asked.json);
+    }
+    status = status_agree(MPI_COMM_WORLD, status);
+    if (status != STATUS_OK) {
+        free(doctor);
+        return status;
+    }
     status = find_out(doctor);
     if (status == STATUS_OK) {
         status = tell(doctor);

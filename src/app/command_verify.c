@@ -182,12 +182,14 @@ static enum status verify_all(struct json *json, int *wrong)
 
 static enum status execute(void)
 {
+    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
     struct json json;
     int wrong = 0;
+    TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(asked.json) : STATUS_OK));
     TRY(status_agree(MPI_COMM_WORLD, json_open(&json)));
     enum status status = verify_all(&json, &wrong);
     log_transient("%s", "");
-    if (status == STATUS_OK && asked.json != NULL && comm_rank(MPI_COMM_WORLD) == 0) {
+    if (status == STATUS_OK && asked.json != NULL && first) {
         status = json_save(&json, asked.json);
     } else {
         json_discard(&json);

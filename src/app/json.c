@@ -97,6 +97,11 @@ void json_int3(struct json *json, const char *key, const int64_t value[3])
     fprintf(json->stream, "[%" PRId64 ", %" PRId64 ", %" PRId64 "]", value[0], value[1], value[2]);
 }
 
+enum status json_check_place(const char *path)
+{
+    return path != NULL ? file_check_place(path) : STATUS_OK;
+}
+
 enum status json_save(struct json *json, const char *path)
 {
     fputc('\n', json->stream);

@@ -26,6 +26,9 @@ void json_int(struct json *json, const char *key, int64_t value);
 void json_real(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_int3(struct json *json, const char *key, const int64_t value[3]);
+/* Before the work whose result is to be saved, on one rank: STATUS_FILE when there is no place for
+ * it at `path`. NULL: nothing will be saved. */
+enum status json_check_place(const char *path) MUST_CHECK;
 /* Finish, replace the file at `path` as a whole, and free. Also frees when it fails. */
 enum status json_save(struct json *json, const char *path) MUST_CHECK;
 void json_discard(struct json *json);

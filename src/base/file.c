@@ -290,6 +290,21 @@ enum status file_replace(const char *path, const char *bytes, size_t nbytes)
     return status;
 }
 
+enum status file_check_place(const char *path)
+{
+    char temporary[PATH_BYTES];
+    struct stat found;
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= PATH_BYTES) {
+        return too_long(STATUS_FILE, path);
+    }
+    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+        return fail(STATUS_FILE, "cannot write %s: it is a folder", path);
+    }
+    TRY(create(temporary, "", 0, false));
+    unlink(temporary);
+    return STATUS_OK;
+}
+
 /* One byte more than the limit is read, so that a file beyond it is seen to be. */
 static enum status read_stream(FILE *stream, const char *path, size_t limit, char **bytes,
                                size_t *nbytes)

@@ -65,6 +65,10 @@ enum status file_create(const char *path, const char *bytes, size_t nbytes) MUST
  * old one or the new one, never a part. */
 enum status file_replace(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 
+/* Could file_replace make that file now? STATUS_FILE when not. Leaves nothing behind: for work
+ * whose result would have no place. */
+enum status file_check_place(const char *path) MUST_CHECK;
+
 /* Rename and fsync the folder, so that the new name survives a power cut. */
 enum status file_publish(const char *temporary, const char *path) MUST_CHECK;
 

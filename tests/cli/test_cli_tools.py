@@ -342,10 +342,6 @@ class Bench(Case):
         result = self.isotherm("bench", "io", *size, "--directory", "nowhere")
         self.assert_code(result, 2)
         self.assert_says(result, "--directory nowhere: there is no such folder")
-        result = self.isotherm("bench", "io", *size, "--repeats", 1, "--json", "nowhere/io.json")
-        self.assert_code(result, 3)
-        self.assert_says(result, "nowhere/io.json")
-        self.assertEqual(list(self.folder.glob("isotherm_bench_io*")), [])
 
     def test_table_and_json(self):
         result = self.isotherm("bench", "kernels", "--size", 40, 24, 16, "--repeats", 1,
@@ -407,6 +403,28 @@ class Bench(Case):
         self.assert_says(result, "laplacian: left out", stream="out")
         rows = json.loads((self.folder / "b.json").read_text())["rows"]
         self.assertEqual({row["kind"] for row in rows}, {"step"})
+
+
+class Results(Case):
+    """What a command is to leave, and has no place for."""
+
+    def test_no_place_for_json_is_found_before_the_work(self):
+        size = ("--backend", "cpu", "--size", 8, 8, 8)
+        (self.folder / "folder").mkdir()
+        for place in ("nowhere/x.json", "folder"):
+            for words in (["bench", "kernels", *size], ["bench", "halo", *size],
+                          ["bench", "io", *size], ["verify"], ["doctor"],
+                          ["compare", "no_a.h5", "no_b.h5"]):
+                with self.subTest(" ".join(map(str, words)), place=place):
+                    result = self.isotherm(*words, "--json", place)
+                    self.assert_code(result, 3)
+                    self.assert_one_error(result)
+                    self.assert_says(result, place)
+                    self.assertEqual(result.out, "", "nothing has been done")
+        result = self.isotherm("verify", "--json", "nowhere/x.json", ranks=3)
+        self.assert_code(result, 3)
+        self.assert_one_error(result)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["folder"])
 
 
 class Terminal:
