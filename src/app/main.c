@@ -114,6 +114,26 @@ static int count_ranks(bool uses_mpi)
     return has_started ? comm_size(MPI_COMM_WORLD) : 0;
 }
 
+/* Whoever reads standard output has it whole, or is told. A run that was stopped keeps its code:
+ * what it said matters less than that it goes on. Collective where there are ranks. */
+static enum status finish_output(enum status status, int nranks)
+{
+    struct failure reason;
+    if (status != STATUS_OK && status != STATUS_DIFFERENT && status != STATUS_UNFIT) {
+        return status;
+    }
+    fail_keep(&reason);
+    enum status written = log_finish();
+    if (nranks > 0) {
+        written = status_agree(MPI_COMM_WORLD, written);
+    }
+    if (written == STATUS_OK) {
+        fail_restore(&reason);
+        return status;
+    }
+    return written;
+}
+
 static int end_mpi(enum status status, int code, int nranks)
 {
     const bool alone = comm_is_broken() || (!fail_is_agreed() && nranks > 1);
@@ -144,6 +164,7 @@ static int end(enum status status, bool uses_mpi)
     if (status == STATUS_OK && comm_is_broken()) {
         status = comm_cause(); /* in a call whose failure nobody could return */
     }
+    status = finish_output(status, nranks);
     const bool is_error =
         status != STATUS_OK && status != STATUS_DIFFERENT && status != STATUS_UNFIT;
     if (status == STATUS_STOPPED) {
@@ -199,7 +220,10 @@ int main(int argc, char **argv)
     }
     const struct command *command = NULL;
     const int answered = answer_at_once(argc, argv, &command);
-    if (answered >= 0) {
+    if (answered == 0) {
+        return end(STATUS_OK, false);
+    }
+    if (answered > 0) {
         return answered;
     }
     /* an unknown command too: a launcher kills the rank that would say so when another has ended */

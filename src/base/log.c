@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 static int my_rank;
 static int rank_count = 1;
 static bool quiet_info;
+static int output_errno;            /* of the last line that standard output did not take */
 static atomic_bool transient_shown; /* the writer of files may warn from its own thread */
 
 void log_init(int rank, int nranks)
@@ -70,7 +72,9 @@ static void write_line(FILE *stream, const char *prefix, const char *format, va_
     fputs(prefix, stream);
     vfprintf(stream, format, args);
     fputc('\n', stream);
-    fflush(stream);
+    if (fflush(stream) != 0 && stream == stdout) {
+        output_errno = errno;
+    }
 }
 
 void log_info(const char *format, ...)
@@ -82,6 +86,18 @@ void log_info(const char *format, ...)
     va_start(args, format);
     write_line(stdout, "", format, args);
     va_end(args);
+}
+
+enum status log_finish(void)
+{
+    if (fflush(stdout) != 0) {
+        output_errno = errno;
+    }
+    if (output_errno == 0 && ferror(stdout) == 0) {
+        return STATUS_OK;
+    }
+    return fail(STATUS_FILE, "cannot write to standard output: %s",
+                output_errno != 0 ? strerror(output_errno) : "something of it is lost");
 }
 
 void log_warn(const char *format, ...)

@@ -18,6 +18,10 @@ void log_set_quiet(bool quiet);
 void log_info(const char *format, ...) PRINTF_LIKE(1, 2);
 void log_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 
+/* At the end: STATUS_FILE when something that this process put on standard output, with log_info or
+ * otherwise, could not be written. Not collective. */
+enum status log_finish(void) MUST_CHECK;
+
 /* A line on stderr from whichever rank calls, with "error: " and, on more than one rank, who. */
 void log_error(const char *format, ...) PRINTF_LIKE(1, 2);
 

@@ -181,6 +181,22 @@ class Bench(Case):
 class Results(Case):
     """What a command is to leave, and has no place for."""
 
+    def test_output_that_is_lost_is_told(self):
+        config = problems.mixed([24, 20, 16])
+        config["time"] = {"steps": 3, "dt": config["time"]["dt"]}
+        name = self.write(config)
+        self.solve(config)
+        size = ("--backend", "cpu", "--size", 8, 8, 8, "--repeats", 1)
+        for words in (["--help"], ["--version"], ["plan", "--help"], ["plan", name],
+                      ["run", name], ["bench", "kernels", *size], ["bench", "halo", *size],
+                      ["compare", "out_1", "out_1"], ["doctor"]):
+            with self.subTest(" ".join(map(str, words))), \
+                    open("/dev/full", "w", encoding="utf-8") as full:
+                result = self.isotherm(*words, stdout=full)
+                self.assert_code(result, 3)
+                self.assert_one_error(result)
+                self.assert_says(result, "error: cannot write to standard output: No space left")
+
     def test_no_place_for_json_is_found_before_the_work(self):
         size = ("--backend", "cpu", "--size", 8, 8, 8)
         (self.folder / "folder").mkdir()

@@ -77,14 +77,15 @@ def environment(threads, extra=None):
     return {**os.environ, "OMP_NUM_THREADS": str(threads), **(extra or END_AT_ONCE)}
 
 
-def isotherm(*words, ranks=1, threads=1, cwd=None, limit=LIMIT_S, stderr=subprocess.PIPE,
-             env=None):
-    """Run the program to its end. `stderr` may be a file or a terminal's file descriptor; then
-    Result.err is empty. What runs longer than `limit` seconds is killed with all its ranks."""
+def isotherm(*words, ranks=1, threads=1, cwd=None, limit=LIMIT_S, stdout=subprocess.PIPE,
+             stderr=subprocess.PIPE, env=None):
+    """Run the program to its end. `stdout` and `stderr` may be a file or a terminal's file
+    descriptor; then Result.out, Result.err is empty. What runs longer than `limit` seconds is
+    killed with all its ranks."""
     full = command_words(words, ranks)
     process = subprocess.Popen(full, cwd=cwd, env=environment(threads, env), text=True,
                                errors="replace", stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=stderr, start_new_session=True)
+                               stdout=stdout, stderr=stderr, start_new_session=True)
     try:
         out, err = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
@@ -92,7 +93,7 @@ def isotherm(*words, ranks=1, threads=1, cwd=None, limit=LIMIT_S, stderr=subproc
         out, err = process.communicate()
         raise AssertionError(f"still running after {limit} s, killed:\n"
                              f"{Result(full, None, out, err)}") from None
-    return Result(full, process.returncode, out, err or "")
+    return Result(full, process.returncode, out or "", err or "")
 
 
 # ---- configurations ------------------------------------------------------------------------------
