@@ -105,17 +105,9 @@ static struct difference no_difference(void)
 /* ---- all cells --------------------------------------------------------------------------------
  */
 
-static void dataset_name(const struct frames *frames, int64_t n, char name[128])
-{
-    if (frames->is_series) {
-        snprintf(name, 128, "/snap/%" PRId64 "/%s", n, frames->name);
-    } else {
-        snprintf(name, 128, "/%s", frames->name);
-    }
-}
-
 /* One of the two files, open, and what of it is in memory. */
 struct reader {
+    const char *path; /* borrowed */
     hid_t file, dataset;
     double *values;
 };
@@ -123,15 +115,17 @@ struct reader {
 static enum status reader_open(const struct frames *frames, int64_t n, size_t cells,
                                struct reader *reader)
 {
-    char name[128];
-    dataset_name(frames, n, name);
+    char name[FRAME_NAME_BYTES];
+    const char *path = frames->frame[n].path;
+    frames_dataset(frames, n, name);
+    reader->path = path;
     reader->values = malloc(cells * sizeof *reader->values);
     if (reader->values == NULL) {
-        return fail(STATUS_MEMORY, "no memory to read %s", frames->path);
+        return fail(STATUS_MEMORY, "no memory to read %s", path);
     }
-    TRY(h5_open_plain(frames->path, false, &reader->file));
+    TRY(h5_open_plain(path, false, &reader->file));
     reader->dataset = H5Dopen2(reader->file, name, H5P_DEFAULT);
-    return reader->dataset < 0 ? h5_fail("cannot open %s of %s", name, frames->path) : STATUS_OK;
+    return reader->dataset < 0 ? h5_fail("cannot open %s of %s", name, path) : STATUS_OK;
 }
 
 static void reader_close(struct reader *reader)
@@ -143,14 +137,13 @@ static void reader_close(struct reader *reader)
     free(reader->values);
 }
 
-static enum status reader_read(const struct frames *frames, struct reader *reader,
-                               const struct box *box)
+static enum status reader_read(struct reader *reader, const struct box *box)
 {
     /* HDF5 widens: float64 holds every float32 */
     const enum status status =
         h5_read_box(reader->dataset, box, PRECISION_FLOAT64, false, reader->values);
     if (status != STATUS_OK) {
-        fail_prefix(status, "%s: ", frames->path);
+        fail_prefix(status, "%s: ", reader->path);
     }
     return status;
 }
@@ -179,8 +172,8 @@ static enum status compare_share(const struct frames *const frames[2], const int
     const bool narrow =
         frames[0]->precision == PRECISION_FLOAT32 || frames[1]->precision == PRECISION_FLOAT32;
     const enum precision narrower = narrow ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
-    struct reader reader[2] = {{H5I_INVALID_HID, H5I_INVALID_HID, NULL},
-                               {H5I_INVALID_HID, H5I_INVALID_HID, NULL}};
+    struct reader reader[2] = {{NULL, H5I_INVALID_HID, H5I_INVALID_HID, NULL},
+                               {NULL, H5I_INVALID_HID, H5I_INVALID_HID, NULL}};
     const int64_t first = pieces->count * rank / nranks;
     const int64_t last = pieces->count * (rank + 1) / nranks;
     enum status status = STATUS_OK;
@@ -190,7 +183,7 @@ static enum status compare_share(const struct frames *const frames[2], const int
     for (int64_t p = first; p < last && status == STATUS_OK; p++) {
         const struct box box = pieces_box(pieces, p);
         for (int s = 0; s < 2 && status == STATUS_OK; s++) {
-            status = reader_read(frames[s], &reader[s], &box);
+            status = reader_read(&reader[s], &box);
         }
         if (status == STATUS_OK) {
             compare_piece(frames[0], &box, narrower, reader, rtol, atol, d);
@@ -204,9 +197,9 @@ static enum status compare_share(const struct frames *const frames[2], const int
 /* Collective, agreed. Damaged data are not compared. */
 static enum status check_state(MPI_Comm comm, const struct frames *frames, int64_t n)
 {
-    char name[128];
-    dataset_name(frames, n, name);
-    return h5_raw_check(comm, frames->path, name);
+    char name[FRAME_NAME_BYTES];
+    frames_dataset(frames, n, name);
+    return h5_raw_check(comm, frames->frame[n].path, name);
 }
 
 enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,

@@ -10,18 +10,20 @@
 #include "base/precision.h"
 #include "base/status.h"
 
-/* One state in a file. */
+/* One state. */
 struct frame {
     int64_t step; /* -1: the file does not say */
     double time;  /* s; NaN likewise */
+    char *path;   /* of the file that holds it, which need not be the one that names it */
+    char *group;  /* in that file: the dataset is GROUP/NAME; "" is the root */
 };
 
-/* The states in a file: one in a checkpoint or any file with a dataset /NAME, as many as there
- * are finished ones in a file of snapshots. */
+/* The states in a file: one in a checkpoint or any file with a dataset /NAME, all those that a
+ * file of snapshots names. */
 struct frames {
     char path[PATH_BYTES];
     char name[64];  /* of the dataset */
-    bool is_series; /* state n lies in /snap/<n>/NAME, else in /NAME */
+    bool is_series; /* the file names its states in /snap */
     int64_t count;
     struct frame *frame;
     enum precision precision; /* float32 for any format of 4 bytes or fewer */
@@ -32,11 +34,16 @@ struct frames {
 
 /* Collective, agreed. What is in `path`: a file, or an output folder, which stands for its
  * snapshots.vtkhdf or, without one, for its newest checkpoint. The seal of a checkpoint is
- * checked. STATUS_FILE when it cannot be read or is damaged, STATUS_INPUT when it holds no such
- * dataset. Free with frames_free, on failure too. */
+ * checked, and every state that a file of snapshots names is opened. STATUS_FILE when one cannot be
+ * read or is damaged, STATUS_INPUT when it holds no such dataset. Free with frames_free, on failure
+ * too. */
 enum status frames_read(MPI_Comm comm, const char *path, const char *name,
                         struct frames *frames) MUST_CHECK;
 void frames_free(struct frames *frames);
+
+/* The dataset's name in the file of a state. */
+enum { FRAME_NAME_BYTES = 512 };
+void frames_dataset(const struct frames *frames, int64_t n, char name[FRAME_NAME_BYTES]);
 
 /* Centre of a cell, m; NaN where the file does not say where it lies. */
 void frames_center(const struct frames *frames, const int64_t cell[AXIS_COUNT],

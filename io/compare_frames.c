@@ -52,47 +52,35 @@ static bool has_seal(const char *path)
     return read && memcmp(begin, mark, sizeof mark - 1) == 0;
 }
 
-static enum status add_frame(struct frames *frames, int64_t step, double time)
+static enum status add_frame(struct frames *frames, const char *path, const char *group)
 {
+    if (strlen(group) + sizeof frames->name + 1 > FRAME_NAME_BYTES) {
+        return fail(STATUS_INPUT, "the name %.60s... in %s is too long", group, frames->path);
+    }
     struct frame *larger =
         realloc(frames->frame, ((size_t)frames->count + 1) * sizeof *frames->frame);
     if (larger == NULL) {
         return fail(STATUS_MEMORY, "no memory for the list of states in %s", frames->path);
     }
     frames->frame = larger;
-    frames->frame[frames->count++] = (struct frame){step, time};
-    return STATUS_OK;
+    const struct frame frame = {
+        .step = -1, .time = NAN, .path = strdup(path), .group = strdup(group)};
+    frames->frame[frames->count++] = frame;
+    return frame.path == NULL || frame.group == NULL
+               ? fail(STATUS_MEMORY, "no memory for the list of states in %s", frames->path)
+               : STATUS_OK;
 }
 
-/* The step is an attribute that is written last: a state without it was not finished. */
 static bool read_step(hid_t object, struct frame *frame)
 {
-    const bool good = h5_get_int(object, "step", &frame->step, 0) == STATUS_OK &&
-                      h5_get_double(object, "time_s", &frame->time, 0) == STATUS_OK;
+    struct frame found = *frame;
+    const bool good = h5_get_int(object, "step", &found.step, 0) == STATUS_OK &&
+                      h5_get_double(object, "time_s", &found.time, 0) == STATUS_OK;
     fail_clear();
-    return good;
-}
-
-static enum status read_series(hid_t file, struct frames *frames)
-{
-    for (;;) {
-        char name[64];
-        struct frame frame;
-        snprintf(name, sizeof name, "/snap/%" PRId64, frames->count);
-        if (H5Lexists(file, name, H5P_DEFAULT) <= 0) {
-            return STATUS_OK;
-        }
-        snprintf(name, sizeof name, "/snap/%" PRId64 "/T", frames->count);
-        const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-        const bool finished = dataset >= 0 && read_step(dataset, &frame);
-        if (dataset >= 0) {
-            H5Dclose(dataset);
-        }
-        if (!finished) {
-            return STATUS_OK;
-        }
-        TRY(add_frame(frames, frame.step, frame.time));
+    if (good) {
+        *frame = found;
     }
+    return good;
 }
 
 static void read_place(hid_t object, struct frames *frames)
@@ -123,44 +111,210 @@ static enum status read_form(hid_t dataset, const char *name, struct frames *fra
     return STATUS_OK;
 }
 
-static enum status read_first(hid_t file, struct frames *frames)
+/* ---- a series --------------------------------------------------------------------------------
+ */
+
+/* Beside the file, or beside the one that it is a symbolic link to. HDF5 would also look in the
+ * working directory, where the same names may mean another run. */
+static enum status beside(const char *file, const char *target, char path[PATH_BYTES])
 {
-    char name[128];
-    snprintf(name, sizeof name, frames->is_series ? "/snap/0/%s" : "/%s", frames->name);
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    if (dataset < 0) {
-        return fail(STATUS_INPUT, "%s has no dataset %s", frames->path, name);
+    const char *slash = target[0] == '/' ? NULL : strrchr(file, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash - file) + 1;
+    if (snprintf(path, PATH_BYTES, "%.*s%s", folder, file, target) >= PATH_BYTES) {
+        return fail(STATUS_INPUT, "the path of %.60s... is too long", target);
     }
-    enum status status = read_form(dataset, name, frames);
-    if (status == STATUS_OK && !frames->is_series) {
-        struct frame frame;
-        const bool known = read_step(dataset, &frame);
-        status = add_frame(frames, known ? frame.step : -1, known ? frame.time : NAN);
+    return STATUS_OK;
+}
+
+static enum status find_target(const char *file, const char *target, char path[PATH_BYTES])
+{
+    TRY(beside(file, target, path));
+    char *real = file_exists(path) ? NULL : realpath(file, NULL);
+    if (real == NULL) {
+        return STATUS_OK; /* or it is missing: its reader will say so */
+    }
+    char other[PATH_BYTES];
+    const enum status status = beside(real, target, other);
+    free(real);
+    if (status == STATUS_OK && file_exists(other)) {
+        memcpy(path, other, PATH_BYTES);
+    }
+    return status;
+}
+
+static enum status add_external(hid_t file, const char *name, size_t bytes, struct frames *frames)
+{
+    unsigned flags = 0;
+    const char *target = NULL;
+    const char *group = NULL;
+    char path[PATH_BYTES];
+    char *value = malloc(bytes);
+    enum status status = STATUS_OK;
+    if (value == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the list of states in %s", frames->path);
+    }
+    if (H5Lget_val(file, name, value, bytes, H5P_DEFAULT) < 0 ||
+        H5Lunpack_elink_val(value, bytes, &flags, &target, &group) < 0) {
+        status = h5_fail("cannot read the link %s of %s", name, frames->path);
+    }
+    if (status == STATUS_OK) {
+        status = find_target(frames->path, target, path);
+    }
+    if (status == STATUS_OK) {
+        status = add_frame(frames, path, strcmp(group, "/") == 0 ? "" : group);
+    }
+    free(value);
+    return status;
+}
+
+static enum status add_state(hid_t file, int64_t n, struct frames *frames)
+{
+    char name[64];
+    H5L_info_t link;
+    snprintf(name, sizeof name, "/snap/%" PRId64, n);
+    if (H5Lget_info(file, name, &link, H5P_DEFAULT) < 0) {
+        return h5_fail("%s has no state %s", frames->path, name);
+    }
+    return link.type == H5L_TYPE_EXTERNAL ? add_external(file, name, link.u.val_size, frames)
+                                          : add_frame(frames, frames->path, name);
+}
+
+/* The steps that the index lists; NULL where another program left the list out. */
+static enum status read_steps(hid_t file, const char *path, int64_t **steps, int64_t *count)
+{
+    const htri_t there = H5Lexists(file, "/steps", H5P_DEFAULT);
+    if (there == 0) {
+        return STATUS_OK;
+    }
+    const hid_t dataset = H5Dopen2(file, "/steps", H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("cannot open /steps of %s", path);
+    }
+    const hid_t space = H5Dget_space(dataset);
+    const hssize_t length = H5Sget_simple_extent_npoints(space);
+    int64_t *found = length < 0 ? NULL : calloc((size_t)length + 1, sizeof *found);
+    enum status status = STATUS_OK;
+    if (found == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for the list of states in %s", path);
+    } else if (H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
+        status = h5_fail("cannot read /steps of %s", path);
+    }
+    H5Sclose(space);
+    H5Dclose(dataset);
+    if (status != STATUS_OK) {
+        free(found);
+        return status;
+    }
+    *steps = found;
+    *count = (int64_t)length;
+    return STATUS_OK;
+}
+
+/* Where the states lie. */
+static enum status read_links(hid_t file, int64_t listed, struct frames *frames)
+{
+    H5G_info_t group;
+    if (H5Gget_info_by_name(file, "/snap", &group, H5P_DEFAULT) < 0) {
+        return h5_fail("cannot read /snap of %s", frames->path);
+    }
+    const int64_t count = (int64_t)group.nlinks;
+    if (listed >= 0 && listed != count) {
+        return fail(STATUS_FILE, "%s is damaged: it lists %" PRId64 " states and has %" PRId64,
+                    frames->path, listed, count);
+    }
+    if (count == 0) {
+        return fail(STATUS_INPUT, "%s holds no snapshot", frames->path);
+    }
+    for (int64_t n = 0; n < count; n++) {
+        TRY(add_state(file, n, frames));
+    }
+    return STATUS_OK;
+}
+
+/* ---- the states ------------------------------------------------------------------------------
+ */
+
+void frames_dataset(const struct frames *frames, int64_t n, char name[FRAME_NAME_BYTES])
+{
+    snprintf(name, FRAME_NAME_BYTES, "%s/%s", frames->frame[n].group, frames->name);
+}
+
+static enum status read_dataset(hid_t dataset, const char *name, struct frame *frame,
+                                struct frames *frames)
+{
+    const bool known = read_step(dataset, frame);
+    if (frames->is_series && !known) {
+        return fail(STATUS_FILE, "%s of %s does not say of which step and time it is", name,
+                    frame->path);
+    }
+    if (frame != frames->frame) {
+        return STATUS_OK;
+    }
+    if (!frames->is_series) {
         read_place(dataset, frames);
     }
+    return read_form(dataset, name, frames);
+}
+
+/* In the file that holds it. */
+static enum status read_state(hid_t file, int64_t n, struct frames *frames)
+{
+    struct frame *frame = &frames->frame[n];
+    char name[FRAME_NAME_BYTES];
+    frames_dataset(frames, n, name);
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return fail(STATUS_INPUT, "%s has no dataset %s", frame->path, name);
+    }
+    const enum status status = read_dataset(dataset, name, frame, frames);
     H5Dclose(dataset);
     return status;
 }
 
-static enum status read_open(hid_t file, struct frames *frames)
+static enum status read_states(const int64_t *steps, struct frames *frames)
 {
-    frames->is_series = H5Lexists(file, "/snap", H5P_DEFAULT) > 0;
-    if (frames->is_series) {
-        TRY(read_series(file, frames));
-        if (frames->count == 0) {
-            return fail(STATUS_INPUT, "%s holds no finished snapshot", frames->path);
+    for (int64_t n = 0; n < frames->count; n++) {
+        const struct frame *frame = &frames->frame[n];
+        hid_t file = H5I_INVALID_HID;
+        TRY(h5_open_plain(frame->path, false, &file));
+        const enum status status = read_state(file, n, frames);
+        h5_close(file);
+        TRY(status);
+        if (steps != NULL && frame->step != steps[n]) {
+            return fail(STATUS_FILE, "%s is of step %" PRId64 ", and %s lists it as step %" PRId64,
+                        frame->path, frame->step, frames->path, steps[n]);
         }
-        read_place(file, frames);
     }
-    return read_first(file, frames);
+    return STATUS_OK;
+}
+
+static enum status read_index(hid_t file, struct frames *frames, int64_t **steps)
+{
+    int64_t listed = -1;
+    const htri_t there = H5Lexists(file, "/snap", H5P_DEFAULT);
+    if (there < 0) {
+        return h5_fail("cannot read %s", frames->path);
+    }
+    frames->is_series = there > 0;
+    if (!frames->is_series) {
+        return add_frame(frames, frames->path, "");
+    }
+    read_place(file, frames);
+    TRY(read_steps(file, frames->path, steps, &listed));
+    return read_links(file, listed, frames);
 }
 
 static enum status read_mine(struct frames *frames)
 {
     hid_t file = H5I_INVALID_HID;
+    int64_t *steps = NULL;
     TRY(h5_open_plain(frames->path, false, &file));
-    const enum status status = read_open(file, frames);
+    enum status status = read_index(file, frames, &steps);
     h5_close(file);
+    if (status == STATUS_OK) {
+        status = read_states(steps, frames);
+    }
+    free(steps);
     return status;
 }
 
@@ -197,6 +351,10 @@ enum status frames_read(MPI_Comm comm, const char *path, const char *name, struc
 
 void frames_free(struct frames *frames)
 {
+    for (int64_t n = 0; n < frames->count; n++) {
+        free(frames->frame[n].path);
+        free(frames->frame[n].group);
+    }
     free(frames->frame);
     frames->frame = NULL;
     frames->count = 0;

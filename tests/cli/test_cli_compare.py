@@ -2,12 +2,13 @@
 import json
 import shutil
 import unittest
+from pathlib import Path
 
 import h5py
 import numpy as np
 
 import problems
-from harness import Case, checkpoints, thorough
+from harness import Case, checkpoints, isotherm, thorough
 
 SHAPE = (5, 4, 7)  # (nz, ny, nx)
 
@@ -136,6 +137,33 @@ class Compare(Case):
             self.assert_code(self.isotherm("compare", *words), 2)
 
 
+class Series(Case):
+    """Series by other programs: the states in the file itself, no list of them."""
+
+    def series(self, name, states):
+        with h5py.File(self.folder / name, "w") as file:
+            for n, values in enumerate(states):
+                dataset = file.create_dataset(f"snap/{n}/T", data=values)
+                dataset.attrs.update({"step": np.int64(10 * n), "time_s": 0.5 * n})
+        return name
+
+    def test_states_in_one_file(self):
+        states = [np.full(SHAPE, 300.0 + n) for n in range(12)]
+        a = self.series("a.h5", states)
+        result = self.isotherm("compare", a, self.series("b.h5", states))
+        self.assert_code(result, 0)
+        self.assert_says(result, "12 states", "equal in all 1680 cells", stream="out")
+        states[11][4, 3, 6] += 1
+        result = self.isotherm("compare", a, self.series("b.h5", states))
+        self.assert_code(result, 1)
+        self.assert_says(result, "1 K at step 110, t = 5.5 s, cell (6, 3, 4)", stream="out")
+        with h5py.File(self.folder / "b.h5", "r+") as file:
+            del file["snap/3/T"].attrs["step"]
+        result = self.isotherm("compare", a, "b.h5")
+        self.assert_code(result, 3)
+        self.assert_says(result, "/snap/3/T of b.h5 does not say of which step")
+
+
 class Runs(Case):
     def config(self, **changes):
         config = problems.mixed([15, 13, 11], "float64")
@@ -189,6 +217,46 @@ class Runs(Case):
         result = self.isotherm("compare", "one", "third")
         self.assert_code(result, 2)
         self.assert_says(result, "state 1 is of step 5", "of step 6")
+
+    def copy(self, run, name):
+        return Path(shutil.copytree(run.folder, self.folder / name))
+
+    def assert_unread(self, a, b, *says, **how):
+        """One error, exit code 3."""
+        result = self.isotherm("compare", a, b, **how)
+        self.assert_code(result, 3)
+        self.assert_one_error(result)
+        self.assert_says(result, *says)
+
+    def test_every_state_that_a_series_names_must_be_there(self):
+        run = self.solve(self.config(), output="one")
+        for step in (0, 5, 20):
+            name = f"step_{step:010}.h5"
+            bad = self.copy(run, f"missing_{step}")
+            (bad / "snapshots" / name).unlink()
+            self.assert_unread("one", bad.name, f"cannot open {bad.name}/snapshots/{name}: No such")
+            # HDF5 alone would find the state of the run that is compared with
+            result = isotherm("compare", ".", f"../{bad.name}", cwd=run.folder)
+            self.assert_code(result, 3)
+            bad = self.copy(run, f"cut_{step}")
+            with open(bad / "snapshots" / name, "r+b") as file:
+                file.truncate(100)
+            self.assert_unread(bad.name, bad.name, f"cannot open {bad.name}/snapshots/{name}: ")
+        self.assert_unread("one", "missing_5", "step_0000000005.h5", ranks=3)
+        bad = self.copy(run, "other")
+        shutil.copy(bad / "snapshots/step_0000000010.h5", bad / "snapshots/step_0000000015.h5")
+        self.assert_unread("one", "other", "step_0000000015.h5 is of step 10", "as step 15")
+        bad = self.copy(run, "short")
+        with h5py.File(bad / "snapshots.vtkhdf", "r+") as file:
+            del file["snap/4"]
+        self.assert_unread("one", "short", "it lists 5 states and has 4")
+
+    def test_an_index_may_be_a_link_to_another_folder(self):
+        run = self.solve(self.config(), output="one")
+        (self.folder / "link.vtkhdf").symlink_to(run.folder / "snapshots.vtkhdf")
+        result = self.isotherm("compare", "link.vtkhdf", "one")
+        self.assert_code(result, 0)
+        self.assert_says(result, "equal in all 10725 cells", stream="out")
 
     def test_a_damaged_checkpoint_is_not_compared(self):
         run = self.solve(self.config())
