@@ -71,16 +71,17 @@ static enum status add_frame(struct frames *frames, const char *path, const char
                : STATUS_OK;
 }
 
-static bool read_step(hid_t object, struct frame *frame)
+static void read_step(hid_t object, struct frame *frame)
 {
-    struct frame found = *frame;
-    const bool good = h5_get_int(object, "step", &found.step, 0) == STATUS_OK &&
-                      h5_get_double(object, "time_s", &found.time, 0) == STATUS_OK;
-    fail_clear();
-    if (good) {
-        *frame = found;
+    int64_t step = 0;
+    double time = 0;
+    if (h5_get_int(object, "step", &step, 0) == STATUS_OK) {
+        frame->step = step;
     }
-    return good;
+    if (h5_get_double(object, "time_s", &time, 0) == STATUS_OK) {
+        frame->time = time;
+    }
+    fail_clear();
 }
 
 static void read_place(hid_t object, struct frames *frames)
@@ -88,6 +89,27 @@ static void read_place(hid_t object, struct frames *frames)
     frames->has_place = h5_get_double(object, "lower_m", frames->lower, AXIS_COUNT) == STATUS_OK &&
                         h5_get_double(object, "upper_m", frames->upper, AXIS_COUNT) == STATUS_OK;
     fail_clear();
+}
+
+/* Snapshots and checkpoints say different things in different places: on the dataset, on the
+ * temperature beside it, for the whole file. */
+static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct frames *frames)
+{
+    char name[FRAME_NAME_BYTES];
+    snprintf(name, sizeof name, "%s/T", frame->group);
+    const hid_t temperature = H5Dopen2(file, name, H5P_DEFAULT);
+    const hid_t places[] = {dataset, temperature, file};
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        if (places[p] >= 0 && frame->step < 0) {
+            read_step(places[p], frame);
+        }
+        if (places[p] >= 0 && !frames->has_place) {
+            read_place(places[p], frames);
+        }
+    }
+    if (temperature >= 0) {
+        H5Dclose(temperature);
+    }
 }
 
 static enum status read_form(hid_t dataset, const char *name, struct frames *frames)
@@ -239,23 +261,6 @@ void frames_dataset(const struct frames *frames, int64_t n, char name[FRAME_NAME
     snprintf(name, FRAME_NAME_BYTES, "%s/%s", frames->frame[n].group, frames->name);
 }
 
-static enum status read_dataset(hid_t dataset, const char *name, struct frame *frame,
-                                struct frames *frames)
-{
-    const bool known = read_step(dataset, frame);
-    if (frames->is_series && !known) {
-        return fail(STATUS_FILE, "%s of %s does not say of which step and time it is", name,
-                    frame->path);
-    }
-    if (frame != frames->frame) {
-        return STATUS_OK;
-    }
-    if (!frames->is_series) {
-        read_place(dataset, frames);
-    }
-    return read_form(dataset, name, frames);
-}
-
 /* In the file that holds it. */
 static enum status read_state(hid_t file, int64_t n, struct frames *frames)
 {
@@ -266,7 +271,13 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
     if (dataset < 0) {
         return fail(STATUS_INPUT, "%s has no dataset %s", frame->path, name);
     }
-    const enum status status = read_dataset(dataset, name, frame, frames);
+    read_about(file, dataset, frame, frames);
+    enum status status = STATUS_OK;
+    if (frames->is_series && frame->step < 0) {
+        status = fail(STATUS_FILE, "%s of %s does not say of which step it is", name, frame->path);
+    } else if (n == 0) {
+        status = read_form(dataset, name, frames);
+    }
     H5Dclose(dataset);
     return status;
 }

@@ -161,7 +161,7 @@ class Series(Case):
             del file["snap/3/T"].attrs["step"]
         result = self.isotherm("compare", a, "b.h5")
         self.assert_code(result, 3)
-        self.assert_says(result, "/snap/3/T of b.h5 does not say of which step")
+        self.assert_says(result, "/snap/3/T of b.h5 does not say of which step it is")
 
 
 class Runs(Case):
@@ -205,6 +205,32 @@ class Runs(Case):
         lower = grid.get("lower", [0.0] * 3)
         return [low + (i + 0.5) * (high - low) / n
                 for i, low, high, n in zip(cell, lower, grid["upper"], grid["cells"])]
+
+    def test_coordinates_from_wherever_a_file_has_them(self):
+        config = self.config(derived={"isotherm": 600, "threshold": 450})
+        for output in ("snapshots", "checkpoints"):
+            config["output"][output] = {"every": 10, "precision": "float64"}
+        del config["output"]["checkpoints"]["precision"]
+        config["output"]["snapshots"]["derived"] = ["T_max"]
+        self.solve(config, output="one")
+        snapshot, checkpoint = (f"one/{kind}/step_{10:010}.h5"
+                                for kind in ("snapshots", "checkpoints"))
+        for words in ([snapshot, f"one/snapshots/step_{20:010}.h5"],
+                      [checkpoint, f"one/checkpoints/step_{20:010}.h5"],
+                      [checkpoint, f"one/checkpoints/step_{20:010}.h5", "--dataset", "T_max"]):
+            result = self.isotherm("compare", *words, "--json", "result.json")
+            self.assert_code(result, 1)
+            found = json.loads((self.folder / "result.json").read_text())["absolute_K"]
+            center = self.center(*found["cell"])
+            self.assertEqual(found["step"], 10)
+            for at, want in zip(found["at_m"], center, strict=True):
+                self.assertAlmostEqual(at, want, places=12)
+            self.assert_says(result, "cell (", ") at (", f"{center[0]:.6g}, ", " m: ", stream="out")
+        # of one state the same, also where only the temperature says which it is
+        for words in ([checkpoint, snapshot], [checkpoint, "one", "--dataset", "T_max"]):
+            result = self.isotherm("compare", *words)
+            self.assert_code(result, 0)
+            self.assert_says(result, "equal in all 2145 cells", stream="out")
 
     @thorough
     def test_series_that_do_not_match(self):
