@@ -137,6 +137,31 @@ class Compare(Case):
             self.assert_code(self.isotherm("compare", *words), 2)
 
 
+    def test_grids_of_other_extents(self):
+        lower, upper = np.array([0.1, 0.0, -0.2]), np.array([0.4, 0.3, 0.2])
+        cell = (upper - lower) / [7, 4, 5]
+        a = self.file("a.h5", np.zeros(SHAPE), lower_m=lower, upper_m=upper)
+        for axis in range(3):
+            off = np.eye(3)[axis] * cell
+            for low, high, code in ((lower, upper + 1e-4 * off, 2), (lower - 1e-4 * off, upper, 2),
+                                    (lower + off, upper + off, 2), (lower, 100 * upper, 2),
+                                    (lower + 1e-9 * off, upper - 1e-9 * off, 0)):
+                b = self.file("b.h5", np.zeros(SHAPE), lower_m=low, upper_m=high)
+                self.assert_code(self.isotherm("compare", a, b), code)
+        b = self.file("b.h5", np.zeros(SHAPE), lower_m=lower, upper_m=10 * upper)
+        result = self.isotherm("compare", a, b, ranks=2)
+        self.assert_one_error(result)
+        self.assert_says(result, "the grids differ: 7 x 4 x 5 cells from (0.1, 0, -0.2) to (0.4, "
+                         "0.3, 0.2) m in a.h5, 7 x 4 x 5 cells from (0.1, 0, -0.2) to (4, 3, 2) m "
+                         "in b.h5")
+        b = self.file("b.h5", np.zeros(SHAPE))
+        for words, named in (((a, b), a), ((b, a), a), ((b, b), None)):
+            result = self.isotherm("compare", *words)
+            self.assert_code(result, 0)
+            self.assertEqual(f"only {named} says where its cells lie" in result.out,
+                             named is not None, str(result))
+
+
 class Series(Case):
     """Series by other programs: the states in the file itself, no list of them."""
 
