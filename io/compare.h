@@ -22,8 +22,9 @@ struct frame {
  * file of snapshots names. */
 struct frames {
     char path[PATH_BYTES];
-    char name[64];  /* of the dataset */
-    bool is_series; /* the file names its states in /snap */
+    char name[64];    /* of the dataset */
+    bool is_series;   /* the file names its states in /snap */
+    bool from_folder; /* the user named the folder, not the file */
     int64_t count;
     struct frame *frame;
     enum precision precision; /* float32 for any format of 4 bytes or fewer */

@@ -351,6 +351,7 @@ enum status frames_read(MPI_Comm comm, const char *path, const char *name, struc
     TRY(status_agree(comm, first ? find_file(path, frames, &sealed) : STATUS_OK));
     TRY_MPI(MPI_Bcast(frames->path, PATH_BYTES, MPI_CHAR, 0, comm));
     TRY_MPI(MPI_Bcast(&sealed, 1, MPI_INT, 0, comm));
+    frames->from_folder = strcmp(path, frames->path) != 0;
     if (sealed) {
         const enum status status = checkpoint_seal_check(comm, frames->path);
         if (status != STATUS_OK) {

@@ -114,7 +114,12 @@ static enum status match_single(struct pairing *pairing, int single)
 {
     const struct frames *one = &pairing->side[single];
     const struct frames *many = &pairing->side[1 - single];
-    const int64_t n = find_step(many, one->frame[0].step);
+    const bool known = one->frame[0].step >= 0;
+    if (!known && many->count > 1) {
+        return fail(STATUS_INPUT, "%s does not say of which step it is, and %s has %" PRId64,
+                    one->path, many->path, many->count);
+    }
+    const int64_t n = known ? find_step(many, one->frame[0].step) : 0;
     if (n < 0) {
         return fail(STATUS_INPUT, "%s is of step %" PRId64 ", which %s does not have", one->path,
                     one->frame[0].step, many->path);
@@ -148,6 +153,21 @@ static enum status match_series(struct pairing *pairing)
     return STATUS_OK;
 }
 
+/* Two states that somebody names are compared, whatever their steps. The newest one of a folder is
+ * named by nobody. */
+static enum status check_newest(const struct frames *a, const struct frames *b)
+{
+    const int64_t steps[2] = {a->frame[0].step, b->frame[0].step};
+    if ((a->from_folder || b->from_folder) && steps[0] != steps[1] && steps[0] >= 0 &&
+        steps[1] >= 0) {
+        return fail(STATUS_INPUT,
+                    "%s is of step %" PRId64 " and %s of step %" PRId64
+                    "; name two files to compare them all the same",
+                    a->path, steps[0], b->path, steps[1]);
+    }
+    return STATUS_OK;
+}
+
 static enum status match(struct pairing *pairing)
 {
     const struct frames *a = &pairing->side[0];
@@ -160,13 +180,12 @@ static enum status match(struct pairing *pairing)
             return fail(STATUS_MEMORY, "no memory for the list of states");
         }
     }
-    if (a->count == 1 && b->count == 1) {
-        /* two states that somebody names are compared, whatever their steps */
+    if (!a->is_series && !b->is_series) {
         pairing->count = 1;
-        return STATUS_OK;
+        return check_newest(a, b);
     }
-    if (a->count == 1 || b->count == 1) {
-        return match_single(pairing, a->count == 1 ? 0 : 1);
+    if (!a->is_series || !b->is_series) {
+        return match_single(pairing, b->is_series ? 0 : 1);
     }
     return match_series(pairing);
 }

@@ -188,6 +188,28 @@ class Series(Case):
         self.assert_code(result, 3)
         self.assert_says(result, "/snap/3/T of b.h5 does not say of which step it is")
 
+    def test_a_series_of_one_state_is_a_series(self):
+        one = self.series("one.h5", [np.full(SHAPE, 300.0)])
+        many = self.series("many.h5", [np.full(SHAPE, 300.0)] * 3)
+        for words in ((one, many), (many, one)):
+            result = self.isotherm("compare", *words)
+            self.assert_code(result, 2)
+            self.assert_says(result, "the series differ in length")
+        self.assert_code(self.isotherm("compare", one, one), 0)
+        with h5py.File(self.folder / "late.h5", "w") as file:
+            file["T"] = np.full(SHAPE, 300.0)
+        # what does not say its step can only be the only one
+        self.assert_code(self.isotherm("compare", "late.h5", one), 0)
+        result = self.isotherm("compare", "late.h5", many)
+        self.assert_code(result, 2)
+        self.assert_says(result, "late.h5 does not say of which step it is, and many.h5 has 3")
+        with h5py.File(self.folder / "late.h5", "r+") as file:
+            file["T"].attrs.update({"step": np.int64(20), "time_s": 1.0})
+        self.assert_code(self.isotherm("compare", many, "late.h5"), 0)
+        result = self.isotherm("compare", "late.h5", one)
+        self.assert_code(result, 2)
+        self.assert_says(result, "late.h5 is of step 20, which one.h5 does not have")
+
 
 class Runs(Case):
     def config(self, **changes):
@@ -308,6 +330,20 @@ class Runs(Case):
         result = self.isotherm("compare", "link.vtkhdf", "one")
         self.assert_code(result, 0)
         self.assert_says(result, "equal in all 10725 cells", stream="out")
+
+    def test_newest_checkpoints_of_other_steps(self):
+        config = self.config()
+        del config["output"]["snapshots"]
+        one = self.solve(config, output="one")
+        config["time"]["steps"] = 30
+        two = self.solve(config, output="two")
+        self.assert_code(self.isotherm("compare", "one", checkpoints(two.folder)[-2]), 0)
+        for words in (("one", "two"), ("one", checkpoints(two.folder)[-1])):
+            result = self.isotherm("compare", *words)
+            self.assert_code(result, 2)
+            self.assert_says(result, "is of step 20 and", "of step 30; name two files")
+        named = checkpoints(one.folder)[-1], checkpoints(two.folder)[-1]
+        self.assert_code(self.isotherm("compare", *named, "--atol", 1e6), 0)
 
     def test_a_damaged_checkpoint_is_not_compared(self):
         run = self.solve(self.config())
