@@ -169,8 +169,8 @@ static enum status compare_share(const struct frames *const frames[2], const int
                                  const struct pieces *pieces, int rank, int nranks, double rtol,
                                  double atol, struct difference *d)
 {
-    const bool narrow =
-        frames[0]->precision == PRECISION_FLOAT32 || frames[1]->precision == PRECISION_FLOAT32;
+    const bool narrow = frames[0]->frame[n[0]].precision == PRECISION_FLOAT32 ||
+                        frames[1]->frame[n[1]].precision == PRECISION_FLOAT32;
     const enum precision narrower = narrow ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
     struct reader reader[2] = {{NULL, H5I_INVALID_HID, H5I_INVALID_HID, NULL},
                                {NULL, H5I_INVALID_HID, H5I_INVALID_HID, NULL}};

@@ -16,6 +16,7 @@ struct frame {
     double time;  /* s; NaN likewise */
     char *path;   /* of the file that holds it, which need not be the one that names it */
     char *group;  /* in that file: the dataset is GROUP/NAME; "" is the root */
+    enum precision precision; /* float32 for any format of 4 bytes or fewer */
 };
 
 /* The states in a file: one in a checkpoint or any file with a dataset /NAME, all those that a
@@ -27,7 +28,6 @@ struct frames {
     bool from_folder; /* the user named the folder, not the file */
     int64_t count;
     struct frame *frame;
-    enum precision precision; /* float32 for any format of 4 bytes or fewer */
     int64_t cells[AXIS_COUNT];
     bool has_place;                              /* lower and upper are known */
     double lower[AXIS_COUNT], upper[AXIS_COUNT]; /* m */

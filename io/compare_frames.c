@@ -112,23 +112,46 @@ static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct fr
     }
 }
 
-static enum status read_form(hid_t dataset, const char *name, struct frames *frames)
+static enum status read_form(hid_t dataset, const char *name, struct frame *frame,
+                             int64_t cells[AXIS_COUNT])
 {
     hsize_t shape[H5S_MAX_RANK];
     const hid_t space = H5Dget_space(dataset);
     const hid_t type = H5Dget_type(dataset);
     const int rank = H5Sget_simple_extent_dims(space, shape, NULL);
+    const hssize_t count = H5Sget_simple_extent_npoints(space);
     const H5T_class_t class = H5Tget_class(type);
-    frames->precision = H5Tget_size(type) > sizeof(float) ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
+    const size_t bytes = H5Tget_size(type);
+    frame->precision = bytes > sizeof(float) ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
     H5Tclose(type);
     H5Sclose(space);
-    if ((class != H5T_FLOAT && class != H5T_INTEGER) || rank < 1 || rank > AXIS_COUNT) {
+    if ((class != H5T_FLOAT && class != H5T_INTEGER) || bytes > sizeof(double) || rank < 1 ||
+        rank > AXIS_COUNT || count < 1) {
         return fail(STATUS_INPUT,
-                    "the dataset %s of %s does not hold numbers in one to three dimensions", name,
-                    frames->path);
+                    "the dataset %s of %s does not hold numbers of up to 8 bytes in one to three "
+                    "dimensions",
+                    name, frame->path);
     }
     for (int a = 0; a < AXIS_COUNT; a++) {
-        frames->cells[a] = a < rank ? (int64_t)shape[rank - 1 - a] : 1;
+        cells[a] = a < rank ? (int64_t)shape[rank - 1 - a] : 1;
+    }
+    return STATUS_OK;
+}
+
+/* All states of a series have the shape of the first. */
+static enum status check_form(const int64_t cells[AXIS_COUNT], const struct frame *frame,
+                              struct frames *frames)
+{
+    if (frame == frames->frame) {
+        memcpy(frames->cells, cells, sizeof frames->cells);
+    }
+    if (memcmp(frames->cells, cells, sizeof frames->cells) != 0) {
+        const int64_t *n = frames->cells;
+        return fail(STATUS_INPUT,
+                    "step %" PRId64 " of %s has %" PRId64 " x %" PRId64 " x %" PRId64
+                    " cells, its first state %" PRId64 " x %" PRId64 " x %" PRId64,
+                    frame->step, frames->path, cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z],
+                    n[AXIS_X], n[AXIS_Y], n[AXIS_Z]);
     }
     return STATUS_OK;
 }
@@ -265,6 +288,7 @@ void frames_dataset(const struct frames *frames, int64_t n, char name[FRAME_NAME
 static enum status read_state(hid_t file, int64_t n, struct frames *frames)
 {
     struct frame *frame = &frames->frame[n];
+    int64_t cells[AXIS_COUNT];
     char name[FRAME_NAME_BYTES];
     frames_dataset(frames, n, name);
     const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
@@ -275,8 +299,12 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
     enum status status = STATUS_OK;
     if (frames->is_series && frame->step < 0) {
         status = fail(STATUS_FILE, "%s of %s does not say of which step it is", name, frame->path);
-    } else if (n == 0) {
-        status = read_form(dataset, name, frames);
+    }
+    if (status == STATUS_OK) {
+        status = read_form(dataset, name, frame, cells);
+    }
+    if (status == STATUS_OK) {
+        status = check_form(cells, frame, frames);
     }
     H5Dclose(dataset);
     return status;

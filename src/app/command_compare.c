@@ -199,7 +199,7 @@ static void describe(const char *letter, const struct frames *frames)
 {
     log_info("%s  %s: %" PRId64 " state%s of %" PRId64 " x %" PRId64 " x %" PRId64 " cells, %s",
              letter, frames->path, frames->count, frames->count == 1 ? "" : "s", frames->cells[0],
-             frames->cells[1], frames->cells[2], precision_name(frames->precision));
+             frames->cells[1], frames->cells[2], precision_name(frames->frame[0].precision));
 }
 
 /* Cells are matched by their indices. */

@@ -117,6 +117,8 @@ class Compare(Case):
         for name, values, code, says in (
                 ("wide.h5", np.zeros((5, 4, 8)), 2, "the grids differ: 7 x 4 x 5"),
                 ("text.h5", np.array([b"x"]), 2, "does not hold numbers"),
+                ("none.h5", np.zeros((5, 0, 7)), 2, "does not hold numbers"),
+                ("long.h5", a.astype(np.longdouble), 2, "numbers of up to 8 bytes"),
                 ("flat.h5", np.zeros(SHAPE[1:]), 2, "the grids differ")):
             result = self.isotherm("compare", "a.h5", self.file(name, values), ranks=2)
             self.assert_code(result, code)
@@ -187,6 +189,21 @@ class Series(Case):
         result = self.isotherm("compare", a, "b.h5")
         self.assert_code(result, 3)
         self.assert_says(result, "/snap/3/T of b.h5 does not say of which step it is")
+
+    def test_states_of_several_forms(self):
+        states = [np.full(SHAPE, 300.0)] * 3
+        a = self.series("a.h5", states)
+        for shape in ((6, 4, 7), (5, 4, 8), (4, 4, 7)):
+            b = self.series("b.h5", states[:2] + [np.full(shape, 300.0)])
+            for words in ((a, b), (b, a), (b, b)):
+                result = self.isotherm("compare", *words)
+                self.assert_code(result, 2)
+                self.assert_says(result, "step 20 of b.h5 has {2} x {1} x {0} cells, its first "
+                                 "state 7 x 4 x 5".format(*shape))
+        # ULP are counted in the narrower format of each two states
+        b = self.series("b.h5", states[:2] + [np.full(SHAPE, 300.0 + 2**-15, np.float32)])
+        result = self.isotherm("compare", a, b)
+        self.assert_says(result, "largest ULP difference: 1 at step 20", stream="out")
 
     def test_a_series_of_one_state_is_a_series(self):
         one = self.series("one.h5", [np.full(SHAPE, 300.0)])
