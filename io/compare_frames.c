@@ -284,6 +284,46 @@ void frames_dataset(const struct frames *frames, int64_t n, char name[FRAME_NAME
     snprintf(name, FRAME_NAME_BYTES, "%s/%s", frames->frame[n].group, frames->name);
 }
 
+/* Is a name in the file, with all groups on the way? What is named and cannot be opened is damage.
+ */
+static enum status find_name(hid_t file, const char *path, const char *name, bool *found)
+{
+    char part[FRAME_NAME_BYTES];
+    const size_t length = strlen(name);
+    *found = true;
+    for (size_t n = 1; n <= length && *found; n++) {
+        if (name[n] != '/' && name[n] != '\0') {
+            continue;
+        }
+        snprintf(part, sizeof part, "%.*s", (int)n, name);
+        const htri_t there = H5Lexists(file, part, H5P_DEFAULT);
+        if (there < 0) {
+            return h5_fail("cannot read %s of %s", part, path);
+        }
+        *found = there > 0;
+    }
+    return STATUS_OK;
+}
+
+static enum status open_dataset(hid_t file, const char *path, const char *name, hid_t *dataset)
+{
+    bool found = false;
+    TRY(find_name(file, path, name, &found));
+    if (!found) {
+        return fail(STATUS_INPUT, "%s has no dataset %s", path, name);
+    }
+    const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
+    if (object < 0) {
+        return h5_fail("cannot open %s of %s", name, path);
+    }
+    if (H5Iget_type(object) != H5I_DATASET) {
+        H5Oclose(object);
+        return fail(STATUS_INPUT, "%s of %s is not a dataset", name, path);
+    }
+    *dataset = object;
+    return STATUS_OK;
+}
+
 /* In the file that holds it. */
 static enum status read_state(hid_t file, int64_t n, struct frames *frames)
 {
@@ -291,10 +331,8 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
     int64_t cells[AXIS_COUNT];
     char name[FRAME_NAME_BYTES];
     frames_dataset(frames, n, name);
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    if (dataset < 0) {
-        return fail(STATUS_INPUT, "%s has no dataset %s", frame->path, name);
-    }
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(open_dataset(file, frame->path, name, &dataset));
     read_about(file, dataset, frame, frames);
     enum status status = STATUS_OK;
     if (frames->is_series && frame->step < 0) {
@@ -369,13 +407,21 @@ static enum status find_file(const char *path, struct frames *frames, int *seale
     return STATUS_OK;
 }
 
+static enum status keep_name(const char *name, struct frames *frames)
+{
+    if (snprintf(frames->name, sizeof frames->name, "%s", name) >= (int)sizeof frames->name) {
+        return fail(STATUS_INPUT, "the name %.60s... of the dataset is too long", name);
+    }
+    return STATUS_OK;
+}
+
 enum status frames_read(MPI_Comm comm, const char *path, const char *name, struct frames *frames)
 {
     int sealed = 0;
     const bool first = comm_rank(comm) == 0;
     *frames = (struct frames){.count = 0};
     h5_init();
-    snprintf(frames->name, sizeof frames->name, "%s", name);
+    TRY(status_agree(comm, keep_name(name, frames)));
     TRY(status_agree(comm, first ? find_file(path, frames, &sealed) : STATUS_OK));
     TRY_MPI(MPI_Bcast(frames->path, PATH_BYTES, MPI_CHAR, 0, comm));
     TRY_MPI(MPI_Bcast(&sealed, 1, MPI_INT, 0, comm));

@@ -164,6 +164,31 @@ class Compare(Case):
                              named is not None, str(result))
 
 
+    def test_what_is_named_and_damaged_is_not_missing(self):
+        a = self.file("a.h5", np.zeros(SHAPE), step=np.int64(3), time_s=0.5)
+        with h5py.File(self.folder / a, "r+") as file:
+            file["group/U"] = np.zeros(SHAPE)
+            headers = {name: h5py.h5o.get_info(file[name].id).addr
+                       for name in ("T", "group", "group/U")}
+        for name, asked, damaged in (("T", "T", "/T"), ("group/U", "group/U", "/group/U"),
+                                     ("group", "group/U", "/group/U")):
+            self.assert_code(self.isotherm("compare", a, a, "--dataset", asked), 0)
+            data = bytearray((self.folder / a).read_bytes())
+            data[headers[name]] ^= 0x55  # the version of its header
+            (self.folder / "bad.h5").write_bytes(data)
+            result = self.isotherm("compare", a, "bad.h5", "--dataset", asked, ranks=2)
+            self.assert_code(result, 3)
+            self.assert_one_error(result)
+            self.assert_says(result, damaged, "of bad.h5")
+        for asked, says in (("group", "/group of a.h5 is not a dataset"),
+                            ("group/V", "a.h5 has no dataset /group/V"),
+                            ("other/V", "a.h5 has no dataset /other/V"),
+                            ("T" * 64, "of the dataset is too long")):
+            result = self.isotherm("compare", a, a, "--dataset", asked)
+            self.assert_code(result, 2)
+            self.assert_says(result, says)
+
+
 class Series(Case):
     """Series by other programs: the states in the file itself, no list of them."""
 
