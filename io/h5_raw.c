@@ -151,19 +151,29 @@ static enum status read_sums(hid_t file, const char *name, const struct raw_plac
     return status;
 }
 
+/* What cannot be read is not taken for missing: then the cells would pass unchecked. */
+static enum status find_sums(hid_t file, const char *of_sums, bool *found)
+{
+    htri_t there = H5Lexists(file, "/checksums", H5P_DEFAULT);
+    if (there > 0) {
+        there = H5Lexists(file, of_sums, H5P_DEFAULT);
+    }
+    *found = there > 0;
+    return there < 0 ? h5_fail("cannot read %s", of_sums) : STATUS_OK;
+}
+
 /* `file` is the one that holds the dataset. */
 static enum status find_in(hid_t file, hid_t dataset, const char *name, struct found *found,
                            uint64_t **sums)
 {
     char of_sums[NAME_BYTES];
     sums_name(name, of_sums);
-    found->is_ours =
-        H5Lexists(file, "/checksums", H5P_DEFAULT) > 0 && H5Lexists(file, of_sums, H5P_DEFAULT) > 0;
-    if (!found->is_ours) {
-        return STATUS_OK;
-    }
     if (H5Fget_name(file, found->path, sizeof found->path) < 0) {
         return h5_fail("cannot tell which file holds %s", name);
+    }
+    TRY(find_sums(file, of_sums, &found->is_ours));
+    if (!found->is_ours) {
+        return STATUS_OK;
     }
     TRY(find_cells(dataset, name, &found->place));
     return read_sums(file, of_sums, &found->place, sums);
@@ -179,6 +189,9 @@ static enum status find(const char *path, const char *name, struct found *found,
     if (dataset >= 0) {
         const hid_t holder = H5Iget_file_id(dataset);
         status = find_in(holder, dataset, name, found, sums);
+        if (status != STATUS_OK) {
+            fail_prefix(status, "%s: ", found->path);
+        }
         H5Fclose(holder);
         H5Dclose(dataset);
     }

@@ -387,6 +387,21 @@ class Runs(Case):
         named = checkpoints(one.folder)[-1], checkpoints(two.folder)[-1]
         self.assert_code(self.isotherm("compare", *named, "--atol", 1e6), 0)
 
+    def test_damaged_checksums_do_not_let_cells_pass(self):
+        run = self.solve(self.config())
+        bad = run.folder / f"snapshots/step_{10:010}.h5"
+        shutil.copy(bad, self.folder / "good.h5")
+        with h5py.File(bad, "r") as file:
+            cells = file["T"].id.get_offset()
+            headers = [h5py.h5o.get_info(file[name].id).addr for name in ("checksums",
+                                                                          "checksums/T")]
+        for header in headers:
+            data = bytearray((self.folder / "good.h5").read_bytes())
+            data[cells + 3] ^= 0x80
+            data[header] ^= 0x55  # the version of the header
+            bad.write_bytes(data)
+            self.assert_unread("good.h5", bad, f"{bad}: cannot ", "/checksums/T")
+
     def test_a_damaged_checkpoint_is_not_compared(self):
         run = self.solve(self.config())
         good = checkpoints(run.folder)[-1]
