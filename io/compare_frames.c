@@ -1,4 +1,5 @@
 /* What states a file holds. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,39 +18,71 @@ static bool is_folder(const char *path)
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/* An output folder's series or, without one, its newest checkpoint. */
-static enum status find_in_folder(const char *directory, char path[PATH_BYTES])
+/* Also when it cannot be reached: its reader will say why. */
+static bool is_named(const char *path)
+{
+    struct stat found;
+    return lstat(path, &found) == 0 || errno != ENOENT;
+}
+
+/* The highest step in "step_0000000123.h5" in a folder of an output folder; -1: none. */
+static enum status newest_step(const char *directory, const char *name, int64_t *step)
 {
     char folder[PATH_BYTES];
     int64_t *steps = NULL;
     int count = 0;
+    TRY(path_join(directory, name, folder));
+    TRY(checkpoint_list(folder, &steps, &count));
+    *step = count > 0 ? steps[0] : -1;
+    free(steps);
+    return STATUS_OK;
+}
+
+/* An output folder's series or, without one, its newest checkpoint. */
+static enum status find_in_folder(const char *directory, char path[PATH_BYTES])
+{
+    char folder[PATH_BYTES];
+    int64_t newest = -1;
     TRY(path_join(directory, "snapshots.vtkhdf", path));
-    if (file_exists(path)) {
+    if (is_named(path)) {
         return STATUS_OK;
     }
-    TRY(checkpoint_folder(directory, folder));
-    TRY(checkpoint_list(folder, &steps, &count));
-    const int64_t newest = count > 0 ? steps[0] : -1;
-    free(steps);
+    TRY(newest_step(directory, "snapshots", &newest));
+    if (newest >= 0) {
+        return fail(STATUS_FILE,
+                    "%s/snapshots holds snapshots, but %s, which names them, is missing", directory,
+                    path);
+    }
+    TRY(newest_step(directory, "checkpoints", &newest));
     if (newest < 0) {
         return fail(STATUS_FILE,
                     "the folder %s holds neither snapshots.vtkhdf nor checkpoints to compare",
                     directory);
     }
+    TRY(checkpoint_folder(directory, folder));
     return checkpoint_path(folder, newest, path);
 }
 
-/* Does the file claim to be a checkpoint? Then its seal counts. */
+/* Does the file claim to be a checkpoint? Then its seal counts. Any part of one is a claim, so that
+ * damage to the others shows; other files begin with HDF5's signature, and may hold any text. */
 static bool has_seal(const char *path)
 {
-    static const char mark[] = "ISOTHERM CHECKPOINT";
-    char begin[sizeof mark] = "";
+    static const char other[] = "\211HDF\r\n\032\n";
+    static const char *const parts[] = {"ISOTHERM CHECKPOINT", " blocks=", " xxh3="};
+    char begin[CHECKPOINT_SEAL_BYTES + 1] = "";
     FILE *file = fopen(path, "rb");
-    const bool read = file != NULL && fread(begin, 1, sizeof mark - 1, file) == sizeof mark - 1;
+    const size_t bytes = file != NULL ? fread(begin, 1, CHECKPOINT_SEAL_BYTES, file) : 0;
     if (file != NULL) {
         fclose(file);
     }
-    return read && memcmp(begin, mark, sizeof mark - 1) == 0;
+    bool found = false;
+    if (bytes >= sizeof other && memcmp(begin, other, sizeof other - 1) == 0) {
+        return false;
+    }
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+        found = found || memmem(begin, bytes, parts[p], strlen(parts[p])) != NULL;
+    }
+    return found;
 }
 
 static enum status add_frame(struct frames *frames, const char *path, const char *group)

@@ -111,6 +111,13 @@ class Compare(Case):
         b.ravel()[6] = -np.inf
         self.compare(names[0], self.file("b.h5", b), "--atol", 1e300, "--rtol", 1, code=1)
 
+    def test_a_text_like_a_seal_is_no_seal(self):
+        with h5py.File(self.folder / "a.h5", "w", libver="latest") as file:
+            file.attrs["title"] = np.bytes_(" blocks=4 ")
+            file["T"] = np.zeros(SHAPE)
+        self.assertIn(b" blocks=4", (self.folder / "a.h5").read_bytes()[:512])
+        self.assert_code(self.isotherm("compare", "a.h5", "a.h5"), 0)
+
     def test_what_cannot_be_compared(self):
         a = np.zeros(SHAPE)
         self.file("a.h5", a)
@@ -406,14 +413,19 @@ class Runs(Case):
         run = self.solve(self.config())
         good = checkpoints(run.folder)[-1]
         bad = self.folder / "bad.h5"
-        shutil.copy(good, bad)
-        data = bytearray(bad.read_bytes())
-        data[-1000] ^= 4
-        bad.write_bytes(data)
-        result = self.isotherm("compare", good, bad, ranks=2)
-        self.assert_code(result, 3)
-        self.assert_one_error(result)
-        self.assert_says(result, "bad.h5", "damaged")
+        for place in (-1000, 0, 18, 30):  # cells, and three places in the seal
+            data = bytearray(good.read_bytes())
+            data[place] ^= 4
+            bad.write_bytes(data)
+            self.assert_unread(good, bad, "bad.h5", "damaged", ranks=2)
+
+    def test_a_folder_without_its_index(self):
+        run = self.solve(self.config(), output="one")
+        lost = self.copy(run, "lost")
+        (lost / "snapshots.vtkhdf").unlink()
+        self.assert_unread("lost", "lost", "lost/snapshots.vtkhdf, which names them, is missing")
+        (lost / "snapshots.vtkhdf").symlink_to("nowhere")
+        self.assert_unread("lost", "lost", "cannot open lost/snapshots.vtkhdf")
 
 
 if __name__ == "__main__":
