@@ -116,4 +116,9 @@ uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision
 enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset,
                             struct field *field, const struct grid *grid) MUST_CHECK;
 
+/* Not collective, needs no MPI. Is there a dataset of numbers of that shape? Looks at none of them.
+ * Fails as field_file_read. */
+enum status field_file_check(const char *path, const char *dataset,
+                             const struct grid *grid) MUST_CHECK;
+
 #endif

@@ -119,27 +119,47 @@ static enum status read_pieces(hid_t dataset, const char *path, const char *name
     return status;
 }
 
+/* Closing the file closes the dataset. */
+static enum status open_dataset(const char *path, const char *name, const struct grid *grid,
+                                hid_t *file, hid_t *dataset)
+{
+    TRY(h5_open_plain(path, false, file));
+    *dataset = H5Dopen2(*file, name, H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (*dataset < 0) {
+        status = h5_fail("cannot open the dataset %s of %s", name, path);
+    }
+    if (status == STATUS_OK) {
+        status = check_type(*dataset, path, name);
+    }
+    if (status == STATUS_OK) {
+        status = check_shape(*dataset, path, name, grid);
+    }
+    if (status != STATUS_OK) {
+        h5_close(*file);
+    }
+    return status;
+}
+
 static enum status read_mine(const char *path, const char *name, struct field *field,
                              const struct grid *grid, const struct pieces *pieces)
 {
     hid_t file = H5I_INVALID_HID;
-    TRY(h5_open_plain(path, false, &file));
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (dataset < 0) {
-        status = h5_fail("cannot open the dataset %s of %s", name, path);
-    }
-    if (status == STATUS_OK) {
-        status = check_type(dataset, path, name);
-    }
-    if (status == STATUS_OK) {
-        status = check_shape(dataset, path, name, grid);
-    }
-    if (status == STATUS_OK) {
-        status = read_pieces(dataset, path, name, field, pieces);
-    }
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(open_dataset(path, name, grid, &file, &dataset));
+    const enum status status = read_pieces(dataset, path, name, field, pieces);
     h5_close(file);
     return status;
+}
+
+enum status field_file_check(const char *path, const char *dataset, const struct grid *grid)
+{
+    hid_t file = H5I_INVALID_HID;
+    hid_t opened = H5I_INVALID_HID;
+    h5_init();
+    TRY(open_dataset(path, dataset, grid, &file, &opened));
+    h5_close(file);
+    return STATUS_OK;
 }
 
 enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset,

@@ -9,6 +9,7 @@
 #include "app/choices.h"
 #include "app/command.h"
 #include "app/configuration.h"
+#include "app/initial.h"
 #include "app/output_memory.h"
 #include "app/plan_placement.h"
 #include "app/snapshot_outputs.h"
@@ -117,6 +118,22 @@ static enum status examine_rank(struct plan *plan, int rank)
     return STATUS_OK;
 }
 
+/* A job before this one may make the file. */
+static bool is_missing(const struct initial_setting *shape)
+{
+    return shape->kind == INITIAL_FILE && !file_exists(shape->path);
+}
+
+static enum status check_initial(const struct plan *plan)
+{
+    for (int entry = 0; entry < plan->settings->ninitial; entry++) {
+        if (!is_missing(&plan->settings->initial[entry])) {
+            TRY(initial_check(plan->settings, &plan->grid, entry));
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status make_plan(const struct settings *settings, struct plan *plan)
 {
     *plan = (struct plan){.settings = settings};
@@ -126,6 +143,7 @@ static enum status make_plan(const struct settings *settings, struct plan *plan)
     TRY(snapshot_outputs_list(settings, &plan->grid, &plan->outputs));
     TRY(boundary_create(settings, &plan->boundary));
     TRY(boundary_check(settings, &plan->boundary, &plan->grid, &plan->material));
+    TRY(check_initial(plan));
     if (asked.ranks > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks %" PRId64 " is beyond what MPI can count", asked.ranks);
     }
@@ -353,6 +371,10 @@ static void warn_of_initial(struct plan *plan)
         if (shape_check_cells(plan->settings, &plan->grid, entry) != STATUS_OK) {
             warn(plan, "%s", fail_message());
             fail_clear();
+        }
+        if (is_missing(&plan->settings->initial[entry])) {
+            warn(plan, "initial[%d].file: there is no %.200s yet; a run will need it", entry,
+                 plan->settings->initial[entry].path);
         }
     }
 }

@@ -1,4 +1,6 @@
 /* The state at step 0: the settings' shapes, painted one over the other. */
+#include "app/initial.h"
+
 #include <stdio.h>
 
 #include "app/run.h"
@@ -16,23 +18,42 @@ static void warn_of_shape(const struct run *run, int entry)
     }
 }
 
+/* Puts the place in the configuration in front of a message; the code stays. */
+static enum status with_place(const struct settings *settings, int entry, enum status status)
+{
+    static const char *const parts[] = {
+        [INITIAL_EXPRESSION] = ".expression.value", [INITIAL_FILE] = ".file"};
+    if (status == STATUS_INPUT || status == STATUS_FILE) {
+        const char *part = parts[settings->initial[entry].kind];
+        char key[48];
+        snprintf(key, sizeof key, "initial[%d]%s", entry, part != NULL ? part : "");
+        settings_fail(settings, key, "%s", fail_message());
+    }
+    return status;
+}
+
+enum status initial_check(const struct settings *settings, const struct grid *grid, int entry)
+{
+    const struct initial_setting *shape = &settings->initial[entry];
+    enum status status = STATUS_OK;
+    if (shape->kind == INITIAL_FILE) {
+        status = field_file_check(shape->path, shape->dataset, grid);
+    } else if (shape->kind == INITIAL_EXPRESSION) {
+        status = shape_try_formula(shape, grid);
+    }
+    return with_place(settings, entry, status);
+}
+
 static enum status paint(struct run *run, int entry)
 {
     const struct initial_setting *shape = &run->settings->initial[entry];
     enum status status = STATUS_OK;
-    char key[48];
     if (shape->kind == INITIAL_FILE) {
-        snprintf(key, sizeof key, "initial[%d].file", entry);
         status = field_file_read(run->comm, shape->path, shape->dataset, run->field, &run->grid);
     } else {
-        snprintf(key, sizeof key, "initial[%d]", entry);
         status = field_paint(run->field, &run->grid, shape);
     }
-    if (status == STATUS_INPUT || status == STATUS_FILE) {
-        /* the place in the configuration; the code stays */
-        settings_fail(run->settings, key, "%s", fail_message());
-    }
-    return status_agree(run->comm, status);
+    return status_agree(run->comm, with_place(run->settings, entry, status));
 }
 
 /* Shapes need not cover the grid; what no shape covers is still NaN. */

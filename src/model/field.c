@@ -215,18 +215,6 @@ static struct box bounds(const struct brush *brush)
     return box;
 }
 
-static enum status evaluate(const struct brush *brush, const double at[AXIS_COUNT], double *value)
-{
-    *value = expression_evaluate(brush->expression, at);
-    if (!(fabs(*value) < 1e12)) {
-        return fail(STATUS_INPUT,
-                    "\"%s\" gives %g K at x = %.9g, y = %.9g, z = %.9g m; a temperature must be "
-                    "finite and below 1e12 K",
-                    brush->shape->expression, *value, at[0], at[1], at[2]);
-    }
-    return STATUS_OK;
-}
-
 /* Paint one row of h_stage, cells (piece->lo[x]..., j, k). */
 static enum status paint_row(const struct brush *brush, const struct box *piece, int64_t j,
                              int64_t k, int64_t first)
@@ -240,7 +228,7 @@ static enum status paint_row(const struct brush *brush, const struct box *piece,
             continue;
         }
         if (brush->expression != NULL) {
-            TRY(evaluate(brush, at, &value));
+            TRY(shape_evaluate(brush->shape, brush->expression, at, &value));
         }
         if (brush->field->layout.precision == PRECISION_FLOAT64) {
             ((double *)brush->field->h_stage)[element] = value;
@@ -275,13 +263,12 @@ static enum status paint_pieces(struct field *field, const struct brush *brush)
 enum status field_paint(struct field *field, const struct grid *grid,
                         const struct initial_setting *shape)
 {
-    static const char *const variables[] = {"x", "y", "z"};
     struct brush brush = {.field = field, .grid = grid, .shape = shape};
     if (shape->kind == INITIAL_FILE) {
         return fail(STATUS_INPUT, "a file is not painted but read");
     }
     if (shape->kind == INITIAL_EXPRESSION) {
-        TRY(expression_create(shape->expression, variables, 3, &brush.expression));
+        TRY(shape_formula(shape, &brush.expression));
     }
     const enum status status = paint_pieces(field, &brush);
     expression_destroy(brush.expression);

@@ -84,3 +84,42 @@ enum status shape_check_cells(const struct settings *settings, const struct grid
                          "holds the centre of no cell, so it changes nothing; cells are %s m large",
                          cell);
 }
+
+enum status shape_formula(const struct initial_setting *shape, struct expression **expression)
+{
+    static const char *const variables[] = {"x", "y", "z"};
+    return expression_create(shape->expression, variables, 3, expression);
+}
+
+enum status shape_evaluate(const struct initial_setting *shape, struct expression *expression,
+                           const double center[AXIS_COUNT], double *value)
+{
+    *value = expression_evaluate(expression, center);
+    if (!(fabs(*value) < 1e12)) {
+        return fail(STATUS_INPUT,
+                    "\"%.200s\" gives %g K at x = %.9g, y = %.9g, z = %.9g m; a temperature must "
+                    "be finite and below 1e12 K",
+                    shape->expression, isnan(*value) ? NAN : *value, center[AXIS_X], center[AXIS_Y],
+                    center[AXIS_Z]);
+    }
+    return STATUS_OK;
+}
+
+enum status shape_try_formula(const struct initial_setting *shape, const struct grid *grid)
+{
+    struct expression *expression = NULL;
+    TRY(shape_formula(shape, &expression));
+    enum status status = STATUS_OK;
+    for (int trial = 0; status == STATUS_OK && trial < 27; trial++) {
+        double center[AXIS_COUNT];
+        double value = 0;
+        for (int axis = 0, rest = trial; axis < AXIS_COUNT; axis++, rest /= 3) {
+            const int64_t last = grid->cells[axis] - 1;
+            const int64_t index = rest % 3 == 2 ? last : rest % 3 * (last / 2);
+            center[axis] = grid_center(grid, (enum axis)axis, index);
+        }
+        status = shape_evaluate(shape, expression, center, &value);
+    }
+    expression_destroy(expression);
+    return status;
+}

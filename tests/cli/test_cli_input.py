@@ -170,6 +170,16 @@ class Configuration(Input):
                            says=["config.yaml:3: grid.cells", "1000"])
 
 
+    def test_formula_that_is_no_temperature(self):
+        """Every cell is looked at in a run, a few in a plan."""
+        for formula, where in some([("1/0", "x = 0.05"), ("x > 1.1 ? 1e12 : 300", "x = 1.15")], 1):
+            self.write(RIGHT.replace("uniform: {value: 300}",
+                                     f"expression: {{value: '{formula}'}}"))
+            for command, ranks in (("run", 3), ("plan", 1)):
+                self.check_refused(command, "config.yaml", ranks=ranks, says=[
+                    f'config.yaml:11: initial[0].expression.value: "{formula}" gives', where])
+
+
 class InitialFile(Input):
     """Which is looked at when the field is there to be filled; nothing is written before."""
 
@@ -185,10 +195,19 @@ class InitialFile(Input):
     def test_is_read(self):
         self.write_start(300 + np.arange(960.0).reshape(8, 10, 12) / 10)
         self.assert_code(self.isotherm("run", "config.yaml", "--set", "time.steps=1", ranks=3), 0)
+        plan = self.isotherm("plan", "config.yaml")
+        self.assert_code(plan, 0)
+        self.assertNotIn("start.h5", plan.out)
 
     @thorough
     def test_missing(self):
         self.check_refused("run", "config.yaml", code=3, says=["start.h5", "No such file"])
+
+    def test_missing_in_a_plan(self):
+        """A job before may make it."""
+        plan = self.isotherm("plan", "config.yaml")
+        self.assert_code(plan, 0)
+        self.assert_says(plan, "warning: initial[0].file: there is no start.h5 yet", stream="out")
 
     @thorough
     def test_no_hdf5(self):
@@ -197,12 +216,14 @@ class InitialFile(Input):
 
     def test_dataset_missing(self):
         self.write_start(np.full((8, 10, 12), 300.0), "/temperature")
-        self.check_refused("run", "config.yaml", code=3, says=["/T"])
+        for command, ranks in (("run", 3), ("plan", 1)):
+            self.check_refused(command, "config.yaml", code=3, ranks=ranks, says=["/T"])
 
     def test_wrong_shape(self):
         self.write_start(np.full((12, 10, 8), 300.0))
-        self.check_refused("run", "config.yaml", says=[
-            "config.yaml:11: initial[0].file", "12", "10", "8", "(8, 10, 12)"])
+        for command, ranks in (("run", 3), ("plan", 1)):
+            self.check_refused(command, "config.yaml", ranks=ranks, says=[
+                "config.yaml:11: initial[0].file", "12", "10", "8", "(8, 10, 12)"])
 
     @thorough
     def test_not_a_temperature(self):

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/shape.h"
@@ -87,11 +88,41 @@ static void the_message_has_key_and_cells(void **state)
     assert_non_null(strstr(fail_message(), "initial[2].box: holds the centre of no cell"));
 }
 
+/* The corners and the middle are looked at; nothing between two centres is. */
+static void formulas_are_tried(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *formula, *says; /* NULL: nothing */
+    } cases[] = {
+        {"300 + x*y*z", NULL},
+        {"1/(x + 0.3)", NULL},
+        {"1/0", "\"1/0\" gives inf K at x = -0.25"},
+        {"0/0", "gives nan K"},
+        {"x > 0.6 && y > 0.7 && z > 0.8 ? 1e12 : 1", "at x = 0.65, y = 0.75, z = 0.85 m"},
+        {"abs(x - 0.15) < 0.01 ? -1e13 : 300", "gives -1e+13 K at x = 0.15"},
+    };
+    struct settings settings = {0};
+    struct grid grid;
+    make_grid(&settings, (const int64_t[]){10, 11, 12}, &grid);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char formula[64];
+        snprintf(formula, sizeof formula, "%s", cases[i].formula);
+        const struct initial_setting shape = {.kind = INITIAL_EXPRESSION, .expression = formula};
+        const enum status status = shape_try_formula(&shape, &grid);
+        assert_int_equal(status, cases[i].says == NULL ? STATUS_OK : STATUS_INPUT);
+        if (cases[i].says != NULL && strstr(fail_message(), cases[i].says) == NULL) {
+            fail_msg("%s: %s", formula, fail_message());
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_as_looking_at_each_cell),
         cmocka_unit_test(the_message_has_key_and_cells),
+        cmocka_unit_test(formulas_are_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
