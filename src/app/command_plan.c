@@ -218,8 +218,9 @@ static void print_time(const struct plan *plan)
     }
     printf("steps          %" PRId64 " to t = %.6g s", timeline->steps, timeline->end);
     if (timeline->nstretches > 1) {
-        printf(", landing on %" PRId64 " times on the way: %.6g s a step on average",
-               timeline->nstretches - 1, timeline->end / (double)timeline->steps);
+        printf(", landing on %" PRId64 " time%s on the way: %.6g s a step on average",
+               timeline->nstretches - 1, timeline->nstretches == 2 ? "" : "s",
+               timeline->end / (double)timeline->steps);
     }
     if (timeline->dt_last != timeline->dt) {
         printf(", the last one %.6g s long to land on it", timeline->dt_last);

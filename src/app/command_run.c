@@ -99,8 +99,8 @@ static void introduce(const struct run *run)
                  (long long)run->step, run_time(run));
         return;
     }
-    log_info("%lld steps of %.4g s to t = %.6g s", (long long)run->timeline.steps, run->timeline.dt,
-             run->timeline.end);
+    log_info("%lld steps of %s%.4g s to t = %.6g s", (long long)run->timeline.steps,
+             run->timeline.nstretches > 1 ? "at most " : "", run->timeline.dt, run->timeline.end);
 }
 
 static enum output_mode output_mode(void)

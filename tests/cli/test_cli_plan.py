@@ -168,6 +168,16 @@ class Plan(Case):
                          stream="out")
         result = self.plan(sets=self.due(each, "snapshots", "interval=0.1"))
         self.assertNotIn("warning", result.out)
+        result = self.plan(sets=self.due(each, "snapshots", "interval=1"))
+        self.assert_says(result, "landing on 1 time on the way: 0.01 s a step", stream="out")
+
+    def test_run_says_the_steps_too(self):
+        config = problems.mixed([24, 20, 16])
+        config["time"] = {"steps": 8, "dt": config["time"]["dt"]}
+        config["output"] = {"history": {"interval": 0.4 * config["time"]["dt"]}}
+        self.assert_says(self.solve(config).result, "8 steps of at most ", stream="out")
+        config["output"] = {"history": {"every": 1}}
+        self.assertNotIn("at most", self.solve(config).result.out)
 
     @staticmethod
     def due(sets, key, cadence):
