@@ -95,10 +95,25 @@ enum status h5_get_int(hid_t object, const char *name, int64_t *values, int coun
     return attribute_read(object, name, H5T_NATIVE_INT64, H5T_INTEGER, count, values);
 }
 
+/* HDF5 converts no character set to another, not even ASCII to UTF-8. */
+static H5T_cset_t character_set(hid_t object, const char *name)
+{
+    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    H5T_cset_t set = H5T_CSET_ASCII;
+    if (attribute >= 0) {
+        const hid_t type = H5Aget_type(attribute);
+        set = H5Tget_class(type) == H5T_STRING ? H5Tget_cset(type) : set;
+        H5Tclose(type);
+        H5Aclose(attribute);
+    }
+    return set;
+}
+
 enum status h5_get_string(hid_t object, const char *name, char *value, size_t bytes)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);
     H5Tset_size(type, bytes);
+    H5Tset_cset(type, character_set(object, name));
     const enum status status = attribute_read(object, name, type, H5T_STRING, 0, value);
     H5Tclose(type);
     return status;

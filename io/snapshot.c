@@ -12,7 +12,6 @@
 #include "io/h5_field.h"
 #include "io/h5_raw.h"
 #include "io/snapshot_index.h"
-#include "io/xdmf.h"
 
 /* Near the file system's stripes; checksum and compression work on whole chunks. */
 enum { CHUNK_BYTES = 1 << 20 };
@@ -22,7 +21,6 @@ struct snapshots {
     struct view view;
     struct snapshot_setting setting; /* precision is the file's */
     struct snapshot_series series;
-    char xdmf_path[PATH_BYTES];
     struct snapshot_list list; /* the same on all ranks; the write half's */
     int64_t captured_step;     /* the capture half's */
 };
@@ -69,27 +67,32 @@ uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_sett
                                       : plain + h5_raw_bytes(grid->cells, setting->precision));
 }
 
-/* Rank 0. For viewers and for a restart: what the list holds is there whole before the list names
- * it, and the list forgets it before it goes. */
-static enum status write_lists(const struct snapshots *s)
+/* Rank 0. */
+static enum status find_earlier(struct snapshots *s, int64_t restart_step)
 {
-    TRY(snapshot_index_write(&s->series, &s->list));
-    return xdmf_write(s->xdmf_path, &s->series, &s->list);
+    bool rebuilt = false;
+    TRY(snapshot_index_read(&s->series, restart_step, &s->list, &rebuilt));
+    if (rebuilt && s->list.count > 0) {
+        log_warn("%s is missing: it is made anew from the %" PRId64 " files in %s", s->series.path,
+                 s->list.count, s->series.folder);
+    }
+    if (s->list.precision != s->setting.precision) {
+        log_warn("snapshots stay %s, as %s began; another precision needs another file",
+                 precision_name(s->list.precision), s->series.path);
+    }
+    return STATUS_OK;
 }
 
-/* Rank 0. */
+/* Rank 0. For viewers and for a restart: what the list holds is there whole before the list names
+ * it, and the list forgets it before it goes. */
 static enum status start_files(struct snapshots *s, int64_t restart_step)
 {
     s->list.precision = s->setting.precision;
-    if (restart_step >= 0 && file_exists(s->series.path)) {
-        TRY(snapshot_index_read(&s->series, restart_step, &s->list));
-        if (s->list.precision != s->setting.precision) {
-            log_warn("snapshots stay %s, as %s began; another precision needs another file",
-                     precision_name(s->list.precision), s->series.path);
-        }
+    if (restart_step >= 0) {
+        TRY(find_earlier(s, restart_step));
     }
     TRY(directory_make(s->series.folder));
-    TRY(write_lists(s));
+    TRY(snapshot_lists_write(&s->series, &s->list));
     return snapshot_files_drop_others(&s->series, &s->list);
 }
 
@@ -116,15 +119,9 @@ static enum status prepare(const char *directory, const char *name, const char *
                            const char *config_text, struct snapshots *s)
 {
     struct snapshot_series *series = &s->series;
-    char file[sizeof series->name + 8];
     series->grid = s->view.grid;
     series->derived = s->setting.derived;
-    snprintf(series->name, sizeof series->name, "%s", name);
-    TRY(path_join(directory, name, series->folder));
-    snprintf(file, sizeof file, "%s.vtkhdf", name);
-    TRY(path_join(directory, file, series->path));
-    snprintf(file, sizeof file, "%s.xdmf", name);
-    TRY(path_join(directory, file, s->xdmf_path));
+    TRY(snapshot_series_name(directory, name, series));
     series->title = strdup(title);
     series->config_text = strdup(config_text);
     if (series->title == NULL || series->config_text == NULL) {
@@ -275,7 +272,7 @@ static enum status write_contiguous(struct snapshots *s, const struct snapshot_c
 static enum status publish(struct snapshots *s, int64_t step)
 {
     TRY(snapshot_file_publish(&s->series, step));
-    return write_lists(s);
+    return snapshot_lists_write(&s->series, &s->list);
 }
 
 static enum status write_one(struct snapshots *s, const struct snapshot_capture *capture)
@@ -410,8 +407,7 @@ void snapshots_close(struct snapshots *snapshots)
 {
     if (snapshots != NULL) {
         snapshot_list_free(&snapshots->list);
-        free(snapshots->series.title);
-        free(snapshots->series.config_text);
+        snapshot_series_free(&snapshots->series);
         free(snapshots);
     }
 }

@@ -44,6 +44,13 @@ enum status snapshots_open(MPI_Comm comm, const char *directory, const char *nam
                            struct snapshots **snapshots) MUST_CHECK;
 void snapshots_close(struct snapshots *snapshots); /* takes NULL */
 
+/* Not collective; nothing is changed. Would snapshots_open go on with what is there? Its errors. */
+enum status snapshots_check(const char *directory, const char *name, const struct view *view,
+                            const struct snapshot_setting *setting,
+                            int64_t restart_step) MUST_CHECK;
+/* Not collective. Take back the states past `step` of a series that the run does not go on with. */
+enum status snapshots_cut(const char *directory, const char *name, int64_t step) MUST_CHECK;
+
 /* The capture half; not collective. False for a step that was captured before, or that the file
  * held when it was opened. */
 bool snapshots_wants(const struct snapshots *snapshots, int64_t step);

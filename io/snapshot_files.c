@@ -1,11 +1,52 @@
 /* The files with the data of snapshots: made, finished, removed. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "io/checkpoint_internal.h"
 #include "io/snapshot_index.h"
+#include "io/xdmf.h"
+
+enum status snapshot_series_name(const char *directory, const char *name,
+                                 struct snapshot_series *series)
+{
+    char file[sizeof series->name + 8];
+    snprintf(series->name, sizeof series->name, "%s", name);
+    TRY(path_join(directory, name, series->folder));
+    snprintf(file, sizeof file, "%s.vtkhdf", name);
+    TRY(path_join(directory, file, series->path));
+    snprintf(file, sizeof file, "%s.xdmf", name);
+    return path_join(directory, file, series->xdmf_path);
+}
+
+void snapshot_series_free(struct snapshot_series *series)
+{
+    free(series->title);
+    free(series->config_text);
+    series->title = NULL;
+    series->config_text = NULL;
+}
+
+static enum status remove_list(const char *path)
+{
+    if (unlink(path) != 0 && errno != ENOENT) {
+        return fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
+    }
+    return STATUS_OK;
+}
+
+enum status snapshot_lists_write(const struct snapshot_series *series,
+                                 const struct snapshot_list *list)
+{
+    if (list->count == 0) {
+        TRY(remove_list(series->xdmf_path));
+        return remove_list(series->path);
+    }
+    TRY(snapshot_index_write(series, list));
+    return xdmf_write(series->xdmf_path, series, list);
+}
 
 /* Under its temporary name, without values. */
 static enum status make_temporary(const struct snapshot_series *series, const char *path)

@@ -31,8 +31,9 @@ enum { SNAPSHOT_FORMAT = 2 };
 /* What stays the same over a run. */
 struct snapshot_series {
     char name[128];
-    char path[PATH_BYTES];   /* of NAME.vtkhdf */
-    char folder[PATH_BYTES]; /* NAME */
+    char path[PATH_BYTES];      /* of NAME.vtkhdf */
+    char xdmf_path[PATH_BYTES]; /* of NAME.xdmf */
+    char folder[PATH_BYTES];    /* NAME */
     struct grid grid;
     unsigned derived; /* the fields beside T */
     char *title;
@@ -50,14 +51,28 @@ struct snapshot_list {
 enum status snapshot_list_add(struct snapshot_list *list, int64_t step, double time) MUST_CHECK;
 void snapshot_list_free(struct snapshot_list *list);
 
+/* The names and paths of a series; the rest stays as it is. */
+enum status snapshot_series_name(const char *directory, const char *name,
+                                 struct snapshot_series *series) MUST_CHECK;
+void snapshot_series_free(struct snapshot_series *series); /* what it owns */
+
 /* Replace NAME.vtkhdf by one that holds the list. */
 enum status snapshot_index_write(const struct snapshot_series *series,
                                  const struct snapshot_list *list) MUST_CHECK;
+/* The same with NAME.xdmf. Readers stumble over files without a state, so an empty list has none.
+ */
+enum status snapshot_lists_write(const struct snapshot_series *series,
+                                 const struct snapshot_list *list) MUST_CHECK;
 
-/* Find the snapshots up to `restart_step`; nothing is changed. Fills the empty list. STATUS_INPUT
- * when the file is of another grid, STATUS_FILE when it is damaged or a snapshot is missing. */
+/* Find the snapshots up to `restart_step`; nothing is changed. Fills the empty list, from the files
+ * themselves where there is no NAME.vtkhdf (*rebuilt); its precision stays where there are none.
+ * STATUS_INPUT when they are of another grid, STATUS_FILE when one is damaged or missing. */
 enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
-                                struct snapshot_list *list) MUST_CHECK;
+                                struct snapshot_list *list, bool *rebuilt) MUST_CHECK;
+
+/* Fill the series, named before, with what its NAME.vtkhdf says of it; free it. Then
+ * snapshot_index_read finds the same form. */
+enum status snapshot_series_read(struct snapshot_series *series) MUST_CHECK;
 
 /* The file of a step, under its temporary name. First: make it, with room for `bytes` behind it. */
 enum status snapshot_file_start(const struct snapshot_series *series, int64_t step,

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "io/checkpoint_internal.h"
 #include "io/snapshot_index.h"
+
+#define LIST_FIELDS "/VTKHDF/CellData/"
 
 static enum status check_grid(hid_t file, const struct grid *grid)
 {
@@ -45,14 +48,19 @@ static enum status check_format(hid_t file)
     return STATUS_OK;
 }
 
+static bool has_field(hid_t file, const char *group, enum derived_kind kind)
+{
+    char path[SNAPSHOT_NAME_BYTES];
+    snprintf(path, sizeof path, "%s%s", group, derived_label(kind)->name);
+    return H5Lexists(file, path, H5P_DEFAULT) > 0;
+}
+
 /* A reader expects every field in every snapshot. */
-static enum status check_contents(hid_t file, unsigned derived)
+static enum status check_contents(hid_t file, const char *group, unsigned derived)
 {
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         const char *name = derived_label((enum derived_kind)kind)->name;
-        char path[SNAPSHOT_NAME_BYTES];
-        snprintf(path, sizeof path, "/VTKHDF/CellData/%s", name);
-        const bool there = H5Lexists(file, path, H5P_DEFAULT) > 0;
+        const bool there = has_field(file, group, (enum derived_kind)kind);
         if (there != derived_wants(derived, kind)) {
             return fail(STATUS_INPUT,
                         "it holds snapshots %s %s, and the configuration asks for it to be %s; "
@@ -63,11 +71,11 @@ static enum status check_contents(hid_t file, unsigned derived)
     return STATUS_OK;
 }
 
-static enum status read_precision(hid_t file, enum precision *precision)
+static enum status read_precision(hid_t file, const char *name, enum precision *precision)
 {
-    const hid_t dataset = H5Dopen2(file, "/VTKHDF/CellData/T", H5P_DEFAULT);
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     if (dataset < 0) {
-        return h5_fail("it has no dataset /VTKHDF/CellData/T");
+        return h5_fail("it has no dataset %s", name);
     }
     const hid_t type = H5Dget_type(dataset);
     *precision = H5Tget_size(type) == sizeof(float) ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
@@ -146,15 +154,86 @@ static enum status read_index(hid_t file, const struct snapshot_series *series,
 {
     TRY(check_format(file));
     TRY(check_grid(file, &series->grid));
-    TRY(check_contents(file, series->derived));
-    TRY(read_precision(file, &list->precision));
+    TRY(check_contents(file, LIST_FIELDS, series->derived));
+    TRY(read_precision(file, LIST_FIELDS "T", &list->precision));
     return read_entries(file, series, restart_step, list);
 }
 
-enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
-                                struct snapshot_list *list)
+/* ---- without NAME.vtkhdf ----------------------------------------------------------------------
+ */
+
+static enum status read_moment(hid_t file, int64_t *step, double *time)
+{
+    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("it has no dataset /T");
+    }
+    enum status status = h5_get_int(dataset, "step", step, 0);
+    if (status == STATUS_OK) {
+        status = h5_get_double(dataset, "time_s", time, 0);
+    }
+    H5Dclose(dataset);
+    return status;
+}
+
+/* One snapshot's own file; all have the precision of the first. */
+static enum status add_file(hid_t file, const struct snapshot_series *series,
+                            struct snapshot_list *list)
+{
+    enum precision precision = PRECISION_FLOAT64;
+    int64_t step = 0;
+    double time = 0;
+    TRY(check_format(file));
+    TRY(check_grid(file, &series->grid));
+    TRY(check_contents(file, "/", series->derived));
+    TRY(read_precision(file, "/T", &precision));
+    if (list->count > 0 && precision != list->precision) {
+        return fail(STATUS_INPUT,
+                    "it has %s, and those before it have %s; choose another output "
+                    "folder",
+                    precision_name(precision), precision_name(list->precision));
+    }
+    TRY(read_moment(file, &step, &time));
+    list->precision = precision;
+    return snapshot_list_add(list, step, time);
+}
+
+static enum status find_file(const struct snapshot_series *series, int64_t step,
+                             struct snapshot_list *list)
 {
     hid_t file = H5I_INVALID_HID;
+    char path[PATH_BYTES];
+    TRY(snapshot_file_path(series, step, "", path));
+    enum status status = h5_open_plain(path, false, &file);
+    if (status == STATUS_OK) {
+        status = add_file(file, series, list);
+        h5_close(file);
+    }
+    return status == STATUS_OK ? STATUS_OK : fail_prefix(status, "%s: ", path);
+}
+
+static enum status find_files(const struct snapshot_series *series, int64_t restart_step,
+                              struct snapshot_list *list)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    TRY(checkpoint_list(series->folder, &steps, &count)); /* they are named like those */
+    enum status status = STATUS_OK;
+    for (int i = count - 1; status == STATUS_OK && i >= 0 && steps[i] <= restart_step; i--) {
+        status = find_file(series, steps[i], list);
+    }
+    free(steps);
+    return status;
+}
+
+enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
+                                struct snapshot_list *list, bool *rebuilt)
+{
+    hid_t file = H5I_INVALID_HID;
+    *rebuilt = !file_exists(series->path);
+    if (*rebuilt) {
+        return find_files(series, restart_step, list);
+    }
     enum status status = h5_open_plain(series->path, false, &file);
     if (status == STATUS_OK) {
         status = read_index(file, series, restart_step, list);
@@ -163,10 +242,54 @@ enum status snapshot_index_read(const struct snapshot_series *series, int64_t re
     if (status == STATUS_FILE) {
         fail_prefix(status,
                     "the snapshots of the earlier run cannot be continued (move %s away, then "
-                    "the restart begins a new file): ",
+                    "the restart lists what is there anew): ",
                     series->path);
     } else if (status != STATUS_OK) {
         fail_prefix(status, "%s: ", series->path);
     }
+    return status;
+}
+
+/* ---- what a series is --------------------------------------------------------------------------
+ */
+
+static enum status read_grid(hid_t file, struct grid *grid)
+{
+    const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
+    if (group < 0) {
+        return h5_fail("it has no group /VTKHDF");
+    }
+    enum status status = h5_get_double(group, "Spacing", grid->spacing, AXIS_COUNT);
+    H5Gclose(group);
+    TRY(status);
+    TRY(h5_get_int(file, "cells", grid->cells, AXIS_COUNT));
+    TRY(h5_get_double(file, "lower_m", grid->lower, AXIS_COUNT));
+    return h5_get_double(file, "upper_m", grid->upper, AXIS_COUNT);
+}
+
+static enum status read_series(hid_t file, struct snapshot_series *series)
+{
+    enum { MOST_BYTES = 1 << 24, TITLE_BYTES = 1 << 17 };
+    TRY(check_format(file));
+    TRY(read_grid(file, &series->grid));
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (has_field(file, LIST_FIELDS, (enum derived_kind)kind)) {
+            series->derived |= 1U << (unsigned)kind;
+        }
+    }
+    series->title = malloc(TITLE_BYTES);
+    if (series->title == NULL) {
+        return fail(STATUS_MEMORY, "no memory for a title");
+    }
+    TRY(h5_get_string(file, "title", series->title, TITLE_BYTES));
+    return h5_get_text(file, "/configuration", MOST_BYTES, &series->config_text);
+}
+
+enum status snapshot_series_read(struct snapshot_series *series)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_plain(series->path, false, &file));
+    const enum status status = read_series(file, series);
+    h5_close(file);
     return status;
 }

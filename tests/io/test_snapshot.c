@@ -361,10 +361,65 @@ static void test_bad_files(void **unused)
               snapshots_open(w.rig.comm, w.folder, "snapshots", &w.view, &w.setting, TITLE, CONFIG,
                              20, &none));
     spoil(&w, "snapshots.vtkhdf", -1);
+    /* from the files themselves: what is left of them, if it is of the same form */
+    must_fail(STATUS_INPUT, "snapshots of another grid: on the y axis 8 cells",
+              snapshots_open(w.rig.comm, w.folder, "snapshots", &other, &w.setting, TITLE, CONFIG,
+                             20, &none));
     must(snapshots_open(w.rig.comm, w.folder, "snapshots", &w.view, &w.setting, TITLE, CONFIG, 20,
                         &w.snapshots));
-    w.expected.count = 0;
+    w.expected.count = 1;
     work_write(&w, 30, 3);
+    work_close(&w);
+}
+
+static bool is_there(const struct work *w, const char *name)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%.2000s/%s", w->folder, name);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const bool there = access(path, F_OK) == 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    return there;
+}
+
+/* Readers crash on a series without a state, so there is none. */
+static void test_no_states(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {9, 8, 7};
+    struct work w;
+    work_open(&w, "no_states", cells, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
+    assert_false(is_there(&w, "snapshots.vtkhdf"));
+    work_write(&w, 10, 1);
+    assert_true(is_there(&w, "snapshots.vtkhdf"));
+    assert_true(is_there(&w, "snapshots.xdmf"));
+    work_reopen(&w, 5);
+    assert_false(is_there(&w, "snapshots.vtkhdf"));
+    assert_false(is_there(&w, "snapshots.xdmf"));
+    assert_false(is_there(&w, "snapshots/step_0000000010.h5"));
+    work_write(&w, 20, 2);
+    work_close(&w);
+}
+
+/* A series that the run does not go on with, by what its own file says of it. */
+static void test_cut(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {9, 8, 7};
+    struct work w;
+    work_open_derived(&w, "cut", cells, PRECISION_FLOAT64, PRECISION_FLOAT32, 0, NULL,
+                      1U << DERIVED_T_MAX);
+    for (int step = 10; step <= 40; step += 10) {
+        work_write(&w, step, step / 10);
+    }
+    snapshots_close(w.snapshots);
+    if (comm_rank(MPI_COMM_WORLD) == 0) {
+        must(snapshots_cut(w.folder, "snapshots", 25));
+    }
+    assert_false(is_there(&w, "snapshots/step_0000000030.h5"));
+    must(snapshots_open(w.rig.comm, w.folder, "snapshots", &w.view, &w.setting, TITLE, CONFIG, 40,
+                        &w.snapshots));
+    w.expected.count = 2;
     work_close(&w);
 }
 
@@ -415,6 +470,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_shapes),        cmocka_unit_test(test_regions),
         cmocka_unit_test(test_derived),       cmocka_unit_test(test_restarts),
         cmocka_unit_test(test_killed_writes), cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_no_states),     cmocka_unit_test(test_cut),
         cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_bytes),
     };
     return rig_main(argc, argv, "test_snapshot", tests, sizeof tests / sizeof tests[0]);
