@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,13 @@ static int count_commas(const char *line, const char *end)
     return commas;
 }
 
+static enum status other_columns(const char *path)
+{
+    return fail(STATUS_INPUT,
+                "%s has other columns than the configuration asks for; move it away to go on",
+                path);
+}
+
 /* Keep the header and the rows up to `restart_step`, in place. */
 static enum status cut_rows(const char *path, char *text, const char *header, int64_t restart_step,
                             size_t *kept_bytes, int64_t *last_step)
@@ -23,7 +31,7 @@ static enum status cut_rows(const char *path, char *text, const char *header, in
     const size_t header_bytes = strlen(header);
     const int commas = count_commas(header, header + header_bytes);
     if (strncmp(text, header, header_bytes) != 0) {
-        return fail(STATUS_FILE, "%s has other columns; move it away to go on", path);
+        return other_columns(path);
     }
     char *out = text + header_bytes;
     for (char *line = out, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
@@ -69,4 +77,48 @@ enum status csv_open(const char *path, const char *header, int64_t restart_step,
     }
     *fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     return *fd >= 0 ? STATUS_OK : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+}
+
+enum status csv_has_header(const char *path, const char *header, bool *has)
+{
+    FILE *stream = fopen(path, "re");
+    if (stream == NULL) {
+        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    }
+    *has = true;
+    for (const char *c = header; *has && *c != '\0'; c++) {
+        *has = fgetc(stream) == *c;
+    }
+    fclose(stream);
+    return STATUS_OK;
+}
+
+enum status csv_check(const char *path, const char *header)
+{
+    bool has = false;
+    if (!file_exists(path)) {
+        return STATUS_OK;
+    }
+    TRY(csv_has_header(path, header, &has));
+    return has ? STATUS_OK : other_columns(path);
+}
+
+enum status csv_cut(const char *path, int64_t step)
+{
+    char *text = NULL;
+    size_t nbytes = 0;
+    int64_t last_step = -1;
+    if (!file_exists(path)) {
+        return STATUS_OK;
+    }
+    TRY(file_read_all(path, (size_t)1 << 40, &text, &nbytes));
+    char *end = strchr(text, '\n');
+    if (end == NULL) {
+        free(text);
+        return STATUS_OK; /* not even its columns */
+    }
+    end[1] = '\0';
+    const enum status status = resume(path, text, step, &last_step);
+    free(text);
+    return status;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "io/csv.h"
 
 static const char HEADER[] =
     "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J\n";
@@ -73,6 +74,13 @@ static enum status resume_rows(const char *path, int64_t restart_step, int64_t *
     }
     free(text);
     return status;
+}
+
+enum status history_check(const char *directory)
+{
+    char path[PATH_BYTES];
+    TRY(path_join(directory, "history.csv", path));
+    return csv_check(path, HEADER);
 }
 
 enum status history_open(const char *directory, int64_t restart_step, struct history **history)

@@ -20,6 +20,8 @@ struct history_row {
  * at it is not written twice. Numbers carry 17 digits, so that they read back to the same bits. */
 enum status history_open(const char *directory, int64_t restart_step,
                          struct history **history) MUST_CHECK;
+/* Rank 0 only; nothing is changed. STATUS_INPUT when history.csv is something else. */
+enum status history_check(const char *directory) MUST_CHECK;
 enum status history_write(struct history *history, const struct history_row *row) MUST_CHECK;
 enum status history_close(struct history *history) MUST_CHECK; /* takes NULL */
 

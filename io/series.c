@@ -13,7 +13,9 @@
 #include "io/series_file.h"
 
 /* Rows that wait for probes.h5: opening it and flushing it to the disk takes milliseconds. */
-enum { MOST_ROWS = 100, MOST_VALUES = 1 << 20 };
+enum { MOST_ROWS = 100, MOST_VALUES = 1 << 20, PLACE_BYTES = 128 };
+
+#define LINE_COLUMNS "step,time_s,distance_m,x_m,y_m,z_m,T_K"
 
 struct series {
     char path[PATH_BYTES]; /* of probes.h5 */
@@ -46,10 +48,7 @@ static char *make_header(const struct series_setup *setup)
     if (out == NULL) {
         return NULL;
     }
-    fputs("step,time_s", out);
-    if (setup->names == NULL) {
-        fputs(",distance_m,x_m,y_m,z_m,T_K", out);
-    }
+    fputs(setup->names != NULL ? "step,time_s" : LINE_COLUMNS, out);
     for (int64_t p = 0; setup->names != NULL && p < setup->npoints; p++) {
         fprintf(out, ",%s_K", setup->names[p]);
     }
@@ -174,19 +173,90 @@ static enum status open_all(const struct series_setup *setup, int64_t restart_st
     return refill(s);
 }
 
+/* ",distance,x,y,z," of a point of a line, as its rows have it. */
+static void print_place(const double *points, int64_t p, char text[PLACE_BYTES])
+{
+    const double *at = points + 3 * p;
+    const double distance = hypot(hypot(at[0] - points[0], at[1] - points[1]), at[2] - points[2]);
+    snprintf(text, PLACE_BYTES, ",%.9g,%.9g,%.9g,%.9g,", distance, at[0], at[1], at[2]);
+}
+
+/* The rows of a line say where they are. */
+static enum status check_places(const struct series_setup *setup, const char *path)
+{
+    char *text = NULL;
+    size_t nbytes = 0;
+    int64_t p = 0;
+    enum status status = STATUS_OK;
+    TRY(file_read_all(path, (size_t)1 << 40, &text, &nbytes));
+    const char *line = strchr(text, '\n');
+    for (const char *end;
+         status == STATUS_OK && line != NULL && (end = strchr(line + 1, '\n')) != NULL;
+         line = end) {
+        char place[PLACE_BYTES];
+        const char *time = strchr(line + 1, ',');
+        const char *at = time == NULL ? NULL : strchr(time + 1, ',');
+        print_place(setup->points, p, place);
+        if (at == NULL || strncmp(at, place, strlen(place)) != 0) {
+            status = fail(STATUS_INPUT, "%s holds other points", path);
+        }
+        p = (p + 1) % setup->npoints;
+    }
+    free(text);
+    return status;
+}
+
+/* Of a probe the CSV file has only the name, and probes.h5 the place. */
+static enum status check_csv(const struct series_setup *setup, const char *path, bool has_group)
+{
+    char *header = make_header(setup);
+    if (header == NULL) {
+        return no_memory();
+    }
+    enum status status = csv_check(path, header);
+    free(header);
+    if (status != STATUS_OK || !file_exists(path)) {
+        return status;
+    }
+    if (setup->names == NULL) {
+        return check_places(setup, path);
+    }
+    if (setup->other_points && !has_group) {
+        return fail(STATUS_INPUT, "%s holds other points", path);
+    }
+    return STATUS_OK;
+}
+
 enum status series_check(const struct series_setup *setup, bool *damaged)
 {
     char path[PATH_BYTES];
+    char csv_path[PATH_BYTES];
     TRY(path_join(setup->directory, SERIES_FILE_NAME, path));
-    const enum status status = series_file_check(path, setup);
+    TRY(path_join(setup->directory, setup->csv_name, csv_path));
+    enum status status = series_file_check(path, setup);
     *damaged = status == STATUS_FILE;
+    if (status == STATUS_OK || status == STATUS_FILE) {
+        status = check_csv(setup, csv_path, !*damaged && series_file_has(path, setup));
+    }
     if (status == STATUS_INPUT) {
         return fail_prefix(status,
-                           "the samples of %s cannot be continued (move %s away, then the restart "
-                           "begins a new file): ",
-                           setup->group + 1, path);
+                           "the samples of %s cannot be continued (move %s and %s away, then the "
+                           "restart begins new files): ",
+                           setup->group + 1, csv_path, path);
     }
-    return status == STATUS_FILE ? STATUS_OK : status;
+    return status;
+}
+
+enum status series_is_line(const char *csv_path, bool *is_line)
+{
+    return csv_has_header(csv_path, LINE_COLUMNS "\n", is_line);
+}
+
+enum status series_cut_file(const char *directory, int64_t step)
+{
+    char path[PATH_BYTES];
+    TRY(path_join(directory, SERIES_FILE_NAME, path));
+    return series_file_cut(path, step);
 }
 
 enum status series_drop_file(const char *directory)
@@ -248,12 +318,10 @@ static void print_columns(const struct series *s, int64_t step, double time, con
 
 static void print_lines(const struct series *s, int64_t step, double time, const double *values)
 {
-    const double *start = s->points;
     for (int64_t p = 0; p < s->npoints; p++) {
-        const double *at = s->points + 3 * p;
-        const double distance = hypot(hypot(at[0] - start[0], at[1] - start[1]), at[2] - start[2]);
-        fprintf(s->csv, "%" PRId64 ",%.17g,%.9g,%.9g,%.9g,%.9g,%.17g\n", step, time, distance,
-                at[0], at[1], at[2], values[p]);
+        char place[PLACE_BYTES];
+        print_place(s->points, p, place);
+        fprintf(s->csv, "%" PRId64 ",%.17g%s%.17g\n", step, time, place, values[p]);
     }
 }
 

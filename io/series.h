@@ -27,6 +27,7 @@ struct series_setup {
     const char *const *names; /* a column a point; NULL: a line a point */
     const double *points;     /* npoints times x, y, z, m */
     int64_t npoints;
+    bool other_points; /* a restart: the run before had others, so its CSV file is of those */
     const char *title;
     const char *config_text;
 };
@@ -36,11 +37,19 @@ struct series_setup {
 enum status series_open(const struct series_setup *setup, int64_t restart_step,
                         struct series **series) MUST_CHECK;
 
-/* Before series_open of a restart, for each series: STATUS_INPUT when probes.h5 holds other points
- * for it; *damaged true when it cannot be read. Then remove it (series_drop_file): series_open
- * fills a new one from the CSV files, whose numbers have all digits. */
+/* Before series_open of a restart, for each series; nothing is changed. STATUS_INPUT when probes.h5
+ * or the CSV file is of other points; *damaged true when probes.h5 cannot be read. Then remove it
+ * (series_drop_file): series_open fills a new one from the CSV files, whose numbers have all
+ * digits.
+ */
 enum status series_check(const struct series_setup *setup, bool *damaged) MUST_CHECK;
 enum status series_drop_file(const char *directory) MUST_CHECK;
+
+/* Take back the rows past `step` of all series in the folder's probes.h5; their CSV files are for
+ * csv_cut. */
+enum status series_cut_file(const char *directory, int64_t step) MUST_CHECK;
+/* Is it the CSV file of a line cut? */
+enum status series_is_line(const char *csv_path, bool *is_line) MUST_CHECK;
 
 /* Add a row; a step that is there already is skipped. */
 enum status series_write(struct series *series, int64_t step, double time,

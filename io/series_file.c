@@ -9,6 +9,8 @@
 #include "base/version.h"
 #include "io/h5.h"
 
+enum { NAME_BYTES = 64 }; /* of a point, in the file */
+
 /* A growing dataset of rows of `columns` values; 0: of single values. */
 static enum status make_rows(hid_t group, const char *name, hid_t type, int64_t columns,
                              const char *units, const char *long_name)
@@ -70,7 +72,6 @@ static enum status write_positions(hid_t group, const struct series_setup *setup
 /* As text of equal length, which every reader takes. */
 static enum status write_names(hid_t group, const struct series_setup *setup)
 {
-    enum { NAME_BYTES = 64 };
     const hsize_t count = (hsize_t)setup->npoints;
     char *text = calloc((size_t)count, NAME_BYTES);
     if (text == NULL) {
@@ -195,6 +196,27 @@ static enum status check_points(hid_t group, const struct series_setup *setup)
     return status;
 }
 
+/* Names that are too long for their place are cut there. */
+static enum status check_names(hid_t group, const struct series_setup *setup)
+{
+    char *names = calloc((size_t)setup->npoints + 1, NAME_BYTES);
+    if (names == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the names of probes");
+    }
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, NAME_BYTES);
+    enum status status = read_all(group, "name", type, setup->npoints, names);
+    for (int64_t p = 0; status == STATUS_OK && p < setup->npoints; p++) {
+        if (strncmp(names + p * NAME_BYTES, setup->names[p], NAME_BYTES - 1) != 0) {
+            status = fail(STATUS_INPUT, "it holds the probe %.*s where the configuration has %s",
+                          NAME_BYTES, names + p * NAME_BYTES, setup->names[p]);
+        }
+    }
+    H5Tclose(type);
+    free(names);
+    return status;
+}
+
 static enum status set_rows(hid_t group, const char *name, int64_t rows, int64_t columns)
 {
     const hsize_t shape[2] = {(hsize_t)rows, (hsize_t)columns};
@@ -210,9 +232,9 @@ static enum status set_rows(hid_t group, const char *name, int64_t rows, int64_t
 }
 
 /* The rows that all three datasets have: a kill may come between them; steps are written last. */
-static enum status cut_rows(hid_t group, const struct series_setup *setup, int64_t restart_step,
-                            int64_t *last_step)
+static enum status cut_rows(hid_t group, int64_t restart_step, int64_t *last_step)
 {
+    const int64_t npoints = rows_of(group, "position");
     const int64_t there = rows_of(group, "step");
     int64_t kept = 0;
     int64_t *steps = malloc((size_t)(there + 1) * sizeof *steps);
@@ -232,7 +254,7 @@ static enum status cut_rows(hid_t group, const struct series_setup *setup, int64
     TRY(status);
     TRY(set_rows(group, "step", kept, 0));
     TRY(set_rows(group, "time_s", kept, 0));
-    return set_rows(group, "T", kept, setup->npoints);
+    return set_rows(group, "T", kept, npoints);
 }
 
 static bool group_exists(hid_t file, const struct series_setup *setup)
@@ -254,7 +276,7 @@ static enum status open_group(hid_t file, const struct series_setup *setup, int6
     }
     enum status status = check_points(group, setup);
     if (status == STATUS_OK) {
-        status = cut_rows(group, setup, restart_step, last_step);
+        status = cut_rows(group, restart_step, last_step);
     }
     H5Gclose(group);
     return status;
@@ -268,6 +290,9 @@ static enum status check_group(hid_t file, const struct series_setup *setup)
         return h5_fail("cannot open %s", setup->group);
     }
     enum status status = check_points(group, setup);
+    if (status == STATUS_OK && setup->names != NULL) {
+        status = check_names(group, setup);
+    }
     const int64_t rows = rows_of(group, "step");
     const int64_t values = rows * setup->npoints;
     double *numbers = malloc(((size_t)values + 1) * sizeof *numbers);
@@ -325,12 +350,82 @@ enum status series_file_open(const char *path, const struct series_setup *setup,
         status = finish(file, path, open_group(file, setup, restart_step, last_step));
     }
     if (status != STATUS_OK) {
-        fail_prefix(status,
-                    "the samples of %s cannot be continued (move %s away, then the restart "
-                    "begins a new file): ",
-                    setup->group + 1, path);
+        fail_prefix(status, "the samples of %s cannot go into %s: ", setup->group + 1, path);
     }
     return status;
+}
+
+bool series_file_has(const char *path, const struct series_setup *setup)
+{
+    hid_t file = H5I_INVALID_HID;
+    h5_init();
+    if (!file_exists(path)) {
+        return false;
+    }
+    if (h5_open_plain(path, false, &file) != STATUS_OK) {
+        fail_clear();
+        return false;
+    }
+    const bool has = group_exists(file, setup);
+    h5_close(file);
+    return has;
+}
+
+static enum status cut_named(hid_t parent, const char *name, int64_t step)
+{
+    int64_t last_step = -1;
+    const hid_t group = H5Gopen2(parent, name, H5P_DEFAULT);
+    if (group < 0) {
+        return h5_fail("cannot open %s", name);
+    }
+    const enum status status = cut_rows(group, step, &last_step);
+    H5Gclose(group);
+    return status;
+}
+
+static enum status cut_lines(hid_t lines, int64_t step)
+{
+    H5G_info_t info;
+    if (H5Gget_info(lines, &info) < 0) {
+        return h5_fail("cannot list /lines");
+    }
+    for (hsize_t i = 0; i < info.nlinks; i++) {
+        char name[256];
+        if (H5Lget_name_by_idx(lines, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name,
+                               H5P_DEFAULT) < 0) {
+            return h5_fail("cannot list /lines");
+        }
+        TRY(cut_named(lines, name, step));
+    }
+    return STATUS_OK;
+}
+
+static enum status cut_groups(hid_t file, int64_t step)
+{
+    if (H5Lexists(file, "/probes", H5P_DEFAULT) > 0) {
+        TRY(cut_named(file, "/probes", step));
+    }
+    if (H5Lexists(file, "/lines", H5P_DEFAULT) <= 0) {
+        return STATUS_OK;
+    }
+    const hid_t lines = H5Gopen2(file, "/lines", H5P_DEFAULT);
+    if (lines < 0) {
+        return h5_fail("cannot open /lines");
+    }
+    const enum status status = cut_lines(lines, step);
+    H5Gclose(lines);
+    return status;
+}
+
+enum status series_file_cut(const char *path, int64_t step)
+{
+    hid_t file = H5I_INVALID_HID;
+    h5_init();
+    if (!file_exists(path)) {
+        return STATUS_OK;
+    }
+    TRY(h5_open_plain(path, true, &file));
+    return finish(file, path, cut_groups(file, step));
 }
 
 /* Append `count` rows of `columns` values (0: single values) behind `before` rows. */

@@ -25,6 +25,10 @@ enum status series_file_open(const char *path, const struct series_setup *setup,
  * is damaged, as a kill in the midst of an append may leave it; a group or file that is not there
  * yet is fine. Changes nothing. */
 enum status series_file_check(const char *path, const struct series_setup *setup) MUST_CHECK;
+/* Is the group there, as far as one can see? */
+bool series_file_has(const char *path, const struct series_setup *setup);
+/* Drop the rows past `step` of every group. A file that is not there is fine. */
+enum status series_file_cut(const char *path, int64_t step) MUST_CHECK;
 
 /* Append, flush, close. */
 enum status series_file_append(const char *path, const char *group,

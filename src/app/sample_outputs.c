@@ -75,6 +75,18 @@ struct names {
     char csv_name[128];
 };
 
+/* A restart: than the run before. */
+static bool has_other_points(const struct run *run)
+{
+    static const char key[] = "output.probes.points";
+    for (int i = 0; i < run->changes.count; i++) {
+        if (strncmp(run->changes.change[i].key, key, sizeof key - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct series_setup make_setup(const struct run *run, const struct points *points,
                                       const char *name, struct names *names)
 {
@@ -90,6 +102,7 @@ static struct series_setup make_setup(const struct run *run, const struct points
                                  .names = points->names,
                                  .points = points->at,
                                  .npoints = points->count,
+                                 .other_points = has_other_points(run),
                                  .title = run->settings->title,
                                  .config_text = run->settings->text};
 }
@@ -118,22 +131,36 @@ static enum status check_one(const struct run *run, const struct line_setting *l
     return status;
 }
 
-static enum status check_all(const struct run *run)
+static enum status check_all(const struct run *run, bool *damaged)
 {
     const struct settings *settings = run->settings;
-    bool damaged = false;
+    *damaged = false;
     if (cadence_is_on(&settings->output.probes.cadence)) {
-        TRY(check_one(run, NULL, &damaged));
+        TRY(check_one(run, NULL, damaged));
     }
     for (int i = 0; i < settings->output.nlines; i++) {
         if (cadence_is_on(&settings->output.lines[i].cadence)) {
-            TRY(check_one(run, &settings->output.lines[i], &damaged));
+            TRY(check_one(run, &settings->output.lines[i], damaged));
         }
     }
+    return STATUS_OK;
+}
+
+enum status sample_outputs_check(const struct run *run)
+{
+    bool damaged = false;
+    return check_all(run, &damaged);
+}
+
+/* Rank 0. */
+static enum status drop_damaged(const struct run *run)
+{
+    bool damaged = false;
+    TRY(check_all(run, &damaged));
     if (damaged) {
         log_warn("probes.h5 is damaged (%s): it is made anew from the CSV files", fail_message());
         fail_clear();
-        return series_drop_file(settings->output.directory);
+        return series_drop_file(run->settings->output.directory);
     }
     return STATUS_OK;
 }
@@ -170,7 +197,7 @@ enum status sample_outputs_open(const struct run *run, int64_t restart_step,
     if (outputs->output == NULL) {
         status = fail(STATUS_MEMORY, "no memory for the list of outputs");
     } else if (run->rank == 0 && restart_step >= 0) {
-        status = check_all(run);
+        status = drop_damaged(run);
     }
     TRY(status_agree(run->comm, status));
     if (cadence_is_on(&settings->output.probes.cadence)) {

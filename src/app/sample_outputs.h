@@ -19,6 +19,9 @@ struct sample_outputs {
     struct sample_output *output;
 };
 
+/* Rank 0; nothing is changed. Can all go on with what a run left? A damaged probes.h5 can. */
+enum status sample_outputs_check(const struct run *run) MUST_CHECK;
+
 /* Collective. Open all that are not turned off; restart_step as for series_open. */
 enum status sample_outputs_open(const struct run *run, int64_t restart_step,
                                 struct sample_outputs *outputs) MUST_CHECK;
