@@ -106,6 +106,15 @@ enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct 
 enum status checkpoint_read_derived(MPI_Comm comm, const char *path, enum derived_kind kind,
                                     const struct box *box, double *values, bool *found) MUST_CHECK;
 
+/* Not collective. The step of `path` if it is one of the checkpoints of `directory` (by links,
+ * too), -1 if not. */
+int64_t checkpoint_step_here(const char *directory, const char *path);
+/* Not collective. The newest step in `directory` by name, -1: none. */
+enum status checkpoint_newest_step(const char *directory, int64_t *step) MUST_CHECK;
+/* Not collective. The run goes on from `step`, whose checkpoint stays: `latest` names it, and those
+ * of later steps go, the newest first. */
+enum status checkpoint_give_up_after(const char *directory, int64_t step) MUST_CHECK;
+
 /* Of the temperature alone; a derived field that is kept adds 8 bytes a cell. */
 uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision);
 

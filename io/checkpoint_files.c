@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/checkpoint.h"
 #include "io/checkpoint_internal.h"
 
 enum status checkpoint_folder(const char *directory, char folder[PATH_BYTES])
@@ -110,4 +112,70 @@ enum status checkpoint_remove_temporaries(const char *folder)
 {
     TRY(remove_all(folder, ".h5.tmp.tmp")); /* of file_replace, for the temporary file itself */
     return remove_all(folder, ".h5.tmp");
+}
+
+/* ---- for a restart -----------------------------------------------------------------------------
+ */
+
+static bool is_same_folder(const char *one, const char *two)
+{
+    struct stat a;
+    struct stat b;
+    return stat(one, &a) == 0 && stat(two, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+int64_t checkpoint_step_here(const char *directory, const char *path)
+{
+    char folder[PATH_BYTES];
+    char *real = realpath(path, NULL);
+    char *slash = real == NULL ? NULL : strrchr(real, '/');
+    int64_t step = -1;
+    if (slash != NULL && checkpoint_folder(directory, folder) == STATUS_OK) {
+        *slash = '\0';
+        step = is_same_folder(real, folder) ? step_of_name(slash + 1, ".h5") : -1;
+    }
+    free(real);
+    return step;
+}
+
+enum status checkpoint_newest_step(const char *directory, int64_t *step)
+{
+    char folder[PATH_BYTES];
+    int64_t *steps = NULL;
+    int count = 0;
+    TRY(checkpoint_folder(directory, folder));
+    TRY(checkpoint_list(folder, &steps, &count));
+    *step = count > 0 ? steps[0] : -1;
+    free(steps);
+    return STATUS_OK;
+}
+
+enum status checkpoint_name_latest(const char *folder, int64_t step)
+{
+    char latest[PATH_BYTES];
+    char line[64];
+    TRY(path_join(folder, "latest", latest));
+    const int length = snprintf(line, sizeof line, "step_%010" PRId64 ".h5\n", step);
+    return file_replace(latest, line, (size_t)length);
+}
+
+enum status checkpoint_give_up_after(const char *directory, int64_t step)
+{
+    char folder[PATH_BYTES];
+    int64_t *steps = NULL;
+    int count = 0;
+    TRY(checkpoint_folder(directory, folder));
+    TRY(checkpoint_list(folder, &steps, &count));
+    enum status status =
+        count > 0 && steps[0] > step ? checkpoint_name_latest(folder, step) : STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < count && steps[i] > step; i++) {
+        char path[PATH_BYTES];
+        status = checkpoint_path(folder, steps[i], path);
+        if (status == STATUS_OK && unlink(path) != 0) {
+            status =
+                fail(STATUS_FILE, "cannot remove the checkpoint %s: %s", path, strerror(errno));
+        }
+    }
+    free(steps);
+    return status;
 }

@@ -26,6 +26,8 @@ enum status checkpoint_path(const char *folder, int64_t step, char path[PATH_BYT
 /* Not collective. The steps of the checkpoints in `folder`, newest first; a folder that is not
  * there holds none. Caller frees. */
 enum status checkpoint_list(const char *folder, int64_t **steps, int *count) MUST_CHECK;
+/* Not collective. Let `folder`/latest name the checkpoint of that step. */
+enum status checkpoint_name_latest(const char *folder, int64_t step) MUST_CHECK;
 /* Not collective. Remove what killed runs left half written. */
 enum status checkpoint_remove_temporaries(const char *folder) MUST_CHECK;
 

@@ -188,13 +188,9 @@ static void prune(const struct job *job, int keep)
 /* Rank 0. */
 static enum status publish(const struct job *job, int keep)
 {
-    char latest[PATH_BYTES];
-    TRY(path_join(job->folder, "latest", latest));
     TRY(file_sync_named(job->temporary));
     TRY(file_publish(job->temporary, job->path));
-    char line[PATH_BYTES];
-    const int length = snprintf(line, sizeof line, "%s\n", strrchr(job->path, '/') + 1);
-    TRY(file_replace(latest, line, (size_t)length));
+    TRY(checkpoint_name_latest(job->folder, job->state->step));
     prune(job, keep);
     return STATUS_OK;
 }

@@ -76,6 +76,7 @@ static enum status set_state(struct run *run)
     bool found = false;
     TRY(restart_from(run, asked.restart, asked.restart_changed, &found));
     if (!found) {
+        TRY(output_check(run, OUTPUT_RETRY, ""));
         log_info("no checkpoint in %s: starting from the beginning",
                  run->settings->output.directory);
         return run_initialise(run);
@@ -116,7 +117,8 @@ static enum status simulate(struct run *run)
 {
     const enum output_mode mode = output_mode();
     if (mode != OUTPUT_RETRY) {
-        TRY(output_check(run, mode)); /* before the time that the state takes */
+        /* before the time that the state takes */
+        TRY(output_check(run, mode, asked.restart != NULL ? asked.restart : ""));
     }
     TRY(watchdog_create(run));
     TRY(set_state(run));

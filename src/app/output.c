@@ -1,12 +1,9 @@
 #include "app/output.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app/checkpoint_output.h"
 #include "app/derive.h"
@@ -33,201 +30,100 @@ struct output {
     struct progress progress;
     struct diagnostics latest;
     bool has_latest;
+    bool goes_on; /* rank 0: with the folder's own run */
     char last_picture[PATH_BYTES];
 };
 
-/* ---- the folder ------------------------------------------------------------------------------ */
-
-/* What a run leaves directly in its folder, and in the folders below it. */
-static const char *const own_files[] = {"report.json", "history.csv", "probes.csv", "probes.h5",
-                                        "postmortem.h5"};
-static const char *const own_endings[] = {".vtkhdf", ".xdmf"};
-static const char *const own_folders[] = {"checkpoints", "pictures"};
-enum {
-    OWN_FILES = sizeof own_files / sizeof own_files[0],
-    OWN_ENDINGS = sizeof own_endings / sizeof own_endings[0],
-    OWN_FOLDERS = sizeof own_folders / sizeof own_folders[0],
-};
-
-static bool is_own_entry(const char *name)
-{
-    return strncmp(name, "step_", 5) == 0 || strcmp(name, "latest") == 0 ||
-           strcmp(name, "latest.tmp") == 0;
-}
-
-static enum status visit_folder(const char *folder, enum status (*visit)(const char *path))
-{
-    DIR *stream = opendir(folder);
-    enum status status = STATUS_OK;
-    for (struct dirent *entry = stream != NULL ? readdir(stream) : NULL;
-         entry != NULL && status == STATUS_OK; entry = readdir(stream)) {
-        char path[PATH_BYTES];
-        if (is_own_entry(entry->d_name)) {
-            status = path_join(folder, entry->d_name, path);
-            status = status == STATUS_OK ? visit(path) : status;
-        }
-    }
-    if (stream != NULL) {
-        closedir(stream);
-    }
-    return status;
-}
-
-/* First the files that name the others. */
-static enum status visit_snapshots(const char *directory, const char *name,
-                                   enum status (*visit)(const char *path))
-{
-    char path[PATH_BYTES];
-    char file[PATH_BYTES];
-    for (int i = 0; i < OWN_ENDINGS; i++) {
-        snprintf(file, sizeof file, "%.200s%s", name, own_endings[i]);
-        TRY(path_join(directory, file, path));
-        if (file_exists(path)) {
-            TRY(visit(path));
-        }
-    }
-    TRY(path_join(directory, name, path));
-    return visit_folder(path, visit);
-}
-
-/* Calls for each of the run's files in its folder; stops when `visit` fails. */
-static enum status for_each_own_file(const struct settings *settings,
-                                     enum status (*visit)(const char *path))
-{
-    const char *directory = settings->output.directory;
-    char path[PATH_BYTES];
-    TRY(visit_snapshots(directory, "snapshots", visit));
-    for (int i = 0; i < settings->output.nregions; i++) {
-        TRY(visit_snapshots(directory, settings->output.regions[i].name, visit));
-    }
-    for (int i = 0; i < settings->output.nlines; i++) {
-        char name[PATH_BYTES];
-        snprintf(name, sizeof name, "%.200s.csv", settings->output.lines[i].name);
-        TRY(path_join(directory, name, path));
-        if (file_exists(path)) {
-            TRY(visit(path));
-        }
-    }
-    for (int i = 0; i < OWN_FILES; i++) {
-        TRY(path_join(directory, own_files[i], path));
-        if (file_exists(path)) {
-            TRY(visit(path));
-        }
-    }
-    for (int i = 0; i < OWN_FOLDERS; i++) {
-        TRY(path_join(directory, own_folders[i], path));
-        TRY(visit_folder(path, visit));
-    }
-    return STATUS_OK;
-}
-
-/* --restart auto found no checkpoint: what a run left that ended before its first one is replaced,
- * a finished run is not. */
-static enum status refuse_finished(const char *path)
-{
-    const char *name = strrchr(path, '/');
-    if (name == NULL || strcmp(name, "/report.json") != 0) {
-        return STATUS_OK;
-    }
-    return fail(STATUS_INPUT,
-                "there is no checkpoint to restart from, and the output folder holds a finished "
-                "run (%s); replace it by --overwrite instead of --restart, or choose another "
-                "folder with --output",
-                path);
-}
-
-static enum status refuse_file(const char *path)
-{
-    return fail(STATUS_INPUT,
-                "the output folder already holds a run (%s); go on with it by --restart auto, "
-                "replace it by --overwrite, or choose another folder with --output",
-                path);
-}
-
-static enum status remove_file(const char *path)
-{
-    if (unlink(path) != 0) {
-        return fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
-    }
-    return STATUS_OK;
-}
-
-static bool continues(const struct run *run)
-{
-    return run->restarted_from[0] != '\0';
-}
-
-enum status output_check(const struct run *run, enum output_mode mode)
-{
-    enum status status = STATUS_OK;
-    if (run->rank == 0 && mode != OUTPUT_REPLACE && !continues(run)) {
-        status =
-            for_each_own_file(run->settings, mode == OUTPUT_FRESH ? refuse_file : refuse_finished);
-    }
-    return status_agree(run->comm, status);
-}
-
-static enum status prepare_folder(const struct run *run)
-{
-    const char *directory = run->settings->output.directory;
-    TRY(directory_make(directory));
-    if (!continues(run)) {
-        /* output_check found that what is there may go */
-        TRY(for_each_own_file(run->settings, remove_file));
-    }
-    for (int i = 0; i < OWN_FOLDERS; i++) {
-        const bool wanted = cadence_is_on(i == 0 ? &run->settings->output.checkpoints.cadence
-                                                 : &run->settings->output.pictures.cadence);
-        char folder[PATH_BYTES];
-        TRY(path_join(directory, own_folders[i], folder));
-        if (wanted) {
-            TRY(directory_make(folder));
-        }
-    }
-    return STATUS_OK;
-}
-
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static enum status open_files(struct run *run, struct output *output)
+enum status output_check(const struct run *run, enum output_mode mode, const char *from)
+{
+    return status_agree(run->comm,
+                        run->rank == 0 ? run_folder_check(run->settings, mode, from) : STATUS_OK);
+}
+
+/* Rank 0; nothing is changed. Can every output go on with what is there? */
+static enum status check_files(const struct run *run, const struct output *output,
+                               int64_t restart_step)
+{
+    if (cadence_is_on(&run->settings->output.history)) {
+        TRY(history_check(output->directory));
+    }
+    TRY(snapshot_outputs_check(run, restart_step, &output->snapshots));
+    return sample_outputs_check(run);
+}
+
+static enum status make_folder(const struct output *output, const char *name,
+                               const struct cadence *cadence)
+{
+    char folder[PATH_BYTES];
+    TRY(path_join(output->directory, name, folder));
+    return cadence_is_on(cadence) ? directory_make(folder) : STATUS_OK;
+}
+
+/* Rank 0. `restart_step` < 0: a new run; run_folder_check found that what is there may go. */
+static enum status prepare_folder(const struct run *run, const struct output *output,
+                                  enum output_mode mode, int64_t restart_step)
 {
     const struct settings *settings = run->settings;
-    const int64_t restart_step = continues(run) ? run->first_step : -1;
-    enum status status = STATUS_OK;
-    if (run->rank == 0) {
-        status = prepare_folder(run);
-        if (status == STATUS_OK && cadence_is_on(&settings->output.history)) {
-            status = history_open(output->directory, restart_step, &output->history);
-        }
+    TRY(directory_make(output->directory));
+    if (restart_step < 0) {
+        TRY(run_folder_clear(settings));
+    } else {
+        TRY(check_files(run, output, restart_step));
+        TRY(run_folder_take_back(settings, restart_step, mode != OUTPUT_RETRY));
     }
-    TRY(status_agree(run->comm, status));
+    TRY(make_folder(output, "checkpoints", &settings->output.checkpoints.cadence));
+    return make_folder(output, "pictures", &settings->output.pictures.cadence);
+}
+
+/* Rank 0. */
+static enum status start_files(const struct run *run, enum output_mode mode, struct output *output,
+                               int64_t *restart_step)
+{
+    output->goes_on = run_folder_goes_on(output->directory, run->restarted_from);
+    *restart_step = output->goes_on ? run->first_step : -1;
+    TRY(prepare_folder(run, output, mode, *restart_step));
+    if (cadence_is_on(&run->settings->output.history)) {
+        TRY(history_open(output->directory, *restart_step, &output->history));
+    }
+    return STATUS_OK;
+}
+
+static enum status open_files(struct run *run, enum output_mode mode, struct output *output)
+{
+    const struct settings *settings = run->settings;
+    int64_t restart_step = -1;
     TRY(status_agree(run->comm, snapshot_outputs_list(settings, &run->grid, &output->snapshots)));
+    TRY(status_agree(run->comm,
+                     run->rank == 0 ? start_files(run, mode, output, &restart_step) : STATUS_OK));
+    TRY_MPI(MPI_Bcast(&restart_step, 1, MPI_INT64_T, 0, run->comm));
     TRY(snapshot_outputs_open(run, output->writer, restart_step, &output->snapshots));
     return sample_outputs_open(run, restart_step, &output->samples);
 }
 
 /* The writer first: the files that its jobs use are opened on its communicator. */
-static enum status open_all(struct run *run, struct output *output)
+static enum status open_all(struct run *run, enum output_mode mode, struct output *output)
 {
     const bool background = run->settings->output.writer == WRITER_AUTO;
     output->directory = run->settings->output.directory;
     output->checkpoints.submitted_step = -1;
     TRY(writer_create(run->comm, run->backend, run->device, background, &output->writer));
     writer_watch(output->writer, run->watchdog);
-    TRY(open_files(run, output));
+    TRY(open_files(run, mode, output));
     return output_memory_prepare(run, &output->snapshots, output->writer);
 }
 
 enum status output_open(struct run *run, enum output_mode mode, struct output **output)
 {
     *output = NULL;
-    TRY(output_check(run, mode));
+    TRY(output_check(run, mode, run->restarted_from));
     struct output *made = calloc(1, sizeof *made);
     enum status status =
         made == NULL ? fail(STATUS_MEMORY, "no memory for the outputs") : STATUS_OK;
     status = status_agree(run->comm, status);
     if (status == STATUS_OK) {
-        status = open_all(run, made);
+        status = open_all(run, mode, made);
     }
     if (status != STATUS_OK) {
         output_close(made);
@@ -469,6 +365,19 @@ static void name_files(const struct output *output, const struct run *run)
     }
 }
 
+/* Rank 0. A restart that found nothing to do leaves the record of the run that did it. */
+static enum status finish_report(const struct output *output, const struct run *run, uint64_t hash,
+                                 double wall)
+{
+    char path[PATH_BYTES];
+    TRY(path_join(output->directory, "report.json", path));
+    if (output->goes_on && run->step == run->first_step && file_exists(path)) {
+        log_info("%s stays as the run left it that came this far", path);
+        return STATUS_OK;
+    }
+    return report_write(output->directory, run, output->writer, &output->latest, hash, wall);
+}
+
 enum status output_finish(struct output *output, struct run *run, double wall)
 {
     uint64_t hash = 0;
@@ -481,8 +390,7 @@ enum status output_finish(struct output *output, struct run *run, double wall)
         status = history_close(output->history);
         output->history = NULL;
         if (status == STATUS_OK) {
-            status =
-                report_write(output->directory, run, output->writer, &output->latest, hash, wall);
+            status = finish_report(output, run, hash, wall);
         }
     }
     TRY(status_agree(run->comm, status));

@@ -3,23 +3,18 @@
 #define ISOTHERM_APP_OUTPUT_H
 
 #include "app/run.h"
+#include "app/run_folder.h"
 
 struct output;
-
-/* What may happen to files of another run in the folder, when this run continues none. */
-enum output_mode {
-    OUTPUT_FRESH,   /* refused: nothing is lost */
-    OUTPUT_REPLACE, /* --overwrite: removed */
-    OUTPUT_RETRY,   /* --restart auto: removed unless that run finished */
-};
 
 /* Collective. Check the folder (output_check), make it and its sub-folders, open the files.
  * On failure *output is NULL. */
 enum status output_open(struct run *run, enum output_mode mode, struct output **output) MUST_CHECK;
 void output_close(struct output *output); /* takes NULL */
 
-/* Collective. Refuse as output_open would, before any work is done; writes nothing. */
-enum status output_check(const struct run *run, enum output_mode mode) MUST_CHECK;
+/* Collective. Refuse as output_open would, before any work is done; writes nothing. `from`: the
+ * checkpoint of a restart, "" for none. */
+enum status output_check(const struct run *run, enum output_mode mode, const char *from) MUST_CHECK;
 
 /* Collective. Write what is due at the present step; nothing when `output` is NULL. */
 enum status output_see_to(struct output *output, struct run *run) MUST_CHECK;

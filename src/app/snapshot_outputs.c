@@ -31,6 +31,17 @@ enum status snapshot_outputs_list(const struct settings *settings, const struct 
     return STATUS_OK;
 }
 
+enum status snapshot_outputs_check(const struct run *run, int64_t restart_step,
+                                   const struct snapshot_outputs *outputs)
+{
+    for (int i = 0; i < outputs->count; i++) {
+        const struct snapshot_output *output = &outputs->output[i];
+        TRY(snapshots_check(run->settings->output.directory, output->name, &output->view,
+                            output->setting, restart_step));
+    }
+    return STATUS_OK;
+}
+
 enum status snapshot_outputs_open(const struct run *run, const struct writer *writer,
                                   int64_t restart_step, struct snapshot_outputs *outputs)
 {

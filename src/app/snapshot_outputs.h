@@ -23,6 +23,10 @@ struct snapshot_outputs {
 enum status snapshot_outputs_list(const struct settings *settings, const struct grid *grid,
                                   struct snapshot_outputs *outputs) MUST_CHECK;
 
+/* Rank 0; nothing is changed. Can all go on with what a run left up to `restart_step`? */
+enum status snapshot_outputs_check(const struct run *run, int64_t restart_step,
+                                   const struct snapshot_outputs *outputs) MUST_CHECK;
+
 /* Collective. Open the files of all, as snapshots_open does, on the writer's communicator. */
 enum status snapshot_outputs_open(const struct run *run, const struct writer *writer,
                                   int64_t restart_step,

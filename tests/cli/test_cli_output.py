@@ -244,7 +244,7 @@ class Regions(Case):
         shutil.rmtree(run.folder / "snapshots")
         result, _ = self.start(config, output=run.folder.name)
         self.assert_code(result, 2)
-        self.assert_says(result, "already holds a run", "plane.vtkhdf", "--overwrite")
+        self.assert_says(result, "already holds a run", ".vtkhdf", "--overwrite")
         self.solve(config, "--overwrite", output=run.folder.name)
         self.assertEqual(len(steps_and_times(run.folder, "corner")), 2)
 
