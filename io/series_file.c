@@ -1,143 +1,14 @@
 #include "io/series_file.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/version.h"
 #include "io/h5.h"
-
-enum { NAME_BYTES = 64 }; /* of a point, in the file */
-
-/* A growing dataset of rows of `columns` values; 0: of single values. */
-static enum status make_rows(hid_t group, const char *name, hid_t type, int64_t columns,
-                             const char *units, const char *long_name)
-{
-    enum { CHUNK_VALUES = 1 << 14 };
-    const int rank = columns > 0 ? 2 : 1;
-    const int64_t width = columns > 0 ? columns : 1;
-    const int64_t high = CHUNK_VALUES / width;
-    const hsize_t shape[2] = {0, (hsize_t)width};
-    const hsize_t largest[2] = {H5S_UNLIMITED, (hsize_t)width};
-    const hsize_t chunk[2] = {high < 1 ? 1 : high < 512 ? (hsize_t)high : 512, (hsize_t)width};
-    const hid_t space = H5Screate_simple(rank, shape, largest);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(creation, rank, chunk);
-    H5Pset_fletcher32(creation);
-    const hid_t dataset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (dataset < 0) {
-        status = h5_fail("cannot make the dataset %s", name);
-    }
-    if (status == STATUS_OK) {
-        status = h5_attribute_string(dataset, "units", units);
-    }
-    if (status == STATUS_OK) {
-        status = h5_attribute_string(dataset, "long_name", long_name);
-    }
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
-    H5Pclose(creation);
-    H5Sclose(space);
-    return status;
-}
-
-static enum status write_positions(hid_t group, const struct series_setup *setup)
-{
-    const hsize_t shape[2] = {(hsize_t)setup->npoints, 3};
-    const hid_t space = H5Screate_simple(2, shape, NULL);
-    const hid_t dataset = H5Dcreate2(group, "position", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT,
-                                     H5P_DEFAULT, H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (dataset < 0 ||
-        H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, setup->points) < 0) {
-        status = h5_fail("cannot write the positions");
-    }
-    if (status == STATUS_OK) {
-        status = h5_attribute_string(dataset, "units", "m");
-    }
-    if (status == STATUS_OK) {
-        status = h5_attribute_string(dataset, "long_name", "x, y, z of the points");
-    }
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
-    H5Sclose(space);
-    return status;
-}
-
-/* As text of equal length, which every reader takes. */
-static enum status write_names(hid_t group, const struct series_setup *setup)
-{
-    const hsize_t count = (hsize_t)setup->npoints;
-    char *text = calloc((size_t)count, NAME_BYTES);
-    if (text == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the names of probes");
-    }
-    for (hsize_t p = 0; p < count; p++) {
-        snprintf(text + p * NAME_BYTES, NAME_BYTES, "%s", setup->names[p]);
-    }
-    const hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, NAME_BYTES);
-    const hid_t space = H5Screate_simple(1, &count, NULL);
-    const hid_t dataset =
-        H5Dcreate2(group, "name", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (dataset < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
-        status = h5_fail("cannot write the names");
-    }
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
-    H5Sclose(space);
-    H5Tclose(type);
-    free(text);
-    return status;
-}
-
-static enum status fill_group(hid_t group, const struct series_setup *setup)
-{
-    TRY(make_rows(group, "step", H5T_STD_I64LE, 0, "1", "steps done"));
-    TRY(make_rows(group, "time_s", H5T_NATIVE_DOUBLE, 0, "s", "simulated time"));
-    TRY(make_rows(group, "T", H5T_NATIVE_DOUBLE, setup->npoints, "K", "temperature"));
-    TRY(write_positions(group, setup));
-    return setup->names != NULL ? write_names(group, setup) : STATUS_OK;
-}
-
-static enum status make_group(hid_t file, const struct series_setup *setup)
-{
-    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
-    H5Pset_create_intermediate_group(links, 1);
-    const hid_t group = H5Gcreate2(file, setup->group, links, H5P_DEFAULT, H5P_DEFAULT);
-    enum status status =
-        group < 0 ? h5_fail("cannot make the group %s", setup->group) : fill_group(group, setup);
-    if (group >= 0) {
-        H5Gclose(group);
-    }
-    H5Pclose(links);
-    return status;
-}
-
-static enum status make_file(const char *path, const struct series_setup *setup)
-{
-    hid_t file = H5I_INVALID_HID;
-    TRY(h5_create_memory(0, &file));
-    enum status status = h5_attribute_string(file, "title", setup->title);
-    if (status == STATUS_OK) {
-        status = h5_attribute_string(file, "isotherm_version", ISOTHERM_VERSION);
-    }
-    if (status == STATUS_OK) {
-        status = h5_text_dataset(file, "/configuration", setup->config_text);
-    }
-    if (status != STATUS_OK) {
-        h5_close(file);
-        return status;
-    }
-    return h5_save_memory(file, path);
-}
+#include "io/series_make.h"
 
 /* ---- going on ---------------------------------------------------------------------------------
  */
@@ -199,21 +70,30 @@ static enum status check_points(hid_t group, const struct series_setup *setup)
 /* Names that are too long for their place are cut there. */
 static enum status check_names(hid_t group, const struct series_setup *setup)
 {
-    char *names = calloc((size_t)setup->npoints + 1, NAME_BYTES);
+    char *names = calloc((size_t)setup->npoints + 1, SERIES_NAME_BYTES);
     if (names == NULL) {
         return fail(STATUS_MEMORY, "no memory for the names of probes");
     }
     const hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, NAME_BYTES);
+    H5Tset_size(type, SERIES_NAME_BYTES);
     enum status status = read_all(group, "name", type, setup->npoints, names);
     for (int64_t p = 0; status == STATUS_OK && p < setup->npoints; p++) {
-        if (strncmp(names + p * NAME_BYTES, setup->names[p], NAME_BYTES - 1) != 0) {
+        if (strncmp(names + p * SERIES_NAME_BYTES, setup->names[p], SERIES_NAME_BYTES - 1) != 0) {
             status = fail(STATUS_INPUT, "it holds the probe %.*s where the configuration has %s",
-                          NAME_BYTES, names + p * NAME_BYTES, setup->names[p]);
+                          SERIES_NAME_BYTES, names + p * SERIES_NAME_BYTES, setup->names[p]);
         }
     }
     H5Tclose(type);
     free(names);
+    return status;
+}
+
+/* Rows leave HDF5's memory when their dataset is closed, and nothing else tells when that fails. */
+static enum status close_rows(hid_t dataset, const char *name, enum status status)
+{
+    if (dataset >= 0 && H5Dclose(dataset) < 0 && status == STATUS_OK) {
+        return h5_fail("cannot write %s", name);
+    }
     return status;
 }
 
@@ -225,10 +105,7 @@ static enum status set_rows(hid_t group, const char *name, int64_t rows, int64_t
     if (dataset < 0 || H5Dset_extent(dataset, shape) < 0) {
         status = h5_fail("cannot change the length of %s", name);
     }
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
-    return status;
+    return close_rows(dataset, name, status);
 }
 
 /* The rows that all three datasets have: a kill may come between them; steps are written last. */
@@ -268,7 +145,7 @@ static enum status open_group(hid_t file, const struct series_setup *setup, int6
                               int64_t *last_step)
 {
     if (!group_exists(file, setup)) {
-        return make_group(file, setup);
+        return series_make_group(file, setup);
     }
     const hid_t group = H5Gopen2(file, setup->group, H5P_DEFAULT);
     if (group < 0) {
@@ -280,6 +157,26 @@ static enum status open_group(hid_t file, const struct series_setup *setup, int6
     }
     H5Gclose(group);
     return status;
+}
+
+/* The values of a list are there, and steps rise; `values` is what was read. */
+static enum status check_values(const char *name, const void *values, int64_t count)
+{
+    const bool are_steps = strcmp(name, "step") == 0;
+    const int64_t *steps = values;
+    const double *numbers = values;
+    bool good = true;
+    for (int64_t n = 0; n < count; n++) {
+        good = good && (are_steps ? steps[n] > (n > 0 ? steps[n - 1] : -1) : !isnan(numbers[n]));
+    }
+    return good ? STATUS_OK : fail(STATUS_FILE, "%s has rows that were never written", name);
+}
+
+static enum status check_list(hid_t group, const char *name, hid_t type, int64_t count,
+                              void *values)
+{
+    TRY(read_all(group, name, type, count, values));
+    return check_values(name, values, count);
 }
 
 /* Every list can be read, and they fit together. */
@@ -300,13 +197,13 @@ static enum status check_group(hid_t file, const struct series_setup *setup)
         status = fail(STATUS_MEMORY, "no memory for the rows of a series");
     }
     if (status == STATUS_OK) {
-        status = read_all(group, "step", H5T_NATIVE_INT64, rows, numbers);
+        status = check_list(group, "step", H5T_NATIVE_INT64, rows, numbers);
     }
     if (status == STATUS_OK) {
-        status = read_all(group, "time_s", H5T_NATIVE_DOUBLE, rows, numbers);
+        status = check_list(group, "time_s", H5T_NATIVE_DOUBLE, rows, numbers);
     }
     if (status == STATUS_OK) {
-        status = read_all(group, "T", H5T_NATIVE_DOUBLE, values, numbers);
+        status = check_list(group, "T", H5T_NATIVE_DOUBLE, values, numbers);
     }
     free(numbers);
     H5Gclose(group);
@@ -343,7 +240,7 @@ enum status series_file_open(const char *path, const struct series_setup *setup,
     *last_step = -1;
     h5_init();
     if (!file_exists(path)) {
-        TRY(make_file(path, setup));
+        TRY(series_make_file(path, setup));
     }
     enum status status = h5_open_plain(path, true, &file);
     if (status == STATUS_OK) {
@@ -450,8 +347,7 @@ static enum status append_rows(hid_t group, const char *name, hid_t type, int64_
     }
     H5Sclose(memory);
     H5Sclose(space);
-    H5Dclose(dataset);
-    return status;
+    return close_rows(dataset, name, status);
 }
 
 static enum status append(hid_t group, const struct series_rows *rows)
