@@ -15,7 +15,8 @@
  *     FAULT_LOG     a file name; each rank appends a line a call to FAULT_LOG.<rank>:
  *                   number, call, path, and "fault" where it was made to fail
  *
- * What goes through stdio is not seen: libc writes it by calls of its own. */
+ * What goes through stdio is not seen: libc writes it by calls of its own. So no file of a run is
+ * written that way. */
 #include <aio.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,6 +4,7 @@ judging what it leaves, against a run that nothing disturbed.
 ISOTHERM_FAULT_SHIM names the shim, ISOTHERM_CHECKPOINT_CHECKER the program that checks seals."""
 import hashlib
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -14,11 +15,12 @@ from pathlib import Path
 import h5py
 
 from harness import (BINARY, LAUNCHER, Case, Result, Run, checkpoints, environment, kill_session,
-                     session_members, to_yaml)
+                     session_members, to_yaml, tree)
 
 SHIM = os.environ.get("ISOTHERM_FAULT_SHIM", "")
 CHECKER = os.environ.get("ISOTHERM_CHECKPOINT_CHECKER", "")
 HANG_S = 60.0  # what runs longer has stopped
+SEED = int(os.environ.get("ISOTHERM_TEST_SEED", "1"))
 
 
 def digest(array):
@@ -122,38 +124,78 @@ class Reference:
 
     def __init__(self, run):
         self.hash = run.report["field_hash"]
-        self.history = run.history_bytes()
-        self.series = read_series(run.folder)
+        self.series = {name: read_series(run.folder, name) for name in series_names(run.folder)}
+        self.csv = read_all(run.folder, "*.csv")
+        self.pictures = read_all(run.folder, "pictures/*.png")
+        self.samples = read_samples(run.folder)
+        self.files = set(tree(run.folder))
         self.fields = {}
         for path in checkpoints(run.folder):
-            with h5py.File(path, "r") as file:
-                self.fields[int(file["/T"].attrs["step"])] = digest(file["/T"][()])
+            step, fields = read_checkpoint(path)
+            self.fields[step] = fields
 
 
-def read_series(folder, contents=None):
-    """[(time, digest)] of snapshots.vtkhdf as viewers see them, through /VTKHDF. `contents`: only
-    so many of the last ones are read; the others' digests are None."""
-    with h5py.File(Path(folder) / "snapshots.vtkhdf", "r") as file:
-        steps = file["/VTKHDF/Steps"]
-        times = steps["Values"][()]
-        offsets = steps["CellDataOffsets/T"][()]
-        if len(times) != steps.attrs["NSteps"] or len(offsets) != len(times):
+def read_all(folder, pattern):
+    return {path.name: path.read_bytes() for path in Path(folder).glob(pattern)}
+
+
+def read_checkpoint(path):
+    """Its step, and a digest of each of its fields."""
+    with h5py.File(path, "r") as file:
+        fields = {name: digest(item[()]) for name, item in file.items()
+                  if isinstance(item, h5py.Dataset) and item.ndim == 3}
+        return int(file["/T"].attrs["step"]), fields
+
+
+def series_names(folder):
+    """Of the whole grid's snapshots and of each region's."""
+    return sorted(path.stem for path in Path(folder).glob("*.vtkhdf"))
+
+
+def read_series(folder, name="snapshots", contents=None):
+    """[(time, {field: digest})] of NAME.vtkhdf as viewers see them, through /VTKHDF. `contents`:
+    only so many of the last ones are read; the others' digests are None."""
+    with h5py.File(Path(folder) / f"{name}.vtkhdf", "r") as file:
+        steps, fields = file["/VTKHDF/Steps"], file["/VTKHDF/CellData"]
+        times = list(steps["Values"][()])
+        offsets = {field: list(steps[f"CellDataOffsets/{field}"][()]) for field in fields}
+        if len(times) != steps.attrs["NSteps"] or any(len(o) != len(times)
+                                                      for o in offsets.values()):
             raise AssertionError(f"NSteps is {steps.attrs['NSteps']}, with {len(times)} times")
-        if len(times) == 2 and offsets[1] == 0:
-            times, offsets = times[:1], offsets[:1]  # a single snapshot is entered twice
-        cells = file["/VTKHDF/CellData/T"]
+        if len(times) == 2 and offsets["T"][1] == 0:
+            times.pop()  # a single snapshot is entered twice
         first = 0 if contents is None else max(0, len(times) - contents)
-        return [(float(times[n]), digest(cells[int(offsets[n])]) if n >= first else None)
-                for n in range(len(times))]
+        found = [(float(time), None if n < first else {}) for n, time in enumerate(times)]
+        for field, dataset in fields.items() if times else ():
+            begin = int(offsets[field][first])
+            cells = dataset[begin:]  # at once: a virtual dataset opens a file for each
+            for n in range(first, len(times)):
+                found[n][1][field] = digest(cells[int(offsets[field][n]) - begin])
+        return found
 
 
-def read_xdmf(folder):
-    """[(time, file)] of snapshots.xdmf."""
-    root = ElementTree.parse(Path(folder) / "snapshots.xdmf").getroot()
-    times = [float(time.get("Value")) for time in root.iter("Time")]
-    files = [item.text.rpartition(":")[0] for item in root.iter("DataItem")
-             if item.get("Format") == "HDF"]
-    return list(zip(times, files, strict=True))
+def read_xdmf(folder, name="snapshots"):
+    """[(time, the files with its fields)] of NAME.xdmf."""
+    root = ElementTree.parse(Path(folder) / f"{name}.xdmf").getroot()
+    return [(float(grid.find("Time").get("Value")),
+             {item.text.rpartition(":")[0] for item in grid.iter("DataItem")
+              if item.get("Format") == "HDF"})
+            for grid in root.iter("Grid") if grid.get("GridType") == "Uniform"]
+
+
+def read_samples(folder):
+    """Every dataset of probes.h5 but the configuration; None when there is no such file."""
+    found = {}
+
+    def keep(name, item):
+        if isinstance(item, h5py.Dataset) and name != "configuration":
+            found[name] = (item.shape, item[()].tobytes())
+
+    if not (Path(folder) / "probes.h5").exists():
+        return None
+    with h5py.File(Path(folder) / "probes.h5", "r") as file:
+        file.visititems(keep)
+    return found
 
 
 class RobustCase(Case):
@@ -163,6 +205,7 @@ class RobustCase(Case):
     STEPS = 10
     EVERY = 1
     KEEP = 2
+    MAY_STAY = ()  # ends of names
 
     @classmethod
     def setUpClass(cls):
@@ -218,11 +261,10 @@ class RobustCase(Case):
         steps = []
         for path in checkpoints(self.out):
             self.assertEqual(self.checker.verdict(path), "good", f"{what}: {path.name}")
-            with h5py.File(path, "r") as file:
-                step = int(file["/T"].attrs["step"])
-                self.assertEqual(path.name, f"step_{step:010d}.h5", what)
-                self.assertEqual(digest(file["/T"][()]), self.reference.fields[step],
-                                 f"{what}: the field in {path.name}")
+            step, fields = read_checkpoint(path)
+            self.assertEqual(path.name, f"step_{step:010d}.h5", what)
+            self.assertEqual(fields, self.reference.fields[step],
+                             f"{what}: the fields in {path.name}")
             steps.append(step)
         latest = self.out / "checkpoints" / "latest"
         if latest.exists():
@@ -230,43 +272,95 @@ class RobustCase(Case):
                           f"{what}: latest")
         return steps
 
-    def expect_good_history(self, what):
-        """Rows of the undisturbed run, from the first on; the last one may be cut."""
-        path = self.out / "history.csv"
-        if path.exists():
-            rows = path.read_bytes()
-            self.assertEqual(rows, self.reference.history[:len(rows)], f"{what}: history.csv")
+    def expect_good_small_files(self, what):
+        """CSV files have rows of the undisturbed run, from the first on; the last one may be cut.
+        Pictures are its pictures."""
+        for name, rows in read_all(self.out, "*.csv").items():
+            self.assertEqual(rows, self.reference.csv[name][:len(rows)], f"{what}: {name}")
+        for name, picture in read_all(self.out, "pictures/*.png").items():
+            self.assertEqual(picture, self.reference.pictures[name], f"{what}: {name}")
 
     def expect_good_series(self, what, contents=3):
-        """The snapshots that a viewer sees: those of the undisturbed run, in order, none twice,
-        none left out. Returns how many."""
-        if contents is not None and not (self.out / "snapshots.vtkhdf").exists():
-            return 0
-        found = read_series(self.out, contents)
-        for number, (time, field) in enumerate(found):
-            expected = self.reference.series[number]
-            self.assertEqual(time, expected[0], f"{what}: time of snapshot {number}")
-            if field is not None:
-                self.assertEqual(field, expected[1], f"{what}: snapshot {number}")
-        self.expect_good_xdmf(what)
-        return len(found)
+        """The snapshots that a viewer sees, of the whole grid and of each region: those of the
+        undisturbed run, in order, none twice, none left out. Returns how many of each."""
+        counts = {}
+        for name in series_names(self.out):
+            found = read_series(self.out, name, contents)
+            expected = self.reference.series[name]
+            self.assertLessEqual(len(found), len(expected), f"{what}: {name}")
+            for number, (time, fields) in enumerate(found):
+                self.assertEqual(time, expected[number][0], f"{what}: time of {name} {number}")
+                if fields is not None:
+                    self.assertEqual(fields, expected[number][1], f"{what}: {name} {number}")
+            self.expect_good_xdmf(name, what)
+            counts[name] = len(found)
+        return counts
 
-    def expect_good_xdmf(self, what):
+    def expect_good_xdmf(self, name, what):
         """It may lag behind the other list or be ahead of it, but never name what is not there."""
-        if not (self.out / "snapshots.xdmf").exists():
+        if not (self.out / f"{name}.xdmf").exists():
             return
-        for number, (time, file) in enumerate(read_xdmf(self.out)):
-            self.assertEqual(time, self.reference.series[number][0], f"{what}: XDMF {number}")
-            self.assertTrue((self.out / file).is_file(), f"{what}: {file} in the XDMF file")
+        for number, (time, files) in enumerate(read_xdmf(self.out, name)):
+            self.assertEqual(time, self.reference.series[name][number][0],
+                             f"{what}: XDMF of {name} {number}")
+            for file in files:
+                self.assertTrue((self.out / file).is_file(), f"{what}: {file} in the XDMF file")
 
     def expect_whole_run(self, result, what):
         """It went to the end, and nothing tells that it was ever disturbed."""
         self.assertEqual(result.code, 0, f"{what}:\n{result}")
-        run = Run(result, self.out)
-        self.assertEqual(run.report["field_hash"], self.reference.hash, what)
-        self.assertEqual(run.history_bytes(), self.reference.history, what)
-        self.assertEqual(self.expect_good_series(what, contents=None),
-                         self.STEPS // self.EVERY + 1, f"{what}: number of snapshots")
-        self.assertEqual(len(read_xdmf(self.out)), self.STEPS // self.EVERY + 1, what)
+        run, wanted = Run(result, self.out), self.reference
+        self.assertEqual(run.report["field_hash"], wanted.hash, what)
+        self.assertEqual(read_all(self.out, "*.csv"), wanted.csv, what)
+        self.assertEqual(read_all(self.out, "pictures/*.png"), wanted.pictures, what)
+        self.assertEqual(read_samples(self.out), wanted.samples, what)
+        counts = {name: len(series) for name, series in wanted.series.items()}
+        self.assertEqual(self.expect_good_series(what, contents=None), counts, what)
+        self.assertEqual({name: len(read_xdmf(self.out, name)) for name in counts}, counts, what)
         self.assertEqual(self.expect_good_checkpoints(what)[-1], self.STEPS, what)
+        left_over = {name for name in set(tree(self.out)) - wanted.files
+                     if not name.endswith(self.MAY_STAY) and ".locktest." not in name}  # MPI's
+        self.assertEqual(left_over, set(), f"{what}: left over")
         return run
+
+
+class Everything:
+    """All that a run can write. The seed decides how often, which fields, and what is compressed;
+    one at least is, so that cells go through MPI-IO, and one at least is not."""
+
+    EVERY_CHECKPOINT = 2
+
+    @classmethod
+    def configuration(cls, keep=None):
+        config = super().configuration(keep)
+        draw = random.Random(f"{SEED} outputs")
+        compress = [0, draw.randint(1, 9), draw.choice([0, 1])]
+        draw.shuffle(compress)
+
+        def some_fields():
+            return sorted(draw.sample(["T_max", "arrival_time", "time_above", "heat_flux"],
+                                      draw.randint(1, 4)))
+
+        def interval():
+            return round(draw.uniform(1.1, 2.9), 2)
+
+        config["output"] = {
+            "derived": {"isotherm": 345.0, "threshold": 340.0, "every": draw.randint(1, 3)},
+            "history": {"every": 1},
+            "snapshots": {"every": draw.randint(1, 2), "derived": some_fields(),
+                          "compress": compress[0]},
+            "regions": [
+                {"name": "middle", "slice": {"axis": draw.choice("xyz"), "at": 0.12},
+                 "every": draw.randint(1, 3), "derived": some_fields(), "compress": compress[1]},
+                {"name": "thin", "stride": [3, 2, 5], "interval": interval(),
+                 "precision": "float64", "compress": compress[2]}],
+            "probes": {"every": draw.randint(1, 2),
+                       "points": [{"name": "core", "at": [0.2, 0.15, 0.1]},
+                                  {"name": "edge", "at": [0.0, 0.0, 0.24]}]},
+            "lines": [{"name": "axis", "from": [0.0, 0.15, 0.1], "to": [0.3, 0.15, 0.1],
+                       "points": 3, "interval": interval()},
+                      {"name": "up", "from": [0.1, 0.1, 0.0], "to": [0.1, 0.1, 0.2], "points": 2,
+                       "every": draw.randint(1, 3)}],
+            "pictures": {"every": draw.randint(2, 4), "plane": draw.choice("xyz")},
+            "checkpoints": {"every": cls.EVERY_CHECKPOINT, "keep": keep or cls.KEEP}}
+        return config

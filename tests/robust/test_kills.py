@@ -5,27 +5,31 @@ One long run is killed and continued, killed and continued; after each kill ever
 history and the snapshots are looked at. Most kills are placed by fault_shim.c in front of, within
 or behind a call that changes a file, so that the load on the machine does not decide where they
 fall; the others come from outside, after a while. ISOTHERM_TEST_KILLS: how many kills (100 for
-each rank count), ISOTHERM_TEST_SEED: other places."""
+each rank count, a quarter of them of a run that writes everything there is to be written),
+ISOTHERM_TEST_SEED: other places and other outputs."""
 import os
 import random
 import time
 import unittest
 
 from harness import checkpoints
-from robust import RobustCase
+from robust import SEED, Everything, RobustCase
 
 KILLS = int(os.environ.get("ISOTHERM_TEST_KILLS", "100"))
-SEED = int(os.environ.get("ISOTHERM_TEST_SEED", "1"))
+OF_EVERYTHING = KILLS // 4
 
 # (where, how many of ten)
 KINDS = [("call", 4), ("rename", 1), ("unlink", 1), ("start", 1), ("moment", 3)]
 
 
 class Kills:
+    KILLS = KILLS - OF_EVERYTHING
     STEPS = 4 * KILLS + 50
+    MOST = {"call": 300, "rename": 8, "unlink": 8}  # calls of that kind until the last kill
 
-    def kill_at_call(self, draw, calls, most):
+    def kill_at_call(self, draw, sort):
         """The process that makes its n-th such call dies there."""
+        calls, most = "" if sort == "call" else sort, self.MOST[sort]
         # other ranks than the first make few calls, and neither rename nor remove anything
         others = [str(self.RANKS - 1)] if calls == "" else []
         victim = draw.choice(["0", "0", ""] + others)
@@ -60,8 +64,7 @@ class Kills:
             return self.kill_from_outside(draw, draw.uniform(0, 0.4), 0)
         if kind == "moment":
             return self.kill_from_outside(draw, draw.uniform(0, 0.05), draw.randint(1, 4))
-        return self.kill_at_call(draw, "" if kind == "call" else kind,
-                                 300 if kind == "call" else 8)
+        return self.kill_at_call(draw, kind)
 
     def expect_restart(self, result, step, what):
         if step > 0 and "steps of" in result.out:
@@ -70,9 +73,9 @@ class Kills:
         self.assertNotIn(" -> ", result.out + result.err, f"{what}: nothing was changed")
 
     def test_kills(self):
-        draw = random.Random(f"{SEED} {self.RANKS}")
+        draw = random.Random(f"{SEED} {self.RANKS} {self.KILLS}")
         done = 0
-        while done < KILLS:
+        while done < self.KILLS:
             before = self.newest()
             job, what = self.kill(draw)
             result = job.end()
@@ -82,7 +85,7 @@ class Kills:
             self.expect_restart(result, before, what)
             self.expect_good_checkpoints(what)
             self.assertGreaterEqual(self.newest(), before, what)
-            self.expect_good_history(what)
+            self.expect_good_small_files(what)
             self.expect_good_series(what)
             done += 1
         self.expect_whole_run(self.begin(self.RANKS).end(), f"after {done} kills")
@@ -93,6 +96,20 @@ class TwoRanks(Kills, RobustCase):
 
 
 class ThreeRanks(Kills, RobustCase):
+    RANKS = 3
+
+
+class KillsOfEverything(Kills, Everything):
+    KILLS = OF_EVERYTHING
+    STEPS = 3 * OF_EVERYTHING + 20
+    MOST = {"call": 900, "rename": 60, "unlink": 8}
+
+
+class EverythingOnTwoRanks(KillsOfEverything, RobustCase):
+    RANKS = 2
+
+
+class EverythingOnThreeRanks(KillsOfEverything, RobustCase):
     RANKS = 3
 
 
