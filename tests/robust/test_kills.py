@@ -5,7 +5,7 @@ One long run is killed and continued, killed and continued; after each kill ever
 history and the snapshots are looked at. Most kills are placed by fault_shim.c in front of, within
 or behind a call that changes a file, so that the load on the machine does not decide where they
 fall; the others come from outside, after a while. ISOTHERM_TEST_KILLS: how many kills (100 for
-each rank count, a quarter of them of a run that writes everything there is to be written),
+each rank count, an eighth of them of a run that writes everything there is to be written),
 ISOTHERM_TEST_SEED: other places and other outputs."""
 import os
 import random
@@ -16,7 +16,7 @@ from harness import checkpoints
 from robust import SEED, Everything, RobustCase
 
 KILLS = int(os.environ.get("ISOTHERM_TEST_KILLS", "100"))
-OF_EVERYTHING = KILLS // 4
+OF_EVERYTHING = KILLS // 8
 
 # (where, how many of ten)
 KINDS = [("call", 4), ("rename", 1), ("unlink", 1), ("start", 1), ("moment", 3)]
