@@ -126,6 +126,11 @@ enum status history_write(struct history *history, const struct history_row *row
     return STATUS_OK;
 }
 
+enum status history_flush(struct history *history)
+{
+    return history == NULL ? STATUS_OK : file_sync(history->fd, history->path);
+}
+
 enum status history_close(struct history *history)
 {
     if (history == NULL) {

@@ -23,6 +23,8 @@ enum status history_open(const char *directory, int64_t restart_step,
 /* Rank 0 only; nothing is changed. STATUS_INPUT when history.csv is something else. */
 enum status history_check(const char *directory) MUST_CHECK;
 enum status history_write(struct history *history, const struct history_row *row) MUST_CHECK;
+/* To the disk: before a checkpoint, whose restart does not write these rows again. Takes NULL. */
+enum status history_flush(struct history *history) MUST_CHECK;
 enum status history_close(struct history *history) MUST_CHECK; /* takes NULL */
 
 #endif

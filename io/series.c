@@ -385,5 +385,5 @@ enum status series_flush(struct series *s)
     /* step, time and temperatures */
     s->bytes += (uint64_t)s->waiting.count * (uint64_t)(s->npoints + 2) * sizeof(double);
     s->waiting.count = 0;
-    return STATUS_OK;
+    return file_sync(s->csv_fd, s->csv_path);
 }

@@ -59,7 +59,7 @@ enum status series_write(struct series *series, int64_t step, double time,
 uint64_t series_bytes(const struct series *series);
 /* True when as many rows wait for probes.h5 as one should have in memory. */
 bool series_is_full(const struct series *series);
-/* Write what waits to probes.h5, and flush it to the disk. */
+/* Write what waits to probes.h5, and flush both files to the disk. */
 enum status series_flush(struct series *series) MUST_CHECK;
 void series_close(struct series *series); /* takes NULL; does not flush */
 

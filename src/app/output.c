@@ -221,6 +221,7 @@ static enum status submit_checkpoint(struct output *output, struct run *run)
 {
     const double since = MPI_Wtime();
     watchdog_at(run, PHASE_CHECKPOINTS);
+    TRY(status_agree(run->comm, history_flush(output->history)));
     TRY(sample_outputs_flush(&output->samples, output->writer, run));
     TRY(checkpoint_output_submit(&output->checkpoints, output->writer, run,
                                  output->latest.boundary_heat));
