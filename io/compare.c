@@ -115,9 +115,8 @@ struct reader {
 static enum status reader_open(const struct frames *frames, int64_t n, size_t cells,
                                struct reader *reader)
 {
-    char name[FRAME_NAME_BYTES];
     const char *path = frames->frame[n].path;
-    frames_dataset(frames, n, name);
+    const char *name = frames->frame[n].dataset;
     reader->path = path;
     reader->values = malloc(cells * sizeof *reader->values);
     if (reader->values == NULL) {
@@ -197,9 +196,7 @@ static enum status compare_share(const struct frames *const frames[2], const int
 /* Collective, agreed. Damaged data are not compared. */
 static enum status check_state(MPI_Comm comm, const struct frames *frames, int64_t n)
 {
-    char name[FRAME_NAME_BYTES];
-    frames_dataset(frames, n, name);
-    return h5_raw_check(comm, frames->frame[n].path, name);
+    return h5_raw_check(comm, frames->frame[n].path, frames->frame[n].dataset);
 }
 
 enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,

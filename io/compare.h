@@ -12,10 +12,10 @@
 
 /* One state. */
 struct frame {
-    int64_t step; /* -1: the file does not say */
-    double time;  /* s; NaN likewise */
-    char *path;   /* of the file that holds it, which need not be the one that names it */
-    char *group;  /* in that file: the dataset is GROUP/NAME; "" is the root */
+    int64_t step;  /* -1: the file does not say */
+    double time;   /* s; NaN likewise */
+    char *path;    /* of the file that holds it, which need not be the one that names it */
+    char *dataset; /* in that file */
     enum precision precision; /* float32 for any format of 4 bytes or fewer */
 };
 
@@ -41,10 +41,6 @@ struct frames {
 enum status frames_read(MPI_Comm comm, const char *path, const char *name,
                         struct frames *frames) MUST_CHECK;
 void frames_free(struct frames *frames);
-
-/* The dataset's name in the file of a state. */
-enum { FRAME_NAME_BYTES = 512 };
-void frames_dataset(const struct frames *frames, int64_t n, char name[FRAME_NAME_BYTES]);
 
 /* Centre of a cell, m; NaN where the file does not say where it lies. */
 void frames_center(const struct frames *frames, const int64_t cell[AXIS_COUNT],

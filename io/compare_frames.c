@@ -10,7 +10,7 @@
 #include "base/comm.h"
 #include "io/checkpoint_internal.h"
 #include "io/compare.h"
-#include "io/h5.h"
+#include "io/h5_link.h"
 
 static bool is_folder(const char *path)
 {
@@ -85,9 +85,11 @@ static bool has_seal(const char *path)
     return found;
 }
 
+/* The dataset of that name in `group`. */
 static enum status add_frame(struct frames *frames, const char *path, const char *group)
 {
-    if (strlen(group) + sizeof frames->name + 1 > FRAME_NAME_BYTES) {
+    char dataset[H5_NAME_BYTES];
+    if (snprintf(dataset, sizeof dataset, "%s/%s", group, frames->name) >= (int)sizeof dataset) {
         return fail(STATUS_INPUT, "the name %.60s... in %s is too long", group, frames->path);
     }
     struct frame *larger =
@@ -97,9 +99,9 @@ static enum status add_frame(struct frames *frames, const char *path, const char
     }
     frames->frame = larger;
     const struct frame frame = {
-        .step = -1, .time = NAN, .path = strdup(path), .group = strdup(group)};
+        .step = -1, .time = NAN, .path = strdup(path), .dataset = strdup(dataset)};
     frames->frame[frames->count++] = frame;
-    return frame.path == NULL || frame.group == NULL
+    return frame.path == NULL || frame.dataset == NULL
                ? fail(STATUS_MEMORY, "no memory for the list of states in %s", frames->path)
                : STATUS_OK;
 }
@@ -128,8 +130,9 @@ static void read_place(hid_t object, struct frames *frames)
  * temperature beside it, for the whole file. */
 static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct frames *frames)
 {
-    char name[FRAME_NAME_BYTES];
-    snprintf(name, sizeof name, "%s/T", frame->group);
+    char name[H5_NAME_BYTES + 2];
+    const int group = (int)(strrchr(frame->dataset, '/') - frame->dataset);
+    snprintf(name, sizeof name, "%.*s/T", group, frame->dataset);
     const hid_t temperature = H5Dopen2(file, name, H5P_DEFAULT);
     const hid_t places[] = {dataset, temperature, file};
     for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
@@ -192,69 +195,18 @@ static enum status check_form(const int64_t cells[AXIS_COUNT], const struct fram
 /* ---- a series --------------------------------------------------------------------------------
  */
 
-/* Beside the file, or beside the one that it is a symbolic link to. HDF5 would also look in the
- * working directory, where the same names may mean another run. */
-static enum status beside(const char *file, const char *target, char path[PATH_BYTES])
-{
-    const char *slash = target[0] == '/' ? NULL : strrchr(file, '/');
-    const int folder = slash == NULL ? 0 : (int)(slash - file) + 1;
-    if (snprintf(path, PATH_BYTES, "%.*s%s", folder, file, target) >= PATH_BYTES) {
-        return fail(STATUS_INPUT, "the path of %.60s... is too long", target);
-    }
-    return STATUS_OK;
-}
-
-static enum status find_target(const char *file, const char *target, char path[PATH_BYTES])
-{
-    TRY(beside(file, target, path));
-    char *real = file_exists(path) ? NULL : realpath(file, NULL);
-    if (real == NULL) {
-        return STATUS_OK; /* or it is missing: its reader will say so */
-    }
-    char other[PATH_BYTES];
-    const enum status status = beside(real, target, other);
-    free(real);
-    if (status == STATUS_OK && file_exists(other)) {
-        memcpy(path, other, PATH_BYTES);
-    }
-    return status;
-}
-
-static enum status add_external(hid_t file, const char *name, size_t bytes, struct frames *frames)
-{
-    unsigned flags = 0;
-    const char *target = NULL;
-    const char *group = NULL;
-    char path[PATH_BYTES];
-    char *value = malloc(bytes);
-    enum status status = STATUS_OK;
-    if (value == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the list of states in %s", frames->path);
-    }
-    if (H5Lget_val(file, name, value, bytes, H5P_DEFAULT) < 0 ||
-        H5Lunpack_elink_val(value, bytes, &flags, &target, &group) < 0) {
-        status = h5_fail("cannot read the link %s of %s", name, frames->path);
-    }
-    if (status == STATUS_OK) {
-        status = find_target(frames->path, target, path);
-    }
-    if (status == STATUS_OK) {
-        status = add_frame(frames, path, strcmp(group, "/") == 0 ? "" : group);
-    }
-    free(value);
-    return status;
-}
-
 static enum status add_state(hid_t file, int64_t n, struct frames *frames)
 {
     char name[64];
-    H5L_info_t link;
+    struct h5_place place;
+    bool elsewhere = false;
     snprintf(name, sizeof name, "/snap/%" PRId64, n);
-    if (H5Lget_info(file, name, &link, H5P_DEFAULT) < 0) {
-        return h5_fail("%s has no state %s", frames->path, name);
+    if (H5Lexists(file, name, H5P_DEFAULT) <= 0) {
+        return fail(STATUS_FILE, "%s has no state %s", frames->path, name);
     }
-    return link.type == H5L_TYPE_EXTERNAL ? add_external(file, name, link.u.val_size, frames)
-                                          : add_frame(frames, frames->path, name);
+    TRY(h5_place_set(frames->path, name, &place));
+    TRY(h5_follow(file, &place, &elsewhere));
+    return add_frame(frames, place.path, place.name);
 }
 
 /* The steps that the index lists; NULL where another program left the list out. */
@@ -312,16 +264,11 @@ static enum status read_links(hid_t file, int64_t listed, struct frames *frames)
 /* ---- the states ------------------------------------------------------------------------------
  */
 
-void frames_dataset(const struct frames *frames, int64_t n, char name[FRAME_NAME_BYTES])
-{
-    snprintf(name, FRAME_NAME_BYTES, "%s/%s", frames->frame[n].group, frames->name);
-}
-
 /* Is a name in the file, with all groups on the way? What is named and cannot be opened is damage.
  */
 static enum status find_name(hid_t file, const char *path, const char *name, bool *found)
 {
-    char part[FRAME_NAME_BYTES];
+    char part[H5_NAME_BYTES];
     const size_t length = strlen(name);
     *found = true;
     for (size_t n = 1; n <= length && *found; n++) {
@@ -361,9 +308,8 @@ static enum status open_dataset(hid_t file, const char *path, const char *name, 
 static enum status read_state(hid_t file, int64_t n, struct frames *frames)
 {
     struct frame *frame = &frames->frame[n];
+    const char *name = frame->dataset;
     int64_t cells[AXIS_COUNT];
-    char name[FRAME_NAME_BYTES];
-    frames_dataset(frames, n, name);
     hid_t dataset = H5I_INVALID_HID;
     TRY(open_dataset(file, frame->path, name, &dataset));
     read_about(file, dataset, frame, frames);
@@ -381,12 +327,33 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
     return status;
 }
 
+/* Links may lead on from where the series says. */
+static enum status open_state(struct frame *frame, hid_t *file)
+{
+    struct h5_place place;
+    TRY(h5_place_set(frame->path, frame->dataset, &place));
+    TRY(h5_open_place(&place, file));
+    char *path = strdup(place.path);
+    char *dataset = strdup(place.name);
+    if (path == NULL || dataset == NULL) {
+        free(path);
+        free(dataset);
+        h5_close(*file);
+        return fail(STATUS_MEMORY, "no memory for the names in %s", place.path);
+    }
+    free(frame->path);
+    free(frame->dataset);
+    frame->path = path;
+    frame->dataset = dataset;
+    return STATUS_OK;
+}
+
 static enum status read_states(const int64_t *steps, struct frames *frames)
 {
     for (int64_t n = 0; n < frames->count; n++) {
-        const struct frame *frame = &frames->frame[n];
+        struct frame *frame = &frames->frame[n];
         hid_t file = H5I_INVALID_HID;
-        TRY(h5_open_plain(frame->path, false, &file));
+        TRY(open_state(frame, &file));
         const enum status status = read_state(file, n, frames);
         h5_close(file);
         TRY(status);
@@ -472,7 +439,7 @@ void frames_free(struct frames *frames)
 {
     for (int64_t n = 0; n < frames->count; n++) {
         free(frames->frame[n].path);
-        free(frames->frame[n].group);
+        free(frames->frame[n].dataset);
     }
     free(frames->frame);
     frames->frame = NULL;

@@ -9,6 +9,7 @@
 #include "base/comm.h"
 #include "io/checkpoint.h"
 #include "io/h5_field.h"
+#include "io/h5_link.h"
 #include "io/h5_raw.h"
 
 static const double LIMIT_K = 1e12; /* within what exact sums can hold */
@@ -119,45 +120,68 @@ static enum status read_pieces(hid_t dataset, const char *path, const char *name
     return status;
 }
 
-/* Closing the file closes the dataset. */
-static enum status open_dataset(const char *path, const char *name, const struct grid *grid,
-                                hid_t *file, hid_t *dataset)
+static enum status check_dataset(hid_t dataset, const char *path, const char *name,
+                                 const struct grid *grid)
 {
-    TRY(h5_open_plain(path, false, file));
-    *dataset = H5Dopen2(*file, name, H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (*dataset < 0) {
-        status = h5_fail("cannot open the dataset %s of %s", name, path);
-    }
-    if (status == STATUS_OK) {
-        status = check_type(*dataset, path, name);
-    }
-    if (status == STATUS_OK) {
-        status = check_shape(*dataset, path, name, grid);
-    }
-    if (status != STATUS_OK) {
-        h5_close(*file);
-    }
-    return status;
+    TRY(check_type(dataset, path, name));
+    return check_shape(dataset, path, name, grid);
 }
 
-static enum status read_mine(const char *path, const char *name, struct field *field,
+/* `file` holds the dataset itself, and no link to it. */
+static enum status open_dataset(hid_t file, const struct h5_place *place, const struct grid *grid,
+                                hid_t *dataset)
+{
+    const hid_t opened = H5Dopen2(file, place->name, H5P_DEFAULT);
+    if (opened < 0) {
+        return h5_fail("cannot open the dataset %s of %s", place->name, place->path);
+    }
+    const enum status status = check_dataset(opened, place->path, place->name, grid);
+    if (status != STATUS_OK) {
+        H5Dclose(opened);
+        return status;
+    }
+    *dataset = opened;
+    return STATUS_OK;
+}
+
+static enum status read_mine(const struct h5_place *place, struct field *field,
                              const struct grid *grid, const struct pieces *pieces)
 {
     hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
-    TRY(open_dataset(path, name, grid, &file, &dataset));
-    const enum status status = read_pieces(dataset, path, name, field, pieces);
-    h5_close(file);
+    TRY(h5_open_plain(place->path, false, &file));
+    enum status status = open_dataset(file, place, grid, &dataset);
+    if (status == STATUS_OK) {
+        status = read_pieces(dataset, place->path, place->name, field, pieces);
+    }
+    h5_close(file); /* and with it the dataset */
     return status;
+}
+
+/* The file that holds the dataset, open; `path` may name it by links. */
+static enum status open_named(const char *path, const char *name, struct h5_place *place,
+                              hid_t *file)
+{
+    TRY(h5_place_set(path, name, place));
+    return h5_open_place(place, file);
 }
 
 enum status field_file_check(const char *path, const char *dataset, const struct grid *grid)
 {
+    struct h5_place place;
     hid_t file = H5I_INVALID_HID;
     hid_t opened = H5I_INVALID_HID;
     h5_init();
-    TRY(open_dataset(path, dataset, grid, &file, &opened));
+    TRY(open_named(path, dataset, &place, &file));
+    const enum status status = open_dataset(file, &place, grid, &opened);
+    h5_close(file);
+    return status;
+}
+
+static enum status find(const char *path, const char *name, struct h5_place *place)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(open_named(path, name, place, &file));
     h5_close(file);
     return STATUS_OK;
 }
@@ -165,10 +189,13 @@ enum status field_file_check(const char *path, const char *dataset, const struct
 enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset,
                             struct field *field, const struct grid *grid)
 {
+    struct h5_place place;
     struct pieces pieces;
     const int64_t limit = H5_FIELD_PIECE_BYTES / (int64_t)precision_bytes(field->layout.precision);
     h5_init();
-    TRY(h5_raw_check(comm, path, dataset));
+    TRY(status_agree(comm, comm_rank(comm) == 0 ? find(path, dataset, &place) : STATUS_OK));
+    TRY_MPI(MPI_Bcast(&place, (int)sizeof place, MPI_BYTE, 0, comm));
+    TRY(h5_raw_check(comm, place.path, place.name));
     TRY(pieces_create(comm, field->layout.cells, limit, &pieces));
-    return status_agree(comm, read_mine(path, dataset, field, grid, &pieces));
+    return status_agree(comm, read_mine(&place, field, grid, &pieces));
 }

@@ -260,6 +260,27 @@ class Series(Case):
         self.assert_says(result, "late.h5 is of step 20, which one.h5 does not have")
 
 
+class Links(Case):
+    def test_a_dataset_by_a_link(self):
+        """From beside the file that has the link, not from the working directory."""
+        for folder, value in ((".", 500.0), ("there", 300.0)):
+            (self.folder / folder).mkdir(exist_ok=True)
+            with h5py.File(self.folder / folder / "state.h5", "w") as file:
+                file["of/Temperature"] = np.full(SHAPE, value)
+        with h5py.File(self.folder / "there/link.h5", "w") as file:
+            file["T"] = h5py.ExternalLink("state.h5", "/of/Temperature")
+        with h5py.File(self.folder / "b.h5", "w") as file:
+            file["T"] = np.full(SHAPE, 300.0)
+        for env in (None, {"HDF5_EXT_PREFIX": str(self.folder)}):
+            result = self.isotherm("compare", "there/link.h5", "b.h5", env=env)
+            self.assert_code(result, 0)
+        (self.folder / "there/state.h5").unlink()
+        result = self.isotherm("compare", "there/link.h5", "b.h5", ranks=2)
+        self.assert_code(result, 3)
+        self.assert_one_error(result)
+        self.assert_says(result, "cannot open there/state.h5: No such file")
+
+
 class Runs(Case):
     def config(self, **changes):
         config = problems.mixed([15, 13, 11], "float64")

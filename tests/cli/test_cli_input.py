@@ -1,5 +1,6 @@
 """Every kind of wrong input: one message with file, line, key, value and remedy on one of three
 ranks, exit code 2, and nothing written."""
+import csv
 import unittest
 
 import h5py
@@ -231,6 +232,96 @@ class InitialFile(Input):
         field[3, 4, 5] = np.nan
         self.write_start(field)
         self.check_refused("run", "config.yaml", says=["config.yaml:11: initial[0].file"])
+
+
+class LinkedField(Input):
+    """A state that a file names by a link is read from beside that file. HDF5 alone looks where
+    HDF5_EXT_PREFIX says, too, and in the working directory: there are other fields here."""
+    STATE = "snapshots/step_0000000000.h5"
+
+    def setUp(self):
+        super().setUp()
+        self.make_state(".", 500.0)
+        self.make_state("prefix", 600.0)
+        self.make_state("series", 300.0)
+        with h5py.File(self.folder / "series/snapshots.vtkhdf", "w") as file:
+            file["snap/0"] = h5py.ExternalLink(self.STATE, "/")
+        self.name("series/snapshots.vtkhdf", "/snap/0/T")
+
+    def make_state(self, folder, value):
+        (self.folder / folder / "snapshots").mkdir(parents=True)
+        with h5py.File(self.folder / folder / self.STATE, "w") as file:
+            file["T"] = np.full((8, 10, 12), value)
+
+    def name(self, path, dataset):
+        self.write(RIGHT.replace("  - uniform: {value: 300}",
+                                 f"  - file: {{path: {path}, dataset: {dataset}}}")
+                   .replace("  - box: {lower: [0.2, 0.2, 0.2], upper: [0.5, 0.5, 0.5], "
+                            "value: 400}\n", ""))
+
+    def assert_starts_from(self, value, **how):
+        result = self.isotherm("run", "config.yaml", "--overwrite", "--output", "good",
+                               "--set", "time.steps=1", **how)
+        self.assert_code(result, 0)
+        with open(self.folder / "good/history.csv", encoding="utf-8") as file:
+            first = next(csv.DictReader(line for line in file if not line.startswith("#")))
+        self.assertEqual((float(first["min_K"]), float(first["max_K"])), (value, value))
+
+    def check_unread(self, *says):
+        for command, ranks in (("run", 3), ("plan", 1)):
+            self.check_refused(command, "config.yaml", code=3, ranks=ranks,
+                               says=["config.yaml:11: initial[0].file: ", *says])
+
+    def test_is_read_from_beside_the_file(self):
+        self.assert_starts_from(300.0, ranks=3)
+        self.assert_starts_from(300.0, env={"HDF5_EXT_PREFIX": str(self.folder / "prefix")})
+        (self.folder / "link.vtkhdf").symlink_to("series/snapshots.vtkhdf")
+        (self.folder / self.STATE).unlink()
+        self.name("link.vtkhdf", "/snap/0/T")
+        self.assert_starts_from(300.0, env={"HDF5_EXT_PREFIX": str(self.folder / "prefix")})
+
+    def test_missing(self):
+        (self.folder / "series" / self.STATE).unlink()
+        self.check_unread(f"cannot open series/{self.STATE}: No such file")
+
+    def test_damaged(self):
+        with open(self.folder / "series" / self.STATE, "r+b") as file:
+            file.truncate(100)
+        self.check_unread(f"cannot open series/{self.STATE}: ")
+
+    def test_ways_through_links(self):
+        with h5py.File(self.folder / "start.h5", "w") as file:
+            file["of/last"] = h5py.SoftLink("../../x")
+            file["of/newest"] = h5py.SoftLink("named")
+            file["of/named"] = h5py.SoftLink("/links/one")
+            file["links/one"] = h5py.ExternalLink("series/snapshots.vtkhdf", "/snap/0")
+            file["links/round"] = h5py.SoftLink("/links/again")
+            file["links/again"] = h5py.SoftLink("/links/round")
+            file["links/self"] = h5py.ExternalLink("start.h5", "/links/self")
+        self.name("start.h5", "of//./newest/T/")
+        self.assert_starts_from(300.0)
+        for dataset, says in {"/links/round": ["start.h5", "circle"],
+                              "/links/self": ["start.h5", "circle"],
+                              "/of/last": ["start.h5"],
+                              "/of/newest/U": ["/U of series/snapshots/step"],
+                              "/of/newest/T/U": ["/T/U of series/snapshots/step"]}.items():
+            with self.subTest(dataset):
+                self.name("start.h5", dataset)
+                self.check_unread(*says)
+        (self.folder / "series" / self.STATE).unlink()
+        self.name("start.h5", "/of/newest/T")
+        self.check_unread(f"cannot open series/{self.STATE}: No such file")
+
+    def test_all_states_at_once_are_no_field(self):
+        self.write(RIGHT.replace("  checkpoints: {every: 5}",
+                                 "  snapshots: {every: 5, derived: [heat_flux]}"))
+        self.assert_code(self.isotherm("run", "config.yaml", "--output", "old"), 0)
+        for name in ("T", "heat_flux"):
+            self.name("old/snapshots.vtkhdf", f"/VTKHDF/CellData/{name}")
+            for command, ranks in (("run", 3), ("plan", 1)):
+                self.check_refused(command, "config.yaml", ranks=ranks, says=[
+                    f"the dataset /VTKHDF/CellData/{name} of old/snapshots.vtkhdf has the shape "
+                    "(2, 8, 10, 12); the grid needs"])
 
 
 class Words(Input):
