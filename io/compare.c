@@ -8,6 +8,7 @@
 
 #include "base/comm.h"
 #include "io/h5_field.h"
+#include "io/h5_link.h"
 #include "io/h5_raw.h"
 
 /* Of one piece in memory, and so of one read. */
@@ -108,31 +109,27 @@ static struct difference no_difference(void)
 /* One of the two files, open, and what of it is in memory. */
 struct reader {
     const char *path; /* borrowed */
-    hid_t file, dataset;
+    struct h5_reader open;
     double *values;
 };
 
 static enum status reader_open(const struct frames *frames, int64_t n, size_t cells,
                                struct reader *reader)
 {
-    const char *path = frames->frame[n].path;
-    const char *name = frames->frame[n].dataset;
-    reader->path = path;
+    struct h5_place place;
+    const struct frame *frame = &frames->frame[n];
+    reader->path = frame->path;
     reader->values = malloc(cells * sizeof *reader->values);
     if (reader->values == NULL) {
-        return fail(STATUS_MEMORY, "no memory to read %s", path);
+        return fail(STATUS_MEMORY, "no memory to read %s", frame->path);
     }
-    TRY(h5_open_plain(path, false, &reader->file));
-    reader->dataset = H5Dopen2(reader->file, name, H5P_DEFAULT);
-    return reader->dataset < 0 ? h5_fail("cannot open %s of %s", name, path) : STATUS_OK;
+    TRY(h5_place_set(frame->path, frame->dataset, &place));
+    return h5_reader_open(&place, &reader->open);
 }
 
 static void reader_close(struct reader *reader)
 {
-    if (reader->dataset >= 0) {
-        H5Dclose(reader->dataset);
-    }
-    h5_close(reader->file);
+    h5_reader_close(&reader->open);
     free(reader->values);
 }
 
@@ -140,7 +137,7 @@ static enum status reader_read(struct reader *reader, const struct box *box)
 {
     /* HDF5 widens: float64 holds every float32 */
     const enum status status =
-        h5_read_box(reader->dataset, box, PRECISION_FLOAT64, false, reader->values);
+        h5_read_box(reader->open.dataset, box, PRECISION_FLOAT64, false, reader->values);
     if (status != STATUS_OK) {
         fail_prefix(status, "%s: ", reader->path);
     }
@@ -171,8 +168,8 @@ static enum status compare_share(const struct frames *const frames[2], const int
     const bool narrow = frames[0]->frame[n[0]].precision == PRECISION_FLOAT32 ||
                         frames[1]->frame[n[1]].precision == PRECISION_FLOAT32;
     const enum precision narrower = narrow ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
-    struct reader reader[2] = {{NULL, H5I_INVALID_HID, H5I_INVALID_HID, NULL},
-                               {NULL, H5I_INVALID_HID, H5I_INVALID_HID, NULL}};
+    const struct reader closed = {.open = {.file = H5I_INVALID_HID, .dataset = H5I_INVALID_HID}};
+    struct reader reader[2] = {closed, closed};
     const int64_t first = pieces->count * rank / nranks;
     const int64_t last = pieces->count * (rank + 1) / nranks;
     enum status status = STATUS_OK;

@@ -304,6 +304,13 @@ static enum status open_dataset(hid_t file, const char *path, const char *name, 
     return STATUS_OK;
 }
 
+static enum status check_sources(hid_t dataset, const struct frame *frame)
+{
+    struct h5_place place;
+    TRY(h5_place_set(frame->path, frame->dataset, &place));
+    return h5_check_sources(dataset, &place);
+}
+
 /* In the file that holds it. */
 static enum status read_state(hid_t file, int64_t n, struct frames *frames)
 {
@@ -322,6 +329,9 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
     }
     if (status == STATUS_OK) {
         status = check_form(cells, frame, frames);
+    }
+    if (status == STATUS_OK) {
+        status = check_sources(dataset, frame);
     }
     H5Dclose(dataset);
     return status;

@@ -145,45 +145,38 @@ static enum status open_dataset(hid_t file, const struct h5_place *place, const 
 }
 
 static enum status read_mine(const struct h5_place *place, struct field *field,
-                             const struct grid *grid, const struct pieces *pieces)
+                             const struct pieces *pieces)
+{
+    struct h5_reader reader;
+    enum status status = h5_reader_open(place, &reader);
+    if (status == STATUS_OK) {
+        status = read_pieces(reader.dataset, place->path, place->name, field, pieces);
+    }
+    h5_reader_close(&reader);
+    return status;
+}
+
+/* The place of the dataset itself, which `path` and `name` may lead to by links. */
+static enum status find(const char *path, const char *name, const struct grid *grid,
+                        struct h5_place *place)
 {
     hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
-    TRY(h5_open_plain(place->path, false, &file));
+    TRY(h5_place_set(path, name, place));
+    TRY(h5_open_place(place, &file));
     enum status status = open_dataset(file, place, grid, &dataset);
     if (status == STATUS_OK) {
-        status = read_pieces(dataset, place->path, place->name, field, pieces);
+        status = h5_check_sources(dataset, place);
     }
     h5_close(file); /* and with it the dataset */
     return status;
 }
 
-/* The file that holds the dataset, open; `path` may name it by links. */
-static enum status open_named(const char *path, const char *name, struct h5_place *place,
-                              hid_t *file)
-{
-    TRY(h5_place_set(path, name, place));
-    return h5_open_place(place, file);
-}
-
 enum status field_file_check(const char *path, const char *dataset, const struct grid *grid)
 {
     struct h5_place place;
-    hid_t file = H5I_INVALID_HID;
-    hid_t opened = H5I_INVALID_HID;
     h5_init();
-    TRY(open_named(path, dataset, &place, &file));
-    const enum status status = open_dataset(file, &place, grid, &opened);
-    h5_close(file);
-    return status;
-}
-
-static enum status find(const char *path, const char *name, struct h5_place *place)
-{
-    hid_t file = H5I_INVALID_HID;
-    TRY(open_named(path, name, place, &file));
-    h5_close(file);
-    return STATUS_OK;
+    return find(path, dataset, grid, &place);
 }
 
 enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset,
@@ -193,9 +186,10 @@ enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset
     struct pieces pieces;
     const int64_t limit = H5_FIELD_PIECE_BYTES / (int64_t)precision_bytes(field->layout.precision);
     h5_init();
-    TRY(status_agree(comm, comm_rank(comm) == 0 ? find(path, dataset, &place) : STATUS_OK));
+    const bool first = comm_rank(comm) == 0;
+    TRY(status_agree(comm, first ? find(path, dataset, grid, &place) : STATUS_OK));
     TRY_MPI(MPI_Bcast(&place, (int)sizeof place, MPI_BYTE, 0, comm));
     TRY(h5_raw_check(comm, place.path, place.name));
     TRY(pieces_create(comm, field->layout.cells, limit, &pieces));
-    return status_agree(comm, read_mine(&place, field, grid, &pieces));
+    return status_agree(comm, read_mine(&place, field, &pieces));
 }

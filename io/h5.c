@@ -138,6 +138,16 @@ enum status h5_reserve(const char *path, uint64_t bytes)
     return status;
 }
 
+static enum status open_with(hid_t access, const char *path, bool writable, hid_t *file)
+{
+    const hid_t opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
+    if (opened < 0) {
+        return h5_fail("cannot open %s", path);
+    }
+    *file = opened;
+    return STATUS_OK;
+}
+
 enum status h5_open_plain(const char *path, bool writable, hid_t *file)
 {
     enum {
@@ -151,13 +161,16 @@ enum status h5_open_plain(const char *path, bool writable, hid_t *file)
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     H5Pset_file_locking(access, false, true);
     H5Pset_alignment(access, LARGE_BYTES, H5_ALIGNMENT_BYTES);
-    enum status status = STATUS_OK;
-    const hid_t opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
-    if (opened < 0) {
-        status = h5_fail("cannot open %s", path);
-    } else {
-        *file = opened;
-    }
+    const enum status status = open_with(access, path, writable, file);
+    H5Pclose(access);
+    return status;
+}
+
+enum status h5_open_as_source(const char *path, hid_t *file)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_WEAK);
+    const enum status status = open_with(access, path, false, file);
     H5Pclose(access);
     return status;
 }

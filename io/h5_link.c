@@ -193,3 +193,175 @@ enum status h5_open_place(struct h5_place *place, hid_t *file)
     }
     return STATUS_OK;
 }
+
+/* ---- virtual datasets -------------------------------------------------------------------------
+ */
+
+static bool is_virtual(hid_t creation)
+{
+    return H5Pget_layout(creation) == H5D_VIRTUAL;
+}
+
+/* As HDF5 writes it: "." is the file itself. */
+static enum status get_source(hid_t creation, size_t n, const struct h5_place *place,
+                              struct h5_place *source)
+{
+    char target[PATH_BYTES];
+    memset(source, 0, sizeof *source);
+    const ssize_t path = H5Pget_virtual_filename(creation, n, target, sizeof target);
+    const ssize_t name = H5Pget_virtual_dsetname(creation, n, source->name, sizeof source->name);
+    if (path < 0 || name < 0 || path >= (ssize_t)sizeof target ||
+        name >= (ssize_t)sizeof source->name) {
+        return h5_fail("cannot read from where %s of %s takes its values", place->name,
+                       place->path);
+    }
+    if (strchr(target, '%') != NULL || strchr(source->name, '%') != NULL) {
+        return fail(STATUS_INPUT,
+                    "the virtual dataset %s of %s takes its values from %s of %s: datasets that it "
+                    "names one by one can be checked, a pattern cannot",
+                    place->name, place->path, source->name, target);
+    }
+    if (strcmp(target, ".") == 0) {
+        return keep(source->path, sizeof source->path, place->path);
+    }
+    const char *prefix = getenv("HDF5_VDS_PREFIX");
+    if (prefix != NULL && prefix[0] != '\0') {
+        return fail(STATUS_INPUT,
+                    "the virtual dataset %s of %s takes its values from %s, which HDF5 may find "
+                    "elsewhere, as HDF5_VDS_PREFIX is set; unset it",
+                    place->name, place->path, target);
+    }
+    return beside(place->path, target, source->path);
+}
+
+/* From there HDF5 would go on by itself. */
+static enum status check_plain(hid_t file, const struct h5_place *place,
+                               const struct h5_place *source)
+{
+    const hid_t dataset = H5Dopen2(file, source->name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("cannot open %s of %s, from which %s of %s takes its values", source->name,
+                       source->path, place->name, place->path);
+    }
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const bool leads_on = is_virtual(creation);
+    H5Pclose(creation);
+    H5Dclose(dataset);
+    if (leads_on) {
+        return fail(STATUS_INPUT,
+                    "%s of %s, from which %s of %s takes its values, is a virtual dataset, too; "
+                    "name a dataset that holds values",
+                    source->name, source->path, place->name, place->path);
+    }
+    return STATUS_OK;
+}
+
+static enum status check_source(const struct h5_place *place, struct h5_place *source)
+{
+    hid_t file = H5I_INVALID_HID;
+    bool elsewhere = false;
+    TRY(h5_open_plain(source->path, false, &file));
+    enum status status = h5_follow(file, source, &elsewhere);
+    if (status == STATUS_OK && elsewhere) {
+        status = fail(STATUS_INPUT,
+                      "the virtual dataset %s of %s takes its values by a link from %s; name the "
+                      "dataset there",
+                      place->name, place->path, source->path);
+    }
+    if (status == STATUS_OK) {
+        status = check_plain(file, place, source);
+    }
+    h5_close(file);
+    return status;
+}
+
+static enum status check_each_source(hid_t creation, const struct h5_place *place)
+{
+    size_t count = 0;
+    if (H5Pget_virtual_count(creation, &count) < 0) {
+        return h5_fail("cannot read from where %s of %s takes its values", place->name,
+                       place->path);
+    }
+    for (size_t n = 0; n < count; n++) {
+        struct h5_place source;
+        TRY(get_source(creation, n, place, &source));
+        TRY(check_source(place, &source));
+    }
+    return STATUS_OK;
+}
+
+enum status h5_check_sources(hid_t dataset, const struct h5_place *place)
+{
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const enum status status =
+        is_virtual(creation) ? check_each_source(creation, place) : STATUS_OK;
+    H5Pclose(creation);
+    return status;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static enum status open_dataset(const struct h5_place *place, struct h5_reader *reader)
+{
+    reader->dataset = H5Dopen2(reader->file, place->name, H5P_DEFAULT);
+    return reader->dataset < 0
+               ? h5_fail("cannot open the dataset %s of %s", place->name, place->path)
+               : STATUS_OK;
+}
+
+static enum status hold_sources(hid_t creation, const struct h5_place *place,
+                                struct h5_reader *reader)
+{
+    size_t count = 0;
+    if (H5Pget_virtual_count(creation, &count) < 0) {
+        return h5_fail("cannot read from where %s of %s takes its values", place->name,
+                       place->path);
+    }
+    reader->source = calloc(count + 1, sizeof *reader->source);
+    if (reader->source == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the sources of %s", place->path);
+    }
+    for (size_t n = 0; n < count; n++) {
+        struct h5_place source;
+        TRY(get_source(creation, n, place, &source));
+        TRY(h5_open_as_source(source.path, &reader->source[n]));
+        reader->nsources++;
+    }
+    return STATUS_OK;
+}
+
+/* The file again, as it may be a source of its own. */
+static enum status open_virtual(hid_t creation, const struct h5_place *place,
+                                struct h5_reader *reader)
+{
+    h5_reader_close(reader);
+    TRY(h5_open_as_source(place->path, &reader->file));
+    TRY(open_dataset(place, reader));
+    return hold_sources(creation, place, reader);
+}
+
+enum status h5_reader_open(const struct h5_place *place, struct h5_reader *reader)
+{
+    *reader = (struct h5_reader){.file = H5I_INVALID_HID, .dataset = H5I_INVALID_HID};
+    TRY(h5_open_plain(place->path, false, &reader->file));
+    TRY(open_dataset(place, reader));
+    const hid_t creation = H5Dget_create_plist(reader->dataset);
+    const enum status status =
+        is_virtual(creation) ? open_virtual(creation, place, reader) : STATUS_OK;
+    H5Pclose(creation);
+    return status;
+}
+
+void h5_reader_close(struct h5_reader *reader)
+{
+    if (reader->dataset >= 0) {
+        H5Dclose(reader->dataset);
+    }
+    for (size_t n = 0; n < reader->nsources; n++) {
+        h5_close(reader->source[n]);
+    }
+    free(reader->source);
+    h5_close(reader->file);
+    *reader = (struct h5_reader){.file = H5I_INVALID_HID, .dataset = H5I_INVALID_HID};
+}

@@ -31,4 +31,24 @@ enum status h5_follow(hid_t file, struct h5_place *place, bool *elsewhere) MUST_
  * STATUS_FILE, naming the file, when one on the way is missing or damaged. Close with h5_close. */
 enum status h5_open_place(struct h5_place *place, hid_t *file) MUST_CHECK;
 
+/* Not collective. A virtual dataset takes its values from other datasets, by the same ways as
+ * links, and what is missing is filled: with 0 K. `dataset` at `place`: if it is virtual, are its
+ * sources there, and will HDF5 read these and no others? STATUS_FILE, naming the source, when one
+ * is missing or damaged; STATUS_INPUT when HDF5 may read another. */
+enum status h5_check_sources(hid_t dataset, const struct h5_place *place) MUST_CHECK;
+
+/* A dataset that is open for reading. */
+struct h5_reader {
+    hid_t file, dataset;
+    hid_t *source; /* files, of a virtual dataset only */
+    size_t nsources;
+};
+
+/* Not collective. `place` holds the dataset itself (h5_open_place), checked with h5_check_sources.
+ * The sources' files stay open: HDF5 takes zeros, in silence, for what it cannot open later, such
+ * as a file that is locked. A file cannot be such a source and be read by itself at the same time:
+ * STATUS_FILE. Close with h5_reader_close, on failure too. */
+enum status h5_reader_open(const struct h5_place *place, struct h5_reader *reader) MUST_CHECK;
+void h5_reader_close(struct h5_reader *reader);
+
 #endif

@@ -281,6 +281,24 @@ class Links(Case):
         self.assert_says(result, "cannot open there/state.h5: No such file")
 
 
+    def test_a_virtual_dataset_whose_source_is_missing(self):
+        """HDF5 would compare zeros."""
+        layout = h5py.VirtualLayout(SHAPE, "f8")
+        layout[...] = h5py.VirtualSource("source.h5", "T", SHAPE)
+        with h5py.File(self.folder / "source.h5", "w") as file:
+            file["T"] = np.full(SHAPE, 300.0)
+        with h5py.File(self.folder / "a.h5", "w", libver="latest") as file:
+            file.create_virtual_dataset("T", layout)
+        shutil.copy(self.folder / "source.h5", self.folder / "b.h5")
+        self.assert_code(self.isotherm("compare", "a.h5", "b.h5"), 0)
+        for names in (("a.h5", "source.h5"), ("source.h5", "a.h5")):  # zeros again
+            self.assert_code(self.isotherm("compare", *names), 3)
+        (self.folder / "source.h5").unlink()
+        result = self.isotherm("compare", "a.h5", "a.h5")
+        self.assert_code(result, 3)
+        self.assert_says(result, "cannot open source.h5: No such file")
+
+
 class Runs(Case):
     def config(self, **changes):
         config = problems.mixed([15, 13, 11], "float64")
