@@ -8,16 +8,18 @@
 
 #include <muParserDLL.h>
 
-enum { NAMES_BYTES = 128, LONGEST_NAME = 60 };
+enum { NAMES_BYTES = 128, LONGEST_NAME = 60, CACHE_LINE = 64 };
 
 /* muparser's ecUNASSIGNABLE_TOKEN and ecEXPRESSION_TOO_LONG: its header for C has no names */
 enum { UNKNOWN_TOKEN = 1, TOO_LONG = 37 };
 
 struct expression {
+    /* muparser reads the variables from here. No other thread writes to this cache line: each may
+     * have a formula of its own. */
+    _Alignas(CACHE_LINE) double values[EXPRESSION_MAX_VARIABLES];
     muParserHandle_t parser;
     const char *const *variables; /* while it is parsed */
     int nvariables;
-    double values[EXPRESSION_MAX_VARIABLES]; /* muparser reads the variables from here */
 };
 
 /* Without a handler of ours muparser may end the program; mupError is asked after each call. */
@@ -183,8 +185,11 @@ enum status expression_create(const char *text, const char *const *variables, in
                               struct expression **expression)
 {
     *expression = NULL;
-    struct expression *made = calloc(1, sizeof *made);
-    if (made == NULL || (made->parser = mupCreate(muBASETYPE_FLOAT)) == NULL) {
+    struct expression *made = aligned_alloc(CACHE_LINE, sizeof *made);
+    if (made != NULL) {
+        *made = (struct expression){.parser = mupCreate(muBASETYPE_FLOAT)};
+    }
+    if (made == NULL || made->parser == NULL) {
         free(made);
         return fail(STATUS_MEMORY, "no memory for a formula");
     }

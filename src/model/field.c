@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <omp.h>
+
 #include "model/derived.h"
 #include "model/expression.h"
 #include "model/grid.h"
@@ -12,6 +14,9 @@
 
 /* Large enough that a copy runs at full speed, small beside any field that matters. */
 enum { STAGE_BYTES = 32 << 20 };
+
+/* One thread more costs a parser, 30 us or the formula of 700 cells, and a wake-up. */
+enum { CELLS_WORTH_A_PAINTER = 8192 };
 
 static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
                                enum precision precision, struct layout *layout, size_t *stage_bytes)
@@ -180,12 +185,20 @@ enum status field_write(struct field *field, const struct box *box, const void *
     return STATUS_OK;
 }
 
+/* A part of each piece is one thread's. Its formula is its own: a parser serves one thread. */
+struct painter {
+    struct expression *expression; /* NULL unless the shape has one */
+    enum status status;
+    struct failure failure; /* when the status is one */
+};
+
 /* One shape being painted: what its cell functions need. */
 struct brush {
     const struct field *field;
     const struct grid *grid;
     const struct initial_setting *shape;
-    struct expression *expression;
+    struct painter *painters;
+    int npainters;
 };
 
 /* Centre of a cell given by its local index: from the global index alone, so that every
@@ -215,20 +228,25 @@ static struct box bounds(const struct brush *brush)
     return box;
 }
 
-/* Paint one row of h_stage, cells (piece->lo[x]..., j, k). */
-static enum status paint_row(const struct brush *brush, const struct box *piece, int64_t j,
-                             int64_t k, int64_t first)
+/* Paint a row of h_stage, or a part of it: from the cell that is number `from` of the piece, in
+ * [z][y][x] order, to before number `to`. */
+static enum status paint_row(const struct brush *brush, struct expression *expression,
+                             const struct box *piece, int64_t from, int64_t to)
 {
-    double at[AXIS_COUNT] = {0, center(brush, AXIS_Y, j), center(brush, AXIS_Z, k)};
+    const int64_t nx = box_extent(piece, AXIS_X);
+    const int64_t ny = box_extent(piece, AXIS_Y);
+    const int64_t row = from / nx;
+    const int64_t before = piece->lo[AXIS_X] - row * nx; /* x index = before + element */
+    double at[AXIS_COUNT] = {0, center(brush, AXIS_Y, piece->lo[AXIS_Y] + row % ny),
+                             center(brush, AXIS_Z, piece->lo[AXIS_Z] + row / ny)};
     double value = brush->shape->value;
-    for (int64_t i = piece->lo[AXIS_X]; i < piece->hi[AXIS_X]; i++) {
-        const int64_t element = first + i - piece->lo[AXIS_X];
-        at[AXIS_X] = center(brush, AXIS_X, i);
+    for (int64_t element = from; element < to; element++) {
+        at[AXIS_X] = center(brush, AXIS_X, before + element);
         if (brush->shape->kind == INITIAL_SPHERE && !shape_holds(brush->grid, brush->shape, at)) {
             continue;
         }
-        if (brush->expression != NULL) {
-            TRY(shape_evaluate(brush->shape, brush->expression, at, &value));
+        if (expression != NULL) {
+            TRY(shape_evaluate(brush->shape, expression, at, &value));
         }
         if (brush->field->layout.precision == PRECISION_FLOAT64) {
             ((double *)brush->field->h_stage)[element] = value;
@@ -239,23 +257,81 @@ static enum status paint_row(const struct brush *brush, const struct box *piece,
     return STATUS_OK;
 }
 
-static enum status paint_pieces(struct field *field, const struct brush *brush)
+/* Paint the share of one painter: cells that follow each other, up to the first bad one. */
+static enum status paint_share(const struct brush *brush, int part, const struct box *piece)
 {
-    const struct box box = bounds(brush);
-    struct box piece = box_before(&box);
-    while (next_piece(field, &box, &piece)) {
+    const int64_t nx = box_extent(piece, AXIS_X);
+    const int64_t ncells = box_cells(piece);
+    const int64_t last = ncells * (part + 1) / brush->npainters;
+    for (int64_t from = ncells * part / brush->npainters, to; from < last; from = to) {
+        to = (from / nx + 1) * nx;
+        to = to < last ? to : last;
+        TRY(paint_row(brush, brush->painters[part].expression, piece, from, to));
+    }
+    return STATUS_OK;
+}
+
+/* Paint h_stage by all painters. A share is the same cells whoever paints it, and the shares are in
+ * the order of the cells: the first that fails has the first bad cell. */
+static enum status paint_stage(const struct brush *brush, const struct box *piece)
+{
+#pragma omp parallel for schedule(static, 1) num_threads(brush->npainters)
+    for (int part = 0; part < brush->npainters; part++) {
+        struct painter *painter = &brush->painters[part];
+        painter->status = paint_share(brush, part, piece);
+        if (painter->status != STATUS_OK) {
+            fail_keep(&painter->failure);
+        }
+    }
+    for (int part = 0; part < brush->npainters; part++) {
+        if (brush->painters[part].status != STATUS_OK) {
+            fail_restore(&brush->painters[part].failure);
+            return brush->painters[part].status;
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status paint_pieces(struct field *field, const struct brush *brush,
+                                const struct box *box)
+{
+    struct box piece = box_before(box);
+    while (next_piece(field, box, &piece)) {
         /* only a sphere leaves cells of its bounding box as they are */
         if (brush->shape->kind == INITIAL_SPHERE) {
             TRY(stage_in(field, &piece));
         }
-        int64_t element = 0;
-        for (int64_t k = piece.lo[AXIS_Z]; k < piece.hi[AXIS_Z]; k++) {
-            for (int64_t j = piece.lo[AXIS_Y]; j < piece.hi[AXIS_Y]; j++) {
-                TRY(paint_row(brush, &piece, j, k, element));
-                element += box_extent(&piece, AXIS_X);
-            }
-        }
+        TRY(paint_stage(brush, &piece));
         TRY(stage_out(field, &piece));
+    }
+    return STATUS_OK;
+}
+
+static void painters_destroy(struct brush *brush)
+{
+    for (int part = 0; part < brush->npainters; part++) {
+        expression_destroy(brush->painters[part].expression);
+    }
+    free(brush->painters);
+}
+
+/* As many painters as there are threads, or less when there is not work for all. */
+static enum status painters_create(struct brush *brush, int64_t ncells)
+{
+    const int64_t worth = ncells / CELLS_WORTH_A_PAINTER;
+    const int threads = omp_get_max_threads();
+    const int most = worth < threads ? (int)worth : threads;
+    const int npainters = most > 1 ? most : 1;
+    brush->painters = calloc((size_t)npainters, sizeof *brush->painters);
+    if (brush->painters == NULL) {
+        return fail(STATUS_MEMORY, "no memory to paint with %d threads", npainters);
+    }
+    brush->npainters = npainters;
+    if (brush->shape->kind == INITIAL_EXPRESSION) {
+        /* one after the other: formulas are not made by several threads at a time */
+        for (int part = 0; part < npainters; part++) {
+            TRY(shape_formula(brush->shape, &brush->painters[part].expression));
+        }
     }
     return STATUS_OK;
 }
@@ -267,10 +343,11 @@ enum status field_paint(struct field *field, const struct grid *grid,
     if (shape->kind == INITIAL_FILE) {
         return fail(STATUS_INPUT, "a file is not painted but read");
     }
-    if (shape->kind == INITIAL_EXPRESSION) {
-        TRY(shape_formula(shape, &brush.expression));
+    const struct box box = bounds(&brush);
+    enum status status = painters_create(&brush, box_cells(&box));
+    if (status == STATUS_OK) {
+        status = paint_pieces(field, &brush, &box);
     }
-    const enum status status = paint_pieces(field, &brush);
-    expression_destroy(brush.expression);
+    painters_destroy(&brush);
     return status;
 }

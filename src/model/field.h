@@ -44,9 +44,12 @@ enum status field_read(struct field *field, const struct box *box, void *h_value
 enum status field_write(struct field *field, const struct box *box,
                         const void *h_values) MUST_CHECK;
 
-/* Paint the initial shapes (all kinds but INITIAL_FILE) over the present step. */
 struct grid;
 struct initial_setting;
+
+/* Paint an initial shape (all kinds but INITIAL_FILE) over the present step, by all OpenMP threads:
+ * the same bits whatever their number. STATUS_INPUT, naming the first cell in [z][y][x] order, when
+ * a formula gives no temperature there. */
 enum status field_paint(struct field *field, const struct grid *grid,
                         const struct initial_setting *shape) MUST_CHECK;
 

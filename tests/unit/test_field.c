@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <omp.h>
+
 #include "model/field.h"
 #include "model/grid.h"
 #include "model/settings.h"
@@ -236,6 +238,21 @@ static double expected_at(const struct grid *grid, int64_t i, int64_t j, int64_t
     return value;
 }
 
+static void check_painted(const struct grid *grid, enum precision precision, const double *painted)
+{
+    for (int64_t c = 0; c < grid_total_cells(grid); c++) {
+        const double expected =
+            expected_at(grid, c % grid->cells[0], c / grid->cells[0] % grid->cells[1],
+                        c / grid->cells[0] / grid->cells[1]);
+        const double tolerance = precision == PRECISION_FLOAT64 ? 1e-12 : 1e-4;
+        assert_true(fabs(painted[c] - expected) <= tolerance);
+        if (expected == 900.1 || expected == 77.7) {
+            assert_true(painted[c] ==
+                        (precision == PRECISION_FLOAT64 ? expected : (double)(float)expected));
+        }
+    }
+}
+
 static void paints_like_the_formulas(struct rig *rig, enum precision precision)
 {
     static const int64_t grids[][AXIS_COUNT] = {{13, 9, 7}, {16, 11, 1}, {29, 1, 1}};
@@ -254,17 +271,7 @@ static void paints_like_the_formulas(struct rig *rig, enum precision precision)
                 assert_memory_equal(whole, first, (size_t)n * sizeof(double));
             }
         }
-        for (int64_t c = 0; c < n; c++) {
-            const double expected =
-                expected_at(&grid, c % grid.cells[0], c / grid.cells[0] % grid.cells[1],
-                            c / grid.cells[0] / grid.cells[1]);
-            const double tolerance = precision == PRECISION_FLOAT64 ? 1e-12 : 1e-4;
-            assert_true(fabs(first[c] - expected) <= tolerance);
-            if (expected == 900.1 || expected == 77.7) {
-                assert_true(first[c] ==
-                            (precision == PRECISION_FLOAT64 ? expected : (double)(float)expected));
-            }
-        }
+        check_painted(&grid, precision, first);
     }
 }
 
@@ -272,6 +279,70 @@ static void shapes_paint_the_same_everywhere(void **state)
 {
     (void)state;
     everywhere(paints_like_the_formulas);
+}
+
+enum { THREAD_COUNTS = 4 };
+static const int thread_counts[THREAD_COUNTS] = {1, 2, 3, 5};
+
+/* Paint all shapes over a fresh field on one rank, with as much of a stage, and get it as bytes. */
+static void *paint_with(struct rig *rig, const struct grid *grid, enum precision precision,
+                        int nthreads, size_t stage_bytes)
+{
+    struct decomp decomp;
+    must(decomp_create(grid->cells, open_axes, 1, 1, NULL, &decomp));
+    struct field *field = make_field(rig, &decomp, 0, precision);
+    assert_true(stage_bytes <= field->stage_bytes);
+    field->stage_bytes = stage_bytes;
+    omp_set_num_threads(nthreads);
+    for (int n = 0; n < SHAPES; n++) {
+        must(field_paint(field, grid, &shapes[n]));
+    }
+    const struct box owned = layout_owned(&field->layout);
+    void *values = malloc((size_t)box_cells(&owned) * precision_bytes(precision));
+    assert_non_null(values);
+    must(field_read(field, &owned, values));
+    field_destroy(field);
+    return values;
+}
+
+/* Enough cells for a share a thread, of which few begin or end with a row. */
+static void threads_paint_alike(struct rig *rig, enum precision precision)
+{
+    static const int64_t grids[][AXIS_COUNT] = {{67, 53, 41}, {251, 197, 1}, {50021, 1, 1}};
+    const int nthreads_before = omp_get_max_threads();
+    for (size_t g = 0; g < sizeof grids / sizeof grids[0]; g++) {
+        struct grid grid;
+        make_grid(grids[g], &grid);
+        const size_t count = (size_t)grid_total_cells(&grid);
+        const size_t row = (size_t)grids[g][AXIS_X] * precision_bytes(precision);
+        const size_t all = count * precision_bytes(precision);
+        void *alone = paint_with(rig, &grid, precision, 1, all);
+        double *first = malloc(count * sizeof *first);
+        assert_non_null(first);
+        for (size_t c = 0; c < count; c++) {
+            first[c] = precision == PRECISION_FLOAT64 ? ((const double *)alone)[c]
+                                                      : (double)((const float *)alone)[c];
+        }
+        check_painted(&grid, precision, first);
+        const size_t stages[] = {all, 100 * row, 9 * row};
+        for (int t = 0; t < THREAD_COUNTS; t++) {
+            for (int n = 0; n < 3; n++) {
+                void *values = paint_with(rig, &grid, precision, thread_counts[t],
+                                          stages[n] < all ? stages[n] : all);
+                assert_memory_equal(values, alone, all);
+                free(values);
+            }
+        }
+        free(first);
+        free(alone);
+    }
+    omp_set_num_threads(nthreads_before);
+}
+
+static void threads_paint_the_same_bits(void **state)
+{
+    (void)state;
+    everywhere(threads_paint_alike);
 }
 
 static void box_edges_are_half_open(void **state)
@@ -327,14 +398,60 @@ static void bad_formulas_name_the_cell(void **state)
     rig_close(&rig);
 }
 
+/* A formula that is bad in many cells, or in the last one only: the message is of the first. */
+static void threads_name_the_first_bad_cell(void **state)
+{
+    (void)state;
+    const int64_t n[AXIS_COUNT] = {64, 40, 32};
+    struct settings settings = {.grid = {.cells = {64, 40, 32}, .upper = {64, 40, 32}}};
+    const int nthreads_before = omp_get_max_threads();
+    static char texts[][48] = {
+        "0 / 0",
+        "sqrt(20 - z)",
+        "y > 39 || z > 5 ? 1e12 : 1",
+        "x > 33 && y > 21 && z > 4 ? 1e12 : 1",
+        "x > 63 && y > 39 && z > 31 ? -1e12 : 1",
+    };
+    static const char *const places[] = {
+        "gives nan K at x = 0.5, y = 0.5, z = 0.5 m;",
+        "gives nan K at x = 0.5, y = 0.5, z = 20.5 m;",
+        "gives 1e+12 K at x = 0.5, y = 39.5, z = 0.5 m;",
+        "gives 1e+12 K at x = 33.5, y = 21.5, z = 4.5 m;",
+        "gives -1e+12 K at x = 63.5, y = 39.5, z = 31.5 m;",
+    };
+    struct grid grid;
+    grid_create(&settings, &grid);
+    struct decomp decomp;
+    must(decomp_create(n, open_axes, 1, 1, NULL, &decomp));
+    struct rig rig;
+    rig_open(&rig, backend_find("cpu"));
+    struct field *field = make_field(&rig, &decomp, 0, PRECISION_FLOAT64);
+    const size_t full_stage = field->stage_bytes;
+    for (int trial = 0; trial < 5 * 2 * THREAD_COUNTS; trial++) {
+        const int bad = trial / (2 * THREAD_COUNTS);
+        struct initial_setting shape = {.kind = INITIAL_EXPRESSION, .expression = texts[bad]};
+        field->stage_bytes = trial % 2 == 0 ? full_stage : 11 * 64 * sizeof(double);
+        omp_set_num_threads(thread_counts[trial / 2 % THREAD_COUNTS]);
+        fail_clear();
+        assert_int_equal(field_paint(field, &grid, &shape), STATUS_INPUT);
+        assert_non_null(strstr(fail_message(), places[bad]));
+    }
+    omp_set_num_threads(nthreads_before);
+    field->stage_bytes = full_stage;
+    field_destroy(field);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(boxes_travel_unchanged),
         cmocka_unit_test(fresh_fields_are_nan),
         cmocka_unit_test(shapes_paint_the_same_everywhere),
+        cmocka_unit_test(threads_paint_the_same_bits),
         cmocka_unit_test(box_edges_are_half_open),
         cmocka_unit_test(bad_formulas_name_the_cell),
+        cmocka_unit_test(threads_name_the_first_bad_cell),
     };
     return cmocka_run_group_tests_name("field", tests, NULL, NULL);
 }
