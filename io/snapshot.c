@@ -372,6 +372,16 @@ enum status snapshots_put(struct snapshots *s, const struct snapshot_capture *ca
     return status;
 }
 
+uint64_t snapshots_size(const struct snapshots *s, int64_t step)
+{
+    char path[PATH_BYTES];
+    if (snapshot_file_path(&s->series, step, "", path) != STATUS_OK) {
+        fail_clear(); /* then it could not be written */
+        return 0;
+    }
+    return file_size(path);
+}
+
 /* Both halves. */
 static enum status write_now(struct snapshots *s, struct field *field, int64_t step, double time,
                              void *memory, enum status status)

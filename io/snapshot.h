@@ -69,6 +69,9 @@ enum status snapshots_capture(struct snapshots *snapshots, struct field *field,
 enum status snapshots_put(struct snapshots *snapshots,
                           const struct snapshot_capture *capture) MUST_CHECK;
 
+/* Not collective. How long the file of a step is; 0 when it is not there. */
+uint64_t snapshots_size(const struct snapshots *snapshots, int64_t step);
+
 /* Collective. Both halves at once; a step that is there already is skipped. */
 enum status snapshots_write(struct snapshots *snapshots, struct field *field, int64_t step,
                             double time) MUST_CHECK;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
+#include "base/file.h"
 #include "io/checkpoint.h"
 
 /* All that the write half needs; settings, grid and material stay as they are during a run. */
@@ -14,7 +15,7 @@ struct checkpoint_job {
     struct checkpoint_state state;
 };
 
-static enum status write_job(MPI_Comm comm, void *context)
+static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
 {
     const struct checkpoint_job *job = context;
     const struct run *run = job->run;
@@ -23,6 +24,7 @@ static enum status write_job(MPI_Comm comm, void *context)
                        &job->state, settings->text, settings->output.checkpoints.keep));
     snprintf(job->output->good, PATH_BYTES, "%.4000s/checkpoints/step_%010lld.h5",
              settings->output.directory, (long long)job->state.step);
+    *bytes = comm_rank(comm) == 0 ? file_size(job->output->good) : 0;
     return STATUS_OK;
 }
 
@@ -61,7 +63,6 @@ enum status checkpoint_output_submit(struct checkpoint_output *output, struct wr
                                                .boundary_heat = boundary_heat};
     const struct writer_job job = {
         .kind = WRITER_CHECKPOINTS,
-        .bytes = checkpoint_file_bytes(&run->grid, run->settings->run.precision),
         .write = write_job,
         .destroy = free,
         .context = context,

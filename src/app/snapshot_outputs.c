@@ -89,11 +89,12 @@ struct snapshot_job {
     struct snapshot_capture capture;
 };
 
-static enum status write_job(MPI_Comm comm, void *context)
+static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
 {
     const struct snapshot_job *job = context;
-    (void)comm; /* the snapshots were opened on it */
-    return snapshots_put(job->snapshots, &job->capture);
+    TRY(snapshots_put(job->snapshots, &job->capture)); /* opened on `comm`, too */
+    *bytes = comm_rank(comm) == 0 ? snapshots_size(job->snapshots, job->capture.step) : 0;
+    return STATUS_OK;
 }
 
 /* Not collective. */
@@ -122,7 +123,6 @@ static enum status submit(const struct snapshot_output *output, struct writer *w
     }
     const struct writer_job job = {
         .kind = WRITER_SNAPSHOTS,
-        .bytes = snapshot_file_bytes(&output->view.grid, output->setting),
         .write = write_job,
         .destroy = free,
         .context = context,

@@ -70,12 +70,12 @@ static enum status copied_status(const struct writer *w)
 
 /* The values are here; are they on all ranks? */
 static enum status write_job(const struct writer *w, const struct writer_job *job,
-                             enum status copied)
+                             enum status copied, uint64_t *bytes)
 {
     if (w->copy_out != NULL) {
         TRY(status_agree(w->comm, copied));
     }
-    return job->write(w->comm, job->context);
+    return job->write(w->comm, job->context, bytes);
 }
 
 /* With the lock where the kind has jobs; the other kinds are the loop's alone. */
@@ -101,7 +101,8 @@ static void do_next_job(struct writer *w)
     watchdog_writes(w->watchdog, job->kind);
     const double since = MPI_Wtime();
     const double disk_since = file_disk_seconds();
-    const enum status status = wanted ? write_job(w, job, copied) : STATUS_OK;
+    uint64_t bytes = 0;
+    const enum status status = wanted ? write_job(w, job, copied, &bytes) : STATUS_OK;
     if (job->destroy != NULL) {
         job->destroy(job->context);
     }
@@ -112,7 +113,7 @@ static void do_next_job(struct writer *w)
         snprintf(w->message, sizeof w->message, "%s", fail_message());
         w->agreed = fail_is_agreed() != 0;
     } else if (wanted) {
-        writer_count(w, job->kind, 1, job->bytes, since, disk_since);
+        writer_count(w, job->kind, 1, bytes, since, disk_since);
     }
     w->finished++;
     pthread_cond_broadcast(&w->changed);

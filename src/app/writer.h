@@ -57,9 +57,9 @@ static inline const char *writer_kind_name(enum writer_kind kind)
 
 struct writer_job {
     enum writer_kind kind;
-    uint64_t bytes; /* that the files grow by, all ranks together; for GB/s */
-    /* The write half: collective over `comm`, its outcome agreed there. */
-    enum status (*write)(MPI_Comm comm, void *context);
+    /* The write half: collective over `comm`, its outcome agreed there. Rank 0 says how many *bytes
+     * all ranks together left on the disk. */
+    enum status (*write)(MPI_Comm comm, void *context, uint64_t *bytes);
     void (*destroy)(void *context); /* may be NULL; called once, whatever happens */
     void *context;
 };
@@ -67,7 +67,7 @@ struct writer_job {
 /* What one kind has cost so far, on this rank. */
 struct writer_figures {
     int64_t count;
-    uint64_t bytes;
+    uint64_t bytes;   /* of jobs: on rank 0 only */
     double write_s;   /* in the write halves */
     double disk_s;    /* of it: in system calls that write and flush (base/file.h) */
     double longest_s; /* of one of them */

@@ -131,6 +131,20 @@ class Writer(Case):
                                    places=9)
         self.assertGreaterEqual(output["waits"], 0)
 
+    def test_the_report_counts_the_bytes_on_the_disk(self):
+        for compress in (0, 4):
+            problem = config("auto")
+            problem["output"]["snapshots"].update(compress=compress, derived=["T_max"])
+            problem["output"]["checkpoints"]["keep"] = 100
+            problem["output"]["regions"] = [{"name": "part", "stride": [2, 2, 2], "every": 7}]
+            run = self.solve(problem, ranks=2)
+            for kind, folders in (("snapshots", ("snapshots", "part")),
+                                  ("checkpoints", ("checkpoints",))):
+                sizes = [path.stat().st_size for folder in folders
+                         for path in (run.folder / folder).glob("step_*.h5")]
+                output = run.report["output"][kind]
+                self.assertEqual((output["count"], output["bytes"]), (len(sizes), sum(sizes)))
+
     def test_the_report_counts_what_the_steps_write(self):
         problem = config("auto")
         problem["output"] = {

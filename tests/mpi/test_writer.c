@@ -38,7 +38,7 @@ static void pause_for(int64_t milliseconds)
     nanosleep(&time, NULL);
 }
 
-static enum status write_task(MPI_Comm comm, void *context)
+static enum status write_task(MPI_Comm comm, void *context, uint64_t *bytes)
 {
     const struct task *task = context;
     const int in_flight = atomic_load(&seen.handed_in) - atomic_load(&seen.ended);
@@ -54,6 +54,7 @@ static enum status write_task(MPI_Comm comm, void *context)
     if (comm_rank(comm) == task->failing_rank) {
         status = (fail)(STATUS_FILE, "task %d has no room", task->number);
     }
+    *bytes = 7;
     atomic_fetch_add(&seen.ended, 1);
     return status_agree(comm, status);
 }
@@ -75,11 +76,8 @@ static enum status hand_in(struct writer *writer, int number, int failing_rank,
     }
     struct task *task = malloc(sizeof *task);
     *task = (struct task){number, failing_rank, words, milliseconds};
-    const struct writer_job job = {.kind = WRITER_SNAPSHOTS,
-                                   .bytes = 7,
-                                   .write = write_task,
-                                   .destroy = destroy_task,
-                                   .context = task};
+    const struct writer_job job = {
+        .kind = WRITER_SNAPSHOTS, .write = write_task, .destroy = destroy_task, .context = task};
     atomic_fetch_add(&seen.handed_in, 1);
     return writer_submit(writer, &job);
 }
@@ -299,11 +297,8 @@ static enum status hand_in_far(struct writer *writer, int number, bool is_sent)
     }
     struct task *task = malloc(sizeof *task);
     *task = (struct task){number, NOBODY, room.h_memory, own_pace(number)};
-    const struct writer_job job = {.kind = WRITER_SNAPSHOTS,
-                                   .bytes = 7,
-                                   .write = write_task,
-                                   .destroy = destroy_task,
-                                   .context = task};
+    const struct writer_job job = {
+        .kind = WRITER_SNAPSHOTS, .write = write_task, .destroy = destroy_task, .context = task};
     atomic_fetch_add(&seen.handed_in, 1);
     return writer_submit(writer, &job);
 }
