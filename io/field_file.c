@@ -120,11 +120,56 @@ static enum status read_pieces(hid_t dataset, const char *path, const char *name
     return status;
 }
 
+/* The attribute's text, cut to fit; "" when there is none. Libraries write it in either form. */
+static void read_units(hid_t dataset, char *units, size_t bytes)
+{
+    units[0] = '\0';
+    if (H5Aexists(dataset, "units") <= 0) {
+        return;
+    }
+    const hid_t attribute = H5Aopen(dataset, "units", H5P_DEFAULT);
+    const hid_t type = H5Aget_type(attribute);
+    if (H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0) {
+        char *text = NULL;
+        if (H5Aread(attribute, type, (void *)&text) >= 0 && text != NULL) {
+            snprintf(units, bytes, "%s", text);
+            H5free_memory(text);
+        }
+        H5Tclose(type);
+        H5Aclose(attribute);
+        return;
+    }
+    H5Tclose(type);
+    H5Aclose(attribute);
+    if (h5_get_string(dataset, "units", units, bytes) != STATUS_OK) {
+        fail_clear(); /* something else of that name */
+        units[0] = '\0';
+    }
+}
+
+/* A flux, a time, or degrees Celsius would be taken for kelvins. The names are UDUNITS'. */
+static enum status check_units(hid_t dataset, const char *path, const char *name)
+{
+    static const char *const kelvins[] = {"",     "K",       "kelvin",   "kelvins",       "Kelvin",
+                                          "degK", "degreeK", "degree_K", "degree_Kelvin", "deg_K"};
+    char units[64];
+    read_units(dataset, units, sizeof units);
+    for (size_t i = 0; i < sizeof kelvins / sizeof kelvins[0]; i++) {
+        if (strcmp(units, kelvins[i]) == 0) {
+            return STATUS_OK;
+        }
+    }
+    return fail(STATUS_INPUT,
+                "the dataset %s of %s has the units \"%s\"; temperatures in K are needed", name,
+                path, units);
+}
+
 static enum status check_dataset(hid_t dataset, const char *path, const char *name,
                                  const struct grid *grid)
 {
     TRY(check_type(dataset, path, name));
-    return check_shape(dataset, path, name, grid);
+    TRY(check_shape(dataset, path, name, grid));
+    return check_units(dataset, path, name);
 }
 
 /* `file` holds the dataset itself, and no link to it. */

@@ -256,7 +256,8 @@ static const struct schema_key table[] = {
      .restart = SCHEMA_RESTART_IDLE,
      .offset = IN_ENTRY(dataset),
      .fallback = "/T",
-     .help = "The dataset in it, of numbers in K and of shape (nz, ny, nx); 2D also (ny, nx)."},
+     .help = "The dataset in it, of numbers in K and of shape (nz, ny, nx); 2D also (ny, nx). An "
+             "attribute `units` must say so, too."},
 
     {.path = "boundary",
      .type = SCHEMA_SECTION,
