@@ -216,28 +216,11 @@ static enum status read_steps(hid_t file, const char *path, int64_t **steps, int
     if (there == 0) {
         return STATUS_OK;
     }
-    const hid_t dataset = H5Dopen2(file, "/steps", H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("cannot open /steps of %s", path);
-    }
-    const hid_t space = H5Dget_space(dataset);
-    const hssize_t length = H5Sget_simple_extent_npoints(space);
-    int64_t *found = length < 0 ? NULL : calloc((size_t)length + 1, sizeof *found);
-    enum status status = STATUS_OK;
-    if (found == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for the list of states in %s", path);
-    } else if (H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
-        status = h5_fail("cannot read /steps of %s", path);
-    }
-    H5Sclose(space);
-    H5Dclose(dataset);
-    if (status != STATUS_OK) {
-        free(found);
-        return status;
-    }
+    void *found = NULL;
+    const enum status status =
+        h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof **steps, &found, count);
     *steps = found;
-    *count = (int64_t)length;
-    return STATUS_OK;
+    return status == STATUS_OK ? STATUS_OK : fail_prefix(status, "%s: ", path);
 }
 
 /* Where the states lie. */

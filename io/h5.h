@@ -85,5 +85,8 @@ enum status h5_get_string(hid_t object, const char *name, char *value, size_t by
 enum status h5_text_dataset(hid_t file, const char *name, const char *text) MUST_CHECK;
 /* Caller frees. STATUS_FILE, and NULL, when there is none or it is larger than `most` bytes. */
 enum status h5_get_text(hid_t file, const char *name, size_t most, char **text) MUST_CHECK;
+/* All elements of a dataset, of `bytes` each, and their number; room for one more. Caller frees. */
+enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
+                        int64_t *count) MUST_CHECK;
 
 #endif

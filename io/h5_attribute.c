@@ -174,3 +174,30 @@ enum status h5_get_text(hid_t file, const char *name, size_t most, char **text)
     H5Dclose(dataset);
     return status;
 }
+
+enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
+                        int64_t *count)
+{
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("it has no dataset %s", name);
+    }
+    const hid_t space = H5Dget_space(dataset);
+    const hssize_t length = H5Sget_simple_extent_npoints(space);
+    void *found = length < 0 ? NULL : malloc(((size_t)length + 1) * bytes);
+    enum status status = STATUS_OK;
+    if (found == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for %s", name);
+    } else if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
+        status = h5_fail("cannot read %s", name);
+    }
+    H5Sclose(space);
+    H5Dclose(dataset);
+    if (status != STATUS_OK) {
+        free(found);
+        return status;
+    }
+    *values = found;
+    *count = (int64_t)length;
+    return STATUS_OK;
+}

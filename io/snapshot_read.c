@@ -84,34 +84,6 @@ static enum status read_precision(hid_t file, const char *name, enum precision *
     return STATUS_OK;
 }
 
-/* Length and elements of a list; caller frees. */
-static enum status read_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
-                             int64_t *count)
-{
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("it has no dataset %s", name);
-    }
-    const hid_t space = H5Dget_space(dataset);
-    const hssize_t length = H5Sget_simple_extent_npoints(space);
-    void *found = length < 0 ? NULL : malloc(((size_t)length + 1) * bytes);
-    enum status status = STATUS_OK;
-    if (found == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for %s", name);
-    } else if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
-        status = h5_fail("cannot read %s", name);
-    }
-    H5Sclose(space);
-    H5Dclose(dataset);
-    if (status != STATUS_OK) {
-        free(found);
-        return status;
-    }
-    *values = found;
-    *count = (int64_t)length;
-    return STATUS_OK;
-}
-
 static enum status add_entries(const struct snapshot_series *series, const int64_t *steps,
                                const double *times, int64_t count, int64_t restart_step,
                                struct snapshot_list *list)
@@ -134,9 +106,9 @@ static enum status read_entries(hid_t file, const struct snapshot_series *series
     int64_t ntimes = 0;
     void *steps = NULL;
     void *times = NULL;
-    TRY(read_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &count));
-    enum status status =
-        read_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, sizeof(double), &times, &ntimes);
+    TRY(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &count));
+    enum status status = h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE,
+                                     sizeof(double), &times, &ntimes);
     if (status == STATUS_OK && ntimes < count) {
         status =
             fail(STATUS_FILE, "it names %" PRId64 " steps and %" PRId64 " times", count, ntimes);

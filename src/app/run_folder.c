@@ -82,7 +82,7 @@ static bool ends_in(const char *name, const char *ending)
     return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
 }
 
-/* NAME of NAME.vtkhdf or NAME.xdmf beside a folder NAME, whoever's configuration it was in. */
+/* NAME of NAME.vtkhdf or NAME.xdmf beside a folder NAME, whichever configuration named it. */
 static bool is_series(const char *directory, const char *entry, char name[256])
 {
     char path[PATH_BYTES];
