@@ -4,9 +4,9 @@
 
 #include "app/snapshot_outputs.h"
 #include "app/writer.h"
+#include "config/settings.h"
 #include "model/decomp.h"
 #include "model/grid.h"
-#include "model/settings.h"
 
 /* The largest that any snapshot or checkpoint captures on one rank: so much host memory, pinned,
  * for each place of the writer, and so much device memory where captures travel beside the steps.

@@ -8,6 +8,8 @@
 #include "app/rank_facts.h"
 #include "app/watch.h"
 #include "base/file.h"
+#include "config/settings.h"
+#include "config/settings_changes.h"
 #include "halo/exchange.h"
 #include "kernels/backend.h"
 #include "model/boundary.h"
@@ -15,8 +17,6 @@
 #include "model/field.h"
 #include "model/grid.h"
 #include "model/ledger.h"
-#include "model/settings.h"
-#include "model/settings_changes.h"
 #include "model/timeline.h"
 
 /* Where the host's time goes; the report's shares. */

@@ -3,7 +3,7 @@
 #ifndef ISOTHERM_APP_RUN_FOLDER_H
 #define ISOTHERM_APP_RUN_FOLDER_H
 
-#include "model/settings.h"
+#include "config/settings.h"
 
 /* What may happen to a run's files in the folder. */
 enum output_mode {

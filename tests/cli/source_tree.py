@@ -2,8 +2,8 @@
 import pathlib
 import re
 
-LAYER_FOLDERS = {"base": "src/base", "kernels": "kernels", "model": "src/model", "halo": "halo",
-                 "io": "io", "app": "src/app"}
+LAYER_FOLDERS = {"base": "src/base", "config": "src/config", "kernels": "kernels",
+                 "model": "src/model", "halo": "halo", "io": "io", "app": "src/app"}
 CODE_FOLDERS = ("src", "kernels", "halo", "io", "tests")
 
 
