@@ -4,9 +4,9 @@
 
 #include <mpi.h>
 
+#include "config/settings.h"
 #include "model/field.h"
 #include "model/grid.h"
-#include "model/settings.h"
 
 /* Collective. Gather the plane in the middle of setting->plane_normal (at most about 1,000 pixels
  * wide, so at most that many cells travel), and write `directory`/pictures/step_<10 digits>.png

@@ -14,11 +14,11 @@
 
 #include <mpi.h>
 
+#include "config/settings.h"
 #include "model/copy_out.h"
 #include "model/derived.h"
 #include "model/field.h"
 #include "model/grid.h"
-#include "model/settings.h"
 #include "model/view.h"
 
 struct snapshots;

@@ -5,7 +5,7 @@
 #include <mpi.h>
 
 #include "base/options.h"
-#include "model/settings.h"
+#include "config/settings.h"
 
 /* Collective over `comm`: rank 0 reads the file, all ranks check the same text. MPI_COMM_NULL: this
  * process alone, MPI not needed. `output` and `backend` (may be NULL) come from their own options

@@ -3,11 +3,11 @@
 #ifndef ISOTHERM_MODEL_PROBLEM_H
 #define ISOTHERM_MODEL_PROBLEM_H
 
+#include "config/settings.h"
 #include "kernels/backend.h"
 #include "model/boundary.h"
 #include "model/decomp.h"
 #include "model/grid.h"
-#include "model/settings.h"
 
 /* The blocks for `nranks` ranks, with a halo as wide as the 7-point stencil reaches.
  * STATUS_INPUT names the line of run.decomposition, or of grid.cells when that is auto. */

@@ -2,9 +2,9 @@
 #ifndef ISOTHERM_OUTPUT_OUTPUT_MEMORY_H
 #define ISOTHERM_OUTPUT_OUTPUT_MEMORY_H
 
+#include "config/settings.h"
 #include "model/decomp.h"
 #include "model/grid.h"
-#include "model/settings.h"
 #include "output/snapshot_outputs.h"
 #include "output/writer.h"
 

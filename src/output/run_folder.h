@@ -3,7 +3,7 @@
 #ifndef ISOTHERM_OUTPUT_RUN_FOLDER_H
 #define ISOTHERM_OUTPUT_RUN_FOLDER_H
 
-#include "model/settings.h"
+#include "config/settings.h"
 
 /* What may happen to a run's files in the folder. */
 enum output_mode {

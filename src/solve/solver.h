@@ -5,6 +5,8 @@
 #include <mpi.h>
 
 #include "base/file.h"
+#include "config/settings.h"
+#include "config/settings_changes.h"
 #include "halo/exchange.h"
 #include "kernels/backend.h"
 #include "machine/placement.h"
@@ -14,8 +16,6 @@
 #include "model/field.h"
 #include "model/grid.h"
 #include "model/ledger.h"
-#include "model/settings.h"
-#include "model/settings_changes.h"
 #include "model/timeline.h"
 #include "solve/numerics_check.h"
 

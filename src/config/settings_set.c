@@ -4,9 +4,9 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "model/schema.h"
-#include "model/settings.h"
-#include "model/settings_tree.h"
+#include "config/schema.h"
+#include "config/settings.h"
+#include "config/settings_tree.h"
 
 static enum status no_memory(void)
 {

@@ -1,4 +1,4 @@
-#include "model/settings_changes.h"
+#include "config/settings_changes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* What the user asked for: plain structs, checked, with all defaults filled in.
  *
  * settings_read.c turns YAML into these; nothing below the app layer parses anything. */
-#ifndef ISOTHERM_MODEL_SETTINGS_H
-#define ISOTHERM_MODEL_SETTINGS_H
+#ifndef ISOTHERM_CONFIG_SETTINGS_H
+#define ISOTHERM_CONFIG_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

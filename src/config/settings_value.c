@@ -1,5 +1,5 @@
 /* Single values and lists of numbers, checked as the schema says. */
-#include "model/settings_value.h"
+#include "config/settings_value.h"
 
 #include <locale.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
-#include "model/settings_check.h"
+#include "config/settings_check.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "model/expression.h"
-#include "model/settings_tree.h"
+#include "config/expression.h"
+#include "config/settings_tree.h"
 
 enum { KEY_BYTES = 64 };
 

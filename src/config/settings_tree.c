@@ -1,4 +1,4 @@
-#include "model/settings_tree.h"
+#include "config/settings_tree.h"
 
 #include <limits.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/schema.h"
+#include "config/schema.h"
 
 const char *schema_members(const struct schema_key *section)
 {

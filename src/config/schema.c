@@ -1,9 +1,9 @@
-#include "model/schema.h"
+#include "config/schema.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/settings.h"
+#include "config/settings.h"
 
 #define AT(member) offsetof(struct settings, member)
 #define IN_FACE(member) offsetof(struct boundary_setting, member)
@@ -467,7 +467,7 @@ static const struct schema_key table[] = {
      .unit = "s",
      .help = "From the first warning to the end of the run."},
 
-#include "model/schema_output.h"
+#include "config/schema_output.h"
 };
 
 const struct schema_key *schema_table(int *count)

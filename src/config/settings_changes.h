@@ -1,11 +1,11 @@
 /* What has changed from one configuration to another, key by key as the schema lists them: for a
  * restart, whose checkpoint holds the configuration that it was written with. */
-#ifndef ISOTHERM_MODEL_SETTINGS_CHANGES_H
-#define ISOTHERM_MODEL_SETTINGS_CHANGES_H
+#ifndef ISOTHERM_CONFIG_SETTINGS_CHANGES_H
+#define ISOTHERM_CONFIG_SETTINGS_CHANGES_H
 
-#include "model/schema.h"
-#include "model/settings.h"
-#include "model/settings_tree.h"
+#include "config/schema.h"
+#include "config/settings.h"
+#include "config/settings_tree.h"
 
 struct settings_change {
     char key[TREE_KEY_BYTES];

@@ -1,9 +1,9 @@
 /* What must hold between the keys of a configuration. */
-#ifndef ISOTHERM_MODEL_SETTINGS_CHECK_H
-#define ISOTHERM_MODEL_SETTINGS_CHECK_H
+#ifndef ISOTHERM_CONFIG_SETTINGS_CHECK_H
+#define ISOTHERM_CONFIG_SETTINGS_CHECK_H
 
-#include "model/settings.h"
-#include "model/settings_tree.h"
+#include "config/settings.h"
+#include "config/settings_tree.h"
 
 /* Check settings whose keys have each been read, and fill in what follows from which keys are
  * there (time.by_steps). STATUS_INPUT with the first problem. */

@@ -1,10 +1,10 @@
-#include "model/settings.h"
+#include "config/settings.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/settings_tree.h"
+#include "config/settings_tree.h"
 
 void settings_destroy(struct settings *settings)
 {

@@ -1,4 +1,4 @@
-#include "model/expression.h"
+#include "config/expression.h"
 
 #include <math.h>
 #include <stdbool.h>

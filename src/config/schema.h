@@ -1,7 +1,7 @@
 /* The one table of all configuration keys. Reading, the checks of types and ranges, defaults,
  * `--set` and the reference page follow from it. */
-#ifndef ISOTHERM_MODEL_SCHEMA_H
-#define ISOTHERM_MODEL_SCHEMA_H
+#ifndef ISOTHERM_CONFIG_SCHEMA_H
+#define ISOTHERM_CONFIG_SCHEMA_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "model/settings_check.h"
-#include "model/view.h"
+#include "config/settings_check.h"
 
 enum { KEY_BYTES = 96, NAME_BYTES = 48 };
 
@@ -113,31 +112,6 @@ static enum status check_slice(const struct settings *settings, const char *sect
     return STATUS_OK;
 }
 
-/* A box between two centres, or a stride that steps over it. */
-static enum status check_cells(const struct settings *settings, const char *section,
-                               const struct region_setting *region)
-{
-    char key[KEY_BYTES];
-    struct grid grid;
-    struct view view;
-    grid_create(settings, &grid);
-    view_create(&grid, region, &view);
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        if (view.grid.cells[a] > 0) {
-            continue;
-        }
-        snprintf(key, sizeof key, "%s.%s", section, region->stride[a] > 1 ? "stride" : "box");
-        return settings_fail(settings, key,
-                             "no cell is left in %s; the cells are %g m long there, and those %s "
-                             "count",
-                             axis_name((enum axis)a), grid.spacing[a],
-                             region->stride[a] > 1 ? "of the box whose index is a multiple of the "
-                                                     "stride"
-                                                   : "whose centre lies in the box");
-    }
-    return STATUS_OK;
-}
-
 /* A field that needs a temperature needs it given. */
 static enum status check_derived(const struct settings *settings, const char *section,
                                  unsigned derived)
@@ -185,7 +159,7 @@ static enum status check_region(struct settings *settings, int index)
         /* lists may be shorter than 3 */
         region->stride[a] = region->stride[a] > 0 ? region->stride[a] : 1;
     }
-    return check_cells(settings, section, region);
+    return STATUS_OK;
 }
 
 static enum status check_inside(const struct settings *settings, const char *key,

@@ -1,9 +1,9 @@
 /* One value of the configuration: from a node of the tree into the struct. */
-#ifndef ISOTHERM_MODEL_SETTINGS_VALUE_H
-#define ISOTHERM_MODEL_SETTINGS_VALUE_H
+#ifndef ISOTHERM_CONFIG_SETTINGS_VALUE_H
+#define ISOTHERM_CONFIG_SETTINGS_VALUE_H
 
-#include "model/schema.h"
-#include "model/settings_tree.h"
+#include "config/schema.h"
+#include "config/settings_tree.h"
 
 /* Check the value of `node` (its full key is `key`) against `row`, any type but sections and
  * lists of them, and store it at row->offset from `base`. STATUS_INPUT with what would be right. */

@@ -1,7 +1,7 @@
 /* Formulas from the configuration, by muparser: numbers, the variables, the constants pi and e, and
  * the operators and functions below. */
-#ifndef ISOTHERM_MODEL_EXPRESSION_H
-#define ISOTHERM_MODEL_EXPRESSION_H
+#ifndef ISOTHERM_CONFIG_EXPRESSION_H
+#define ISOTHERM_CONFIG_EXPRESSION_H
 
 #include "base/status.h"
 

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "model/schema.h"
-#include "model/settings.h"
-#include "model/settings_check.h"
-#include "model/settings_tree.h"
-#include "model/settings_value.h"
+#include "config/schema.h"
+#include "config/settings.h"
+#include "config/settings_check.h"
+#include "config/settings_tree.h"
+#include "config/settings_value.h"
 
 enum { CONFIGURATION_LIMIT_BYTES = 1 << 20 };
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/expression.h"
-#include "model/schema.h"
-#include "model/settings.h"
+#include "config/expression.h"
+#include "config/schema.h"
+#include "config/settings.h"
 
 static void write_cell(FILE *out, const char *text)
 {
@@ -148,7 +148,7 @@ static void write_reference(FILE *out)
           ".\nlog is the natural one, as ln.\n\n"
           "`required` means: wherever its section is given. Keys without a default or `required` "
           "may be left out.\n\n"
-          "<!-- Written by settings_reference() from the table in src/model/schema.c. -->\n\n"
+          "<!-- Written by settings_reference() from the table in src/config/schema.c. -->\n\n"
           "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",
           out);
     for (int i = 0; i < count; i++) {

@@ -4,8 +4,8 @@
  * key at the position of the value before it, forgets the lines once it has loaded (so a later
  * check, such as "the box lies outside the grid", could not name its line), and knows no
  * "auto or a list" values. */
-#ifndef ISOTHERM_MODEL_SETTINGS_TREE_H
-#define ISOTHERM_MODEL_SETTINGS_TREE_H
+#ifndef ISOTHERM_CONFIG_SETTINGS_TREE_H
+#define ISOTHERM_CONFIG_SETTINGS_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
