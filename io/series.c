@@ -19,19 +19,17 @@ enum { MOST_ROWS = 100, MOST_VALUES = 1 << 20, PLACE_BYTES = 128 };
 
 struct series {
     char path[PATH_BYTES]; /* of probes.h5 */
-    char csv_path[PATH_BYTES];
+    struct csv csv;
     char *group;
-    int csv_fd;
-    FILE *csv; /* the rows of one step in memory: `text`, `nbytes` */
+    FILE *rows; /* of one step in memory: `text`, `nbytes` */
     char *text;
     size_t nbytes;
     bool columns; /* a column a point */
     int64_t npoints;
     double *points;
-    int64_t csv_step; /* the last one there, -1: none */
-    int64_t file_step;
+    int64_t file_step; /* the last one in probes.h5, -1: none */
     struct series_rows waiting;
-    uint64_t bytes; /* written, to both */
+    uint64_t file_bytes; /* written there */
 };
 
 static enum status no_memory(void)
@@ -40,7 +38,7 @@ static enum status no_memory(void)
 }
 
 /* The first line of the CSV file; caller frees. NULL when out of memory. */
-static char *make_header(const struct series_setup *setup)
+static char *make_columns(const struct series_setup *setup)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -63,13 +61,14 @@ static char *make_header(const struct series_setup *setup)
 static enum status open_csv(const struct series_setup *setup, int64_t restart_step,
                             struct series *s)
 {
-    char *header = make_header(setup);
-    if (header == NULL) {
+    char *columns = make_columns(setup);
+    if (columns == NULL) {
         return no_memory();
     }
+    const struct csv_format format = {columns, s->columns ? 1 : s->npoints};
     const enum status status =
-        csv_open(s->csv_path, header, restart_step, &s->csv_fd, &s->csv_step);
-    free(header);
+        csv_open(setup->directory, setup->csv_name, &format, restart_step, &s->csv);
+    free(columns);
     return status;
 }
 
@@ -123,7 +122,7 @@ static enum status refill_from(struct series *s, char *text)
         double time = 0;
         line++;
         if (!parse_line(s, line, &step, &time, row + got)) {
-            status = fail(STATUS_FILE, "%s has a row that cannot be read", s->csv_path);
+            status = fail(STATUS_FILE, "%s has a row that cannot be read", s->csv.path);
         }
         got = s->columns ? s->npoints : got + 1;
         if (status == STATUS_OK && got == s->npoints) {
@@ -140,10 +139,10 @@ static enum status refill(struct series *s)
 {
     char *text = NULL;
     size_t nbytes = 0;
-    if (s->file_step >= s->csv_step) {
+    if (s->file_step >= s->csv.last_step) {
         return STATUS_OK;
     }
-    TRY(file_read_all(s->csv_path, (size_t)1 << 40, &text, &nbytes));
+    TRY(file_read_all(s->csv.path, (size_t)1 << 40, &text, &nbytes));
     const enum status status = refill_from(s, text);
     free(text);
     return status;
@@ -154,7 +153,6 @@ static enum status open_all(const struct series_setup *setup, int64_t restart_st
 {
     const size_t bytes = (size_t)setup->npoints * 3 * sizeof *setup->points;
     TRY(path_join(setup->directory, SERIES_FILE_NAME, s->path));
-    TRY(path_join(setup->directory, setup->csv_name, s->csv_path));
     s->npoints = setup->npoints;
     s->columns = setup->names != NULL;
     s->group = strdup(setup->group);
@@ -163,8 +161,8 @@ static enum status open_all(const struct series_setup *setup, int64_t restart_st
         return no_memory();
     }
     memcpy(s->points, setup->points, bytes);
-    s->csv = open_memstream(&s->text, &s->nbytes);
-    if (s->csv == NULL) {
+    s->rows = open_memstream(&s->text, &s->nbytes);
+    if (s->rows == NULL) {
         return no_memory();
     }
     TRY(make_rows(s));
@@ -209,12 +207,12 @@ static enum status check_places(const struct series_setup *setup, const char *pa
 /* Of a probe the CSV file has only the name, and probes.h5 the place. */
 static enum status check_csv(const struct series_setup *setup, const char *path, bool has_group)
 {
-    char *header = make_header(setup);
-    if (header == NULL) {
+    char *columns = make_columns(setup);
+    if (columns == NULL) {
         return no_memory();
     }
-    enum status status = csv_check(path, header);
-    free(header);
+    enum status status = csv_check(path, &(struct csv_format){.columns = columns});
+    free(columns);
     if (status != STATUS_OK || !file_exists(path)) {
         return status;
     }
@@ -249,7 +247,7 @@ enum status series_check(const struct series_setup *setup, bool *damaged)
 
 enum status series_is_line(const char *csv_path, bool *is_line)
 {
-    return csv_has_header(csv_path, LINE_COLUMNS "\n", is_line);
+    return csv_has_columns(csv_path, LINE_COLUMNS "\n", is_line);
 }
 
 enum status series_cut_file(const char *directory, int64_t step)
@@ -277,7 +275,7 @@ enum status series_open(const struct series_setup *setup, int64_t restart_step,
     if (s == NULL) {
         return no_memory();
     }
-    s->csv_fd = -1;
+    s->csv.fd = -1;
     const enum status status = open_all(setup, restart_step, s);
     if (status != STATUS_OK) {
         series_close(s);
@@ -292,11 +290,11 @@ void series_close(struct series *s)
     if (s == NULL) {
         return;
     }
-    if (s->csv != NULL) {
-        fclose(s->csv);
+    if (s->rows != NULL) {
+        fclose(s->rows);
     }
-    if (s->csv_fd >= 0) {
-        close(s->csv_fd); /* every row has been written */
+    if (csv_close(&s->csv) != STATUS_OK) {
+        fail_clear(); /* every row has been written */
     }
     free(s->text);
     free(s->waiting.values);
@@ -309,11 +307,11 @@ void series_close(struct series *s)
 
 static void print_columns(const struct series *s, int64_t step, double time, const double *values)
 {
-    fprintf(s->csv, "%" PRId64 ",%.17g", step, time);
+    fprintf(s->rows, "%" PRId64 ",%.17g", step, time);
     for (int64_t p = 0; p < s->npoints; p++) {
-        fprintf(s->csv, ",%.17g", values[p]);
+        fprintf(s->rows, ",%.17g", values[p]);
     }
-    fputc('\n', s->csv);
+    fputc('\n', s->rows);
 }
 
 static void print_lines(const struct series *s, int64_t step, double time, const double *values)
@@ -321,33 +319,28 @@ static void print_lines(const struct series *s, int64_t step, double time, const
     for (int64_t p = 0; p < s->npoints; p++) {
         char place[PLACE_BYTES];
         print_place(s->points, p, place);
-        fprintf(s->csv, "%" PRId64 ",%.17g%s%.17g\n", step, time, place, values[p]);
+        fprintf(s->rows, "%" PRId64 ",%.17g%s%.17g\n", step, time, place, values[p]);
     }
 }
 
-/* At once: somebody may be watching, and a kill loses no row. */
 static enum status write_rows(struct series *s, int64_t step, double time, const double *values)
 {
-    rewind(s->csv);
+    rewind(s->rows);
     if (s->columns) {
         print_columns(s, step, time, values);
     } else {
         print_lines(s, step, time, values);
     }
-    if (fflush(s->csv) != 0 || ferror(s->csv) != 0) {
+    if (fflush(s->rows) != 0 || ferror(s->rows) != 0) {
         return no_memory();
     }
-    return file_write(s->csv_fd, s->csv_path, s->text, s->nbytes);
+    return csv_append(&s->csv, step, s->text, s->nbytes);
 }
 
 enum status series_write(struct series *s, int64_t step, double time, const double *values)
 {
     struct series_rows *rows = &s->waiting;
-    if (step > s->csv_step) {
-        TRY(write_rows(s, step, time, values));
-        s->csv_step = step;
-        s->bytes += s->nbytes;
-    }
+    TRY(write_rows(s, step, time, values));
     if (step > s->file_step) {
         if (series_is_full(s)) {
             TRY(series_flush(s));
@@ -364,7 +357,7 @@ enum status series_write(struct series *s, int64_t step, double time, const doub
 
 uint64_t series_bytes(const struct series *s)
 {
-    return s->bytes;
+    return s->csv.bytes + s->file_bytes;
 }
 
 bool series_is_full(const struct series *s)
@@ -383,7 +376,7 @@ enum status series_flush(struct series *s)
                            s->path);
     }
     /* step, time and temperatures */
-    s->bytes += (uint64_t)s->waiting.count * (uint64_t)(s->npoints + 2) * sizeof(double);
+    s->file_bytes += (uint64_t)s->waiting.count * (uint64_t)(s->npoints + 2) * sizeof(double);
     s->waiting.count = 0;
-    return file_sync(s->csv_fd, s->csv_path);
+    return csv_flush(&s->csv);
 }

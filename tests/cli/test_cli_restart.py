@@ -200,7 +200,7 @@ class Restart(Case):
         self.check_refused(folder, changed, "probes.csv", "other points")
         changed = everything()
         changed["output"]["probes"]["points"][0]["name"] = "heart"
-        self.check_refused(folder, changed, "probes.csv", "other columns")
+        self.check_refused(folder, changed, "the columns of", "probes.csv differ")
         self.solve(self.config, "--restart", "auto", output=folder.name)
         self.assertEqual(without(steps_of(folder), "checkpoints"), listed(EVERY_4))
         # with new places the damaged file cannot say which the old ones were
