@@ -7,60 +7,91 @@
 #include <string.h>
 #include <unistd.h>
 
-static const size_t MOST_BYTES = (size_t)1 << 40;
-
-static int count_commas(const char *line)
+static int count(const char *from, const char *to, char what)
 {
-    int commas = 0;
-    for (const char *c = line; *c != '\n'; c++) {
-        commas += *c == ',';
+    int found = 0;
+    for (const char *c = from; c < to; c++) {
+        found += *c == what;
     }
-    return commas;
+    return found;
+}
+
+/* The columns, and the notes behind them; `text` itself where there is no whole line. */
+static const char *end_of_head(const char *text)
+{
+    const char *rows = text;
+    for (const char *end; (end = strchr(rows, '\n')) != NULL && (rows == text || *rows == '#');) {
+        rows = end + 1;
+    }
+    return rows;
+}
+
+static enum status open_stream(const char *path, FILE **stream)
+{
+    *stream = fopen(path, "re");
+    return *stream != NULL ? STATUS_OK
+                           : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+}
+
+/* The next bytes of the stream. */
+static bool are_next(FILE *stream, const char *text, size_t nbytes)
+{
+    size_t n = 0;
+    while (n < nbytes && fgetc(stream) == text[n]) {
+        n++;
+    }
+    return n == nbytes;
 }
 
 enum status csv_has_columns(const char *path, const char *columns, bool *has)
 {
-    FILE *stream = fopen(path, "re");
-    if (stream == NULL) {
-        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-    }
-    *has = true;
-    for (const char *c = columns; *has && *c != '\0'; c++) {
-        *has = fgetc(stream) == *c;
-    }
+    FILE *stream = NULL;
+    TRY(open_stream(path, &stream));
+    *has = are_next(stream, columns, strlen(columns));
     fclose(stream);
     return STATUS_OK;
 }
 
+enum status csv_differs(const char *path, const char *what)
+{
+    return fail(STATUS_INPUT,
+                "the %s of %s differ from those of the configuration; move the file away to "
+                "continue",
+                what, path);
+}
+
 enum status csv_check(const char *path, const struct csv_format *format)
 {
-    bool has = false;
+    const char *notes = strchr(format->head, '\n') + 1;
+    FILE *stream = NULL;
     if (!file_exists(path)) {
         return STATUS_OK;
     }
-    TRY(csv_has_columns(path, format->columns, &has));
-    return has ? STATUS_OK
-               : fail(STATUS_INPUT,
-                      "the columns of %s differ from those of the configuration; move the file "
-                      "away to continue",
-                      path);
+    TRY(open_stream(path, &stream));
+    const bool columns = are_next(stream, format->head, (size_t)(notes - format->head));
+    const bool has_notes = ungetc(fgetc(stream), stream) == '#';
+    const bool same = has_notes ? are_next(stream, notes, strlen(notes)) && fgetc(stream) != '#'
+                                : !format->needs_notes;
+    fclose(stream);
+    return columns && same ? STATUS_OK : csv_differs(path, columns ? "points" : "columns");
 }
 
-/* Keep the first line and whole steps up to `restart_step`, in place: at most `rows` lines of each;
- * 0: any number. A last line without its end is what a kill left of a row. */
-static enum status cut_rows(const char *path, char *text, int64_t rows, int64_t restart_step,
-                            size_t *kept_bytes, int64_t *last_step)
+/* Keep whole steps up to `restart_step`, in place: at most `rows` lines of each; 0: any number.
+ * `text` is what follows the head. A last line without its end is what a kill left of a row. */
+static enum status cut_rows(const char *path, const char *head, char *text, int64_t rows,
+                            int64_t restart_step, size_t *kept_bytes, int64_t *last_step)
 {
-    const int commas = count_commas(text);
-    char *whole = strchr(text, '\n') + 1;
-    char *out = whole;
+    const int commas = count(head, strchr(head, '\n'), ',');
+    int number = count(head, text, '\n');
+    char *whole = text;
+    char *out = text;
     int64_t last = -1;
     int64_t found = 0; /* rows of it */
-    int number = 2;
-    for (char *line = out, *end; (end = strchr(line, '\n')) != NULL; line = end + 1, number++) {
+    for (char *line = out, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         char *after = NULL;
+        number++;
         const long long step = strtoll(line, &after, 10);
-        if (after == line || *after != ',' || count_commas(line) != commas) {
+        if (after == line || *after != ',' || count(line, end, ',') != commas) {
             return fail(STATUS_FILE, "%s:%d is not a row of it; move the file away to continue",
                         path, number);
         }
@@ -83,17 +114,30 @@ static enum status cut_rows(const char *path, char *text, int64_t rows, int64_t 
     return STATUS_OK;
 }
 
-static enum status cut(const char *path, int64_t rows, int64_t restart_step, int64_t *last_step)
+/* `head`: the new one; NULL: it stays. */
+static enum status cut(const char *path, const char *head, int64_t rows, int64_t restart_step,
+                       int64_t *last_step)
 {
     char *text = NULL;
+    char *whole = NULL;
     size_t nbytes = 0;
-    TRY(file_read_all(path, MOST_BYTES, &text, &nbytes));
+    TRY(file_read_all(path, CSV_MOST_BYTES, &text, &nbytes));
+    const size_t old_bytes = (size_t)(end_of_head(text) - text);
+    const size_t head_bytes = head != NULL ? strlen(head) : old_bytes;
     enum status status = STATUS_OK;
-    if (strchr(text, '\n') != NULL) { /* else not even its columns */
-        TRY_GOTO(cut_rows(path, text, rows, restart_step, &nbytes, last_step));
-        TRY_GOTO(file_replace(path, text, nbytes));
+    if (old_bytes > 0) { /* else not even its columns */
+        TRY_GOTO(cut_rows(path, text, text + old_bytes, rows, restart_step, &nbytes, last_step));
+        whole = malloc(head_bytes + nbytes);
+        if (whole == NULL) {
+            status = fail(STATUS_MEMORY, "no memory for the rows of %s", path);
+            goto done;
+        }
+        memcpy(whole, head != NULL ? head : text, head_bytes);
+        memcpy(whole + head_bytes, text + old_bytes, nbytes);
+        TRY_GOTO(file_replace(path, whole, head_bytes + nbytes));
     }
 done:
+    free(whole);
     free(text);
     return status;
 }
@@ -101,7 +145,7 @@ done:
 enum status csv_cut(const char *path, int64_t step)
 {
     int64_t last_step = -1;
-    return file_exists(path) ? cut(path, 0, step, &last_step) : STATUS_OK;
+    return file_exists(path) ? cut(path, NULL, 0, step, &last_step) : STATUS_OK;
 }
 
 enum status csv_open(const char *directory, const char *name, const struct csv_format *format,
@@ -113,9 +157,9 @@ enum status csv_open(const char *directory, const char *name, const struct csv_f
     TRY(path_join(directory, name, csv->path));
     if (restart_step >= 0 && file_exists(csv->path)) {
         TRY(csv_check(csv->path, format));
-        TRY(cut(csv->path, format->rows, restart_step, &csv->last_step));
+        TRY(cut(csv->path, format->head, format->rows, restart_step, &csv->last_step));
     } else {
-        TRY(file_replace(csv->path, format->columns, strlen(format->columns)));
+        TRY(file_replace(csv->path, format->head, strlen(format->head)));
     }
     csv->fd = open(csv->path, O_WRONLY | O_APPEND | O_CLOEXEC);
     return csv->fd >= 0 ? STATUS_OK

@@ -7,7 +7,7 @@
 #include "io/csv.h"
 
 static const struct csv_format FORMAT = {
-    .columns = "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J\n",
+    .head = "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J\n",
     .rows = 1,
 };
 

@@ -108,7 +108,7 @@ static void test_missing_and_damaged(void **unused)
 /* What is left of `rows` of a file with two rows in each step. */
 static void expect_left(int64_t restart_step, const char *rows, const char *left, int64_t last_step)
 {
-    static const struct csv_format format = {"step,T_K\n", 2};
+    static const struct csv_format format = {"step,T_K\n", 2, false};
     char text[256];
     char *found = NULL;
     size_t nbytes = 0;
