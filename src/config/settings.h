@@ -101,7 +101,7 @@ struct probe_setting {
 };
 
 struct line_setting {
-    char *name; /* of the CSV file and of the group in probes.h5 */
+    char *name; /* of the CSV file */
     double from[AXIS_COUNT];
     double to[AXIS_COUNT];
     int64_t points; /* evenly spread, the ends included */

@@ -355,7 +355,7 @@ static void name_files(const struct output *output, const struct run *run)
     }
     for (int i = 0; i < output->samples.count; i++) {
         const char *name = output->samples.output[i].name;
-        log_info("  %-11s  %s/%s.csv  (and probes.h5)", name != NULL ? "line" : "probes", directory,
+        log_info("  %-11s  %s/%s.csv", name != NULL ? "line" : "probes", directory,
                  name != NULL ? name : "probes");
     }
     if (output->checkpoints.good[0] != '\0') {

@@ -15,7 +15,7 @@
 #include "io/series/series.h"
 #include "io/snapshot/snapshot.h"
 
-/* What a run leaves directly in its folder, and in the folders below it. */
+/* What a run leaves directly in its folder, and in the folders below it; probes.h5 is of 0.1.0. */
 static const char *const own_files[] = {"report.json", "history.csv", "probes.csv", "probes.h5",
                                         "postmortem.h5"};
 static const char *const own_endings[] = {".vtkhdf", ".xdmf"};
@@ -295,15 +295,6 @@ static bool writes_line(const struct settings *settings, const char *file)
     return false;
 }
 
-static bool writes_samples(const struct settings *settings)
-{
-    bool writes = cadence_is_on(&settings->output.probes.cadence);
-    for (int i = 0; i < settings->output.nlines; i++) {
-        writes = writes || cadence_is_on(&settings->output.lines[i].cadence);
-    }
-    return writes;
-}
-
 static enum status cut_snapshots(void *context, const char *name)
 {
     const struct cut *cut = context;
@@ -338,16 +329,6 @@ static enum status cut_picture(void *context, const char *path)
                                                                  : STATUS_OK;
 }
 
-static enum status cut_samples(const struct cut *cut)
-{
-    const enum status status = series_cut_file(cut->settings->output.directory, cut->step);
-    if (writes_samples(cut->settings)) {
-        fail_clear(); /* who opens it finds that it is damaged, and mends it */
-        return STATUS_OK;
-    }
-    return tell("probes.h5", status);
-}
-
 enum status run_folder_take_back(const struct settings *settings, int64_t step,
                                  bool with_checkpoints)
 {
@@ -364,7 +345,6 @@ enum status run_folder_take_back(const struct settings *settings, int64_t step,
     if (!cadence_is_on(&settings->output.probes.cadence)) {
         TRY(cut_csv(&cut, "probes.csv"));
     }
-    TRY(cut_samples(&cut));
     TRY(path_join(directory, "pictures", pictures));
     return visit_folder(pictures, cut_picture, &cut);
 }

@@ -69,12 +69,6 @@ static enum status line_points(const struct line_setting *line, const struct gri
     return STATUS_OK;
 }
 
-/* What a series is; `group` and `csv_name` are room for its names. */
-struct names {
-    char group[128];
-    char csv_name[128];
-};
-
 /* A restart: than the run before. */
 static bool has_other_points(const struct run *run)
 {
@@ -87,24 +81,19 @@ static bool has_other_points(const struct run *run)
     return false;
 }
 
-static struct series_setup make_setup(const struct run *run, const struct points *points,
-                                      const char *name, struct names *names)
+enum { NAME_BYTES = 128 };
+
+/* `line` NULL: the probes. `csv_name` is room for the name. */
+static struct series_setup make_setup(const struct run *run, const struct line_setting *line,
+                                      const struct points *points, char csv_name[NAME_BYTES])
 {
-    snprintf(names->group, sizeof names->group, "/probes");
-    snprintf(names->csv_name, sizeof names->csv_name, "probes.csv");
-    if (name != NULL) {
-        snprintf(names->group, sizeof names->group, "/lines/%s", name);
-        snprintf(names->csv_name, sizeof names->csv_name, "%s.csv", name);
-    }
+    snprintf(csv_name, NAME_BYTES, "%s.csv", line != NULL ? line->name : "probes");
     return (struct series_setup){.directory = run->settings->output.directory,
-                                 .group = names->group,
-                                 .csv_name = names->csv_name,
+                                 .csv_name = csv_name,
                                  .names = points->names,
                                  .points = points->at,
                                  .npoints = points->count,
-                                 .other_points = has_other_points(run),
-                                 .title = run->settings->title,
-                                 .config_text = run->settings->text};
+                                 .other_points = has_other_points(run)};
 }
 
 static enum status make_points(const struct run *run, const struct line_setting *line,
@@ -114,75 +103,51 @@ static enum status make_points(const struct run *run, const struct line_setting 
                         : probe_points(run->settings, &run->grid, points);
 }
 
-/* Rank 0: is what a restart goes on with whole? */
-static enum status check_one(const struct run *run, const struct line_setting *line, bool *damaged)
+/* Rank 0. */
+static enum status check_one(const struct run *run, const struct line_setting *line)
 {
     struct points points = {0};
-    struct names names;
-    bool here = false;
+    char name[NAME_BYTES];
     enum status status = make_points(run, line, &points);
     if (status == STATUS_OK) {
-        const struct series_setup setup =
-            make_setup(run, &points, line != NULL ? line->name : NULL, &names);
-        status = series_check(&setup, &here);
+        const struct series_setup setup = make_setup(run, line, &points, name);
+        status = series_check(&setup);
     }
-    *damaged = *damaged || here;
     points_free(&points);
     return status;
 }
 
-static enum status check_all(const struct run *run, bool *damaged)
+enum status sample_outputs_check(const struct run *run)
 {
     const struct settings *settings = run->settings;
-    *damaged = false;
     if (cadence_is_on(&settings->output.probes.cadence)) {
-        TRY(check_one(run, NULL, damaged));
+        TRY(check_one(run, NULL));
     }
     for (int i = 0; i < settings->output.nlines; i++) {
         if (cadence_is_on(&settings->output.lines[i].cadence)) {
-            TRY(check_one(run, &settings->output.lines[i], damaged));
+            TRY(check_one(run, &settings->output.lines[i]));
         }
     }
     return STATUS_OK;
 }
 
-enum status sample_outputs_check(const struct run *run)
-{
-    bool damaged = false;
-    return check_all(run, &damaged);
-}
-
-/* Rank 0. */
-static enum status drop_damaged(const struct run *run)
-{
-    bool damaged = false;
-    TRY(check_all(run, &damaged));
-    if (damaged) {
-        log_warn("probes.h5 is damaged (%s): it is made anew from the CSV files", fail_message());
-        fail_clear();
-        return series_drop_file(run->settings->output.directory);
-    }
-    return STATUS_OK;
-}
-
-/* Collective. `line` NULL: the probes. */
+/* Collective. */
 static enum status open_one(const struct run *run, const struct line_setting *line,
                             int64_t restart_step, struct sample_output *output)
 {
-    const struct settings *settings = run->settings;
     struct points points = {0};
-    struct names names;
+    char name[NAME_BYTES];
+    enum status status = STATUS_OK;
     output->name = line != NULL ? line->name : NULL;
-    output->cadence = line != NULL ? &line->cadence : &settings->output.probes.cadence;
-    enum status status = make_points(run, line, &points);
-    if (status == STATUS_OK) {
-        status = sampler_create(run->field, &run->grid, run->boundary.periodic, points.at,
-                                points.count, &output->sampler);
-    }
-    if (status == STATUS_OK && run->rank == 0) {
-        const struct series_setup setup = make_setup(run, &points, output->name, &names);
+    output->cadence = line != NULL ? &line->cadence : &run->settings->output.probes.cadence;
+    TRY_GOTO(make_points(run, line, &points));
+    TRY_GOTO(sampler_create(run->field, &run->grid, run->boundary.periodic, points.at, points.count,
+                            &output->sampler));
+    if (run->rank == 0) {
+        const struct series_setup setup = make_setup(run, line, &points, name);
         status = series_open(&setup, restart_step, &output->series);
     }
+done:
     points_free(&points);
     return status_agree(run->comm, status);
 }
@@ -193,13 +158,9 @@ enum status sample_outputs_open(const struct run *run, int64_t restart_step,
     const struct settings *settings = run->settings;
     const size_t most = (size_t)settings->output.nlines + 1;
     *outputs = (struct sample_outputs){.output = calloc(most, sizeof *outputs->output)};
-    enum status status = STATUS_OK;
-    if (outputs->output == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for the list of outputs");
-    } else if (run->rank == 0 && restart_step >= 0) {
-        status = drop_damaged(run);
-    }
-    TRY(status_agree(run->comm, status));
+    TRY(status_agree(run->comm, outputs->output == NULL
+                                    ? fail(STATUS_MEMORY, "no memory for the list of outputs")
+                                    : STATUS_OK));
     if (cadence_is_on(&settings->output.probes.cadence)) {
         TRY(open_one(run, NULL, restart_step, &outputs->output[outputs->count++]));
     }
@@ -222,20 +183,6 @@ void sample_outputs_close(struct sample_outputs *outputs)
     *outputs = (struct sample_outputs){0};
 }
 
-/* Collective. All ranks wait where rank 0 has to. */
-static enum status wait_when_full(const struct sample_output *output, struct writer *writer,
-                                  const struct run *run)
-{
-    int full = output->series != NULL && series_is_full(output->series) ? 1 : 0;
-    if (writer_is_busy(writer)) {
-        TRY_MPI(MPI_Bcast(&full, 1, MPI_INT, 0, run->comm));
-        if (full != 0) {
-            writer_quiesce(writer);
-        }
-    }
-    return STATUS_OK;
-}
-
 bool sample_outputs_due(const struct sample_outputs *outputs, const struct run *run)
 {
     bool due = false;
@@ -245,7 +192,7 @@ bool sample_outputs_due(const struct sample_outputs *outputs, const struct run *
     return due;
 }
 
-/* One row, or (values NULL) what waits; on rank 0. */
+/* Rank 0. One row, or (values NULL) all of them to the disk. */
 static enum status write_series(struct series *series, struct writer *writer, const struct run *run,
                                 const double *values)
 {
@@ -271,7 +218,6 @@ enum status sample_outputs_take(struct sample_outputs *outputs, struct writer *w
         TRY(status_agree(run->comm, run_settle(run)));
         TRY(sampler_take(run->comm, output->sampler, run->field, &values));
         enum status status = STATUS_OK;
-        TRY(wait_when_full(output, writer, run));
         if (output->series != NULL) {
             status = write_series(output->series, writer, run, values);
         }
@@ -284,10 +230,6 @@ enum status sample_outputs_flush(struct sample_outputs *outputs, struct writer *
                                  const struct run *run)
 {
     enum status status = STATUS_OK;
-    if (outputs->count == 0) {
-        return STATUS_OK;
-    }
-    writer_quiesce(writer);
     for (int i = 0; status == STATUS_OK && i < outputs->count; i++) {
         if (outputs->output[i].series != NULL) {
             status = write_series(outputs->output[i].series, writer, run, NULL);

@@ -19,7 +19,7 @@ struct sample_outputs {
     struct sample_output *output;
 };
 
-/* Rank 0; nothing is changed. Can all go on with what a run left? A damaged probes.h5 can. */
+/* Rank 0; nothing is changed. STATUS_INPUT when a restart cannot continue one of the files. */
 enum status sample_outputs_check(const struct run *run) MUST_CHECK;
 
 /* Collective. Open all that are not turned off; restart_step as for series_open. */
@@ -30,8 +30,7 @@ void sample_outputs_close(struct sample_outputs *outputs); /* takes a zeroed one
 /* Is any of them due at the present step? */
 bool sample_outputs_due(const struct sample_outputs *outputs, const struct run *run);
 
-/* Collective. Take the samples that are due at the present step. probes.h5 is written by the step
- * loop: all ranks first wait until the writer leaves HDF5 alone. */
+/* Collective. Take the samples that are due at the present step. */
 enum status sample_outputs_take(struct sample_outputs *outputs, struct writer *writer,
                                 struct run *run) MUST_CHECK;
 

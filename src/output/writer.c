@@ -284,12 +284,6 @@ static void wait_for(struct writer *w, int64_t finished)
     pthread_mutex_unlock(&w->lock);
 }
 
-void writer_quiesce(struct writer *w)
-{
-    wait_for_copy(w);
-    wait_for(w, w->submitted);
-}
-
 static int64_t finished_now(struct writer *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -315,11 +309,6 @@ enum status writer_prepare(struct writer *w, size_t bytes)
         TRY(grow(w, &w->slot[s], bytes));
     }
     return STATUS_OK;
-}
-
-bool writer_is_busy(const struct writer *w)
-{
-    return w->finished_everywhere < w->submitted; /* written by this thread alone */
 }
 
 enum status writer_send_beside(struct writer *w, struct queue *steps, size_t bytes, bool has_room)

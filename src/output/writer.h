@@ -129,12 +129,6 @@ enum status writer_poll(struct writer *writer) MUST_CHECK;
  * follow. */
 enum status writer_finish(struct writer *writer) MUST_CHECK;
 
-/* On all ranks at the same place, since a job ends only when all ranks have sent their values. Wait
- * until nothing is in flight: until the next writer_submit HDF5 is the caller's, too. */
-void writer_quiesce(struct writer *writer);
-/* Whether that could take time. The same on all ranks. */
-bool writer_is_busy(const struct writer *writer);
-
 /* Add to the exposed time of a kind: what the step loop spent on it since `since` (MPI_Wtime). */
 void writer_expose(struct writer *writer, enum writer_kind kind, double since);
 

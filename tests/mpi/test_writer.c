@@ -312,14 +312,12 @@ static void hand_in_all_far(struct writer *writer, bool is_sent)
     enum { JOBS = 12 };
     for (int n = 0; n < JOBS; n++) {
         check(hand_in_far(writer, n, is_sent) == STATUS_OK);
-        check(writer_is_busy(writer));
         for (int step = 0; step < (n % 4) * 5; step++) {
             put_on_device(500 + step);
             check(writer_poll(writer) == STATUS_OK);
         }
     }
     check(writer_finish(writer) == STATUS_OK);
-    check(!writer_is_busy(writer));
     check(atomic_load(&seen.ended) == JOBS && atomic_load(&seen.destroyed) == JOBS);
     check(seen.wrong_words == 0);
     check(atomic_load(&seen.most_in_flight) <= WRITER_SLOTS);
@@ -345,7 +343,9 @@ static void test_polls_let_it_go(void **unused)
     for (int step = 0; step < 20; step++) {
         check(writer_poll(writer) == STATUS_OK);
     }
-    writer_quiesce(writer);
+    for (int ms = 0; ms < 10000 && atomic_load(&seen.ended) == 0; ms++) {
+        pause_for(1);
+    }
     check(atomic_load(&seen.ended) == 1 && seen.wrong_words == 0);
     check(writer_finish(writer) == STATUS_OK);
     end_far(writer);
