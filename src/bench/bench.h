@@ -19,7 +19,7 @@ struct bench_request {
     int64_t size[AXIS_COUNT]; /* 0: the benchmark's own */
     int64_t repeats;
     struct option_list kernels; /* empty: all */
-    bool tune;                  /* search for launch shapes though the cache knows */
+    bool tune;                  /* list the launch shapes that were tried */
 };
 
 enum { BENCH_MAX_REPEATS = 1000 };

@@ -299,7 +299,7 @@ static bool has_production(const struct bench *bench)
     return last->step != NULL && last->step == bench->backend->operations->step;
 }
 
-/* What a run of this size would do; --tune asks for more words. */
+/* What a run of this size would do; --tune lists the shapes. */
 static enum status tune(struct bench *bench)
 {
     if (!has_production(bench)) {
@@ -316,17 +316,14 @@ static enum status tune(struct bench *bench)
         .d_in = bench->d_in,
         .box = layout_owned(&bench->layout),
     };
-    TRY(tuning_choose(&target, bench->request->tune, result));
-    if (result->source == TUNING_SEARCH) {
-        tuning_remember(&result->entry, 1);
-    }
-    if (bench->request->tune && result->source == TUNING_NONE) {
+    TRY(tuning_choose(&target, result));
+    if (bench->request->tune && result->shape == NULL) {
         log_info("launch shapes: nothing to choose here");
     }
-    if (bench->request->tune && result->source == TUNING_SEARCH) {
-        log_info("launch shapes for %s, in %.2f s:", result->entry.key, result->search_s);
+    if (bench->request->tune && result->shape != NULL) {
+        log_info("launch shapes, found in %.2f s:", result->search_s);
         for (int shape = 0; shape < result->nshapes; shape++) {
-            const bool taken = strcmp(result->names[shape], result->entry.shape) == 0;
+            const bool taken = result->names[shape] == result->shape;
             log_info("  %-28s %8.3f ms%s", result->names[shape], 1e3 * result->seconds[shape],
                      taken ? "  taken" : "");
         }
@@ -371,8 +368,8 @@ static void report_row(const struct bench *bench, const struct row *row, double 
     json_string(json, "kernel", row->name);
     json_string(json, "kind", kind_names[bench->kind]);
     if (row->step == bench->backend->operations->step && row->step != NULL &&
-        bench->tuning.source != TUNING_NONE) {
-        json_string(json, "launch_shape", bench->tuning.entry.shape);
+        bench->tuning.shape != NULL) {
+        json_string(json, "launch_shape", bench->tuning.shape);
     }
     json_string(json, "precision", precision_name(bench->layout.precision));
     json_int3(json, "cells", bench->request->size);

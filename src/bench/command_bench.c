@@ -20,7 +20,7 @@ static const struct option options[] = {
      &asked.precision},
     {OPTION_LIST, "--kernel", "NAME", "this one, all of 'step' or 'laplacian' (repeatable)",
      &asked.kernels},
-    {OPTION_FLAG, "--tune", "", "search for the best launch shape anew, and show all", &asked.tune},
+    {OPTION_FLAG, "--tune", "", "list the launch shapes that were tried", &asked.tune},
     {OPTION_COUNT, "--repeats", "N", "rounds; the median counts (default 5)", &asked.repeats},
     {OPTION_STRING, "--directory", "DIR", "io: the disk, by a folder on it (default .)",
      &asked.directory},

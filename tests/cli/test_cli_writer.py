@@ -99,7 +99,7 @@ class Writer(Case):
                 plain = self.solve(every_form("auto"), "--backend", "cpu", ranks=2)
                 self.check_same(beside, within)
                 self.check_same(beside, plain)
-                self.assertEqual(beside.report["output"]["captures"], "beside the steps")
+                self.assertEqual(beside.report["output"]["captures"], "in the background")
                 self.assertEqual(within.report["output"]["captures"], "at once")
                 self.assertEqual(plain.report["output"]["captures"], "at once")
 

@@ -1,5 +1,5 @@
 /* The state at step 0: the settings' shapes, painted one over the other. */
-#include "app/initial.h"
+#include "solve/initial.h"
 
 #include <stdio.h>
 
@@ -7,12 +7,12 @@
 #include "base/log.h"
 #include "io/checkpoint/checkpoint.h"
 #include "model/shape.h"
-#include "solve/solver.h"
+#include "solve/diagnostics.h"
 
 /* Not refused: a study may shrink a shape to nothing. */
-static void warn_of_shape(const struct run *run, int entry)
+static void warn_of_shape(const struct problem *problem, int entry)
 {
-    if (shape_check_cells(run->settings, &run->grid, entry) != STATUS_OK) {
+    if (shape_check_cells(problem->settings, &problem->grid, entry) != STATUS_OK) {
         log_warn("%s", fail_message());
         fail_clear();
     }
@@ -44,38 +44,41 @@ enum status initial_check(const struct settings *settings, const struct grid *gr
     return with_place(settings, entry, status);
 }
 
-static enum status paint(struct run *run, int entry)
+static enum status paint(const struct stepper *stepper, int entry)
 {
-    const struct initial_setting *shape = &run->settings->initial[entry];
+    const struct problem *problem = stepper->problem;
+    const MPI_Comm comm = stepper->team->comm;
+    struct field *field = stepper->state->field;
+    const struct initial_setting *shape = &problem->settings->initial[entry];
     enum status status = STATUS_OK;
     if (shape->kind == INITIAL_FILE) {
-        status = field_file_read(run->comm, shape->path, shape->dataset, run->field, &run->grid);
+        status = field_file_read(comm, shape->path, shape->dataset, field, &problem->grid);
     } else {
-        status = field_paint(run->field, &run->grid, shape);
+        status = field_paint(field, &problem->grid, shape);
     }
-    return status_agree(run->comm, with_place(run->settings, entry, status));
+    return status_agree(comm, with_place(problem->settings, entry, status));
 }
 
 /* Shapes need not cover the grid; what no shape covers is still NaN. */
-static enum status check_covered(struct run *run)
+static enum status check_covered(struct stepper *stepper)
 {
     struct diagnostics diagnostics;
-    const enum status status = diagnostics_take(run, &diagnostics);
+    const enum status status = diagnostics_take(stepper, &diagnostics);
     if (status == STATUS_NUMERICS) {
         return status_agree(
-            run->comm,
-            settings_fail(run->settings, "initial",
+            stepper->team->comm,
+            settings_fail(stepper->problem->settings, "initial",
                           "the shapes do not give every cell a temperature; start the list with "
                           "'- uniform: {value: 300}'"));
     }
     return status;
 }
 
-enum status run_initialise(struct run *run)
+enum status initial_state(struct stepper *stepper)
 {
-    for (int entry = 0; entry < run->settings->ninitial; entry++) {
-        warn_of_shape(run, entry);
-        TRY(paint(run, entry));
+    for (int entry = 0; entry < stepper->problem->settings->ninitial; entry++) {
+        warn_of_shape(stepper->problem, entry);
+        TRY(paint(stepper, entry));
     }
-    return check_covered(run);
+    return check_covered(stepper);
 }

@@ -1,15 +1,16 @@
-/* Go on from a checkpoint. */
-#include "app/restart.h"
+#include "solve/restart.h"
 
 #include <string.h>
 
 #include "base/log.h"
+#include "solve/diagnostics.h"
 
 /* ---- what has changed -------------------------------------------------------------------------
  */
 
 struct judge {
-    struct run *run;
+    const struct settings *settings;
+    struct settings_changes *changes;
     bool may_change;
 };
 
@@ -55,7 +56,7 @@ static enum status refuse(const struct settings_changes *changes, bool may_chang
 static enum status judge(void *context, const char *path, const char *config_text)
 {
     const struct judge *judge = context;
-    struct settings_changes *changes = &judge->run->changes;
+    struct settings_changes *changes = judge->changes;
     struct settings *before = NULL;
     settings_changes_free(changes);
     if (settings_read_text(path, config_text, NULL, 0, &before) != STATUS_OK) {
@@ -64,7 +65,7 @@ static enum status judge(void *context, const char *path, const char *config_tex
         fail_clear();
         return STATUS_OK;
     }
-    const enum status status = settings_compare(before, judge->run->settings, changes);
+    const enum status status = settings_compare(before, judge->settings, changes);
     settings_destroy(before);
     TRY(status);
     for (int i = 0; i < changes->count; i++) {
@@ -97,62 +98,75 @@ static void tell(const struct settings_changes *changes)
 /* The ledger's sums count with the coefficients of the run that wrote them. With others (the time
  * step, a boundary value or its type was changed) what came so far is booked, and new sums start.
  */
-static enum status continue_ledger(struct run *run, const struct checkpoint_state *state)
+static enum status continue_ledger(struct stepper *stepper, const struct checkpoint_state *saved)
 {
-    struct closure closure;
-    double r[AXIS_COUNT];
-    run->ledger = state->ledger;
-    TRY(step_coefficients(run, run->step > 0 ? run->step - 1 : 0, &closure, r));
-    const double heat = ledger_boundary_heat(&run->ledger, &run->grid, &run->material, &closure, r);
-    if (state->changed || heat != state->boundary_heat) {
-        run->ledger.booked_J = state->boundary_heat;
-        memset(run->ledger.face_sum, 0, sizeof run->ledger.face_sum);
-        memset(run->ledger.b_sum, 0, sizeof run->ledger.b_sum);
+    const struct problem *problem = stepper->problem;
+    struct ledger *ledger = &stepper->state->ledger;
+    struct heat_operator op;
+    *ledger = saved->ledger;
+    TRY(stepper_operator_before(stepper, &op));
+    const double heat = ledger_boundary_heat(ledger, &problem->grid, &problem->medium, &op);
+    if (saved->changed || heat != saved->boundary_heat) {
+        ledger->booked_J = saved->boundary_heat;
+        memset(ledger->face_sum, 0, sizeof ledger->face_sum);
+        memset(ledger->b_sum, 0, sizeof ledger->b_sum);
     }
     return STATUS_OK;
 }
 
 /* The same temperatures are another heat now: what the change alone added came through nothing. */
-static enum status balance_ledger(struct run *run)
+static enum status balance_ledger(struct stepper *stepper)
 {
+    const struct problem *problem = stepper->problem;
     struct diagnostics now;
-    TRY(diagnostics_take(run, &now));
-    ledger_forgive(&run->ledger, &run->grid, &run->material, now.heat_drift);
+    TRY(diagnostics_take(stepper, &now));
+    ledger_forgive(&stepper->state->ledger, &problem->grid, &problem->medium, now.heat_drift);
     return STATUS_OK;
 }
 
-enum status run_continue(struct run *run, const struct checkpoint_state *state)
+/* Take step, time and ledger from a checkpoint whose temperatures are in the field already. With
+ * the same settings the run continues bit for bit as if it had never stopped; with another time
+ * step or end, the new steps begin at the checkpoint's time. Where the state means another heat
+ * than it did (saved->changed), the ledger's drift counts from here. */
+static enum status continue_state(struct stepper *stepper, struct problem *problem,
+                                  const struct checkpoint_state *saved)
 {
-    run->step = state->step;
-    run->first_step = state->step;
-    TRY(timeline_continue(&run->timeline, run->settings, state->step, state->time));
-    TRY(continue_ledger(run, state));
-    return state->changed ? balance_ledger(run) : STATUS_OK;
+    struct state *state = stepper->state;
+    state->step = saved->step;
+    state->first_step = saved->step;
+    TRY(timeline_continue(&problem->timeline, problem->settings, saved->step, saved->time));
+    state->time = timeline_time(&problem->timeline, saved->step);
+    TRY(continue_ledger(stepper, saved));
+    return saved->changed ? balance_ledger(stepper) : STATUS_OK;
 }
 
-enum status restart_from(struct run *run, const char *from, bool may_change, bool *found)
+enum status restart_from(struct stepper *stepper, struct problem *problem, const char *from,
+                         bool may_change, bool *found)
 {
-    struct judge context = {.run = run, .may_change = may_change};
+    const MPI_Comm comm = stepper->team->comm;
+    struct state *state = stepper->state;
+    struct judge context = {
+        .settings = problem->settings, .changes = &state->changes, .may_change = may_change};
     const struct checkpoint_terms terms = {
         .judge = judge, .context = &context, .may_change = may_change};
-    struct checkpoint_state state;
+    struct checkpoint_state saved;
     *found = true;
     if (strcmp(from, "auto") == 0) {
-        TRY(checkpoint_read_newest(run->comm, run->settings->output.directory, run->field,
-                                   &run->grid, &run->material, &terms, &state, found,
-                                   run->restarted_from));
+        TRY(checkpoint_read_newest(comm, problem->settings->output.directory, state->field,
+                                   &problem->grid, &problem->medium, &terms, &saved, found,
+                                   state->restarted_from));
     } else {
-        TRY(checkpoint_read(run->comm, from, run->field, &run->grid, &run->material, &terms,
-                            &state));
-        snprintf(run->restarted_from, PATH_BYTES, "%s", from);
+        TRY(checkpoint_read(comm, from, state->field, &problem->grid, &problem->medium, &terms,
+                            &saved));
+        snprintf(state->restarted_from, PATH_BYTES, "%s", from);
     }
     if (!*found) {
-        run->restarted_from[0] = '\0';
+        state->restarted_from[0] = '\0';
         return STATUS_OK;
     }
-    TRY(run_continue(run, &state));
-    log_info("restart from %s: step %lld, t = %.6g s", run->restarted_from, (long long)state.step,
-             state.time);
-    tell(&run->changes);
+    TRY(continue_state(stepper, problem, &saved));
+    log_info("restart from %s: step %lld, t = %.6g s", state->restarted_from, (long long)saved.step,
+             saved.time);
+    tell(&state->changes);
     return STATUS_OK;
 }
