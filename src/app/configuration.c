@@ -5,6 +5,7 @@
 
 #include "base/comm.h"
 #include "base/file.h"
+#include "model/view.h"
 
 enum { CONFIGURATION_LIMIT = 1 << 20 };
 
@@ -59,5 +60,12 @@ enum status configuration_read(MPI_Comm comm, const char *path, const struct opt
     TRY(read_text(comm, path, &text, &length));
     enum status status = settings_read_bytes(path, text, length, &words, settings);
     free(text);
+    if (status == STATUS_OK) {
+        status = view_check_regions(*settings);
+    }
+    if (status != STATUS_OK) {
+        settings_destroy(*settings);
+        *settings = NULL;
+    }
     return comm == MPI_COMM_NULL ? status : status_agree(comm, status);
 }

@@ -4,8 +4,8 @@
 
 #include <mpi.h>
 
-#include "app/options.h"
-#include "model/settings.h"
+#include "base/options.h"
+#include "config/settings.h"
 
 /* Collective over `comm`: rank 0 reads the file, all ranks check the same text. MPI_COMM_NULL: this
  * process alone, MPI not needed. `output` and `backend` (may be NULL) come from their own options

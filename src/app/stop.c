@@ -9,12 +9,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/output.h"
-#include "app/watchdog.h"
+#include "app/hang_monitor.h"
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
+#include "output/output.h"
 
 /* An agreement (a reduction, and the host waits for the device) takes tens of microseconds. */
 static const double AGREE_EVERY = 0.25; /* s */

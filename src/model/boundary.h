@@ -3,8 +3,8 @@
 #define ISOTHERM_MODEL_BOUNDARY_H
 
 #include "base/box.h"
+#include "config/expression.h"
 #include "kernels/backend.h"
-#include "model/expression.h"
 #include "model/grid.h"
 
 struct boundary {

@@ -3,8 +3,8 @@
 #ifndef ISOTHERM_MODEL_DERIVED_H
 #define ISOTHERM_MODEL_DERIVED_H
 
+#include "config/settings.h"
 #include "model/field.h"
-#include "model/settings.h"
 
 /* Of its datasets and of the key `derived`. */
 struct derived_label {

@@ -6,10 +6,10 @@
 
 #include <omp.h>
 
+#include "config/expression.h"
+#include "config/settings.h"
 #include "model/derived.h"
-#include "model/expression.h"
 #include "model/grid.h"
-#include "model/settings.h"
 #include "model/shape.h"
 
 /* Large enough that a copy runs at full speed, small beside any field that matters. */

@@ -3,7 +3,7 @@
 #define ISOTHERM_MODEL_GRID_H
 
 #include "base/box.h"
-#include "model/settings.h"
+#include "config/settings.h"
 
 struct grid {
     int64_t cells[AXIS_COUNT];

@@ -2,7 +2,7 @@
 #ifndef ISOTHERM_MODEL_SHAPE_H
 #define ISOTHERM_MODEL_SHAPE_H
 
-#include "model/expression.h"
+#include "config/expression.h"
 #include "model/grid.h"
 
 /* Could a cell whose centre has this coordinate (m) be inside? Exact for boxes, the bounding box

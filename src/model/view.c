@@ -1,6 +1,7 @@
 #include "model/view.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/cpu/stream.h"
@@ -63,6 +64,33 @@ void view_create(const struct grid *grid, const struct region_setting *region, s
         own->lower[axis] = grid->lower[axis] + ((double)view->first[axis] - 0.5 * (stride - 1)) * h;
         own->upper[axis] = own->lower[axis] + (double)n * own->spacing[axis];
     }
+}
+
+/* A box between two centres, or a stride that steps over it. */
+enum status view_check_regions(const struct settings *settings)
+{
+    struct grid grid;
+    grid_create(settings, &grid);
+    for (int i = 0; i < settings->output.nregions; i++) {
+        const struct region_setting *region = &settings->output.regions[i];
+        struct view view;
+        view_create(&grid, region, &view);
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            if (view.grid.cells[a] > 0) {
+                continue;
+            }
+            const bool thinned = region->stride[a] > 1;
+            char key[48];
+            snprintf(key, sizeof key, "output.regions[%d].%s", i, thinned ? "stride" : "box");
+            return settings_fail(
+                settings, key,
+                "no cell is left in %s; the cells are %g m long there, and those %s count",
+                axis_name((enum axis)a), grid.spacing[a],
+                thinned ? "of the box whose index is a multiple of the stride"
+                        : "whose centre lies in the box");
+        }
+    }
+    return STATUS_OK;
 }
 
 static int64_t clamp(int64_t value, int64_t high)

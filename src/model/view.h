@@ -24,6 +24,9 @@ void view_whole(const struct grid *grid, struct view *view);
  * multiple of the stride (on axes in use). May be empty on an axis. */
 void view_create(const struct grid *grid, const struct region_setting *region, struct view *view);
 
+/* Every region of the settings holds a cell. STATUS_INPUT naming the first that does not. */
+enum status view_check_regions(const struct settings *settings) MUST_CHECK;
+
 /* The cells of the view that lie in `owned` (global indices), in the view's own indices. */
 struct box view_part(const struct view *view, const struct box *owned);
 

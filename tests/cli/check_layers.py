@@ -1,5 +1,5 @@
-"""Who may include whom: base <- kernels <- model <- halo, io <- app; and which foreign header or
-preprocessor conditional belongs where.
+"""Who may include whom: base <- config, kernels <- model <- halo, io <- app; and which foreign
+header or preprocessor conditional belongs where.
 
 usage: check_layers.py SOURCE_FOLDER
 """
@@ -11,19 +11,21 @@ from source_tree import LAYER_FOLDERS, c_files, without_comments
 
 MAY_INCLUDE = {
     "base": {"base"},
+    "config": {"base", "config"},
     "kernels": {"base", "kernels"},
-    "model": {"base", "kernels", "model"},
-    "halo": {"base", "kernels", "model", "halo"},
-    "io": {"base", "kernels", "model", "io"},
-    "app": set(LAYER_FOLDERS),
+    "model": {"base", "config", "kernels", "model"},
+    "halo": {"base", "config", "kernels", "model", "halo"},
+    "io": {"base", "config", "kernels", "model", "io"},
+    **{layer: set(LAYER_FOLDERS)
+       for layer in ("machine", "solve", "output", "bench", "doctor", "app")},
 }
 
 # (header, the only folders for it, or those without it)
 ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
            (r"(hip|cuda)\w*[./].*", ("kernels/hip",)),
            (r"png\.h", ("io", "tests/io")),
-           (r"hwloc\.h", ("src/app",)),
-           (r"(yaml|muParserDLL)\.h", ("src/model",))]
+           (r"hwloc\.h", ("src/machine", "src/app")),
+           (r"(yaml|muParserDLL)\.h", ("src/config",))]
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.

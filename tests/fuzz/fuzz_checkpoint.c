@@ -20,9 +20,9 @@
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "io/checkpoint.h"
-#include "io/checkpoint_internal.h"
-#include "io/h5.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint_internal.h"
+#include "io/hdf5/h5.h"
 
 enum { LINE_BYTES = 256, MOST_NUMBERS = 32 };
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "model/settings.h"
+#include "config/settings.h"
 
 enum { MOST_SETS = 8, SET_BYTES = 256 };
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/run.h"
 #include "base/comm.h"
+#include "solve/solver.h"
 
 /* Rough on purpose: with the default dt a cell at a cold wall can leave the data's range. */
 #define ROUGH "\"600 + 299*sin(91.7*x*x + 57.3*y + 33.1*z*y)\""

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/writer.h"
 #include "base/comm.h"
+#include "output/writer.h"
 
 enum { WORDS = 1000, NOBODY = -1 };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/expression.h"
+#include "config/expression.h"
 
 #include <cmocka.h> /* last: its macro fail() hides the function of that name */
 

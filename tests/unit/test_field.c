@@ -7,9 +7,9 @@
 
 #include <omp.h>
 
+#include "config/settings.h"
 #include "model/field.h"
 #include "model/grid.h"
-#include "model/settings.h"
 
 static const int64_t cells[AXIS_COUNT] = {13, 9, 7};
 static const bool open_axes[AXIS_COUNT] = {false, false, false};

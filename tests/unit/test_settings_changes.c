@@ -2,8 +2,8 @@
  * schema in turn, and what is said. */
 #include "test_settings_common.h"
 
-#include "model/schema.h"
-#include "model/settings_changes.h"
+#include "config/schema.h"
+#include "config/settings_changes.h"
 
 /* Every key applies somewhere: the faces have all types, `initial` all kinds, and there is one
  * entry of each list. */

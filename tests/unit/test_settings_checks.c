@@ -1,7 +1,7 @@
 /* Keys that do not fit together, and text that is no configuration: the exact messages. */
 #include "test_settings_common.h"
 
-#include "model/expression.h"
+#include "config/expression.h"
 
 /* the whole list of initial entries */
 #define INITIAL                                                                                    \

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/settings.h"
+#include "config/settings.h"
 
 #include <cmocka.h> /* last: its macro fail() hides the function of that name */
 

@@ -1,14 +1,7 @@
 /* Whether a shape holds the centre of any cell: found without looking at each, against looking. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "model/shape.h"
-
-#include <cmocka.h> /* last: its macro fail() hides the function of that name */
+#include "model/view.h"
+#include "test_settings_common.h"
 
 static void make_grid(struct settings *settings, const int64_t cells[AXIS_COUNT], struct grid *grid)
 {
@@ -88,6 +81,35 @@ static void the_message_has_key_and_cells(void **state)
     assert_non_null(strstr(fail_message(), "initial[2].box: holds the centre of no cell"));
 }
 
+static void empty_regions_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"box: {lower: [0.013, 0], upper: [0.037, 0.1]}",
+         "c.yaml:24: output.regions[0].box: no cell is left in x; the cells are 0.025 m long "
+         "there, and those whose centre lies in the box count"},
+        {"stride: [4, 9], box: {lower: [0, 0.05], upper: [0.4, 0.15]}",
+         "c.yaml:24: output.regions[0].stride: no cell is left in y; the cells are 0.025 m long "
+         "there, and those of the box whose index is a multiple of the stride count"},
+        {"box: {lower: [0.01, 0], upper: [0.039, 0.1]}", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char output[256];
+        snprintf(output, sizeof output,
+                 "output:\n  regions:\n    - {name: a, every: 1, %s}\ntime:\n  end: 10\n",
+                 cases[i][0]);
+        char *text = base_with("time:\n  end: 10\n", output);
+        struct settings *settings = read_good(text, NULL, 0);
+        const enum status status = view_check_regions(settings);
+        assert_int_equal(status, cases[i][1] != NULL ? STATUS_INPUT : STATUS_OK);
+        if (status != STATUS_OK) {
+            assert_string_equal(fail_message(), cases[i][1]);
+        }
+        settings_destroy(settings);
+        free(text);
+    }
+}
+
 /* The corners and the middle are looked at; nothing between two centres is. */
 static void formulas_are_tried(void **state)
 {
@@ -122,6 +144,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_as_looking_at_each_cell),
         cmocka_unit_test(the_message_has_key_and_cells),
+        cmocka_unit_test(empty_regions_are_refused),
         cmocka_unit_test(formulas_are_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

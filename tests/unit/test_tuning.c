@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/tuning.h"
+#include "solve/tuning.h"
 
 /* after base/status.h, whose function `fail` its macro of that name would hide */
 #include <cmocka.h>

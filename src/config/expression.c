@@ -1,0 +1,218 @@
+#include "config/expression.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <muParserDLL.h>
+
+enum { NAMES_BYTES = 128, LONGEST_NAME = 60, CACHE_LINE = 64 };
+
+/* muparser's ecUNASSIGNABLE_TOKEN and ecEXPRESSION_TOO_LONG: its header for C has no names */
+enum { UNKNOWN_TOKEN = 1, TOO_LONG = 37 };
+
+struct expression {
+    /* muparser reads the variables from here. No other thread writes to this cache line: each may
+     * have a formula of its own. */
+    _Alignas(CACHE_LINE) double values[EXPRESSION_MAX_VARIABLES];
+    muParserHandle_t parser;
+    const char *const *variables; /* while it is parsed */
+    int nvariables;
+};
+
+/* Without a handler of ours muparser may end the program; mupError is asked after each call. */
+static void ignore_error(muParserHandle_t parser)
+{
+    (void)parser;
+}
+
+static double natural_log(double x)
+{
+    return log(x);
+}
+
+static double arc_tangent2(double y, double x)
+{
+    return atan2(y, x);
+}
+
+static void define_names(struct expression *expression, const char *const *variables,
+                         int nvariables)
+{
+    muParserHandle_t parser = expression->parser;
+    mupSetErrorHandler(parser, ignore_error);
+    /* no locale: 0.5 is a number, ',' separates arguments */
+    mupResetLocale(parser);
+    mupSetArgSep(parser, ',');
+    /* muparser has _pi and _e of its own, the former with 12 digits only */
+    mupClearConst(parser);
+    mupDefineConst(parser, "pi", 3.14159265358979323846);
+    mupDefineConst(parser, "e", 2.71828182845904523536);
+    /* log has meant both logarithms in muparser's history; here it is the natural one */
+    mupDefineFun1(parser, "log", natural_log, 1);
+    mupDefineFun1(parser, "ln", natural_log, 1);
+    mupDefineFun2(parser, "atan2", arc_tangent2, 1);
+    expression->variables = variables;
+    expression->nvariables = nvariables;
+    for (int i = 0; i < nvariables; i++) {
+        mupDefineVar(parser, variables[i], &expression->values[i]);
+    }
+}
+
+/* muparser would let a formula assign to its variables: x = 2. */
+static const char *find_assignment(const char *text)
+{
+    for (const char *p = strchr(text, '='); p != NULL; p = strchr(p + 1, '=')) {
+        const bool compares = p[1] == '=' || (p > text && strchr("=<>!", p[-1]) != NULL);
+        if (!compares) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* The length of muparser's message without its own position: it counts from 0, people count
+ * columns from 1. */
+static int message_length(const char *message)
+{
+    static const char *const tails[] = {" found at position ", " at position "};
+    size_t length = strlen(message);
+    for (int i = 0; i < 2; i++) {
+        const char *tail = strstr(message, tails[i]);
+        if (tail != NULL) {
+            const char *number = tail + strlen(tails[i]);
+            if (number[strspn(number, "0123456789.")] == '\0') {
+                length = (size_t)(tail - message);
+                break;
+            }
+        }
+    }
+    while (length > 0 && message[length - 1] == '.') {
+        length--;
+    }
+    return (int)length;
+}
+
+/* "x, y, z, pi, e" */
+static void list_names(const struct expression *expression, char names[NAMES_BYTES])
+{
+    size_t used = 0;
+    names[0] = '\0';
+    for (int i = 0; i < expression->nvariables && used < NAMES_BYTES; i++) {
+        used +=
+            (size_t)snprintf(names + used, NAMES_BYTES - used, "%s, ", expression->variables[i]);
+    }
+    if (used < NAMES_BYTES) {
+        snprintf(names + used, NAMES_BYTES - used, "pi, e");
+    }
+}
+
+/* A name or a sign that muparser does not know; it does not say what it would have known. */
+static enum status fail_unknown(const struct expression *expression, const char *text, int position,
+                                int shown)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    char names[NAMES_BYTES];
+    const char *token = text + position;
+    int length = (int)strspn(token, letters);
+    if (length == 0) {
+        return fail(STATUS_INPUT, "unknown sign at column %d (%.*s); operators are %s",
+                    position + 1, shown, text, EXPRESSION_OPERATORS);
+    }
+    length = length < LONGEST_NAME ? length : LONGEST_NAME;
+    list_names(expression, names);
+    return fail(STATUS_INPUT,
+                "unknown name \"%.*s\" at column %d (%.*s); names are %s, functions %s", length,
+                token, position + 1, shown, text, names, EXPRESSION_FUNCTIONS);
+}
+
+/* The message of the last error of a parser. muparser writes it, with a part of the formula, into a
+ * buffer of 2048 bytes without a look at its length. */
+static const char *parser_message(muParserHandle_t parser, const char *text)
+{
+    return strlen(text) < 1000 ? mupGetErrorMsg(parser) : "Something does not fit";
+}
+
+static enum status fail_parse(const struct expression *expression, const char *text)
+{
+    muParserHandle_t parser = expression->parser;
+    const int position = mupGetErrorPos(parser);
+    int shown = (int)strlen(text);
+    while (shown > 0 && strchr(" \n\t\r", text[shown - 1]) != NULL) {
+        shown--; /* a folded text of YAML ends with a newline */
+    }
+    if (mupGetErrorCode(parser) == UNKNOWN_TOKEN && position >= 0 && position < shown) {
+        return fail_unknown(expression, text, position, shown < 200 ? shown : 200);
+    }
+    shown = shown < 200 ? shown : 200;
+    if (mupGetErrorCode(parser) == TOO_LONG) {
+        return fail(STATUS_INPUT, "too long: %zu bytes (%.*s...)", strlen(text), shown, text);
+    }
+    const char *message = parser_message(parser, text);
+    if (position < 0) {
+        return fail(STATUS_INPUT, "%.*s (%.*s)", message_length(message), message, shown, text);
+    }
+    return fail(STATUS_INPUT, "%.*s at column %d (%.*s)", message_length(message), message,
+                position + 1, shown, text);
+}
+
+static enum status parse(struct expression *expression, const char *text)
+{
+    const char *assignment = find_assignment(text);
+    if (assignment != NULL) {
+        return fail(STATUS_INPUT, "'=' (for '=='?) at column %d (%.200s)",
+                    (int)(assignment - text) + 1, text);
+    }
+    mupErrorReset(expression->parser);
+    mupSetExpr(expression->parser, text);
+    if (mupError(expression->parser)) {
+        return fail_parse(expression, text);
+    }
+    int nresults = 0;
+    (void)mupEvalMulti(expression->parser, &nresults);
+    if (mupError(expression->parser)) {
+        return fail_parse(expression, text);
+    }
+    if (nresults != 1) {
+        return fail(STATUS_INPUT, "%d values separated by commas (%.200s)", nresults, text);
+    }
+    return STATUS_OK;
+}
+
+enum status expression_create(const char *text, const char *const *variables, int nvariables,
+                              struct expression **expression)
+{
+    *expression = NULL;
+    struct expression *made = aligned_alloc(CACHE_LINE, sizeof *made);
+    if (made != NULL) {
+        *made = (struct expression){.parser = mupCreate(muBASETYPE_FLOAT)};
+    }
+    if (made == NULL || made->parser == NULL) {
+        free(made);
+        return fail(STATUS_MEMORY, "no memory for a formula");
+    }
+    define_names(made, variables, nvariables);
+    const enum status status = parse(made, text);
+    if (status != STATUS_OK) {
+        expression_destroy(made);
+        return status;
+    }
+    *expression = made;
+    return STATUS_OK;
+}
+
+void expression_destroy(struct expression *expression)
+{
+    if (expression != NULL) {
+        mupRelease(expression->parser);
+        free(expression);
+    }
+}
+
+double expression_evaluate(struct expression *expression, const double *values)
+{
+    memcpy(expression->values, values, sizeof(double) * (size_t)expression->nvariables);
+    return mupEval(expression->parser);
+}

@@ -1,0 +1,111 @@
+/* The one table of all configuration keys. Reading, the checks of types and ranges, defaults,
+ * `--set` and the reference page follow from it. */
+#ifndef ISOTHERM_CONFIG_SCHEMA_H
+#define ISOTHERM_CONFIG_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum schema_type {
+    SCHEMA_SECTION, /* a mapping of further keys */
+    SCHEMA_LIST,    /* a list of sections */
+    SCHEMA_TEXT,    /* char * */
+    SCHEMA_FORMULA, /* char *, of the variables in `variables` */
+    SCHEMA_NAME,    /* char *, one of `choices` */
+    SCHEMA_CHOICE,  /* an enum, one of `choices` */
+    SCHEMA_CHOICES, /* unsigned: a list of `choices`, SCHEMA_KIND bits of their values */
+    SCHEMA_REAL,    /* double */
+    SCHEMA_INT,     /* int */
+    SCHEMA_LONG,    /* int64_t */
+};
+
+enum schema_flag {
+    SCHEMA_REQUIRED = 1,   /* wherever its section is given */
+    SCHEMA_OR_AUTO = 2,    /* or the word auto: then the bool at `alternative` is set */
+    SCHEMA_OR_FORMULA = 4, /* or a formula: then the char * at `alternative` is it */
+    SCHEMA_SELECTOR = 8    /* its value says which keys of the section apply (see `kinds`) */
+};
+
+/* What a restart does when this key's value is not the one that the checkpoint was written with. */
+enum schema_restart {
+    SCHEMA_RESTART_UNSAID, /* no row of the table: every key has to say */
+    SCHEMA_RESTART_FREE,   /* say so and go on */
+    SCHEMA_RESTART_IDLE,   /* say that it has no effect: it counts at step 0 alone */
+    SCHEMA_RESTART_WARN,   /* warn, and go on: what follows is computed with the new value */
+    SCHEMA_RESTART_ASK,    /* refuse, unless the user says that it is meant */
+    SCHEMA_RESTART_NEVER   /* refuse: the state does not fit */
+};
+
+struct schema_choice {
+    const char *name; /* NULL ends the list */
+    int value;
+};
+
+struct schema_limit {
+    double low, high;
+    bool low_open, high_open;
+    const char *text;   /* behind "a number" */
+    const char *reason; /* NULL where it is plain */
+};
+
+struct schema_key {
+    const char *path;    /* "grid.cells", "boundary.*.type" (any face), "initial[].sphere.radius" */
+    const char *members; /* section: the path in front of its keys, when it is not `path` */
+    enum schema_type type;
+    unsigned flags;
+    size_t offset;      /* in struct settings, in one entry or in one face; section: of its keys */
+    size_t alternative; /* OR_AUTO, OR_FORMULA; list: of the int that counts the entries */
+    size_t entry_bytes; /* list: of the struct of one entry, an array of which `offset` points to */
+    enum schema_restart restart; /* keys, lists, and sections that `kinds` select */
+    unsigned kinds; /* 0: always; else SCHEMA_KIND bits of the selector for which it applies */
+    int min_count;  /* values in a list; 0: a single value */
+    int max_count;
+    const struct schema_limit *limit;
+    const struct schema_choice *choices;
+    const char *variables; /* of a formula: "x, y, z" */
+    const char *fallback;  /* the default, as in the YAML file; NULL: none */
+    const char *rival;     /* the key of the same section that excludes this one */
+    const char *unit;
+    const char *example;
+    const char *help;
+};
+
+#define SCHEMA_KIND(kind) (1U << (unsigned)(kind))
+
+enum { SCHEMA_TEXT_BYTES = 400 };
+
+/* The longest SCHEMA_TEXT: what fits a path, and an attribute of an HDF5 file (64 KiB, all of an
+ * object's together). */
+enum { SCHEMA_LONGEST_TEXT = 4000 };
+
+/* The table, in the order of the reference. */
+const struct schema_key *schema_table(int *count);
+
+/* The key of that name in the section whose keys start with `members` ("": the top level) that
+ * applies to `kinds` (0: any); NULL when there is none. */
+const struct schema_key *schema_child(const char *members, const char *name, unsigned kinds);
+
+/* True when `key` stands directly below `members`; *name is then its last part. */
+bool schema_is_child(const struct schema_key *key, const char *members, const char **name);
+
+/* True for a value that is a text as it stands: a text or a formula. */
+static inline bool schema_takes_text(const struct schema_key *key)
+{
+    return key->type == SCHEMA_TEXT || key->type == SCHEMA_FORMULA ||
+           (key->flags & SCHEMA_OR_FORMULA) != 0;
+}
+
+/* The path in front of a section's keys. */
+const char *schema_members(const struct schema_key *section);
+
+/* "conductivity, density, heat_capacity": the keys of a section that apply to `kinds`. */
+const char *schema_list_keys(const char *members, unsigned kinds, char text[SCHEMA_TEXT_BYTES]);
+
+/* The key or choice most like `word`, NULL when none is near. */
+const char *schema_nearest_key(const char *members, const char *word);
+const char *schema_nearest_choice(const struct schema_choice *choices, const char *word);
+
+/* "a number above 0", "'auto' or 1 to 3 whole numbers of 1 or more": what a value has to be. */
+const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,193 @@
+/* Looking keys up in the schema, and saying what a key expects. */
+#include <stdio.h>
+#include <string.h>
+
+#include "config/schema.h"
+
+const char *schema_members(const struct schema_key *section)
+{
+    return section->members != NULL ? section->members : section->path;
+}
+
+bool schema_is_child(const struct schema_key *key, const char *members, const char **name)
+{
+    const size_t length = strlen(members);
+    const char *rest = key->path;
+    if (length > 0) {
+        if (strncmp(rest, members, length) != 0 || rest[length] != '.') {
+            return false;
+        }
+        rest += length + 1;
+    }
+    *name = rest;
+    return strchr(rest, '.') == NULL;
+}
+
+const struct schema_key *schema_child(const char *members, const char *name, unsigned kinds)
+{
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    for (int i = 0; i < count; i++) {
+        const char *own;
+        const bool applies = table[i].kinds == 0 || kinds == 0 || (table[i].kinds & kinds) != 0;
+        if (applies && schema_is_child(&table[i], members, &own) && strcmp(own, name) == 0) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+/* Appends as much as fits. */
+static void append(char text[SCHEMA_TEXT_BYTES], const char *more)
+{
+    const size_t used = strlen(text);
+    snprintf(text + used, SCHEMA_TEXT_BYTES - used, "%s", more);
+}
+
+const char *schema_list_keys(const char *members, unsigned kinds, char text[SCHEMA_TEXT_BYTES])
+{
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    text[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        const char *name;
+        const bool applies = table[i].kinds == 0 || kinds == 0 || (table[i].kinds & kinds) != 0;
+        /* a name may have one row for each kind that it applies to: list it once */
+        if (applies && schema_is_child(&table[i], members, &name) &&
+            schema_child(members, name, kinds) == &table[i]) {
+            append(text, text[0] != '\0' ? ", " : "");
+            append(text, name);
+        }
+    }
+    return text;
+}
+
+/* Edit distance in which a swap of neighbouring letters counts as one ("optimal string
+ * alignment"). */
+static int edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 32 };
+    int cost[LONGEST + 1][LONGEST + 1];
+    const int na = (int)strlen(a);
+    const int nb = (int)strlen(b);
+    if (na > LONGEST || nb > LONGEST) {
+        return LONGEST;
+    }
+    for (int i = 0; i <= na; i++) {
+        for (int j = 0; j <= nb; j++) {
+            if (i == 0 || j == 0) {
+                cost[i][j] = i + j;
+                continue;
+            }
+            int best = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            best = cost[i - 1][j] + 1 < best ? cost[i - 1][j] + 1 : best;
+            best = cost[i][j - 1] + 1 < best ? cost[i][j - 1] + 1 : best;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                cost[i - 2][j - 2] + 1 < best) {
+                best = cost[i - 2][j - 2] + 1;
+            }
+            cost[i][j] = best;
+        }
+    }
+    return cost[na][nb];
+}
+
+/* Less than a third of the letters may be wrong: more is no slip of the pen. */
+static bool nearer(const char *word, const char *candidate, int *best)
+{
+    const int distance = edit_distance(word, candidate);
+    const int longest = (int)(strlen(candidate) > strlen(word) ? strlen(candidate) : strlen(word));
+    if (distance >= *best || 3 * distance >= longest) {
+        return false;
+    }
+    *best = distance;
+    return true;
+}
+
+const char *schema_nearest_key(const char *members, const char *word)
+{
+    int count;
+    int best = 1000;
+    const char *nearest = NULL;
+    const struct schema_key *table = schema_table(&count);
+    for (int i = 0; i < count; i++) {
+        const char *name;
+        if (schema_is_child(&table[i], members, &name) && nearer(word, name, &best)) {
+            nearest = name;
+        }
+    }
+    return nearest;
+}
+
+const char *schema_nearest_choice(const struct schema_choice *choices, const char *word)
+{
+    int best = 1000;
+    const char *nearest = NULL;
+    for (; choices->name != NULL; choices++) {
+        if (nearer(word, choices->name, &best)) {
+            nearest = choices->name;
+        }
+    }
+    return nearest;
+}
+
+static void append_number(const struct schema_key *key, char text[SCHEMA_TEXT_BYTES])
+{
+    const char *noun = key->type == SCHEMA_REAL ? "number" : "whole number";
+    char piece[64];
+    if (key->max_count == 0) {
+        snprintf(piece, sizeof piece, "a %s", noun);
+    } else if (key->min_count == key->max_count) {
+        snprintf(piece, sizeof piece, "a list of %d %ss", key->max_count, noun);
+    } else {
+        snprintf(piece, sizeof piece, "a list of %d to %d %ss", key->min_count, key->max_count,
+                 noun);
+    }
+    append(text, piece);
+    if (key->limit->text[0] != '\0') {
+        append(text, " ");
+        append(text, key->limit->text);
+    }
+}
+
+const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TEXT_BYTES])
+{
+    text[0] = '\0';
+    if ((key->flags & SCHEMA_OR_AUTO) != 0) {
+        append(text, "auto or ");
+    }
+    switch (key->type) {
+    case SCHEMA_SECTION:
+        append(text, "a section");
+        break;
+    case SCHEMA_LIST:
+        append(text, "a list of entries");
+        break;
+    case SCHEMA_TEXT:
+        append(text, "a text");
+        break;
+    case SCHEMA_FORMULA:
+        append(text, "a formula in ");
+        append(text, key->variables);
+        break;
+    case SCHEMA_NAME:
+    case SCHEMA_CHOICE:
+    case SCHEMA_CHOICES:
+        append(text, key->type == SCHEMA_CHOICES ? "a list of some of " : "one of ");
+        for (const struct schema_choice *choice = key->choices; choice->name != NULL; choice++) {
+            append(text, choice == key->choices ? "" : ", ");
+            append(text, choice->name);
+        }
+        break;
+    case SCHEMA_REAL:
+    case SCHEMA_INT:
+    case SCHEMA_LONG:
+        append_number(key, text);
+        break;
+    }
+    if ((key->flags & SCHEMA_OR_FORMULA) != 0) {
+        append(text, " or a formula in ");
+        append(text, key->variables);
+    }
+    return text;
+}

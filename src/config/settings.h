@@ -1,0 +1,238 @@
+/* What the user asked for: plain structs, checked, with all defaults filled in.
+ *
+ * settings_read.c turns YAML into these; nothing below the app layer parses anything. */
+#ifndef ISOTHERM_CONFIG_SETTINGS_H
+#define ISOTHERM_CONFIG_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/box.h"
+#include "base/precision.h"
+#include "base/status.h"
+
+enum initial_kind {
+    INITIAL_UNIFORM,
+    INITIAL_SPHERE,
+    INITIAL_BOX,
+    INITIAL_EXPRESSION,
+    INITIAL_FILE,
+};
+
+/* One entry of `initial`. Coordinates in m; on axes that are not in use they are ignored. */
+struct initial_setting {
+    enum initial_kind kind;
+    double value;              /* K: uniform, sphere, box */
+    double center[AXIS_COUNT]; /* sphere */
+    double radius;             /* sphere, m */
+    double lower[AXIS_COUNT];  /* box, m */
+    double upper[AXIS_COUNT];
+    char *expression; /* of x, y, z in m; gives K */
+    char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K */
+    char *dataset;
+};
+
+enum boundary_kind {
+    BOUNDARY_UNUSED, /* the axis is not in use */
+    BOUNDARY_TEMPERATURE,
+    BOUNDARY_FLUX,
+    BOUNDARY_CONVECTION,
+    BOUNDARY_PERIODIC,
+};
+
+struct boundary_setting {
+    enum boundary_kind kind;
+    double value;       /* temperature: K; flux: W/m^2 into the domain */
+    char *expression;   /* temperature as a function of t (s); NULL when it is a number */
+    double coefficient; /* convection: W/(m^2 K) */
+    double ambient;     /* convection: K */
+};
+
+enum overlap { OVERLAP_AUTO, OVERLAP_ON, OVERLAP_OFF };
+
+/* Who writes files: a thread beside the steps where MPI allows it, or the steps themselves. */
+enum writer_choice { WRITER_AUTO, WRITER_FOREGROUND };
+
+/* When an output is due: every so many steps, or every so many seconds of simulated time, on which
+ * a step then lands exactly. Both 0: never. */
+struct cadence {
+    int64_t every;
+    double interval; /* s; 0 when `every` counts */
+};
+
+static inline bool cadence_is_on(const struct cadence *cadence)
+{
+    return cadence->every > 0 || cadence->interval > 0;
+}
+
+/* Fields that follow from the temperature. */
+enum derived_kind {
+    DERIVED_T_MAX,
+    DERIVED_ARRIVAL,
+    DERIVED_ABOVE,
+    DERIVED_FLUX,
+    DERIVED_COUNT,
+};
+
+struct snapshot_setting {
+    struct cadence cadence;
+    enum precision precision;
+    int compress;     /* gzip level 0..9; above 0 also shuffle and fletcher32 */
+    unsigned derived; /* bits of derived_kind: the fields beside T */
+};
+
+/* A part of the grid with a file of its own. Coordinates in m. */
+struct region_setting {
+    char *name; /* of the file */
+    struct snapshot_setting file;
+    bool has_box; /* else the whole grid */
+    double lower[AXIS_COUNT];
+    double upper[AXIS_COUNT];
+    bool has_slice; /* one layer of cells, across `slice_axis` */
+    enum axis slice_axis;
+    double slice_at;
+    int64_t stride[AXIS_COUNT]; /* cells whose index is a multiple */
+};
+
+/* Points whose temperature is noted; coordinates in m. */
+struct probe_setting {
+    char *name; /* of the column */
+    double at[AXIS_COUNT];
+};
+
+struct line_setting {
+    char *name; /* of the CSV file and of the group in probes.h5 */
+    double from[AXIS_COUNT];
+    double to[AXIS_COUNT];
+    int64_t points; /* evenly spread, the ends included */
+    struct cadence cadence;
+};
+
+struct checkpoint_setting {
+    struct cadence cadence;
+    double walltime; /* s since the last one; 0: the clock does not count */
+    int keep;        /* how many of the newest stay */
+};
+
+struct picture_setting {
+    struct cadence cadence;
+    enum axis plane_normal; /* the mid-plane across this axis; z in 2D, ignored in 1D */
+    bool range_auto;        /* the colours span the field's own minimum and maximum */
+    double range[2];        /* K, else */
+};
+
+struct settings {
+    char *title;
+    struct {
+        int64_t cells[AXIS_COUNT]; /* 1 on axes that are not in use */
+        double lower[AXIS_COUNT];  /* m */
+        double upper[AXIS_COUNT];
+    } grid;
+    struct {
+        double conductivity;  /* W/(m K) */
+        double density;       /* kg/m^3 */
+        double heat_capacity; /* J/(kg K) */
+    } material;
+    struct initial_setting *initial;
+    int ninitial;
+    struct boundary_setting boundary[FACE_COUNT];
+    struct {
+        bool by_steps; /* `steps` was given, not `end` */
+        double end;    /* s */
+        int64_t steps;
+        bool dt_auto;
+        double dt;     /* s, when not auto */
+        double safety; /* of the largest stable step, when auto */
+    } time;
+    struct {
+        char *backend;
+        enum precision precision;
+        bool decomposition_auto;
+        int decomposition[AXIS_COUNT];
+        char *transport;
+        enum overlap overlap;
+        int64_t watch_every;      /* steps between two checks of the numbers; 0: none */
+        bool walltime_auto;       /* Slurm's end of the job, when there is one */
+        double walltime;          /* s from the start, when not auto */
+        double walltime_margin;   /* s */
+        double watchdog_patience; /* s; 0: no watchdog */
+        double watchdog_factor;
+        double watchdog_grace; /* s */
+    } run;
+    struct {
+        char *directory;
+        enum writer_choice writer;
+        struct cadence history;
+        struct snapshot_setting snapshots;
+        struct region_setting *regions;
+        int nregions;
+        struct {
+            int64_t every;    /* steps from one sample to the next */
+            double isotherm;  /* K */
+            double threshold; /* K */
+        } derived;
+        struct {
+            struct cadence cadence;
+            struct probe_setting *points;
+            int npoints;
+        } probes;
+        struct line_setting *lines;
+        int nlines;
+        struct checkpoint_setting checkpoints;
+        struct picture_setting pictures;
+    } output;
+
+    char *text;                     /* the effective configuration, as YAML, `--set` applied */
+    struct settings_origin *origin; /* where each value came from, for messages */
+};
+
+/* Read and check a configuration: keys, types, ranges, and everything that needs no MPI and no
+ * file system. `sets` are `key.path=value` texts that override the file, applied in order.
+ * Not collective; the same on every rank that reads the same file. Relative paths stay relative.
+ * Returns STATUS_FILE when the file cannot be read, STATUS_INPUT with
+ * "FILE:LINE: KEY: what is wrong (value); what would be right" else. On failure *settings is NULL.
+ * Free with settings_destroy. */
+enum status settings_read(const char *path, const char *const *sets, int nsets,
+                          struct settings **settings) MUST_CHECK;
+
+/* The same from text in memory; `name` stands for the file in messages. */
+enum status settings_read_text(const char *name, const char *text, const char *const *sets,
+                               int nsets, struct settings **settings) MUST_CHECK;
+
+/* What the command line says instead of the file. */
+struct settings_option {
+    const char *name;  /* "--output", for messages */
+    const char *key;   /* that it stands for */
+    const char *value; /* as it stands: no YAML */
+};
+struct settings_words {
+    const char *const *sets; /* "key.path=value" */
+    int nsets;
+    const struct settings_option *options; /* they win over `sets` */
+    int noptions;
+};
+
+/* The same from bytes of any kind, which need not end with a zero and should not contain one. */
+enum status settings_read_bytes(const char *name, const char *bytes, size_t nbytes,
+                                const struct settings_words *words,
+                                struct settings **result) MUST_CHECK;
+
+void settings_destroy(struct settings *settings); /* takes NULL */
+
+/* Record a STATUS_INPUT failure about `key` ("grid.cells", "initial[1].box.lower",
+ * "boundary.x_min", "run.decomposition"), with the file and line (or the --set) it came from in
+ * front. For checks that need more than the configuration (rank count, files). */
+enum status settings_fail(const struct settings *settings, const char *key, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+
+/* The cadences of all outputs, by number from 0; NULL behind the last one. `key` is that of the
+ * section, for messages. */
+enum { CADENCE_KEY_BYTES = 64 };
+const struct cadence *settings_cadence(const struct settings *settings, int index,
+                                       char key[CADENCE_KEY_BYTES]);
+
+/* The reference of all keys as Markdown, from the schema: for docs/configuration.md.
+ * Caller frees. NULL when out of memory. */
+char *settings_reference(void);
+
+#endif

@@ -1,0 +1,36 @@
+/* What has changed from one configuration to another, key by key as the schema lists them: for a
+ * restart, whose checkpoint holds the configuration that it was written with. */
+#ifndef ISOTHERM_CONFIG_SETTINGS_CHANGES_H
+#define ISOTHERM_CONFIG_SETTINGS_CHANGES_H
+
+#include "config/schema.h"
+#include "config/settings.h"
+#include "config/settings_tree.h"
+
+struct settings_change {
+    char key[TREE_KEY_BYTES];
+    /* as they were written; a default as the schema has it; "none" where there is no value */
+    char before[TREE_SHOW_BYTES + 16];
+    char now[TREE_SHOW_BYTES + 16];
+    char place[TREE_KEY_BYTES]; /* of the new value: "line 12 of FILE", "--set KEY=VALUE" */
+    enum schema_restart restart;
+};
+
+struct settings_changes {
+    struct settings_change *change; /* in the order of the schema */
+    int count;
+};
+
+/* Compare the effective values, defaults included: 1e-2 is 0.01, and a default that is written out
+ * is no change. Entries of lists are compared number by number, formulas letter by letter. Not
+ * collective. `changes` is filled from the start, and empty on failure; free it. */
+enum status settings_compare(const struct settings *before, const struct settings *now,
+                             struct settings_changes *changes) MUST_CHECK;
+void settings_changes_free(struct settings_changes *changes); /* takes an empty one */
+
+/* "time.end: 0.01 -> 0.02 (line 12 of config.yaml)" */
+enum { CHANGE_TEXT_BYTES = 800 };
+const char *settings_change_text(const struct settings_change *change,
+                                 char text[CHANGE_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,182 @@
+/* The reference of all configuration keys, from the schema. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/expression.h"
+#include "config/schema.h"
+#include "config/settings.h"
+
+static void write_cell(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '|') {
+            fputc('\\', out);
+        }
+        fputc(*text, out);
+    }
+}
+
+static void write_row(FILE *out, const struct schema_key *key)
+{
+    char expected[SCHEMA_TEXT_BYTES];
+    const bool required = (key->flags & SCHEMA_REQUIRED) != 0;
+    fprintf(out, "| `%s` | ", key->path);
+    write_cell(out, schema_expectation(key, expected));
+    if (key->example != NULL) {
+        fputs(", such as `", out);
+        write_cell(out, key->example);
+        fputc('`', out);
+    }
+    if (key->fallback != NULL) {
+        fprintf(out, " | `%s`", key->fallback);
+    } else {
+        fputs(required ? " | required" : " |", out);
+    }
+    fputs(" | ", out);
+    write_cell(out, key->unit != NULL ? key->unit : "");
+    fputs(key->unit != NULL ? " | " : "| ", out);
+    write_cell(out, key->help);
+    fputs(" |\n", out);
+}
+
+/* The six faces are one section to the reader: boundary.* */
+static bool is_face(const struct schema_key *key)
+{
+    return key->type == SCHEMA_SECTION && key->members != NULL;
+}
+
+static bool is_top(const struct schema_key *key)
+{
+    return strchr(key->path, '.') == NULL;
+}
+
+static void write_section(FILE *out, const struct schema_key *section)
+{
+    const size_t length = strlen(section->path);
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    fprintf(out, "\n## %s\n\n%s%s\n\n", section->path, section->help,
+            (section->flags & SCHEMA_REQUIRED) != 0 ? " Required." : "");
+    bool listed = false;
+    for (int i = 0; i < count; i++) {
+        const char *path = table[i].path;
+        if (strncmp(path, section->path, length) != 0 ||
+            (path[length] != '.' && path[length] != '[') || is_face(&table[i])) {
+            continue;
+        }
+        if (table[i].type == SCHEMA_SECTION) {
+            fprintf(out, "- `%s`: %s\n", path, table[i].help);
+            listed = true;
+        }
+    }
+    fputs(listed ? "\n" : "", out);
+    fputs("| key | value | default | unit | meaning |\n|---|---|---|---|---|\n", out);
+    for (int i = 0; i < count; i++) {
+        const char *path = table[i].path;
+        if (strncmp(path, section->path, length) == 0 &&
+            (path[length] == '.' || path[length] == '[') && table[i].type != SCHEMA_SECTION) {
+            write_row(out, &table[i]);
+        }
+    }
+}
+
+/* One line: the keys with this answer, a section's as `time.*` where all of them have it. */
+static void write_restart_keys(FILE *out, enum schema_restart restart, const char *meaning)
+{
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    const char *before = "";
+    fputs("| ", out);
+    for (int i = 0; i < count; i++) {
+        const struct schema_key *key = &table[i];
+        const size_t top = strcspn(key->path, ".[");
+        bool whole = true;
+        bool first = true; /* of its section with that answer */
+        for (int j = 0; j < count; j++) {
+            const bool beside = strncmp(table[j].path, key->path, top) == 0 &&
+                                strcspn(table[j].path, ".[") == top &&
+                                table[j].restart != SCHEMA_RESTART_UNSAID;
+            whole = whole && (!beside || table[j].restart == restart);
+            first = first && !(beside && j < i && table[j].restart == restart);
+        }
+        const bool twice = i > 0 && strcmp(table[i - 1].path, key->path) == 0;
+        if (key->restart != restart || twice || (whole && !first)) {
+            continue;
+        }
+        fprintf(out, "%s`%.*s%s`", before, whole ? (int)top : (int)strlen(key->path), key->path,
+                whole && key->path[top] != '\0' ? ".*" : "");
+        before = ", ";
+    }
+    fprintf(out, " | %s |\n", meaning);
+}
+
+static void write_restart(FILE *out)
+{
+    fputs("\n## A restart with another configuration\n\n"
+          "A checkpoint holds the configuration that it was written with. `--restart` compares the "
+          "effective values,\n"
+          "key by key, and says what has changed, one line a key; `report.json` lists it.\n\n"
+          "| keys | a change |\n|---|---|\n",
+          out);
+    write_restart_keys(out, SCHEMA_RESTART_IDLE,
+                       "is told; it has no effect, since the state is the checkpoint's");
+    write_restart_keys(out, SCHEMA_RESTART_WARN,
+                       "is told as a warning: what follows is computed with the new value");
+    write_restart_keys(out, SCHEMA_RESTART_ASK,
+                       "is refused with exit code 2, unless `--restart-changed` is given");
+    write_restart_keys(out, SCHEMA_RESTART_NEVER, "is always refused");
+    fputs("| all others | is told |\n", out);
+}
+
+static void write_reference(FILE *out)
+{
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    fputs("# Configuration\n\n"
+          "A run is described by one YAML file. Lengths are in m, times in s, temperatures in K, "
+          "heat in J.\n"
+          "Any key can be given on the command line instead, as `--set key.path=value`: the value "
+          "is YAML too.\n"
+          "Entries of a list are named by their number from 0: `--set "
+          "initial[1].sphere.radius=0.1`.\n"
+          "Setting `time.steps` replaces `time.end`, and the other way round.\n\n"
+          "Numbers go up to 1e30 in magnitude, whole numbers up to 2^53 (9007199254740992), "
+          "temperatures stay below 1e12 K. Texts have at most 4000 bytes.\n\n"
+          "Formulas know `" EXPRESSION_OPERATORS
+          "`, the constants pi and e, and the functions\n" EXPRESSION_FUNCTIONS
+          ".\nlog is the natural one, as ln.\n\n"
+          "`required` means: wherever its section is given. Keys without a default or `required` "
+          "may be left out.\n\n"
+          "<!-- Written by settings_reference() from the table in src/config/schema.c. -->\n\n"
+          "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",
+          out);
+    for (int i = 0; i < count; i++) {
+        if (is_top(&table[i]) && table[i].type != SCHEMA_SECTION && table[i].type != SCHEMA_LIST) {
+            write_row(out, &table[i]);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (is_top(&table[i]) &&
+            (table[i].type == SCHEMA_SECTION || table[i].type == SCHEMA_LIST)) {
+            write_section(out, &table[i]);
+        }
+    }
+    write_restart(out);
+}
+
+char *settings_reference(void)
+{
+    char *text = NULL;
+    size_t nbytes = 0;
+    FILE *out = open_memstream(&text, &nbytes);
+    if (out == NULL) {
+        return NULL;
+    }
+    write_reference(out);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
