@@ -184,10 +184,10 @@ static enum status device_hash(const struct reading *r, uint64_t *hash)
 {
     struct field *field = r->field;
     uint64_t mine = 0;
-    enum status status =
-        field->backend->hash(field->queue, &field->layout, &field->placement, field->d_now, &mine);
+    enum status status = field->backend->operations->hash(field->queue, &field->layout,
+                                                          &field->placement, field->d_now, &mine);
     if (status == STATUS_OK) {
-        status = field->backend->queue_wait(field->queue);
+        status = field->backend->runtime->queue_wait(field->queue);
     }
     TRY(status_agree(r->comm, status));
     TRY_MPI(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, r->comm));

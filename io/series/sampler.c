@@ -79,12 +79,12 @@ static enum status send_elements(struct sampler *s, const struct field *field,
     if (s->nmine == 0) {
         return STATUS_OK;
     }
-    TRY(s->backend->memory_alloc(s->device, bytes, &d_elements));
+    TRY(s->backend->runtime->memory_alloc(s->device, bytes, &d_elements));
     s->d_elements = d_elements;
-    TRY(s->backend->memory_alloc(s->device, taken, &s->d_taken));
-    TRY(s->backend->pinned_alloc(s->device, taken, &s->h_taken));
-    TRY(s->backend->copy_to_device(field->queue, s->d_elements, elements, bytes));
-    return s->backend->queue_wait(field->queue);
+    TRY(s->backend->runtime->memory_alloc(s->device, taken, &s->d_taken));
+    TRY(s->backend->runtime->pinned_alloc(s->device, taken, &s->h_taken));
+    TRY(s->backend->runtime->copy_to_device(field->queue, s->d_elements, elements, bytes));
+    return s->backend->runtime->queue_wait(field->queue);
 }
 
 static enum status find_mine(struct sampler *s, const struct field *field)
@@ -150,9 +150,9 @@ void sampler_destroy(struct sampler *s)
     if (s == NULL) {
         return;
     }
-    s->backend->pinned_free(s->device, s->h_taken);
-    s->backend->memory_free(s->device, s->d_taken);
-    s->backend->memory_free(s->device, s->d_elements);
+    s->backend->runtime->pinned_free(s->device, s->h_taken);
+    s->backend->runtime->memory_free(s->device, s->d_taken);
+    s->backend->runtime->memory_free(s->device, s->d_elements);
     free(s->slot);
     free(s->corners);
     free(s->values);
@@ -168,11 +168,11 @@ static enum status take_mine(struct sampler *s, const struct field *field)
     if (s->nmine == 0) {
         return STATUS_OK;
     }
-    TRY(s->backend->gather(field->queue, precision, field->d_now, s->d_elements, s->nmine,
-                           s->d_taken));
-    TRY(s->backend->copy_to_host(field->queue, s->h_taken, s->d_taken,
-                                 (size_t)s->nmine * precision_bytes(precision)));
-    TRY(s->backend->queue_wait(field->queue));
+    TRY(s->backend->operations->gather(field->queue, precision, field->d_now, s->d_elements,
+                                       s->nmine, s->d_taken));
+    TRY(s->backend->runtime->copy_to_host(field->queue, s->h_taken, s->d_taken,
+                                          (size_t)s->nmine * precision_bytes(precision)));
+    TRY(s->backend->runtime->queue_wait(field->queue));
     for (int64_t m = 0; m < s->nmine; m++) {
         s->corners[s->slot[m]] = precision == PRECISION_FLOAT64
                                      ? ((const double *)s->h_taken)[m]

@@ -405,9 +405,9 @@ static enum status warn_of_memory(struct plan *plan)
     const struct backend *backend = plan->backend;
     struct device *device = NULL;
     struct device_info info;
-    TRY(backend->open(0, 1, &device));
-    const enum status status = backend->info(device, &info);
-    backend->close(device);
+    TRY(backend->runtime->open(0, 1, &device));
+    const enum status status = backend->runtime->info(device, &info);
+    backend->runtime->close(device);
     TRY(status);
     char need[BYTES_TEXT];
     char have[BYTES_TEXT];

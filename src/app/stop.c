@@ -231,9 +231,9 @@ static enum status agree(struct run *run, const struct output *output, int64_t a
 {
     struct stop *stop = run->stop;
     /* what is queued counts as done only when it is: else the measured times would be too short */
-    enum status status = run->backend->queue_wait(run->halo_queue);
+    enum status status = run->backend->runtime->queue_wait(run->halo_queue);
     if (status == STATUS_OK) {
-        status = run->backend->queue_wait(run->bulk_queue);
+        status = run->backend->runtime->queue_wait(run->bulk_queue);
     }
     const double now = MPI_Wtime();
     if (stop->agreed_at > 0) {

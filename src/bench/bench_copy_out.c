@@ -22,15 +22,16 @@ static enum status queue_steps(const struct scene *s, int steps)
 {
     const struct box owned = layout_owned(s->layout);
     for (int step = 0; step < steps; step++) {
-        TRY(s->backend->step(s->steps_queue, s->layout, s->args, s->d_out, s->d_in, &owned, 1));
+        TRY(s->backend->operations->step(s->steps_queue, s->layout, s->args, s->d_out, s->d_in,
+                                         &owned, 1));
     }
     return STATUS_OK;
 }
 
 static enum status queue_copy(const struct scene *s)
 {
-    TRY(s->backend->pack(s->copy_queue, s->layout, s->d_in, &s->box, s->d_stage));
-    return s->backend->copy_to_host(s->copy_queue, s->h_stage, s->d_stage, s->bytes);
+    TRY(s->backend->operations->pack(s->copy_queue, s->layout, s->d_in, &s->box, s->d_stage));
+    return s->backend->runtime->copy_to_host(s->copy_queue, s->h_stage, s->d_stage, s->bytes);
 }
 
 /* The copy first: it must be on its way when the steps fill the device. */
@@ -41,8 +42,8 @@ static enum status time_round(const struct scene *s, int steps, bool copy, doubl
         TRY(queue_copy(s));
     }
     TRY(queue_steps(s, steps));
-    TRY(s->backend->queue_wait(s->steps_queue));
-    TRY(s->backend->queue_wait(s->copy_queue));
+    TRY(s->backend->runtime->queue_wait(s->steps_queue));
+    TRY(s->backend->runtime->queue_wait(s->copy_queue));
     const double seconds = clock_seconds() - start;
     *best_s = *best_s == 0 || seconds < *best_s ? seconds : *best_s;
     return STATUS_OK;
@@ -85,17 +86,17 @@ enum status bench_copy_out_measure(const struct backend *backend, struct device 
     s.box.hi[AXIS_Z] = planes < s.box.hi[AXIS_Z] ? planes : s.box.hi[AXIS_Z];
     s.bytes = (size_t)box_cells(&s.box) * precision_bytes(layout->precision);
     *result = (struct bench_copy_out){.precision = layout->precision, .bytes = (double)s.bytes};
-    enum status status = backend->queue_create(device, QUEUE_LOW, &s.copy_queue);
+    enum status status = backend->runtime->queue_create(device, QUEUE_LOW, &s.copy_queue);
     if (status != STATUS_OK) {
         return status;
     }
-    TRY_GOTO(backend->memory_alloc(device, s.bytes, &s.d_stage));
-    TRY_GOTO(backend->pinned_alloc(device, s.bytes, &s.h_stage));
+    TRY_GOTO(backend->runtime->memory_alloc(device, s.bytes, &s.d_stage));
+    TRY_GOTO(backend->runtime->pinned_alloc(device, s.bytes, &s.h_stage));
     TRY_GOTO(measure(&s, result));
 done:
-    backend->queue_destroy(s.copy_queue);
-    backend->memory_free(device, s.d_stage);
-    backend->pinned_free(device, s.h_stage);
+    backend->runtime->queue_destroy(s.copy_queue);
+    backend->runtime->memory_free(device, s.d_stage);
+    backend->runtime->pinned_free(device, s.h_stage);
     return status;
 }
 

@@ -65,7 +65,7 @@ static void pattern_close(struct pattern *p)
 {
     free(p->values);
     free(p->laplacians);
-    p->backend->pinned_free(p->device, p->h_plane);
+    p->backend->runtime->pinned_free(p->device, p->h_plane);
 }
 
 /* Rows of up to nx cells, planes of up to plane_cells. `laplacian` may be NULL. */
@@ -91,7 +91,7 @@ static enum status pattern_open(struct pattern *p, const struct backend *backend
             set(p->laplacians, i, p->width, laplacians[STEP_X * i % PHASES]);
         }
     }
-    return backend->pinned_alloc(device, (size_t)plane_cells * p->width, &p->h_plane);
+    return backend->runtime->pinned_alloc(device, (size_t)plane_cells * p->width, &p->h_plane);
 }
 
 /* Bytes into the row of phase 0 at which row (j, k) begins. */
@@ -126,8 +126,8 @@ static enum status fill_planes(struct pattern *p, struct queue *queue, const str
             memcpy(to, p->values + row_shift(p, j, k), row_bytes);
         }
         char *to = (char *)d_field + (size_t)layout_index(layout, 0, 0, k) * p->width;
-        TRY(p->backend->copy_to_device(queue, to, p->h_plane, plane_bytes));
-        TRY(p->backend->queue_wait(queue));
+        TRY(p->backend->runtime->copy_to_device(queue, to, p->h_plane, plane_bytes));
+        TRY(p->backend->runtime->queue_wait(queue));
     }
     return STATUS_OK;
 }
@@ -170,8 +170,8 @@ static enum status check_planes(struct pattern *p, struct queue *queue, const st
     const int64_t stride = plane * (last + 1) / most + 1;
     for (int64_t k = 0; k <= last; k = k < last && k + stride > last ? last : k + stride) {
         const char *from = (const char *)d_f + (size_t)(k * plane) * p->width;
-        TRY(p->backend->copy_to_host(queue, p->h_plane, from, (size_t)plane * p->width));
-        TRY(p->backend->queue_wait(queue));
+        TRY(p->backend->runtime->copy_to_host(queue, p->h_plane, from, (size_t)plane * p->width));
+        TRY(p->backend->runtime->queue_wait(queue));
         for (int64_t j = 0; j < l->points[AXIS_Y]; j++) {
             if (!row_is_right(p, l, j, k)) {
                 return fail(STATUS_DEVICE,
@@ -208,21 +208,21 @@ enum status bench_time_copy(const struct backend *backend, struct device *device
     void *d_to = NULL;
     double start = 0;
     enum status status = STATUS_OK;
-    TRY_GOTO(backend->queue_create(device, QUEUE_NORMAL, &queue));
-    TRY_GOTO(backend->memory_alloc(device, bytes, &d_from));
-    TRY_GOTO(backend->memory_alloc(device, bytes, &d_to));
+    TRY_GOTO(backend->runtime->queue_create(device, QUEUE_NORMAL, &queue));
+    TRY_GOTO(backend->runtime->memory_alloc(device, bytes, &d_from));
+    TRY_GOTO(backend->runtime->memory_alloc(device, bytes, &d_to));
     for (int n = -1; n < COPIES; n++) {
-        TRY_GOTO(backend->copy_on_device(queue, d_to, d_from, bytes));
+        TRY_GOTO(backend->runtime->copy_on_device(queue, d_to, d_from, bytes));
         if (n < 0) {
-            TRY_GOTO(backend->queue_wait(queue));
+            TRY_GOTO(backend->runtime->queue_wait(queue));
             start = clock_seconds();
         }
     }
-    TRY_GOTO(backend->queue_wait(queue));
+    TRY_GOTO(backend->runtime->queue_wait(queue));
     *rate = 2e-9 * COPIES * (double)bytes / (clock_seconds() - start);
 done:
-    backend->memory_free(device, d_to);
-    backend->memory_free(device, d_from);
-    backend->queue_destroy(queue);
+    backend->runtime->memory_free(device, d_to);
+    backend->runtime->memory_free(device, d_from);
+    backend->runtime->queue_destroy(queue);
     return status;
 }

@@ -83,9 +83,9 @@ static enum status time_device(struct halo_bench *bench)
     int node_size = 1;
     double copy = 0;
     TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
-    enum status status = bench->backend->open(node_rank, node_size, &device);
+    enum status status = bench->backend->runtime->open(node_rank, node_size, &device);
     if (status == STATUS_OK) {
-        status = bench->backend->info(device, &info);
+        status = bench->backend->runtime->info(device, &info);
     }
     TRY(status_agree(MPI_COMM_WORLD, status));
     const size_t most = info.threads > 0 ? (size_t)16 << 20 : (size_t)128 << 20;
@@ -95,7 +95,7 @@ static enum status time_device(struct halo_bench *bench)
     json_string(&bench->json, "device", info.name);
     json_real(&bench->json, "copy_GBs", copy);
     TRY(time_messages(bench, device, most));
-    bench->backend->close(device);
+    bench->backend->runtime->close(device);
     return STATUS_OK;
 }
 
@@ -146,8 +146,8 @@ static enum status run_batch(struct run *run, advance_function *advance, int64_t
         status = advance(run);
     }
     TRY(status); /* its neighbours wait for it in MPI: nothing can be agreed on */
-    TRY(run->backend->queue_wait(run->halo_queue));
-    TRY(run->backend->queue_wait(run->bulk_queue));
+    TRY(run->backend->runtime->queue_wait(run->halo_queue));
+    TRY(run->backend->runtime->queue_wait(run->bulk_queue));
     *seconds = (MPI_Wtime() - start) / (double)steps;
     return comm_check(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, run->comm),
                       "MPI_Allreduce");

@@ -372,7 +372,7 @@ static enum status make_memory(struct io_bench *bench)
     const uint64_t whole = bytes_of(bench, &subjects[WRITE_ONE]);
     const size_t mine = raw_room_bytes((size_t)box_cells(&owned) * sizeof(double));
     const size_t bytes = run->rank == 0 && whole > mine ? (size_t)whole : mine;
-    TRY(run->backend->pinned_alloc(run->device, bytes, &bench->memory));
+    TRY(run->backend->runtime->pinned_alloc(run->device, bytes, &bench->memory));
     memset(bench->memory, 1, bytes);
     for (int s = 0; s < SUBJECTS; s++) {
         bench->capture_s[s] = calloc((size_t)bench->request->repeats, sizeof(double));
@@ -391,7 +391,7 @@ static void free_memory(struct io_bench *bench)
         free(bench->capture_s[s]);
     }
     if (bench->run != NULL) {
-        bench->run->backend->pinned_free(bench->run->device, bench->memory);
+        bench->run->backend->runtime->pinned_free(bench->run->device, bench->memory);
     }
 }
 

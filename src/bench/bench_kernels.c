@@ -105,9 +105,9 @@ static enum status check_kernel_names(const struct bench_request *request,
         const char *word = request->kernels.item[i];
         bool known = is_kind(word);
         char list[1024] = "step, laplacian";
-        for (int v = 0; v < backend->nvariants; v++) {
-            known = known || strcmp(word, backend->variants[v].name) == 0;
-            append(list, sizeof list, backend->variants[v].name);
+        for (int v = 0; v < backend->operations->nvariants; v++) {
+            known = known || strcmp(word, backend->operations->variants[v].name) == 0;
+            append(list, sizeof list, backend->operations->variants[v].name);
         }
         for (int v = 0; v < backend->nlaplacians; v++) {
             known = known || strcmp(word, backend->laplacians[v].name) == 0;
@@ -141,8 +141,8 @@ static enum status choose_rows(struct bench *bench)
 {
     const struct backend *backend = bench->backend;
     TRY(add_row(bench, &(struct row){.name = "copy", .about = "the ceiling"}));
-    for (int v = 0; bench->kind == KIND_STEP && v < backend->nvariants; v++) {
-        const struct kernel_variant *variant = &backend->variants[v];
+    for (int v = 0; bench->kind == KIND_STEP && v < backend->operations->nvariants; v++) {
+        const struct kernel_variant *variant = &backend->operations->variants[v];
         if (is_asked_for(bench->request, KIND_STEP, variant->name)) {
             TRY(add_row(bench, &(struct row){.name = variant->name,
                                              .about = variant->about,
@@ -196,19 +196,19 @@ static enum status bench_open(struct bench *bench, enum precision precision)
     if (bench->kind == KIND_LAPLACIAN) {
         bench->layout = bench_plain_layout(&bench->laplacian);
     }
-    TRY(backend->queue_create(bench->device, QUEUE_NORMAL, &bench->queue));
-    TRY(backend->stopwatch_create(bench->device, &bench->stopwatch));
-    TRY(backend->memory_alloc(bench->device, layout_bytes(&bench->layout), &bench->d_in));
-    TRY(backend->memory_alloc(bench->device, layout_bytes(&bench->layout), &bench->d_out));
+    TRY(backend->runtime->queue_create(bench->device, QUEUE_NORMAL, &bench->queue));
+    TRY(backend->runtime->stopwatch_create(bench->device, &bench->stopwatch));
+    TRY(backend->runtime->memory_alloc(bench->device, layout_bytes(&bench->layout), &bench->d_in));
+    TRY(backend->runtime->memory_alloc(bench->device, layout_bytes(&bench->layout), &bench->d_out));
     return bench_fill(backend, bench->device, bench->queue, &bench->layout, bench->d_in);
 }
 
 static void bench_close(struct bench *bench)
 {
-    bench->backend->stopwatch_destroy(bench->stopwatch);
-    bench->backend->queue_destroy(bench->queue);
-    bench->backend->memory_free(bench->device, bench->d_in);
-    bench->backend->memory_free(bench->device, bench->d_out);
+    bench->backend->runtime->stopwatch_destroy(bench->stopwatch);
+    bench->backend->runtime->queue_destroy(bench->queue);
+    bench->backend->runtime->memory_free(bench->device, bench->d_in);
+    bench->backend->runtime->memory_free(bench->device, bench->d_out);
     for (int r = 0; r < bench->nrows; r++) {
         free(bench->rows[r].seconds);
     }
@@ -222,7 +222,7 @@ static size_t cells_bytes(const struct bench *bench)
 
 static enum status queue_one(struct bench *bench, const struct row *row)
 {
-    const struct backend *backend = bench->backend;
+    const struct runtime *runtime = bench->backend->runtime;
     const struct box owned = layout_owned(&bench->layout);
     if (row->step != NULL) {
         return row->step(bench->queue, &bench->layout, &bench->args, bench->d_out, bench->d_in,
@@ -231,7 +231,7 @@ static enum status queue_one(struct bench *bench, const struct row *row)
     if (row->laplacian != NULL) {
         return row->laplacian(bench->queue, &bench->laplacian, bench->d_out, bench->d_in);
     }
-    return backend->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench));
+    return runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench));
 }
 
 /* Calls a round: short ones are repeated, so that a round is long against the clock. */
@@ -245,15 +245,15 @@ static int64_t calls_a_round(const struct bench *bench)
 static enum status time_one(struct bench *bench, const struct row *row, int64_t calls,
                             double *seconds)
 {
-    const struct backend *backend = bench->backend;
-    TRY(backend->queue_wait(bench->queue));
-    TRY(backend->stopwatch_start(bench->queue, bench->stopwatch));
+    const struct runtime *runtime = bench->backend->runtime;
+    TRY(runtime->queue_wait(bench->queue));
+    TRY(runtime->stopwatch_start(bench->queue, bench->stopwatch));
     for (int64_t call = 0; call < calls; call++) {
         TRY(queue_one(bench, row));
     }
-    TRY(backend->stopwatch_stop(bench->queue, bench->stopwatch));
-    TRY(backend->queue_wait(bench->queue));
-    TRY(backend->stopwatch_seconds(bench->stopwatch, seconds));
+    TRY(runtime->stopwatch_stop(bench->queue, bench->stopwatch));
+    TRY(runtime->queue_wait(bench->queue));
+    TRY(runtime->stopwatch_seconds(bench->stopwatch, seconds));
     *seconds /= (double)calls;
     return STATUS_OK;
 }
@@ -263,11 +263,12 @@ static enum status time_one(struct bench *bench, const struct row *row, int64_t 
 static enum status warm_up(struct bench *bench, const struct row *row)
 {
     const struct backend *backend = bench->backend;
-    TRY(backend->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench)));
+    TRY(backend->runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in,
+                                         cells_bytes(bench)));
     for (int call = 0; call == 0 || call < row->settling_calls; call++) {
         TRY(queue_one(bench, row));
     }
-    TRY(backend->queue_wait(bench->queue));
+    TRY(backend->runtime->queue_wait(bench->queue));
     if (row->laplacian == NULL) {
         return STATUS_OK;
     }
@@ -295,7 +296,7 @@ static enum status measure(struct bench *bench)
 static bool has_production(const struct bench *bench)
 {
     const struct row *last = &bench->rows[bench->nrows - 1];
-    return last->step != NULL && last->step == bench->backend->step;
+    return last->step != NULL && last->step == bench->backend->operations->step;
 }
 
 /* What a run of this size would do; --tune asks for more words. */
@@ -369,7 +370,7 @@ static void report_row(const struct bench *bench, const struct row *row, double 
     json_begin(json, NULL, '{');
     json_string(json, "kernel", row->name);
     json_string(json, "kind", kind_names[bench->kind]);
-    if (row->step == bench->backend->step && row->step != NULL &&
+    if (row->step == bench->backend->operations->step && row->step != NULL &&
         bench->tuning.source != TUNING_NONE) {
         json_string(json, "launch_shape", bench->tuning.entry.shape);
     }
@@ -446,7 +447,7 @@ static enum status bench_device(const struct bench_request *request, const struc
 {
     struct device_info info;
     struct findings findings = {.copy_GBs = 0};
-    TRY(backend->info(device, &info));
+    TRY(backend->runtime->info(device, &info));
     log_info("backend %s on %s", backend->name, info.name);
     bench_warn_of_binding();
     json_begin(json, NULL, '{');
@@ -484,7 +485,7 @@ enum status bench_kernels(const struct bench_request *request)
     TRY(backend_choose(request->backend, &backend, why, sizeof why));
     TRY(check_kernel_names(request, backend));
     TRY(json_check_place(request->json));
-    TRY(backend->open(0, 1, &device));
+    TRY(backend->runtime->open(0, 1, &device));
     enum status status = json_open(&json);
     if (status == STATUS_OK) {
         status = bench_device(request, backend, device, wanted, &json);
@@ -494,6 +495,6 @@ enum status bench_kernels(const struct bench_request *request)
             json_discard(&json);
         }
     }
-    backend->close(device);
+    backend->runtime->close(device);
     return status;
 }

@@ -60,8 +60,8 @@ static enum status wake_threads(struct doctor *doctor)
 {
     const size_t bytes = (size_t)32 << 20;
     void *d_memory = NULL;
-    TRY(doctor->backend->memory_alloc(doctor->device, bytes, &d_memory));
-    doctor->backend->memory_free(doctor->device, d_memory);
+    TRY(doctor->backend->runtime->memory_alloc(doctor->device, bytes, &d_memory));
+    doctor->backend->runtime->memory_free(doctor->device, d_memory);
     return STATUS_OK;
 }
 
@@ -73,9 +73,9 @@ static enum status open_device(struct doctor *doctor)
                      backend_choose(asked.backend, &doctor->backend, doctor->backend_reason,
                                     sizeof doctor->backend_reason)));
     TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
-    enum status status = doctor->backend->open(node_rank, node_size, &doctor->device);
+    enum status status = doctor->backend->runtime->open(node_rank, node_size, &doctor->device);
     if (status == STATUS_OK) {
-        status = doctor->backend->info(doctor->device, &doctor->info);
+        status = doctor->backend->runtime->info(doctor->device, &doctor->info);
     }
     if (status == STATUS_OK) {
         status = wake_threads(doctor);
@@ -89,7 +89,7 @@ static void find_dead_backend(struct doctor_facts *facts)
     for (int i = 0; i < backend_count(); i++) {
         const struct backend *backend = backend_at(i);
         if (!backend->host_accessible && strcmp(backend->name, "guard") != 0 &&
-            backend->probe() != STATUS_OK) {
+            backend->runtime->probe() != STATUS_OK) {
             snprintf(facts->gpu_fails, sizeof facts->gpu_fails, "%s: %.200s", backend->name,
                      fail_message());
             fail_clear();
@@ -338,7 +338,7 @@ static enum status execute(void)
         status = tell(doctor);
     }
     if (doctor->device != NULL) {
-        doctor->backend->close(doctor->device);
+        doctor->backend->runtime->close(doctor->device);
     }
     free(doctor->ranks);
     free(doctor->pairs);

@@ -245,7 +245,7 @@ void writer_destroy(struct writer *w)
     comm_free(&w->comm);
     copy_out_destroy(w->copy_out);
     for (int s = 0; s < WRITER_SLOTS; s++) {
-        w->backend->pinned_free(w->device, w->slot[s].h_memory);
+        w->backend->runtime->pinned_free(w->device, w->slot[s].h_memory);
     }
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->lock);
@@ -301,9 +301,9 @@ static int64_t finished_now(struct writer *w)
 static enum status grow(const struct writer *w, struct slot *slot, size_t bytes)
 {
     if (slot->bytes < bytes) {
-        w->backend->pinned_free(w->device, slot->h_memory);
+        w->backend->runtime->pinned_free(w->device, slot->h_memory);
         *slot = (struct slot){0};
-        TRY(w->backend->pinned_alloc(w->device, bytes, &slot->h_memory));
+        TRY(w->backend->runtime->pinned_alloc(w->device, bytes, &slot->h_memory));
         slot->bytes = bytes;
     }
     return STATUS_OK;

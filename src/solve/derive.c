@@ -20,7 +20,7 @@ static enum status restore(struct run *run, enum derived_kind kind, bool *found)
     if (h_values == NULL) {
         status = fail(STATUS_MEMORY, "no memory for %zu bytes of a derived field", bytes);
     } else {
-        status = run->backend->memory_alloc(run->device, bytes, &d_packed);
+        status = run->backend->runtime->memory_alloc(run->device, bytes, &d_packed);
     }
     status = status_agree(run->comm, status);
     if (status == STATUS_OK) {
@@ -28,16 +28,16 @@ static enum status restore(struct run *run, enum derived_kind kind, bool *found)
             checkpoint_read_derived(run->comm, run->restarted_from, kind, &global, h_values, found);
     }
     if (status == STATUS_OK && *found) {
-        status = run->backend->copy_to_device(run->bulk_queue, d_packed, h_values, bytes);
+        status = run->backend->runtime->copy_to_device(run->bulk_queue, d_packed, h_values, bytes);
         if (status == STATUS_OK) {
-            status = run->backend->unpack(run->bulk_queue, &derived->layout, d_packed, &owned,
-                                          derived->d_values[kind]);
+            status = run->backend->operations->unpack(run->bulk_queue, &derived->layout, d_packed,
+                                                      &owned, derived->d_values[kind]);
         }
         if (status == STATUS_OK) {
-            status = run->backend->queue_wait(run->bulk_queue);
+            status = run->backend->runtime->queue_wait(run->bulk_queue);
         }
     }
-    run->backend->memory_free(run->device, d_packed);
+    run->backend->runtime->memory_free(run->device, d_packed);
     free(h_values);
     return status_agree(run->comm, status);
 }
@@ -59,8 +59,8 @@ static enum status take_sample(struct run *run, unsigned mask, bool first)
         derived_wants(mask, DERIVED_ARRIVAL) ? derived->d_values[DERIVED_ARRIVAL] : NULL;
     args.d_above = derived_wants(mask, DERIVED_ABOVE) ? derived->d_values[DERIVED_ABOVE] : NULL;
     TRY(run_settle(run));
-    TRY(run->backend->track(run->bulk_queue, &run->field->layout, &derived->layout, &args,
-                            run->field->d_now));
+    TRY(run->backend->operations->track(run->bulk_queue, &run->field->layout, &derived->layout,
+                                        &args, run->field->d_now));
     return run_settle(run);
 }
 
@@ -118,16 +118,16 @@ enum status derive_sample(struct run *run)
  * run when somebody waits (guard) the others would never send. */
 static enum status complete_halo(struct run *run)
 {
-    const struct backend *backend = run->backend;
+    const struct runtime *runtime = run->backend->runtime;
     struct halo_flight flight;
     if (run->halo == NULL) {
         return STATUS_OK;
     }
-    TRY(backend->event_record(run->bulk_queue, run->bulk_done));
-    TRY(backend->event_wait(run->halo_queue, run->bulk_done));
+    TRY(runtime->event_record(run->bulk_queue, run->bulk_done));
+    TRY(runtime->event_wait(run->halo_queue, run->bulk_done));
     TRY(halo_begin(run->halo, run->halo_queue, run->field->d_now, &flight));
     TRY(halo_end(&flight));
-    return backend->queue_wait(run->halo_queue);
+    return runtime->queue_wait(run->halo_queue);
 }
 
 enum status derive_flux(struct run *run)
@@ -151,7 +151,8 @@ enum status derive_flux(struct run *run)
     TRY(complete_halo(run));
     TRY(run_settle(run));
     struct field *field = run->field;
-    TRY(run->backend->flux_squared(run->bulk_queue, &field->layout, &field->derived->layout, &args,
-                                   field->d_now, field->derived->d_values[DERIVED_FLUX]));
+    TRY(run->backend->operations->flux_squared(run->bulk_queue, &field->layout,
+                                               &field->derived->layout, &args, field->d_now,
+                                               field->derived->d_values[DERIVED_FLUX]));
     return run_settle(run);
 }

@@ -17,8 +17,8 @@ static enum status add_sums(MPI_Comm comm, struct exact_sum *sums, int count)
 
 static enum status wait_for_queues(struct run *run)
 {
-    TRY(run->backend->queue_wait(run->halo_queue));
-    return run->backend->queue_wait(run->bulk_queue);
+    TRY(run->backend->runtime->queue_wait(run->halo_queue));
+    return run->backend->runtime->queue_wait(run->bulk_queue);
 }
 
 enum status ledger_gather(struct run *run)
@@ -27,14 +27,15 @@ enum status ledger_gather(struct run *run)
     static const struct exact_sum zeros[FACE_COUNT];
     enum status status = wait_for_queues(run);
     if (status == STATUS_OK) {
-        status = run->backend->copy_to_host(run->bulk_queue, sums, run->d_face_sum, sizeof sums);
+        status = run->backend->runtime->copy_to_host(run->bulk_queue, sums, run->d_face_sum,
+                                                     sizeof sums);
     }
     if (status == STATUS_OK) {
-        status =
-            run->backend->copy_to_device(run->bulk_queue, run->d_face_sum, zeros, sizeof zeros);
+        status = run->backend->runtime->copy_to_device(run->bulk_queue, run->d_face_sum, zeros,
+                                                       sizeof zeros);
     }
     if (status == STATUS_OK) {
-        status = run->backend->queue_wait(run->bulk_queue);
+        status = run->backend->runtime->queue_wait(run->bulk_queue);
     }
     TRY(status_agree(run->comm, status));
     TRY(add_sums(run->comm, sums, FACE_COUNT));
@@ -51,11 +52,11 @@ static enum status summarise(struct run *run, struct field_summary *all)
     struct field *field = run->field;
     enum status status = wait_for_queues(run);
     if (status == STATUS_OK) {
-        status = run->backend->summarise(run->bulk_queue, &field->layout, &field->placement,
-                                         field->d_now, &mine);
+        status = run->backend->operations->summarise(run->bulk_queue, &field->layout,
+                                                     &field->placement, field->d_now, &mine);
     }
     if (status == STATUS_OK) {
-        status = run->backend->queue_wait(run->bulk_queue);
+        status = run->backend->runtime->queue_wait(run->bulk_queue);
     }
     TRY(status_agree(run->comm, status));
 
@@ -145,11 +146,11 @@ enum status run_field_hash(struct run *run, uint64_t *hash)
     uint64_t mine = 0;
     enum status status = wait_for_queues(run);
     if (status == STATUS_OK) {
-        status = run->backend->hash(run->bulk_queue, &field->layout, &field->placement,
-                                    field->d_now, &mine);
+        status = run->backend->operations->hash(run->bulk_queue, &field->layout, &field->placement,
+                                                field->d_now, &mine);
     }
     if (status == STATUS_OK) {
-        status = run->backend->queue_wait(run->bulk_queue);
+        status = run->backend->runtime->queue_wait(run->bulk_queue);
     }
     TRY(status_agree(run->comm, status));
     TRY_MPI(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, run->comm));

@@ -90,17 +90,17 @@ static enum status step_overlapped(struct run *run, const struct step_args *args
     double since = MPI_Wtime();
 
     watchdog_at(run, PHASE_HALO_BEGIN);
-    TRY(backend->event_record(run->bulk_queue, run->bulk_done));
-    TRY(backend->event_record(run->halo_queue, run->halo_done));
+    TRY(backend->runtime->event_record(run->bulk_queue, run->bulk_done));
+    TRY(backend->runtime->event_record(run->halo_queue, run->halo_done));
     TRY(halo_begin(run->halo, run->halo_queue, field->d_now, &flight));
     count_phase(run, PHASE_HALO_BEGIN, &since);
 
     watchdog_at(run, PHASE_INTERIOR);
     /* the interior reads cells that the last shell wrote */
-    TRY(backend->event_wait(run->bulk_queue, run->halo_done));
+    TRY(backend->runtime->event_wait(run->bulk_queue, run->halo_done));
     if (!box_is_empty(&run->plan.interior)) {
-        TRY(backend->step(run->bulk_queue, layout, args, field->d_next, field->d_now,
-                          &run->plan.interior, 1));
+        TRY(backend->operations->step(run->bulk_queue, layout, args, field->d_next, field->d_now,
+                                      &run->plan.interior, 1));
     }
     count_phase(run, PHASE_INTERIOR, &since);
 
@@ -110,9 +110,9 @@ static enum status step_overlapped(struct run *run, const struct step_args *args
 
     watchdog_at(run, PHASE_SHELL);
     /* and the shell cells that the last interior wrote */
-    TRY(backend->event_wait(run->halo_queue, run->bulk_done));
-    TRY(backend->step(run->halo_queue, layout, args, field->d_next, field->d_now, run->plan.shell,
-                      run->plan.nshell));
+    TRY(backend->runtime->event_wait(run->halo_queue, run->bulk_done));
+    TRY(backend->operations->step(run->halo_queue, layout, args, field->d_next, field->d_now,
+                                  run->plan.shell, run->plan.nshell));
     count_phase(run, PHASE_SHELL, &since);
     return STATUS_OK;
 }
@@ -127,19 +127,19 @@ static enum status step_plain(struct run *run, const struct step_args *args)
     if (run->halo != NULL) {
         struct halo_flight flight;
         watchdog_at(run, PHASE_HALO_BEGIN);
-        TRY(backend->event_record(run->bulk_queue, run->bulk_done));
-        TRY(backend->event_wait(run->halo_queue, run->bulk_done));
+        TRY(backend->runtime->event_record(run->bulk_queue, run->bulk_done));
+        TRY(backend->runtime->event_wait(run->halo_queue, run->bulk_done));
         TRY(halo_begin(run->halo, run->halo_queue, field->d_now, &flight));
         count_phase(run, PHASE_HALO_BEGIN, &since);
         watchdog_at(run, PHASE_HALO_END);
         TRY(halo_end(&flight));
-        TRY(backend->event_record(run->halo_queue, run->halo_done));
-        TRY(backend->event_wait(run->bulk_queue, run->halo_done));
+        TRY(backend->runtime->event_record(run->halo_queue, run->halo_done));
+        TRY(backend->runtime->event_wait(run->bulk_queue, run->halo_done));
         count_phase(run, PHASE_HALO_END, &since);
     }
     watchdog_at(run, PHASE_INTERIOR);
-    TRY(backend->step(run->bulk_queue, &field->layout, args, field->d_next, field->d_now, &owned,
-                      1));
+    TRY(backend->operations->step(run->bulk_queue, &field->layout, args, field->d_next,
+                                  field->d_now, &owned, 1));
     count_phase(run, PHASE_INTERIOR, &since);
     return STATUS_OK;
 }
@@ -150,10 +150,10 @@ static enum status stay_close(struct run *run)
     struct event *done = run->step_done[run->step % STEPS_AHEAD];
     double since = MPI_Wtime();
     if (run->step - run->first_step >= STEPS_AHEAD) {
-        TRY(run->backend->event_sync(done));
+        TRY(run->backend->runtime->event_sync(done));
     }
     count_phase(run, PHASE_INTERIOR, &since);
-    return run->backend->event_record(run->bulk_queue, done);
+    return run->backend->runtime->event_record(run->bulk_queue, done);
 }
 
 enum status step_alone(struct run *run)
@@ -164,8 +164,8 @@ enum status step_alone(struct run *run)
     const struct box owned = layout_owned(&run->field->layout);
     TRY(step_coefficients(run, run->step, &closure, r));
     make_args(run, &closure, r, &args);
-    TRY(run->backend->step(run->bulk_queue, &run->field->layout, &args, run->field->d_next,
-                           run->field->d_now, &owned, 1));
+    TRY(run->backend->operations->step(run->bulk_queue, &run->field->layout, &args,
+                                       run->field->d_next, run->field->d_now, &owned, 1));
     TRY(stay_close(run));
     field_swap(run->field);
     run->step++;

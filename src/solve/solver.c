@@ -21,23 +21,23 @@ static enum status open_device(struct run *run)
     int node_rank = 0;
     int node_size = 1;
     TRY(comm_node_rank(run->comm, &node_rank, &node_size));
-    enum status status = run->backend->open(node_rank, node_size, &run->device);
+    enum status status = run->backend->runtime->open(node_rank, node_size, &run->device);
     if (status == STATUS_OK) {
-        status = run->backend->info(run->device, &run->device_info);
+        status = run->backend->runtime->info(run->device, &run->device_info);
     }
     return status_agree(run->comm, status);
 }
 
 static enum status create_queues(struct run *run)
 {
-    TRY(run->backend->queue_create(run->device, QUEUE_NORMAL, &run->bulk_queue));
-    TRY(run->backend->queue_create(run->device, QUEUE_HIGH, &run->halo_queue));
-    TRY(run->backend->queue_create(run->device, QUEUE_LOW, &run->output_queue));
-    TRY(run->backend->event_create(run->device, &run->bulk_done));
+    TRY(run->backend->runtime->queue_create(run->device, QUEUE_NORMAL, &run->bulk_queue));
+    TRY(run->backend->runtime->queue_create(run->device, QUEUE_HIGH, &run->halo_queue));
+    TRY(run->backend->runtime->queue_create(run->device, QUEUE_LOW, &run->output_queue));
+    TRY(run->backend->runtime->event_create(run->device, &run->bulk_done));
     for (int n = 0; n < STEPS_AHEAD; n++) {
-        TRY(run->backend->event_create(run->device, &run->step_done[n]));
+        TRY(run->backend->runtime->event_create(run->device, &run->step_done[n]));
     }
-    return run->backend->event_create(run->device, &run->halo_done);
+    return run->backend->runtime->event_create(run->device, &run->halo_done);
 }
 
 static enum status create_memory(struct run *run)
@@ -46,10 +46,11 @@ static enum status create_memory(struct run *run)
     TRY(field_create(run->backend, run->device, run->output_queue, &run->decomp, run->rank,
                      run->settings->run.precision, &run->field));
     void *d_sums = NULL;
-    TRY(run->backend->memory_alloc(run->device, sizeof zeros, &d_sums));
+    TRY(run->backend->runtime->memory_alloc(run->device, sizeof zeros, &d_sums));
     run->d_face_sum = (struct exact_sum *)d_sums;
-    TRY(run->backend->copy_to_device(run->bulk_queue, run->d_face_sum, zeros, sizeof zeros));
-    return run->backend->queue_wait(run->bulk_queue);
+    TRY(run->backend->runtime->copy_to_device(run->bulk_queue, run->d_face_sum, zeros,
+                                              sizeof zeros));
+    return run->backend->runtime->queue_wait(run->bulk_queue);
 }
 
 static enum status create_halo(struct run *run)
@@ -156,17 +157,17 @@ void run_destroy(struct run *run)
     halo_destroy(run->halo);
     field_destroy(run->field);
     if (run->device != NULL) {
-        const struct backend *backend = run->backend;
-        backend->queue_destroy(run->halo_queue);
-        backend->queue_destroy(run->bulk_queue);
-        backend->queue_destroy(run->output_queue);
-        backend->memory_free(run->device, run->d_face_sum);
+        const struct runtime *runtime = run->backend->runtime;
+        runtime->queue_destroy(run->halo_queue);
+        runtime->queue_destroy(run->bulk_queue);
+        runtime->queue_destroy(run->output_queue);
+        runtime->memory_free(run->device, run->d_face_sum);
         for (int n = 0; n < STEPS_AHEAD; n++) {
-            backend->event_destroy(run->step_done[n]);
+            runtime->event_destroy(run->step_done[n]);
         }
-        backend->event_destroy(run->halo_done);
-        backend->event_destroy(run->bulk_done);
-        backend->close(run->device);
+        runtime->event_destroy(run->halo_done);
+        runtime->event_destroy(run->bulk_done);
+        runtime->close(run->device);
     }
     boundary_destroy(&run->boundary);
     timeline_destroy(&run->timeline);
@@ -179,10 +180,10 @@ void run_destroy(struct run *run)
 
 enum status run_settle(struct run *run)
 {
-    TRY(run->backend->event_record(run->halo_queue, run->halo_done));
-    TRY(run->backend->event_wait(run->bulk_queue, run->halo_done));
-    TRY(run->backend->event_record(run->bulk_queue, run->bulk_done));
-    return run->backend->event_wait(run->output_queue, run->bulk_done);
+    TRY(run->backend->runtime->event_record(run->halo_queue, run->halo_done));
+    TRY(run->backend->runtime->event_wait(run->bulk_queue, run->halo_done));
+    TRY(run->backend->runtime->event_record(run->bulk_queue, run->bulk_done));
+    return run->backend->runtime->event_wait(run->output_queue, run->bulk_done);
 }
 
 enum status run_advance(struct run *run, struct output *output)

@@ -37,20 +37,22 @@ static enum status use_shape(const struct tuning_target *target, int shape)
     const int64_t extent[AXIS_COUNT] = {box_extent(&target->box, AXIS_X),
                                         box_extent(&target->box, AXIS_Y),
                                         box_extent(&target->box, AXIS_Z)};
-    return target->backend->step_shape(target->device, target->layout->precision, extent, shape);
+    return target->backend->operations->step_shape(target->device, target->layout->precision,
+                                                   extent, shape);
 }
 
 static enum status time_shape(struct search *search, int shape, double *seconds)
 {
     const struct tuning_target *t = search->target;
     TRY(use_shape(t, shape));
-    TRY(t->backend->stopwatch_start(t->queue, search->stopwatch));
+    TRY(t->backend->runtime->stopwatch_start(t->queue, search->stopwatch));
     for (int call = 0; call < search->calls; call++) {
-        TRY(t->backend->step(t->queue, t->layout, &search->args, t->d_out, t->d_in, &t->box, 1));
+        TRY(t->backend->operations->step(t->queue, t->layout, &search->args, t->d_out, t->d_in,
+                                         &t->box, 1));
     }
-    TRY(t->backend->stopwatch_stop(t->queue, search->stopwatch));
-    TRY(t->backend->queue_wait(t->queue));
-    TRY(t->backend->stopwatch_seconds(search->stopwatch, seconds));
+    TRY(t->backend->runtime->stopwatch_stop(t->queue, search->stopwatch));
+    TRY(t->backend->runtime->queue_wait(t->queue));
+    TRY(t->backend->runtime->stopwatch_seconds(search->stopwatch, seconds));
     *seconds /= search->calls;
     return STATUS_OK;
 }
@@ -60,24 +62,24 @@ static enum status time_shape(struct search *search, int shape, double *seconds)
 static enum status search_open(struct search *search, const struct tuning_target *target)
 {
     static const struct exact_sum zeros[FACE_COUNT];
-    const struct backend *backend = target->backend;
+    const struct runtime *runtime = target->backend->runtime;
     *search = (struct search){.target = target, .args = target->args, .calls = 1};
-    TRY(backend->stopwatch_create(target->device, &search->stopwatch));
-    TRY(backend->memory_alloc(target->device, sizeof zeros, &search->d_sums));
-    TRY(backend->copy_to_device(target->queue, search->d_sums, zeros, sizeof zeros));
+    TRY(runtime->stopwatch_create(target->device, &search->stopwatch));
+    TRY(runtime->memory_alloc(target->device, sizeof zeros, &search->d_sums));
+    TRY(runtime->copy_to_device(target->queue, search->d_sums, zeros, sizeof zeros));
     for (int face = 0; face < FACE_COUNT; face++) {
         if (search->args.d_face_sum[face] != NULL) {
             search->args.d_face_sum[face] = (struct exact_sum *)search->d_sums + face;
         }
     }
-    return backend->queue_wait(target->queue);
+    return runtime->queue_wait(target->queue);
 }
 
 static void search_close(struct search *search)
 {
     const struct tuning_target *t = search->target;
-    t->backend->memory_free(t->device, search->d_sums);
-    t->backend->stopwatch_destroy(search->stopwatch);
+    t->backend->runtime->memory_free(t->device, search->d_sums);
+    t->backend->runtime->stopwatch_destroy(search->stopwatch);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -157,7 +159,7 @@ static enum status make_key(const struct tuning_target *target, char key[TUNING_
     char name[sizeof info.name];
     char driver[sizeof info.driver];
     int sums = 0;
-    TRY(target->backend->info(target->device, &info));
+    TRY(target->backend->runtime->info(target->device, &info));
     plain_copy(name, sizeof name, info.name);
     plain_copy(driver, sizeof driver, info.driver);
     for (int face = 0; face < FACE_COUNT; face++) {
@@ -196,7 +198,9 @@ enum status tuning_choose(const struct tuning_target *target, bool again,
 {
     *result = (struct tuning_result){.source = TUNING_NONE};
     const char *const *names = NULL;
-    int nshapes = target->backend->step_shape != NULL ? target->backend->step_shapes(&names) : 0;
+    int nshapes = target->backend->operations->step_shape != NULL
+                      ? target->backend->operations->step_shapes(&names)
+                      : 0;
     nshapes = nshapes < TUNING_MAX_SHAPES ? nshapes : TUNING_MAX_SHAPES;
     if (nshapes < 2 || box_cells(&target->box) < LEAST_CELLS) {
         return STATUS_OK;
@@ -278,7 +282,7 @@ static void say(const struct tuning_result *result)
 
 enum status tuning_of_run(struct run *run)
 {
-    if (run->backend->step_shape == NULL) {
+    if (run->backend->operations->step_shape == NULL) {
         return STATUS_OK; /* the same on all ranks */
     }
     struct tuning_result result;
