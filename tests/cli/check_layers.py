@@ -25,7 +25,7 @@ MODEL = CONFIG | KERNELS | {"src/model"}
 HALO = MODEL | {"halo"}
 FILES = MODEL | {"io/hdf5", "io/raw"}
 IO = FILES | {"io/checkpoint", "io/snapshot", "io/series", "io/picture", "io/compare"}
-BACKENDS = {"kernels/backend"}
+BACKENDS = {"kernels/backends"}
 MACHINE = HALO | BACKENDS | {"src/machine"}
 SOLVE = HALO | IO | BACKENDS | {"src/solve"}
 OUTPUT = SOLVE | MACHINE | {"src/output"}
@@ -40,7 +40,7 @@ MAY_INCLUDE = {
     "kernels/guard": KERNELS | {"kernels/cpu"},
     "kernels/hip": KERNELS,
     "kernels/study": KERNELS | {"kernels/cpu", "kernels/hip"},
-    "kernels/backend": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip"},  # the table
+    "kernels/backends": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip"},  # the table
     "src/model": MODEL,
     "halo": HALO,
     "io/hdf5": MODEL,
@@ -70,7 +70,7 @@ ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.
-MAY_CHOOSE = re.compile(r"kernels/backend\.c|kernels/hip/arch\.h|kernels/cpu/stream\.h|"
+MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/hip/arch\.h|kernels/cpu/stream\.h|"
                         r"halo/transport_\w+\.c|src/base/precision\.h")
 # What arch.h and stream.h found out may be asked for beside them.
 MAY_ASK = {"kernels/hip": r"#\s*(if|elif) !?ARCH_HAS_\w+",
