@@ -190,7 +190,7 @@ static enum status bench_open(struct bench *bench, enum precision precision)
     }
     bench->laplacian = laplacian_of(size, precision);
     TRY(layout_create(size, no_halo, precision, &bench->layout));
-    if (backend->close_rows) {
+    if (backend_has(backend, BACKEND_ALONG_ROWS)) {
         layout_close_rows(&bench->layout);
     }
     if (bench->kind == KIND_LAPLACIAN) {
@@ -431,7 +431,7 @@ static enum status bench_kind(struct bench *bench, enum precision precision, str
         TRY_GOTO(tune(bench));
         TRY_GOTO(measure(bench));
         report(bench, json, &findings->copy_GBs);
-        if (has_production(bench) && !bench->backend->host_accessible) {
+        if (has_production(bench) && backend_has(bench->backend, BACKEND_FREE_COPIES)) {
             TRY_GOTO(bench_copy_out_measure(bench->backend, bench->device, bench->queue,
                                             &bench->layout, &bench->args, bench->d_out, bench->d_in,
                                             &findings->copy_out[findings->ncopy_out++]));

@@ -88,8 +88,7 @@ static void find_dead_backend(struct doctor_facts *facts)
 {
     for (int i = 0; i < backend_count(); i++) {
         const struct backend *backend = backend_at(i);
-        if (!backend->host_accessible && strcmp(backend->name, "guard") != 0 &&
-            backend->runtime->probe() != STATUS_OK) {
+        if (backend_has(backend, BACKEND_GPU) && backend->runtime->probe() != STATUS_OK) {
             snprintf(facts->gpu_fails, sizeof facts->gpu_fails, "%s: %.200s", backend->name,
                      fail_message());
             fail_clear();
@@ -141,7 +140,6 @@ static enum status find_out(struct doctor *doctor)
         facts->nranks = comm_size(MPI_COMM_WORLD);
         facts->ranks = doctor->ranks;
         facts->backend = doctor->backend->name;
-        facts->host_memory = doctor->backend->host_accessible;
         doctor->hdf5 = h5_about();
         facts->hdf5_parallel = doctor->hdf5.parallel;
         find_dead_backend(facts);

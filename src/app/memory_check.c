@@ -29,11 +29,12 @@ static enum status need_of_rank(const struct run *run, struct need *need)
     need->bytes += derived;
     const uint64_t halo_cells = (uint64_t)decomp_halo_cells(&run->decomp, run->rank);
     need->bytes += 2 * halo_cells * precision_bytes(precision);
-    if (!run->backend->host_accessible && run->settings->output.writer == WRITER_AUTO) {
+    if (backend_has(run->backend, BACKEND_FREE_COPIES) &&
+        run->settings->output.writer == WRITER_AUTO) {
         TRY(output_capture_bytes(run->settings, &run->grid, &run->decomp, run->rank,
                                  &need->copy_bytes));
     }
-    if (run->backend->host_accessible) {
+    if (backend_has(run->backend, BACKEND_NODE_MEMORY)) {
         uint64_t outputs = 0;
         TRY(output_memory_bytes(run->settings, &run->grid, &run->decomp, run->rank, &outputs));
         need->bytes += outputs;
@@ -71,7 +72,7 @@ static enum status compare(const struct run *run, const struct need *needs, int 
                 "GiB are free; use more %s, fewer cells%s",
                 info->name, who, (double)bytes * gib, (double)info->free_bytes * gib,
                 (double)info->memory_bytes * gib,
-                run->backend->host_accessible ? "nodes" : "devices (ranks)",
+                backend_has(run->backend, BACKEND_NODE_MEMORY) ? "nodes" : "devices (ranks)",
                 run->settings->run.precision == PRECISION_FLOAT64 ? ", or run.precision: float32"
                                                                   : "");
 }

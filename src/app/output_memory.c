@@ -48,8 +48,8 @@ enum status output_memory_prepare(const struct run *run, const struct snapshot_o
     const size_t part = snapshot_outputs_bytes(snapshots, run->field);
     const size_t most = part > state ? part : state;
     TRY(status_agree(run->comm, writer_prepare(writer, most)));
-    if (run->backend->host_accessible) {
-        return STATUS_OK; /* a copy beside the steps would take the memory's time from them */
+    if (!backend_has(run->backend, BACKEND_FREE_COPIES)) {
+        return STATUS_OK;
     }
     return writer_send_beside(writer, run->bulk_queue, most, run->room_for_copies);
 }

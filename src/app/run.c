@@ -92,9 +92,9 @@ static int64_t shell_cells(const struct halo_plan *plan)
     return cells;
 }
 
-/* Where the shell is as large as the interior there is little to hide behind. On a CPU the shell of
- * an axis cut in x is strided in memory and costs more than overlap can hide
- * (docs/kernels_cpu.md); elsewhere overlap does not lose. */
+/* Where the shell is as large as the interior there is little to hide behind. Where kernels run
+ * along rows the shell of an axis cut in x is strided in memory and costs more than overlap can
+ * hide (docs/kernels_cpu.md); elsewhere overlap does not lose. */
 static bool choose_overlap(const struct run *run)
 {
     if (run->halo == NULL || run->settings->run.overlap == OVERLAP_OFF) {
@@ -107,7 +107,7 @@ static bool choose_overlap(const struct run *run)
         return true;
     }
     return box_cells(interior) > shell_cells(&run->plan) &&
-           (!run->backend->host_accessible || whole_rows);
+           (!backend_has(run->backend, BACKEND_ALONG_ROWS) || whole_rows);
 }
 
 static enum status build(struct run *run)

@@ -42,7 +42,7 @@ static void check_info(struct rig *rig)
     assert_true(strlen(info.name) > 0);
     assert_true(info.memory_bytes > 0);
     assert_true(info.free_bytes > 0 && info.free_bytes <= info.memory_bytes);
-    if (rig->backend->host_accessible) {
+    if (!backend_has(rig->backend, BACKEND_GPU)) {
         assert_int_equal(info.threads, 2);
         assert_non_null(strstr(info.name, "2 threads"));
     }
