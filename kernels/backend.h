@@ -30,6 +30,7 @@ struct backend {
     const char *name;
     const char *about;
     unsigned capabilities;
+    bool for_tests; /* never chosen by `auto`, and not among backend_names */
     const struct runtime *runtime;
     const struct operations *operations;
     const struct laplacian_variant *laplacians; /* for `bench kernels`; laplacian.h */
@@ -46,9 +47,11 @@ int backend_count(void);
 const struct backend *backend_at(int index);
 /* NULL when there is none of that name. */
 const struct backend *backend_find(const char *name);
-/* "auto": the first device backend that answers, else cpu; or by name. Writes into `why` (at
- * least 256 bytes) a sentence on the choice. STATUS_INPUT for an unknown name, STATUS_DEVICE
- * for one that cannot run here. */
+/* What a user may ask backend_choose for: "auto", and the backends that are not for tests. */
+const char *backend_names(void);
+/* By name, or "auto": the first that can run here. Writes into `why` (at least 256 bytes) a
+ * sentence on the choice. STATUS_INPUT for an unknown name, STATUS_DEVICE for one that cannot run
+ * here. */
 enum status backend_choose(const char *name, const struct backend **backend, char *why,
                            size_t why_bytes) MUST_CHECK;
 

@@ -336,8 +336,9 @@ static const struct operations operations = {
 
 const struct backend backend_guard = {
     .name = "guard",
-    .about = "the cpu kernels on memory that the host cannot touch; for tests",
+    .about = "the cpu kernels on memory that the host cannot touch",
     .capabilities = BACKEND_FREE_COPIES | BACKEND_ALONG_ROWS,
+    .for_tests = true,
     .runtime = &runtime,
     .operations = &operations,
     .laplacians = laplacians,

@@ -287,7 +287,7 @@ enum status bench_halo(const struct bench_request *request)
         .request = request, .rank = comm_rank(MPI_COMM_WORLD), .nranks = comm_size(MPI_COMM_WORLD)};
     enum status status = bench_choose_precisions(request->precision, wanted);
     if (status == STATUS_OK) {
-        status = backend_choose(request->backend, &bench.backend, why, sizeof why);
+        status = backend_choose(request->backend.name, &bench.backend, why, sizeof why);
     }
     if (status == STATUS_OK && bench.rank == 0) {
         status = json_check_place(request->json);

@@ -482,7 +482,7 @@ enum status bench_kernels(const struct bench_request *request)
     char why[256];
     struct json json;
     TRY(bench_choose_precisions(request->precision, wanted));
-    TRY(backend_choose(request->backend, &backend, why, sizeof why));
+    TRY(backend_choose(request->backend.name, &backend, why, sizeof why));
     TRY(check_kernel_names(request, backend));
     TRY(json_check_place(request->json));
     TRY(backend->runtime->open(0, 1, &device));

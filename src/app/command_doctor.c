@@ -16,12 +16,12 @@
 #include "io/h5_about.h"
 
 static struct {
-    const char *backend;
+    struct option_name backend;
     const char *json;
-} asked = {.backend = "auto"};
+} asked = {.backend = {"auto", backend_names}};
 
 static const struct option options[] = {
-    {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (default auto)", &asked.backend},
+    {OPTION_NAME, "--backend", "NAME", " (default auto)", &asked.backend},
     {OPTION_STRING, "--json", "FILE", "write all of it as JSON too", &asked.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -70,7 +70,7 @@ static enum status open_device(struct doctor *doctor)
     int node_rank = 0;
     int node_size = 1;
     TRY(status_agree(MPI_COMM_WORLD,
-                     backend_choose(asked.backend, &doctor->backend, doctor->backend_reason,
+                     backend_choose(asked.backend.name, &doctor->backend, doctor->backend_reason,
                                     sizeof doctor->backend_reason)));
     TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
     enum status status = doctor->backend->runtime->open(node_rank, node_size, &doctor->device);

@@ -37,6 +37,8 @@ class Help(Case):
         page = self.isotherm("run", "--help").out
         for option in ("--set", "--output", "--overwrite", "--restart", "--backend"):
             self.assertIn(option, page)
+        self.assertRegex(page, r"--backend NAME +auto, .*cpu")
+        self.assertNotIn("guard", page)  # the backend for tests
         self.assertIn("--ranks", self.isotherm("plan", "--help").out)
         page = self.isotherm("bench", "--help").out
         for option in ("--backend", "--size", "--json"):
