@@ -6,7 +6,6 @@
 #ifndef ISOTHERM_KERNELS_BACKEND_H
 #define ISOTHERM_KERNELS_BACKEND_H
 
-#include "kernels/laplacian.h"
 #include "kernels/operations.h"
 #include "kernels/runtime.h"
 
@@ -33,8 +32,6 @@ struct backend {
     bool for_tests; /* never chosen by `auto`, and not among backend_names */
     const struct runtime *runtime;
     const struct operations *operations;
-    const struct laplacian_variant *laplacians; /* for `bench kernels`; laplacian.h */
-    int nlaplacians;
 };
 
 static inline bool backend_has(const struct backend *backend, enum backend_capability capability)

@@ -321,6 +321,4 @@ const struct backend backend_hip = {
     .capabilities = BACKEND_GPU | BACKEND_FREE_COPIES,
     .runtime = &runtime,
     .operations = &operations,
-    .laplacians = hip_laplacians,
-    .nlaplacians = HIP_LAPLACIANS,
 };

@@ -27,7 +27,8 @@ ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.
-MAY_CHOOSE = re.compile(r"kernels/(backend\.c|cpu/|hip/)|halo/transport_|src/base/precision\.h")
+MAY_CHOOSE = re.compile(r"kernels/(backend\.c|study/study\.c|cpu/|hip/)|halo/transport_|"
+                        r"src/base/precision\.h")
 
 
 def layer_of(path):

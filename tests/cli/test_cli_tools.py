@@ -167,7 +167,7 @@ class Bench(Case):
         self.assertNotIn("plain", result.out.replace("plane", ""))
         result = self.isotherm("bench", "kernels", "--backend", "cpu", "--kernel", "fastest")
         self.assert_code(result, 2)
-        self.assert_says(result, "--kernel fastest", "laplacian", "production")
+        self.assert_says(result, "--kernel fastest", "production", "laplacian")
         names = result.err.rpartition("it has: ")[2].strip().split(", ")
         self.assertEqual(sorted(names), sorted(set(names)), "each once")
 

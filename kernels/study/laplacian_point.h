@@ -2,8 +2,8 @@
  * order of the addresses, with every rounding spelled out (see heat_cell.h for the reasons).
  *
  * Included by C and by HIP sources. */
-#ifndef ISOTHERM_KERNELS_LAPLACIAN_POINT_H
-#define ISOTHERM_KERNELS_LAPLACIAN_POINT_H
+#ifndef ISOTHERM_KERNELS_STUDY_LAPLACIAN_POINT_H
+#define ISOTHERM_KERNELS_STUDY_LAPLACIAN_POINT_H
 
 #include "kernels/heat_cell.h"
 
