@@ -17,17 +17,14 @@ void cpu_gather(enum precision precision, const void *field, const int64_t *elem
     }
 }
 
-static inline __attribute__((always_inline)) double cell(const void *field,
-                                                         enum precision precision, int64_t at)
+KERNEL_INLINE double cell(const void *field, enum precision precision, int64_t at)
 {
     return precision == PRECISION_FLOAT64 ? ((const double *)field)[at]
                                           : (double)((const float *)field)[at];
 }
 
-static inline __attribute__((always_inline)) void track_row(const struct track_args *args,
-                                                            const void *field,
-                                                            enum precision precision, int64_t first,
-                                                            int64_t kept_first, int64_t n)
+KERNEL_INLINE void track_row(const struct track_args *args, const void *field,
+                             enum precision precision, int64_t first, int64_t kept_first, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         const double temperature = cell(field, precision, first + i);
@@ -65,11 +62,9 @@ void cpu_track(const struct layout *layout, const struct layout *kept,
 }
 
 /* The neighbour of element `at` across a face: the value beyond a closed one. */
-static inline __attribute__((always_inline)) double neighbour(const struct flux_args *args,
-                                                              const void *field,
-                                                              enum precision precision, int64_t at,
-                                                              int64_t step, enum face face,
-                                                              bool at_face)
+KERNEL_INLINE double neighbour(const struct flux_args *args, const void *field,
+                               enum precision precision, int64_t at, int64_t step, enum face face,
+                               bool at_face)
 {
     if (at_face && args->closed[face]) {
         return heat_outside_float64(cell(field, precision, at), args->a[face], args->b[face]);
@@ -77,11 +72,9 @@ static inline __attribute__((always_inline)) double neighbour(const struct flux_
     return cell(field, precision, at + step);
 }
 
-static inline __attribute__((always_inline)) void flux_row(const struct layout *layout,
-                                                           const struct flux_args *args,
-                                                           const void *field,
-                                                           enum precision precision, int64_t j,
-                                                           int64_t k, double *flux)
+KERNEL_INLINE void flux_row(const struct layout *layout, const struct flux_args *args,
+                            const void *field, enum precision precision, int64_t j, int64_t k,
+                            double *flux)
 {
     const int64_t *n = layout->cells;
     const int64_t sy = layout->pitch_y;
@@ -118,10 +111,8 @@ void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
     }
 }
 
-static inline __attribute__((always_inline)) void extract_row(const struct extract_args *args,
-                                                              enum precision from,
-                                                              const void *field, int64_t first,
-                                                              void *values, int64_t at)
+KERNEL_INLINE void extract_row(const struct extract_args *args, enum precision from,
+                               const void *field, int64_t first, void *values, int64_t at)
 {
     const bool root = args->root;
     for (int64_t i = 0; i < args->cells[AXIS_X]; i++) {

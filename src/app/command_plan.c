@@ -373,7 +373,7 @@ static enum status warn_of_memory(struct plan *plan)
     printf("device here    %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
     const double all = ((double)plan->max_bytes + (double)plan->max_output_bytes) *
                        plan->decomp.nranks; /* where the device is the host */
-    const bool sends = !backend->host_accessible && plan->max_copy_bytes > 0;
+    const bool sends = backend_has(backend, BACKEND_FREE_COPIES) && plan->max_copy_bytes > 0;
     if (plan->max_bytes > info.memory_bytes) {
         warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
              bytes_text((double)plan->max_bytes, need),
@@ -383,7 +383,7 @@ static enum status warn_of_memory(struct plan *plan)
              "no room on the device for outputs on their way (%s): the steps will wait while they "
              "are copied out",
              bytes_text((double)plan->max_copy_bytes, need));
-    } else if (backend->host_accessible && all > (double)info.memory_bytes) {
+    } else if (backend_has(backend, BACKEND_NODE_MEMORY) && all > (double)info.memory_bytes) {
         warn(plan, "all %d ranks on this machine would need %s, more than its %s",
              plan->decomp.nranks, bytes_text(all, need),
              bytes_text((double)info.memory_bytes, have));

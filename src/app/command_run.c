@@ -13,10 +13,10 @@ static struct {
     struct option_list sets;
     const char *output;
     const char *restart;
-    const char *backend;
+    struct option_name backend;
     bool restart_changed;
     bool overwrite;
-} asked;
+} asked = {.backend.known = backend_names};
 
 static const struct option options[] = {
     {OPTION_LIST, "--set", "KEY=VALUE", "override a key (repeatable): --set time.steps=9",
@@ -29,7 +29,7 @@ static const struct option options[] = {
      &asked.restart},
     {OPTION_FLAG, "--restart-changed", "", "also with another material, precision, grid corners",
      &asked.restart_changed},
-    {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (run.backend)", &asked.backend},
+    {OPTION_NAME, "--backend", "NAME", " (run.backend)", &asked.backend},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
@@ -76,8 +76,8 @@ static enum status solve(void)
     const struct simulate_options how = {.restart = asked.restart,
                                          .restart_changed = asked.restart_changed,
                                          .folder = folder_mode()};
-    TRY(configuration_read(MPI_COMM_WORLD, asked.config, &asked.sets, asked.output, asked.backend,
-                           &settings));
+    TRY(configuration_read(MPI_COMM_WORLD, asked.config, &asked.sets, asked.output,
+                           asked.backend.name, &settings));
     const enum status status = simulate(MPI_COMM_WORLD, settings, &how);
     if (!comm_is_broken()) { /* else the writer's thread may still use them: main ends the program
                               */

@@ -20,12 +20,12 @@
 #include "solve/solver.h"
 
 static struct {
-    const char *backend;
+    struct option_name backend;
     const char *json;
-} asked = {.backend = "auto"};
+} asked = {.backend = {"auto", backend_names}};
 
 static const struct option options[] = {
-    {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (default auto)", &asked.backend},
+    {OPTION_NAME, "--backend", "NAME", " (default auto)", &asked.backend},
     {OPTION_STRING, "--json", "FILE", "write the table as JSON too", &asked.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -36,7 +36,7 @@ static const struct command_line line = {
              "and 3 dimensions, by solving problems with known solutions on finer and finer\n"
              "grids and with shorter and shorter steps. Expected: 2.00 in space, 1.00 in time,\n"
              "each within 0.05; the exit code is 5 when one is not.",
-    .example = "  isotherm verify\n  mpirun -n 3 isotherm verify --backend guard",
+    .example = "  isotherm verify\n  mpirun -n 3 isotherm verify --json orders.json",
     .options = options,
     .min_operands = 0,
     .max_operands = 0,
@@ -98,7 +98,7 @@ static enum status solve(const struct verify_problem *problem, double *error)
     struct settings *settings = NULL;
     struct solver solver;
     enum status status = STATUS_OK;
-    snprintf(backend, sizeof backend, "run.backend=%s", asked.backend);
+    snprintf(backend, sizeof backend, "run.backend=%s", asked.backend.name);
     const char *const sets[] = {backend};
     TRY(settings_read_text("verify", problem->config, sets, 1, &settings));
     TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));

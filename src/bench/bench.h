@@ -12,7 +12,7 @@
 /* What the words of the command line ask for. */
 struct bench_request {
     const char *what;
-    const char *backend;
+    struct option_name backend;
     const char *precision;    /* float64, float32 or both */
     const char *json;         /* a path, or NULL */
     const char *directory;    /* of the files of bench io */

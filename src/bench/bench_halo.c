@@ -52,7 +52,7 @@ static enum status time_message(struct halo_bench *bench, struct device *device,
 /* `host` and `gpu-aware` are the same where the host can reach the memory. */
 static bool is_offered(const struct backend *backend, const char *name)
 {
-    return strcmp(name, backend->host_accessible ? "gpu-aware" : "host") != 0;
+    return strcmp(name, backend_has(backend, BACKEND_HOST_ACCESS) ? "gpu-aware" : "host") != 0;
 }
 
 static enum status time_messages(struct halo_bench *bench, struct device *device, size_t most)
@@ -281,13 +281,13 @@ enum status bench_halo(const struct bench_request *request)
         .request = request, .rank = comm_rank(MPI_COMM_WORLD), .nranks = comm_size(MPI_COMM_WORLD)};
     enum status status = bench_choose_precisions(request->precision, wanted);
     if (status == STATUS_OK) {
-        status = backend_choose(request->backend, &bench.backend, why, sizeof why);
+        status = backend_choose(request->backend.name, &bench.backend, why, sizeof why);
     }
     if (status == STATUS_OK && bench.rank == 0) {
         status = json_check_place(request->json);
     }
     TRY(status_agree(MPI_COMM_WORLD, status));
-    const int64_t fallback = bench.backend->host_accessible ? 96 : 256;
+    const int64_t fallback = backend_has(bench.backend, BACKEND_GPU) ? 256 : 96;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         bench.size[axis] = request->size[axis] > 0 ? request->size[axis] : fallback;
     }

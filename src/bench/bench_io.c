@@ -366,7 +366,7 @@ static enum status make_settings(const struct bench_request *request, struct set
              "time: {steps: 1, dt: auto, safety: 0.9}\n"
              "run: {backend: %.20s, precision: float64, watch: {every: 0}}\n"
              "output: {directory: none, history: {every: 0}}\n",
-             n[0], n[1], n[2], n[0], n[1], n[2], request->backend);
+             n[0], n[1], n[2], n[0], n[1], n[2], request->backend.name);
     return settings_read_text("bench", text, NULL, 0, settings);
 }
 

@@ -286,8 +286,9 @@ enum status view_read(const struct view *view, struct field *field, const struct
                                   .which = which,
                                   .stride = view->stride[AXIS_X],
                                   .elements = rows.cells[AXIS_X]};
-    return field->backend->host_accessible ? read_here(field, &rows, d_memory, &form, h_values)
-                                           : read_staged(field, &rows, d_memory, &form, h_values);
+    return backend_has(field->backend, BACKEND_HOST_ACCESS)
+               ? read_here(field, &rows, d_memory, &form, h_values)
+               : read_staged(field, &rows, d_memory, &form, h_values);
 }
 
 enum status view_send(const struct view *view, struct copy_out *copy_out, const struct field *field,

@@ -118,7 +118,7 @@ static enum status prepare_memory(const struct outputs *o)
     const size_t most = (size_t)(need.host_bytes / WRITER_SLOTS);
     status = status == STATUS_OK ? writer_prepare(o->writer, most) : status;
     TRY(status_agree(team->comm, status));
-    if (engine->backend->host_accessible) {
+    if (!backend_has(engine->backend, BACKEND_FREE_COPIES)) {
         return STATUS_OK; /* a copy in the background would take the memory's time from the steps */
     }
     return writer_send_beside(o->writer, engine->bulk_queue, most, engine->room_for_copies);

@@ -32,10 +32,11 @@ static enum status need_of_rank(const struct problem *problem, const struct team
     need->bytes += derived;
     const uint64_t halo_cells = (uint64_t)decomp_halo_cells(&team->decomp, team->rank);
     need->bytes += 2 * halo_cells * precision_bytes(precision);
-    if (engine->backend->host_accessible) {
-        need->bytes += outputs->host_bytes;
-    } else {
+    if (backend_has(engine->backend, BACKEND_FREE_COPIES)) {
         need->copy_bytes = outputs->device_bytes;
+    }
+    if (backend_has(engine->backend, BACKEND_NODE_MEMORY)) {
+        need->bytes += outputs->host_bytes;
     }
     memcpy(need->address, engine->info.address, sizeof need->address);
     return STATUS_OK;
@@ -70,7 +71,7 @@ static enum status compare(const struct engine *engine, bool float64, const stru
                 "GiB are free; use more %s, fewer cells%s",
                 info->name, who, (double)bytes * gib, (double)info->free_bytes * gib,
                 (double)info->memory_bytes * gib,
-                engine->backend->host_accessible ? "nodes" : "devices (ranks)",
+                backend_has(engine->backend, BACKEND_NODE_MEMORY) ? "nodes" : "devices (ranks)",
                 float64 ? ", or run.precision: float32" : "");
 }
 

@@ -11,9 +11,9 @@ static int64_t shell_cells(const struct halo_plan *plan)
     return cells;
 }
 
-/* Where the shell is as large as the interior there is little to hide behind. On a CPU the shell of
- * an axis cut in x is strided in memory and costs more than overlap can hide
- * (docs/kernels_cpu.md); elsewhere overlap does not lose. */
+/* Where the shell is as large as the interior there is little to hide behind. Where kernels run
+ * along rows the shell of an axis cut in x is strided in memory and costs more than overlap can
+ * hide (docs/kernels_cpu.md); elsewhere overlap does not lose. */
 static bool choose_overlap(const struct stepper *stepper)
 {
     const enum overlap asked = stepper->problem->settings->run.overlap;
@@ -27,7 +27,7 @@ static bool choose_overlap(const struct stepper *stepper)
         return true;
     }
     return box_cells(interior) > shell_cells(&stepper->plan) &&
-           (!stepper->engine->backend->host_accessible || whole_rows);
+           (!backend_has(stepper->engine->backend, BACKEND_ALONG_ROWS) || whole_rows);
 }
 
 static enum status create_halo(struct stepper *stepper)

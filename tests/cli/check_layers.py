@@ -70,7 +70,7 @@ ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.
-MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/hip/arch\.h|kernels/cpu/stream\.h|"
+MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/study\.c|kernels/hip/arch\.h|kernels/cpu/stream\.h|"
                         r"halo/transport_\w+\.c|src/base/precision\.h")
 # What arch.h and stream.h found out may be asked for beside them.
 MAY_ASK = {"kernels/hip": r"#\s*(if|elif) !?ARCH_HAS_\w+",

@@ -1,17 +1,18 @@
-/* The Laplacian of `bench kernels` on the host: plane by plane, rows as loops that the compiler
- * turns into SIMD. The reference for the GPU's kernels, not tuned. */
+/* The Laplacian on the host: plane by plane, rows as loops that the compiler turns into SIMD. Not
+ * tuned. */
 #include <omp.h>
 
-#include "kernels/cpu/kernels_cpu.h"
-#include "kernels/laplacian_point.h"
+#include "kernels/guard/guard_device.h"
+#include "kernels/study/laplacian.h"
+#include "kernels/study/laplacian_point.h"
 
 #define DEFINE_PLANES(type, suffix)                                                                \
-    static void planes_##suffix(const struct laplacian *laplacian, type *f, const type *u)         \
+    static void planes_##suffix(const struct study_problem *problem, type *f, const type *u)       \
     {                                                                                              \
-        const int64_t nx = laplacian->points[AXIS_X];                                              \
-        const int64_t ny = laplacian->points[AXIS_Y];                                              \
-        const int64_t nz = laplacian->points[AXIS_Z];                                              \
-        const double *w = laplacian->inverse_h2;                                                   \
+        const int64_t nx = problem->points[AXIS_X];                                                \
+        const int64_t ny = problem->points[AXIS_Y];                                                \
+        const int64_t nz = problem->points[AXIS_Z];                                                \
+        const double *w = problem->weight;                                                         \
         const type wx = (type)w[AXIS_X];                                                           \
         const type wy = (type)w[AXIS_Y];                                                           \
         const type wz = (type)w[AXIS_Z];                                                           \
@@ -32,11 +33,31 @@
 DEFINE_PLANES(double, float64)
 DEFINE_PLANES(float, float32)
 
-void cpu_laplacian(const struct laplacian *laplacian, void *f, const void *u)
+static void compute(const void *arguments, void *f, const void *u)
 {
-    if (laplacian->precision == PRECISION_FLOAT64) {
-        planes_float64(laplacian, f, u);
+    const struct study_problem *problem = arguments;
+    if (problem->precision == PRECISION_FLOAT64) {
+        planes_float64(problem, f, u);
     } else {
-        planes_float32(laplacian, f, u);
+        planes_float32(problem, f, u);
     }
 }
+
+static enum status run_cpu(struct queue *queue, const struct study_problem *problem, void *f,
+                           const void *u)
+{
+    (void)queue;
+    compute(problem, f, u);
+    return STATUS_OK;
+}
+
+static enum status run_guard(struct queue *queue, const struct study_problem *problem, void *d_f,
+                             const void *d_u)
+{
+    return guard_call(queue, compute, problem, sizeof *problem, d_f, d_u);
+}
+
+const struct study_kernel laplacian_cpu[] = {
+    {.name = "laplacian", .about = "f = lap(u), plane by plane", .run = run_cpu}, {.name = NULL}};
+const struct study_kernel laplacian_guard[] = {
+    {.name = "laplacian", .about = "f = lap(u), plane by plane", .run = run_guard}, {.name = NULL}};

@@ -1,7 +1,7 @@
 /* The Laplacian kernels of the study in docs/laplacian_study.md, from one point a thread to
  * launches by subdomains. For `bench kernels` alone; what a run uses is in step_*.hip.cpp. */
 #include "kernels/hip/arch.h"
-#include "kernels/hip/launch.h"
+#include "kernels/study/laplacian_hip.h"
 
 /* All of them evaluate the expression of laplacian_point.h, in steps, since the rows of a thread
  * share points. */
@@ -210,15 +210,15 @@ static unsigned parts(int64_t n, int64_t size)
     return (unsigned)((n + size - 1) / size);
 }
 
-template <typename REAL> static grid_points<REAL> points_of(const struct laplacian *laplacian)
+template <typename REAL> static grid_points<REAL> points_of(const struct study_problem *problem)
 {
-    const double *w = laplacian->inverse_h2;
+    const double *w = problem->weight;
     grid_points<REAL> g = {};
-    g.nx = (int)laplacian->points[AXIS_X];
+    g.nx = (int)problem->points[AXIS_X];
     g.j_begin = 1;
-    g.j_end = (int)laplacian->points[AXIS_Y] - 1;
-    g.k_end = (int)laplacian->points[AXIS_Z] - 1;
-    g.pitch_z = laplacian->points[AXIS_X] * laplacian->points[AXIS_Y];
+    g.j_end = (int)problem->points[AXIS_Y] - 1;
+    g.k_end = (int)problem->points[AXIS_Z] - 1;
+    g.pitch_z = problem->points[AXIS_X] * problem->points[AXIS_Y];
     g.wx = (REAL)w[AXIS_X];
     g.wy = (REAL)w[AXIS_Y];
     g.wz = (REAL)w[AXIS_Z];
@@ -286,10 +286,10 @@ static void launch_tiles(hipStream_t stream, const grid_points<REAL> &g, REAL *f
 }
 
 template <typename REAL>
-static hipError_t launch(hipStream_t stream, const struct laplacian *laplacian, void *d_f,
+static hipError_t launch(hipStream_t stream, const struct study_problem *problem, void *d_f,
                          const void *d_u, enum hip_laplacian kernel, int rows)
 {
-    const grid_points<REAL> g = points_of<REAL>(laplacian);
+    const grid_points<REAL> g = points_of<REAL>(problem);
     REAL *f = static_cast<REAL *>(d_f);
     const REAL *u = static_cast<const REAL *>(d_u);
     const unsigned planes = (unsigned)(g.k_end - 1);
@@ -329,10 +329,10 @@ static hipError_t launch(hipStream_t stream, const struct laplacian *laplacian, 
     return hipGetLastError();
 }
 
-hipError_t hip_launch_laplacian(hipStream_t stream, const struct laplacian *laplacian, void *d_f,
+hipError_t hip_launch_laplacian(hipStream_t stream, const struct study_problem *problem, void *d_f,
                                 const void *d_u, enum hip_laplacian kernel, int rows)
 {
-    return laplacian->precision == PRECISION_FLOAT64
-               ? launch<double>(stream, laplacian, d_f, d_u, kernel, rows)
-               : launch<float>(stream, laplacian, d_f, d_u, kernel, rows);
+    return problem->precision == PRECISION_FLOAT64
+               ? launch<double>(stream, problem, d_f, d_u, kernel, rows)
+               : launch<float>(stream, problem, d_f, d_u, kernel, rows);
 }

@@ -1,12 +1,13 @@
-/* The backend `hip`: the Laplacian kernels of `bench kernels` as queued operations. */
+/* The Laplacian kernels of the backend `hip` as queued operations. */
 #include <inttypes.h>
 
 #include "kernels/hip/device_hip.h"
+#include "kernels/study/laplacian_hip.h"
 
-static enum status check_points(const struct laplacian *laplacian)
+static enum status check_points(const struct study_problem *problem)
 {
     enum { MOST_BLOCKS = 65535 }; /* of a launch, in y and z */
-    const int64_t *n = laplacian->points;
+    const int64_t *n = problem->points;
     if (n[AXIS_X] > INT32_MAX / 64 || n[AXIS_Y] > MOST_BLOCKS || n[AXIS_Z] > MOST_BLOCKS) {
         return fail(STATUS_DEVICE,
                     "the Laplacian kernels take at most %d x %d x %d points, not %" PRId64
@@ -16,11 +17,11 @@ static enum status check_points(const struct laplacian *laplacian)
     return STATUS_OK;
 }
 
-static enum status run_laplacian(struct queue *queue, const struct laplacian *laplacian, void *d_f,
-                                 const void *d_u, enum hip_laplacian kernel, int rows)
+static enum status run_laplacian(struct queue *queue, const struct study_problem *problem,
+                                 void *d_f, const void *d_u, enum hip_laplacian kernel, int rows)
 {
-    TRY(check_points(laplacian));
-    TRY_HIP(hip_launch_laplacian, queue->stream, laplacian, d_f, d_u, kernel, rows);
+    TRY(check_points(problem));
+    TRY_HIP(hip_launch_laplacian, queue->stream, problem, d_f, d_u, kernel, rows);
     return STATUS_OK;
 }
 
@@ -44,16 +45,13 @@ static enum status run_laplacian(struct queue *queue, const struct laplacian *la
     X(7, SUBDOMAINS, 8, "5 in four launches, a quarter of y each")
 
 #define DEFINE_LAPLACIAN(name, kernel, rows, about)                                                \
-    static enum status laplacian_##name(struct queue *queue, const struct laplacian *laplacian,    \
+    static enum status laplacian_##name(struct queue *queue, const struct study_problem *problem,  \
                                         void *d_f, const void *d_u)                                \
     {                                                                                              \
-        return run_laplacian(queue, laplacian, d_f, d_u, HIP_LAPLACIAN_##kernel, rows);            \
+        return run_laplacian(queue, problem, d_f, d_u, HIP_LAPLACIAN_##kernel, rows);              \
     }
 LAPLACIANS(DEFINE_LAPLACIAN)
 
 #define VARIANT(variant, kernel, rows, text)                                                       \
     {.name = "laplacian_" #variant, .about = text, .run = laplacian_##variant},
-const struct laplacian_variant hip_laplacians[] = {LAPLACIANS(VARIANT)};
-
-#define COUNT(variant, kernel, rows, text) +1
-_Static_assert(0 LAPLACIANS(COUNT) == HIP_LAPLACIANS, "device_hip.h");
+const struct study_kernel laplacian_hip[] = {LAPLACIANS(VARIANT){.name = NULL}};
