@@ -257,7 +257,7 @@ static void widen(double range[2], double margin)
 static struct picture_view view_of(const struct grid *grid, const struct plane *plane,
                                    const struct picture_setting *setting, double min, double max)
 {
-    struct picture_view view = {.min = min, .max = max};
+    struct picture_view view = {.min = min, .max = max, .colormap = setting->colormap};
     for (int d = 0; d < 2; d++) {
         view.axis[d] = plane->axis[d];
         view.samples[d] = plane->samples[d];
@@ -283,12 +283,7 @@ static enum status write_file(const char *directory, const struct picture_view *
     TRY(directory_make(folder));
     snprintf(name, sizeof name, "step_%010" PRId64 ".png", view->step);
     TRY(path_join(folder, name, path));
-
-    struct canvas canvas = {0};
-    TRY(picture_draw(view, &canvas));
-    const enum status status = canvas_write_png(&canvas, path, view->title);
-    canvas_destroy(&canvas);
-    return status;
+    return picture_draw(view, path);
 }
 
 enum status picture_write(MPI_Comm comm, const char *directory, struct field *field,

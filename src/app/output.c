@@ -74,6 +74,9 @@ static enum status prepare_folder(const struct run *run, const struct output *ou
         TRY(run_folder_take_back(settings, restart_step, mode != OUTPUT_RETRY));
     }
     TRY(make_folder(output, "checkpoints", &settings->output.checkpoints.cadence));
+    if (!picture_supported()) {
+        return STATUS_OK;
+    }
     return make_folder(output, "pictures", &settings->output.pictures.cadence);
 }
 
@@ -118,6 +121,9 @@ enum status output_open(struct run *run, enum output_mode mode, struct output **
 {
     *output = NULL;
     TRY(output_check(run, mode, run->restarted_from));
+    if (cadence_is_on(&run->settings->output.pictures.cadence) && !picture_supported()) {
+        log_warn("output.pictures: this build has no Cairo: no pictures are drawn");
+    }
     struct output *made = calloc(1, sizeof *made);
     enum status status =
         made == NULL ? fail(STATUS_MEMORY, "no memory for the outputs") : STATUS_OK;
@@ -160,6 +166,11 @@ void output_close(struct output *output)
 static bool is_due(const struct run *run, const struct cadence *cadence)
 {
     return timeline_is_due(&run->timeline, cadence, run->step);
+}
+
+static bool picture_is_due(const struct run *run)
+{
+    return picture_supported() && is_due(run, &run->settings->output.pictures.cadence);
 }
 
 /* What is being written is finished first: it is older than the trouble, and HDF5 is the writer's
@@ -239,7 +250,7 @@ static enum status write_files(struct output *output, struct run *run)
         count_time(output, run, PHASE_SNAPSHOTS, WRITER_SNAPSHOTS, since);
     }
     since = MPI_Wtime();
-    if (is_due(run, &settings->output.pictures.cadence)) {
+    if (picture_is_due(run)) {
         const double disk_since = file_disk_seconds();
         watchdog_at(run, PHASE_PICTURES);
         TRY(picture_write(run->comm, output->directory, run->field, &run->grid,
@@ -314,8 +325,8 @@ enum status output_see_to(struct output *output, struct run *run)
     const struct settings *settings = run->settings;
     const bool history = is_due(run, &settings->output.history);
     const bool snapshots = snapshot_outputs_due(&output->snapshots, run);
-    const bool looked_at = is_due(run, &settings->output.pictures.cadence) ||
-                           is_due(run, &settings->output.checkpoints.cadence);
+    const bool looked_at =
+        picture_is_due(run) || is_due(run, &settings->output.checkpoints.cadence);
     /* a snapshot goes by the watch: a look of its own would cost as much as its capture, and the
      * steps would wait for it */
     if (history || looked_at || (snapshots && settings->run.watch_every == 0) ||

@@ -21,7 +21,7 @@ MAY_INCLUDE = {
 # (header, the only folders for it, or those without it)
 ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
            (r"(hip|cuda)\w*[./].*", ("kernels/hip",)),
-           (r"png\.h", ("io", "tests/io")),
+           (r"cairo\S*\.h", ("io", "tests/io")),
            (r"hwloc\.h", ("src/app",)),
            (r"(yaml|muParserDLL)\.h", ("src/model",))]
 NOT_IN = [(r"mpi\.h", ("kernels",))]
