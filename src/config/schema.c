@@ -41,6 +41,11 @@ static const struct schema_choice overlaps[] = {
     {"auto", OVERLAP_AUTO}, {"on", OVERLAP_ON}, {"off", OVERLAP_OFF}, {NULL, 0}};
 static const struct schema_choice writers[] = {
     {"auto", WRITER_AUTO}, {"foreground", WRITER_FOREGROUND}, {NULL, 0}};
+static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
+                                                 {"magma", COLORMAP_MAGMA},
+                                                 {"viridis", COLORMAP_VIRIDIS},
+                                                 {"coolwarm", COLORMAP_COOLWARM},
+                                                 {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
 /* names only: which of them this build has is for the transports to say */
 static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0}, {"staged", 0},

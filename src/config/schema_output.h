@@ -209,3 +209,11 @@
      .unit = "K",
      .example = "[273, 900]",
      .help = "The temperatures at the ends of the colour bar. `auto`: those of the field."},
+    {.path = "output.pictures.colormap",
+     .type = SCHEMA_CHOICE,
+     .restart = SCHEMA_RESTART_FREE,
+     .offset = AT(output.pictures.colormap),
+     .choices = colormaps,
+     .fallback = "inferno",
+     .help = "The colour map. `coolwarm` is neutral in the middle of the range; in the others, "
+             "warmer is lighter."},

@@ -114,11 +114,14 @@ struct checkpoint_setting {
     int keep;        /* how many of the newest stay */
 };
 
+enum colormap { COLORMAP_INFERNO, COLORMAP_MAGMA, COLORMAP_VIRIDIS, COLORMAP_COOLWARM };
+
 struct picture_setting {
     struct cadence cadence;
     enum axis plane_normal; /* the mid-plane across this axis; z in 2D, ignored in 1D */
     bool range_auto;        /* the colours span the field's own minimum and maximum */
     double range[2];        /* K, else */
+    enum colormap colormap;
 };
 
 struct settings {

@@ -46,7 +46,7 @@ struct output_kind {
     /* Rank 0; nothing is changed. Can it continue with what a run left up to in->restart_step?
      * Asked of outputs that are on. NULL: always. */
     enum status (*check)(const struct output_context *in);
-    /* Collective, agreed. *object stays NULL when the output is off. */
+    /* Collective, agreed. *object stays NULL when the output is off or cannot be had. */
     enum status (*open)(const struct output_context *in, void **object);
     void (*close)(void *object);
     /* Collective, agreed; at a step at which a cadence of its sections is due. */

@@ -32,6 +32,10 @@ static enum status open_output(const struct output_context *in, void **object)
     if (!is_on(settings)) {
         return STATUS_OK;
     }
+    if (!picture_supported()) {
+        log_warn("output.pictures: this build has no Cairo: no pictures are drawn");
+        return STATUS_OK;
+    }
     enum status status = STATUS_OK;
     *object = calloc(1, sizeof(struct picture_output));
     if (*object == NULL) {

@@ -302,7 +302,7 @@ enum status outputs_write(struct outputs *o)
         TRY(refresh(o));
     }
     for (int k = 0; k < OUTPUT_KINDS; k++) {
-        if ((due >> (unsigned)k & 1U) != 0) {
+        if ((due >> (unsigned)k & 1U) != 0 && o->object[k] != NULL) {
             TRY(write_kind(o, k, output_kinds[k]->write));
         }
     }

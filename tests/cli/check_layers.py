@@ -64,14 +64,14 @@ MAY_INCLUDE = {
 # (header, the only folders for it, or those without it)
 ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
            (r"(hip|cuda)\w*[./].*", ("kernels/hip", "kernels/study")),
-           (r"(png|cairo.*)\.h", ("io/picture", "tests/io")),
+           (r"cairo\S*\.h", ("io/picture", "tests/io")),
            (r"hwloc\.h", ("src/machine",)),
            (r"(yaml|libfyaml|muParserDLL)\.h", ("src/config",))]
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.
-MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/study\.c|kernels/hip/arch\.h|kernels/cpu/stream\.h|"
-                        r"halo/transport_\w+\.c|src/base/precision\.h")
+MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/study\.c|kernels/hip/arch\.h|"
+                        r"kernels/cpu/stream\.h|halo/transport_\w+\.c|src/base/precision\.h")
 # What arch.h and stream.h found out may be asked for beside them.
 MAY_ASK = {"kernels/hip": r"#\s*(if|elif) !?ARCH_HAS_\w+",
            "kernels/cpu": r"#\s*(if|elif) !?STREAM_HAS_\w+"}
