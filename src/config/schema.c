@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "config/settings.h"
+#include "config/settings_check.h"
 
 #define AT(member) offsetof(struct settings, member)
 #define IN_FACE(member) offsetof(struct boundary_setting, member)
@@ -63,10 +64,12 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
         .entry_bytes = sizeof(entry_), __VA_ARGS__)
 
 /* What an entry of `initial` may be. */
-#define SHAPE(name_, kind_, help_)                                                                 \
-    SECTION("initial[]." name_, help_, .kinds = SCHEMA_KIND(kind_), .restart = SCHEMA_RESTART_IDLE)
+#define SHAPE(name_, kind_, help_, ...)                                                            \
+    SECTION("initial[]." name_, help_, .kinds = SCHEMA_KIND(kind_),                                \
+            .restart = SCHEMA_RESTART_IDLE, __VA_ARGS__)
 #define FACE(name_, face_, help_)                                                                  \
-    SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]))
+    SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]),      \
+            .check = settings_check_face)
 #define POINT(path_, restart_, offset_, help_, ...)                                                \
     KEY(path_, REAL, restart_, offset_, help_, .min_count = 1, .max_count = 3, .limit = &finite,   \
         .unit = "m", .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
@@ -85,7 +88,7 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
 #define FILE_FORMAT(path_, offset_)                                                                \
     KEY(path_ ".derived", CHOICES, FREE, (offset_) + offsetof(struct snapshot_setting, derived),   \
         "Fields beside the temperature, see `output.derived`.", .choices = derived_fields,         \
-        .example = "[T_max, heat_flux]"),                                                          \
+        .check = settings_check_derived, .example = "[T_max, heat_flux]"),                         \
         KEY(path_ ".precision", CHOICE, FREE,                                                      \
             (offset_) + offsetof(struct snapshot_setting, precision), "The format in the file.",   \
             .choices = precisions, .fallback = "float32"),                                         \
@@ -102,15 +105,16 @@ static const struct schema_key table[] = {
             "256]` is a 2D problem.",
             .flags = SCHEMA_REQUIRED),
     KEY("grid.cells", LONG, NEVER, AT(grid.cells),
-        "Cells along x, y, z; axes left out have one cell.", .flags = SCHEMA_REQUIRED,
+        "Cells along x, y, z; axes left out have one cell.", .flags = SCHEMA_REQUIRED | SCHEMA_ONES,
         .min_count = 1, .max_count = 3, .limit = &from_one, .example = "[128, 128, 64]"),
     POINT("grid.lower", ASK, AT(grid.lower),
           "The grid's lower corner. As many entries as `grid.cells`, or 3.",
           .fallback = "[0, 0, 0]"),
-    POINT("grid.upper", ASK, AT(grid.upper), "Its upper corner, likewise.",
+    POINT("grid.upper", ASK, AT(grid.upper), "Its upper corner, likewise.", .flags = SCHEMA_ONES,
           .fallback = "[1, 1, 1]"),
 
-    SECTION("material", "The material, the same everywhere.", .flags = SCHEMA_REQUIRED),
+    SECTION("material", "The material, the same everywhere.", .flags = SCHEMA_REQUIRED,
+            .check = settings_check_material),
     KEY("material.conductivity", REAL, ASK, AT(material.conductivity), "Thermal conductivity k.",
         .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "W/(m K)"),
     KEY("material.density", REAL, ASK, AT(material.density), "Density rho.",
@@ -129,14 +133,16 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K"),
     SHAPE("sphere", INITIAL_SPHERE,
           "The cells whose centre lies in a sphere (2D: a disc). It may reach out of the grid, but "
-          "not lie outside altogether."),
+          "not lie outside altogether.",
+          .check = settings_check_sphere),
     POINT("initial[].sphere.center", IDLE, IN_ENTRY(center), "Its centre.",
           .flags = SCHEMA_REQUIRED),
     KEY("initial[].sphere.radius", REAL, IDLE, IN_ENTRY(radius), "Its radius.",
         .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),
     KEY("initial[].sphere.value", REAL, IDLE, IN_ENTRY(value), "Its temperature.",
         .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K"),
-    SHAPE("box", INITIAL_BOX, "The cells whose centre lies in a box, which lies in the grid."),
+    SHAPE("box", INITIAL_BOX, "The cells whose centre lies in a box, which lies in the grid.",
+          .check = settings_check_box),
     POINT("initial[].box.lower", IDLE, IN_ENTRY(lower), "Its lower corner.",
           .flags = SCHEMA_REQUIRED),
     POINT("initial[].box.upper", IDLE, IN_ENTRY(upper), "Its upper corner.",
@@ -186,12 +192,13 @@ static const struct schema_key table[] = {
         .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &temperature, .unit = "K"),
 
     SECTION("time", "How far and in which steps: either `end` or `steps`.",
-            .flags = SCHEMA_REQUIRED),
+            .flags = SCHEMA_REQUIRED, .check = settings_check_time),
     KEY("time.end", REAL, FREE, AT(time.end),
         "The simulated time; the last step is shortened to land exactly on it.", .limit = &positive,
         .rival = "steps", .unit = "s"),
     KEY("time.steps", LONG, FREE, AT(time.steps), "The number of steps, instead of `end`.",
-        .limit = &from_one, .rival = "end"),
+        .flags = SCHEMA_NOTED, .alternative = AT(time.by_steps), .limit = &from_one,
+        .rival = "end"),
     KEY("time.dt", REAL, WARN, AT(time.dt),
         "The time step. `auto` takes `safety` times the largest stable one.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(time.dt_auto), .limit = &positive,
@@ -210,9 +217,10 @@ static const struct schema_key table[] = {
     KEY("run.precision", CHOICE, ASK, AT(run.precision), "The format of the field in memory.",
         .choices = precisions, .fallback = "float64"),
     KEY("run.decomposition", INT, FREE, AT(run.decomposition),
-        "Ranks along x, y, z. `auto` makes the halo traffic least.", .flags = SCHEMA_OR_AUTO,
-        .alternative = AT(run.decomposition_auto), .min_count = 1, .max_count = 3,
-        .limit = &int_from_one, .fallback = "auto", .example = "[2, 2, 1]"),
+        "Ranks along x, y, z. `auto` makes the halo traffic least.",
+        .flags = SCHEMA_OR_AUTO | SCHEMA_ONES, .alternative = AT(run.decomposition_auto),
+        .min_count = 1, .max_count = 3, .limit = &int_from_one, .fallback = "auto",
+        .example = "[2, 2, 1]"),
     SECTION("run.halo", "The halo exchange between ranks."),
     KEY("run.halo.transport", NAME, FREE, AT(run.transport),
         "The way of the halos from rank to rank. `auto` takes the fastest that is proven to work.",
@@ -258,28 +266,35 @@ static const struct schema_key table[] = {
         "`auto`: a thread writes snapshots and checkpoints while the steps go on, where MPI grants "
         "MPI_THREAD_MULTIPLE; else, and with `foreground`, the steps wait. The files are the same.",
         .choices = writers, .fallback = "auto"),
-    SECTION("output.history", "One line of `history.csv`: least, greatest and mean temperature, "
-                              "heat, and the heat ledger. On by default."),
+    SECTION("output.history",
+            "One line of `history.csv`: least, greatest and mean temperature, "
+            "heat, and the heat ledger. On by default.",
+            .check = settings_check_cadence),
     CADENCE("output.history", AT(output.history), .fallback = "10"),
-    SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out."),
+    SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
+            .check = settings_check_cadence),
     CADENCE("output.snapshots", AT(output.snapshots.cadence)),
     FILE_FORMAT("output.snapshots", AT(output.snapshots)),
     LIST("output.regions", FREE, AT(output.regions), AT(output.nregions), struct region_setting,
          "Parts of the grid, each with a file of its own beside `snapshots.vtkhdf`.",
-         .example = "- {name: middle, slice: {axis: z, at: 0.5}, every: 10}"),
+         .example = "- {name: middle, slice: {axis: z, at: 0.5}, every: 10}",
+         .check = settings_check_file),
     KEY("output.regions[].name", TEXT, FREE, IN_REGION(name),
         "The files are NAME.vtkhdf and NAME.xdmf. Letters, digits, _ and -.",
         .flags = SCHEMA_REQUIRED, .example = "middle"),
     CADENCE("output.regions[]", IN_REGION(file.cadence)),
     SECTION(
         "output.regions[].box",
-        "The cells whose centre lies in a box, which lies in the grid. Left out: the whole grid."),
+        "The cells whose centre lies in a box, which lies in the grid. Left out: the whole grid.",
+        .flags = SCHEMA_NOTED, .alternative = IN_REGION(has_box), .check = settings_check_box),
     POINT("output.regions[].box.lower", FREE, IN_REGION(lower), "Its lower corner.",
           .flags = SCHEMA_REQUIRED),
     POINT("output.regions[].box.upper", FREE, IN_REGION(upper), "Its upper corner.",
           .flags = SCHEMA_REQUIRED),
     SECTION("output.regions[].slice",
-            "One layer of cells of the box: those that a plane passes through."),
+            "One layer of cells of the box: those that a plane passes through.",
+            .flags = SCHEMA_NOTED, .alternative = IN_REGION(has_slice),
+            .check = settings_check_slice),
     KEY("output.regions[].slice.axis", CHOICE, FREE, IN_REGION(slice_axis),
         "The axis across which the plane lies.", .flags = SCHEMA_REQUIRED, .choices = axes),
     KEY("output.regions[].slice.at", REAL, FREE, IN_REGION(slice_at),
@@ -289,7 +304,7 @@ static const struct schema_key table[] = {
         "Only the cells whose index along x, y, z, counted from 0 at the grid's lower corner, is a "
         "multiple of this. The axis of a slice has none.",
         .min_count = 1, .max_count = 3, .limit = &from_one, .fallback = "[1, 1, 1]",
-        .example = "[4, 4, 4]"),
+        .example = "[4, 4, 4]", .flags = SCHEMA_ONES),
     FILE_FORMAT("output.regions[]", IN_REGION(file)),
     SECTION("output.derived",
             "The derived fields, which `derived` of snapshots and regions asks for: the highest "
@@ -304,33 +319,39 @@ static const struct schema_key table[] = {
     KEY("output.derived.threshold", REAL, WARN, AT(output.derived.threshold),
         "Needed for time_above.", .limit = &temperature, .unit = "K"),
     SECTION("output.probes",
-            "The temperature at points, in `probes.csv` and `probes.h5`. Off when left out."),
+            "The temperature at points, in `probes.csv` and `probes.h5`. Off when left out.",
+            .check = settings_check_cadence),
     CADENCE("output.probes", AT(output.probes.cadence)),
     LIST("output.probes.points", FREE, AT(output.probes.points), AT(output.probes.npoints),
          struct probe_setting,
          "The points. Between the centres of cells the temperature is interpolated linearly; "
          "within half a cell of a face it is that of the cells at the face.",
-         .flags = SCHEMA_REQUIRED, .example = "- {name: core, at: [0.5, 0.5, 0.5]}"),
+         .flags = SCHEMA_REQUIRED, .example = "- {name: core, at: [0.5, 0.5, 0.5]}",
+         .check = settings_check_probe),
     KEY("output.probes.points[].name", TEXT, FREE, IN_PROBE(name),
         "The column's name. Letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
         .example = "core"),
     POINT("output.probes.points[].at", FREE, IN_PROBE(at), "Where it is, inside the grid.",
-          .flags = SCHEMA_REQUIRED),
+          .flags = SCHEMA_REQUIRED, .check = settings_check_inside),
     LIST("output.lines", FREE, AT(output.lines), AT(output.nlines), struct line_setting,
          "The temperature along straight lines, in NAME.csv and `probes.h5`.",
          .example =
-             "- {name: axis, from: [0, 0.5, 0.5], to: [1, 0.5, 0.5], points: 101, every: 10}"),
+             "- {name: axis, from: [0, 0.5, 0.5], to: [1, 0.5, 0.5], points: 101, every: 10}",
+         .check = settings_check_file),
     KEY("output.lines[].name", TEXT, FREE, IN_LINE(name),
         "The file is NAME.csv. Letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
         .example = "axis"),
-    POINT("output.lines[].from", FREE, IN_LINE(from), "Its first point.", .flags = SCHEMA_REQUIRED),
-    POINT("output.lines[].to", FREE, IN_LINE(to), "Its last point.", .flags = SCHEMA_REQUIRED),
+    POINT("output.lines[].from", FREE, IN_LINE(from), "Its first point.", .flags = SCHEMA_REQUIRED,
+          .check = settings_check_inside),
+    POINT("output.lines[].to", FREE, IN_LINE(to), "Its last point.", .flags = SCHEMA_REQUIRED,
+          .check = settings_check_inside),
     KEY("output.lines[].points", LONG, FREE, IN_LINE(points),
         "How many, evenly spread from end to end.", .flags = SCHEMA_REQUIRED,
         .limit = &point_count),
     CADENCE("output.lines[]", IN_LINE(cadence)),
     SECTION("output.checkpoints",
-            "The exact state, to continue from with `--restart`. Off when left out."),
+            "The exact state, to continue from with `--restart`. Off when left out.",
+            .check = settings_check_cadence),
     CADENCE("output.checkpoints", AT(output.checkpoints.cadence)),
     KEY("output.checkpoints.walltime", REAL, FREE, AT(output.checkpoints.walltime),
         "Also whenever so much wall-clock time has passed since the last one, within a quarter of "
@@ -339,7 +360,8 @@ static const struct schema_key table[] = {
     KEY("output.checkpoints.keep", INT, FREE, AT(output.checkpoints.keep),
         "How many of the newest stay.", .limit = &int_from_one, .fallback = "2"),
     SECTION("output.pictures",
-            "PNG pictures of the mid-plane, with a colour bar. Off when left out."),
+            "PNG pictures of the mid-plane, with a colour bar. Off when left out.",
+            .check = settings_check_cadence),
     CADENCE("output.pictures", AT(output.pictures.cadence)),
     KEY("output.pictures.plane", CHOICE, FREE, AT(output.pictures.plane_normal),
         "The axis across which the plane lies; 2D problems are shown whole.", .choices = axes,
@@ -348,7 +370,7 @@ static const struct schema_key table[] = {
         "The temperatures at the ends of the colour bar. `auto`: those of the field.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(output.pictures.range_auto), .min_count = 2,
         .max_count = 2, .limit = &temperature, .fallback = "auto", .unit = "K",
-        .example = "[273, 900]"),
+        .example = "[273, 900]", .check = settings_check_range),
 
 };
 

@@ -11,31 +11,6 @@ void settings_destroy(struct settings *settings)
     if (settings == NULL) {
         return;
     }
-    for (int i = 0; i < settings->ninitial; i++) {
-        free(settings->initial[i].expression);
-        free(settings->initial[i].path);
-        free(settings->initial[i].dataset);
-    }
-    for (int i = 0; i < settings->output.nregions; i++) {
-        free(settings->output.regions[i].name);
-    }
-    free(settings->output.regions);
-    for (int i = 0; i < settings->output.probes.npoints; i++) {
-        free(settings->output.probes.points[i].name);
-    }
-    free(settings->output.probes.points);
-    for (int i = 0; i < settings->output.nlines; i++) {
-        free(settings->output.lines[i].name);
-    }
-    free(settings->output.lines);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        free(settings->boundary[face].expression);
-    }
-    free(settings->initial);
-    free(settings->title);
-    free(settings->run.backend);
-    free(settings->run.transport);
-    free(settings->output.directory);
     free(settings->text);
     origin_destroy(settings->origin);
     free(settings);
