@@ -148,7 +148,8 @@ static void write_reference(FILE *out)
           ".\nlog is the natural one, as ln.\n\n"
           "`required` means: wherever its section is given. Keys without a default or `required` "
           "may be left out.\n\n"
-          "<!-- Written by settings_reference() from the table in src/config/schema.c. -->\n\n"
+          "<!-- Written from src/config/schema.c: cmake --build build/cpu --target "
+          "configuration_page -->\n\n"
           "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",
           out);
     for (int i = 0; i < count; i++) {
