@@ -240,8 +240,8 @@ static enum status post_and_send(struct halo *halo, struct queue *queue, const v
             TRY(halo->legs[n].transport->post(halo->legs[n].state, slot));
         }
     }
-    TRY(halo->site.backend->pack_boxes(queue, &halo->layout, d_field, halo->send_box,
-                                       halo->d_send[slot], halo->plan.nmessages));
+    TRY(halo->site.backend->operations->pack_boxes(queue, &halo->layout, d_field, halo->send_box,
+                                                   halo->d_send[slot], halo->plan.nmessages));
     /* those on the node first: MPI may wait for the queue */
     for (int n = 0; n < NEARNESS_COUNT; n++) {
         if (is_used(&halo->legs[n])) {
@@ -290,6 +290,7 @@ enum status halo_end(struct halo_flight *flight)
             TRY(halo->legs[n].transport->finish(halo->legs[n].state, queue, halo->slot));
         }
     }
-    return halo->site.backend->unpack_boxes(queue, &halo->layout, halo->d_recv[halo->slot],
-                                            halo->recv_box, halo->plan.nmessages, d_field);
+    return halo->site.backend->operations->unpack_boxes(queue, &halo->layout,
+                                                        halo->d_recv[halo->slot], halo->recv_box,
+                                                        halo->plan.nmessages, d_field);
 }

@@ -56,17 +56,17 @@ struct probe {
 /* `bytes` there and back. */
 static enum status try_size(struct probe *probe, size_t bytes)
 {
-    const struct backend *backend = probe->backend;
+    const struct runtime *runtime = probe->backend->runtime;
     for (size_t at = 0; at < bytes; at++) {
         probe->from[at] = (unsigned char)(at * 7 + at / 251 + bytes);
         probe->to[at] = (unsigned char)~probe->from[at];
     }
-    TRY(backend->copy_to_device(probe->queue, probe->d_from, probe->from, bytes));
-    TRY(backend->copy_to_device(probe->queue, probe->d_to, probe->to, bytes));
-    TRY(backend->queue_wait(probe->queue));
+    TRY(runtime->copy_to_device(probe->queue, probe->d_from, probe->from, bytes));
+    TRY(runtime->copy_to_device(probe->queue, probe->d_to, probe->to, bytes));
+    TRY(runtime->queue_wait(probe->queue));
     TRY(send_to_self(probe->d_to, probe->d_from, bytes));
-    TRY(backend->copy_to_host(probe->queue, probe->to, probe->d_to, bytes));
-    TRY(backend->queue_wait(probe->queue));
+    TRY(runtime->copy_to_host(probe->queue, probe->to, probe->d_to, bytes));
+    TRY(runtime->queue_wait(probe->queue));
     return memcmp(probe->from, probe->to, bytes) == 0
                ? STATUS_OK
                : fail(STATUS_DEVICE, "%zu bytes came back wrong", bytes);
@@ -81,14 +81,14 @@ static enum status probe_open(struct probe *probe, const char *name, int node_ra
     if (probe->backend == NULL) {
         return fail(STATUS_INPUT, "no backend %s", name);
     }
-    const struct backend *backend = probe->backend;
-    TRY(backend->open(node_rank, node_size, &probe->device));
-    TRY(backend->queue_create(probe->device, QUEUE_NORMAL, &probe->queue));
-    TRY(backend->memory_alloc(probe->device, LARGE_BYTES, &probe->d_from));
-    TRY(backend->memory_alloc(probe->device, LARGE_BYTES, &probe->d_to));
-    TRY(backend->pinned_alloc(probe->device, LARGE_BYTES, &h_memory));
+    const struct runtime *runtime = probe->backend->runtime;
+    TRY(runtime->open(node_rank, node_size, &probe->device));
+    TRY(runtime->queue_create(probe->device, QUEUE_NORMAL, &probe->queue));
+    TRY(runtime->memory_alloc(probe->device, LARGE_BYTES, &probe->d_from));
+    TRY(runtime->memory_alloc(probe->device, LARGE_BYTES, &probe->d_to));
+    TRY(runtime->pinned_alloc(probe->device, LARGE_BYTES, &h_memory));
     probe->from = h_memory;
-    TRY(backend->pinned_alloc(probe->device, LARGE_BYTES, &h_memory));
+    TRY(runtime->pinned_alloc(probe->device, LARGE_BYTES, &h_memory));
     probe->to = h_memory;
     return STATUS_OK;
 }

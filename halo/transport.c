@@ -20,13 +20,13 @@ const struct transport *transport_find(const char *name)
 enum status transport_buffers_alloc(const struct transport_site *site,
                                     struct transport_channel *channels, int nchannels)
 {
-    const struct backend *backend = site->backend;
+    const struct runtime *runtime = site->backend->runtime;
     for (int n = 0; n < nchannels; n++) {
         struct transport_channel *channel = &channels[n];
-        TRY(backend->memory_alloc(site->device, channel->bytes, &channel->d_send[0]));
+        TRY(runtime->memory_alloc(site->device, channel->bytes, &channel->d_send[0]));
         for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
             channel->d_send[slot] = channel->d_send[0];
-            TRY(backend->memory_alloc(site->device, channel->bytes, &channel->d_recv[slot]));
+            TRY(runtime->memory_alloc(site->device, channel->bytes, &channel->d_recv[slot]));
         }
     }
     return STATUS_OK;
@@ -37,9 +37,9 @@ void transport_buffers_free(const struct transport_site *site, struct transport_
 {
     for (int n = 0; n < nchannels; n++) {
         struct transport_channel *channel = &channels[n];
-        site->backend->memory_free(site->device, channel->d_send[0]);
+        site->backend->runtime->memory_free(site->device, channel->d_send[0]);
         for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
-            site->backend->memory_free(site->device, channel->d_recv[slot]);
+            site->backend->runtime->memory_free(site->device, channel->d_recv[slot]);
             channel->d_send[slot] = NULL;
             channel->d_recv[slot] = NULL;
         }

@@ -76,7 +76,7 @@ static enum status mpi_post(struct transport_state *state, int slot)
 static enum status mpi_send(struct transport_state *state, struct queue *queue, int slot)
 {
     (void)slot;
-    TRY(state->site->backend->queue_wait(queue));
+    TRY(state->site->backend->runtime->queue_wait(queue));
     return requests_send(&state->requests);
 }
 

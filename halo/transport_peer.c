@@ -65,14 +65,14 @@ static void peer_close(struct transport_state *state)
     const struct transport_site *site = state->site;
     for (int n = 0; n < state->nchannels; n++) {
         if (first_to(state, n) == n && !is_self(state, n)) {
-            site->backend->shared_close(site->device, state->d_peer[n]);
+            site->backend->runtime->shared_close(site->device, state->d_peer[n]);
         }
         for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
             state->channels[n].d_send[slot] = NULL;
             state->channels[n].d_recv[slot] = NULL;
         }
     }
-    site->backend->shared_free(site->device, state->d_mine);
+    site->backend->runtime->shared_free(site->device, state->d_mine);
     free(state);
 }
 
@@ -100,7 +100,7 @@ static enum status allocate(struct transport_state *state)
     if (state->nchannels == 0) {
         return STATUS_OK;
     }
-    TRY(site->backend->shared_alloc(site->device, used, &state->d_mine, &state->handle));
+    TRY(site->backend->runtime->shared_alloc(site->device, used, &state->d_mine, &state->handle));
     char *mine = state->d_mine;
     for (int n = 0; n < state->nchannels; n++) {
         state->offer[n].handle = state->handle;
@@ -149,8 +149,8 @@ static enum status map_peers(struct transport_state *state)
         } else if (first < n) {
             state->d_peer[n] = state->d_peer[first];
         } else {
-            TRY(site->backend->shared_open(site->device, &state->offer[n].handle,
-                                           &state->d_peer[n]));
+            TRY(site->backend->runtime->shared_open(site->device, &state->offer[n].handle,
+                                                    &state->d_peer[n]));
         }
         char *there = state->d_peer[n];
         state->d_flag_there[n] = (uint32_t *)(void *)(there + state->offer[n].flag_at);
@@ -195,7 +195,8 @@ static enum status peer_send(struct transport_state *state, struct queue *queue,
 {
     (void)slot;
     const uint32_t exchange = state->exchange + 1;
-    TRY(state->site->backend->flags_write(queue, state->d_flag_there, state->nchannels, exchange));
+    TRY(state->site->backend->runtime->flags_write(queue, state->d_flag_there, state->nchannels,
+                                                   exchange));
     state->exchange = exchange;
     return STATUS_OK;
 }
@@ -207,8 +208,8 @@ static enum status peer_finish(struct transport_state *state, struct queue *queu
     const double patience_s = 600;
     (void)slot;
     const double limit_s = state->site->limit_s > 0 ? state->site->limit_s : patience_s;
-    return state->site->backend->flags_wait(queue, state->d_flag_here, state->nchannels,
-                                            state->exchange, limit_s);
+    return state->site->backend->runtime->flags_wait(queue, state->d_flag_here, state->nchannels,
+                                                     state->exchange, limit_s);
 }
 
 static void peer_cancel(struct transport_state *state)

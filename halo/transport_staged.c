@@ -29,10 +29,10 @@ static void staged_close(struct transport_state *state)
     const struct transport_site *site = state->site;
     requests_close(&state->requests);
     for (int n = 0; n < state->nchannels; n++) {
-        site->backend->event_destroy(state->copied[n]);
-        site->backend->pinned_free(site->device, state->h_send[n]);
+        site->backend->runtime->event_destroy(state->copied[n]);
+        site->backend->runtime->pinned_free(site->device, state->h_send[n]);
         for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
-            site->backend->pinned_free(site->device, state->h_recv[slot][n]);
+            site->backend->runtime->pinned_free(site->device, state->h_recv[slot][n]);
         }
     }
     transport_buffers_free(site, state->channels, state->nchannels);
@@ -42,15 +42,15 @@ static void staged_close(struct transport_state *state)
 static enum status staged_allocate(struct transport_state *state, struct request_buffers *buffers)
 {
     const struct transport_site *site = state->site;
-    const struct backend *backend = site->backend;
+    const struct runtime *runtime = site->backend->runtime;
     TRY(transport_buffers_alloc(site, state->channels, state->nchannels));
     for (int n = 0; n < state->nchannels; n++) {
         const size_t bytes = state->channels[n].bytes;
-        TRY(backend->event_create(site->device, &state->copied[n]));
-        TRY(backend->pinned_alloc(site->device, bytes, &state->h_send[n]));
+        TRY(runtime->event_create(site->device, &state->copied[n]));
+        TRY(runtime->pinned_alloc(site->device, bytes, &state->h_send[n]));
         buffers[n].send = state->h_send[n];
         for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
-            TRY(backend->pinned_alloc(site->device, bytes, &state->h_recv[slot][n]));
+            TRY(runtime->pinned_alloc(site->device, bytes, &state->h_recv[slot][n]));
             buffers[n].recv[slot] = state->h_recv[slot][n];
         }
     }
@@ -87,14 +87,14 @@ static enum status staged_post(struct transport_state *state, int slot)
 
 static enum status staged_send(struct transport_state *state, struct queue *queue, int slot)
 {
-    const struct backend *backend = state->site->backend;
+    const struct runtime *runtime = state->site->backend->runtime;
     for (int n = 0; n < state->nchannels; n++) {
         const struct transport_channel *channel = &state->channels[n];
-        TRY(backend->copy_to_host(queue, state->h_send[n], channel->d_send[slot], channel->bytes));
-        TRY(backend->event_record(queue, state->copied[n]));
+        TRY(runtime->copy_to_host(queue, state->h_send[n], channel->d_send[slot], channel->bytes));
+        TRY(runtime->event_record(queue, state->copied[n]));
     }
     for (int n = 0; n < state->nchannels; n++) {
-        TRY(backend->event_sync(state->copied[n]));
+        TRY(runtime->event_sync(state->copied[n]));
         TRY(requests_send_one(&state->requests, n));
     }
     return STATUS_OK;
@@ -108,8 +108,9 @@ static enum status staged_finish(struct transport_state *state, struct queue *qu
         if (n < 0) {
             return requests_wait(&state->requests);
         }
-        TRY(state->site->backend->copy_to_device(queue, state->channels[n].d_recv[slot],
-                                                 state->h_recv[slot][n], state->channels[n].bytes));
+        TRY(state->site->backend->runtime->copy_to_device(queue, state->channels[n].d_recv[slot],
+                                                          state->h_recv[slot][n],
+                                                          state->channels[n].bytes));
     }
 }
 

@@ -39,14 +39,14 @@ struct rig {
 
 static void rig_close(struct rig *rig)
 {
-    const struct backend *backend = rig->site.backend;
+    const struct runtime *runtime = rig->site.backend->runtime;
     if (rig->queue != NULL) {
-        (void)backend->queue_wait(rig->queue);
+        (void)runtime->queue_wait(rig->queue);
     }
     rig->transport->close(rig->state);
-    backend->queue_destroy(rig->queue);
-    backend->memory_free(rig->site.device, rig->d_field);
-    backend->pinned_free(rig->site.device, rig->h_bytes);
+    runtime->queue_destroy(rig->queue);
+    runtime->memory_free(rig->site.device, rig->d_field);
+    runtime->pinned_free(rig->site.device, rig->h_bytes);
 }
 
 /* Lay the messages out; `bytes` 0: of their own sizes, else all of that size at least. */
@@ -70,15 +70,15 @@ static enum status allocate(struct rig *rig, size_t bytes, enum precision precis
 {
     static const int no_halo[AXIS_COUNT];
     const int64_t cells[AXIS_COUNT] = {(int64_t)(bytes / precision_bytes(precision)), 1, 1};
-    const struct backend *backend = rig->site.backend;
+    const struct runtime *runtime = rig->site.backend->runtime;
     void *h_bytes = NULL;
-    TRY(backend->queue_create(rig->site.device, QUEUE_HIGH, &rig->queue));
+    TRY(runtime->queue_create(rig->site.device, QUEUE_HIGH, &rig->queue));
     if (bytes == 0) {
         return STATUS_OK;
     }
     TRY(layout_create(cells, no_halo, precision, &rig->layout));
-    TRY(backend->memory_alloc(rig->site.device, layout_bytes(&rig->layout), &rig->d_field));
-    TRY(backend->pinned_alloc(rig->site.device, bytes, &h_bytes));
+    TRY(runtime->memory_alloc(rig->site.device, layout_bytes(&rig->layout), &rig->d_field));
+    TRY(runtime->pinned_alloc(rig->site.device, bytes, &h_bytes));
     rig->h_bytes = h_bytes;
     return STATUS_OK;
 }
@@ -105,12 +105,12 @@ static enum status exchange(struct rig *rig, int slot)
     }
     TRY(rig->transport->post(rig->state, slot));
     if (!rig->is_packed) {
-        TRY(backend->pack_boxes(rig->queue, &rig->layout, rig->d_field, rig->box, d_send,
-                                rig->nchannels));
+        TRY(backend->operations->pack_boxes(rig->queue, &rig->layout, rig->d_field, rig->box,
+                                            d_send, rig->nchannels));
     }
     TRY(rig->transport->send(rig->state, rig->queue, slot));
     TRY(rig->transport->finish(rig->state, rig->queue, slot));
-    return backend->queue_wait(rig->queue);
+    return backend->runtime->queue_wait(rig->queue);
 }
 
 /* What becomes of this rank's outcome. A failure of MPI cannot be agreed on through MPI; all
@@ -154,26 +154,26 @@ static void pattern(char *bytes, size_t nbytes, int sender, int tag, int round)
 static enum status prepare(struct rig *rig, int round)
 {
     enum { POISON = 0x5A };
-    const struct backend *backend = rig->site.backend;
+    const struct runtime *runtime = rig->site.backend->runtime;
     const int rank = comm_rank(rig->site.comm);
     for (int n = 0; n < rig->nchannels; n++) {
         const struct transport_channel *channel = &rig->channels[n];
         char *bytes = rig->h_bytes + rig->at[n];
         memset(bytes, POISON, channel->bytes);
         for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
-            TRY(backend->copy_to_device(rig->queue, channel->d_recv[slot], bytes, channel->bytes));
+            TRY(runtime->copy_to_device(rig->queue, channel->d_recv[slot], bytes, channel->bytes));
         }
     }
-    TRY(backend->queue_wait(rig->queue));
+    TRY(runtime->queue_wait(rig->queue));
     const size_t cell_bytes = precision_bytes(rig->layout.precision);
     for (int n = 0; n < rig->nchannels; n++) {
         const struct transport_channel *channel = &rig->channels[n];
         char *bytes = rig->h_bytes + rig->at[n];
         pattern(bytes, channel->bytes, rank, channel->send_tag, round);
         char *to = (char *)rig->d_field + (size_t)rig->layout.origin * cell_bytes + rig->at[n];
-        TRY(backend->copy_to_device(rig->queue, to, bytes, channel->bytes));
+        TRY(runtime->copy_to_device(rig->queue, to, bytes, channel->bytes));
     }
-    return backend->queue_wait(rig->queue);
+    return runtime->queue_wait(rig->queue);
 }
 
 static enum status look(const struct rig *rig, int n, int round)
@@ -202,13 +202,13 @@ static enum status look(const struct rig *rig, int n, int round)
 
 static enum status verify(struct rig *rig, int slot, int round)
 {
-    const struct backend *backend = rig->site.backend;
+    const struct runtime *runtime = rig->site.backend->runtime;
     for (int n = 0; n < rig->nchannels; n++) {
         const struct transport_channel *channel = &rig->channels[n];
-        TRY(backend->copy_to_host(rig->queue, rig->h_bytes + rig->at[n], channel->d_recv[slot],
+        TRY(runtime->copy_to_host(rig->queue, rig->h_bytes + rig->at[n], channel->d_recv[slot],
                                   channel->bytes));
     }
-    TRY(backend->queue_wait(rig->queue));
+    TRY(runtime->queue_wait(rig->queue));
     for (int n = 0; n < rig->nchannels; n++) {
         TRY(look(rig, n, round));
     }

@@ -49,7 +49,7 @@ static enum status choose_by_name(const char *name, const struct backend **backe
         return fail(STATUS_INPUT, "there is no backend '%s' in this build; it has: %s", name,
                     known);
     }
-    const enum status status = (*backend)->probe();
+    const enum status status = (*backend)->runtime->probe();
     if (status != STATUS_OK) {
         return fail_prefix(status, "the backend '%s' cannot run here: ", name);
     }
@@ -68,7 +68,7 @@ enum status backend_choose(const char *name, const struct backend **backend, cha
         if (backends[i] == &backend_cpu || backends[i] == &backend_guard) {
             continue;
         }
-        if (backends[i]->probe() == STATUS_OK) {
+        if (backends[i]->runtime->probe() == STATUS_OK) {
             *backend = backends[i];
             snprintf(why, why_bytes, "a device answers");
             return STATUS_OK;

@@ -363,11 +363,7 @@ static const struct kernel_variant variants[] = {
 static const struct laplacian_variant laplacians[] = {
     {.name = "laplacian", .about = "f = lap(u), plane by plane", .run = laplacian}};
 
-const struct backend backend_cpu = {
-    .name = "cpu",
-    .about = "OpenMP threads and SIMD on this machine's processor",
-    .host_accessible = true,
-    .close_rows = true,
+static const struct runtime runtime = {
     .probe = probe,
     .open = open_device,
     .close = close_device,
@@ -393,17 +389,20 @@ const struct backend backend_cpu = {
     .copy_to_device = copy,
     .copy_to_host = copy,
     .copy_on_device = copy,
-    .step = step_production,
-    .pack = pack,
-    .unpack = unpack,
-    .pack_boxes = pack_boxes,
-    .unpack_boxes = unpack_boxes,
     .shared_alloc = shared_alloc,
     .shared_free = shared_free,
     .shared_open = shared_open,
     .shared_close = shared_close,
     .flags_write = flags_write,
     .flags_wait = flags_wait,
+};
+
+static const struct operations operations = {
+    .step = step_production,
+    .pack = pack,
+    .unpack = unpack,
+    .pack_boxes = pack_boxes,
+    .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .hash = hash,
     .gather = gather,
@@ -412,6 +411,15 @@ const struct backend backend_cpu = {
     .extract = extract,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
+};
+
+const struct backend backend_cpu = {
+    .name = "cpu",
+    .about = "OpenMP threads and SIMD on this machine's processor",
+    .host_accessible = true,
+    .close_rows = true,
+    .runtime = &runtime,
+    .operations = &operations,
     .laplacians = laplacians,
     .nlaplacians = (int)(sizeof laplacians / sizeof laplacians[0]),
 };

@@ -1,5 +1,5 @@
 /* The cpu kernels as plain synchronous functions on host memory: what the backends `cpu` and
- * `guard` put on their queues. Contracts as in backend.h. */
+ * `guard` put on their queues. Contracts as in operations.h. */
 #ifndef ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
 #define ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
 

@@ -22,7 +22,7 @@ void shared_memory_name(int file, size_t bytes, struct shared_handle *handle);
 enum status shared_memory_find(const struct shared_handle *handle, int *file,
                                size_t *bytes) MUST_CHECK;
 
-/* At once, as backend.h's operations of these names do it on a queue. */
+/* At once, as runtime.h's functions of these names do it on a queue. */
 void shared_flags_write(uint32_t *const *flags, int nflags, uint32_t value);
 enum status shared_flags_wait(uint32_t *const *flags, int nflags, uint32_t value,
                               double limit_s) MUST_CHECK;

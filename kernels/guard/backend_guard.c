@@ -284,11 +284,7 @@ static const struct kernel_variant variants[] = {
 static const struct laplacian_variant laplacians[] = {
     {.name = "laplacian", .about = "f = lap(u), plane by plane", .run = laplacian}};
 
-const struct backend backend_guard = {
-    .name = "guard",
-    .about = "the cpu kernels on memory that the host cannot touch; for tests",
-    .host_accessible = false,
-    .close_rows = true,
+static const struct runtime runtime = {
     .probe = guard_probe,
     .open = guard_open,
     .close = guard_close,
@@ -314,17 +310,20 @@ const struct backend backend_guard = {
     .copy_to_device = copy,
     .copy_to_host = copy_to_host,
     .copy_on_device = copy,
-    .step = step_ahead,
-    .pack = pack,
-    .unpack = unpack,
-    .pack_boxes = pack_boxes,
-    .unpack_boxes = unpack_boxes,
     .shared_alloc = guard_shared_alloc,
     .shared_free = guard_memory_free,
     .shared_open = guard_shared_open,
     .shared_close = guard_memory_free,
     .flags_write = flags_write,
     .flags_wait = flags_wait,
+};
+
+static const struct operations operations = {
+    .step = step_ahead,
+    .pack = pack,
+    .unpack = unpack,
+    .pack_boxes = pack_boxes,
+    .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .hash = hash,
     .gather = guard_gather,
@@ -333,6 +332,15 @@ const struct backend backend_guard = {
     .extract = guard_extract,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
+};
+
+const struct backend backend_guard = {
+    .name = "guard",
+    .about = "the cpu kernels on memory that the host cannot touch; for tests",
+    .host_accessible = false,
+    .close_rows = true,
+    .runtime = &runtime,
+    .operations = &operations,
     .laplacians = laplacians,
     .nlaplacians = (int)(sizeof laplacians / sizeof laplacians[0]),
 };

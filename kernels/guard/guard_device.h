@@ -73,7 +73,7 @@ struct operation {
     struct box boxes[];
 };
 
-/* The functions of the seam (kernels/backend.h) by the same names. */
+/* The functions of runtime.h and operations.h by the same names. */
 enum status guard_probe(void);
 enum status guard_open(int node_rank, int node_size, struct device **device);
 void guard_close(struct device *device);

@@ -263,11 +263,7 @@ static enum status hash(struct queue *queue, const struct layout *layout,
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = hip_step_##variant},
 static const struct kernel_variant variants[] = {HIP_STEP_VARIANTS(VARIANT)};
 
-const struct backend backend_hip = {
-    .name = "hip",
-    .about = "one GPU, through HIP",
-    .host_accessible = false,
-    .close_rows = false,
+static const struct runtime runtime = {
     .probe = hip_probe,
     .open = hip_open,
     .close = hip_close,
@@ -293,6 +289,15 @@ const struct backend backend_hip = {
     .copy_to_device = copy_to_device,
     .copy_to_host = copy_to_host,
     .copy_on_device = copy_on_device,
+    .shared_alloc = hip_shared_alloc,
+    .shared_free = hip_memory_free,
+    .shared_open = hip_shared_open,
+    .shared_close = hip_shared_close,
+    .flags_write = hip_flags_write,
+    .flags_wait = hip_flags_wait,
+};
+
+static const struct operations operations = {
     .step = hip_step_production,
     .step_shapes = hip_step_shapes,
     .step_shape = hip_step_shape,
@@ -300,12 +305,6 @@ const struct backend backend_hip = {
     .unpack = unpack,
     .pack_boxes = hip_pack_boxes,
     .unpack_boxes = unpack_boxes,
-    .shared_alloc = hip_shared_alloc,
-    .shared_free = hip_memory_free,
-    .shared_open = hip_shared_open,
-    .shared_close = hip_shared_close,
-    .flags_write = hip_flags_write,
-    .flags_wait = hip_flags_wait,
     .summarise = summarise,
     .hash = hash,
     .gather = hip_gather,
@@ -314,6 +313,15 @@ const struct backend backend_hip = {
     .extract = hip_extract,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
+};
+
+const struct backend backend_hip = {
+    .name = "hip",
+    .about = "one GPU, through HIP",
+    .host_accessible = false,
+    .close_rows = false,
+    .runtime = &runtime,
+    .operations = &operations,
     .laplacians = hip_laplacians,
     .nlaplacians = HIP_LAPLACIANS,
 };

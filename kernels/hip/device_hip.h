@@ -59,7 +59,7 @@ enum status hip_out_of_host_memory(void);
 /* The name of the call alone: its arguments say nothing to a user. */
 #define TRY_HIP(function, ...) TRY(hip_check(function(__VA_ARGS__), #function))
 
-/* The functions of the seam (kernels/backend.h) by the same names: device_hip.c, step_hip.c. */
+/* The functions of runtime.h and operations.h by the same names: device_hip.c, step_hip.c. */
 enum status hip_probe(void);
 enum status hip_open(int node_rank, int node_size, struct device **device);
 void hip_close(struct device *device);

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/command.h"
-#include "app/json.h"
 #include "base/comm.h"
+#include "base/command.h"
+#include "base/json.h"
 #include "base/log.h"
-#include "io/compare.h"
+#include "io/compare/compare.h"
 
 static struct {
     const char *file[2];

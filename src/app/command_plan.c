@@ -6,23 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/choices.h"
-#include "app/command.h"
 #include "app/configuration.h"
 #include "app/initial.h"
-#include "app/output_memory.h"
 #include "app/plan_placement.h"
-#include "app/snapshot_outputs.h"
+#include "base/command.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "kernels/backend.h"
 #include "model/boundary.h"
 #include "model/decomp.h"
 #include "model/field.h"
 #include "model/grid.h"
+#include "model/problem.h"
 #include "model/shape.h"
 #include "model/timeline.h"
+#include "output/output_memory.h"
+#include "output/snapshot_outputs.h"
 
 static struct {
     const char *config;
@@ -405,9 +405,9 @@ static enum status warn_of_memory(struct plan *plan)
     const struct backend *backend = plan->backend;
     struct device *device = NULL;
     struct device_info info;
-    TRY(backend->open(0, 1, &device));
-    const enum status status = backend->info(device, &info);
-    backend->close(device);
+    TRY(backend->runtime->open(0, 1, &device));
+    const enum status status = backend->runtime->info(device, &info);
+    backend->runtime->close(device);
     TRY(status);
     char need[BYTES_TEXT];
     char have[BYTES_TEXT];

@@ -2,17 +2,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/command.h"
 #include "app/configuration.h"
-#include "app/derive.h"
-#include "app/output.h"
+#include "app/hang_monitor.h"
 #include "app/restart.h"
-#include "app/run.h"
 #include "app/stop.h"
-#include "app/tuning.h"
-#include "app/watchdog.h"
 #include "base/comm.h"
+#include "base/command.h"
 #include "base/log.h"
+#include "output/output.h"
+#include "solve/derive.h"
+#include "solve/solver.h"
+#include "solve/tuning.h"
 
 static struct {
     const char *config;

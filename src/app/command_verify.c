@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/command.h"
-#include "app/json.h"
-#include "app/run.h"
 #include "app/verify_case.h"
 #include "base/comm.h"
+#include "base/command.h"
+#include "base/json.h"
 #include "base/log.h"
+#include "solve/solver.h"
 
 static struct {
     const char *backend;

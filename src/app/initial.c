@@ -3,11 +3,11 @@
 
 #include <stdio.h>
 
-#include "app/run.h"
 #include "base/comm.h"
 #include "base/log.h"
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "model/shape.h"
+#include "solve/solver.h"
 
 /* Not refused: a study may shrink a shape to nothing. */
 static void warn_of_shape(const struct run *run, int entry)

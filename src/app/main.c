@@ -5,13 +5,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/command.h"
 #include "app/exit_note.h"
 #include "base/comm.h"
+#include "base/command.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "halo/probe.h"
-#include "io/h5_broken.h"
+#include "io/hdf5/h5_broken.h"
 
 static const struct command *const commands[] = {
     &command_run, &command_plan, &command_compare, &command_bench, &command_verify, &command_doctor,

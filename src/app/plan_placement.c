@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/placement.h"
 #include "base/file.h"
+#include "machine/placement.h"
 
 enum status plan_placement(const struct decomp *decomp, enum precision precision,
                            int ranks_per_node, int ranks_per_module)

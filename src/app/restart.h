@@ -2,8 +2,8 @@
 #ifndef ISOTHERM_APP_RESTART_H
 #define ISOTHERM_APP_RESTART_H
 
-#include "app/run.h"
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
+#include "solve/solver.h"
 
 /* Collective. Load the checkpoint `from`, or for "auto" the newest good one of the output folder,
  * and take step, clock and ledger from it. What has changed in the configuration since it was

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/output.h"
-#include "app/watchdog.h"
+#include "app/hang_monitor.h"
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
+#include "output/output.h"
 
 /* An agreement (a reduction, and the host waits for the device) takes tens of microseconds. */
 static const double AGREE_EVERY = 0.25; /* s */
@@ -231,9 +231,9 @@ static enum status agree(struct run *run, const struct output *output, int64_t a
 {
     struct stop *stop = run->stop;
     /* what is queued counts as done only when it is: else the measured times would be too short */
-    enum status status = run->backend->queue_wait(run->halo_queue);
+    enum status status = run->backend->runtime->queue_wait(run->halo_queue);
     if (status == STATUS_OK) {
-        status = run->backend->queue_wait(run->bulk_queue);
+        status = run->backend->runtime->queue_wait(run->bulk_queue);
     }
     const double now = MPI_Wtime();
     if (stop->agreed_at > 0) {

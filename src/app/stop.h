@@ -11,7 +11,7 @@
 #ifndef ISOTHERM_APP_STOP_H
 #define ISOTHERM_APP_STOP_H
 
-#include "app/run.h"
+#include "solve/solver.h"
 
 struct output;
 

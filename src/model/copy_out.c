@@ -22,10 +22,10 @@ struct copy_out {
 static enum status build(struct copy_out *c)
 {
     void *d_memory = NULL;
-    TRY(c->backend->queue_create(c->device, QUEUE_LOW, &c->copies));
-    TRY(c->backend->event_create(c->device, &c->packed));
-    TRY(c->backend->event_create(c->device, &c->arrived));
-    TRY(c->backend->memory_alloc(c->device, c->room, &d_memory));
+    TRY(c->backend->runtime->queue_create(c->device, QUEUE_LOW, &c->copies));
+    TRY(c->backend->runtime->event_create(c->device, &c->packed));
+    TRY(c->backend->runtime->event_create(c->device, &c->arrived));
+    TRY(c->backend->runtime->memory_alloc(c->device, c->room, &d_memory));
     c->d_memory = d_memory;
     return STATUS_OK;
 }
@@ -58,10 +58,10 @@ void copy_out_destroy(struct copy_out *c)
     if (copy_out_wait(c) != STATUS_OK) {
         log_warn("%s", fail_message());
     }
-    c->backend->queue_destroy(c->copies);
-    c->backend->memory_free(c->device, c->d_memory);
-    c->backend->event_destroy(c->arrived);
-    c->backend->event_destroy(c->packed);
+    c->backend->runtime->queue_destroy(c->copies);
+    c->backend->runtime->memory_free(c->device, c->d_memory);
+    c->backend->runtime->event_destroy(c->arrived);
+    c->backend->runtime->event_destroy(c->packed);
     free(c);
 }
 
@@ -88,14 +88,15 @@ enum status copy_out_add(struct copy_out *c, const struct layout *layout,
     }
     c->used += copy_out_bytes(bytes);
     c->is_waited_for = false;
-    TRY(c->backend->extract(c->steps, layout, args, d_field, d_values));
-    TRY(c->backend->event_record(c->steps, c->packed));
-    TRY(c->backend->event_wait(c->copies, c->packed));
+    TRY(c->backend->operations->extract(c->steps, layout, args, d_field, d_values));
+    TRY(c->backend->runtime->event_record(c->steps, c->packed));
+    TRY(c->backend->runtime->event_wait(c->copies, c->packed));
     for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
         const size_t piece = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
-        TRY(c->backend->copy_to_host(c->copies, (char *)h_values + at, d_values + at, piece));
+        TRY(c->backend->runtime->copy_to_host(c->copies, (char *)h_values + at, d_values + at,
+                                              piece));
     }
-    return c->backend->event_record(c->copies, c->arrived);
+    return c->backend->runtime->event_record(c->copies, c->arrived);
 }
 
 bool copy_out_is_under_way(const struct copy_out *c)
@@ -106,7 +107,7 @@ bool copy_out_is_under_way(const struct copy_out *c)
 enum status copy_out_done(struct copy_out *c, bool *done)
 {
     if (!c->is_waited_for) {
-        TRY(c->backend->event_done(c->arrived, &c->is_waited_for));
+        TRY(c->backend->runtime->event_done(c->arrived, &c->is_waited_for));
     }
     *done = c->is_waited_for;
     return STATUS_OK;
@@ -115,7 +116,7 @@ enum status copy_out_done(struct copy_out *c, bool *done)
 enum status copy_out_wait(struct copy_out *c)
 {
     if (!c->is_waited_for) {
-        TRY(c->backend->event_sync(c->arrived));
+        TRY(c->backend->runtime->event_sync(c->arrived));
         c->is_waited_for = true;
     }
     return STATUS_OK;

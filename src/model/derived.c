@@ -58,8 +58,8 @@ static enum status allocate(struct derived *derived, const struct field *field)
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         void *d_memory = NULL;
         if (derived_wants(derived->mask, kind)) {
-            TRY(field->backend->memory_alloc(field->device, layout_bytes(&derived->layout),
-                                             &d_memory));
+            TRY(field->backend->runtime->memory_alloc(field->device, layout_bytes(&derived->layout),
+                                                      &d_memory));
             derived->d_values[kind] = d_memory;
         }
     }
@@ -90,7 +90,7 @@ void derived_destroy(struct derived *derived)
         return;
     }
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
-        derived->backend->memory_free(derived->device, derived->d_values[kind]);
+        derived->backend->runtime->memory_free(derived->device, derived->d_values[kind]);
     }
     free(derived);
 }

@@ -70,10 +70,10 @@ enum status field_create(const struct backend *backend, struct device *device, s
     enum status status = STATUS_OK;
     TRY_GOTO(plan_memory(backend, decomp, rank, precision, &built->layout, &built->stage_bytes));
     const size_t bytes = layout_bytes(&built->layout);
-    TRY_GOTO(backend->memory_alloc(device, bytes, &built->d_now));
-    TRY_GOTO(backend->memory_alloc(device, bytes, &built->d_next));
-    TRY_GOTO(backend->memory_alloc(device, built->stage_bytes, &built->d_stage));
-    TRY_GOTO(backend->pinned_alloc(device, built->stage_bytes, &built->h_stage));
+    TRY_GOTO(backend->runtime->memory_alloc(device, bytes, &built->d_now));
+    TRY_GOTO(backend->runtime->memory_alloc(device, bytes, &built->d_next));
+    TRY_GOTO(backend->runtime->memory_alloc(device, built->stage_bytes, &built->d_stage));
+    TRY_GOTO(backend->runtime->pinned_alloc(device, built->stage_bytes, &built->h_stage));
     *field = built;
     return STATUS_OK;
 done:
@@ -87,10 +87,10 @@ void field_destroy(struct field *field)
         return;
     }
     derived_destroy(field->derived);
-    field->backend->pinned_free(field->device, field->h_stage);
-    field->backend->memory_free(field->device, field->d_stage);
-    field->backend->memory_free(field->device, field->d_next);
-    field->backend->memory_free(field->device, field->d_now);
+    field->backend->runtime->pinned_free(field->device, field->h_stage);
+    field->backend->runtime->memory_free(field->device, field->d_stage);
+    field->backend->runtime->memory_free(field->device, field->d_next);
+    field->backend->runtime->memory_free(field->device, field->d_now);
     free(field);
 }
 
@@ -140,20 +140,22 @@ static size_t piece_bytes(const struct field *field, const struct box *piece)
 static enum status stage_in(struct field *field, const struct box *piece)
 {
     const struct backend *backend = field->backend;
-    TRY(backend->pack(field->queue, &field->layout, field->d_now, piece, field->d_stage));
-    TRY(backend->copy_to_host(field->queue, field->h_stage, field->d_stage,
-                              piece_bytes(field, piece)));
-    return backend->queue_wait(field->queue);
+    TRY(backend->operations->pack(field->queue, &field->layout, field->d_now, piece,
+                                  field->d_stage));
+    TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage,
+                                       piece_bytes(field, piece)));
+    return backend->runtime->queue_wait(field->queue);
 }
 
 /* h_stage to field. Blocks: h_stage may be overwritten at once. */
 static enum status stage_out(struct field *field, const struct box *piece)
 {
     const struct backend *backend = field->backend;
-    TRY(backend->copy_to_device(field->queue, field->d_stage, field->h_stage,
-                                piece_bytes(field, piece)));
-    TRY(backend->unpack(field->queue, &field->layout, field->d_stage, piece, field->d_now));
-    return backend->queue_wait(field->queue);
+    TRY(backend->runtime->copy_to_device(field->queue, field->d_stage, field->h_stage,
+                                         piece_bytes(field, piece)));
+    TRY(backend->operations->unpack(field->queue, &field->layout, field->d_stage, piece,
+                                    field->d_now));
+    return backend->runtime->queue_wait(field->queue);
 }
 
 enum status field_read(struct field *field, const struct box *box, void *h_values)
@@ -162,8 +164,9 @@ enum status field_read(struct field *field, const struct box *box, void *h_value
     struct box piece = box_before(box);
     if (field->backend->host_accessible && !box_is_empty(box)) {
         /* one copy instead of three */
-        TRY(field->backend->pack(field->queue, &field->layout, field->d_now, box, h_values));
-        return field->backend->queue_wait(field->queue);
+        TRY(field->backend->operations->pack(field->queue, &field->layout, field->d_now, box,
+                                             h_values));
+        return field->backend->runtime->queue_wait(field->queue);
     }
     while (next_piece(field, box, &piece)) {
         TRY(stage_in(field, &piece));

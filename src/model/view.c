@@ -227,7 +227,7 @@ static enum status read_here(struct field *field, const struct layout *rows, con
     const size_t row_bytes = (size_t)row_cells(form) * precision_bytes(form->to);
     const int64_t ny = rows->cells[AXIS_Y];
     const int64_t nrows = ny * rows->cells[AXIS_Z];
-    TRY(field->backend->queue_wait(field->queue));
+    TRY(field->backend->runtime->queue_wait(field->queue));
 #pragma omp parallel
     {
 #pragma omp for schedule(static)
@@ -259,10 +259,10 @@ static enum status read_staged(struct field *field, const struct layout *rows, c
             struct box piece = {{0, j, k}, {row, j + jstep, k + kstep}};
             piece = box_intersect(&piece, &all);
             const int64_t cells = box_cells(&piece);
-            TRY(backend->pack(field->queue, rows, d_memory, &piece, field->d_stage));
-            TRY(backend->copy_to_host(field->queue, field->h_stage, field->d_stage,
-                                      (size_t)cells * bytes));
-            TRY(backend->queue_wait(field->queue));
+            TRY(backend->operations->pack(field->queue, rows, d_memory, &piece, field->d_stage));
+            TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage,
+                                               (size_t)cells * bytes));
+            TRY(backend->runtime->queue_wait(field->queue));
             for (int64_t c = 0; c < cells; c += row, to += row_bytes) {
                 copy_row(form, (const char *)field->h_stage + (size_t)c * bytes, to);
             }

@@ -26,7 +26,7 @@ int rig_backend_count(void)
     for (int b = 0; b < backend_count(); b++) {
         const struct backend *backend = backend_at(b);
         if (backend->host_accessible || backend == backend_find("guard") ||
-            backend->probe() == STATUS_OK) {
+            backend->runtime->probe() == STATUS_OK) {
             answering[nanswering++] = backend;
         } else {
             print_message("backend %s left out: %s\n", backend->name, fail_message());
@@ -43,23 +43,23 @@ const struct backend *rig_backend_at(int index)
 void rig_open(struct rig *rig, const struct backend *backend)
 {
     *rig = (struct rig){.backend = backend};
-    must(backend->probe());
-    must(backend->open(0, 1, &rig->device));
-    must(backend->queue_create(rig->device, QUEUE_NORMAL, &rig->queue));
+    must(backend->runtime->probe());
+    must(backend->runtime->open(0, 1, &rig->device));
+    must(backend->runtime->queue_create(rig->device, QUEUE_NORMAL, &rig->queue));
 }
 
 void rig_close(struct rig *rig)
 {
-    rig->backend->queue_destroy(rig->queue);
-    rig->backend->close(rig->device);
+    rig->backend->runtime->queue_destroy(rig->queue);
+    rig->backend->runtime->close(rig->device);
 }
 
 void *rig_upload(struct rig *rig, const void *h_bytes, size_t bytes)
 {
     void *d_bytes;
-    must(rig->backend->memory_alloc(rig->device, bytes, &d_bytes));
-    must(rig->backend->copy_to_device(rig->queue, d_bytes, h_bytes, bytes));
-    must(rig->backend->queue_wait(rig->queue));
+    must(rig->backend->runtime->memory_alloc(rig->device, bytes, &d_bytes));
+    must(rig->backend->runtime->copy_to_device(rig->queue, d_bytes, h_bytes, bytes));
+    must(rig->backend->runtime->queue_wait(rig->queue));
     return d_bytes;
 }
 
@@ -67,8 +67,8 @@ void *rig_download(struct rig *rig, const void *d_bytes, size_t bytes)
 {
     void *h_bytes = malloc(bytes);
     assert_non_null(h_bytes);
-    must(rig->backend->copy_to_host(rig->queue, h_bytes, d_bytes, bytes));
-    must(rig->backend->queue_wait(rig->queue));
+    must(rig->backend->runtime->copy_to_host(rig->queue, h_bytes, d_bytes, bytes));
+    must(rig->backend->runtime->queue_wait(rig->queue));
     return h_bytes;
 }
 

@@ -23,12 +23,14 @@ static void backends_are_complete(void **state)
     for (int b = 0; b < rig_backend_count(); b++) {
         const struct backend *backend = rig_backend_at(b);
         assert_ptr_equal(backend_find(backend->name), backend);
-        assert_true(backend->nvariants >= 2);
-        assert_string_equal(backend->variants[backend->nvariants - 1].name, "production");
-        assert_ptr_equal(backend->variants[backend->nvariants - 1].step, backend->step);
-        backend->queue_destroy(NULL);
-        backend->event_destroy(NULL);
-        backend->close(NULL);
+        assert_true(backend->operations->nvariants >= 2);
+        assert_string_equal(backend->operations->variants[backend->operations->nvariants - 1].name,
+                            "production");
+        assert_ptr_equal(backend->operations->variants[backend->operations->nvariants - 1].step,
+                         backend->operations->step);
+        backend->runtime->queue_destroy(NULL);
+        backend->runtime->event_destroy(NULL);
+        backend->runtime->close(NULL);
     }
 }
 
@@ -36,7 +38,7 @@ static void check_info(struct rig *rig)
 {
     omp_set_num_threads(2);
     struct device_info info;
-    must(rig->backend->info(rig->device, &info));
+    must(rig->backend->runtime->info(rig->device, &info));
     assert_true(strlen(info.name) > 0);
     assert_true(info.memory_bytes > 0);
     assert_true(info.free_bytes > 0 && info.free_bytes <= info.memory_bytes);
@@ -57,8 +59,8 @@ static void check_fresh_memory(struct rig *rig)
     static const size_t sizes[] = {1, 8, 4095, 4096, 100001, 5000000};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         void *memory[2];
-        must(rig->backend->memory_alloc(rig->device, sizes[s], &memory[0]));
-        must(rig->backend->pinned_alloc(rig->device, sizes[s], &memory[1]));
+        must(rig->backend->runtime->memory_alloc(rig->device, sizes[s], &memory[0]));
+        must(rig->backend->runtime->pinned_alloc(rig->device, sizes[s], &memory[1]));
         unsigned char *h_copy = rig_download(rig, memory[0], sizes[s]);
         for (size_t i = 0; i < sizes[s]; i++) {
             if (h_copy[i] != 0xFF) {
@@ -69,11 +71,11 @@ static void check_fresh_memory(struct rig *rig)
         for (int m = 0; m < 2; m++) {
             assert_int_equal((uintptr_t)memory[m] % LAYOUT_ALIGN_BYTES, 0);
         }
-        rig->backend->memory_free(rig->device, memory[0]);
-        rig->backend->pinned_free(rig->device, memory[1]);
+        rig->backend->runtime->memory_free(rig->device, memory[0]);
+        rig->backend->runtime->pinned_free(rig->device, memory[1]);
     }
-    rig->backend->memory_free(rig->device, NULL);
-    rig->backend->pinned_free(rig->device, NULL);
+    rig->backend->runtime->memory_free(rig->device, NULL);
+    rig->backend->runtime->pinned_free(rig->device, NULL);
 }
 
 static void fresh_memory_is_nan(void **state)
@@ -88,7 +90,8 @@ static void check_too_large(struct rig *rig)
     void *d_memory = NULL;
     const size_t huge = (size_t)1 << 50; /* 1 PiB */
     fail_clear();
-    assert_int_equal(rig->backend->memory_alloc(rig->device, huge, &d_memory), STATUS_MEMORY);
+    assert_int_equal(rig->backend->runtime->memory_alloc(rig->device, huge, &d_memory),
+                     STATUS_MEMORY);
     assert_non_null(strstr(fail_message(), "1048576.000 GiB"));
     assert_non_null(strstr(fail_message(), "available"));
     assert_null(d_memory);
@@ -116,8 +119,8 @@ static void check_copies(struct rig *rig)
         const size_t to = (size_t)random_below(&random, MARGIN);
         const size_t n = (size_t)random_below(&random, trial % 2 == 0 ? 300 : BYTES - MARGIN);
         char *d_to;
-        must(rig->backend->memory_alloc(rig->device, BYTES, (void **)&d_to));
-        must(rig->backend->copy_on_device(rig->queue, d_to + to, d_from + from, n));
+        must(rig->backend->runtime->memory_alloc(rig->device, BYTES, (void **)&d_to));
+        must(rig->backend->runtime->copy_on_device(rig->queue, d_to + to, d_from + from, n));
         unsigned char *h_got = rig_download(rig, d_to, BYTES);
         for (size_t i = 0; i < BYTES; i++) {
             const unsigned char expected = i >= to && i < to + n ? h_bytes[from + i - to] : 0xFF;
@@ -127,9 +130,9 @@ static void check_copies(struct rig *rig)
             }
         }
         free(h_got);
-        rig->backend->memory_free(rig->device, d_to);
+        rig->backend->runtime->memory_free(rig->device, d_to);
     }
-    rig->backend->memory_free(rig->device, d_from);
+    rig->backend->runtime->memory_free(rig->device, d_from);
     free(h_bytes);
 }
 
@@ -151,8 +154,8 @@ static void check_pack_of(struct rig *rig, const struct layout *layout, const st
     const size_t field_bytes = layout_bytes(layout);
     void *d_field = rig_upload(rig, h_field, field_bytes);
     void *d_buffer;
-    must(rig->backend->memory_alloc(rig->device, buffer_bytes, &d_buffer));
-    must(rig->backend->pack(rig->queue, layout, d_field, box, d_buffer));
+    must(rig->backend->runtime->memory_alloc(rig->device, buffer_bytes, &d_buffer));
+    must(rig->backend->operations->pack(rig->queue, layout, d_field, box, d_buffer));
     char *h_buffer = rig_download(rig, d_buffer, buffer_bytes);
 
     /* into a field of NaN: the box arrives, the rest stays */
@@ -169,16 +172,16 @@ static void check_pack_of(struct rig *rig, const struct layout *layout, const st
         }
     }
     void *d_other;
-    must(rig->backend->memory_alloc(rig->device, field_bytes, &d_other));
-    must(rig->backend->unpack(rig->queue, layout, d_buffer, box, d_other));
+    must(rig->backend->runtime->memory_alloc(rig->device, field_bytes, &d_other));
+    must(rig->backend->operations->unpack(rig->queue, layout, d_buffer, box, d_other));
     void *h_other = rig_download(rig, d_other, field_bytes);
     assert_memory_equal(h_other, h_expected, field_bytes);
     free(h_other);
     free(h_expected);
     free(h_buffer);
-    rig->backend->memory_free(rig->device, d_other);
-    rig->backend->memory_free(rig->device, d_buffer);
-    rig->backend->memory_free(rig->device, d_field);
+    rig->backend->runtime->memory_free(rig->device, d_other);
+    rig->backend->runtime->memory_free(rig->device, d_buffer);
+    rig->backend->runtime->memory_free(rig->device, d_field);
 }
 
 static void check_pack(struct rig *rig)
@@ -234,41 +237,41 @@ static void check_events(struct rig *rig)
     void *d_first;
     void *d_second;
     void *h_pinned;
-    must(rig->backend->queue_create(rig->device, QUEUE_HIGH, &second));
-    must(rig->backend->event_create(rig->device, &event));
-    must(rig->backend->memory_alloc(rig->device, BYTES, &d_first));
-    must(rig->backend->memory_alloc(rig->device, BYTES, &d_second));
+    must(rig->backend->runtime->queue_create(rig->device, QUEUE_HIGH, &second));
+    must(rig->backend->runtime->event_create(rig->device, &event));
+    must(rig->backend->runtime->memory_alloc(rig->device, BYTES, &d_first));
+    must(rig->backend->runtime->memory_alloc(rig->device, BYTES, &d_second));
     /* a wait for an event that was never recorded is no wait */
-    must(rig->backend->event_wait(second, event));
+    must(rig->backend->runtime->event_wait(second, event));
     bool done = false;
-    must(rig->backend->event_done(event, &done));
+    must(rig->backend->runtime->event_done(event, &done));
     assert_true(done);
     for (int round = 0; round < 3; round++) {
         memset(h_bytes, 10 + round, BYTES);
-        must(rig->backend->copy_to_device(rig->queue, d_first, h_bytes, BYTES));
-        must(rig->backend->event_record(rig->queue, event));
-        must(rig->backend->event_wait(second, event));
-        must(rig->backend->copy_on_device(second, d_second, d_first, BYTES));
-        must(rig->backend->queue_wait(second));
+        must(rig->backend->runtime->copy_to_device(rig->queue, d_first, h_bytes, BYTES));
+        must(rig->backend->runtime->event_record(rig->queue, event));
+        must(rig->backend->runtime->event_wait(second, event));
+        must(rig->backend->runtime->copy_on_device(second, d_second, d_first, BYTES));
+        must(rig->backend->runtime->queue_wait(second));
         unsigned char *h_got = rig_download(rig, d_second, BYTES);
         assert_int_equal(h_got[0], 10 + round);
         assert_int_equal(h_got[BYTES - 1], 10 + round);
         free(h_got);
-        must(rig->backend->queue_wait(rig->queue));
+        must(rig->backend->runtime->queue_wait(rig->queue));
     }
     /* what arrives without a wait is whole when the event says so */
-    must(rig->backend->pinned_alloc(rig->device, BYTES, &h_pinned));
-    must(rig->backend->copy_to_host(second, h_pinned, d_second, BYTES));
-    must(rig->backend->event_record(second, event));
+    must(rig->backend->runtime->pinned_alloc(rig->device, BYTES, &h_pinned));
+    must(rig->backend->runtime->copy_to_host(second, h_pinned, d_second, BYTES));
+    must(rig->backend->runtime->event_record(second, event));
     for (done = false; !done;) {
-        must(rig->backend->event_done(event, &done));
+        must(rig->backend->runtime->event_done(event, &done));
     }
     assert_memory_equal(h_pinned, h_bytes, BYTES);
-    rig->backend->pinned_free(rig->device, h_pinned);
-    rig->backend->event_destroy(event);
-    rig->backend->memory_free(rig->device, d_first);
-    rig->backend->memory_free(rig->device, d_second);
-    rig->backend->queue_destroy(second);
+    rig->backend->runtime->pinned_free(rig->device, h_pinned);
+    rig->backend->runtime->event_destroy(event);
+    rig->backend->runtime->memory_free(rig->device, d_first);
+    rig->backend->runtime->memory_free(rig->device, d_second);
+    rig->backend->runtime->queue_destroy(second);
     free(h_bytes);
 }
 
@@ -281,32 +284,32 @@ static void events_order_two_queues(void **state)
 /* No more than a clock can be held to: it runs, and it measures the queue's work. */
 static void check_stopwatch(struct rig *rig)
 {
-    const struct backend *backend = rig->backend;
+    const struct runtime *runtime = rig->backend->runtime;
     const size_t bytes = 1000000;
     struct stopwatch *stopwatch;
     double short_s = -1;
     double long_s = -1;
     void *d_memory[2];
-    must(backend->stopwatch_create(rig->device, &stopwatch));
-    must(backend->memory_alloc(rig->device, bytes, &d_memory[0]));
-    must(backend->memory_alloc(rig->device, bytes, &d_memory[1]));
-    must(backend->stopwatch_start(rig->queue, stopwatch));
-    must(backend->stopwatch_stop(rig->queue, stopwatch));
-    must(backend->queue_wait(rig->queue));
-    must(backend->stopwatch_seconds(stopwatch, &short_s));
-    must(backend->stopwatch_start(rig->queue, stopwatch));
+    must(runtime->stopwatch_create(rig->device, &stopwatch));
+    must(runtime->memory_alloc(rig->device, bytes, &d_memory[0]));
+    must(runtime->memory_alloc(rig->device, bytes, &d_memory[1]));
+    must(runtime->stopwatch_start(rig->queue, stopwatch));
+    must(runtime->stopwatch_stop(rig->queue, stopwatch));
+    must(runtime->queue_wait(rig->queue));
+    must(runtime->stopwatch_seconds(stopwatch, &short_s));
+    must(runtime->stopwatch_start(rig->queue, stopwatch));
     for (int copy = 0; copy < 300; copy++) {
-        must(backend->copy_on_device(rig->queue, d_memory[1], d_memory[0], bytes));
+        must(runtime->copy_on_device(rig->queue, d_memory[1], d_memory[0], bytes));
     }
-    must(backend->stopwatch_stop(rig->queue, stopwatch));
-    must(backend->queue_wait(rig->queue));
-    must(backend->stopwatch_seconds(stopwatch, &long_s));
+    must(runtime->stopwatch_stop(rig->queue, stopwatch));
+    must(runtime->queue_wait(rig->queue));
+    must(runtime->stopwatch_seconds(stopwatch, &long_s));
     assert_true(short_s >= 0);
     assert_true(long_s > 0 && long_s < 100);
-    backend->stopwatch_destroy(stopwatch);
-    backend->stopwatch_destroy(NULL);
-    backend->memory_free(rig->device, d_memory[0]);
-    backend->memory_free(rig->device, d_memory[1]);
+    runtime->stopwatch_destroy(stopwatch);
+    runtime->stopwatch_destroy(NULL);
+    runtime->memory_free(rig->device, d_memory[0]);
+    runtime->memory_free(rig->device, d_memory[1]);
 }
 
 static void the_stopwatch_measures(void **state)

@@ -58,7 +58,7 @@ static void scene_open(struct scene *scene, const struct backend *backend, const
 
 static void scene_close(struct scene *scene)
 {
-    scene->rig.backend->memory_free(scene->rig.device, scene->d_field);
+    scene->rig.backend->runtime->memory_free(scene->rig.device, scene->d_field);
     free(scene->h_field);
     rig_close(&scene->rig);
 }
@@ -93,19 +93,19 @@ static void check_gather(struct scene *scene)
     }
     int64_t *d_elements = rig_upload(&scene->rig, elements, sizeof elements);
     void *d_values = NULL;
-    must(backend->memory_alloc(scene->rig.device, COUNT * bytes, &d_values));
-    must(backend->gather(scene->rig.queue, layout->precision, scene->d_field, d_elements, COUNT,
-                         d_values));
-    must(backend->gather(scene->rig.queue, layout->precision, scene->d_field, d_elements, 0,
-                         d_values));
+    must(backend->runtime->memory_alloc(scene->rig.device, COUNT * bytes, &d_values));
+    must(backend->operations->gather(scene->rig.queue, layout->precision, scene->d_field,
+                                     d_elements, COUNT, d_values));
+    must(backend->operations->gather(scene->rig.queue, layout->precision, scene->d_field,
+                                     d_elements, 0, d_values));
     char *values = rig_download(&scene->rig, d_values, COUNT * bytes);
     for (size_t c = 0; c < COUNT; c++) {
         assert_memory_equal(values + c * bytes,
                             (char *)scene->h_field + (size_t)elements[c] * bytes, bytes);
     }
     free(values);
-    backend->memory_free(scene->rig.device, d_values);
-    backend->memory_free(scene->rig.device, d_elements);
+    backend->runtime->memory_free(scene->rig.device, d_values);
+    backend->runtime->memory_free(scene->rig.device, d_elements);
 }
 
 static void single_cells_are_gathered(void **state)
@@ -154,8 +154,8 @@ static void expect_equal(struct scene *scene, const double *wanted, const double
 static double *device_field(struct scene *scene)
 {
     void *d_memory = NULL;
-    must(
-        scene->rig.backend->memory_alloc(scene->rig.device, layout_bytes(&scene->kept), &d_memory));
+    must(scene->rig.backend->runtime->memory_alloc(scene->rig.device, layout_bytes(&scene->kept),
+                                                   &d_memory));
     return d_memory;
 }
 
@@ -173,31 +173,32 @@ static void check_track(struct scene *scene)
     for (int s = 0; s < SAMPLES; s++) {
         if (s > 0) {
             fill(scene);
-            must(backend->copy_to_device(scene->rig.queue, scene->d_field, scene->h_field,
-                                         layout_bytes(&scene->layout)));
+            must(backend->runtime->copy_to_device(scene->rig.queue, scene->d_field, scene->h_field,
+                                                  layout_bytes(&scene->layout)));
         }
         args.first = s == 0;
         args.weight = s == 0 ? 0 : 0.1 / s;
         args.time = 0.37 * s;
-        must(backend->track(scene->rig.queue, &scene->layout, &scene->kept, &args, scene->d_field));
+        must(backend->operations->track(scene->rig.queue, &scene->layout, &scene->kept, &args,
+                                        scene->d_field));
         /* what is not wanted is left alone */
         struct track_args alone = args;
         alone.d_arrival = NULL;
         alone.d_above = NULL;
         alone.d_highest = d_alone;
-        must(
-            backend->track(scene->rig.queue, &scene->layout, &scene->kept, &alone, scene->d_field));
-        must(backend->queue_wait(scene->rig.queue));
+        must(backend->operations->track(scene->rig.queue, &scene->layout, &scene->kept, &alone,
+                                        scene->d_field));
+        must(backend->runtime->queue_wait(scene->rig.queue));
         sample_plainly(scene, &args, &kept);
     }
     expect_equal(scene, kept.highest, args.d_highest);
     expect_equal(scene, kept.arrival, args.d_arrival);
     expect_equal(scene, kept.above, args.d_above);
     expect_equal(scene, kept.highest, d_alone);
-    backend->memory_free(scene->rig.device, d_alone);
-    backend->memory_free(scene->rig.device, args.d_above);
-    backend->memory_free(scene->rig.device, args.d_arrival);
-    backend->memory_free(scene->rig.device, args.d_highest);
+    backend->runtime->memory_free(scene->rig.device, d_alone);
+    backend->runtime->memory_free(scene->rig.device, args.d_above);
+    backend->runtime->memory_free(scene->rig.device, args.d_arrival);
+    backend->runtime->memory_free(scene->rig.device, args.d_highest);
     free(kept.highest);
     free(kept.arrival);
     free(kept.above);
@@ -251,8 +252,8 @@ static void check_flux(struct scene *scene)
         }
     }
     double *d_flux = device_field(scene);
-    must(backend->flux_squared(scene->rig.queue, &scene->layout, &scene->kept, &args,
-                               scene->d_field, d_flux));
+    must(backend->operations->flux_squared(scene->rig.queue, &scene->layout, &scene->kept, &args,
+                                           scene->d_field, d_flux));
     double *flux = rig_download(&scene->rig, d_flux, layout_bytes(&scene->kept));
     for (int64_t k = 0; k < n[2]; k++) {
         for (int64_t j = 0; j < n[1]; j++) {
@@ -264,7 +265,7 @@ static void check_flux(struct scene *scene)
         }
     }
     free(flux);
-    backend->memory_free(scene->rig.device, d_flux);
+    backend->runtime->memory_free(scene->rig.device, d_flux);
 }
 
 static void heat_flux_is_that_of_the_faces(void **state)
@@ -289,10 +290,10 @@ static void backends_agree_on_the_flux(void **state)
                 args.b[f] = 100.1 * f;
             }
             double *d_flux = device_field(&scene);
-            must(scene.rig.backend->flux_squared(scene.rig.queue, &scene.layout, &scene.kept, &args,
-                                                 scene.d_field, d_flux));
+            must(scene.rig.backend->operations->flux_squared(
+                scene.rig.queue, &scene.layout, &scene.kept, &args, scene.d_field, d_flux));
             double *flux = rig_download(&scene.rig, d_flux, layout_bytes(&scene.kept));
-            scene.rig.backend->memory_free(scene.rig.device, d_flux);
+            scene.rig.backend->runtime->memory_free(scene.rig.device, d_flux);
             if (b == 0) {
                 wanted = flux;
             } else {
@@ -339,9 +340,9 @@ static void fill_hard(struct scene *scene, bool squares)
             }
         }
     }
-    must(scene->rig.backend->copy_to_device(scene->rig.queue, scene->d_field, scene->h_field,
-                                            layout_bytes(&scene->layout)));
-    must(scene->rig.backend->queue_wait(scene->rig.queue));
+    must(scene->rig.backend->runtime->copy_to_device(scene->rig.queue, scene->d_field,
+                                                     scene->h_field, layout_bytes(&scene->layout)));
+    must(scene->rig.backend->runtime->queue_wait(scene->rig.queue));
 }
 
 /* By the compiler's own conversions; of a NaN too, whose bits no formula may change. */
@@ -387,11 +388,12 @@ static void check_one_extract(struct scene *scene, const struct extract_args *ar
     memset(wanted, 0xFF, most); /* what lies behind stays as it is */
     (void)extract_plainly(scene, args, wanted);
     void *d_values = NULL;
-    must(backend->memory_alloc(scene->rig.device, most, &d_values));
-    must(backend->extract(scene->rig.queue, &scene->layout, args, scene->d_field, d_values));
+    must(backend->runtime->memory_alloc(scene->rig.device, most, &d_values));
+    must(backend->operations->extract(scene->rig.queue, &scene->layout, args, scene->d_field,
+                                      d_values));
     char *found = rig_download(&scene->rig, d_values, most);
     assert_memory_equal(found, wanted, most);
-    backend->memory_free(scene->rig.device, d_values);
+    backend->runtime->memory_free(scene->rig.device, d_values);
     free(found);
     free(wanted);
 }

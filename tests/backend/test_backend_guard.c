@@ -47,7 +47,7 @@ static void the_host_cannot_touch_its_memory(void **state)
     struct rig rig;
     rig_open(&rig, &backend_guard);
     unsigned char *d_bytes;
-    must(backend_guard.memory_alloc(rig.device, BYTES, (void **)&d_bytes));
+    must(backend_guard.runtime->memory_alloc(rig.device, BYTES, (void **)&d_bytes));
     assert_false(backend_guard.host_accessible);
     for (int round = 0; round < 2; round++) {
         assert_int_equal(signal_on_touch(d_bytes, false), SIGSEGV);
@@ -56,10 +56,10 @@ static void the_host_cannot_touch_its_memory(void **state)
         free(rig_download(&rig, d_bytes, BYTES));
     }
     unsigned char *h_pinned;
-    must(backend_guard.pinned_alloc(rig.device, BYTES, (void **)&h_pinned));
+    must(backend_guard.runtime->pinned_alloc(rig.device, BYTES, (void **)&h_pinned));
     assert_int_equal(signal_on_touch(h_pinned, true), 0);
-    backend_guard.pinned_free(rig.device, h_pinned);
-    backend_guard.memory_free(rig.device, d_bytes);
+    backend_guard.runtime->pinned_free(rig.device, h_pinned);
+    backend_guard.runtime->memory_free(rig.device, d_bytes);
     rig_close(&rig);
 }
 
@@ -70,21 +70,21 @@ static void there_is_nothing_behind_an_allocation(void **state)
     struct rig rig;
     rig_open(&rig, &backend_guard);
     unsigned char *d_bytes;
-    must(backend_guard.memory_alloc(rig.device, 4096, (void **)&d_bytes));
+    must(backend_guard.runtime->memory_alloc(rig.device, 4096, (void **)&d_bytes));
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         signal(SIGSEGV, SIG_DFL);
         unsigned char h_bytes[8192] = {0};
         const bool done =
-            backend_guard.copy_to_device(rig.queue, d_bytes, h_bytes, 4097) == STATUS_OK &&
-            backend_guard.queue_wait(rig.queue) == STATUS_OK;
+            backend_guard.runtime->copy_to_device(rig.queue, d_bytes, h_bytes, 4097) == STATUS_OK &&
+            backend_guard.runtime->queue_wait(rig.queue) == STATUS_OK;
         _exit(done ? 0 : 1);
     }
     int how;
     assert_int_equal(waitpid(child, &how, 0), child);
     assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGSEGV);
-    backend_guard.memory_free(rig.device, d_bytes);
+    backend_guard.runtime->memory_free(rig.device, d_bytes);
     rig_close(&rig);
 }
 
@@ -98,13 +98,13 @@ static void results_are_not_there_before_the_wait(void **state)
     memset(h_from, 1, BYTES);
     memset(h_to, 2, BYTES);
     void *d_bytes;
-    must(backend_guard.memory_alloc(rig.device, BYTES, &d_bytes));
-    must(backend_guard.copy_to_device(rig.queue, d_bytes, h_from, BYTES));
-    must(backend_guard.copy_to_host(rig.queue, h_to, d_bytes, BYTES));
+    must(backend_guard.runtime->memory_alloc(rig.device, BYTES, &d_bytes));
+    must(backend_guard.runtime->copy_to_device(rig.queue, d_bytes, h_from, BYTES));
+    must(backend_guard.runtime->copy_to_host(rig.queue, h_to, d_bytes, BYTES));
     assert_true(is_filled_with(h_to, 0xFF));
     /* who changes the source before the wait has changed what arrives */
     memset(h_from, 3, BYTES);
-    must(backend_guard.queue_wait(rig.queue));
+    must(backend_guard.runtime->queue_wait(rig.queue));
     assert_true(is_filled_with(h_to, 3));
 
     struct layout layout;
@@ -113,14 +113,14 @@ static void results_are_not_there_before_the_wait(void **state)
                        &layout));
     struct field_summary summary = {.bad_cells = 0};
     uint64_t hash = 0;
-    must(backend_guard.summarise(rig.queue, &layout, &placement, d_bytes, &summary));
-    must(backend_guard.hash(rig.queue, &layout, &placement, d_bytes, &hash));
+    must(backend_guard.operations->summarise(rig.queue, &layout, &placement, d_bytes, &summary));
+    must(backend_guard.operations->hash(rig.queue, &layout, &placement, d_bytes, &hash));
     assert_int_equal(summary.bad_cells, -1);
     assert_true(hash == UINT64_MAX);
-    must(backend_guard.queue_wait(rig.queue));
+    must(backend_guard.runtime->queue_wait(rig.queue));
     assert_int_equal(summary.bad_cells, 0);
     assert_true(hash != UINT64_MAX);
-    backend_guard.memory_free(rig.device, d_bytes);
+    backend_guard.runtime->memory_free(rig.device, d_bytes);
     free(h_from);
     free(h_to);
     rig_close(&rig);
@@ -136,12 +136,12 @@ static void a_source_that_is_still_needed_is_not_poisoned(void **state)
     memset(h_bytes, 6, BYTES);
     void *d_one;
     void *d_two;
-    must(backend_guard.memory_alloc(rig.device, BYTES, &d_one));
-    must(backend_guard.memory_alloc(rig.device, BYTES, &d_two));
-    must(backend_guard.copy_to_device(rig.queue, d_one, h_bytes, BYTES));
-    must(backend_guard.copy_to_host(rig.queue, h_bytes, d_two, BYTES));
-    must(backend_guard.copy_on_device(rig.queue, d_two, d_one, BYTES));
-    must(backend_guard.queue_wait(rig.queue));
+    must(backend_guard.runtime->memory_alloc(rig.device, BYTES, &d_one));
+    must(backend_guard.runtime->memory_alloc(rig.device, BYTES, &d_two));
+    must(backend_guard.runtime->copy_to_device(rig.queue, d_one, h_bytes, BYTES));
+    must(backend_guard.runtime->copy_to_host(rig.queue, h_bytes, d_two, BYTES));
+    must(backend_guard.runtime->copy_on_device(rig.queue, d_two, d_one, BYTES));
+    must(backend_guard.runtime->queue_wait(rig.queue));
     assert_true(is_filled_with(h_bytes, 0xFF)); /* fresh d_two */
     unsigned char *h_two = rig_download(&rig, d_two, BYTES);
     assert_true(is_filled_with(h_two, 6));
@@ -162,36 +162,36 @@ static void a_forgotten_event_shows(void **state)
     void *d_two;
     unsigned char *h_bytes = malloc(BYTES);
     memset(h_bytes, 9, BYTES);
-    must(backend_guard.queue_create(rig.device, QUEUE_HIGH, &second));
-    must(backend_guard.event_create(rig.device, &event));
-    must(backend_guard.memory_alloc(rig.device, BYTES, &d_one));
-    must(backend_guard.memory_alloc(rig.device, BYTES, &d_two));
+    must(backend_guard.runtime->queue_create(rig.device, QUEUE_HIGH, &second));
+    must(backend_guard.runtime->event_create(rig.device, &event));
+    must(backend_guard.runtime->memory_alloc(rig.device, BYTES, &d_one));
+    must(backend_guard.runtime->memory_alloc(rig.device, BYTES, &d_two));
     for (int with_event = 0; with_event < 2; with_event++) {
-        must(backend_guard.copy_to_device(rig.queue, d_one, h_bytes, BYTES));
-        must(backend_guard.event_record(rig.queue, event));
+        must(backend_guard.runtime->copy_to_device(rig.queue, d_one, h_bytes, BYTES));
+        must(backend_guard.runtime->event_record(rig.queue, event));
         if (with_event) {
-            must(backend_guard.event_wait(second, event));
+            must(backend_guard.runtime->event_wait(second, event));
         }
         unsigned char *h_got = malloc(BYTES);
-        must(backend_guard.copy_to_host(second, h_got, d_one, BYTES));
-        must(backend_guard.queue_wait(second));
+        must(backend_guard.runtime->copy_to_host(second, h_got, d_one, BYTES));
+        must(backend_guard.runtime->queue_wait(second));
         assert_true(is_filled_with(h_got, with_event ? 9 : 0xFF));
         free(h_got);
         if (!with_event) {
             /* what comes after the mark is not waited for */
-            must(backend_guard.copy_on_device(rig.queue, d_one, d_two, BYTES));
+            must(backend_guard.runtime->copy_on_device(rig.queue, d_one, d_two, BYTES));
         }
     }
     /* an event of a queue that is gone has happened */
-    must(backend_guard.event_record(second, event));
-    must(backend_guard.event_wait(rig.queue, event));
-    backend_guard.queue_destroy(second);
-    must(backend_guard.queue_wait(rig.queue));
-    must(backend_guard.event_wait(rig.queue, event));
-    must(backend_guard.queue_wait(rig.queue));
-    backend_guard.event_destroy(event);
-    backend_guard.memory_free(rig.device, d_one);
-    backend_guard.memory_free(rig.device, d_two);
+    must(backend_guard.runtime->event_record(second, event));
+    must(backend_guard.runtime->event_wait(rig.queue, event));
+    backend_guard.runtime->queue_destroy(second);
+    must(backend_guard.runtime->queue_wait(rig.queue));
+    must(backend_guard.runtime->event_wait(rig.queue, event));
+    must(backend_guard.runtime->queue_wait(rig.queue));
+    backend_guard.runtime->event_destroy(event);
+    backend_guard.runtime->memory_free(rig.device, d_one);
+    backend_guard.runtime->memory_free(rig.device, d_two);
     free(h_bytes);
     rig_close(&rig);
 }
@@ -207,29 +207,29 @@ static void an_event_comes_true_after_a_while(void **state)
     unsigned char *h_got = malloc(BYTES);
     rig_open(&rig, &backend_guard);
     memset(h_bytes, 5, BYTES);
-    must(backend_guard.event_create(rig.device, &event));
-    must(backend_guard.memory_alloc(rig.device, BYTES, &d_bytes));
+    must(backend_guard.runtime->event_create(rig.device, &event));
+    must(backend_guard.runtime->memory_alloc(rig.device, BYTES, &d_bytes));
     for (int round = 0; round < 2; round++) {
         bool done = false;
         int asked = 0;
-        must(backend_guard.copy_to_device(rig.queue, d_bytes, h_bytes, BYTES));
-        must(backend_guard.copy_to_host(rig.queue, h_got, d_bytes, BYTES));
-        must(backend_guard.event_record(rig.queue, event));
+        must(backend_guard.runtime->copy_to_device(rig.queue, d_bytes, h_bytes, BYTES));
+        must(backend_guard.runtime->copy_to_host(rig.queue, h_got, d_bytes, BYTES));
+        must(backend_guard.runtime->event_record(rig.queue, event));
         for (; !done && asked < 100; asked++) {
             assert_true(is_filled_with(h_got, 0xFF));
-            must(backend_guard.event_done(event, &done));
+            must(backend_guard.runtime->event_done(event, &done));
         }
         assert_true(done && asked > 6); /* STEPS_AHEAD, and two steps */
         assert_true(is_filled_with(h_got, 5));
     }
     bool done = false;
-    must(backend_guard.copy_to_host(rig.queue, h_got, d_bytes, BYTES));
-    must(backend_guard.event_record(rig.queue, event));
-    must(backend_guard.queue_wait(rig.queue));
-    must(backend_guard.event_done(event, &done)); /* somebody has waited */
+    must(backend_guard.runtime->copy_to_host(rig.queue, h_got, d_bytes, BYTES));
+    must(backend_guard.runtime->event_record(rig.queue, event));
+    must(backend_guard.runtime->queue_wait(rig.queue));
+    must(backend_guard.runtime->event_done(event, &done)); /* somebody has waited */
     assert_true(done);
-    backend_guard.event_destroy(event);
-    backend_guard.memory_free(rig.device, d_bytes);
+    backend_guard.runtime->event_destroy(event);
+    backend_guard.runtime->memory_free(rig.device, d_bytes);
     free(h_bytes);
     free(h_got);
     rig_close(&rig);
@@ -244,13 +244,13 @@ static void freeing_and_closing_finish_the_work_first(void **state)
     unsigned char *h_got = malloc(BYTES);
     memset(h_bytes, 4, BYTES);
     void *d_bytes;
-    must(backend_guard.memory_alloc(rig.device, BYTES, &d_bytes));
-    must(backend_guard.copy_to_device(rig.queue, d_bytes, h_bytes, BYTES));
-    must(backend_guard.copy_to_host(rig.queue, h_got, d_bytes, BYTES));
-    backend_guard.memory_free(rig.device, d_bytes);
+    must(backend_guard.runtime->memory_alloc(rig.device, BYTES, &d_bytes));
+    must(backend_guard.runtime->copy_to_device(rig.queue, d_bytes, h_bytes, BYTES));
+    must(backend_guard.runtime->copy_to_host(rig.queue, h_got, d_bytes, BYTES));
+    backend_guard.runtime->memory_free(rig.device, d_bytes);
     assert_true(is_filled_with(h_got, 4));
-    must(backend_guard.memory_alloc(rig.device, BYTES, &d_bytes));
-    must(backend_guard.copy_to_host(rig.queue, h_got, d_bytes, BYTES));
+    must(backend_guard.runtime->memory_alloc(rig.device, BYTES, &d_bytes));
+    must(backend_guard.runtime->copy_to_host(rig.queue, h_got, d_bytes, BYTES));
     rig_close(&rig); /* frees d_bytes */
     assert_true(is_filled_with(h_got, 0xFF));
     free(h_bytes);

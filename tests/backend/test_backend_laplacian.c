@@ -74,9 +74,9 @@ static void check_variants(struct rig *rig, const struct laplacian *l, const voi
                      (int)l->points[2]);
         }
         free(got);
-        backend->memory_free(rig->device, d_f);
+        backend->runtime->memory_free(rig->device, d_f);
     }
-    backend->memory_free(rig->device, d_u);
+    backend->runtime->memory_free(rig->device, d_u);
 }
 
 static void check_size(struct rig *rig, const int64_t size[AXIS_COUNT], enum precision precision)

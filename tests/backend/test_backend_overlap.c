@@ -45,9 +45,9 @@ static void scene_open(struct scene *s, const struct backend *backend,
     memset(s, 0, sizeof *s);
     rig_open(&s->rig, backend);
     must(layout_create(cells, (const int[]){1, 1, 1}, precision, &s->layout));
-    must(backend->queue_create(s->rig.device, QUEUE_HIGH, &s->halo_queue));
-    must(backend->event_create(s->rig.device, &s->bulk_done));
-    must(backend->event_create(s->rig.device, &s->halo_done));
+    must(backend->runtime->queue_create(s->rig.device, QUEUE_HIGH, &s->halo_queue));
+    must(backend->runtime->event_create(s->rig.device, &s->bulk_done));
+    must(backend->runtime->event_create(s->rig.device, &s->halo_done));
     const struct box owned = layout_owned(&s->layout);
     s->interior = owned;
     for (int face = 0; face < FACES; face++) {
@@ -57,7 +57,7 @@ static void scene_open(struct scene *s, const struct backend *backend,
     describe_faces(s);
     for (int face = 0; face < FACES; face++) {
         const size_t bytes = (size_t)box_cells(&s->from[face]) * precision_bytes(precision);
-        must(backend->memory_alloc(s->rig.device, bytes, &s->d_face[face]));
+        must(backend->runtime->memory_alloc(s->rig.device, bytes, &s->d_face[face]));
     }
     s->args = (struct step_args){.r = {0.11, 0.13, 0.15}};
     if (precision == PRECISION_FLOAT32) {
@@ -79,25 +79,25 @@ static void scene_open(struct scene *s, const struct backend *backend,
 
 static void scene_close(struct scene *s)
 {
-    const struct backend *backend = s->rig.backend;
+    const struct runtime *runtime = s->rig.backend->runtime;
     for (int face = 0; face < FACES; face++) {
-        backend->memory_free(s->rig.device, s->d_face[face]);
+        runtime->memory_free(s->rig.device, s->d_face[face]);
     }
-    backend->event_destroy(s->bulk_done);
-    backend->event_destroy(s->halo_done);
-    backend->queue_destroy(s->halo_queue);
+    runtime->event_destroy(s->bulk_done);
+    runtime->event_destroy(s->halo_done);
+    runtime->queue_destroy(s->halo_queue);
     free(s->h_start);
     rig_close(&s->rig);
 }
 
 static void exchange(struct scene *s, struct queue *queue, void *d_now)
 {
-    const struct backend *backend = s->rig.backend;
+    const struct operations *operations = s->rig.backend->operations;
     for (int face = 0; face < FACES; face++) {
-        must(backend->pack(queue, &s->layout, d_now, &s->from[face], s->d_face[face]));
+        must(operations->pack(queue, &s->layout, d_now, &s->from[face], s->d_face[face]));
     }
     for (int face = 0; face < FACES; face++) {
-        must(backend->unpack(queue, &s->layout, s->d_face[face], &s->to[face], d_now));
+        must(operations->unpack(queue, &s->layout, s->d_face[face], &s->to[face], d_now));
     }
 }
 
@@ -111,13 +111,13 @@ static void step_in_turn(struct scene *s, step_function *step, void *d_next, voi
 /* As step.c has it. */
 static void step_overlapped(struct scene *s, step_function *step, void *d_next, void *d_now)
 {
-    const struct backend *backend = s->rig.backend;
-    must(backend->event_record(s->rig.queue, s->bulk_done));
-    must(backend->event_record(s->halo_queue, s->halo_done));
-    must(backend->event_wait(s->rig.queue, s->halo_done));
+    const struct runtime *runtime = s->rig.backend->runtime;
+    must(runtime->event_record(s->rig.queue, s->bulk_done));
+    must(runtime->event_record(s->halo_queue, s->halo_done));
+    must(runtime->event_wait(s->rig.queue, s->halo_done));
     must(step(s->rig.queue, &s->layout, &s->args, d_next, d_now, &s->interior, 1));
     exchange(s, s->halo_queue, d_now);
-    must(backend->event_wait(s->halo_queue, s->bulk_done));
+    must(runtime->event_wait(s->halo_queue, s->bulk_done));
     must(step(s->halo_queue, &s->layout, &s->args, d_next, d_now, s->shell, s->nshell));
 }
 
@@ -134,12 +134,13 @@ static uint64_t run(struct scene *s, step_function *step, bool overlap, int step
         (overlap ? step_overlapped : step_in_turn)(s, step, d_field[(n + 1) % 2], d_field[n % 2]);
     }
     uint64_t hash = 0;
-    must(backend->queue_wait(s->halo_queue));
-    must(backend->queue_wait(s->rig.queue));
-    must(backend->hash(s->rig.queue, &s->layout, &placement, d_field[steps % 2], &hash));
-    must(backend->queue_wait(s->rig.queue));
+    must(backend->runtime->queue_wait(s->halo_queue));
+    must(backend->runtime->queue_wait(s->rig.queue));
+    must(
+        backend->operations->hash(s->rig.queue, &s->layout, &placement, d_field[steps % 2], &hash));
+    must(backend->runtime->queue_wait(s->rig.queue));
     for (int f = 0; f < 2; f++) {
-        backend->memory_free(s->rig.device, d_field[f]);
+        backend->runtime->memory_free(s->rig.device, d_field[f]);
     }
     return hash;
 }
@@ -149,14 +150,15 @@ static void check_size(const struct backend *backend, const int64_t cells[AXIS_C
 {
     struct scene s;
     scene_open(&s, backend, cells, precision);
-    const uint64_t expected = run(&s, backend->step, false, steps);
+    const uint64_t expected = run(&s, backend->operations->step, false, steps);
     int wrong = 0;
-    for (int v = 0; v < backend->nvariants; v++) {
+    for (int v = 0; v < backend->operations->nvariants; v++) {
         for (int attempt = 0; attempt < 2; attempt++) {
-            if (run(&s, backend->variants[v].step, true, steps) != expected) {
+            if (run(&s, backend->operations->variants[v].step, true, steps) != expected) {
                 print_error("%s %s, %s, %d x %d x %d cells, %d steps: other bits with overlap\n",
-                            backend->name, backend->variants[v].name, precision_name(precision),
-                            (int)cells[0], (int)cells[1], (int)cells[2], steps);
+                            backend->name, backend->operations->variants[v].name,
+                            precision_name(precision), (int)cells[0], (int)cells[1], (int)cells[2],
+                            steps);
                 wrong++;
             }
         }

@@ -49,26 +49,26 @@ static void pack_round(struct rig *rig, const struct layout *layout, uint64_t *s
     void *d_field = rig_upload(rig, h_field, layout_bytes(layout));
     for (int b = 0; b < BOXES; b++) {
         boxes[b] = random_box(state);
-        must(backend->memory_alloc(rig->device, bytes_of(&boxes[b], layout->precision),
-                                   &d_buffers[b]));
+        must(backend->runtime->memory_alloc(rig->device, bytes_of(&boxes[b], layout->precision),
+                                            &d_buffers[b]));
     }
-    must(backend->pack_boxes(rig->queue, layout, d_field, boxes, d_buffers, BOXES));
+    must(backend->operations->pack_boxes(rig->queue, layout, d_field, boxes, d_buffers, BOXES));
     for (int b = 0; b < BOXES; b++) {
         const size_t bytes = bytes_of(&boxes[b], layout->precision);
         void *d_alone;
-        must(backend->memory_alloc(rig->device, bytes, &d_alone));
-        must(backend->pack(rig->queue, layout, d_field, &boxes[b], d_alone));
+        must(backend->runtime->memory_alloc(rig->device, bytes, &d_alone));
+        must(backend->operations->pack(rig->queue, layout, d_field, &boxes[b], d_alone));
         void *found = rig_download(rig, d_buffers[b], bytes);
         void *expected = rig_download(rig, d_alone, bytes);
         assert_memory_equal(found, expected, bytes);
         free(found);
         free(expected);
-        backend->memory_free(rig->device, d_alone);
+        backend->runtime->memory_free(rig->device, d_alone);
     }
     /* and back into an empty field: what lies in the boxes, and nothing else */
     void *h_empty = host_field(layout);
     void *d_empty = rig_upload(rig, h_empty, layout_bytes(layout));
-    must(backend->unpack_boxes(rig->queue, layout, d_buffers, boxes, BOXES, d_empty));
+    must(backend->operations->unpack_boxes(rig->queue, layout, d_buffers, boxes, BOXES, d_empty));
     void *found = rig_download(rig, d_empty, layout_bytes(layout));
     for (int b = 0; b < BOXES; b++) {
         for (int64_t k = boxes[b].lo[2]; k < boxes[b].hi[2]; k++) {
@@ -82,10 +82,10 @@ static void pack_round(struct rig *rig, const struct layout *layout, uint64_t *s
     }
     assert_memory_equal(found, h_empty, layout_bytes(layout));
     for (int b = 0; b < BOXES; b++) {
-        backend->memory_free(rig->device, d_buffers[b]);
+        backend->runtime->memory_free(rig->device, d_buffers[b]);
     }
-    backend->memory_free(rig->device, d_field);
-    backend->memory_free(rig->device, d_empty);
+    backend->runtime->memory_free(rig->device, d_field);
+    backend->runtime->memory_free(rig->device, d_empty);
     free(h_field);
     free(h_empty);
     free(found);
@@ -113,8 +113,9 @@ enum { FLAGS = 3, FLAG_STRIDE = 16 };
 static enum status wait_for(struct rig *rig, uint32_t *const *d_flags, uint32_t value,
                             double limit_s)
 {
-    const enum status status = rig->backend->flags_wait(rig->queue, d_flags, FLAGS, value, limit_s);
-    const enum status later = rig->backend->queue_wait(rig->queue);
+    const enum status status =
+        rig->backend->runtime->flags_wait(rig->queue, d_flags, FLAGS, value, limit_s);
+    const enum status later = rig->backend->runtime->queue_wait(rig->queue);
     return status != STATUS_OK ? status : later;
 }
 
@@ -127,8 +128,8 @@ static void flags_count_and_a_wait_ends(void **state)
         void *d_memory;
         uint32_t *d_flags[FLAGS];
         rig_open(&rig, rig_backend_at(b));
-        const struct backend *backend = rig.backend;
-        must(backend->shared_alloc(rig.device, FLAGS * FLAG_STRIDE * sizeof(uint32_t), &d_memory,
+        const struct runtime *runtime = rig.backend->runtime;
+        must(runtime->shared_alloc(rig.device, FLAGS * FLAG_STRIDE * sizeof(uint32_t), &d_memory,
                                    &handle));
         for (int f = 0; f < FLAGS; f++) {
             d_flags[f] = (uint32_t *)d_memory + f * FLAG_STRIDE;
@@ -139,18 +140,18 @@ static void flags_count_and_a_wait_ends(void **state)
         assert_true(clock_seconds() - start >= 0.04);
         assert_non_null(strstr(fail_message(), "did not come within 0.05 s"));
         /* two of three are not all */
-        must(backend->flags_write(rig.queue, d_flags, FLAGS - 1, 1));
+        must(runtime->flags_write(rig.queue, d_flags, FLAGS - 1, 1));
         assert_int_equal(wait_for(&rig, d_flags, 1, 0.05), STATUS_DEVICE);
-        must(backend->flags_write(rig.queue, d_flags, FLAGS, 5));
+        must(runtime->flags_write(rig.queue, d_flags, FLAGS, 5));
         must(wait_for(&rig, d_flags, 1, 60)); /* later is as good */
         must(wait_for(&rig, d_flags, 5, 60));
         assert_int_equal(wait_for(&rig, d_flags, 6, 0.05), STATUS_DEVICE);
         /* round the end of 32 bits */
-        must(backend->flags_write(rig.queue, d_flags, FLAGS, UINT32_MAX));
+        must(runtime->flags_write(rig.queue, d_flags, FLAGS, UINT32_MAX));
         assert_int_equal(wait_for(&rig, d_flags, 1, 0.05), STATUS_DEVICE);
-        must(backend->flags_write(rig.queue, d_flags, FLAGS, 1));
+        must(runtime->flags_write(rig.queue, d_flags, FLAGS, 1));
         must(wait_for(&rig, d_flags, UINT32_MAX, 60));
-        backend->shared_free(rig.device, d_memory);
+        runtime->shared_free(rig.device, d_memory);
         rig_close(&rig);
     }
 }
@@ -165,16 +166,16 @@ static void flags_come_by_themselves(void **state)
         struct queue *writing;
         void *d_memory;
         rig_open(&rig, rig_backend_at(b));
-        const struct backend *backend = rig.backend;
-        must(backend->queue_create(rig.device, QUEUE_NORMAL, &writing));
-        must(backend->shared_alloc(rig.device, sizeof(uint32_t), &d_memory, &handle));
+        const struct runtime *runtime = rig.backend->runtime;
+        must(runtime->queue_create(rig.device, QUEUE_NORMAL, &writing));
+        must(runtime->shared_alloc(rig.device, sizeof(uint32_t), &d_memory, &handle));
         uint32_t *d_flag = d_memory;
-        must(backend->flags_write(writing, &d_flag, 1, 1));
-        must(backend->flags_wait(rig.queue, &d_flag, 1, 1, 20));
-        must(backend->queue_wait(rig.queue));
-        must(backend->queue_wait(writing));
-        backend->shared_free(rig.device, d_memory);
-        backend->queue_destroy(writing);
+        must(runtime->flags_write(writing, &d_flag, 1, 1));
+        must(runtime->flags_wait(rig.queue, &d_flag, 1, 1, 20));
+        must(runtime->queue_wait(rig.queue));
+        must(runtime->queue_wait(writing));
+        runtime->shared_free(rig.device, d_memory);
+        runtime->queue_destroy(writing);
         rig_close(&rig);
     }
 }
@@ -189,22 +190,22 @@ static void a_mark_can_be_waited_for(void **state)
         struct event *event;
         void *h_memory;
         rig_open(&rig, rig_backend_at(b));
-        const struct backend *backend = rig.backend;
+        const struct runtime *runtime = rig.backend->runtime;
         unsigned char *bytes = malloc(BYTES);
         assert_non_null(bytes);
         memset(bytes, 0x33, BYTES);
         void *d_bytes = rig_upload(&rig, bytes, BYTES);
-        must(backend->pinned_alloc(rig.device, BYTES, &h_memory));
-        must(backend->event_create(rig.device, &event));
-        must(backend->event_sync(event)); /* never recorded: nothing to wait for */
-        must(backend->copy_to_host(rig.queue, h_memory, d_bytes, BYTES));
-        must(backend->event_record(rig.queue, event));
-        must(backend->event_sync(event));
+        must(runtime->pinned_alloc(rig.device, BYTES, &h_memory));
+        must(runtime->event_create(rig.device, &event));
+        must(runtime->event_sync(event)); /* never recorded: nothing to wait for */
+        must(runtime->copy_to_host(rig.queue, h_memory, d_bytes, BYTES));
+        must(runtime->event_record(rig.queue, event));
+        must(runtime->event_sync(event));
         assert_memory_equal(h_memory, bytes, BYTES);
-        must(backend->queue_wait(rig.queue));
-        backend->event_destroy(event);
-        backend->pinned_free(rig.device, h_memory);
-        backend->memory_free(rig.device, d_bytes);
+        must(runtime->queue_wait(rig.queue));
+        runtime->event_destroy(event);
+        runtime->pinned_free(rig.device, h_memory);
+        runtime->memory_free(rig.device, d_bytes);
         free(bytes);
         rig_close(&rig);
     }

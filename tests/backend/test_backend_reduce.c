@@ -45,9 +45,10 @@ static struct field_summary summary_of(struct rig *rig, const struct block *bloc
 {
     struct field_summary summary;
     void *d_field = rig_upload(rig, block->h_field, layout_bytes(&block->layout));
-    must(rig->backend->summarise(rig->queue, &block->layout, &block->placement, d_field, &summary));
-    must(rig->backend->queue_wait(rig->queue));
-    rig->backend->memory_free(rig->device, d_field);
+    must(rig->backend->operations->summarise(rig->queue, &block->layout, &block->placement, d_field,
+                                             &summary));
+    must(rig->backend->runtime->queue_wait(rig->queue));
+    rig->backend->runtime->memory_free(rig->device, d_field);
     return summary;
 }
 
@@ -55,9 +56,10 @@ static uint64_t hash_of(struct rig *rig, const struct block *block)
 {
     uint64_t hash;
     void *d_field = rig_upload(rig, block->h_field, layout_bytes(&block->layout));
-    must(rig->backend->hash(rig->queue, &block->layout, &block->placement, d_field, &hash));
-    must(rig->backend->queue_wait(rig->queue));
-    rig->backend->memory_free(rig->device, d_field);
+    must(rig->backend->operations->hash(rig->queue, &block->layout, &block->placement, d_field,
+                                        &hash));
+    must(rig->backend->runtime->queue_wait(rig->queue));
+    rig->backend->runtime->memory_free(rig->device, d_field);
     return hash;
 }
 

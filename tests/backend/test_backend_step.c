@@ -210,7 +210,7 @@ static void check_step(struct rig *rig, step_function *step, const char *name,
     }
     args.d_face_sum[FACE_Y_MAX] = NULL;
     must(step(rig->queue, &p->layout, &args, d_out, d_in, p->boxes, p->nboxes));
-    must(rig->backend->queue_wait(rig->queue));
+    must(rig->backend->runtime->queue_wait(rig->queue));
 
     char who[64];
     snprintf(who, sizeof who, "%s %s", rig->backend->name, name);
@@ -223,23 +223,25 @@ static void check_step(struct rig *rig, step_function *step, const char *name,
         assert_memory_equal(&sums[face], expected, sizeof *expected);
     }
     free(sums);
-    rig->backend->memory_free(rig->device, d_in);
-    rig->backend->memory_free(rig->device, d_out);
-    rig->backend->memory_free(rig->device, d_sums);
+    rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, d_out);
+    rig->backend->runtime->memory_free(rig->device, d_sums);
 }
 
 /* Every launch shape, chosen for the first box: speed may depend on it, bits may not. */
 static void check_launch_shapes(struct rig *rig, const struct problem *p)
 {
     const char *const *names = NULL;
-    const int nshapes = rig->backend->step_shapes != NULL ? rig->backend->step_shapes(&names) : 0;
+    const int nshapes = rig->backend->operations->step_shapes != NULL
+                            ? rig->backend->operations->step_shapes(&names)
+                            : 0;
     int64_t extent[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         extent[axis] = box_extent(&p->boxes[0], (enum axis)axis);
     }
     for (int shape = 0; shape < nshapes; shape++) {
-        must(rig->backend->step_shape(rig->device, p->layout.precision, extent, shape));
-        check_step(rig, rig->backend->step, names[shape], p);
+        must(rig->backend->operations->step_shape(rig->device, p->layout.precision, extent, shape));
+        check_step(rig, rig->backend->operations->step, names[shape], p);
     }
 }
 
@@ -248,9 +250,10 @@ static void check_all(const struct problem *p)
     for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
-        check_step(&rig, rig.backend->step, "step", p);
-        for (int v = 0; v < rig.backend->nvariants; v++) {
-            check_step(&rig, rig.backend->variants[v].step, rig.backend->variants[v].name, p);
+        check_step(&rig, rig.backend->operations->step, "step", p);
+        for (int v = 0; v < rig.backend->operations->nvariants; v++) {
+            check_step(&rig, rig.backend->operations->variants[v].step,
+                       rig.backend->operations->variants[v].name, p);
         }
         check_launch_shapes(&rig, p);
         rig_close(&rig);
@@ -352,7 +355,7 @@ static void the_first_calls_and_the_later_ones_agree(void **state)
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
         for (int call = 0; call < 17; call++) {
-            check_step(&rig, rig.backend->step, "step", &p);
+            check_step(&rig, rig.backend->operations->step, "step", &p);
         }
         rig_close(&rig);
     }

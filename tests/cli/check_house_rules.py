@@ -20,7 +20,7 @@ BANNED = {
 }
 ENDS_THE_PROGRAM = ("exit", "_exit", "quick_exit", "abort", "MPI_Abort")
 # the watchdog: when it has to end the program, main hangs
-MAY_END_THE_PROGRAM = ("src/app/main.c", "src/app/watchdog.c")
+MAY_END_THE_PROGRAM = ("src/app/main.c", "src/app/hang_monitor.c")
 
 
 def check_size(lines):

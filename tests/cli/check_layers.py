@@ -16,14 +16,15 @@ MAY_INCLUDE = {
     "model": {"base", "config", "kernels", "model"},
     "halo": {"base", "config", "kernels", "model", "halo"},
     "io": {"base", "config", "kernels", "model", "io"},
-    "app": set(LAYER_FOLDERS),
+    **{layer: set(LAYER_FOLDERS)
+       for layer in ("machine", "solve", "output", "bench", "doctor", "app")},
 }
 
 # (header, the only folders for it, or those without it)
 ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
            (r"(hip|cuda)\w*[./].*", ("kernels/hip",)),
            (r"png\.h", ("io", "tests/io")),
-           (r"hwloc\.h", ("src/app",)),
+           (r"hwloc\.h", ("src/machine", "src/app")),
            (r"(yaml|muParserDLL)\.h", ("src/config",))]
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 

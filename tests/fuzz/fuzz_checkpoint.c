@@ -20,9 +20,9 @@
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "io/checkpoint.h"
-#include "io/checkpoint_internal.h"
-#include "io/h5.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint_internal.h"
+#include "io/hdf5/h5.h"
 
 enum { LINE_BYTES = 256, MOST_NUMBERS = 32 };
 
@@ -69,9 +69,9 @@ static void write_good_checkpoint(void)
     const struct box owned = layout_owned(&rig.field->layout);
     must(field_write(rig.field, &owned, values));
     rig.state = (struct checkpoint_state){.step = 7, .time = 0.5};
-    must(rig.backend->hash(rig.queue, &rig.field->layout, &rig.field->placement, rig.field->d_now,
-                           &rig.state.field_hash));
-    must(rig.backend->queue_wait(rig.queue));
+    must(rig.backend->operations->hash(rig.queue, &rig.field->layout, &rig.field->placement,
+                                       rig.field->d_now, &rig.state.field_hash));
+    must(rig.backend->runtime->queue_wait(rig.queue));
     must(checkpoint_write(MPI_COMM_SELF, rig.folder, rig.field, &rig.grid, &rig.material,
                           &rig.state, "title: fuzz\n", 1));
     snprintf(path, sizeof path, "%s/checkpoints/step_0000000007.h5", rig.folder);
@@ -90,8 +90,8 @@ static void clean_up(void)
     }
     free(rig.good);
     field_destroy(rig.field);
-    rig.backend->queue_destroy(rig.queue);
-    rig.backend->close(rig.device);
+    rig.backend->runtime->queue_destroy(rig.queue);
+    rig.backend->runtime->close(rig.device);
     MPI_Finalize();
 }
 
@@ -111,8 +111,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     rig.grid.dimensions = AXIS_COUNT;
     rig.material = (struct material){2.5, 4.0, 2.5 / 4.0};
     rig.backend = backend_find("cpu");
-    must(rig.backend->open(0, 1, &rig.device));
-    must(rig.backend->queue_create(rig.device, QUEUE_NORMAL, &rig.queue));
+    must(rig.backend->runtime->open(0, 1, &rig.device));
+    must(rig.backend->runtime->queue_create(rig.device, QUEUE_NORMAL, &rig.queue));
     must(decomp_create(cells, periodic, 1, 1, NULL, &rig.decomp));
     must(field_create(rig.backend, rig.device, rig.queue, &rig.decomp, 0, PRECISION_FLOAT64,
                       &rig.field));

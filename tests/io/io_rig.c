@@ -62,8 +62,8 @@ void rig_open(struct rig *rig, int nranks, const int64_t cells[AXIS_COUNT],
     rig->material = (struct material){2.5, 4.0, 2.5 / 4.0};
     rig->backend = backend_find(backend);
     assert_non_null(rig->backend);
-    must(rig->backend->open(0, 1, &rig->device));
-    must(rig->backend->queue_create(rig->device, QUEUE_NORMAL, &rig->queue));
+    must(rig->backend->runtime->open(0, 1, &rig->device));
+    must(rig->backend->runtime->queue_create(rig->device, QUEUE_NORMAL, &rig->queue));
     must(decomp_create(cells, periodic, nranks, 1, NULL, &rig->decomp));
     must(field_create(rig->backend, rig->device, rig->queue, &rig->decomp, comm_rank(comm),
                       precision, &rig->field));
@@ -75,8 +75,8 @@ void rig_close(struct rig *rig)
         return;
     }
     field_destroy(rig->field);
-    rig->backend->queue_destroy(rig->queue);
-    rig->backend->close(rig->device);
+    rig->backend->runtime->queue_destroy(rig->queue);
+    rig->backend->runtime->close(rig->device);
     MPI_Comm_free(&rig->comm);
 }
 
@@ -183,9 +183,9 @@ void rig_fill_derived(struct rig *rig, int seed)
                 }
             }
         }
-        must(rig->backend->copy_to_device(rig->queue, derived->d_values[kind], values,
-                                          layout_bytes(layout)));
-        must(rig->backend->queue_wait(rig->queue));
+        must(rig->backend->runtime->copy_to_device(rig->queue, derived->d_values[kind], values,
+                                                   layout_bytes(layout)));
+        must(rig->backend->runtime->queue_wait(rig->queue));
     }
     free(values);
 }
@@ -195,9 +195,9 @@ uint64_t rig_hash(struct rig *rig)
     struct field *field = rig->field;
     uint64_t mine = 0;
     uint64_t all = 0;
-    must(
-        field->backend->hash(field->queue, &field->layout, &field->placement, field->d_now, &mine));
-    must(field->backend->queue_wait(field->queue));
+    must(field->backend->operations->hash(field->queue, &field->layout, &field->placement,
+                                          field->d_now, &mine));
+    must(field->backend->runtime->queue_wait(field->queue));
     MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, rig->comm);
     return all;
 }

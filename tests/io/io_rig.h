@@ -12,7 +12,7 @@
 
 #include "base/comm.h"
 #include "base/file.h"
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "model/field.h"
 #include "model/grid.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/h5_field.h"
+#include "io/hdf5/h5_field.h"
 
 static const int64_t CELLS[AXIS_COUNT] = {13, 6, 7};
 

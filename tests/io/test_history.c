@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/history.h"
+#include "io/series/history.h"
 
 static char path[PATH_BYTES];
 

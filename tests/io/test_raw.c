@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/h5_raw.h"
+#include "io/raw/h5_raw.h"
 
 static void in_folder(const char *name, char path[PATH_BYTES])
 {

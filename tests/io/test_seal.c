@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/checkpoint_internal.h"
+#include "io/checkpoint/checkpoint_internal.h"
 
 static void in_folder(const char *name, char path[PATH_BYTES])
 {

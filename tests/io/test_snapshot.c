@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "io/snapshot.h"
+#include "io/snapshot/snapshot.h"
 
 enum { MOST = 8 };
 static const char TITLE[] = "a <title> & \"more\", 20 \xc2\xb0"

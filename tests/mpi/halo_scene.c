@@ -61,7 +61,7 @@ void scene_open_on(struct scene *scene, const struct backend *backend, const str
 
 void scene_close(struct scene *scene)
 {
-    demand(scene->rig.backend->queue_wait(scene->rig.queue));
+    demand(scene->rig.backend->runtime->queue_wait(scene->rig.queue));
     halo_destroy(scene->halo);
     field_destroy(scene->field);
     rig_close(&scene->rig);

@@ -170,6 +170,8 @@ static void layers_beyond_the_width_are_left_alone(void **state)
 /* --- the exchange's manners ------------------------------------------------------------------ */
 
 static struct backend counting; /* a backend whose calls are counted, and fail on demand */
+static struct runtime counting_runtime;
+static struct operations counting_operations;
 static const struct backend *counted;
 static int waits, syncs;
 static bool pack_fails;
@@ -177,13 +179,13 @@ static bool pack_fails;
 static enum status count_wait(struct queue *queue)
 {
     waits++;
-    return counted->queue_wait(queue);
+    return counted->runtime->queue_wait(queue);
 }
 
 static enum status count_sync(struct event *event)
 {
     syncs++;
-    return counted->event_sync(event);
+    return counted->runtime->event_sync(event);
 }
 
 static enum status fail_pack(struct queue *queue, const struct layout *layout, const void *d_field,
@@ -192,7 +194,7 @@ static enum status fail_pack(struct queue *queue, const struct layout *layout, c
     if (pack_fails) {
         return fail(STATUS_DEVICE, "the packing kernel is out of order");
     }
-    return counted->pack_boxes(queue, layout, d_field, boxes, d_buffers, nboxes);
+    return counted->operations->pack_boxes(queue, layout, d_field, boxes, d_buffers, nboxes);
 }
 
 static void counting_scene(struct scene *scene, const struct way *way)
@@ -204,9 +206,13 @@ static void counting_scene(struct scene *scene, const struct way *way)
     demand(decomp_create(cells, periodic, nranks, 1, (const int[]){1, 1, nranks}, &decomp));
     counted = backend_find(way->backend);
     counting = *counted;
-    counting.queue_wait = count_wait;
-    counting.event_sync = count_sync;
-    counting.pack_boxes = fail_pack;
+    counting_runtime = *counted->runtime;
+    counting_runtime.queue_wait = count_wait;
+    counting_runtime.event_sync = count_sync;
+    counting.runtime = &counting_runtime;
+    counting_operations = *counted->operations;
+    counting_operations.pack_boxes = fail_pack;
+    counting.operations = &counting_operations;
     pack_fails = false;
     scene_open_on(scene, &counting, &decomp, 1, HALO_FACES, &way->wishes, PRECISION_FLOAT64);
 }

@@ -82,23 +82,23 @@ static void reference_step(const struct scene *scene, const struct step_args *ar
 /* As the program steps: overlapped, or exchange first. Nothing waits for the queue in between. */
 static void step_once(struct scene *scene, const struct step_args *args, bool overlap)
 {
-    const struct backend *backend = scene->rig.backend;
+    const struct operations *operations = scene->rig.backend->operations;
     struct queue *queue = scene->rig.queue;
     struct field *field = scene->field;
     const struct halo_plan *plan = &scene->plan;
     struct halo_flight flight;
     demand(halo_begin(scene->halo, queue, field->d_now, &flight));
     if (overlap && !box_is_empty(&plan->interior)) {
-        demand(backend->step(queue, &field->layout, args, field->d_next, field->d_now,
-                             &plan->interior, 1));
+        demand(operations->step(queue, &field->layout, args, field->d_next, field->d_now,
+                                &plan->interior, 1));
     }
     demand(halo_end(&flight));
     if (overlap) {
-        demand(backend->step(queue, &field->layout, args, field->d_next, field->d_now, plan->shell,
-                             plan->nshell));
+        demand(operations->step(queue, &field->layout, args, field->d_next, field->d_now,
+                                plan->shell, plan->nshell));
     } else {
         const struct box all = layout_owned(&field->layout);
-        demand(backend->step(queue, &field->layout, args, field->d_next, field->d_now, &all, 1));
+        demand(operations->step(queue, &field->layout, args, field->d_next, field->d_now, &all, 1));
     }
     field_swap(field);
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/run.h"
 #include "base/comm.h"
+#include "solve/solver.h"
 
 /* Rough on purpose: with the default dt a cell at a cold wall can leave the data's range. */
 #define ROUGH "\"600 + 299*sin(91.7*x*x + 57.3*y + 33.1*z*y)\""
@@ -95,8 +95,8 @@ static void flip(struct run *run, const struct mishap *mishap)
     }
     const int64_t back[AXIS_COUNT] = {-owned.lo[0], -owned.lo[1], -owned.lo[2]};
     const struct box local = box_shift(&global, back);
-    demand(run->backend->queue_wait(run->halo_queue));
-    demand(run->backend->queue_wait(run->bulk_queue));
+    demand(run->backend->runtime->queue_wait(run->halo_queue));
+    demand(run->backend->runtime->queue_wait(run->bulk_queue));
     demand(field_read(field, &local, &bits));
     bits ^= UINT64_C(1) << mishap->bit;
     demand(field_write(field, &local, &bits));

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/writer.h"
 #include "base/comm.h"
+#include "output/writer.h"
 
 enum { WORDS = 1000, NOBODY = -1 };
 
@@ -212,6 +212,7 @@ static void test_leaving(void **unused)
 /* The backend `guard` with events whose question or wait fails on demand. */
 static struct {
     struct backend table;
+    struct runtime runtime;
     const struct backend *real;
     struct device *device;
     struct queue *steps;
@@ -222,13 +223,13 @@ static struct {
 static enum status far_event_sync(struct event *event)
 {
     return atomic_load(&far.fails) ? (fail)(STATUS_DEVICE, "the device fell off the bus")
-                                   : far.real->event_sync(event);
+                                   : far.real->runtime->event_sync(event);
 }
 
 static enum status far_event_done(struct event *event, bool *done)
 {
     return atomic_load(&far.fails) ? (fail)(STATUS_DEVICE, "the device fell off the bus")
-                                   : far.real->event_done(event, done);
+                                   : far.real->runtime->event_done(event, done);
 }
 
 static struct writer *begin_far(bool has_room)
@@ -238,12 +239,14 @@ static struct writer *begin_far(bool has_room)
     memset(&seen, 0, sizeof seen);
     far.real = backend_find("guard");
     far.table = *far.real;
-    far.table.event_sync = far_event_sync;
-    far.table.event_done = far_event_done;
+    far.runtime = *far.real->runtime;
+    far.runtime.event_sync = far_event_sync;
+    far.runtime.event_done = far_event_done;
+    far.table.runtime = &far.runtime;
     atomic_store(&far.fails, false);
-    demand(far.real->open(0, 1, &far.device));
-    demand(far.real->queue_create(far.device, QUEUE_NORMAL, &far.steps));
-    demand(far.real->memory_alloc(far.device, WORDS * sizeof(int64_t), &d_words));
+    demand(far.real->runtime->open(0, 1, &far.device));
+    demand(far.real->runtime->queue_create(far.device, QUEUE_NORMAL, &far.steps));
+    demand(far.real->runtime->memory_alloc(far.device, WORDS * sizeof(int64_t), &d_words));
     far.d_words = d_words;
     demand(writer_create(MPI_COMM_WORLD, &far.table, far.device, true, &writer));
     demand(writer_send_beside(writer, far.steps, WORDS * sizeof(int64_t), has_room));
@@ -253,9 +256,9 @@ static struct writer *begin_far(bool has_room)
 static void end_far(struct writer *writer)
 {
     writer_destroy(writer);
-    far.real->memory_free(far.device, far.d_words);
-    far.real->queue_destroy(far.steps);
-    far.real->close(far.device);
+    far.real->runtime->memory_free(far.device, far.d_words);
+    far.real->runtime->queue_destroy(far.steps);
+    far.real->runtime->close(far.device);
     settle();
 }
 
@@ -266,8 +269,8 @@ static void put_on_device(int number)
     for (int i = 0; i < WORDS; i++) {
         words[i] = 1000 * number + i;
     }
-    demand(far.real->copy_to_device(far.steps, far.d_words, words, sizeof words));
-    demand(far.real->queue_wait(far.steps));
+    demand(far.real->runtime->copy_to_device(far.steps, far.d_words, words, sizeof words));
+    demand(far.real->runtime->queue_wait(far.steps));
 }
 
 /* All words as float64 of one row: their bits travel as they are. */
@@ -291,9 +294,9 @@ static enum status hand_in_far(struct writer *writer, int number, bool is_sent)
     if (room.copy_out != NULL) {
         send(room.copy_out, room.h_memory);
     } else {
-        demand(
-            far.real->copy_to_host(far.steps, room.h_memory, far.d_words, WORDS * sizeof(int64_t)));
-        demand(far.real->queue_wait(far.steps));
+        demand(far.real->runtime->copy_to_host(far.steps, room.h_memory, far.d_words,
+                                               WORDS * sizeof(int64_t)));
+        demand(far.real->runtime->queue_wait(far.steps));
     }
     struct task *task = malloc(sizeof *task);
     *task = (struct task){number, NOBODY, room.h_memory, own_pace(number)};
@@ -428,8 +431,8 @@ int main(int argc, char **argv)
         print_message("this MPI does not grant MPI_THREAD_MULTIPLE\n");
     }
     backend = backend_find("cpu");
-    demand(backend->open(0, 1, &device));
+    demand(backend->runtime->open(0, 1, &device));
     const int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    backend->close(device);
+    backend->runtime->close(device);
     return mpi_rig_end(failures);
 }

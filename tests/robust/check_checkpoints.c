@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/checkpoint_internal.h"
+#include "io/checkpoint/checkpoint_internal.h"
 
 int main(int argc, char **argv)
 {

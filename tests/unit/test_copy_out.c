@@ -34,7 +34,7 @@ static void scene_open(struct scene *s, const struct backend *backend, size_t ro
         }
     }
     s->d_field = rig_upload(&s->rig, s->h_step[0], layout_bytes(&s->layout));
-    must(backend->pinned_alloc(s->rig.device, 2 * CELLS * sizeof(double), &h_values));
+    must(backend->runtime->pinned_alloc(s->rig.device, 2 * CELLS * sizeof(double), &h_values));
     s->h_values = h_values;
     must(copy_out_create(backend, s->rig.device, s->rig.queue, room, &s->copy_out));
     assert_int_equal(copy_out_room(s->copy_out), room);
@@ -42,10 +42,10 @@ static void scene_open(struct scene *s, const struct backend *backend, size_t ro
 
 static void scene_close(struct scene *s)
 {
-    const struct backend *backend = s->rig.backend;
+    const struct runtime *runtime = s->rig.backend->runtime;
     copy_out_destroy(s->copy_out);
-    backend->pinned_free(s->rig.device, s->h_values);
-    backend->memory_free(s->rig.device, s->d_field);
+    runtime->pinned_free(s->rig.device, s->h_values);
+    runtime->memory_free(s->rig.device, s->d_field);
     rig_close(&s->rig);
     for (int step = 0; step < STEPS; step++) {
         free(s->h_step[step]);
@@ -55,8 +55,8 @@ static void scene_close(struct scene *s)
 /* Queued, as a step is. */
 static void step_to(struct scene *s, int step)
 {
-    must(s->rig.backend->copy_to_device(s->rig.queue, s->d_field, s->h_step[step],
-                                        layout_bytes(&s->layout)));
+    must(s->rig.backend->runtime->copy_to_device(s->rig.queue, s->d_field, s->h_step[step],
+                                                 layout_bytes(&s->layout)));
 }
 
 static const struct extract_args everything = {
@@ -93,7 +93,7 @@ static void check_later_steps(struct scene *s)
     assert_true(copy_out_is_under_way(s->copy_out));
     for (int step = 1; step < STEPS; step++) {
         step_to(s, step);
-        must(s->rig.backend->queue_wait(s->rig.queue));
+        must(s->rig.backend->runtime->queue_wait(s->rig.queue));
         must(copy_out_done(s->copy_out, &done));
     }
     must(copy_out_wait(s->copy_out));
@@ -162,7 +162,7 @@ static void check_parts(struct scene *s)
     must(copy_out_add(s->copy_out, &s->layout, &everything, s->d_field, s->h_values));
     must(copy_out_add(s->copy_out, &s->layout, &part, s->d_field, h_part));
     step_to(s, 1);
-    must(s->rig.backend->queue_wait(s->rig.queue));
+    must(s->rig.backend->runtime->queue_wait(s->rig.queue));
     /* no room for a third */
     assert_int_equal(copy_out_add(s->copy_out, &s->layout, &part, s->d_field, s->h_values),
                      STATUS_MEMORY);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/doctor.h"
+#include "doctor/doctor.h"
 
 #include <cmocka.h>
 #undef fail /* ours, of base/status.h */

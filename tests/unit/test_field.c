@@ -37,7 +37,7 @@ static struct field *make_field(struct rig *rig, const struct decomp *decomp, in
 static void everywhere(void (*test)(struct rig *rig, enum precision precision))
 {
     for (int n = 0; n < backend_count(); n++) {
-        if (backend_at(n)->probe() != STATUS_OK) {
+        if (backend_at(n)->runtime->probe() != STATUS_OK) {
             continue;
         }
         struct rig rig;

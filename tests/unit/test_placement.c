@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/placement.h"
+#include "machine/placement.h"
 
 #include <cmocka.h>
 #undef fail /* ours, of base/status.h */

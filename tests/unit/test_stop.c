@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "app/hang_monitor.h"
 #include "app/stop.h"
-#include "app/watchdog.h"
 
 #include <cmocka.h>
 #undef fail /* ours, of base/status.h */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/tuning.h"
+#include "solve/tuning.h"
 
 /* after base/status.h, whose function `fail` its macro of that name would hide */
 #include <cmocka.h>
@@ -206,6 +206,8 @@ static enum status fake_info(struct device *device, struct device_info *info)
 /* The cpu backend with launch shapes. */
 struct scene {
     struct backend backend;
+    struct runtime runtime;
+    struct operations operations;
     struct layout layout;
     struct tuning_target target;
 };
@@ -214,17 +216,22 @@ static void scene_open(struct scene *scene)
 {
     static const int no_halo[AXIS_COUNT];
     scene->backend = *backend_find("cpu");
-    scene->backend.step = fake_step;
-    scene->backend.step_shapes = fake_shapes;
-    scene->backend.step_shape = fake_shape;
-    scene->backend.stopwatch_seconds = fake_seconds;
-    scene->backend.info = fake_info;
+    scene->runtime = *scene->backend.runtime;
+    scene->operations = *scene->backend.operations;
+    scene->operations.step = fake_step;
+    scene->operations.step_shapes = fake_shapes;
+    scene->operations.step_shape = fake_shape;
+    scene->runtime.stopwatch_seconds = fake_seconds;
+    scene->runtime.info = fake_info;
+    scene->backend.runtime = &scene->runtime;
+    scene->backend.operations = &scene->operations;
     must(layout_create((const int64_t[]){300, 200, 100}, no_halo, PRECISION_FLOAT32,
                        &scene->layout));
     scene->target = (struct tuning_target){.backend = &scene->backend, .layout = &scene->layout};
     scene->target.box = layout_owned(&scene->layout);
-    must(scene->backend.open(0, 1, &scene->target.device));
-    must(scene->backend.queue_create(scene->target.device, QUEUE_NORMAL, &scene->target.queue));
+    must(scene->backend.runtime->open(0, 1, &scene->target.device));
+    must(scene->backend.runtime->queue_create(scene->target.device, QUEUE_NORMAL,
+                                              &scene->target.queue));
     setenv("XDG_CACHE_HOME", folder, 1);
     used = -1;
     nsteps = 0;
@@ -232,8 +239,8 @@ static void scene_open(struct scene *scene)
 
 static void scene_close(struct scene *scene)
 {
-    scene->backend.queue_destroy(scene->target.queue);
-    scene->backend.close(scene->target.device);
+    scene->backend.runtime->queue_destroy(scene->target.queue);
+    scene->backend.runtime->close(scene->target.device);
 }
 
 static void the_fastest_is_taken_and_remembered(void **state)
@@ -295,8 +302,8 @@ static void small_boxes_and_other_backends_are_left_alone(void **state)
     must(tuning_choose(&scene.target, false, &result));
     assert_int_equal(result.source, TUNING_NONE);
     scene.target.box.hi[AXIS_Z] = 100;
-    scene.backend.step_shapes = NULL;
-    scene.backend.step_shape = NULL;
+    scene.operations.step_shapes = NULL;
+    scene.operations.step_shape = NULL;
     must(tuning_choose(&scene.target, false, &result));
     assert_int_equal(result.source, TUNING_NONE);
     assert_int_equal(nsteps, 0);

@@ -1,8 +1,8 @@
 /* The HIP names that this project uses, mapped to CUDA's runtime. On the include path of NVIDIA
  * builds only, where the sources' `#include <hip/...>` finds it; a HIP name missing here is a
  * compile error there, so add it when it is first used. */
-#ifndef ISOTHERM_KERNELS_HIP_NVIDIA_HIP_RUNTIME_API_H
-#define ISOTHERM_KERNELS_HIP_NVIDIA_HIP_RUNTIME_API_H
+#ifndef ISOTHERM_KERNELS_HIP_NVIDIA_HIP_HIP_RUNTIME_API_H
+#define ISOTHERM_KERNELS_HIP_NVIDIA_HIP_HIP_RUNTIME_API_H
 
 #include <cuda_runtime_api.h>
 

@@ -1,0 +1,34 @@
+/* What the parts of the checkpoint module share. */
+#ifndef ISOTHERM_IO_CHECKPOINT_CHECKPOINT_INTERNAL_H
+#define ISOTHERM_IO_CHECKPOINT_CHECKPOINT_INTERNAL_H
+
+#include <mpi.h>
+
+#include "base/file.h"
+#include "base/status.h"
+
+enum { CHECKPOINT_SEAL_BYTES = 512, CHECKPOINT_FORMAT = 2 };
+
+/* Collective, agreed. Write the seal into the user block of a finished file: everything behind it
+ * is read and summed by all ranks together. The file must not be open in HDF5. */
+enum status checkpoint_seal_write(MPI_Comm comm, const char *path) MUST_CHECK;
+/* What that adds to a file of so many bytes. */
+uint64_t checkpoint_seal_table_bytes(uint64_t bytes);
+/* Collective, agreed. STATUS_FILE, with what is wrong and which block, unless every byte of the
+ * file, the seal's own included, is as it was sealed. */
+enum status checkpoint_seal_check(MPI_Comm comm, const char *path) MUST_CHECK;
+
+/* The folder `directory`/checkpoints. */
+enum status checkpoint_folder(const char *directory, char folder[PATH_BYTES]) MUST_CHECK;
+/* `folder`/step_<step, 10 digits>.h5 */
+enum status checkpoint_path(const char *folder, int64_t step, char path[PATH_BYTES]) MUST_CHECK;
+
+/* Not collective. The steps of the checkpoints in `folder`, newest first; a folder that is not
+ * there holds none. Caller frees. */
+enum status checkpoint_list(const char *folder, int64_t **steps, int *count) MUST_CHECK;
+/* Not collective. Let `folder`/latest name the checkpoint of that step. */
+enum status checkpoint_name_latest(const char *folder, int64_t step) MUST_CHECK;
+/* Not collective. Remove what killed runs left half written. */
+enum status checkpoint_remove_temporaries(const char *folder) MUST_CHECK;
+
+#endif

@@ -1,0 +1,340 @@
+#include "io/checkpoint/checkpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+#include "io/checkpoint/checkpoint_internal.h"
+#include "io/hdf5/h5_field.h"
+
+static enum status read_state(hid_t dataset, struct checkpoint_state *state)
+{
+    enum { DIGITS = 4 };
+    struct ledger *ledger = &state->ledger;
+    char hash[32] = "";
+    TRY(h5_get_int(dataset, "step", &state->step, 0));
+    TRY(h5_get_double(dataset, "time_s", &state->time, 0));
+    TRY(h5_get_string(dataset, "field_hash", hash, sizeof hash));
+    if (sscanf(hash, "%" SCNx64, &state->field_hash) != 1) {
+        return fail(STATUS_FILE, "its field hash \"%s\" is not a hexadecimal number", hash);
+    }
+    TRY(h5_get_int(dataset, "ledger_start", ledger->start.digit, DIGITS));
+    TRY(h5_get_int(dataset, "ledger_face_sum", ledger->face_sum[0].digit, FACE_COUNT * DIGITS));
+    TRY(h5_get_int(dataset, "ledger_b_sum", ledger->b_sum[0].digit, FACE_COUNT * DIGITS));
+    TRY(h5_get_double(dataset, "ledger_booked_J", &ledger->booked_J, 0));
+    return h5_get_double(dataset, "boundary_heat_J", &state->boundary_heat, 0);
+}
+
+static enum status check_cells(hid_t dataset, const struct grid *grid)
+{
+    int64_t cells[AXIS_COUNT];
+    TRY(h5_get_int(dataset, "cells", cells, AXIS_COUNT));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (cells[a] != grid->cells[a]) {
+            return fail(STATUS_INPUT,
+                        "it is of another grid: [%" PRId64 ", %" PRId64 ", %" PRId64
+                        "] cells there, [%" PRId64 ", %" PRId64 ", %" PRId64
+                        "] in the configuration",
+                        cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z], grid->cells[AXIS_X],
+                        grid->cells[AXIS_Y], grid->cells[AXIS_Z]);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status check_corners(hid_t dataset, const struct grid *grid)
+{
+    double lower[AXIS_COUNT];
+    double upper[AXIS_COUNT];
+    TRY(h5_get_double(dataset, "lower_m", lower, AXIS_COUNT));
+    TRY(h5_get_double(dataset, "upper_m", upper, AXIS_COUNT));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (lower[a] != grid->lower[a] || upper[a] != grid->upper[a]) {
+            return fail(STATUS_INPUT,
+                        "it is of another grid: %s from %.17g to %.17g m there, from %.17g to "
+                        "%.17g m in the configuration",
+                        axis_name((enum axis)a), lower[a], upper[a], grid->lower[a],
+                        grid->upper[a]);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status check_material(hid_t dataset, const struct material *material)
+{
+    double conductivity = 0;
+    double capacity = 0;
+    TRY(h5_get_double(dataset, "conductivity", &conductivity, 0));
+    TRY(h5_get_double(dataset, "heat_capacity_volume", &capacity, 0));
+    if (conductivity != material->conductivity) {
+        return fail(STATUS_INPUT,
+                    "it is of another material: conductivity %.17g W/(m K) there, %.17g in the "
+                    "configuration",
+                    conductivity, material->conductivity);
+    }
+    if (capacity != material->heat_capacity_volume) {
+        return fail(STATUS_INPUT,
+                    "it is of another material: density times heat capacity %.17g J/(m^3 K) "
+                    "there, %.17g in the configuration",
+                    capacity, material->heat_capacity_volume);
+    }
+    return STATUS_OK;
+}
+
+/* Of the temperatures in the file. */
+static enum status get_precision(hid_t dataset, enum precision *precision)
+{
+    char name[32] = "";
+    TRY(h5_get_string(dataset, "precision", name, sizeof name));
+    const bool wide = strcmp(name, precision_name(PRECISION_FLOAT64)) == 0;
+    if (!wide && strcmp(name, precision_name(PRECISION_FLOAT32)) != 0) {
+        return fail(STATUS_FILE, "its precision \"%s\" is unknown", name);
+    }
+    *precision = wide ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
+    return STATUS_OK;
+}
+
+/* What all steps of one read need. */
+struct reading {
+    MPI_Comm comm;
+    const char *path;
+    struct field *field;
+    const struct grid *grid;
+    const struct material *material;
+    const struct checkpoint_terms *terms; /* may be NULL */
+};
+
+/* What rank 0 finds, for all. */
+struct contents {
+    struct checkpoint_state state;
+    enum precision precision;
+};
+
+/* One property: as the run has it, or let pass as changed. */
+static enum status allow(const struct reading *r, enum status same, bool *changed)
+{
+    if (same == STATUS_INPUT && r->terms != NULL && r->terms->may_change) {
+        *changed = true;
+        fail_clear();
+        return STATUS_OK;
+    }
+    return same;
+}
+
+static enum status check_precision(enum precision there, enum precision here)
+{
+    if (there != here) {
+        return fail(STATUS_INPUT, "it has precision %s, and run.precision is %s",
+                    precision_name(there), precision_name(here));
+    }
+    return STATUS_OK;
+}
+
+static enum status check_fit(const struct reading *r, hid_t dataset, struct contents *contents)
+{
+    bool *changed = &contents->state.changed;
+    TRY(check_cells(dataset, r->grid));
+    TRY(allow(r, check_corners(dataset, r->grid), changed));
+    TRY(get_precision(dataset, &contents->precision));
+    TRY(allow(r, check_precision(contents->precision, r->field->layout.precision), changed));
+    return allow(r, check_material(dataset, r->material), changed);
+}
+
+static enum status judge(const struct reading *r, hid_t file)
+{
+    enum { MOST_BYTES = 16 << 20 };
+    char *text = NULL;
+    if (r->terms == NULL || r->terms->judge == NULL) {
+        return STATUS_OK;
+    }
+    TRY(h5_get_text(file, "/configuration", MOST_BYTES, &text));
+    const enum status status = r->terms->judge(r->terms->context, r->path, text);
+    free(text);
+    return status;
+}
+
+/* Rank 0: does it fit this run? */
+static enum status read_metadata(const struct reading *r, struct contents *contents)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_plain(r->path, false, &file));
+    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0) {
+        status = h5_fail("it has no dataset /T");
+    }
+    if (status == STATUS_OK) {
+        status = judge(r, file);
+    }
+    if (status == STATUS_OK) {
+        status = check_fit(r, dataset, contents);
+    }
+    if (status == STATUS_OK) {
+        status = read_state(dataset, &contents->state);
+    }
+    h5_close(file);
+    return status;
+}
+
+/* Collective, agreed: has everything arrived on the device? */
+static enum status device_hash(const struct reading *r, uint64_t *hash)
+{
+    struct field *field = r->field;
+    uint64_t mine = 0;
+    enum status status = field->backend->operations->hash(field->queue, &field->layout,
+                                                          &field->placement, field->d_now, &mine);
+    if (status == STATUS_OK) {
+        status = field->backend->runtime->queue_wait(field->queue);
+    }
+    TRY(status_agree(r->comm, status));
+    TRY_MPI(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, r->comm));
+    return STATUS_OK;
+}
+
+/* Collective, agreed. In another precision the values are others: then the file's are hashed, as
+ * they are read a second time. */
+static enum status load(const struct reading *r, hid_t dataset, enum precision in_file,
+                        uint64_t *hash)
+{
+    struct field *field = r->field;
+    TRY(h5_field_read(r->comm, dataset, field, H5_FIELD_PIECE_BYTES));
+    if (in_file == field->layout.precision) {
+        return device_hash(r, hash);
+    }
+    const struct box cells = layout_owned(&field->layout);
+    const struct box owned = box_shift(&cells, field->placement.offset);
+    return h5_part_hash(r->comm, dataset, &owned, field->placement.global_cells, in_file,
+                        H5_FIELD_PIECE_BYTES, hash);
+}
+
+static enum status read_values(const struct reading *r, const struct contents *contents)
+{
+    hid_t file = H5I_INVALID_HID;
+    uint64_t hash = 0;
+    TRY(h5_open_parallel(r->comm, r->path, false, &file));
+    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0) {
+        status = h5_fail("it has no dataset /T");
+    }
+    status = status_agree(r->comm, status);
+    if (status == STATUS_OK) {
+        status = load(r, dataset, contents->precision, &hash);
+    }
+    h5_close(file);
+    TRY(status);
+    if (hash != contents->state.field_hash) {
+        status = fail(STATUS_FILE,
+                      "the field that was loaded has the hash %016" PRIx64
+                      " and the file says %016" PRIx64,
+                      hash, contents->state.field_hash);
+    }
+    return status_agree(r->comm, status);
+}
+
+static enum status read_checked(const struct reading *r, struct checkpoint_state *state)
+{
+    struct contents found;
+    memset(&found, 0, sizeof found);
+    TRY(checkpoint_seal_check(r->comm, r->path));
+    enum status status = STATUS_OK;
+    if (comm_rank(r->comm) == 0) {
+        status = read_metadata(r, &found);
+    }
+    TRY(status_agree(r->comm, status));
+    TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, r->comm));
+    TRY(read_values(r, &found));
+    *state = found.state;
+    return STATUS_OK;
+}
+
+enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field,
+                            const struct grid *grid, const struct material *material,
+                            const struct checkpoint_terms *terms, struct checkpoint_state *state)
+{
+    const struct reading r = {.comm = comm,
+                              .path = path,
+                              .field = field,
+                              .grid = grid,
+                              .material = material,
+                              .terms = terms};
+    h5_init();
+    const enum status status = read_checked(&r, state);
+    if (status != STATUS_OK) {
+        fail_prefix(status, "the checkpoint %s cannot be used: ", path);
+    }
+    return status;
+}
+
+/* Collective, agreed: rank 0's list for all. Caller frees. */
+static enum status list_for_all(MPI_Comm comm, const char *folder, int64_t **steps, int *count)
+{
+    int64_t *found = NULL;
+    int nfound = 0;
+    const bool first = comm_rank(comm) == 0;
+    TRY(status_agree(comm, first ? checkpoint_list(folder, &found, &nfound) : STATUS_OK));
+    enum status status = comm_check(MPI_Bcast(&nfound, 1, MPI_INT, 0, comm), "MPI_Bcast");
+    if (status == STATUS_OK && !first && nfound > 0) {
+        found = malloc((size_t)nfound * sizeof *found);
+        if (found == NULL) {
+            status = fail(STATUS_MEMORY, "no memory to list the checkpoints");
+        }
+    }
+    status = status_agree(comm, status);
+    if (status == STATUS_OK) {
+        status = comm_check(MPI_Bcast(found, nfound, MPI_INT64_T, 0, comm), "MPI_Bcast");
+    }
+    if (status != STATUS_OK) {
+        free(found);
+        return status;
+    }
+    *steps = found;
+    *count = nfound;
+    return STATUS_OK;
+}
+
+enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
+                                   const struct grid *grid, const struct material *material,
+                                   const struct checkpoint_terms *terms,
+                                   struct checkpoint_state *state, bool *found, char *path)
+{
+    const struct reading r = {.comm = comm,
+                              .path = path,
+                              .field = field,
+                              .grid = grid,
+                              .material = material,
+                              .terms = terms};
+    char folder[PATH_BYTES];
+    int64_t *steps = NULL;
+    int count = 0;
+    *found = false;
+    h5_init();
+    TRY(checkpoint_folder(directory, folder));
+    TRY(list_for_all(comm, folder, &steps, &count));
+    enum status status = STATUS_OK;
+    int tried = 0;
+    for (; tried < count; tried++) {
+        status = checkpoint_path(folder, steps[tried], path);
+        if (status == STATUS_OK) {
+            status = read_checked(&r, state);
+        }
+        if (status == STATUS_OK) {
+            *found = true;
+            break;
+        }
+        if (status != STATUS_FILE) {
+            fail_prefix(status, "the checkpoint %s cannot be used: ", path);
+            break;
+        }
+        log_warn("the checkpoint %s is damaged (%s): passed over", path, fail_message());
+    }
+    free(steps);
+    if (count > 0 && tried == count) {
+        status = fail(STATUS_FILE, "none of the %d checkpoints in %s is good", count, folder);
+        status = status_agree(comm, status);
+    }
+    return status;
+}

@@ -1,0 +1,312 @@
+/* The seal: 512 bytes of text in front of the HDF5 data, a function of three numbers, so that
+ * damage to the seal itself shows too: the file's size, the count of blocks, and the checksum of
+ * their table. The table is at the file's very end, where HDF5 does not look: the checksum of each
+ * block of 1 MiB between the two, so that damage has a place. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/comm.h"
+#include "io/checkpoint/checkpoint_internal.h"
+
+enum { BLOCK_BYTES = 1 << 20, MOST_NUMBERS = 1 << 20 };
+
+struct seal {
+    uint64_t size;
+    uint64_t blocks;
+    uint64_t checksum;
+};
+
+static void seal_format(const struct seal *seal, char text[CHECKPOINT_SEAL_BYTES])
+{
+    char line[CHECKPOINT_SEAL_BYTES];
+    const int length =
+        snprintf(line, sizeof line,
+                 "ISOTHERM CHECKPOINT %d size=%" PRIu64 " blocks=%" PRIu64 " xxh3=%016" PRIx64 "\n",
+                 (int)CHECKPOINT_FORMAT, seal->size, seal->blocks, seal->checksum);
+    memset(text, ' ', CHECKPOINT_SEAL_BYTES);
+    memcpy(text, line, (size_t)length);
+    text[CHECKPOINT_SEAL_BYTES - 1] = '\n';
+}
+
+static uint64_t blocks_of(uint64_t body)
+{
+    return (body + BLOCK_BYTES - 1) / BLOCK_BYTES;
+}
+
+/* What the blocks cover. */
+static uint64_t body_of(const struct seal *seal)
+{
+    return seal->size - CHECKPOINT_SEAL_BYTES - seal->blocks * sizeof(uint64_t);
+}
+
+static bool fits(const struct seal *seal)
+{
+    return seal->size >= CHECKPOINT_SEAL_BYTES &&
+           seal->blocks <= (seal->size - CHECKPOINT_SEAL_BYTES) / sizeof(uint64_t) &&
+           seal->blocks == blocks_of(body_of(seal));
+}
+
+static enum status seal_parse(const char text[CHECKPOINT_SEAL_BYTES], struct seal *seal)
+{
+    char line[CHECKPOINT_SEAL_BYTES + 1];
+    memcpy(line, text, CHECKPOINT_SEAL_BYTES);
+    line[CHECKPOINT_SEAL_BYTES] = '\0';
+    int format = 0;
+    struct seal found;
+    if (sscanf(line, "ISOTHERM CHECKPOINT %d size=", &format) != 1) {
+        return fail(STATUS_FILE, "it does not start with the seal of a checkpoint");
+    }
+    if (format != CHECKPOINT_FORMAT) {
+        return fail(STATUS_FILE, "it has format %d and this program reads format %d", format,
+                    (int)CHECKPOINT_FORMAT);
+    }
+    char again[CHECKPOINT_SEAL_BYTES];
+    if (sscanf(line, "ISOTHERM CHECKPOINT %*d size=%" SCNu64 " blocks=%" SCNu64 " xxh3=%" SCNx64,
+               &found.size, &found.blocks, &found.checksum) != 3) {
+        return fail(STATUS_FILE, "its seal is damaged");
+    }
+    seal_format(&found, again);
+    if (memcmp(again, text, CHECKPOINT_SEAL_BYTES) != 0) {
+        return fail(STATUS_FILE, "its seal is damaged");
+    }
+    *seal = found;
+    return STATUS_OK;
+}
+
+static enum status read_at(int fd, uint64_t offset, size_t bytes, void *buffer)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        const ssize_t n = pread(fd, (char *)buffer + done, bytes - done, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return fail(STATUS_FILE, "it cannot be read: %s", strerror(errno));
+        }
+        if (n == 0) {
+            return fail(STATUS_FILE, "it ends too early");
+        }
+        done += (size_t)n;
+    }
+    return STATUS_OK;
+}
+
+/* The blocks are dealt in contiguous runs, so that the lowest rank that finds damage finds the
+ * first. */
+static uint64_t first_block(uint64_t blocks, int rank, int nranks)
+{
+    return blocks * (uint64_t)rank / (uint64_t)nranks;
+}
+
+/* This rank's share of the blocks of `body` bytes, to their places in the table. */
+static enum status sum_blocks(MPI_Comm comm, int fd, uint64_t body, uint64_t *table)
+{
+    unsigned char *block = malloc(BLOCK_BYTES);
+    if (block == NULL) {
+        return fail(STATUS_MEMORY, "no memory for a buffer of %d bytes", (int)BLOCK_BYTES);
+    }
+    const uint64_t blocks = blocks_of(body);
+    const uint64_t last = first_block(blocks, comm_rank(comm) + 1, comm_size(comm));
+    enum status status = STATUS_OK;
+    for (uint64_t b = first_block(blocks, comm_rank(comm), comm_size(comm));
+         status == STATUS_OK && b < last; b++) {
+        const uint64_t begin = b * BLOCK_BYTES;
+        const uint64_t left = body - begin;
+        const size_t bytes = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+        status = read_at(fd, CHECKPOINT_SEAL_BYTES + begin, bytes, block);
+        /* the number as the seed: exchanged blocks have other checksums */
+        table[b] = XXH3_64bits_withSeed(block, bytes, b);
+    }
+    free(block);
+    return status;
+}
+
+/* Collective, agreed: zeros, for `blocks` checksums; caller frees. */
+static enum status table_create(MPI_Comm comm, uint64_t blocks, uint64_t **table)
+{
+    *table = calloc((size_t)blocks + 1, sizeof **table);
+    return status_agree(
+        comm, *table != NULL ? STATUS_OK
+                             : fail(STATUS_MEMORY, "no memory for %" PRIu64 " checksums", blocks));
+}
+
+static uint64_t sum_table(const uint64_t *table, uint64_t blocks)
+{
+    return XXH3_64bits(table, (size_t)blocks * sizeof *table);
+}
+
+/* Collective, agreed: open on every rank, and rank 0's idea of the size. */
+static enum status open_everywhere(MPI_Comm comm, const char *path, int *fd, uint64_t *size)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat found = {0};
+    enum status status = STATUS_OK;
+    if (*fd < 0 || fstat(*fd, &found) != 0) {
+        status = fail(STATUS_FILE, "it cannot be opened: %s", strerror(errno));
+    } else if (found.st_size < CHECKPOINT_SEAL_BYTES) {
+        status = fail(STATUS_FILE, "it ends too early");
+    }
+    TRY(status_agree(comm, status));
+    *size = (uint64_t)found.st_size;
+    TRY_MPI(MPI_Bcast(size, 1, MPI_UINT64_T, 0, comm));
+    return STATUS_OK;
+}
+
+static enum status put_all(int fd, const struct seal *seal, const uint64_t *table)
+{
+    char text[CHECKPOINT_SEAL_BYTES];
+    seal_format(seal, text);
+    TRY(file_write_at(fd, "its checksums", table, (size_t)seal->blocks * sizeof *table,
+                      CHECKPOINT_SEAL_BYTES + body_of(seal)));
+    TRY(file_write_at(fd, "its seal", text, sizeof text, 0));
+    TRY(file_sync(fd, "its seal"));
+    file_forget(fd);
+    return STATUS_OK;
+}
+
+/* Rank 0. */
+static enum status put_seal(const char *path, const struct seal *seal, const uint64_t *table)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(STATUS_FILE, "it cannot be opened: %s", strerror(errno));
+    }
+    const enum status status = put_all(fd, seal, table);
+    if (close(fd) != 0 && status == STATUS_OK) {
+        return fail(STATUS_FILE, "its seal cannot be written: %s", strerror(errno));
+    }
+    return status;
+}
+
+/* Collective, agreed: the whole table, on all ranks. */
+static enum status make_table(MPI_Comm comm, int fd, uint64_t body, uint64_t *table)
+{
+    TRY(status_agree(comm, sum_blocks(comm, fd, body, table)));
+    const uint64_t blocks = blocks_of(body);
+    for (uint64_t b = 0; b < blocks; b += MOST_NUMBERS) {
+        const uint64_t count = blocks - b < MOST_NUMBERS ? blocks - b : MOST_NUMBERS;
+        TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, table + b, (int)count, MPI_UINT64_T, MPI_SUM, comm));
+    }
+    return STATUS_OK;
+}
+
+enum status checkpoint_seal_write(MPI_Comm comm, const char *path)
+{
+    int fd = -1;
+    uint64_t end = 0;
+    uint64_t *table = NULL;
+    struct seal seal = {0};
+    enum status status = open_everywhere(comm, path, &fd, &end);
+    if (status == STATUS_OK) {
+        seal.blocks = blocks_of(end - CHECKPOINT_SEAL_BYTES);
+        seal.size = end + seal.blocks * sizeof *table;
+        status = table_create(comm, seal.blocks, &table);
+    }
+    if (status == STATUS_OK) {
+        status = make_table(comm, fd, body_of(&seal), table);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (status == STATUS_OK) {
+        seal.checksum = sum_table(table, seal.blocks);
+        status =
+            status_agree(comm, comm_rank(comm) == 0 ? put_seal(path, &seal, table) : STATUS_OK);
+    }
+    free(table);
+    return status;
+}
+
+/* ---- checking ------------------------------------------------------------------------------- */
+
+static enum status read_seal(int fd, uint64_t size, struct seal *seal)
+{
+    char text[CHECKPOINT_SEAL_BYTES];
+    TRY(read_at(fd, 0, sizeof text, text));
+    TRY(seal_parse(text, seal));
+    if (seal->size != size) {
+        return fail(STATUS_FILE, "it has %" PRIu64 " bytes instead of %" PRIu64, size, seal->size);
+    }
+    return fits(seal) ? STATUS_OK : fail(STATUS_FILE, "its seal is damaged");
+}
+
+static enum status read_table(int fd, const struct seal *seal, uint64_t *table)
+{
+    TRY(read_at(fd, CHECKPOINT_SEAL_BYTES + body_of(seal), (size_t)seal->blocks * sizeof *table,
+                table));
+    return sum_table(table, seal->blocks) == seal->checksum
+               ? STATUS_OK
+               : fail(STATUS_FILE, "its table of checksums is damaged");
+}
+
+/* This rank's share. */
+static enum status compare_blocks(MPI_Comm comm, const struct seal *seal, const uint64_t *wanted,
+                                  const uint64_t *found)
+{
+    const uint64_t last = first_block(seal->blocks, comm_rank(comm) + 1, comm_size(comm));
+    for (uint64_t b = first_block(seal->blocks, comm_rank(comm), comm_size(comm)); b < last; b++) {
+        if (found[b] != wanted[b]) {
+            const uint64_t begin = CHECKPOINT_SEAL_BYTES + b * BLOCK_BYTES;
+            const uint64_t end = CHECKPOINT_SEAL_BYTES + body_of(seal);
+            return fail(STATUS_FILE,
+                        "its bytes do not match its checksums: block %" PRIu64 " of %" PRIu64
+                        " is damaged, bytes %" PRIu64 " to %" PRIu64,
+                        b + 1, seal->blocks, begin,
+                        (begin + BLOCK_BYTES < end ? begin + BLOCK_BYTES : end) - 1);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status check_blocks(MPI_Comm comm, int fd, const struct seal *seal)
+{
+    uint64_t *wanted = NULL;
+    uint64_t *found = NULL;
+    enum status status = table_create(comm, seal->blocks, &wanted);
+    if (status == STATUS_OK) {
+        status = table_create(comm, seal->blocks, &found);
+    }
+    if (status == STATUS_OK) {
+        status = status_agree(comm, read_table(fd, seal, wanted));
+    }
+    if (status == STATUS_OK) {
+        status = status_agree(comm, sum_blocks(comm, fd, body_of(seal), found));
+    }
+    if (status == STATUS_OK) {
+        status = status_agree(comm, compare_blocks(comm, seal, wanted, found));
+    }
+    free(found);
+    free(wanted);
+    return status;
+}
+
+enum status checkpoint_seal_check(MPI_Comm comm, const char *path)
+{
+    int fd = -1;
+    uint64_t size = 0;
+    struct seal seal = {0};
+    enum status status = open_everywhere(comm, path, &fd, &size);
+    if (status == STATUS_OK) {
+        status = status_agree(comm, read_seal(fd, size, &seal));
+    }
+    if (status == STATUS_OK) {
+        status = check_blocks(comm, fd, &seal);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return status;
+}
+
+uint64_t checkpoint_seal_table_bytes(uint64_t bytes)
+{
+    return blocks_of(bytes) * sizeof(uint64_t);
+}

@@ -1,0 +1,330 @@
+#include "io/checkpoint/checkpoint.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "io/checkpoint/checkpoint_derived.h"
+#include "io/checkpoint/checkpoint_internal.h"
+#include "io/raw/h5_raw.h"
+
+/* What all steps of one write need. */
+struct job {
+    MPI_Comm comm;
+    const struct checkpoint_part *part;
+    const struct grid *grid;
+    const struct material *material;
+    const struct checkpoint_state *state;
+    const char *config_text;
+    const char *reason; /* of a post-mortem; NULL in a checkpoint */
+    char folder[PATH_BYTES];
+    char path[PATH_BYTES];
+    char temporary[PATH_BYTES];
+};
+
+uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision)
+{
+    enum { STRUCTURES = 16384 }; /* seal, HDF5's headers, attributes */
+    const uint64_t bytes = (uint64_t)grid_total_cells(grid) * precision_bytes(precision) +
+                           h5_raw_bytes(grid->cells, precision) + STRUCTURES;
+    return bytes + checkpoint_seal_table_bytes(bytes);
+}
+
+static uint64_t file_bytes(const struct job *job)
+{
+    const uint64_t kept = (uint64_t)derived_count(job->part->kept);
+    return checkpoint_file_bytes(job->grid, job->part->precision) +
+           kept * ((uint64_t)grid_total_cells(job->grid) * sizeof(double) +
+                   h5_raw_bytes(job->grid->cells, PRECISION_FLOAT64));
+}
+
+/* Rank 0. */
+static enum status prepare(const struct job *job)
+{
+    TRY(directory_make(job->folder));
+    TRY(checkpoint_remove_temporaries(job->folder));
+    const uint64_t bytes = file_bytes(job);
+    return directory_check_room(job->folder, bytes + strlen(job->config_text));
+}
+
+static enum status write_state(hid_t dataset, const struct checkpoint_state *state)
+{
+    enum { DIGITS = 4 };
+    const struct ledger *ledger = &state->ledger;
+    char hash[32];
+    snprintf(hash, sizeof hash, "%016" PRIx64, state->field_hash);
+    TRY(h5_attribute_int(dataset, "step", &state->step, 0, H5T_STD_I64LE));
+    TRY(h5_attribute_double(dataset, "time_s", &state->time, 0));
+    TRY(h5_attribute_string(dataset, "field_hash", hash));
+    TRY(h5_attribute_int(dataset, "ledger_start", ledger->start.digit, DIGITS, H5T_STD_I64LE));
+    TRY(h5_attribute_int(dataset, "ledger_face_sum", ledger->face_sum[0].digit, FACE_COUNT * DIGITS,
+                         H5T_STD_I64LE));
+    TRY(h5_attribute_int(dataset, "ledger_b_sum", ledger->b_sum[0].digit, FACE_COUNT * DIGITS,
+                         H5T_STD_I64LE));
+    TRY(h5_attribute_double(dataset, "ledger_booked_J", &ledger->booked_J, 0));
+    return h5_attribute_double(dataset, "boundary_heat_J", &state->boundary_heat, 0);
+}
+
+static enum status write_attributes(const struct job *job, hid_t dataset)
+{
+    const struct grid *grid = job->grid;
+    const struct material *material = job->material;
+    TRY(h5_attribute_string(dataset, "units", "K"));
+    TRY(h5_attribute_string(dataset, "long_name", "temperature"));
+    TRY(h5_attribute_string(dataset, "isotherm_version", ISOTHERM_VERSION));
+    TRY(h5_attribute_string(dataset, "precision", precision_name(job->part->precision)));
+    TRY(h5_attribute_int(dataset, "cells", grid->cells, AXIS_COUNT, H5T_STD_I64LE));
+    TRY(h5_attribute_double(dataset, "lower_m", grid->lower, AXIS_COUNT));
+    TRY(h5_attribute_double(dataset, "upper_m", grid->upper, AXIS_COUNT));
+    TRY(h5_attribute_double(dataset, "conductivity", &material->conductivity, 0));
+    TRY(h5_attribute_double(dataset, "heat_capacity_volume", &material->heat_capacity_volume, 0));
+    if (job->reason != NULL) {
+        TRY(h5_attribute_string(dataset, "reason", job->reason));
+    }
+    return write_state(dataset, job->state);
+}
+
+/* The datasets, whole but for their values. */
+static enum status make_datasets(const struct job *job, hid_t file, struct raw_place *places)
+{
+    TRY(h5_raw_make(file, "T", job->grid->cells, job->part->precision, &places[0]));
+    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("cannot open /T again");
+    }
+    const enum status status = write_attributes(job, dataset);
+    H5Dclose(dataset);
+    TRY(status);
+    return checkpoint_make_derived(file, job->grid, job->part->kept, &places[1]);
+}
+
+static enum status lay_out(const struct job *job, struct raw_place *places)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_plain(job->temporary, true, &file));
+    const enum status status = make_datasets(job, file, places);
+    if (status != STATUS_OK) {
+        h5_close(file);
+        return status;
+    }
+    return h5_close_flushed(file, job->temporary);
+}
+
+/* Rank 0: everything but the values, and room on the disk for these. */
+static enum status make_file(const struct job *job, struct raw_place *places)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_create_memory(CHECKPOINT_SEAL_BYTES, &file));
+    const enum status status = h5_text_dataset(file, "/configuration", job->config_text);
+    if (status != STATUS_OK) {
+        h5_close(file);
+        return status;
+    }
+    TRY(h5_save_temporary(file, job->temporary));
+    TRY(h5_reserve(job->temporary, file_bytes(job)));
+    return lay_out(job, places);
+}
+
+/* Collective, agreed: all fields, read back. Is what lies in the file what the device holds? */
+static enum status write_values(const struct job *job)
+{
+    struct raw_place places[1 + DERIVED_COUNT];
+    struct raw_part parts[1 + DERIVED_COUNT];
+    uint64_t hash = 0;
+    int nparts = 1;
+    const bool first = comm_rank(job->comm) == 0;
+    memset(places, 0, sizeof places);
+    parts[0] = (struct raw_part){"T", job->part->values, job->reason == NULL ? &hash : NULL};
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(job->part->kept, kind)) {
+            parts[nparts++] = (struct raw_part){derived_label((enum derived_kind)kind)->name,
+                                                job->part->derived[kind], NULL};
+        }
+    }
+    TRY(status_agree(job->comm, first ? make_file(job, places) : STATUS_OK));
+    TRY(raw_fill(job->comm, job->temporary, places, parts, nparts, &job->part->cells,
+                 RAW_READ_BACK));
+    enum status status = STATUS_OK;
+    if (job->reason == NULL && hash != job->state->field_hash) {
+        status = fail(STATUS_FILE,
+                      "what was read back is not what was written (field hash %016" PRIx64
+                      " instead of %016" PRIx64 "); is the disk full or failing?",
+                      hash, job->state->field_hash);
+    }
+    return status_agree(job->comm, status);
+}
+
+/* Rank 0. Remove all but the newest `keep`. What lies past the present step belongs to a run that
+ * was given up when this one was restarted from before it. Never a failure: the new checkpoint
+ * is good. */
+static void prune(const struct job *job, int keep)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    if (checkpoint_list(job->folder, &steps, &count) != STATUS_OK) {
+        log_warn("old checkpoints stay: %s", fail_message());
+        return;
+    }
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        if (steps[i] <= job->state->step && (kept < keep || kept == 0)) {
+            kept++;
+            continue;
+        }
+        char path[PATH_BYTES];
+        if (checkpoint_path(job->folder, steps[i], path) == STATUS_OK && unlink(path) != 0) {
+            log_warn("cannot remove the old checkpoint %s: %s", path, strerror(errno));
+        }
+    }
+    free(steps);
+}
+
+/* Rank 0. */
+static enum status publish(const struct job *job, int keep)
+{
+    TRY(file_sync_named(job->temporary));
+    TRY(file_publish(job->temporary, job->path));
+    TRY(checkpoint_name_latest(job->folder, job->state->step));
+    prune(job, keep);
+    return STATUS_OK;
+}
+
+static enum status write_checked(const struct job *job)
+{
+    TRY(write_values(job));
+    return checkpoint_seal_write(job->comm, job->temporary);
+}
+
+static enum status name_files(const char *directory, struct job *job)
+{
+    TRY(checkpoint_folder(directory, job->folder));
+    TRY(checkpoint_path(job->folder, job->state->step, job->path));
+    if (snprintf(job->temporary, sizeof job->temporary, "%s.tmp", job->path) >= PATH_BYTES) {
+        return fail(STATUS_INPUT, "the path %s is too long", job->path);
+    }
+    return STATUS_OK;
+}
+
+enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct checkpoint_part *part,
+                           const struct grid *grid, const struct material *material,
+                           const struct checkpoint_state *state, const char *config_text, int keep)
+{
+    struct job job = {.comm = comm,
+                      .part = part,
+                      .grid = grid,
+                      .material = material,
+                      .state = state,
+                      .config_text = config_text};
+    const bool first = comm_rank(comm) == 0;
+    h5_init();
+    TRY(name_files(directory, &job));
+    enum status status = status_agree(comm, first ? prepare(&job) : STATUS_OK);
+    if (status == STATUS_OK) {
+        status = write_checked(&job);
+        if (status == STATUS_OK) {
+            status = status_agree(comm, first ? publish(&job, keep) : STATUS_OK);
+        }
+        if (status != STATUS_OK && first) {
+            unlink(job.temporary);
+        }
+    }
+    if (status != STATUS_OK) {
+        fail_prefix(status,
+                    "the checkpoint of step %" PRId64 " could not be written: ", state->step);
+    }
+    return status;
+}
+
+size_t checkpoint_capture_bytes(const struct field *field)
+{
+    const struct box owned = layout_owned(&field->layout);
+    const uint64_t cells = (uint64_t)box_cells(&owned);
+    const uint64_t kept = (uint64_t)derived_count(checkpoint_kept(field->derived));
+    return copy_out_bytes(cells * precision_bytes(field->layout.precision)) +
+           kept * copy_out_bytes(cells * sizeof(double));
+}
+
+enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,
+                               struct checkpoint_part *part)
+{
+    const struct box owned = layout_owned(&field->layout);
+    *part = (struct checkpoint_part){.cells = box_shift(&owned, field->placement.offset),
+                                     .precision = field->layout.precision,
+                                     .kept = checkpoint_kept(field->derived)};
+    return checkpoint_capture_fields(field, copy_out, h_memory, part);
+}
+
+/* Collective, agreed: into fresh memory, which the caller frees, on failure too. */
+static enum status capture_fresh(MPI_Comm comm, struct field *field, void **memory,
+                                 struct checkpoint_part *part)
+{
+    const size_t bytes = checkpoint_capture_bytes(field);
+    *memory = malloc(bytes);
+    enum status status = STATUS_OK;
+    if (*memory == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for %zu bytes of a checkpoint", bytes);
+    } else {
+        status = checkpoint_capture(field, NULL, *memory, part);
+    }
+    return status_agree(comm, status);
+}
+
+enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
+                             const struct grid *grid, const struct material *material,
+                             const struct checkpoint_state *state, const char *config_text,
+                             int keep)
+{
+    void *memory = NULL;
+    struct checkpoint_part part;
+    enum status status = capture_fresh(comm, field, &memory, &part);
+    if (status == STATUS_OK) {
+        status = checkpoint_put(comm, directory, &part, grid, material, state, config_text, keep);
+    }
+    free(memory);
+    return status;
+}
+
+static enum status put_postmortem(struct job *job)
+{
+    const bool first = comm_rank(job->comm) == 0;
+    enum status status = write_values(job);
+    if (status == STATUS_OK && first) {
+        status = file_publish(job->temporary, job->path);
+    }
+    status = status_agree(job->comm, status);
+    if (status != STATUS_OK && first) {
+        unlink(job->temporary);
+    }
+    return status;
+}
+
+enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct field *field,
+                                        const struct grid *grid, const struct material *material,
+                                        const struct checkpoint_state *state,
+                                        const char *config_text, const char *reason)
+{
+    void *memory = NULL;
+    struct checkpoint_part part;
+    struct job job = {.comm = comm,
+                      .part = &part,
+                      .grid = grid,
+                      .material = material,
+                      .state = state,
+                      .config_text = config_text,
+                      .reason = reason};
+    h5_init();
+    snprintf(job.path, sizeof job.path, "%s", path);
+    snprintf(job.temporary, sizeof job.temporary, "%.4000s.tmp", path);
+    enum status status = capture_fresh(comm, field, &memory, &part);
+    if (status == STATUS_OK) {
+        status = put_postmortem(&job);
+    }
+    free(memory);
+    return status;
+}

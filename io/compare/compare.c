@@ -1,0 +1,229 @@
+#include "io/compare/compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "io/hdf5/h5_field.h"
+#include "io/hdf5/h5_link.h"
+#include "io/raw/h5_raw.h"
+
+/* Of one piece in memory, and so of one read. */
+enum { PIECE_CELLS = 1 << 20 };
+
+/* ---- the difference of two numbers ------------------------------------------------------------
+ */
+
+/* Bits as integers that count numbers upward through 0. */
+static int64_t order64(double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits < 0 ? INT64_MIN - bits : bits;
+}
+
+static int64_t order32(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits < 0 ? (int64_t)INT32_MIN - bits : bits;
+}
+
+double ulp_distance(enum precision precision, double x, double y)
+{
+    const bool wide = precision == PRECISION_FLOAT64;
+    const int64_t first = wide ? order64(x) : order32((float)x);
+    const int64_t second = wide ? order64(y) : order32((float)y);
+    /* unsigned: between the largest numbers of both signs lie more than an int64_t counts */
+    const uint64_t distance =
+        first > second ? (uint64_t)first - (uint64_t)second : (uint64_t)second - (uint64_t)first;
+    return (double)distance;
+}
+
+static void keep_larger(struct extreme *largest, double value, int64_t index, double a, double b)
+{
+    if (value > largest->value || (value == largest->value && index < largest->index)) {
+        *largest = (struct extreme){value, index, a, b};
+    }
+}
+
+static void compare_cell(struct difference *d, enum precision narrower, double rtol, double atol,
+                         int64_t index, double a, double b)
+{
+    if (isnan(a) || isnan(b)) {
+        const bool both = isnan(a) && isnan(b);
+        d->both_nan += both ? 1 : 0;
+        d->one_nan += both ? 0 : 1;
+        d->unequal += both ? 0 : 1;
+        d->beyond += both ? 0 : 1;
+        if (!both && (d->first_one_nan < 0 || index < d->first_one_nan)) {
+            d->first_one_nan = index;
+        }
+        return;
+    }
+    const double larger = fmax(fabs(a), fabs(b));
+    const double apart = a == b ? 0.0 : fabs(a - b); /* equal infinities are 0 apart */
+    keep_larger(&d->absolute, apart, index, a, b);
+    keep_larger(&d->relative,
+                apart == 0      ? 0.0
+                : isinf(larger) ? INFINITY
+                                : apart / larger,
+                index, a, b);
+    keep_larger(&d->ulp, ulp_distance(narrower, a, b), index, a, b);
+    d->unequal += apart != 0 ? 1 : 0;
+    /* a tolerance relative to an infinity would allow anything */
+    const bool within = apart == 0 || (!isinf(apart) && apart <= atol + rtol * larger);
+    d->beyond += within ? 0 : 1;
+}
+
+static void merge(struct difference *all, const struct difference *one)
+{
+    keep_larger(&all->absolute, one->absolute.value, one->absolute.index, one->absolute.a,
+                one->absolute.b);
+    keep_larger(&all->relative, one->relative.value, one->relative.index, one->relative.a,
+                one->relative.b);
+    keep_larger(&all->ulp, one->ulp.value, one->ulp.index, one->ulp.a, one->ulp.b);
+    all->unequal += one->unequal;
+    all->beyond += one->beyond;
+    all->one_nan += one->one_nan;
+    all->both_nan += one->both_nan;
+    if (one->first_one_nan >= 0 &&
+        (all->first_one_nan < 0 || one->first_one_nan < all->first_one_nan)) {
+        all->first_one_nan = one->first_one_nan;
+    }
+}
+
+static struct difference no_difference(void)
+{
+    static const struct extreme none = {.value = -1, .index = INT64_MAX};
+    return (struct difference){
+        .absolute = none, .relative = none, .ulp = none, .first_one_nan = -1};
+}
+
+/* ---- all cells --------------------------------------------------------------------------------
+ */
+
+/* One of the two files, open, and what of it is in memory. */
+struct reader {
+    const char *path; /* borrowed */
+    struct h5_reader open;
+    double *values;
+};
+
+static enum status reader_open(const struct frames *frames, int64_t n, size_t cells,
+                               struct reader *reader)
+{
+    struct h5_place place;
+    const struct frame *frame = &frames->frame[n];
+    reader->path = frame->path;
+    reader->values = malloc(cells * sizeof *reader->values);
+    if (reader->values == NULL) {
+        return fail(STATUS_MEMORY, "no memory to read %s", frame->path);
+    }
+    TRY(h5_place_set(frame->path, frame->dataset, &place));
+    return h5_reader_open(&place, &reader->open);
+}
+
+static void reader_close(struct reader *reader)
+{
+    h5_reader_close(&reader->open);
+    free(reader->values);
+}
+
+static enum status reader_read(struct reader *reader, const struct box *box)
+{
+    /* HDF5 widens: float64 holds every float32 */
+    const enum status status =
+        h5_read_box(reader->open.dataset, box, PRECISION_FLOAT64, false, reader->values);
+    if (status != STATUS_OK) {
+        fail_prefix(status, "%s: ", reader->path);
+    }
+    return status;
+}
+
+static void compare_piece(const struct frames *frames, const struct box *box,
+                          enum precision narrower, const struct reader reader[2], double rtol,
+                          double atol, struct difference *d)
+{
+    int64_t n = 0;
+    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z]; k++) {
+        for (int64_t j = box->lo[AXIS_Y]; j < box->hi[AXIS_Y]; j++) {
+            const int64_t row = (k * frames->cells[AXIS_Y] + j) * frames->cells[AXIS_X];
+            for (int64_t i = box->lo[AXIS_X]; i < box->hi[AXIS_X]; i++, n++) {
+                compare_cell(d, narrower, rtol, atol, row + i, reader[0].values[n],
+                             reader[1].values[n]);
+            }
+        }
+    }
+}
+
+/* This rank's share: a run of the pieces. */
+static enum status compare_share(const struct frames *const frames[2], const int64_t n[2],
+                                 const struct pieces *pieces, int rank, int nranks, double rtol,
+                                 double atol, struct difference *d)
+{
+    const bool narrow = frames[0]->frame[n[0]].precision == PRECISION_FLOAT32 ||
+                        frames[1]->frame[n[1]].precision == PRECISION_FLOAT32;
+    const enum precision narrower = narrow ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
+    const struct reader closed = {.open = {.file = H5I_INVALID_HID, .dataset = H5I_INVALID_HID}};
+    struct reader reader[2] = {closed, closed};
+    const int64_t first = pieces->count * rank / nranks;
+    const int64_t last = pieces->count * (rank + 1) / nranks;
+    enum status status = STATUS_OK;
+    for (int s = 0; s < 2 && status == STATUS_OK; s++) {
+        status = reader_open(frames[s], n[s], (size_t)pieces->piece_cells, &reader[s]);
+    }
+    for (int64_t p = first; p < last && status == STATUS_OK; p++) {
+        const struct box box = pieces_box(pieces, p);
+        for (int s = 0; s < 2 && status == STATUS_OK; s++) {
+            status = reader_read(&reader[s], &box);
+        }
+        if (status == STATUS_OK) {
+            compare_piece(frames[0], &box, narrower, reader, rtol, atol, d);
+        }
+    }
+    reader_close(&reader[0]);
+    reader_close(&reader[1]);
+    return status;
+}
+
+/* Collective, agreed. Damaged data are not compared. */
+static enum status check_state(MPI_Comm comm, const struct frames *frames, int64_t n)
+{
+    return h5_raw_check(comm, frames->frame[n].path, frames->frame[n].dataset);
+}
+
+enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
+                           const struct frames *b, int64_t nb, double rtol, double atol,
+                           struct difference *difference)
+{
+    const int nranks = comm_size(comm);
+    const struct frames *const frames[2] = {a, b};
+    const int64_t n[2] = {na, nb};
+    const int64_t total = a->cells[0] * a->cells[1] * a->cells[2];
+    const int64_t fair = total / nranks + 1;
+    struct pieces pieces;
+    struct difference mine = no_difference();
+    TRY(check_state(comm, a, na));
+    TRY(check_state(comm, b, nb));
+    enum status status =
+        pieces_create(MPI_COMM_SELF, a->cells, fair < PIECE_CELLS ? fair : PIECE_CELLS, &pieces);
+    if (status == STATUS_OK) {
+        status = compare_share(frames, n, &pieces, comm_rank(comm), nranks, rtol, atol, &mine);
+    }
+    TRY(status_agree(comm, status));
+    struct difference *all = malloc((size_t)nranks * sizeof *all);
+    TRY(status_agree(comm, all != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory")));
+    status = comm_check(
+        MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm),
+        "MPI_Allgather");
+    *difference = no_difference();
+    for (int r = 0; r < nranks && status == STATUS_OK; r++) {
+        merge(difference, &all[r]);
+    }
+    free(all);
+    return status;
+}

@@ -1,0 +1,449 @@
+/* What states a file holds. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/comm.h"
+#include "io/checkpoint/checkpoint_internal.h"
+#include "io/compare/compare.h"
+#include "io/hdf5/h5_link.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+/* Also when it cannot be reached: its reader will say why. */
+static bool is_named(const char *path)
+{
+    struct stat found;
+    return lstat(path, &found) == 0 || errno != ENOENT;
+}
+
+/* The highest step in "step_0000000123.h5" in a folder of an output folder; -1: none. */
+static enum status newest_step(const char *directory, const char *name, int64_t *step)
+{
+    char folder[PATH_BYTES];
+    int64_t *steps = NULL;
+    int count = 0;
+    TRY(path_join(directory, name, folder));
+    TRY(checkpoint_list(folder, &steps, &count));
+    *step = count > 0 ? steps[0] : -1;
+    free(steps);
+    return STATUS_OK;
+}
+
+/* An output folder's series or, without one, its newest checkpoint. */
+static enum status find_in_folder(const char *directory, char path[PATH_BYTES])
+{
+    char folder[PATH_BYTES];
+    int64_t newest = -1;
+    TRY(path_join(directory, "snapshots.vtkhdf", path));
+    if (is_named(path)) {
+        return STATUS_OK;
+    }
+    TRY(newest_step(directory, "snapshots", &newest));
+    if (newest >= 0) {
+        return fail(STATUS_FILE,
+                    "%s/snapshots holds snapshots, but %s, which names them, is missing", directory,
+                    path);
+    }
+    TRY(newest_step(directory, "checkpoints", &newest));
+    if (newest < 0) {
+        return fail(STATUS_FILE,
+                    "the folder %s holds neither snapshots.vtkhdf nor checkpoints to compare",
+                    directory);
+    }
+    TRY(checkpoint_folder(directory, folder));
+    return checkpoint_path(folder, newest, path);
+}
+
+/* Does the file claim to be a checkpoint? Then its seal counts. Any part of one is a claim, so that
+ * damage to the others shows; other files begin with HDF5's signature, and may hold any text. */
+static bool has_seal(const char *path)
+{
+    static const char other[] = "\211HDF\r\n\032\n";
+    static const char *const parts[] = {"ISOTHERM CHECKPOINT", " blocks=", " xxh3="};
+    char begin[CHECKPOINT_SEAL_BYTES + 1] = "";
+    FILE *file = fopen(path, "rb");
+    const size_t bytes = file != NULL ? fread(begin, 1, CHECKPOINT_SEAL_BYTES, file) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    bool found = false;
+    if (bytes >= sizeof other && memcmp(begin, other, sizeof other - 1) == 0) {
+        return false;
+    }
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+        found = found || memmem(begin, bytes, parts[p], strlen(parts[p])) != NULL;
+    }
+    return found;
+}
+
+/* The dataset of that name in `group`. */
+static enum status add_frame(struct frames *frames, const char *path, const char *group)
+{
+    char dataset[H5_NAME_BYTES];
+    if (snprintf(dataset, sizeof dataset, "%s/%s", group, frames->name) >= (int)sizeof dataset) {
+        return fail(STATUS_INPUT, "the name %.60s... in %s is too long", group, frames->path);
+    }
+    struct frame *larger =
+        realloc(frames->frame, ((size_t)frames->count + 1) * sizeof *frames->frame);
+    if (larger == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the list of states in %s", frames->path);
+    }
+    frames->frame = larger;
+    const struct frame frame = {
+        .step = -1, .time = NAN, .path = strdup(path), .dataset = strdup(dataset)};
+    frames->frame[frames->count++] = frame;
+    return frame.path == NULL || frame.dataset == NULL
+               ? fail(STATUS_MEMORY, "no memory for the list of states in %s", frames->path)
+               : STATUS_OK;
+}
+
+static void read_step(hid_t object, struct frame *frame)
+{
+    int64_t step = 0;
+    double time = 0;
+    if (h5_get_int(object, "step", &step, 0) == STATUS_OK) {
+        frame->step = step;
+    }
+    if (h5_get_double(object, "time_s", &time, 0) == STATUS_OK) {
+        frame->time = time;
+    }
+    fail_clear();
+}
+
+static void read_place(hid_t object, struct frames *frames)
+{
+    frames->has_place = h5_get_double(object, "lower_m", frames->lower, AXIS_COUNT) == STATUS_OK &&
+                        h5_get_double(object, "upper_m", frames->upper, AXIS_COUNT) == STATUS_OK;
+    fail_clear();
+}
+
+/* Snapshots and checkpoints say different things in different places: on the dataset, on the
+ * temperature beside it, for the whole file. */
+static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct frames *frames)
+{
+    char name[H5_NAME_BYTES + 2];
+    const int group = (int)(strrchr(frame->dataset, '/') - frame->dataset);
+    snprintf(name, sizeof name, "%.*s/T", group, frame->dataset);
+    const hid_t temperature = H5Dopen2(file, name, H5P_DEFAULT);
+    const hid_t places[] = {dataset, temperature, file};
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        if (places[p] >= 0 && frame->step < 0) {
+            read_step(places[p], frame);
+        }
+        if (places[p] >= 0 && !frames->has_place) {
+            read_place(places[p], frames);
+        }
+    }
+    if (temperature >= 0) {
+        H5Dclose(temperature);
+    }
+}
+
+static enum status read_form(hid_t dataset, const char *name, struct frame *frame,
+                             int64_t cells[AXIS_COUNT])
+{
+    hsize_t shape[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset);
+    const hid_t type = H5Dget_type(dataset);
+    const int rank = H5Sget_simple_extent_dims(space, shape, NULL);
+    const hssize_t count = H5Sget_simple_extent_npoints(space);
+    const H5T_class_t class = H5Tget_class(type);
+    const size_t bytes = H5Tget_size(type);
+    frame->precision = bytes > sizeof(float) ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
+    H5Tclose(type);
+    H5Sclose(space);
+    if ((class != H5T_FLOAT && class != H5T_INTEGER) || bytes > sizeof(double) || rank < 1 ||
+        rank > AXIS_COUNT || count < 1) {
+        return fail(STATUS_INPUT,
+                    "the dataset %s of %s does not hold numbers of up to 8 bytes in one to three "
+                    "dimensions",
+                    name, frame->path);
+    }
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        cells[a] = a < rank ? (int64_t)shape[rank - 1 - a] : 1;
+    }
+    return STATUS_OK;
+}
+
+/* All states of a series have the shape of the first. */
+static enum status check_form(const int64_t cells[AXIS_COUNT], const struct frame *frame,
+                              struct frames *frames)
+{
+    if (frame == frames->frame) {
+        memcpy(frames->cells, cells, sizeof frames->cells);
+    }
+    if (memcmp(frames->cells, cells, sizeof frames->cells) != 0) {
+        const int64_t *n = frames->cells;
+        return fail(STATUS_INPUT,
+                    "step %" PRId64 " of %s has %" PRId64 " x %" PRId64 " x %" PRId64
+                    " cells, its first state %" PRId64 " x %" PRId64 " x %" PRId64,
+                    frame->step, frames->path, cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z],
+                    n[AXIS_X], n[AXIS_Y], n[AXIS_Z]);
+    }
+    return STATUS_OK;
+}
+
+/* ---- a series --------------------------------------------------------------------------------
+ */
+
+static enum status add_state(hid_t file, int64_t n, struct frames *frames)
+{
+    char name[64];
+    struct h5_place place;
+    bool elsewhere = false;
+    snprintf(name, sizeof name, "/snap/%" PRId64, n);
+    if (H5Lexists(file, name, H5P_DEFAULT) <= 0) {
+        return fail(STATUS_FILE, "%s has no state %s", frames->path, name);
+    }
+    TRY(h5_place_set(frames->path, name, &place));
+    TRY(h5_follow(file, &place, &elsewhere));
+    return add_frame(frames, place.path, place.name);
+}
+
+/* The steps that the index lists; NULL where another program left the list out. */
+static enum status read_steps(hid_t file, const char *path, int64_t **steps, int64_t *count)
+{
+    const htri_t there = H5Lexists(file, "/steps", H5P_DEFAULT);
+    if (there == 0) {
+        return STATUS_OK;
+    }
+    void *found = NULL;
+    const enum status status =
+        h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof **steps, &found, count);
+    *steps = found;
+    return status == STATUS_OK ? STATUS_OK : fail_prefix(status, "%s: ", path);
+}
+
+/* Where the states lie. */
+static enum status read_links(hid_t file, int64_t listed, struct frames *frames)
+{
+    H5G_info_t group;
+    if (H5Gget_info_by_name(file, "/snap", &group, H5P_DEFAULT) < 0) {
+        return h5_fail("cannot read /snap of %s", frames->path);
+    }
+    const int64_t count = (int64_t)group.nlinks;
+    if (listed >= 0 && listed != count) {
+        return fail(STATUS_FILE, "%s is damaged: it lists %" PRId64 " states and has %" PRId64,
+                    frames->path, listed, count);
+    }
+    if (count == 0) {
+        return fail(STATUS_INPUT, "%s holds no snapshot", frames->path);
+    }
+    for (int64_t n = 0; n < count; n++) {
+        TRY(add_state(file, n, frames));
+    }
+    return STATUS_OK;
+}
+
+/* ---- the states ------------------------------------------------------------------------------
+ */
+
+/* Is a name in the file, with all groups on the way? What is named and cannot be opened is damage.
+ */
+static enum status find_name(hid_t file, const char *path, const char *name, bool *found)
+{
+    char part[H5_NAME_BYTES];
+    const size_t length = strlen(name);
+    *found = true;
+    for (size_t n = 1; n <= length && *found; n++) {
+        if (name[n] != '/' && name[n] != '\0') {
+            continue;
+        }
+        snprintf(part, sizeof part, "%.*s", (int)n, name);
+        const htri_t there = H5Lexists(file, part, H5P_DEFAULT);
+        if (there < 0) {
+            return h5_fail("cannot read %s of %s", part, path);
+        }
+        *found = there > 0;
+    }
+    return STATUS_OK;
+}
+
+static enum status open_dataset(hid_t file, const char *path, const char *name, hid_t *dataset)
+{
+    bool found = false;
+    TRY(find_name(file, path, name, &found));
+    if (!found) {
+        return fail(STATUS_INPUT, "%s has no dataset %s", path, name);
+    }
+    const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
+    if (object < 0) {
+        return h5_fail("cannot open %s of %s", name, path);
+    }
+    if (H5Iget_type(object) != H5I_DATASET) {
+        H5Oclose(object);
+        return fail(STATUS_INPUT, "%s of %s is not a dataset", name, path);
+    }
+    *dataset = object;
+    return STATUS_OK;
+}
+
+static enum status check_sources(hid_t dataset, const struct frame *frame)
+{
+    struct h5_place place;
+    TRY(h5_place_set(frame->path, frame->dataset, &place));
+    return h5_check_sources(dataset, &place);
+}
+
+/* In the file that holds it. */
+static enum status read_state(hid_t file, int64_t n, struct frames *frames)
+{
+    struct frame *frame = &frames->frame[n];
+    const char *name = frame->dataset;
+    int64_t cells[AXIS_COUNT];
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(open_dataset(file, frame->path, name, &dataset));
+    read_about(file, dataset, frame, frames);
+    enum status status = STATUS_OK;
+    if (frames->is_series && frame->step < 0) {
+        status = fail(STATUS_FILE, "%s of %s does not say of which step it is", name, frame->path);
+    }
+    if (status == STATUS_OK) {
+        status = read_form(dataset, name, frame, cells);
+    }
+    if (status == STATUS_OK) {
+        status = check_form(cells, frame, frames);
+    }
+    if (status == STATUS_OK) {
+        status = check_sources(dataset, frame);
+    }
+    H5Dclose(dataset);
+    return status;
+}
+
+/* Links may lead on from where the series says. */
+static enum status open_state(struct frame *frame, hid_t *file)
+{
+    struct h5_place place;
+    TRY(h5_place_set(frame->path, frame->dataset, &place));
+    TRY(h5_open_place(&place, file));
+    char *path = strdup(place.path);
+    char *dataset = strdup(place.name);
+    if (path == NULL || dataset == NULL) {
+        free(path);
+        free(dataset);
+        h5_close(*file);
+        return fail(STATUS_MEMORY, "no memory for the names in %s", place.path);
+    }
+    free(frame->path);
+    free(frame->dataset);
+    frame->path = path;
+    frame->dataset = dataset;
+    return STATUS_OK;
+}
+
+static enum status read_states(const int64_t *steps, struct frames *frames)
+{
+    for (int64_t n = 0; n < frames->count; n++) {
+        struct frame *frame = &frames->frame[n];
+        hid_t file = H5I_INVALID_HID;
+        TRY(open_state(frame, &file));
+        const enum status status = read_state(file, n, frames);
+        h5_close(file);
+        TRY(status);
+        if (steps != NULL && frame->step != steps[n]) {
+            return fail(STATUS_FILE, "%s is of step %" PRId64 ", and %s lists it as step %" PRId64,
+                        frame->path, frame->step, frames->path, steps[n]);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status read_index(hid_t file, struct frames *frames, int64_t **steps)
+{
+    int64_t listed = -1;
+    const htri_t there = H5Lexists(file, "/snap", H5P_DEFAULT);
+    if (there < 0) {
+        return h5_fail("cannot read %s", frames->path);
+    }
+    frames->is_series = there > 0;
+    if (!frames->is_series) {
+        return add_frame(frames, frames->path, "");
+    }
+    read_place(file, frames);
+    TRY(read_steps(file, frames->path, steps, &listed));
+    return read_links(file, listed, frames);
+}
+
+static enum status read_mine(struct frames *frames)
+{
+    hid_t file = H5I_INVALID_HID;
+    int64_t *steps = NULL;
+    TRY(h5_open_plain(frames->path, false, &file));
+    enum status status = read_index(file, frames, &steps);
+    h5_close(file);
+    if (status == STATUS_OK) {
+        status = read_states(steps, frames);
+    }
+    free(steps);
+    return status;
+}
+
+/* Rank 0: the file that `path` stands for. */
+static enum status find_file(const char *path, struct frames *frames, int *sealed)
+{
+    if (is_folder(path)) {
+        TRY(find_in_folder(path, frames->path));
+    } else if (snprintf(frames->path, PATH_BYTES, "%s", path) >= PATH_BYTES) {
+        return fail(STATUS_INPUT, "the path %.60s... is too long", path);
+    }
+    *sealed = has_seal(frames->path) ? 1 : 0;
+    return STATUS_OK;
+}
+
+static enum status keep_name(const char *name, struct frames *frames)
+{
+    if (snprintf(frames->name, sizeof frames->name, "%s", name) >= (int)sizeof frames->name) {
+        return fail(STATUS_INPUT, "the name %.60s... of the dataset is too long", name);
+    }
+    return STATUS_OK;
+}
+
+enum status frames_read(MPI_Comm comm, const char *path, const char *name, struct frames *frames)
+{
+    int sealed = 0;
+    const bool first = comm_rank(comm) == 0;
+    *frames = (struct frames){.count = 0};
+    h5_init();
+    TRY(status_agree(comm, keep_name(name, frames)));
+    TRY(status_agree(comm, first ? find_file(path, frames, &sealed) : STATUS_OK));
+    TRY_MPI(MPI_Bcast(frames->path, PATH_BYTES, MPI_CHAR, 0, comm));
+    TRY_MPI(MPI_Bcast(&sealed, 1, MPI_INT, 0, comm));
+    frames->from_folder = strcmp(path, frames->path) != 0;
+    if (sealed) {
+        const enum status status = checkpoint_seal_check(comm, frames->path);
+        if (status != STATUS_OK) {
+            return fail_prefix(status, "the checkpoint %s is damaged: ", frames->path);
+        }
+    }
+    return status_agree(comm, read_mine(frames));
+}
+
+void frames_free(struct frames *frames)
+{
+    for (int64_t n = 0; n < frames->count; n++) {
+        free(frames->frame[n].path);
+        free(frames->frame[n].dataset);
+    }
+    free(frames->frame);
+    frames->frame = NULL;
+    frames->count = 0;
+}
+
+void frames_center(const struct frames *frames, const int64_t cell[AXIS_COUNT],
+                   double center[AXIS_COUNT])
+{
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const double spacing = (frames->upper[a] - frames->lower[a]) / (double)frames->cells[a];
+        center[a] = frames->has_place ? frames->lower[a] + ((double)cell[a] + 0.5) * spacing : NAN;
+    }
+}

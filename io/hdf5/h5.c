@@ -1,0 +1,369 @@
+#include "io/hdf5/h5.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/comm.h"
+#include "base/file.h"
+#include "io/hdf5/h5_broken.h"
+#include "io/hdf5/h5_stuck.h"
+
+void h5_init(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+static herr_t keep_innermost(unsigned level, const H5E_error2_t *error, void *reason)
+{
+    if (level == 0 && error->desc != NULL) {
+        snprintf(reason, STATUS_MESSAGE_BYTES, "%s", error->desc);
+    }
+    return 0;
+}
+
+/* System errors come as "..., errno = 2, error message = 'No such file or directory', flags ..." */
+static void keep_system_message(char *reason)
+{
+    static const char mark[] = "error message = '";
+    char *begin = strstr(reason, mark);
+    char *end = begin == NULL ? NULL : strchr(begin + sizeof mark - 1, '\'');
+    if (end != NULL) {
+        *end = '\0';
+        memmove(reason, begin + sizeof mark - 1, strlen(begin + sizeof mark - 1) + 1);
+    }
+}
+
+enum status h5_fail(const char *format, ...)
+{
+    char reason[STATUS_MESSAGE_BYTES] = "HDF5 gave no reason";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, reason);
+    keep_system_message(reason);
+
+    char text[STATUS_MESSAGE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return fail(STATUS_FILE, "%.1200s: %.800s", text, reason);
+}
+
+enum status h5_create_memory(hsize_t userblock, hid_t *file)
+{
+    enum { GROW_BYTES = 1 << 16 };
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    H5Pset_fapl_core(access, GROW_BYTES, false);
+    H5Pset_userblock(creation, userblock);
+    enum status status = STATUS_OK;
+    const hid_t created = H5Fcreate("in-memory.h5", H5F_ACC_TRUNC, creation, access);
+    if (created < 0) {
+        status = h5_fail("cannot make an HDF5 file in memory");
+    } else {
+        *file = created;
+    }
+    H5Pclose(creation);
+    H5Pclose(access);
+    return status;
+}
+
+static hsize_t userblock_of(hid_t file)
+{
+    hsize_t bytes = 0;
+    const hid_t creation = H5Fget_create_plist(file);
+    H5Pget_userblock(creation, &bytes);
+    H5Pclose(creation);
+    return bytes;
+}
+
+/* Closes the file. */
+static enum status save(hid_t file, const char *path,
+                        enum status (*write)(const char *path, const char *bytes, size_t nbytes))
+{
+    char *image = NULL;
+    H5Fflush(file, H5F_SCOPE_GLOBAL);
+    const size_t front = (size_t)userblock_of(file); /* which HDF5's image lacks */
+    const ssize_t bytes = H5Fget_file_image(file, NULL, 0);
+    if (bytes > 0) {
+        image = calloc(front + (size_t)bytes, 1);
+    }
+    enum status status = STATUS_OK;
+    if (image == NULL || H5Fget_file_image(file, image + front, (size_t)bytes) != bytes) {
+        status = h5_fail("cannot copy the HDF5 file for %s out of memory", path);
+    }
+    h5_close(file);
+    if (status == STATUS_OK) {
+        status = write(path, image, front + (size_t)bytes);
+    }
+    free(image);
+    return status;
+}
+
+enum status h5_save_memory(hid_t file, const char *path)
+{
+    return save(file, path, file_replace);
+}
+
+enum status h5_save_temporary(hid_t file, const char *path)
+{
+    return save(file, path, file_create);
+}
+
+enum status h5_reserve(const char *path, uint64_t bytes)
+{
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    const off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+    enum status status = STATUS_OK;
+    if (end < 0) {
+        status = fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    } else if (fallocate(fd, 0, end, (off_t)bytes) != 0) {
+        if (errno != EOPNOTSUPP && errno != ENOSYS) {
+            status = fail(STATUS_FILE, "no room for %.1f MB more in %s: %s", (double)bytes * 1e-6,
+                          path, strerror(errno));
+        }
+        /* a part may have been taken */
+        if (ftruncate(fd, end) != 0 && status == STATUS_OK) {
+            status = fail(STATUS_FILE, "cannot cut %s: %s", path, strerror(errno));
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return status;
+}
+
+static enum status open_with(hid_t access, const char *path, bool writable, hid_t *file)
+{
+    const hid_t opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
+    if (opened < 0) {
+        return h5_fail("cannot open %s", path);
+    }
+    *file = opened;
+    return STATUS_OK;
+}
+
+enum status h5_open_plain(const char *path, bool writable, hid_t *file)
+{
+    enum {
+        ROOM_BYTES = 1 << 18, /* for what one opening adds: attributes, entries of lists */
+        LARGE_BYTES = 1 << 16
+    };
+    if (writable) {
+        TRY(h5_reserve(path, ROOM_BYTES));
+    }
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    H5Pset_file_locking(access, false, true);
+    H5Pset_alignment(access, LARGE_BYTES, H5_ALIGNMENT_BYTES);
+    const enum status status = open_with(access, path, writable, file);
+    H5Pclose(access);
+    return status;
+}
+
+enum status h5_open_as_source(const char *path, hid_t *file)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_WEAK);
+    const enum status status = open_with(access, path, false, file);
+    H5Pclose(access);
+    return status;
+}
+
+static bool broken;
+
+bool h5_is_broken(void)
+{
+    return broken;
+}
+
+/* A collective open that fails on some ranks only leaves the others waiting in it: so each rank
+ * first tries for itself whether it can reach the file. */
+static enum status try_reaching(const char *path, int flags)
+{
+    const int fd = open(path, flags | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    }
+    close(fd);
+    return STATUS_OK;
+}
+
+enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid_t *file)
+{
+    const double start = clock_seconds();
+    TRY(status_agree(comm, try_reaching(path, writable ? O_RDWR : O_RDONLY)));
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    hid_t opened = H5I_INVALID_HID;
+    h5_stuck_open(path, writable, clock_seconds() - start);
+    if (H5Pset_fapl_mpio(access, comm, MPI_INFO_NULL) >= 0) {
+        opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
+    }
+    h5_stuck_opened();
+    enum status status = STATUS_OK;
+    if (opened < 0) {
+        status = h5_fail("cannot open %s in parallel", path);
+    }
+    H5Pclose(access);
+    status = status_agree(comm, status);
+    if (status != STATUS_OK) {
+        h5_give_up(opened);
+        return status;
+    }
+    *file = opened;
+    return STATUS_OK;
+}
+
+/* After a failed H5Fclose, HDF5 1.10 holds an id of freed memory and crashes when it shuts down,
+ * which it does inside MPI_Finalize. */
+static herr_t close_file(hid_t file)
+{
+    if (comm_is_broken()) {
+        broken = true; /* closing would wait for ranks that may not come */
+        return -1;
+    }
+    const herr_t failed = H5Fclose(file);
+    broken = broken || failed < 0;
+    return failed;
+}
+
+/* Also of a file that was left open: then MPI is why. */
+static enum status fail_to_close(const char *path)
+{
+    return comm_is_broken() ? comm_cause() : h5_fail("cannot close %s", path);
+}
+
+void h5_give_up(hid_t file)
+{
+    broken = broken || file >= 0;
+}
+
+enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path)
+{
+    enum status status = STATUS_OK;
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
+        status = h5_fail("cannot flush %s", path);
+    }
+    status = status_agree(comm, status);
+    if (status != STATUS_OK) {
+        h5_give_up(file);
+        return status;
+    }
+    if (close_file(file) < 0) {
+        status = fail_to_close(path);
+    } else {
+        h5_stuck_forget();
+    }
+    return status_agree(comm, status);
+}
+
+enum status h5_close_flushed(hid_t file, const char *path)
+{
+    enum status status = STATUS_OK;
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
+        status = h5_fail("cannot flush %s", path);
+    }
+    if (close_file(file) < 0 && status == STATUS_OK) {
+        status = fail_to_close(path);
+    }
+    return status;
+}
+
+void h5_close(hid_t file)
+{
+    if (file >= 0) {
+        close_file(file);
+    }
+}
+
+hid_t h5_type(enum precision precision)
+{
+    return precision == PRECISION_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
+}
+
+/* Select the box in the file's space, using its last axes, and make a memory space of the same
+ * size. Both are closed by the caller. */
+static enum status select_box(hid_t dataset, const struct box *box, hid_t *file_space,
+                              hid_t *memory_space)
+{
+    const hid_t space = H5Dget_space(dataset);
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (rank < 1 || rank > AXIS_COUNT) {
+        H5Sclose(space);
+        return fail(STATUS_FILE, "a dataset has %d axes where 1 to 3 are expected", rank);
+    }
+    hsize_t start[AXIS_COUNT];
+    hsize_t count[AXIS_COUNT];
+    for (int d = 0; d < rank; d++) {
+        const enum axis axis = (enum axis)(rank - 1 - d);
+        start[d] = (hsize_t)box->lo[axis];
+        count[d] = (hsize_t)box_extent(box, axis);
+    }
+    const hsize_t cells = (hsize_t)box_cells(box);
+    const hsize_t memory_cells = cells > 0 ? cells : 1;
+    const hid_t memory = H5Screate_simple(1, &memory_cells, NULL);
+    herr_t failed = 0;
+    if (cells > 0) {
+        failed = H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    } else {
+        failed = H5Sselect_none(space) < 0 || H5Sselect_none(memory) < 0 ? -1 : 0;
+    }
+    if (failed < 0 || memory < 0) {
+        const enum status status = h5_fail("cannot select a block of cells");
+        H5Sclose(memory);
+        H5Sclose(space);
+        return status;
+    }
+    *file_space = space;
+    *memory_space = memory;
+    return STATUS_OK;
+}
+
+static hid_t collective_transfer(void)
+{
+    const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);
+    return transfer;
+}
+
+enum status h5_write_box(hid_t dataset, const struct box *box, enum precision precision,
+                         const void *values)
+{
+    hid_t file_space = H5I_INVALID_HID;
+    hid_t memory_space = H5I_INVALID_HID;
+    TRY(select_box(dataset, box, &file_space, &memory_space));
+    const hid_t transfer = collective_transfer();
+    enum status status = STATUS_OK;
+    if (H5Dwrite(dataset, h5_type(precision), memory_space, file_space, transfer, values) < 0) {
+        status = h5_fail("cannot write the temperature");
+    }
+    H5Pclose(transfer);
+    H5Sclose(memory_space);
+    H5Sclose(file_space);
+    return status;
+}
+
+enum status h5_read_box(hid_t dataset, const struct box *box, enum precision precision,
+                        bool collective, void *values)
+{
+    hid_t file_space = H5I_INVALID_HID;
+    hid_t memory_space = H5I_INVALID_HID;
+    TRY(select_box(dataset, box, &file_space, &memory_space));
+    const hid_t transfer = collective ? collective_transfer() : H5P_DEFAULT;
+    enum status status = STATUS_OK;
+    if (H5Dread(dataset, h5_type(precision), memory_space, file_space, transfer, values) < 0) {
+        status = h5_fail("cannot read the temperature");
+    }
+    if (collective) {
+        H5Pclose(transfer);
+    }
+    H5Sclose(memory_space);
+    H5Sclose(file_space);
+    return status;
+}

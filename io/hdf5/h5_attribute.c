@@ -1,0 +1,203 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/hdf5/h5.h"
+
+static enum status attribute_write(hid_t object, const char *name, hid_t file_type,
+                                   hid_t memory_type, int count, const void *values)
+{
+    if (H5Aexists(object, name) > 0) {
+        H5Adelete(object, name);
+    }
+    const hsize_t length = (hsize_t)count;
+    const hid_t space = count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
+    const hid_t attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (attribute < 0 || H5Awrite(attribute, memory_type, values) < 0) {
+        status = h5_fail("cannot write the attribute %s", name);
+    }
+    if (attribute >= 0) {
+        H5Aclose(attribute);
+    }
+    H5Sclose(space);
+    return status;
+}
+
+static hid_t string_type(const char *text)
+{
+    const size_t length = strlen(text);
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, length > 0 ? length : 1);
+    H5Tset_strpad(type, H5T_STR_NULLPAD);
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)text[i] >= 128) {
+            H5Tset_cset(type, H5T_CSET_UTF8);
+        }
+    }
+    return type;
+}
+
+enum status h5_attribute_string(hid_t object, const char *name, const char *value)
+{
+    const hid_t type = string_type(value);
+    const enum status status = attribute_write(object, name, type, type, 0, value);
+    H5Tclose(type);
+    return status;
+}
+
+enum status h5_attribute_double(hid_t object, const char *name, const double *values, int count)
+{
+    return attribute_write(object, name, H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, count, values);
+}
+
+enum status h5_attribute_int(hid_t object, const char *name, const int64_t *values, int count,
+                             hid_t file_type)
+{
+    return attribute_write(object, name, file_type, H5T_NATIVE_INT64, count, values);
+}
+
+/* The length that `count` stands for: 0 is a scalar, of one value. */
+static hssize_t values_of(int count)
+{
+    return count == 0 ? 1 : count;
+}
+
+static enum status attribute_read(hid_t object, const char *name, hid_t memory_type,
+                                  H5T_class_t class, int count, void *values)
+{
+    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    if (attribute < 0) {
+        return fail(STATUS_FILE, "the attribute %s is missing", name);
+    }
+    const hid_t space = H5Aget_space(attribute);
+    const hid_t type = H5Aget_type(attribute);
+    enum status status = STATUS_OK;
+    if (H5Sget_simple_extent_npoints(space) != values_of(count) || H5Tget_class(type) != class) {
+        status =
+            fail(STATUS_FILE, "the attribute %s has another shape or type than expected", name);
+    } else if (H5Aread(attribute, memory_type, values) < 0) {
+        status = h5_fail("cannot read the attribute %s", name);
+    }
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Aclose(attribute);
+    return status;
+}
+
+enum status h5_get_double(hid_t object, const char *name, double *values, int count)
+{
+    return attribute_read(object, name, H5T_NATIVE_DOUBLE, H5T_FLOAT, count, values);
+}
+
+enum status h5_get_int(hid_t object, const char *name, int64_t *values, int count)
+{
+    return attribute_read(object, name, H5T_NATIVE_INT64, H5T_INTEGER, count, values);
+}
+
+/* HDF5 converts no character set to another, not even ASCII to UTF-8. */
+static H5T_cset_t character_set(hid_t object, const char *name)
+{
+    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    H5T_cset_t set = H5T_CSET_ASCII;
+    if (attribute >= 0) {
+        const hid_t type = H5Aget_type(attribute);
+        set = H5Tget_class(type) == H5T_STRING ? H5Tget_cset(type) : set;
+        H5Tclose(type);
+        H5Aclose(attribute);
+    }
+    return set;
+}
+
+enum status h5_get_string(hid_t object, const char *name, char *value, size_t bytes)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, bytes);
+    H5Tset_cset(type, character_set(object, name));
+    const enum status status = attribute_read(object, name, type, H5T_STRING, 0, value);
+    H5Tclose(type);
+    return status;
+}
+
+enum status h5_text_dataset(hid_t file, const char *name, const char *text)
+{
+    const hid_t type = string_type(text);
+    const hid_t space = H5Screate(H5S_SCALAR);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_obj_track_times(creation, false);
+    const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
+        status = h5_fail("cannot write %s", name);
+    }
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    H5Pclose(creation);
+    H5Sclose(space);
+    H5Tclose(type);
+    return status;
+}
+
+static enum status read_text(hid_t dataset, hid_t type, const char *name, size_t most, char **text)
+{
+    const bool fixed = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
+    const size_t bytes = fixed ? H5Tget_size(type) : 0;
+    const hid_t space = H5Dget_space(dataset);
+    const bool scalar = H5Sget_simple_extent_npoints(space) == 1;
+    H5Sclose(space);
+    if (bytes == 0 || bytes > most || !scalar) {
+        return fail(STATUS_FILE, "%s is no text of at most %zu bytes", name, most);
+    }
+    char *found = calloc(bytes + 1, 1);
+    if (found == NULL) {
+        return fail(STATUS_MEMORY, "no memory to read %s", name);
+    }
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
+        free(found);
+        return h5_fail("cannot read %s", name);
+    }
+    *text = found;
+    return STATUS_OK;
+}
+
+enum status h5_get_text(hid_t file, const char *name, size_t most, char **text)
+{
+    *text = NULL;
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("it has no %s", name);
+    }
+    const hid_t type = H5Dget_type(dataset);
+    const enum status status = read_text(dataset, type, name, most, text);
+    H5Tclose(type);
+    H5Dclose(dataset);
+    return status;
+}
+
+enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
+                        int64_t *count)
+{
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("it has no dataset %s", name);
+    }
+    const hid_t space = H5Dget_space(dataset);
+    const hssize_t length = H5Sget_simple_extent_npoints(space);
+    void *found = length < 0 ? NULL : malloc(((size_t)length + 1) * bytes);
+    enum status status = STATUS_OK;
+    if (found == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for %s", name);
+    } else if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
+        status = h5_fail("cannot read %s", name);
+    }
+    H5Sclose(space);
+    H5Dclose(dataset);
+    if (status != STATUS_OK) {
+        free(found);
+        return status;
+    }
+    *values = found;
+    *count = (int64_t)length;
+    return STATUS_OK;
+}

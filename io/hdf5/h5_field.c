@@ -1,0 +1,172 @@
+#include "io/hdf5/h5_field.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "kernels/heat_cell.h"
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+enum status pieces_create(MPI_Comm comm, const int64_t cells[AXIS_COUNT], int64_t cells_limit,
+                          struct pieces *pieces)
+{
+    struct pieces cut = {.count = 1, .piece_cells = 1};
+    int64_t most[AXIS_COUNT];
+    TRY_MPI(MPI_Allreduce(cells, most, AXIS_COUNT, MPI_INT64_T, MPI_MAX, comm));
+    int64_t room = cells_limit;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        cut.cells[a] = cells[a];
+        cut.extent[a] = clamp(room, 1, most[a]);
+        cut.groups[a] = (most[a] + cut.extent[a] - 1) / cut.extent[a];
+        cut.count *= cut.groups[a];
+        cut.piece_cells *= cut.extent[a] < cells[a] ? cut.extent[a] : cells[a];
+        room /= cut.extent[a];
+    }
+    *pieces = cut;
+    return STATUS_OK;
+}
+
+struct box pieces_box(const struct pieces *pieces, int64_t index)
+{
+    struct box box;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const int64_t group = index % pieces->groups[a];
+        index /= pieces->groups[a];
+        box.lo[a] = clamp(group * pieces->extent[a], 0, pieces->cells[a]);
+        box.hi[a] = clamp(box.lo[a] + pieces->extent[a], 0, pieces->cells[a]);
+    }
+    return box;
+}
+
+enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
+                          enum precision precision, const void *values, size_t piece_bytes)
+{
+    struct pieces pieces;
+    int64_t cells[AXIS_COUNT];
+    const char *next = values; /* pieces taken in turn are contiguous */
+    enum status status = STATUS_OK;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        cells[a] = box_is_empty(box) ? 0 : box_extent(box, (enum axis)a);
+    }
+    TRY(pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(precision)), &pieces));
+    for (int64_t p = 0; status == STATUS_OK && p < pieces.count; p++) {
+        const struct box local = pieces_box(&pieces, p);
+        const struct box piece = box_shift(&local, box->lo);
+        status = h5_write_box(dataset, &piece, precision, next);
+        next += (size_t)box_cells(&local) * precision_bytes(precision);
+        status = status_agree(comm, status);
+    }
+    return status;
+}
+
+static enum status read_pieces(MPI_Comm comm, hid_t dataset, struct field *field,
+                               const struct pieces *pieces, void *values)
+{
+    enum status status = STATUS_OK;
+    for (int64_t p = 0; status == STATUS_OK && p < pieces->count; p++) {
+        const struct box local = pieces_box(pieces, p);
+        const struct box global = box_shift(&local, field->placement.offset);
+        status = h5_read_box(dataset, &global, field->layout.precision, true, values);
+        if (status == STATUS_OK && !box_is_empty(&local)) {
+            status = field_write(field, &local, values);
+        }
+        status = status_agree(comm, status);
+    }
+    return status;
+}
+
+enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, size_t piece_bytes)
+{
+    const size_t cell_bytes = precision_bytes(field->layout.precision);
+    struct pieces pieces;
+    TRY(pieces_create(comm, field->layout.cells, (int64_t)(piece_bytes / cell_bytes), &pieces));
+    const size_t bytes = (size_t)pieces.piece_cells * cell_bytes;
+    void *values = malloc(bytes);
+    enum status status = STATUS_OK;
+    if (values == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for a buffer of %zu bytes to move the field with",
+                      bytes);
+    }
+    status = status_agree(comm, status);
+    if (status == STATUS_OK) {
+        status = read_pieces(comm, dataset, field, &pieces, values);
+    }
+    free(values);
+    return status;
+}
+
+/* Sum of heat_cell_hash over a box given in global indices. */
+static uint64_t hash_box(const struct box *box, const int64_t global_cells[AXIS_COUNT],
+                         enum precision precision, const void *values)
+{
+    const unsigned char *next = values;
+    uint64_t sum = 0;
+    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z]; k++) {
+        for (int64_t j = box->lo[AXIS_Y]; j < box->hi[AXIS_Y]; j++) {
+            const int64_t row = (k * global_cells[AXIS_Y] + j) * global_cells[AXIS_X];
+            for (int64_t i = box->lo[AXIS_X]; i < box->hi[AXIS_X]; i++) {
+                uint64_t bits = 0;
+                if (precision == PRECISION_FLOAT64) {
+                    memcpy(&bits, next, sizeof bits);
+                } else {
+                    uint32_t narrow;
+                    memcpy(&narrow, next, sizeof narrow);
+                    bits = narrow;
+                }
+                sum += heat_cell_hash((uint64_t)(row + i), bits);
+                next += precision_bytes(precision);
+            }
+        }
+    }
+    return sum;
+}
+
+static enum status hash_pieces(MPI_Comm comm, hid_t dataset, const struct box *box,
+                               const int64_t global_cells[AXIS_COUNT], enum precision precision,
+                               const struct pieces *pieces, void *values, uint64_t *mine)
+{
+    enum status status = STATUS_OK;
+    *mine = 0;
+    for (int64_t p = 0; status == STATUS_OK && p < pieces->count; p++) {
+        const struct box local = pieces_box(pieces, p);
+        const struct box piece = box_shift(&local, box->lo);
+        status = h5_read_box(dataset, &piece, precision, true, values);
+        if (status == STATUS_OK) {
+            *mine += hash_box(&piece, global_cells, precision, values);
+        }
+        status = status_agree(comm, status);
+    }
+    return status;
+}
+
+enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
+                         const int64_t global_cells[AXIS_COUNT], enum precision precision,
+                         size_t piece_bytes, uint64_t *hash)
+{
+    struct pieces pieces;
+    uint64_t mine = 0;
+    int64_t cells[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        cells[a] = box_extent(box, (enum axis)a);
+    }
+    TRY(pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(precision)), &pieces));
+    void *values = malloc((size_t)pieces.piece_cells * precision_bytes(precision));
+    enum status status = STATUS_OK;
+    if (values == NULL) {
+        status = fail(STATUS_MEMORY, "no memory to read a file back");
+    }
+    status = status_agree(comm, status);
+    if (status == STATUS_OK) {
+        status = hash_pieces(comm, dataset, box, global_cells, precision, &pieces, values, &mine);
+    }
+    free(values);
+    TRY(status);
+    uint64_t sum = 0;
+    TRY_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, comm));
+    *hash = sum;
+    return STATUS_OK;
+}

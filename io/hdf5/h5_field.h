@@ -1,0 +1,45 @@
+/* A distributed field, moved to and from a dataset of shape (nz, ny, nx) in pieces, so that host
+ * memory stays bounded. All functions are collective, all ranks make the same number of HDF5
+ * calls whatever their share, and the outcome is agreed. */
+#ifndef ISOTHERM_IO_HDF5_H5_FIELD_H
+#define ISOTHERM_IO_HDF5_H5_FIELD_H
+
+#include "io/hdf5/h5.h"
+#include "model/field.h"
+
+/* What one rank holds in host memory at a time: large enough for the file system's stripes. */
+enum { H5_FIELD_PIECE_BYTES = 32 << 20 };
+
+/* Write the part `box` of a dataset, in its own indices, from host memory: [z][y][x] in the
+ * dataset's precision. Empty on ranks that have no part, which take part in the collective calls
+ * all the same. */
+enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
+                          enum precision precision, const void *values,
+                          size_t piece_bytes) MUST_CHECK;
+
+/* The field hash of what lies in a dataset of shape `global_cells` and of `precision`; each rank
+ * reads its part `box`. */
+enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
+                         const int64_t global_cells[AXIS_COUNT], enum precision precision,
+                         size_t piece_bytes, uint64_t *hash) MUST_CHECK;
+
+/* Read the owned cells of a dataset of the field's precision. */
+enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field,
+                          size_t piece_bytes) MUST_CHECK;
+
+/* The cuts of one rank's block. */
+struct pieces {
+    int64_t cells[AXIS_COUNT];  /* of this rank */
+    int64_t extent[AXIS_COUNT]; /* of a piece, the same on all ranks */
+    int64_t groups[AXIS_COUNT]; /* pieces an axis on the rank that has most */
+    int64_t count;              /* product of the groups */
+    int64_t piece_cells;        /* room that a piece needs on this rank */
+};
+
+/* Collective. Cut into pieces of at most `cells_limit` cells: whole planes, else whole rows. */
+enum status pieces_create(MPI_Comm comm, const int64_t cells[AXIS_COUNT], int64_t cells_limit,
+                          struct pieces *pieces) MUST_CHECK;
+/* The piece in local indices; empty where this rank has fewer of them. */
+struct box pieces_box(const struct pieces *pieces, int64_t index);
+
+#endif

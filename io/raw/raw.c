@@ -1,0 +1,396 @@
+#include "io/raw/raw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/comm.h"
+#include "base/file.h"
+#include "io/raw/raw_share.h"
+#include "kernels/heat_cell.h"
+
+enum {
+    LINE_CELLS = 65536,
+    BLOCK_BYTES = 1 << 20, /* about: whole lines */
+    MOST_BLOCKS = 4096,
+    WRITE_BYTES = 8 << 20, /* of one system call; a multiple of common stripes */
+    READ_BYTES = 256 << 10 /* stays in the core's cache until it is summed */
+};
+
+static int64_t total_cells(const struct raw_place *place)
+{
+    return place->cells[AXIS_X] * place->cells[AXIS_Y] * place->cells[AXIS_Z];
+}
+
+static int64_t round_up(int64_t value, int64_t unit)
+{
+    return (value + unit - 1) / unit;
+}
+
+void raw_layout(const int64_t cells[AXIS_COUNT], enum precision precision, struct raw_place *place)
+{
+    *place = (struct raw_place){.precision = precision};
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        place->cells[a] = cells[a];
+    }
+    place->line_cells = cells[AXIS_X] < LINE_CELLS ? cells[AXIS_X] : LINE_CELLS;
+    const int64_t lines = round_up(total_cells(place), place->line_cells);
+    const int64_t line_bytes = place->line_cells * (int64_t)precision_bytes(precision);
+    const int64_t usual = round_up(BLOCK_BYTES, line_bytes);
+    const int64_t least = round_up(lines, MOST_BLOCKS);
+    place->block_lines = usual > least ? usual : least;
+    place->blocks = round_up(lines, place->block_lines);
+}
+
+/* Whole lines, at least one, in about so many bytes. */
+static int64_t piece_cells(const struct raw_place *place, int64_t bytes)
+{
+    const int64_t line_bytes = place->line_cells * (int64_t)precision_bytes(place->precision);
+    return (bytes > line_bytes ? bytes / line_bytes : 1) * place->line_cells;
+}
+
+/* `run` begins with a line. */
+static void add_sums(const struct raw_place *place, const struct raw_run *run, const char *values,
+                     uint64_t *sums)
+{
+    const size_t bytes = precision_bytes(place->precision);
+    for (int64_t at = run->begin; at < run->end; at += place->line_cells) {
+        const int64_t line = at / place->line_cells;
+        const int64_t left = run->end - at;
+        const int64_t cells = left < place->line_cells ? left : place->line_cells;
+        sums[line / place->block_lines] +=
+            XXH3_64bits_withSeed(values, (size_t)cells * bytes, (XXH64_hash_t)line);
+        values += (size_t)cells * bytes;
+    }
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static enum status write_run(struct file_output *file, const struct raw_place *place,
+                             const struct raw_run *run, const void *values, uint64_t *sums)
+{
+    const size_t bytes = precision_bytes(place->precision);
+    add_sums(place, run, values, sums);
+    return file_output_write(file, values, (size_t)(run->end - run->begin) * bytes,
+                             place->offset + (uint64_t)run->begin * bytes);
+}
+
+/* Behind `memory`, as far behind the beginning of a page as the cell's place in the file is: from
+ * there it can be written past the cache. The cells begin with a page of the file if they are many
+ * (H5_ALIGNMENT_BYTES). */
+static void *in_page(void *memory, const struct raw_place *place, int64_t cell)
+{
+    const size_t before = (size_t)cell * precision_bytes(place->precision) % FILE_PAGE_BYTES;
+    return (char *)memory + (size_t)(-(uintptr_t)memory % FILE_PAGE_BYTES) + before;
+}
+
+size_t raw_room_bytes(size_t bytes)
+{
+    return bytes + 2 * (size_t)FILE_PAGE_BYTES;
+}
+
+void *raw_align(void *memory, const int64_t cells[AXIS_COUNT], enum precision precision,
+                const struct box *box)
+{
+    struct raw_place place;
+    raw_layout(cells, precision, &place);
+    return in_page(memory, &place, raw_run_begin(&place, box));
+}
+
+/* Not collective. */
+static enum status write_own(struct file_output *file, const struct raw_place *place,
+                             const struct raw_run *share, const char *values, uint64_t *sums)
+{
+    const int64_t cells = piece_cells(place, WRITE_BYTES);
+    const size_t bytes = precision_bytes(place->precision);
+    for (int64_t p = 0; p * cells < share->end - share->begin; p++) {
+        const struct raw_run piece = raw_run_piece(share, p, cells);
+        TRY(write_run(file, place, &piece, values, sums));
+        values += (size_t)(piece.end - piece.begin) * bytes;
+    }
+    return STATUS_OK;
+}
+
+/* The rounds that the rank with the largest share needs. */
+static int64_t count_rounds(const struct raw_shares *shares, int64_t cells)
+{
+    int64_t most = 0;
+    for (int r = 0; r < shares->nranks; r++) {
+        const int64_t rounds = round_up(shares->runs[r].end - shares->runs[r].begin, cells);
+        most = rounds > most ? rounds : most;
+    }
+    return most;
+}
+
+/* Collective, the outcome not agreed. A rank that cannot write still takes part to the end. */
+static enum status write_exchanged(MPI_Comm comm, struct file_output *file,
+                                   const struct raw_place *place, const struct raw_shares *shares,
+                                   const void *values, uint64_t *sums)
+{
+    const int64_t cells = piece_cells(place, WRITE_BYTES);
+    const int64_t rounds = count_rounds(shares, cells);
+    const size_t bytes = (size_t)cells * precision_bytes(place->precision);
+    char *room = malloc(bytes);
+    char *memory = malloc(raw_room_bytes(bytes));
+    enum status status = STATUS_OK;
+    if (room == NULL || memory == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for two buffers of %zu bytes to write with", bytes);
+    }
+    enum status exchanged = status_agree(comm, status);
+    for (int64_t n = 0; exchanged == STATUS_OK && n < rounds; n++) {
+        const struct raw_run run = raw_run_piece(&shares->runs[shares->rank], n, cells);
+        char *piece = in_page(memory, place, run.begin);
+        exchanged = raw_exchange(comm, shares, place, n, cells, values, room, piece);
+        if (status == STATUS_OK && exchanged == STATUS_OK && run.end > run.begin) {
+            status = write_run(file, place, &run, piece, sums);
+        }
+    }
+    free(memory);
+    free(room);
+    return exchanged != STATUS_OK ? exchanged : status;
+}
+
+static enum status write_sums(struct file_output *file, const struct raw_place *place,
+                              const uint64_t *sums)
+{
+    return file_write_at(file->fd, file->path, sums, (size_t)place->blocks * sizeof *sums,
+                         place->sums_offset);
+}
+
+/* Collective, agreed: the sum of what the ranks have in `mine`. */
+static enum status add_up(MPI_Comm comm, const struct raw_place *place, const uint64_t *mine,
+                          uint64_t *sums)
+{
+    return comm_check(MPI_Allreduce(mine, sums, (int)place->blocks, MPI_UINT64_T, MPI_SUM, comm),
+                      "MPI_Allreduce");
+}
+
+static enum status write_shares(MPI_Comm comm, struct file_output *file,
+                                const struct raw_place *place, const struct raw_shares *shares,
+                                const void *values, uint64_t *mine, uint64_t *sums)
+{
+    enum status status = shares->own
+                             ? write_own(file, place, &shares->runs[shares->rank], values, mine)
+                             : write_exchanged(comm, file, place, shares, values, mine);
+    TRY(status_agree(comm, status));
+    TRY(add_up(comm, place, mine, sums));
+    return status_agree(comm, shares->rank == 0 ? write_sums(file, place, sums) : STATUS_OK);
+}
+
+/* Two arrays in one: this rank's sums and everybody's. */
+static enum status make_sums(MPI_Comm comm, const struct raw_place *place, uint64_t **mine,
+                             uint64_t **sums)
+{
+    *mine = calloc((size_t)place->blocks, sizeof **mine);
+    *sums = calloc((size_t)place->blocks, sizeof **sums);
+    enum status status = STATUS_OK;
+    if (*mine == NULL || *sums == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for %" PRId64 " checksums", place->blocks);
+    }
+    return status_agree(comm, status);
+}
+
+enum status raw_write(MPI_Comm comm, struct file_output *file, const struct raw_place *place,
+                      const struct box *box, const void *values, uint64_t **sums)
+{
+    struct raw_shares shares;
+    uint64_t *mine = NULL;
+    enum status status = make_sums(comm, place, &mine, sums);
+    if (status == STATUS_OK) {
+        status = raw_shares_create(comm, place, box, &shares);
+        if (status == STATUS_OK) {
+            status = write_shares(comm, file, place, &shares, values, mine, *sums);
+        }
+        raw_shares_free(&shares);
+    }
+    free(mine);
+    return status;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static uint64_t hash_run(const struct raw_place *place, const struct raw_run *run,
+                         const char *values)
+{
+    uint64_t sum = 0;
+    if (place->precision == PRECISION_FLOAT64) {
+        for (int64_t c = run->begin; c < run->end; c++, values += sizeof(uint64_t)) {
+            uint64_t bits;
+            memcpy(&bits, values, sizeof bits);
+            sum += heat_cell_hash((uint64_t)c, bits);
+        }
+        return sum;
+    }
+    for (int64_t c = run->begin; c < run->end; c++, values += sizeof(uint32_t)) {
+        uint32_t bits;
+        memcpy(&bits, values, sizeof bits);
+        sum += heat_cell_hash((uint64_t)c, bits);
+    }
+    return sum;
+}
+
+/* Not collective. `hash` may be NULL. */
+static enum status sum_share(int fd, const char *path, const struct raw_place *place,
+                             const struct raw_run *share, uint64_t *sums, uint64_t *hash)
+{
+    const int64_t cells = piece_cells(place, READ_BYTES);
+    const size_t bytes = precision_bytes(place->precision);
+    char *values = malloc((size_t)cells * bytes);
+    if (values == NULL) {
+        return fail(STATUS_MEMORY, "no memory for %zu bytes to read with", (size_t)cells * bytes);
+    }
+    enum status status = STATUS_OK;
+    for (int64_t p = 0; status == STATUS_OK && p * cells < share->end - share->begin; p++) {
+        const struct raw_run piece = raw_run_piece(share, p, cells);
+        status = file_read_at(fd, path, values, (size_t)(piece.end - piece.begin) * bytes,
+                              place->offset + (uint64_t)piece.begin * bytes);
+        if (status == STATUS_OK) {
+            add_sums(place, &piece, values, sums);
+            if (hash != NULL) {
+                *hash += hash_run(place, &piece, values);
+            }
+        }
+    }
+    free(values);
+    return status;
+}
+
+static enum status compare_sums(const char *path, const char *name, const struct raw_place *place,
+                                const uint64_t *expected, const uint64_t *found)
+{
+    for (int64_t b = 0; b < place->blocks; b++) {
+        if (found[b] != expected[b]) {
+            const int64_t nx = place->cells[AXIS_X];
+            const int64_t ny = place->cells[AXIS_Y];
+            const int64_t first = b * place->block_lines * place->line_cells;
+            const int64_t end = first + place->block_lines * place->line_cells;
+            const int64_t total = total_cells(place);
+            const int64_t last = (end < total ? end : total) - 1;
+            return fail(STATUS_FILE,
+                        "%s of %s does not match its checksums: block %" PRId64 " of %" PRId64
+                        " is damaged, from [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
+                        "] to [%" PRId64 "][%" PRId64 "][%" PRId64 "]",
+                        name, path, b + 1, place->blocks, first / nx / ny, first / nx % ny,
+                        first % nx, last / nx / ny, last / nx % ny, last % nx);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status choose_share(MPI_Comm comm, const struct raw_place *place, const struct box *box,
+                                struct raw_run *share)
+{
+    if (box == NULL) {
+        *share = raw_share_even(place, comm_rank(comm), comm_size(comm));
+        return STATUS_OK;
+    }
+    struct raw_shares shares;
+    const enum status status = raw_shares_create(comm, place, box, &shares);
+    if (status == STATUS_OK) {
+        *share = shares.runs[shares.rank];
+    }
+    raw_shares_free(&shares);
+    return status;
+}
+
+enum status raw_verify(MPI_Comm comm, int fd, const char *path, const char *name,
+                       const struct raw_place *place, const struct box *box, const uint64_t *sums,
+                       uint64_t *hash)
+{
+    struct raw_run share = {0, 0};
+    uint64_t *mine = NULL;
+    uint64_t *found = NULL;
+    uint64_t my_hash = 0;
+    TRY(choose_share(comm, place, box, &share));
+    enum status status = make_sums(comm, place, &mine, &found);
+    if (status == STATUS_OK) {
+        status = status_agree(
+            comm, sum_share(fd, path, place, &share, mine, hash == NULL ? NULL : &my_hash));
+    }
+    if (status == STATUS_OK) {
+        status = add_up(comm, place, mine, found);
+    }
+    if (status == STATUS_OK) {
+        status = status_agree(comm, compare_sums(path, name, place, sums, found));
+    }
+    free(found);
+    free(mine);
+    TRY(status);
+    if (hash != NULL) {
+        TRY_MPI(MPI_Allreduce(&my_hash, hash, 1, MPI_UINT64_T, MPI_SUM, comm));
+    }
+    return STATUS_OK;
+}
+
+/* ---- all datasets of a file ----------------------------------------------------------------- */
+
+static enum status read_back(MPI_Comm comm, const struct file_output *file,
+                             const struct raw_place *place, const struct raw_part *part,
+                             const struct box *box, const uint64_t *sums)
+{
+    const enum status status =
+        raw_verify(comm, file->fd, file->path, part->name, place, box, sums, part->hash);
+    if (status != STATUS_OK) {
+        fail_prefix(status, "what was read back is not what was written; is the disk full or "
+                            "failing? ");
+    }
+    return status;
+}
+
+static enum status fill_open(MPI_Comm comm, struct file_output *file,
+                             const struct raw_place *places, const struct raw_part *parts,
+                             int nparts, const struct box *box, enum raw_after after)
+{
+    for (int n = 0; n < nparts; n++) {
+        uint64_t *sums = NULL;
+        enum status status = raw_write(comm, file, &places[n], box, parts[n].values, &sums);
+        if (status == STATUS_OK && after == RAW_READ_BACK) {
+            status = read_back(comm, file, &places[n], &parts[n], box, sums);
+        }
+        free(sums);
+        TRY(status);
+    }
+    return status_agree(comm, file_sync(file->fd, file->path));
+}
+
+enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
+                     const struct raw_part *parts, int nparts, const struct box *box,
+                     enum raw_after after)
+{
+    struct file_output file;
+    TRY_MPI(MPI_Bcast(places, nparts * (int)sizeof *places, MPI_BYTE, 0, comm));
+    const bool direct = after == RAW_FORGET; /* read back, they would come from the disk */
+    enum status status = status_agree(comm, file_output_open(path, direct, &file));
+    if (status == STATUS_OK) {
+        status = fill_open(comm, &file, places, parts, nparts, box, after);
+    }
+    if (status == STATUS_OK && after == RAW_FORGET) {
+        file_forget(file.fd);
+    }
+    const enum status closed = file_output_close(&file);
+    return status_agree(comm, status == STATUS_OK ? closed : status);
+}
+
+static enum status open_to_read(const char *path, int *fd)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    return *fd < 0 ? fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno)) : STATUS_OK;
+}
+
+enum status raw_check(MPI_Comm comm, const char *path, const char *name,
+                      const struct raw_place *place, const uint64_t *sums)
+{
+    int fd = -1;
+    enum status status = status_agree(comm, open_to_read(path, &fd));
+    if (status == STATUS_OK) {
+        status = raw_verify(comm, fd, path, name, place, NULL, sums, NULL);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return status;
+}

@@ -1,0 +1,46 @@
+/* Who moves which cells of a dataset that many ranks write: every rank a run of its cells that is
+ * contiguous in the file, its share. Where the ranks' own blocks are such runs (cut along the
+ * slowest axis alone), each writes its own, and nothing is exchanged. Otherwise rows are short and
+ * interleaved in the file; then the cells are exchanged first, piece by piece, so that every rank
+ * writes long runs all the same. This is the one place where that is decided. For raw.c. */
+#ifndef ISOTHERM_IO_RAW_RAW_SHARE_H
+#define ISOTHERM_IO_RAW_RAW_SHARE_H
+
+#include <mpi.h>
+
+#include "io/raw/raw.h"
+
+/* Cells, by flat index (k ny + j) nx + i. */
+struct raw_run {
+    int64_t begin, end;
+};
+
+struct raw_shares {
+    int nranks, rank;
+    struct box *boxes;    /* what each rank holds in memory */
+    struct raw_run *runs; /* what it moves: whole lines */
+    bool own;             /* the two are the same */
+};
+
+/* Collective, agreed. `box` is what this rank holds; all of them together are the dataset. Free
+ * with raw_shares_free, on failure too. */
+enum status raw_shares_create(MPI_Comm comm, const struct raw_place *place, const struct box *box,
+                              struct raw_shares *shares) MUST_CHECK;
+void raw_shares_free(struct raw_shares *shares);
+
+/* The flat index of a box's first cell. */
+int64_t raw_run_begin(const struct raw_place *place, const struct box *box);
+
+/* Not collective. Even shares for those who only read. */
+struct raw_run raw_share_even(const struct raw_place *place, int rank, int nranks);
+
+/* Collective. Send and receive what belongs to piece `number` of everybody's share, `cells` each;
+ * `values` are this rank's own, [z][y][x]. Its piece is in `piece` then; `room` is as large. */
+enum status raw_exchange(MPI_Comm comm, const struct raw_shares *shares,
+                         const struct raw_place *place, int64_t number, int64_t cells,
+                         const void *values, void *room, void *piece) MUST_CHECK;
+
+/* Piece `number` of a run; empty behind its end. */
+struct raw_run raw_run_piece(const struct raw_run *run, int64_t number, int64_t cells);
+
+#endif

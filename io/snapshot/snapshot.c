@@ -1,0 +1,423 @@
+#include "io/snapshot/snapshot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/comm.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "io/hdf5/h5_field.h"
+#include "io/raw/h5_raw.h"
+#include "io/snapshot/snapshot_index.h"
+
+/* Near the file system's stripes; checksum and compression work on whole chunks. */
+enum { CHUNK_BYTES = 1 << 20 };
+
+struct snapshots {
+    MPI_Comm comm; /* borrowed */
+    struct view view;
+    struct snapshot_setting setting; /* precision is the file's */
+    struct snapshot_series series;
+    struct snapshot_list list; /* the same on all ranks; the write half's */
+    int64_t captured_step;     /* the capture half's */
+};
+
+/* Whole rows, then whole planes, as many as fit; an axis that must be cut is cut evenly, because
+ * the last chunk of an axis takes room in full. */
+static void chunk_shape(const struct grid *grid, enum precision precision,
+                        hsize_t shape[AXIS_COUNT])
+{
+    int64_t room = CHUNK_BYTES / (int64_t)precision_bytes(precision);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const int64_t most = room < 1 ? 1 : room;
+        const int64_t pieces = (grid->cells[a] + most - 1) / most;
+        const int64_t extent = (grid->cells[a] + pieces - 1) / pieces;
+        shape[AXIS_COUNT - 1 - a] = (hsize_t)extent;
+        room /= extent;
+    }
+}
+
+enum { STRUCTURES = 16384 }; /* HDF5's headers, attributes */
+
+/* Of one compressed field, at worst. */
+static uint64_t chunked_bytes(const struct grid *grid, enum precision precision)
+{
+    enum { PER_CHUNK = 64 };
+    hsize_t chunk[AXIS_COUNT];
+    chunk_shape(grid, precision, chunk);
+    uint64_t chunks = 1;
+    uint64_t chunk_bytes = precision_bytes(precision);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const uint64_t extent = chunk[AXIS_COUNT - 1 - a];
+        chunks *= ((uint64_t)grid->cells[a] + extent - 1) / extent;
+        chunk_bytes *= extent;
+    }
+    return chunks * (chunk_bytes + PER_CHUNK);
+}
+
+uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_setting *setting)
+{
+    const uint64_t fields = 1 + (uint64_t)derived_count(setting->derived);
+    const uint64_t plain = (uint64_t)grid_total_cells(grid) * precision_bytes(setting->precision);
+    return STRUCTURES + fields * (setting->compress > 0
+                                      ? chunked_bytes(grid, setting->precision)
+                                      : plain + h5_raw_bytes(grid->cells, setting->precision));
+}
+
+/* Rank 0. */
+static enum status find_earlier(struct snapshots *s, int64_t restart_step)
+{
+    bool rebuilt = false;
+    TRY(snapshot_index_read(&s->series, restart_step, &s->list, &rebuilt));
+    if (rebuilt && s->list.count > 0) {
+        log_warn("%s is missing: it is made anew from the %" PRId64 " files in %s", s->series.path,
+                 s->list.count, s->series.folder);
+    }
+    if (s->list.precision != s->setting.precision) {
+        log_warn("snapshots stay %s, as %s began; another precision needs another file",
+                 precision_name(s->list.precision), s->series.path);
+    }
+    return STATUS_OK;
+}
+
+/* Rank 0. For viewers and for a restart: what the list holds is there whole before the list names
+ * it, and the list forgets it before it goes. */
+static enum status start_files(struct snapshots *s, int64_t restart_step)
+{
+    s->list.precision = s->setting.precision;
+    if (restart_step >= 0) {
+        TRY(find_earlier(s, restart_step));
+    }
+    TRY(directory_make(s->series.folder));
+    TRY(snapshot_lists_write(&s->series, &s->list));
+    return snapshot_files_drop_others(&s->series, &s->list);
+}
+
+/* Collective, agreed: rank 0's list for all. */
+static enum status share_list(struct snapshots *s)
+{
+    int64_t head[2] = {s->list.count, (int64_t)s->list.precision};
+    TRY_MPI(MPI_Bcast(head, 2, MPI_INT64_T, 0, s->comm));
+    enum status status = STATUS_OK;
+    if (comm_rank(s->comm) != 0) {
+        for (int64_t i = 0; status == STATUS_OK && i < head[0]; i++) {
+            status = snapshot_list_add(&s->list, 0, 0);
+        }
+    }
+    TRY(status_agree(s->comm, status));
+    s->list.precision = (enum precision)head[1];
+    s->setting.precision = s->list.precision;
+    TRY_MPI(MPI_Bcast(s->list.steps, (int)head[0], MPI_INT64_T, 0, s->comm));
+    TRY_MPI(MPI_Bcast(s->list.times, (int)head[0], MPI_DOUBLE, 0, s->comm));
+    return STATUS_OK;
+}
+
+static enum status prepare(const char *directory, const char *name, const char *title,
+                           const char *config_text, struct snapshots *s)
+{
+    struct snapshot_series *series = &s->series;
+    series->grid = s->view.grid;
+    series->derived = s->setting.derived;
+    TRY(snapshot_series_name(directory, name, series));
+    series->title = strdup(title);
+    series->config_text = strdup(config_text);
+    if (series->title == NULL || series->config_text == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the snapshots");
+    }
+    return STATUS_OK;
+}
+
+enum status snapshots_open(MPI_Comm comm, const char *directory, const char *name,
+                           const struct view *view, const struct snapshot_setting *setting,
+                           const char *title, const char *config_text, int64_t restart_step,
+                           struct snapshots **snapshots)
+{
+    *snapshots = NULL;
+    h5_init();
+    struct snapshots *s = calloc(1, sizeof *s);
+    enum status status = STATUS_OK;
+    if (s == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for the snapshots");
+    } else {
+        *s = (struct snapshots){.comm = comm, .view = *view, .setting = *setting};
+        status = prepare(directory, name, title, config_text, s);
+        if (status == STATUS_OK && comm_rank(comm) == 0) {
+            status = start_files(s, restart_step);
+        }
+    }
+    status = status_agree(comm, status);
+    if (status == STATUS_OK) {
+        status = share_list(s);
+    }
+    if (status != STATUS_OK) {
+        snapshots_close(s);
+        return status;
+    }
+    s->captured_step = s->list.count > 0 ? s->list.steps[s->list.count - 1] : -1;
+    *snapshots = s;
+    return STATUS_OK;
+}
+
+static hid_t creation_properties(const struct snapshots *s)
+{
+    hsize_t chunk[AXIS_COUNT];
+    chunk_shape(&s->view.grid, s->setting.precision, chunk);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, AXIS_COUNT, chunk);
+    H5Pset_shuffle(creation);
+    H5Pset_deflate(creation, (unsigned)s->setting.compress);
+    H5Pset_fletcher32(creation); /* HDF5 would hand out flipped bits without a word */
+    return creation;
+}
+
+static hid_t create_dataset(const struct snapshots *s, hid_t file, const char *name)
+{
+    const int64_t *n = s->view.grid.cells;
+    const hsize_t shape[AXIS_COUNT] = {(hsize_t)n[AXIS_Z], (hsize_t)n[AXIS_Y], (hsize_t)n[AXIS_X]};
+    const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
+    const hid_t creation = creation_properties(s);
+    const hid_t dataset = H5Dcreate2(file, name, h5_type(s->setting.precision), space, H5P_DEFAULT,
+                                     creation, H5P_DEFAULT);
+    H5Pclose(creation);
+    H5Sclose(space);
+    return dataset;
+}
+
+/* Rank 0. The file, and room for the temperature in it. */
+static enum status make_file(const struct snapshots *s, int64_t step)
+{
+    const uint64_t bytes = snapshot_file_bytes(&s->view.grid, &s->setting);
+    TRY(directory_check_room(s->series.folder, bytes));
+    return snapshot_file_start(&s->series, step, bytes);
+}
+
+/* Collective, agreed: one field. */
+static enum status write_field(struct snapshots *s, hid_t file, const char *name,
+                               const struct box *part, const void *values)
+{
+    const hid_t dataset = create_dataset(s, file, name);
+    enum status status = STATUS_OK;
+    if (dataset < 0) {
+        status = h5_fail("cannot make the dataset %s", name);
+    }
+    TRY(status_agree(s->comm, status));
+    status =
+        h5_part_write(s->comm, dataset, part, s->setting.precision, values, H5_FIELD_PIECE_BYTES);
+    if (status == STATUS_OK) {
+        H5Dclose(dataset);
+    }
+    return status;
+}
+
+/* Collective, agreed: all fields, through the parallel driver. */
+static enum status write_values(struct snapshots *s, const struct snapshot_capture *capture,
+                                const char *temporary)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_parallel(s->comm, temporary, true, &file));
+    enum status status = STATUS_OK;
+    const struct derived_label *label = NULL;
+    for (int n = 0;
+         status == STATUS_OK && (label = snapshot_content(s->setting.derived, n)) != NULL; n++) {
+        status = write_field(s, file, label->name, &capture->part, capture->values[n]);
+    }
+    if (status != STATUS_OK) {
+        h5_give_up(file);
+        return status;
+    }
+    return h5_close_parallel(s->comm, file, temporary);
+}
+
+static enum status write_compressed(struct snapshots *s, const struct snapshot_capture *capture,
+                                    const char *temporary)
+{
+    const bool first = comm_rank(s->comm) == 0;
+    TRY(status_agree(s->comm, first ? make_file(s, capture->step) : STATUS_OK));
+    TRY(write_values(s, capture, temporary));
+    return status_agree(s->comm,
+                        first ? snapshot_file_finish(&s->series, capture->step, capture->time)
+                              : STATUS_OK);
+}
+
+/* Rank 0. */
+static enum status lay_out(const struct snapshots *s, const struct snapshot_capture *capture,
+                           struct raw_place *places)
+{
+    TRY(make_file(s, capture->step));
+    return snapshot_file_lay_out(&s->series, s->setting.precision, capture->step, capture->time,
+                                 places);
+}
+
+static enum status write_contiguous(struct snapshots *s, const struct snapshot_capture *capture,
+                                    const char *temporary)
+{
+    const bool first = comm_rank(s->comm) == 0;
+    struct raw_place places[SNAPSHOT_FIELDS];
+    struct raw_part parts[SNAPSHOT_FIELDS];
+    int nparts = 0;
+    const struct derived_label *label = NULL;
+    while ((label = snapshot_content(s->setting.derived, nparts)) != NULL) {
+        parts[nparts] = (struct raw_part){label->name, capture->values[nparts], NULL};
+        nparts++;
+    }
+    memset(places, 0, sizeof places);
+    TRY(status_agree(s->comm, first ? lay_out(s, capture, places) : STATUS_OK));
+    return raw_fill(s->comm, temporary, places, parts, nparts, &capture->part, RAW_FORGET);
+}
+
+/* Rank 0: the name, and then the lists. */
+static enum status publish(struct snapshots *s, int64_t step)
+{
+    TRY(snapshot_file_publish(&s->series, step));
+    return snapshot_lists_write(&s->series, &s->list);
+}
+
+static enum status write_one(struct snapshots *s, const struct snapshot_capture *capture)
+{
+    const bool first = comm_rank(s->comm) == 0;
+    const int64_t count = s->list.count;
+    char temporary[PATH_BYTES];
+    TRY(snapshot_file_path(&s->series, capture->step, SNAPSHOT_TEMPORARY, temporary));
+    enum status status = s->setting.compress > 0 ? write_compressed(s, capture, temporary)
+                                                 : write_contiguous(s, capture, temporary);
+    if (status == STATUS_OK) {
+        status = status_agree(s->comm, snapshot_list_add(&s->list, capture->step, capture->time));
+    }
+    if (status == STATUS_OK) {
+        status = status_agree(s->comm, first ? publish(s, capture->step) : STATUS_OK);
+    }
+    if (status != STATUS_OK) {
+        s->list.count = count;
+        if (first) {
+            unlink(temporary);
+        }
+    }
+    return status;
+}
+
+bool snapshots_wants(const struct snapshots *s, int64_t step)
+{
+    return step > s->captured_step;
+}
+
+static struct box part_of(const struct snapshots *s, const struct field *field)
+{
+    const struct box cells = layout_owned(&field->layout);
+    const struct box owned = box_shift(&cells, field->placement.offset);
+    return view_part(&s->view, &owned);
+}
+
+/* Of one field. */
+static size_t values_bytes(const struct snapshots *s, const struct box *part)
+{
+    return raw_room_bytes((size_t)box_cells(part) * precision_bytes(s->setting.precision));
+}
+
+size_t snapshots_capture_bytes(const struct snapshots *s, const struct field *field)
+{
+    const struct box part = part_of(s, field);
+    return (1 + (size_t)derived_count(s->setting.derived)) * values_bytes(s, &part);
+}
+
+/* One field of the view, at once or on its way. */
+static enum status take(const struct snapshots *s, struct field *field, struct copy_out *copy_out,
+                        const struct layout *layout, const void *d_memory, enum view_values which,
+                        void *h_values)
+{
+    const enum precision precision = s->setting.precision;
+    if (copy_out != NULL) {
+        return view_send(&s->view, copy_out, field, layout, d_memory, which, precision, h_values);
+    }
+    const struct box part = part_of(s, field);
+    return view_read(&s->view, field, layout, d_memory, &part, which, precision, h_values);
+}
+
+enum status snapshots_capture(struct snapshots *s, struct field *field, struct copy_out *copy_out,
+                              int64_t step, double time, void *h_memory,
+                              struct snapshot_capture *capture)
+{
+    const struct box part = part_of(s, field);
+    const struct derived *derived = field->derived;
+    const size_t bytes = values_bytes(s, &part);
+    const int fields = 1 + derived_count(s->setting.derived);
+    *capture = (struct snapshot_capture){.step = step, .time = time, .part = part};
+    s->captured_step = step;
+    for (int n = 0; n < fields; n++) {
+        capture->values[n] = raw_align((char *)h_memory + (size_t)n * bytes, s->view.grid.cells,
+                                       s->setting.precision, &part);
+    }
+    TRY(take(s, field, copy_out, &field->layout, field->d_now, VIEW_AS_IT_IS, capture->values[0]));
+    int n = 1;
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(s->setting.derived, kind)) {
+            /* of the heat flux the device has the square */
+            TRY(take(s, field, copy_out, &derived->layout, derived->d_values[kind],
+                     kind == DERIVED_FLUX ? VIEW_ROOT : VIEW_AS_IT_IS, capture->values[n++]));
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status snapshots_put(struct snapshots *s, const struct snapshot_capture *capture)
+{
+    const enum status status = write_one(s, capture);
+    if (status != STATUS_OK) {
+        fail_prefix(status,
+                    "the snapshot of step %" PRId64 " could not be written to %s: ", capture->step,
+                    s->series.path);
+    }
+    return status;
+}
+
+uint64_t snapshots_size(const struct snapshots *s, int64_t step)
+{
+    char path[PATH_BYTES];
+    if (snapshot_file_path(&s->series, step, "", path) != STATUS_OK) {
+        fail_clear(); /* then it could not be written */
+        return 0;
+    }
+    return file_size(path);
+}
+
+/* Both halves. */
+static enum status write_now(struct snapshots *s, struct field *field, int64_t step, double time,
+                             void *memory, enum status status)
+{
+    struct snapshot_capture capture = {0};
+    if (status == STATUS_OK) {
+        status = snapshots_capture(s, field, NULL, step, time, memory, &capture);
+    }
+    TRY(status_agree(s->comm, status));
+    return snapshots_put(s, &capture);
+}
+
+enum status snapshots_write(struct snapshots *s, struct field *field, int64_t step, double time)
+{
+    if (!snapshots_wants(s, step)) {
+        return STATUS_OK;
+    }
+    const size_t bytes = snapshots_capture_bytes(s, field);
+    void *memory = malloc(bytes + 1);
+    enum status status = STATUS_OK;
+    if (memory == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for %zu bytes of a snapshot", bytes);
+    }
+    status = write_now(s, field, step, time, memory, status);
+    free(memory);
+    if (status != STATUS_OK) {
+        s->captured_step = s->list.count > 0 ? s->list.steps[s->list.count - 1] : -1;
+    }
+    return status;
+}
+
+void snapshots_close(struct snapshots *snapshots)
+{
+    if (snapshots != NULL) {
+        snapshot_list_free(&snapshots->list);
+        snapshot_series_free(&snapshots->series);
+        free(snapshots);
+    }
+}

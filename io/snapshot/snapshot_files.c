@@ -1,0 +1,175 @@
+/* The files with the data of snapshots: made, finished, removed. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/checkpoint/checkpoint_internal.h"
+#include "io/snapshot/snapshot_index.h"
+#include "io/snapshot/xdmf.h"
+
+enum status snapshot_series_name(const char *directory, const char *name,
+                                 struct snapshot_series *series)
+{
+    char file[sizeof series->name + 8];
+    snprintf(series->name, sizeof series->name, "%s", name);
+    TRY(path_join(directory, name, series->folder));
+    snprintf(file, sizeof file, "%s.vtkhdf", name);
+    TRY(path_join(directory, file, series->path));
+    snprintf(file, sizeof file, "%s.xdmf", name);
+    return path_join(directory, file, series->xdmf_path);
+}
+
+void snapshot_series_free(struct snapshot_series *series)
+{
+    free(series->title);
+    free(series->config_text);
+    series->title = NULL;
+    series->config_text = NULL;
+}
+
+static enum status remove_list(const char *path)
+{
+    if (unlink(path) != 0 && errno != ENOENT) {
+        return fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
+    }
+    return STATUS_OK;
+}
+
+enum status snapshot_lists_write(const struct snapshot_series *series,
+                                 const struct snapshot_list *list)
+{
+    if (list->count == 0) {
+        TRY(remove_list(series->xdmf_path));
+        return remove_list(series->path);
+    }
+    TRY(snapshot_index_write(series, list));
+    return xdmf_write(series->xdmf_path, series, list);
+}
+
+/* Under its temporary name, without values. */
+static enum status make_temporary(const struct snapshot_series *series, const char *path)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_create_memory(0, &file));
+    const enum status status = snapshot_write_root(file, series);
+    if (status != STATUS_OK) {
+        h5_close(file);
+        return status;
+    }
+    return h5_save_temporary(file, path);
+}
+
+static enum status describe_dataset(hid_t file, const struct derived_label *label, int64_t step,
+                                    double time)
+{
+    const hid_t dataset = H5Dopen2(file, label->name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("cannot open /%s again", label->name);
+    }
+    enum status status = snapshot_describe(dataset, label);
+    if (status == STATUS_OK) {
+        status = h5_attribute_double(dataset, "time_s", &time, 0);
+    }
+    if (status == STATUS_OK) {
+        status = h5_attribute_int(dataset, "step", &step, 0, H5T_STD_I64LE);
+    }
+    H5Dclose(dataset);
+    return status;
+}
+
+/* The datasets where they are to be contiguous, `places` not NULL, and what they say of themselves.
+ */
+static enum status make_contents(hid_t file, const struct snapshot_series *series,
+                                 enum precision precision, int64_t step, double time,
+                                 struct raw_place *places)
+{
+    const struct derived_label *label = NULL;
+    for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
+        if (places != NULL) {
+            TRY(h5_raw_make(file, label->name, series->grid.cells, precision, &places[n]));
+        }
+        TRY(describe_dataset(file, label, step, time));
+    }
+    return STATUS_OK;
+}
+
+static enum status add_contents(const struct snapshot_series *series, const char *path,
+                                enum precision precision, int64_t step, double time,
+                                struct raw_place *places)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_plain(path, true, &file));
+    const enum status status = make_contents(file, series, precision, step, time, places);
+    if (status != STATUS_OK) {
+        h5_close(file);
+        return status;
+    }
+    return h5_close_flushed(file, path);
+}
+
+enum status snapshot_file_start(const struct snapshot_series *series, int64_t step, uint64_t bytes)
+{
+    char path[PATH_BYTES];
+    TRY(snapshot_file_path(series, step, SNAPSHOT_TEMPORARY, path));
+    TRY(make_temporary(series, path));
+    return h5_reserve(path, bytes);
+}
+
+enum status snapshot_file_lay_out(const struct snapshot_series *series, enum precision precision,
+                                  int64_t step, double time, struct raw_place *places)
+{
+    char path[PATH_BYTES];
+    TRY(snapshot_file_path(series, step, SNAPSHOT_TEMPORARY, path));
+    return add_contents(series, path, precision, step, time, places);
+}
+
+enum status snapshot_file_finish(const struct snapshot_series *series, int64_t step, double time)
+{
+    char temporary[PATH_BYTES];
+    TRY(snapshot_file_path(series, step, SNAPSHOT_TEMPORARY, temporary));
+    TRY(add_contents(series, temporary, PRECISION_FLOAT32, step, time, NULL));
+    return file_sync_named(temporary);
+}
+
+enum status snapshot_file_publish(const struct snapshot_series *series, int64_t step)
+{
+    char path[PATH_BYTES];
+    char temporary[PATH_BYTES];
+    TRY(snapshot_file_path(series, step, "", path));
+    TRY(snapshot_file_path(series, step, SNAPSHOT_TEMPORARY, temporary));
+    return file_publish(temporary, path);
+}
+
+static bool is_listed(const struct snapshot_list *list, int64_t step)
+{
+    for (int64_t i = list->count - 1; i >= 0 && list->steps[i] >= step; i--) {
+        if (list->steps[i] == step) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum status snapshot_files_drop_others(const struct snapshot_series *series,
+                                       const struct snapshot_list *list)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    TRY(checkpoint_remove_temporaries(series->folder));
+    TRY(checkpoint_list(series->folder, &steps, &count));
+    enum status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        char path[PATH_BYTES];
+        if (is_listed(list, steps[i])) {
+            continue;
+        }
+        status = snapshot_file_path(series, steps[i], "", path);
+        if (status == STATUS_OK && unlink(path) != 0) {
+            status = fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
+        }
+    }
+    free(steps);
+    return status;
+}

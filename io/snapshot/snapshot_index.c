@@ -1,0 +1,300 @@
+#include "io/snapshot/snapshot_index.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/version.h"
+#include "io/checkpoint/checkpoint_internal.h"
+
+/* The files have the names of checkpoints, in a folder of their own. */
+enum status snapshot_file_path(const struct snapshot_series *series, int64_t step,
+                               const char *suffix, char path[PATH_BYTES])
+{
+    char whole[PATH_BYTES];
+    TRY(checkpoint_path(series->folder, step, whole));
+    if (snprintf(path, PATH_BYTES, "%s%s", whole, suffix) >= PATH_BYTES) {
+        return fail(STATUS_INPUT, "the path %.200s... is too long", whole);
+    }
+    return STATUS_OK;
+}
+
+void snapshot_relative_path(const struct snapshot_series *series, int64_t step,
+                            char path[SNAPSHOT_NAME_BYTES])
+{
+    snprintf(path, SNAPSHOT_NAME_BYTES, "%s/step_%010" PRId64 ".h5", series->name, step);
+}
+
+enum status snapshot_list_add(struct snapshot_list *list, int64_t step, double time)
+{
+    if (list->count == list->capacity) {
+        const int64_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
+        int64_t *steps = realloc(list->steps, (size_t)capacity * sizeof *steps);
+        if (steps != NULL) {
+            list->steps = steps;
+        }
+        double *times = realloc(list->times, (size_t)capacity * sizeof *times);
+        if (times != NULL) {
+            list->times = times;
+        }
+        if (steps == NULL || times == NULL) {
+            return fail(STATUS_MEMORY, "no memory for the list of snapshots");
+        }
+        list->capacity = capacity;
+    }
+    list->steps[list->count] = step;
+    list->times[list->count] = time;
+    list->count++;
+    return STATUS_OK;
+}
+
+void snapshot_list_free(struct snapshot_list *list)
+{
+    free(list->steps);
+    free(list->times);
+    memset(list, 0, sizeof *list);
+}
+
+/* The geometry: points are the corners of cells, so 0..n for n cells, also where n is 1. */
+static enum status write_geometry(hid_t group, const struct grid *grid)
+{
+    static const int64_t version[2] = {2, 0};
+    static const double direction[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    const int64_t extent[6] = {0, grid->cells[AXIS_X], 0, grid->cells[AXIS_Y],
+                               0, grid->cells[AXIS_Z]};
+    TRY(h5_attribute_int(group, "Version", version, 2, H5T_STD_I64LE));
+    TRY(h5_attribute_string(group, "Type", "ImageData"));
+    TRY(h5_attribute_int(group, "WholeExtent", extent, 6, H5T_STD_I64LE));
+    TRY(h5_attribute_double(group, "Origin", grid->lower, AXIS_COUNT));
+    TRY(h5_attribute_double(group, "Spacing", grid->spacing, AXIS_COUNT));
+    return h5_attribute_double(group, "Direction", direction, 9);
+}
+
+static enum status make_group(hid_t file, const char *name)
+{
+    const hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (group < 0) {
+        return h5_fail("cannot make the group %s", name);
+    }
+    H5Gclose(group);
+    return STATUS_OK;
+}
+
+static const struct derived_label temperature = {"T", "K", "temperature"};
+
+const struct derived_label *snapshot_content(unsigned derived, int number)
+{
+    if (number == 0) {
+        return &temperature;
+    }
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        number -= derived_wants(derived, kind) ? 1 : 0;
+        if (number == 0) {
+            return derived_label((enum derived_kind)kind);
+        }
+    }
+    return NULL;
+}
+
+enum status snapshot_describe(hid_t dataset, const struct derived_label *label)
+{
+    TRY(h5_attribute_string(dataset, "units", label->units));
+    return h5_attribute_string(dataset, "long_name", label->long_name);
+}
+
+/* Block t of the virtual dataset is /snap/t/NAME, by the link there in another file; HDF5 finds by
+ * itself how many there are. */
+static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
+                                        enum precision precision, const struct derived_label *label)
+{
+    const hsize_t nz = (hsize_t)grid->cells[AXIS_Z];
+    const hsize_t ny = (hsize_t)grid->cells[AXIS_Y];
+    const hsize_t nx = (hsize_t)grid->cells[AXIS_X];
+    const hsize_t source_shape[3] = {nz, ny, nx};
+    const hsize_t shape[4] = {0, nz, ny, nx};
+    const hsize_t largest[4] = {H5S_UNLIMITED, nz, ny, nx};
+    const hsize_t start[4] = {0, 0, 0, 0};
+    const hsize_t stride[4] = {1, nz, ny, nx};
+    const hsize_t count[4] = {H5S_UNLIMITED, 1, 1, 1};
+    const hsize_t block[4] = {1, nz, ny, nx};
+    char source_name[SNAPSHOT_NAME_BYTES];
+    char name[SNAPSHOT_NAME_BYTES];
+    snprintf(source_name, sizeof source_name, "/snap/%%b/%s", label->name);
+    snprintf(name, sizeof name, "/VTKHDF/CellData/%s", label->name);
+    const hid_t source = H5Screate_simple(3, source_shape, NULL);
+    const hid_t space = H5Screate_simple(4, shape, largest);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t dataset = H5I_INVALID_HID;
+    enum status status = STATUS_OK;
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block) >= 0 &&
+        H5Pset_virtual(creation, space, ".", source_name, source) >= 0) {
+        dataset =
+            H5Dcreate2(file, name, h5_type(precision), space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    }
+    if (dataset < 0) {
+        status = h5_fail("cannot make the virtual dataset %s", name);
+    } else {
+        status = snapshot_describe(dataset, label);
+        H5Dclose(dataset);
+    }
+    H5Pclose(creation);
+    H5Sclose(space);
+    H5Sclose(source);
+    return status;
+}
+
+static enum status make_virtual_datasets(hid_t file, const struct snapshot_series *series,
+                                         enum precision precision)
+{
+    const struct derived_label *label = NULL;
+    for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
+        TRY(make_virtual_dataset(file, &series->grid, precision, label));
+    }
+    return STATUS_OK;
+}
+
+/* Of a file that nobody extends, but without elements only a dataset that could be may be cut
+ * into chunks, and only chunks have checksums. */
+static enum status make_list(hid_t file, const char *name, hid_t type, int64_t count,
+                             const void *values)
+{
+    const hsize_t length = (hsize_t)count;
+    const hsize_t unlimited = H5S_UNLIMITED;
+    const hsize_t chunk = 512;
+    const hid_t space = H5Screate_simple(1, &length, &unlimited);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 1, &chunk);
+    H5Pset_fletcher32(creation);
+    const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    enum status status = STATUS_OK;
+    if (dataset < 0 ||
+        (count > 0 && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)) {
+        status = h5_fail("cannot make the dataset %s", name);
+    }
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    H5Pclose(creation);
+    H5Sclose(space);
+    return status;
+}
+
+static enum status set_step_count(hid_t file, int64_t count)
+{
+    const hid_t group = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
+    if (group < 0) {
+        return h5_fail("cannot open /VTKHDF/Steps");
+    }
+    const enum status status = h5_attribute_int(group, "NSteps", &count, 0, H5T_STD_I64LE);
+    H5Gclose(group);
+    return status;
+}
+
+static enum status write_offsets(hid_t file, unsigned derived, int64_t count,
+                                 const int64_t *offsets)
+{
+    const struct derived_label *label = NULL;
+    for (int n = 0; (label = snapshot_content(derived, n)) != NULL; n++) {
+        char name[SNAPSHOT_NAME_BYTES];
+        snprintf(name, sizeof name, "/VTKHDF/Steps/CellDataOffsets/%s", label->name);
+        TRY(make_list(file, name, H5T_STD_I64LE, count, offsets));
+    }
+    return STATUS_OK;
+}
+
+/* NSteps, Values and offsets for the list. One snapshot is entered twice: VTK's reader takes the
+ * 4D array of a single step for a wrong one, and readers abort where Values is longer than
+ * NSteps. */
+static enum status write_steps(hid_t file, unsigned derived, const struct snapshot_list *list)
+{
+    const int64_t count = list->count == 1 ? 2 : list->count;
+    double *values = calloc((size_t)count + 1, sizeof *values);
+    int64_t *offsets = calloc((size_t)count + 1, sizeof *offsets);
+    enum status status = STATUS_OK;
+    if (values == NULL || offsets == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for the list of snapshots");
+    }
+    for (int64_t i = 0; status == STATUS_OK && i < count; i++) {
+        offsets[i] = i < list->count ? i : list->count - 1;
+        values[i] = list->times[offsets[i]];
+    }
+    if (status == STATUS_OK) {
+        status = write_offsets(file, derived, count, offsets);
+    }
+    if (status == STATUS_OK) {
+        status = make_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, count, values);
+    }
+    if (status == STATUS_OK) {
+        status = set_step_count(file, count);
+    }
+    free(values);
+    free(offsets);
+    return status;
+}
+
+enum status snapshot_write_root(hid_t file, const struct snapshot_series *series)
+{
+    static const int64_t format = SNAPSHOT_FORMAT;
+    const struct grid *grid = &series->grid;
+    TRY(h5_attribute_string(file, "title", series->title));
+    TRY(h5_attribute_string(file, "isotherm_version", ISOTHERM_VERSION));
+    TRY(h5_attribute_int(file, "format", &format, 0, H5T_STD_I64LE));
+    TRY(h5_attribute_int(file, "cells", grid->cells, AXIS_COUNT, H5T_STD_I64LE));
+    TRY(h5_attribute_double(file, "lower_m", grid->lower, AXIS_COUNT));
+    TRY(h5_attribute_double(file, "upper_m", grid->upper, AXIS_COUNT));
+    return h5_text_dataset(file, "/configuration", series->config_text);
+}
+
+static enum status write_links(hid_t file, const struct snapshot_series *series,
+                               const struct snapshot_list *list)
+{
+    for (int64_t i = 0; i < list->count; i++) {
+        char name[SNAPSHOT_NAME_BYTES];
+        char target[SNAPSHOT_NAME_BYTES];
+        snprintf(name, sizeof name, "/snap/%" PRId64, i);
+        snapshot_relative_path(series, list->steps[i], target);
+        if (H5Lcreate_external(target, "/", file, name, H5P_DEFAULT, H5P_DEFAULT) < 0) {
+            return h5_fail("cannot make the link %s", name);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status write_structure(hid_t file, const struct snapshot_series *series,
+                                   const struct snapshot_list *list)
+{
+    TRY(snapshot_write_root(file, series));
+    TRY(make_list(file, "/steps", H5T_NATIVE_INT64, list->count, list->steps));
+    TRY(make_group(file, "/snap"));
+    TRY(make_group(file, "/VTKHDF"));
+    TRY(make_group(file, "/VTKHDF/CellData"));
+    TRY(make_group(file, "/VTKHDF/Steps"));
+    TRY(make_group(file, "/VTKHDF/Steps/CellDataOffsets"));
+    TRY(make_virtual_datasets(file, series, list->precision));
+    TRY(write_links(file, series, list));
+    TRY(write_steps(file, series->derived, list));
+    const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
+    if (group < 0) {
+        return h5_fail("cannot open /VTKHDF");
+    }
+    const enum status status = write_geometry(group, &series->grid);
+    H5Gclose(group);
+    return status;
+}
+
+enum status snapshot_index_write(const struct snapshot_series *series,
+                                 const struct snapshot_list *list)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_create_memory(0, &file));
+    const enum status status = write_structure(file, series, list);
+    if (status != STATUS_OK) {
+        h5_close(file);
+        return status;
+    }
+    return h5_save_memory(file, series->path);
+}

@@ -1,0 +1,267 @@
+/* Finding the snapshots that are there, for a restart. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "io/checkpoint/checkpoint_internal.h"
+#include "io/snapshot/snapshot_index.h"
+
+#define LIST_FIELDS "/VTKHDF/CellData/"
+
+static enum status check_grid(hid_t file, const struct grid *grid)
+{
+    int64_t cells[AXIS_COUNT];
+    double lower[AXIS_COUNT];
+    double upper[AXIS_COUNT];
+    TRY(h5_get_int(file, "cells", cells, AXIS_COUNT));
+    TRY(h5_get_double(file, "lower_m", lower, AXIS_COUNT));
+    TRY(h5_get_double(file, "upper_m", upper, AXIS_COUNT));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (cells[a] != grid->cells[a] || lower[a] != grid->lower[a] ||
+            upper[a] != grid->upper[a]) {
+            return fail(STATUS_INPUT,
+                        "it holds snapshots of another grid: on the %s axis %" PRId64
+                        " cells from %.17g to %.17g m, and %" PRId64
+                        " from %.17g to %.17g m in the configuration; choose another output "
+                        "folder",
+                        axis_name((enum axis)a), cells[a], lower[a], upper[a], grid->cells[a],
+                        grid->lower[a], grid->upper[a]);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Files of another form are not continued; before 2 the number was not there. */
+static enum status check_format(hid_t file)
+{
+    int64_t format = 1;
+    if (H5Aexists(file, "format") > 0) {
+        TRY(h5_get_int(file, "format", &format, 0));
+    }
+    if (format != SNAPSHOT_FORMAT) {
+        return fail(STATUS_INPUT,
+                    "it has format %" PRId64 " and this program writes format %d; choose another "
+                    "output folder",
+                    format, (int)SNAPSHOT_FORMAT);
+    }
+    return STATUS_OK;
+}
+
+static bool has_field(hid_t file, const char *group, enum derived_kind kind)
+{
+    char path[SNAPSHOT_NAME_BYTES];
+    snprintf(path, sizeof path, "%s%s", group, derived_label(kind)->name);
+    return H5Lexists(file, path, H5P_DEFAULT) > 0;
+}
+
+/* A reader expects every field in every snapshot. */
+static enum status check_contents(hid_t file, const char *group, unsigned derived)
+{
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        const char *name = derived_label((enum derived_kind)kind)->name;
+        const bool there = has_field(file, group, (enum derived_kind)kind);
+        if (there != derived_wants(derived, kind)) {
+            return fail(STATUS_INPUT,
+                        "it holds snapshots %s %s, and the configuration asks for it to be %s; "
+                        "choose another output folder",
+                        there ? "with" : "without", name, there ? "left out" : "there");
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status read_precision(hid_t file, const char *name, enum precision *precision)
+{
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("it has no dataset %s", name);
+    }
+    const hid_t type = H5Dget_type(dataset);
+    *precision = H5Tget_size(type) == sizeof(float) ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
+    H5Tclose(type);
+    H5Dclose(dataset);
+    return STATUS_OK;
+}
+
+static enum status add_entries(const struct snapshot_series *series, const int64_t *steps,
+                               const double *times, int64_t count, int64_t restart_step,
+                               struct snapshot_list *list)
+{
+    for (int64_t i = 0; i < count && steps[i] <= restart_step; i++) {
+        char path[PATH_BYTES];
+        TRY(snapshot_file_path(series, steps[i], "", path));
+        if (!file_exists(path)) {
+            return fail(STATUS_FILE, "%s is missing", path);
+        }
+        TRY(snapshot_list_add(list, steps[i], times[i]));
+    }
+    return STATUS_OK;
+}
+
+static enum status read_entries(hid_t file, const struct snapshot_series *series,
+                                int64_t restart_step, struct snapshot_list *list)
+{
+    int64_t count = 0;
+    int64_t ntimes = 0;
+    void *steps = NULL;
+    void *times = NULL;
+    TRY(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &count));
+    enum status status = h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE,
+                                     sizeof(double), &times, &ntimes);
+    if (status == STATUS_OK && ntimes < count) {
+        status =
+            fail(STATUS_FILE, "it names %" PRId64 " steps and %" PRId64 " times", count, ntimes);
+    }
+    if (status == STATUS_OK) {
+        status = add_entries(series, steps, times, count, restart_step, list);
+    }
+    free(times);
+    free(steps);
+    return status;
+}
+
+static enum status read_index(hid_t file, const struct snapshot_series *series,
+                              int64_t restart_step, struct snapshot_list *list)
+{
+    TRY(check_format(file));
+    TRY(check_grid(file, &series->grid));
+    TRY(check_contents(file, LIST_FIELDS, series->derived));
+    TRY(read_precision(file, LIST_FIELDS "T", &list->precision));
+    return read_entries(file, series, restart_step, list);
+}
+
+/* ---- without NAME.vtkhdf ----------------------------------------------------------------------
+ */
+
+static enum status read_moment(hid_t file, int64_t *step, double *time)
+{
+    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
+    if (dataset < 0) {
+        return h5_fail("it has no dataset /T");
+    }
+    enum status status = h5_get_int(dataset, "step", step, 0);
+    if (status == STATUS_OK) {
+        status = h5_get_double(dataset, "time_s", time, 0);
+    }
+    H5Dclose(dataset);
+    return status;
+}
+
+/* One snapshot's own file; all have the precision of the first. */
+static enum status add_file(hid_t file, const struct snapshot_series *series,
+                            struct snapshot_list *list)
+{
+    enum precision precision = PRECISION_FLOAT64;
+    int64_t step = 0;
+    double time = 0;
+    TRY(check_format(file));
+    TRY(check_grid(file, &series->grid));
+    TRY(check_contents(file, "/", series->derived));
+    TRY(read_precision(file, "/T", &precision));
+    if (list->count > 0 && precision != list->precision) {
+        return fail(STATUS_INPUT,
+                    "it has %s, and those before it have %s; choose another output "
+                    "folder",
+                    precision_name(precision), precision_name(list->precision));
+    }
+    TRY(read_moment(file, &step, &time));
+    list->precision = precision;
+    return snapshot_list_add(list, step, time);
+}
+
+static enum status find_file(const struct snapshot_series *series, int64_t step,
+                             struct snapshot_list *list)
+{
+    hid_t file = H5I_INVALID_HID;
+    char path[PATH_BYTES];
+    TRY(snapshot_file_path(series, step, "", path));
+    enum status status = h5_open_plain(path, false, &file);
+    if (status == STATUS_OK) {
+        status = add_file(file, series, list);
+        h5_close(file);
+    }
+    return status == STATUS_OK ? STATUS_OK : fail_prefix(status, "%s: ", path);
+}
+
+static enum status find_files(const struct snapshot_series *series, int64_t restart_step,
+                              struct snapshot_list *list)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    TRY(checkpoint_list(series->folder, &steps, &count)); /* they are named like those */
+    enum status status = STATUS_OK;
+    for (int i = count - 1; status == STATUS_OK && i >= 0 && steps[i] <= restart_step; i--) {
+        status = find_file(series, steps[i], list);
+    }
+    free(steps);
+    return status;
+}
+
+enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
+                                struct snapshot_list *list, bool *rebuilt)
+{
+    hid_t file = H5I_INVALID_HID;
+    *rebuilt = !file_exists(series->path);
+    if (*rebuilt) {
+        return find_files(series, restart_step, list);
+    }
+    enum status status = h5_open_plain(series->path, false, &file);
+    if (status == STATUS_OK) {
+        status = read_index(file, series, restart_step, list);
+        h5_close(file);
+    }
+    if (status == STATUS_FILE) {
+        fail_prefix(status,
+                    "the snapshots of the earlier run cannot be continued (move %s away, then "
+                    "the restart lists what is there anew): ",
+                    series->path);
+    } else if (status != STATUS_OK) {
+        fail_prefix(status, "%s: ", series->path);
+    }
+    return status;
+}
+
+/* ---- what a series is --------------------------------------------------------------------------
+ */
+
+static enum status read_grid(hid_t file, struct grid *grid)
+{
+    const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
+    if (group < 0) {
+        return h5_fail("it has no group /VTKHDF");
+    }
+    enum status status = h5_get_double(group, "Spacing", grid->spacing, AXIS_COUNT);
+    H5Gclose(group);
+    TRY(status);
+    TRY(h5_get_int(file, "cells", grid->cells, AXIS_COUNT));
+    TRY(h5_get_double(file, "lower_m", grid->lower, AXIS_COUNT));
+    return h5_get_double(file, "upper_m", grid->upper, AXIS_COUNT);
+}
+
+static enum status read_series(hid_t file, struct snapshot_series *series)
+{
+    enum { MOST_BYTES = 1 << 24, TITLE_BYTES = 1 << 17 };
+    TRY(check_format(file));
+    TRY(read_grid(file, &series->grid));
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (has_field(file, LIST_FIELDS, (enum derived_kind)kind)) {
+            series->derived |= 1U << (unsigned)kind;
+        }
+    }
+    series->title = malloc(TITLE_BYTES);
+    if (series->title == NULL) {
+        return fail(STATUS_MEMORY, "no memory for a title");
+    }
+    TRY(h5_get_string(file, "title", series->title, TITLE_BYTES));
+    return h5_get_text(file, "/configuration", MOST_BYTES, &series->config_text);
+}
+
+enum status snapshot_series_read(struct snapshot_series *series)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_plain(series->path, false, &file));
+    const enum status status = read_series(file, series);
+    h5_close(file);
+    return status;
+}

@@ -1,0 +1,108 @@
+#include "io/snapshot/xdmf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+
+static void write_escaped(FILE *out, const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        switch (*c) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            /* XML allows no control characters */
+            fputc((unsigned char)*c < ' ' ? ' ' : *c, out);
+        }
+    }
+}
+
+/* XDMF counts axes from the slowest: z y x. */
+static void write_vector(FILE *out, const char *name, const double v[AXIS_COUNT])
+{
+    fprintf(out,
+            "          <DataItem Name=\"%s\" Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" "
+            "Format=\"XML\">%.17g %.17g %.17g</DataItem>\n",
+            name, v[AXIS_Z], v[AXIS_Y], v[AXIS_X]);
+}
+
+static void write_attribute(FILE *out, const int64_t n[AXIS_COUNT], const char *name,
+                            enum precision precision, const char *file)
+{
+    fprintf(out, "        <Attribute Name=\"%s\" AttributeType=\"Scalar\" Center=\"Cell\">\n",
+            name);
+    fprintf(out,
+            "          <DataItem Dimensions=\"%" PRId64 " %" PRId64 " %" PRId64
+            "\" NumberType=\"Float\" Precision=\"%zu\" Format=\"HDF\">%s:/%s</DataItem>\n",
+            n[AXIS_Z], n[AXIS_Y], n[AXIS_X], precision_bytes(precision), file, name);
+    fprintf(out, "        </Attribute>\n");
+}
+
+/* One whole dataset a step: HyperSlab selections read as nothing in some readers. */
+static void write_step(FILE *out, const struct snapshot_series *series,
+                       const struct snapshot_list *list, int64_t index)
+{
+    const struct grid *grid = &series->grid;
+    const int64_t *n = grid->cells;
+    char file[SNAPSHOT_NAME_BYTES];
+    snapshot_relative_path(series, list->steps[index], file);
+    fprintf(out, "      <Grid Name=\"step %" PRId64 "\" GridType=\"Uniform\">\n",
+            list->steps[index]);
+    fprintf(out, "        <Time Value=\"%.17g\"/>\n", list->times[index]);
+    fprintf(out,
+            "        <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"%" PRId64 " %" PRId64
+            " %" PRId64 "\"/>\n",
+            n[AXIS_Z] + 1, n[AXIS_Y] + 1, n[AXIS_X] + 1);
+    fprintf(out, "        <Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n");
+    write_vector(out, "Origin", grid->lower);
+    write_vector(out, "Spacing", grid->spacing);
+    fprintf(out, "        </Geometry>\n");
+    write_attribute(out, n, "T", list->precision, file);
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(series->derived, kind)) {
+            write_attribute(out, n, derived_label((enum derived_kind)kind)->name, list->precision,
+                            file);
+        }
+    }
+    fprintf(out, "      </Grid>\n");
+}
+
+enum status xdmf_write(const char *path, const struct snapshot_series *series,
+                       const struct snapshot_list *list)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL) {
+        return fail(STATUS_MEMORY, "no memory for %s", path);
+    }
+    fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                 "<Xdmf Version=\"3.0\">\n  <Domain>\n    <Grid Name=\"");
+    write_escaped(out, series->title);
+    fprintf(out, "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n");
+    for (int64_t i = 0; i < list->count; i++) {
+        write_step(out, series, list, i);
+    }
+    fprintf(out, "    </Grid>\n  </Domain>\n</Xdmf>\n");
+    enum status status = STATUS_OK;
+    if (ferror(out) != 0 || fclose(out) != 0) {
+        status = fail(STATUS_MEMORY, "no memory for %s", path);
+    }
+    if (status == STATUS_OK) {
+        status = file_replace(path, text, bytes);
+    }
+    free(text);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* A writer for small JSON documents: commas, quoting and indentation in one place. */
+#ifndef ISOTHERM_BASE_JSON_H
+#define ISOTHERM_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+struct json {
+    FILE *stream; /* in memory */
+    char *text;
+    size_t length;
+    int depth;
+    bool needs_comma;
+};
+
+/* `key` is NULL inside arrays and for the outermost value. */
+enum status json_open(struct json *json) MUST_CHECK;
+void json_begin(struct json *json, const char *key, char bracket); /* '{' or '[' */
+void json_end(struct json *json, char bracket);                    /* '}' or ']' */
+void json_string(struct json *json, const char *key, const char *value);
+void json_int(struct json *json, const char *key, int64_t value);
+/* 17 digits: reads back to the same bits. NaN and infinities, which JSON lacks, become null. */
+void json_real(struct json *json, const char *key, double value);
+void json_bool(struct json *json, const char *key, bool value);
+void json_int3(struct json *json, const char *key, const int64_t value[3]);
+/* Before the work whose result is to be saved, on one rank: STATUS_FILE when there is no place for
+ * it at `path`. NULL: nothing will be saved. */
+enum status json_check_place(const char *path) MUST_CHECK;
+/* Finish, replace the file at `path` as a whole, and free. Also frees when it fails. */
+enum status json_save(struct json *json, const char *path) MUST_CHECK;
+void json_discard(struct json *json);
+
+#endif

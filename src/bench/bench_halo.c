@@ -1,0 +1,310 @@
+/* isotherm bench halo: every transport by message size, and what a step pays for its exchange.
+ *
+ * A step is timed in three ways on the same blocks: without the exchange, with the exchange before
+ * the step, and with the exchange beside it. What the last one takes more than the first is
+ * exposed; what it takes less than the second is hidden. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "bench/bench.h"
+#include "bench/bench_data.h"
+#include "solve/solver.h"
+
+enum { BATCHES = 5, WARM_UP_STEPS = 5, MOST_STEPS = 2000 };
+
+struct halo_bench {
+    const struct bench_request *request;
+    const struct backend *backend;
+    int rank, nranks;
+    int64_t size[AXIS_COUNT]; /* of a rank */
+    struct json json;
+};
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static enum status time_message(struct halo_bench *bench, struct device *device, const char *name,
+                                size_t bytes)
+{
+    struct halo_trial trial;
+    TRY(halo_time_pairs(MPI_COMM_WORLD, bench->backend, device, name, bytes, &trial));
+    const double rate = trial.works ? (double)bytes / trial.seconds * 1e-9 : NAN;
+    struct json *json = &bench->json;
+    json_begin(json, NULL, '{');
+    json_string(json, "transport", name);
+    json_int(json, "bytes", (int64_t)bytes);
+    json_bool(json, "works", trial.works);
+    json_real(json, "us", trial.works ? 1e6 * trial.seconds : NAN);
+    json_real(json, "bandwidth_GBs", rate);
+    json_string(json, "why_not", trial.why);
+    json_end(json, '}');
+    if (trial.works) {
+        log_info("  %-10s %12zu %12.1f %12.2f", name, bytes, 1e6 * trial.seconds, rate);
+    } else {
+        log_info("  %-10s does not work here: %s", name, trial.why);
+    }
+    return STATUS_OK;
+}
+
+/* `host` and `gpu-aware` are the same where the host can reach the memory. */
+static bool is_offered(const struct backend *backend, const char *name)
+{
+    return strcmp(name, backend->host_accessible ? "gpu-aware" : "host") != 0;
+}
+
+static enum status time_messages(struct halo_bench *bench, struct device *device, size_t most)
+{
+    static const size_t sizes[] = {64 << 10, 1 << 20, 16 << 20, 128 << 20};
+    log_info("messages between pairs of ranks, both ways at once (peer: packing included, which is "
+             "the transfer)");
+    log_info("  %-10s %12s %12s %12s", "transport", "bytes", "us", "GB/s a way");
+    json_begin(&bench->json, "rows", '[');
+    enum status status = STATUS_OK;
+    for (int t = 0; halo_transport_at(t) != NULL && status == STATUS_OK; t++) {
+        const char *name = halo_transport_at(t);
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0] && status == STATUS_OK; s++) {
+            if (sizes[s] <= most && is_offered(bench->backend, name)) {
+                status = time_message(bench, device, name, sizes[s]);
+            }
+        }
+    }
+    json_end(&bench->json, ']');
+    return status;
+}
+
+static enum status time_device(struct halo_bench *bench)
+{
+    struct device *device = NULL;
+    struct device_info info;
+    int node_rank = 0;
+    int node_size = 1;
+    double copy = 0;
+    TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
+    enum status status = bench->backend->runtime->open(node_rank, node_size, &device);
+    if (status == STATUS_OK) {
+        status = bench->backend->runtime->info(device, &info);
+    }
+    TRY(status_agree(MPI_COMM_WORLD, status));
+    const size_t most = info.threads > 0 ? (size_t)16 << 20 : (size_t)128 << 20;
+    TRY(status_agree(MPI_COMM_WORLD, bench_time_copy(bench->backend, device, most, &copy)));
+    log_info("backend %s on %s, %d rank%s", bench->backend->name, info.name, bench->nranks,
+             bench->nranks == 1 ? "" : "s");
+    json_string(&bench->json, "device", info.name);
+    json_real(&bench->json, "copy_GBs", copy);
+    TRY(time_messages(bench, device, most));
+    bench->backend->runtime->close(device);
+    return STATUS_OK;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* Every rank has a block of bench->size; axes that are cut are periodic, so that all have the same
+ * work, and so is z on a single rank, that there be an exchange. */
+static enum status make_settings(const struct halo_bench *bench, const char *precision,
+                                 const char *transport, bool overlap, struct settings **settings)
+{
+    char text[2048];
+    int dims[AXIS_COUNT] = {0, 0, 0};
+    TRY_MPI(MPI_Dims_create(bench->nranks, AXIS_COUNT, dims));
+    /* the largest first, and z is best to cut */
+    const int blocks[AXIS_COUNT] = {dims[2], dims[1], dims[0]};
+    long long cells[AXIS_COUNT];
+    const char *boundary[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const bool around = blocks[axis] > 1 || axis == AXIS_Z;
+        cells[axis] = (long long)bench->size[axis] * blocks[axis];
+        boundary[axis] = around ? "{type: periodic}" : "{type: temperature, value: 300}";
+    }
+    snprintf(text, sizeof text,
+             "title: bench\n"
+             "grid: {cells: [%lld, %lld, %lld], lower: [0, 0, 0], upper: [%lld, %lld, %lld]}\n"
+             "material: {conductivity: 1, density: 1, heat_capacity: 1}\n"
+             "initial: [{uniform: {value: 300}}]\n"
+             "boundary: {x_min: %s, x_max: %s, y_min: %s, y_max: %s, z_min: %s, z_max: %s}\n"
+             "time: {steps: 1000000, dt: auto, safety: 0.9}\n"
+             "run: {backend: %s, precision: %s, decomposition: [%d, %d, %d],\n"
+             "      halo: {transport: %s, overlap: %s}, watch: {every: 0}}\n"
+             "output: {directory: none, history: {every: 0}}\n",
+             cells[0], cells[1], cells[2], cells[0], cells[1], cells[2], boundary[0], boundary[0],
+             boundary[1], boundary[1], boundary[2], boundary[2], bench->backend->name, precision,
+             blocks[0], blocks[1], blocks[2], transport, overlap ? "on" : "off");
+    return settings_read_text("bench", text, NULL, 0, settings);
+}
+
+typedef enum status advance_function(struct run *run);
+
+static enum status run_batch(struct run *run, advance_function *advance, int64_t steps,
+                             double *seconds)
+{
+    enum status status = STATUS_OK;
+    TRY_MPI(MPI_Barrier(run->comm));
+    const double start = MPI_Wtime();
+    for (int64_t n = 0; n < steps && status == STATUS_OK; n++) {
+        status = advance(run);
+    }
+    TRY(status); /* its neighbours wait for it in MPI: nothing can be agreed on */
+    TRY(run->backend->runtime->queue_wait(run->halo_queue));
+    TRY(run->backend->runtime->queue_wait(run->bulk_queue));
+    *seconds = (MPI_Wtime() - start) / (double)steps;
+    return comm_check(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, run->comm),
+                      "MPI_Allreduce");
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* s, the median of some batches of a twentieth of a second. */
+static enum status time_steps(struct run *run, advance_function *advance, double *seconds)
+{
+    const double batch_s = 0.05;
+    double batches[BATCHES];
+    double first = 0;
+    TRY(run_batch(run, advance, WARM_UP_STEPS, &first));
+    TRY(run_batch(run, advance, WARM_UP_STEPS, &first));
+    const double wanted = fmin(fmax(batch_s / first, 3), MOST_STEPS);
+    for (int b = 0; b < BATCHES; b++) {
+        TRY(run_batch(run, advance, (int64_t)wanted, &batches[b]));
+    }
+    qsort(batches, BATCHES, sizeof batches[0], compare);
+    *seconds = batches[BATCHES / 2];
+    return STATUS_OK;
+}
+
+struct step_times {
+    double alone, before, beside; /* s: without the exchange, with it before or beside the step */
+};
+
+static enum status time_run(const struct halo_bench *bench, const char *precision,
+                            const char *transport, bool overlap, struct step_times *times)
+{
+    struct settings *settings = NULL;
+    struct run *run = NULL;
+    TRY(status_agree(MPI_COMM_WORLD,
+                     make_settings(bench, precision, transport, overlap, &settings)));
+    enum status status = run_create(MPI_COMM_WORLD, settings, &run);
+    if (status == STATUS_OK) {
+        status = run_initialise(run);
+    }
+    if (status == STATUS_OK && overlap) {
+        status = time_steps(run, step_advance, &times->beside);
+    } else if (status == STATUS_OK) {
+        status = time_steps(run, step_advance, &times->before);
+        if (status == STATUS_OK) {
+            status = time_steps(run, step_alone, &times->alone);
+        }
+    }
+    run_destroy(run);
+    settings_destroy(settings);
+    return status;
+}
+
+static void report_steps(struct halo_bench *bench, const char *precision, const char *transport,
+                         const struct step_times *times)
+{
+    const double exposed = times->beside - times->alone;
+    const double hidden = times->before - times->beside;
+    struct json *json = &bench->json;
+    json_begin(json, NULL, '{');
+    json_string(json, "transport", transport);
+    json_string(json, "precision", precision);
+    json_int3(json, "cells_of_a_rank", bench->size);
+    json_real(json, "step_us", 1e6 * times->beside);
+    json_real(json, "step_without_overlap_us", 1e6 * times->before);
+    json_real(json, "step_without_exchange_us", 1e6 * times->alone);
+    json_real(json, "hidden_us", 1e6 * hidden);
+    json_real(json, "exposed_us", 1e6 * exposed);
+    json_end(json, '}');
+    log_info("  %-10s %-8s %11.1f %11.1f %11.1f %11.1f %11.1f %7.1f %%", transport, precision,
+             1e6 * times->alone, 1e6 * times->before, 1e6 * times->beside, 1e6 * hidden,
+             1e6 * exposed, 100 * times->alone / times->beside);
+}
+
+static enum status time_transport(struct halo_bench *bench, const char *transport,
+                                  const bool wanted[2])
+{
+    for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
+        struct step_times times = {0, 0, 0};
+        const char *precision = precision_name((enum precision)p);
+        if (!wanted[p]) {
+            continue;
+        }
+        enum status status = time_run(bench, precision, transport, false, &times);
+        if (status == STATUS_OK) {
+            status = time_run(bench, precision, transport, true, &times);
+        }
+        if (status == STATUS_DEVICE && fail_is_agreed()) {
+            log_info("  %-10s does not work here", transport);
+            fail_clear();
+            return STATUS_OK;
+        }
+        TRY(status);
+        report_steps(bench, precision, transport, &times);
+    }
+    return STATUS_OK;
+}
+
+static enum status time_all_steps(struct halo_bench *bench, const bool wanted[2])
+{
+    log_info("steps, %lld x %lld x %lld cells a rank, us", (long long)bench->size[0],
+             (long long)bench->size[1], (long long)bench->size[2]);
+    log_info("  %-10s %-8s %11s %11s %11s %11s %11s %9s", "transport", "", "alone", "before",
+             "beside", "hidden", "exposed", "alone/beside");
+    json_begin(&bench->json, "steps", '[');
+    for (int t = 0; halo_transport_at(t) != NULL; t++) {
+        if (is_offered(bench->backend, halo_transport_at(t))) {
+            TRY(time_transport(bench, halo_transport_at(t), wanted));
+        }
+    }
+    json_end(&bench->json, ']');
+    return STATUS_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static enum status measure(struct halo_bench *bench, const bool wanted[2])
+{
+    json_begin(&bench->json, NULL, '{');
+    json_string(&bench->json, "backend", bench->backend->name);
+    json_int(&bench->json, "ranks", bench->nranks);
+    TRY(time_device(bench));
+    TRY(time_all_steps(bench, wanted));
+    json_end(&bench->json, '}');
+    return STATUS_OK;
+}
+
+enum status bench_halo(const struct bench_request *request)
+{
+    bool wanted[2];
+    char why[256];
+    struct halo_bench bench = {
+        .request = request, .rank = comm_rank(MPI_COMM_WORLD), .nranks = comm_size(MPI_COMM_WORLD)};
+    enum status status = bench_choose_precisions(request->precision, wanted);
+    if (status == STATUS_OK) {
+        status = backend_choose(request->backend, &bench.backend, why, sizeof why);
+    }
+    if (status == STATUS_OK && bench.rank == 0) {
+        status = json_check_place(request->json);
+    }
+    TRY(status_agree(MPI_COMM_WORLD, status));
+    const int64_t fallback = bench.backend->host_accessible ? 96 : 256;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        bench.size[axis] = request->size[axis] > 0 ? request->size[axis] : fallback;
+    }
+    TRY(json_open(&bench.json));
+    status = measure(&bench, wanted);
+    if (status == STATUS_OK && request->json != NULL && bench.rank == 0) {
+        status = json_save(&bench.json, request->json);
+    } else {
+        json_discard(&bench.json);
+    }
+    TRY(status == STATUS_OK || status == STATUS_FILE ? status_agree(MPI_COMM_WORLD, status)
+                                                     : status);
+    return STATUS_OK;
+}

@@ -1,0 +1,443 @@
+/* isotherm bench io: snapshots and checkpoints as a run writes them, against what the disk takes.
+ *
+ * The ceiling is what `dd bs=64M conv=fsync` does with the bytes of a float32 snapshot: write calls
+ * of 64 MiB to a new file, then fsync; by one rank, and by all ranks at once to their parts of one
+ * file. The faster of the two is 100 %. Everything takes turns, so that all see the same disk. What
+ * is timed of an output is its write half, from memory to the last rename, as it is when a run
+ * writes in the foreground; the capture, which alone the steps wait for otherwise, stands beside
+ * it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/comm.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "bench/bench.h"
+#include "bench/bench_data.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/raw/raw.h"
+#include "io/snapshot/snapshot.h"
+#include "solve/solver.h"
+
+enum way { WRITE_ONE, WRITE_ALL, SNAPSHOT, CHECKPOINT };
+
+static const struct subject {
+    const char *name;
+    enum way way;
+    enum precision precision;
+    int compress;
+} subjects[] = {
+    {"write, one rank", WRITE_ONE, PRECISION_FLOAT32, 0},
+    {"write, all ranks", WRITE_ALL, PRECISION_FLOAT32, 0},
+    {"snapshot float32", SNAPSHOT, PRECISION_FLOAT32, 0},
+    {"snapshot float64", SNAPSHOT, PRECISION_FLOAT64, 0},
+    {"snapshot float32 gzip 4", SNAPSHOT, PRECISION_FLOAT32, 4},
+    {"snapshot float64 gzip 4", SNAPSHOT, PRECISION_FLOAT64, 4},
+    {"checkpoint", CHECKPOINT, PRECISION_FLOAT64, 0},
+};
+enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
+
+struct io_bench {
+    const struct bench_request *request;
+    struct run *run;
+    char folder[PATH_BYTES];     /* made here, removed in the end */
+    void *memory;                /* what is captured, or written plainly */
+    double *capture_s[SUBJECTS]; /* of each round, the slowest rank's */
+    double *write_s[SUBJECTS];
+};
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+static int remove_entry(const char *path, const struct stat *found, int type, struct FTW *place)
+{
+    (void)found;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+/* Rank 0. */
+static void remove_folder(const char *folder)
+{
+    enum { OPEN_FILES = 8 };
+    if (file_exists(folder) && nftw(folder, remove_entry, OPEN_FILES, FTW_DEPTH | FTW_PHYS) != 0) {
+        log_warn("cannot remove %s: %s", folder, strerror(errno));
+    }
+}
+
+static uint64_t cells_of(const struct io_bench *bench)
+{
+    return (uint64_t)grid_total_cells(&bench->run->grid);
+}
+
+/* Of its cells, all ranks together. */
+static uint64_t bytes_of(const struct io_bench *bench, const struct subject *subject)
+{
+    return cells_of(bench) * precision_bytes(subject->precision);
+}
+
+/* Rank 0. */
+static enum status make_folder(struct io_bench *bench)
+{
+    struct stat found;
+    const char *directory = bench->request->directory;
+    if (stat(directory, &found) != 0 || !S_ISDIR(found.st_mode)) {
+        return fail(STATUS_INPUT, "--directory %s: there is no such folder", directory);
+    }
+    if (snprintf(bench->folder, PATH_BYTES, "%s/isotherm_bench_io.%ld", directory,
+                 (long)getpid()) >= PATH_BYTES) {
+        return fail(STATUS_INPUT, "the path %.200s... is too long", directory);
+    }
+    TRY(directory_check_room(directory,
+                             checkpoint_file_bytes(&bench->run->grid, PRECISION_FLOAT64) +
+                                 (UINT64_C(1) << 20)));
+    return directory_make(bench->folder);
+}
+
+/* ---- plain writes ---------------------------------------------------------------------------- */
+
+static enum status write_and_flush(int fd, const char *path, const char *bytes, uint64_t nbytes)
+{
+    enum { CALL_BYTES = 64 << 20 };
+    for (uint64_t done = 0; done < nbytes; done += CALL_BYTES) {
+        const uint64_t left = nbytes - done;
+        TRY(file_write(fd, path, bytes + done, left < CALL_BYTES ? (size_t)left : CALL_BYTES));
+    }
+    return file_sync(fd, path);
+}
+
+/* This rank's part of one file, which is there. */
+static enum status write_part(const struct io_bench *bench, const char *path, uint64_t begin,
+                              uint64_t end)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || lseek(fd, (off_t)begin, SEEK_SET) < 0) {
+        const int reason = errno;
+        if (fd >= 0) {
+            close(fd);
+        }
+        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(reason));
+    }
+    enum status status = write_and_flush(fd, path, bench->memory, end - begin);
+    if (close(fd) != 0 && status == STATUS_OK) {
+        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
+    }
+    return status;
+}
+
+/* Collective, agreed. */
+static enum status write_plainly(struct io_bench *bench, const struct subject *subject)
+{
+    const struct run *run = bench->run;
+    const uint64_t bytes = bytes_of(bench, subject);
+    const uint64_t nranks = subject->way == WRITE_ALL ? (uint64_t)run->nranks : 1;
+    const uint64_t rank = (uint64_t)run->rank;
+    char path[PATH_BYTES];
+    enum status status = path_join(bench->folder, "plain", path);
+    if (status == STATUS_OK && rank == 0) {
+        status = file_create(path, "", 0);
+    }
+    TRY(status_agree(run->comm, status));
+    if (rank < nranks) {
+        status = write_part(bench, path, bytes * rank / nranks, bytes * (rank + 1) / nranks);
+    }
+    return status_agree(run->comm, status);
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+/* Collective, agreed: since when the clock of the slowest rank runs. */
+static enum status begin(const struct run *run, double *since)
+{
+    TRY_MPI(MPI_Barrier(run->comm));
+    *since = MPI_Wtime();
+    return STATUS_OK;
+}
+
+static enum status end(const struct run *run, double since, double *seconds)
+{
+    *seconds = MPI_Wtime() - since;
+    return comm_check(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, run->comm),
+                      "MPI_Allreduce");
+}
+
+static enum status put_snapshot(struct io_bench *bench, struct snapshots *snapshots,
+                                double *capture_s, double *write_s)
+{
+    struct run *run = bench->run;
+    struct snapshot_capture capture;
+    double since = 0;
+    TRY(begin(run, &since));
+    TRY(status_agree(
+        run->comm, snapshots_capture(snapshots, run->field, NULL, 0, 0, bench->memory, &capture)));
+    TRY(end(run, since, capture_s));
+    TRY(begin(run, &since));
+    TRY(snapshots_put(snapshots, &capture));
+    return end(run, since, write_s);
+}
+
+static enum status time_snapshot(struct io_bench *bench, const struct subject *subject,
+                                 double *capture_s, double *write_s)
+{
+    struct run *run = bench->run;
+    struct snapshots *snapshots = NULL;
+    struct view view;
+    const struct snapshot_setting setting = {
+        .cadence = {.every = 1}, .precision = subject->precision, .compress = subject->compress};
+    view_whole(&run->grid, &view);
+    TRY(snapshots_open(run->comm, bench->folder, "snapshots", &view, &setting, "bench",
+                       run->settings->text, -1, &snapshots));
+    const enum status status = put_snapshot(bench, snapshots, capture_s, write_s);
+    snapshots_close(snapshots);
+    return status;
+}
+
+static enum status time_checkpoint(struct io_bench *bench, double *capture_s, double *write_s)
+{
+    struct run *run = bench->run;
+    struct checkpoint_part part;
+    struct checkpoint_state state;
+    double since = 0;
+    memset(&state, 0, sizeof state);
+    TRY(run_field_hash(run, &state.field_hash));
+    TRY(begin(run, &since));
+    TRY(status_agree(run->comm, checkpoint_capture(run->field, NULL, bench->memory, &part)));
+    TRY(end(run, since, capture_s));
+    TRY(begin(run, &since));
+    TRY(checkpoint_put(run->comm, bench->folder, &part, &run->grid, &run->material, &state,
+                       run->settings->text, 1));
+    return end(run, since, write_s);
+}
+
+static enum status time_plain(struct io_bench *bench, const struct subject *subject,
+                              double *capture_s, double *write_s)
+{
+    double since = 0;
+    *capture_s = 0;
+    TRY(begin(bench->run, &since));
+    TRY(write_plainly(bench, subject));
+    return end(bench->run, since, write_s);
+}
+
+/* Collective, agreed. One after the other has the disk for itself. */
+static enum status time_subject(struct io_bench *bench, int s, int64_t round)
+{
+    const struct subject *subject = &subjects[s];
+    double *capture_s = &bench->capture_s[s][round];
+    double *write_s = &bench->write_s[s][round];
+    const bool first = bench->run->rank == 0;
+    TRY(status_agree(bench->run->comm, first ? directory_make(bench->folder) : STATUS_OK));
+    if (subject->way == SNAPSHOT) {
+        TRY(time_snapshot(bench, subject, capture_s, write_s));
+    } else if (subject->way == CHECKPOINT) {
+        TRY(time_checkpoint(bench, capture_s, write_s));
+    } else {
+        TRY(time_plain(bench, subject, capture_s, write_s));
+    }
+    if (first) {
+        remove_folder(bench->folder);
+    }
+    return STATUS_OK;
+}
+
+static enum status time_all(struct io_bench *bench)
+{
+    for (int64_t round = 0; round < bench->request->repeats; round++) {
+        for (int s = 0; s < SUBJECTS; s++) {
+            log_transient("round %lld of %lld: %s", (long long)round + 1,
+                          (long long)bench->request->repeats, subjects[s].name);
+            TRY(time_subject(bench, s, round));
+        }
+    }
+    log_transient("%s", "");
+    return STATUS_OK;
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts. */
+static double median(double *seconds, int64_t count)
+{
+    qsort(seconds, (size_t)count, sizeof *seconds, compare);
+    return count % 2 == 1 ? seconds[count / 2]
+                          : 0.5 * (seconds[count / 2 - 1] + seconds[count / 2]);
+}
+
+struct figures {
+    double capture_s, write_s, rate; /* rate: GB/s of the cells */
+};
+
+static struct figures figures_of(struct io_bench *bench, int s)
+{
+    const int64_t count = bench->request->repeats;
+    struct figures f = {.capture_s = median(bench->capture_s[s], count),
+                        .write_s = median(bench->write_s[s], count)};
+    f.rate = (double)bytes_of(bench, &subjects[s]) / f.write_s * 1e-9;
+    return f;
+}
+
+static void report_row(struct json *json, const struct io_bench *bench, int s,
+                       const struct figures *f, double ceiling)
+{
+    const struct subject *subject = &subjects[s];
+    const double percent = 100 * f->rate / ceiling;
+    json_begin(json, NULL, '{');
+    json_string(json, "what", subject->name);
+    json_string(json, "precision", precision_name(subject->precision));
+    json_int(json, "compress", subject->compress);
+    json_int(json, "bytes", (int64_t)bytes_of(bench, subject));
+    json_real(json, "capture_s", f->capture_s);
+    json_real(json, "write_s", f->write_s);
+    json_real(json, "GBs", f->rate);
+    json_real(json, "percent_of_ceiling", percent);
+    json_end(json, '}');
+    log_info("  %-24s %9.1f %10.4f %10.4f %8.3f %8.1f %%", subject->name,
+             (double)bytes_of(bench, subject) * 1e-6, f->capture_s, f->write_s, f->rate, percent);
+}
+
+static void report(struct io_bench *bench, double copy, struct json *json)
+{
+    const struct run *run = bench->run;
+    struct figures figures[SUBJECTS];
+    double ceiling = 0;
+    for (int s = 0; s < SUBJECTS; s++) {
+        figures[s] = figures_of(bench, s);
+        const bool is_plain = subjects[s].way == WRITE_ONE || subjects[s].way == WRITE_ALL;
+        ceiling = is_plain && figures[s].rate > ceiling ? figures[s].rate : ceiling;
+    }
+    json_begin(json, NULL, '{');
+    json_string(json, "backend", run->backend->name);
+    json_string(json, "device", run->device_info.name);
+    json_real(json, "copy_GBs", copy);
+    json_int(json, "ranks", run->nranks);
+    json_int3(json, "cells", run->grid.cells);
+    json_int3(json, "decomposition",
+              (int64_t[]){run->decomp.ranks[0], run->decomp.ranks[1], run->decomp.ranks[2]});
+    json_string(json, "directory", bench->request->directory);
+    json_int(json, "repeats", bench->request->repeats);
+    json_real(json, "ceiling_GBs", ceiling);
+    log_info(
+        "output of %lld x %lld x %lld cells from %d rank%s (%d x %d x %d) to %s, median of %lld",
+        (long long)run->grid.cells[0], (long long)run->grid.cells[1], (long long)run->grid.cells[2],
+        run->nranks, run->nranks == 1 ? "" : "s", run->decomp.ranks[0], run->decomp.ranks[1],
+        run->decomp.ranks[2], bench->request->directory, (long long)bench->request->repeats);
+    log_info("  %-24s %9s %10s %10s %8s %10s", "", "MB", "capture, s", "write, s", "GB/s",
+             "of ceiling");
+    json_begin(json, "rows", '[');
+    for (int s = 0; s < SUBJECTS; s++) {
+        report_row(json, bench, s, &figures[s], ceiling);
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static enum status make_settings(const struct bench_request *request, struct settings **settings)
+{
+    char text[1024];
+    const long long n[AXIS_COUNT] = {(long long)request->size[0], (long long)request->size[1],
+                                     (long long)request->size[2]};
+    snprintf(text, sizeof text,
+             "title: bench\n"
+             "grid: {cells: [%lld, %lld, %lld], lower: [0, 0, 0], upper: [%lld, %lld, %lld]}\n"
+             "material: {conductivity: 1, density: 1, heat_capacity: 1}\n"
+             "initial: [{expression: {value: \"300 + 10*sin(x)*sin(0.3*y) + 0.1*z\"}}]\n"
+             "boundary: {x_min: {type: periodic}, x_max: {type: periodic}, y_min: {type: periodic},"
+             " y_max: {type: periodic}, z_min: {type: periodic}, z_max: {type: periodic}}\n"
+             "time: {steps: 1, dt: auto, safety: 0.9}\n"
+             "run: {backend: %.20s, precision: float64, watch: {every: 0}}\n"
+             "output: {directory: none, history: {every: 0}}\n",
+             n[0], n[1], n[2], n[0], n[1], n[2], request->backend);
+    return settings_read_text("bench", text, NULL, 0, settings);
+}
+
+/* Memory for the largest of all, such as a run's writer has, and for the times. Not collective. */
+static enum status make_memory(struct io_bench *bench)
+{
+    const struct run *run = bench->run;
+    const struct box owned = layout_owned(&run->field->layout);
+    const uint64_t whole = bytes_of(bench, &subjects[WRITE_ONE]);
+    const size_t mine = raw_room_bytes((size_t)box_cells(&owned) * sizeof(double));
+    const size_t bytes = run->rank == 0 && whole > mine ? (size_t)whole : mine;
+    TRY(run->backend->runtime->pinned_alloc(run->device, bytes, &bench->memory));
+    memset(bench->memory, 1, bytes);
+    for (int s = 0; s < SUBJECTS; s++) {
+        bench->capture_s[s] = calloc((size_t)bench->request->repeats, sizeof(double));
+        bench->write_s[s] = calloc((size_t)bench->request->repeats, sizeof(double));
+        if (bench->capture_s[s] == NULL || bench->write_s[s] == NULL) {
+            return fail(STATUS_MEMORY, "no memory for the times");
+        }
+    }
+    return STATUS_OK;
+}
+
+static void free_memory(struct io_bench *bench)
+{
+    for (int s = 0; s < SUBJECTS; s++) {
+        free(bench->write_s[s]);
+        free(bench->capture_s[s]);
+    }
+    if (bench->run != NULL) {
+        bench->run->backend->runtime->pinned_free(bench->run->device, bench->memory);
+    }
+}
+
+static enum status measure(struct io_bench *bench)
+{
+    enum { COPY_BYTES = 16 << 20 };
+    struct run *run = bench->run;
+    double copy = 0;
+    struct json json;
+    TRY(run_initialise(run));
+    TRY(status_agree(run->comm, bench_time_copy(run->backend, run->device, COPY_BYTES, &copy)));
+    TRY(status_agree(run->comm, make_memory(bench)));
+    TRY(status_agree(run->comm, run->rank == 0 ? make_folder(bench) : STATUS_OK));
+    TRY_MPI(MPI_Bcast(bench->folder, PATH_BYTES, MPI_CHAR, 0, run->comm));
+    const enum status status = time_all(bench);
+    if (run->rank == 0) {
+        remove_folder(bench->folder);
+    }
+    TRY(status);
+    TRY(json_open(&json));
+    report(bench, copy, &json);
+    enum status saved = STATUS_OK;
+    if (run->rank == 0 && bench->request->json != NULL) {
+        saved = json_save(&json, bench->request->json);
+    } else {
+        json_discard(&json);
+    }
+    return status_agree(run->comm, saved);
+}
+
+enum status bench_io(const struct bench_request *request)
+{
+    struct settings *settings = NULL;
+    struct io_bench bench = {.request = request};
+    TRY(status_agree(MPI_COMM_WORLD, make_settings(request, &settings)));
+    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
+    enum status status =
+        status_agree(MPI_COMM_WORLD, first ? json_check_place(request->json) : STATUS_OK);
+    if (status == STATUS_OK) {
+        status = run_create(MPI_COMM_WORLD, settings, &bench.run);
+    }
+    if (status == STATUS_OK) {
+        status = measure(&bench);
+    }
+    free_memory(&bench);
+    run_destroy(bench.run);
+    settings_destroy(settings);
+    return status;
+}

@@ -1,0 +1,106 @@
+/* isotherm bench: its words, and which benchmark they ask for. */
+#include <inttypes.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/command.h"
+#include "base/log.h"
+#include "base/precision.h"
+#include "bench/bench.h"
+
+static struct bench_request asked = {
+    .backend = "auto", .precision = "both", .repeats = 5, .directory = "."};
+
+static const struct option options[] = {
+    {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (default auto)", &asked.backend},
+    {OPTION_SIZE, "--size", "NX NY NZ", "cells (512, io 256; halo: a rank, 256, cpu 96)",
+     asked.size},
+    {OPTION_STRING, "--precision", "P", "float64, float32 or both (default both)",
+     &asked.precision},
+    {OPTION_LIST, "--kernel", "NAME", "this one, all of 'step' or 'laplacian' (repeatable)",
+     &asked.kernels},
+    {OPTION_FLAG, "--tune", "", "search for the best launch shape anew, and show all", &asked.tune},
+    {OPTION_COUNT, "--repeats", "N", "rounds; the median counts (default 5)", &asked.repeats},
+    {OPTION_STRING, "--directory", "DIR", "io: the disk, by a folder on it (default .)",
+     &asked.directory},
+    {OPTION_STRING, "--json", "FILE", "write the figures as JSON too", &asked.json},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm bench kernels|halo|io [options]",
+    .about = "Measure the copy ceiling and the effective bandwidth of every kernel: the step\n"
+             "with six faces of fixed temperature (one read and one write a cell, 16 bytes\n"
+             "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
+             "They take turns, so that all see the same machine, by the device's clock.\n"
+             "halo, under mpirun: each transport by message size, and what a step pays.\n"
+             "io, under mpirun: snapshots and checkpoints as a run writes them, against plain\n"
+             "writes and fsync of the same bytes, what `dd conv=fsync` does, in turns.",
+    .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
+    .options = options,
+    .operand = "what to measure (kernels, halo or io)",
+    .min_operands = 1,
+    .max_operands = 1,
+    .operands = &asked.what,
+};
+
+void bench_warn_of_binding(void)
+{
+    cpu_set_t allowed;
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < online) {
+        log_warn("this process may use only %d of the %ld cores (mpirun binds ranks to cores; "
+                 "start it without mpirun, or with --bind-to none)",
+                 CPU_COUNT(&allowed), online);
+    }
+}
+
+enum status bench_choose_precisions(const char *word, bool wanted[2])
+{
+    wanted[PRECISION_FLOAT64] = strcmp(word, "float32") != 0;
+    wanted[PRECISION_FLOAT32] = strcmp(word, "float64") != 0;
+    if (strcmp(word, "both") != 0 && wanted[0] == wanted[1]) {
+        return fail(STATUS_INPUT, "--precision %s: it is float64, float32 or both", word);
+    }
+    return STATUS_OK;
+}
+
+static const struct {
+    const char *name;
+    enum status (*run)(const struct bench_request *request);
+    int64_t cells; /* an axis, unless --size says otherwise; 0: it depends */
+} benchmarks[] = {
+    {"kernels", bench_kernels, 512},
+    {"halo", bench_halo, 0},
+    {"io", bench_io, 256},
+};
+
+static enum status execute(void)
+{
+    if (asked.repeats > BENCH_MAX_REPEATS) {
+        return fail(STATUS_INPUT, "--repeats %" PRId64 " is too many; at most %d", asked.repeats,
+                    BENCH_MAX_REPEATS);
+    }
+    for (size_t b = 0; b < sizeof benchmarks / sizeof benchmarks[0]; b++) {
+        if (strcmp(benchmarks[b].name, asked.what) == 0) {
+            for (int axis = 0; axis < AXIS_COUNT; axis++) {
+                asked.size[axis] = asked.size[axis] > 0 ? asked.size[axis] : benchmarks[b].cells;
+            }
+            return benchmarks[b].run(&asked);
+        }
+    }
+    return fail(STATUS_INPUT, "there is no benchmark '%s'; there are: kernels, halo, io",
+                asked.what);
+}
+
+static const char *const mpi_words[] = {"halo", "io", NULL};
+
+const struct command command_bench = {
+    .name = "bench",
+    .summary = "measure kernels, halo exchanges and output",
+    .uses_mpi = false,
+    .mpi_words = mpi_words,
+    .line = &line,
+    .execute = execute,
+};

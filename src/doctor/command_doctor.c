@@ -1,0 +1,355 @@
+/* isotherm doctor: what this node has, what is wrong with it, and what mends that. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/comm.h"
+#include "base/command.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "doctor/doctor.h"
+#include "io/hdf5/h5_about.h"
+
+static struct {
+    const char *backend;
+    const char *json;
+} asked = {.backend = "auto"};
+
+static const struct option options[] = {
+    {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (default auto)", &asked.backend},
+    {OPTION_STRING, "--json", "FILE", "write all of it as JSON too", &asked.json},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm doctor [options]",
+    .about = "Show what this node has: devices, MPI and whether messages from device memory\n"
+             "really arrive, threads, HDF5, and which rank runs where; measure the bandwidth\n"
+             "between ranks; say what is wrong and which option mends it. Start it as you\n"
+             "start a run. Exit code 0: nothing is wrong; 1: something is.",
+    .example = "  isotherm doctor\n"
+               "  mpirun -n 2 isotherm doctor\n"
+               "  srun -N 2 --ntasks-per-node=8 -c 7 --gpus-per-task=1 isotherm doctor",
+    .options = options,
+};
+
+struct doctor {
+    const struct backend *backend;
+    char backend_reason[256];
+    struct device *device;
+    struct device_info info;
+    struct rank_facts *ranks;  /* rank 0 */
+    struct doctor_pair *pairs; /* rank 0 */
+    int npairs;
+    struct doctor_facts facts;
+    struct h5_about hdf5;
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+    struct finding findings[DOCTOR_MAX_FINDINGS];
+    int nfindings;
+};
+
+/* ---- finding out ----------------------------------------------------------------------------- */
+
+/* All threads of the kernels, so that the CPUs of all of them are seen. */
+static enum status wake_threads(struct doctor *doctor)
+{
+    const size_t bytes = (size_t)32 << 20;
+    void *d_memory = NULL;
+    TRY(doctor->backend->runtime->memory_alloc(doctor->device, bytes, &d_memory));
+    doctor->backend->runtime->memory_free(doctor->device, d_memory);
+    return STATUS_OK;
+}
+
+static enum status open_device(struct doctor *doctor)
+{
+    int node_rank = 0;
+    int node_size = 1;
+    TRY(status_agree(MPI_COMM_WORLD,
+                     backend_choose(asked.backend, &doctor->backend, doctor->backend_reason,
+                                    sizeof doctor->backend_reason)));
+    TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
+    enum status status = doctor->backend->runtime->open(node_rank, node_size, &doctor->device);
+    if (status == STATUS_OK) {
+        status = doctor->backend->runtime->info(doctor->device, &doctor->info);
+    }
+    if (status == STATUS_OK) {
+        status = wake_threads(doctor);
+    }
+    return status_agree(MPI_COMM_WORLD, status);
+}
+
+/* Of the backends for devices, the first that cannot run. */
+static void find_dead_backend(struct doctor_facts *facts)
+{
+    for (int i = 0; i < backend_count(); i++) {
+        const struct backend *backend = backend_at(i);
+        if (!backend->host_accessible && strcmp(backend->name, "guard") != 0 &&
+            backend->runtime->probe() != STATUS_OK) {
+            snprintf(facts->gpu_fails, sizeof facts->gpu_fails, "%s: %.200s", backend->name,
+                     fail_message());
+            fail_clear();
+            return;
+        }
+    }
+}
+
+/* What HDF5 does before it opens a file, in the folder where this was started. */
+static void try_locking(struct doctor_facts *facts)
+{
+    const char *wish = getenv("HDF5_USE_FILE_LOCKING");
+    facts->locking_off = wish != NULL && strcasecmp(wish, "FALSE") == 0;
+    char path[] = "isotherm_doctor_XXXXXX";
+    const int fd = mkstemp(path);
+    if (fd < 0) {
+        return; /* a folder where nobody writes has no files of ours */
+    }
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
+        snprintf(facts->lock_fails, sizeof facts->lock_fails, "%s", strerror(errno));
+    }
+    close(fd);
+    unlink(path);
+}
+
+static enum status ask_mpi(struct doctor *doctor)
+{
+    int length = 0;
+    TRY_MPI(MPI_Get_library_version(doctor->mpi, &length));
+    doctor->mpi[strcspn(doctor->mpi, ",\n")] = '\0';
+    TRY_MPI(MPI_Query_thread(&doctor->facts.thread_level));
+    doctor->facts.hints = mpi_hints_ask();
+    return STATUS_OK;
+}
+
+static enum status find_out(struct doctor *doctor)
+{
+    struct doctor_facts *facts = &doctor->facts;
+    struct machine machine;
+    TRY(open_device(doctor));
+    machine_examine(doctor->info.address, &machine);
+    TRY(rank_facts_gather(MPI_COMM_WORLD, &machine, &doctor->info, &doctor->ranks));
+    TRY(doctor_measure_pairs(MPI_COMM_WORLD, doctor->backend, doctor->device, &doctor->pairs,
+                             &doctor->npairs));
+    TRY(doctor_prove_travel(MPI_COMM_WORLD, doctor->backend, doctor->pairs,
+                            doctor->pairs != NULL ? doctor->npairs : 0, facts));
+    TRY(status_agree(MPI_COMM_WORLD, ask_mpi(doctor)));
+    if (comm_rank(MPI_COMM_WORLD) == 0) {
+        facts->nranks = comm_size(MPI_COMM_WORLD);
+        facts->ranks = doctor->ranks;
+        facts->backend = doctor->backend->name;
+        facts->host_memory = doctor->backend->host_accessible;
+        doctor->hdf5 = h5_about();
+        facts->hdf5_parallel = doctor->hdf5.parallel;
+        find_dead_backend(facts);
+        try_locking(facts);
+        doctor->nfindings = doctor_diagnose(facts, doctor->findings);
+    }
+    return STATUS_OK;
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static const char *level_name(int level)
+{
+    return level >= MPI_THREAD_MULTIPLE     ? "MPI_THREAD_MULTIPLE"
+           : level >= MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+           : level >= MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
+                                            : "MPI_THREAD_SINGLE";
+}
+
+static const char *travel_name(enum travel travel)
+{
+    static const char *const names[] = {"not needed: the fields are in host memory",
+                                        "arrive whole, proved byte by byte", "do not arrive"};
+    return names[travel];
+}
+
+static void print_libraries(const struct doctor *doctor)
+{
+    const struct doctor_facts *facts = &doctor->facts;
+    log_info("isotherm %s: %d rank%s", ISOTHERM_VERSION, facts->nranks,
+             facts->nranks == 1 ? "" : "s");
+    log_info("backend        %s (%s)", facts->backend, doctor->backend_reason);
+    log_info("driver         %s", doctor->info.driver[0] != '\0' ? doctor->info.driver : "none");
+    log_info("MPI            %s, %s", doctor->mpi, level_name(facts->thread_level));
+    log_info("MPI's word     CUDA: %s; ROCm: %s", mpi_hint_name(facts->hints.cuda),
+             mpi_hint_name(facts->hints.rocm));
+    log_info("device buffers %s%s%s", travel_name(facts->travel),
+             facts->travel == TRAVEL_NO ? ": " : "",
+             facts->travel == TRAVEL_NO ? facts->travel_fails : "");
+    log_info("HDF5           %s, %s, files here %s", doctor->hdf5.version,
+             facts->hdf5_parallel ? "parallel" : "not parallel",
+             facts->lock_fails[0] == '\0' ? "can be locked" : "cannot be locked");
+}
+
+static void print_ranks(const struct doctor *doctor)
+{
+    log_info("rank host         device                    PCI           its NUMA  NUMA  cores "
+             "threads  CPUs");
+    for (int rank = 0; rank < doctor->facts.nranks; rank++) {
+        const struct rank_facts *facts = &doctor->ranks[rank];
+        char numa[64];
+        char near[16] = "-";
+        numa_text(facts->machine.numa, numa, sizeof numa);
+        if (facts->machine.device_numa >= 0) {
+            snprintf(near, sizeof near, "%d", facts->machine.device_numa);
+        }
+        log_info("%4d %-12.12s %-25.25s %-13s %8s  %4s  %5d %7d  %s", rank, facts->machine.host,
+                 facts->device, facts->pci[0] != '\0' ? facts->pci : "-", near, numa,
+                 core_set_count(&facts->machine.cores), facts->threads, facts->machine.cpus);
+    }
+}
+
+static double bandwidth(const struct doctor_pair *pair)
+{
+    return pair->seconds > 0 ? DOCTOR_PAIR_BYTES / pair->seconds * 1e-9 : 0;
+}
+
+static void print_pairs(const struct doctor *doctor)
+{
+    if (doctor->npairs > 0) {
+        log_info("ranks   transport    GB/s each way, both at once, %d MiB",
+                 DOCTOR_PAIR_BYTES >> 20);
+    }
+    for (int p = 0; p < doctor->npairs; p++) {
+        const struct doctor_pair *pair = &doctor->pairs[p];
+        if (pair->works) {
+            log_info("%2d %2d   %-12s %.3g", pair->a, pair->b, pair->transport, bandwidth(pair));
+        } else {
+            log_info("%2d %2d   %-12s does not work: %s", pair->a, pair->b, pair->transport,
+                     pair->why);
+        }
+    }
+}
+
+static int count_wrong(const struct doctor *doctor)
+{
+    int count = 0;
+    for (int f = 0; f < doctor->nfindings; f++) {
+        count += doctor->findings[f].wrong;
+    }
+    return count;
+}
+
+static void print_findings(const struct doctor *doctor)
+{
+    for (int f = 0; f < doctor->nfindings; f++) {
+        const struct finding *finding = &doctor->findings[f];
+        log_info("%s %s", finding->wrong ? "WRONG:" : "note: ", finding->what);
+        log_info("       %s", finding->mend);
+    }
+    if (count_wrong(doctor) == 0) {
+        log_info("nothing is wrong");
+    }
+}
+
+static void write_pairs(struct json *json, const struct doctor *doctor)
+{
+    json_begin(json, "pairs", '[');
+    for (int p = 0; p < doctor->npairs; p++) {
+        const struct doctor_pair *pair = &doctor->pairs[p];
+        json_begin(json, NULL, '{');
+        json_int(json, "a", pair->a);
+        json_int(json, "b", pair->b);
+        json_string(json, "transport", pair->transport);
+        json_bool(json, "works", pair->works);
+        json_string(json, "why_not", pair->why);
+        json_int(json, "bytes", DOCTOR_PAIR_BYTES);
+        json_real(json, "bandwidth_GBs", bandwidth(pair));
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static enum status write_json(const struct doctor *doctor)
+{
+    static const char *const travels[] = {"not needed", "yes", "no"};
+    const struct doctor_facts *facts = &doctor->facts;
+    struct json json;
+    TRY(json_open(&json));
+    json_begin(&json, NULL, '{');
+    json_string(&json, "version", ISOTHERM_VERSION);
+    json_int(&json, "ranks", facts->nranks);
+    json_string(&json, "backend", facts->backend);
+    json_string(&json, "backend_reason", doctor->backend_reason);
+    json_string(&json, "driver", doctor->info.driver);
+    json_string(&json, "mpi", doctor->mpi);
+    json_string(&json, "mpi_threads", level_name(facts->thread_level));
+    json_string(&json, "mpi_says_cuda", mpi_hint_name(facts->hints.cuda));
+    json_string(&json, "mpi_says_rocm", mpi_hint_name(facts->hints.rocm));
+    json_string(&json, "device_buffers_travel", travels[facts->travel]);
+    json_string(&json, "device_buffers_fail", facts->travel_fails);
+    json_string(&json, "hdf5", doctor->hdf5.version);
+    json_bool(&json, "hdf5_parallel", facts->hdf5_parallel);
+    json_string(&json, "locking_fails", facts->lock_fails);
+    rank_facts_json(&json, doctor->ranks, facts->nranks);
+    write_pairs(&json, doctor);
+    json_begin(&json, "findings", '[');
+    for (int f = 0; f < doctor->nfindings; f++) {
+        json_begin(&json, NULL, '{');
+        json_bool(&json, "wrong", doctor->findings[f].wrong);
+        json_string(&json, "what", doctor->findings[f].what);
+        json_string(&json, "mend", doctor->findings[f].mend);
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+    return json_save(&json, asked.json);
+}
+
+static enum status tell(const struct doctor *doctor)
+{
+    enum status status = STATUS_OK;
+    if (comm_rank(MPI_COMM_WORLD) == 0) {
+        print_libraries(doctor);
+        print_ranks(doctor);
+        print_pairs(doctor);
+        print_findings(doctor);
+        if (asked.json != NULL) {
+            status = write_json(doctor);
+        }
+        const int wrong = count_wrong(doctor);
+        if (status == STATUS_OK && wrong > 0) {
+            status = fail(STATUS_UNFIT, "%d thing%s wrong", wrong, wrong == 1 ? " is" : "s are");
+        }
+    }
+    return status_agree(MPI_COMM_WORLD, status);
+}
+
+static enum status execute(void)
+{
+    struct doctor *doctor = calloc(1, sizeof *doctor);
+    enum status status =
+        doctor != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no memory for the findings");
+    if (status == STATUS_OK && comm_rank(MPI_COMM_WORLD) == 0) {
+        status = json_check_place(asked.json);
+    }
+    status = status_agree(MPI_COMM_WORLD, status);
+    if (status != STATUS_OK) {
+        free(doctor);
+        return status;
+    }
+    status = find_out(doctor);
+    if (status == STATUS_OK) {
+        status = tell(doctor);
+    }
+    if (doctor->device != NULL) {
+        doctor->backend->runtime->close(doctor->device);
+    }
+    free(doctor->ranks);
+    free(doctor->pairs);
+    free(doctor);
+    return status;
+}
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .summary = "what this node has, what is wrong with it, and what mends that",
+    .uses_mpi = true,
+    .line = &line,
+    .execute = execute,
+};

@@ -1,0 +1,119 @@
+#include "machine/machine.h"
+
+#include <hwloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The whole machine, also what a job scheduler keeps from this process: a device may be attached
+ * to a part of it. Only devices' places are wanted: components that start a GPU runtime would
+ * cost seconds, and do it before the backend has chosen a device. */
+static bool load(hwloc_topology_t *topology)
+{
+    static const char *const unwanted[] = {"cuda", "nvml", "rsmi", "levelzero", "opencl", "gl"};
+    if (hwloc_topology_init(topology) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof unwanted / sizeof unwanted[0]; i++) {
+        (void)hwloc_topology_set_components(*topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                            unwanted[i]);
+    }
+    if (hwloc_topology_set_flags(*topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
+        hwloc_topology_set_io_types_filter(*topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0 ||
+        hwloc_topology_load(*topology) != 0) {
+        hwloc_topology_destroy(*topology);
+        return false;
+    }
+    return true;
+}
+
+/* The CPUs of all threads of this process. */
+static void find_cores(hwloc_topology_t topology, hwloc_bitmap_t cpus, struct machine *machine)
+{
+    machine->machine_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+    machine->numa_nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+    if (hwloc_get_cpubind(topology, cpus, HWLOC_CPUBIND_PROCESS) != 0) {
+        return;
+    }
+    hwloc_bitmap_list_snprintf(machine->cpus, sizeof machine->cpus, cpus);
+    for (int core = 0; core < machine->machine_cores; core++) {
+        hwloc_obj_t object = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)core);
+        if (hwloc_bitmap_intersects(object->cpuset, cpus)) {
+            core_set_add(&machine->cores, core);
+        }
+    }
+    for (int node = 0; node < machine->numa_nodes; node++) {
+        hwloc_obj_t object = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)node);
+        if (object->os_index < 64 && hwloc_bitmap_intersects(object->cpuset, cpus)) {
+            machine->numa |= (uint64_t)1 << object->os_index;
+        }
+    }
+}
+
+static bool is_same_kind(hwloc_obj_t a, hwloc_obj_t b)
+{
+    return a->attr->pcidev.vendor_id == b->attr->pcidev.vendor_id &&
+           a->attr->pcidev.device_id == b->attr->pcidev.device_id;
+}
+
+static bool has_lower_address(hwloc_obj_t a, hwloc_obj_t b)
+{
+    const struct hwloc_pcidev_attr_s *x = &a->attr->pcidev;
+    const struct hwloc_pcidev_attr_s *y = &b->attr->pcidev;
+    if (x->domain != y->domain) {
+        return x->domain < y->domain;
+    }
+    if (x->bus != y->bus) {
+        return x->bus < y->bus;
+    }
+    return x->dev != y->dev ? x->dev < y->dev : x->func < y->func;
+}
+
+static void find_device(hwloc_topology_t topology, const char *pci, struct machine *machine)
+{
+    hwloc_obj_t device = hwloc_get_pcidev_by_busidstring(topology, pci);
+    if (device == NULL) {
+        return;
+    }
+    machine->device_index = 0;
+    for (hwloc_obj_t other = hwloc_get_next_pcidev(topology, NULL); other != NULL;
+         other = hwloc_get_next_pcidev(topology, other)) {
+        machine->device_index += is_same_kind(other, device) && has_lower_address(other, device);
+    }
+    hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, device);
+    if (place != NULL && hwloc_bitmap_weight(place->nodeset) == 1) {
+        machine->device_numa = hwloc_bitmap_first(place->nodeset);
+    }
+}
+
+static void examine(const char *pci, struct machine *found)
+{
+    *found = (struct machine){.device_numa = -1, .device_index = -1};
+    if (gethostname(found->host, sizeof found->host - 1) != 0) {
+        snprintf(found->host, sizeof found->host, "unknown");
+    }
+    hwloc_topology_t topology;
+    if (!load(&topology)) {
+        return;
+    }
+    hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+    if (cpus != NULL) {
+        find_cores(topology, cpus, found);
+        hwloc_bitmap_free(cpus);
+    }
+    if (pci[0] != '\0') {
+        find_device(topology, pci, found);
+    }
+    hwloc_topology_destroy(topology);
+}
+
+void machine_examine(const char *pci, struct machine *machine)
+{
+    static struct machine known;
+    static char known_pci[32];
+    if (known.host[0] == '\0' || strcmp(known_pci, pci) != 0) {
+        examine(pci, &known);
+        snprintf(known_pci, sizeof known_pci, "%s", pci);
+    }
+    *machine = known;
+}

@@ -1,0 +1,184 @@
+#include "output/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/json.h"
+#include "base/version.h"
+
+/* What was tried at the start, and how long an exchange took. */
+static void write_halo(struct json *json, const struct run *run)
+{
+    const struct halo_trial *trials = NULL;
+    const int ntrials = run->halo != NULL ? halo_trials(run->halo, &trials) : 0;
+    json_begin(json, "halo", '{');
+    json_string(json, "transport", run->halo != NULL ? halo_transport_name(run->halo) : "none");
+    json_begin(json, "trials", '[');
+    for (int n = 0; n < ntrials; n++) {
+        json_begin(json, NULL, '{');
+        json_string(json, "transport", trials[n].transport);
+        json_string(json, "neighbours", trials[n].on_node ? "on the node" : "on other nodes");
+        json_bool(json, "works", trials[n].works);
+        json_real(json, "exchange_us", trials[n].works ? 1e6 * trials[n].seconds : NAN);
+        json_string(json, "why_not", trials[n].why);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+}
+
+static void write_machine(struct json *json, const struct run *run)
+{
+    json_string(json, "backend", run->backend->name);
+    json_string(json, "backend_reason", run->backend_reason);
+    json_string(json, "device", run->device_info.name);
+    json_int(json, "threads", run->device_info.threads);
+    json_int(json, "ranks", run->nranks);
+    json_int3(json, "decomposition",
+              (int64_t[]){run->decomp.ranks[0], run->decomp.ranks[1], run->decomp.ranks[2]});
+    const bool exchanges = run->halo != NULL;
+    json_string(json, "halo_transport", exchanges ? halo_transport_name(run->halo) : "none");
+    json_string(json, "halo_transport_reason",
+                exchanges ? halo_transport_reason(run->halo) : "one rank and no periodic axis");
+    json_bool(json, "halo_overlap", run->overlap);
+    json_int(json, "halo_messages_per_step", run->plan.nmessages);
+    json_int(json, "halo_bytes_per_step",
+             (int64_t)halo_plan_bytes(&run->plan, run->settings->run.precision));
+    write_halo(json, run);
+}
+
+static void write_placement(struct json *json, const struct run *run)
+{
+    static const char *const keys[LINK_COUNT] = {"self", "group", "node", "network"};
+    const struct placement_order *order = &run->placement;
+    const int64_t width = (int64_t)precision_bytes(run->settings->run.precision);
+    char reason[256];
+    placement_reason(order, reason, sizeof reason);
+    json_begin(json, "placement", '{');
+    json_string(json, "order", order->name);
+    json_string(json, "reason", reason);
+    json_begin(json, "bytes_per_step", '{');
+    for (int link = 0; link < LINK_COUNT; link++) {
+        json_int(json, keys[link], order->link_cells[link] * width);
+    }
+    json_end(json, '}');
+    json_end(json, '}');
+    rank_facts_json(json, run->rank_facts, run->nranks);
+}
+
+static void write_speed(struct json *json, const struct run *run, double wall)
+{
+    const int64_t steps = run->step - run->first_step;
+    const double updates = (double)grid_total_cells(&run->grid) * (double)steps;
+    const double rate = wall > 0 ? updates / wall : 0;
+    const double bytes = 2.0 * (double)precision_bytes(run->settings->run.precision);
+    json_real(json, "wall_s", wall);
+    json_real(json, "cell_updates_per_s", rate);
+    json_real(json, "bandwidth_GBs", rate * bytes * 1e-9);
+    static const char *const keys[PHASE_COUNT] = {
+#define PHASE_KEY(name, key) key,
+        PHASE_LIST(PHASE_KEY)
+#undef PHASE_KEY
+    };
+    json_begin(json, "phase_share", '{');
+    double rest = wall;
+    for (int phase = 0; phase < PHASE_COUNT; phase++) {
+        json_real(json, keys[phase], wall > 0 ? run->phase_seconds[phase] / wall : 0);
+        rest -= run->phase_seconds[phase];
+    }
+    json_real(json, "other", wall > 0 ? rest / wall : 0);
+    json_end(json, '}');
+}
+
+/* What each kind of output wrote, and what it cost the steps, as rank 0 saw it. */
+static void write_output(struct json *json, struct writer *writer)
+{
+    int64_t waits = 0;
+    double wait_s = 0;
+    writer_waits(writer, &waits, &wait_s);
+    json_begin(json, "output", '{');
+    json_string(json, "writer", writer_in_background(writer) ? "background" : "foreground");
+    json_string(json, "writer_reason", writer_reason(writer));
+    json_string(json, "captures", writer_sends_beside(writer) ? "beside the steps" : "at once");
+    json_int(json, "waits", waits);
+    json_real(json, "wait_s", wait_s);
+    for (int k = 0; k < WRITER_KIND_COUNT; k++) {
+        const struct writer_figures f = writer_figures(writer, (enum writer_kind)k);
+        if (f.count > 0 || f.exposed_s > 0) {
+            json_begin(json, writer_kind_name((enum writer_kind)k), '{');
+            json_int(json, "count", f.count);
+            json_int(json, "bytes", (int64_t)f.bytes);
+            json_real(json, "write_s", f.write_s);
+            json_real(json, "GBs", f.write_s > 0 ? (double)f.bytes / f.write_s * 1e-9 : 0);
+            json_real(json, "disk_s", f.disk_s);
+            json_real(json, "disk_GBs", f.disk_s > 0 ? (double)f.bytes / f.disk_s * 1e-9 : 0);
+            json_real(json, "exposed_s", f.exposed_s);
+            json_end(json, '}');
+        }
+    }
+    json_end(json, '}');
+}
+
+static void write_result(struct json *json, const struct diagnostics *final, uint64_t hash)
+{
+    json_real(json, "min_K", final->min);
+    json_real(json, "max_K", final->max);
+    json_real(json, "mean_K", final->mean);
+    json_real(json, "heat_J", final->heat);
+    json_real(json, "boundary_heat_J", final->boundary_heat);
+    json_real(json, "heat_drift_J", final->heat_drift);
+    char text[24];
+    snprintf(text, sizeof text, "%016" PRIx64, hash);
+    json_string(json, "field_hash", text);
+}
+
+/* What the configuration says otherwise than the checkpoint that the run went on from. */
+static void write_changes(struct json *json, const struct settings_changes *changes)
+{
+    static const char *const effects[] = {
+        [SCHEMA_RESTART_UNSAID] = "",        [SCHEMA_RESTART_FREE] = "harmless",
+        [SCHEMA_RESTART_IDLE] = "none",      [SCHEMA_RESTART_WARN] = "result",
+        [SCHEMA_RESTART_ASK] = "on request", [SCHEMA_RESTART_NEVER] = "refused",
+    };
+    json_begin(json, "restart_changes", '[');
+    for (int i = 0; i < changes->count; i++) {
+        const struct settings_change *change = &changes->change[i];
+        json_begin(json, NULL, '{');
+        json_string(json, "key", change->key);
+        json_string(json, "before", change->before);
+        json_string(json, "now", change->now);
+        json_string(json, "place", change->place);
+        json_string(json, "effect", effects[change->restart]);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+enum status report_write(const char *directory, const struct run *run, struct writer *writer,
+                         const struct diagnostics *final, uint64_t field_hash, double wall)
+{
+    char path[PATH_BYTES];
+    TRY(path_join(directory, "report.json", path));
+    struct json json;
+    TRY(json_open(&json));
+    json_begin(&json, NULL, '{');
+    json_string(&json, "version", ISOTHERM_VERSION);
+    json_string(&json, "title", run->settings->title);
+    json_string(&json, "precision", precision_name(run->settings->run.precision));
+    json_int3(&json, "cells", run->grid.cells);
+    json_int(&json, "steps", run->step);
+    json_int(&json, "first_step", run->first_step);
+    json_string(&json, "restarted_from", run->restarted_from);
+    write_changes(&json, &run->changes);
+    json_real(&json, "time", run_time(run));
+    json_real(&json, "dt", run->timeline.dt);
+    json_real(&json, "dt_stable", run->timeline.dt_stable);
+    write_machine(&json, run);
+    write_placement(&json, run);
+    write_speed(&json, run, wall);
+    write_output(&json, writer);
+    write_result(&json, final, field_hash);
+    json_string(&json, "config", run->settings->text);
+    json_end(&json, '}');
+    return json_save(&json, path);
+}

@@ -1,0 +1,13 @@
+/* report.json: the run in one file. */
+#ifndef ISOTHERM_OUTPUT_REPORT_H
+#define ISOTHERM_OUTPUT_REPORT_H
+
+#include "output/writer.h"
+#include "solve/solver.h"
+
+/* Call on rank 0. `directory` holds the file; `wall` is the time loop's, s. */
+enum status report_write(const char *directory, const struct run *run, struct writer *writer,
+                         const struct diagnostics *final, uint64_t field_hash,
+                         double wall) MUST_CHECK;
+
+#endif

@@ -1,0 +1,497 @@
+#include "output/writer.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/hang_monitor.h"
+#include "base/comm.h"
+#include "base/file.h"
+#include "base/log.h"
+
+/* Pinned memory that a job was captured into; grows to what was asked for. */
+struct slot {
+    void *h_memory;
+    size_t bytes;
+};
+
+struct writer {
+    MPI_Comm loop_comm; /* borrowed */
+    MPI_Comm comm;      /* the write halves' own */
+    const struct backend *backend;
+    struct device *device;
+    bool background;
+    const char *reason;
+    struct watchdog *watchdog; /* of the thread; NULL in the foreground, where steps are watched */
+    pthread_t thread;
+    bool has_thread;
+    struct slot slot[WRITER_SLOTS]; /* the loop's; a job only knows its memory */
+    struct copy_out *copy_out;      /* the loop's; NULL: values are there when a job is handed in */
+
+    /* shared, under `lock`; job number n lies at n % WRITER_SLOTS */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct writer_job job[WRITER_SLOTS];
+    int64_t submitted, finished;
+    int64_t held; /* the job, the newest then, whose values are on their way; -1: none */
+    bool closing;
+    enum status copied; /* of the first copy that failed; told to all ranks by the next job */
+    char copy_message[STATUS_MESSAGE_BYTES];
+    enum status status; /* of the first job that failed: those after it are not begun */
+    char message[STATUS_MESSAGE_BYTES];
+    bool agreed; /* all ranks know; not so when MPI itself failed */
+    struct writer_figures figures[WRITER_KIND_COUNT];
+
+    /* the loop's */
+    int64_t finished_everywhere; /* as of the last reduction */
+    MPI_Request request;         /* reduces `mine` to `all` by minimum */
+    int64_t mine[2], all[2];     /* jobs finished; -1 after a failure, else 0 */
+    int64_t waits;
+    double wait_s;
+};
+
+/* ---- the writer's thread ----------------------------------------------------------------------
+ */
+
+/* With the lock: jobs that may be begun. */
+static int64_t released(const struct writer *w)
+{
+    return w->held >= 0 ? w->held : w->submitted;
+}
+
+/* With the lock: how this rank's copies went. */
+static enum status copied_status(const struct writer *w)
+{
+    return w->copied == STATUS_OK ? STATUS_OK : fail(w->copied, "%s", w->copy_message);
+}
+
+/* The values are here; are they on all ranks? */
+static enum status write_job(const struct writer *w, const struct writer_job *job,
+                             enum status copied, uint64_t *bytes)
+{
+    if (w->copy_out != NULL) {
+        TRY(status_agree(w->comm, copied));
+    }
+    return job->write(w->comm, job->context, bytes);
+}
+
+/* With the lock where the kind has jobs; the other kinds are the loop's alone. */
+void writer_count(struct writer *w, enum writer_kind kind, int64_t count, uint64_t bytes,
+                  double since, double disk_since)
+{
+    struct writer_figures *f = &w->figures[kind];
+    const double seconds = MPI_Wtime() - since;
+    f->count += count;
+    f->bytes += bytes;
+    f->write_s += seconds;
+    f->disk_s += file_disk_seconds() - disk_since;
+    f->longest_s = fmax(f->longest_s, seconds);
+}
+
+/* Do one job and count it; `lock` is held before and after, not meanwhile. */
+static void do_next_job(struct writer *w)
+{
+    struct writer_job *job = &w->job[w->finished % WRITER_SLOTS];
+    const bool wanted = w->status == STATUS_OK;
+    const enum status copied = copied_status(w);
+    pthread_mutex_unlock(&w->lock);
+    watchdog_writes(w->watchdog, job->kind);
+    const double since = MPI_Wtime();
+    const double disk_since = file_disk_seconds();
+    uint64_t bytes = 0;
+    const enum status status = wanted ? write_job(w, job, copied, &bytes) : STATUS_OK;
+    if (job->destroy != NULL) {
+        job->destroy(job->context);
+    }
+    watchdog_wrote(w->watchdog);
+    pthread_mutex_lock(&w->lock);
+    if (status != STATUS_OK) {
+        w->status = status;
+        snprintf(w->message, sizeof w->message, "%s", fail_message());
+        w->agreed = fail_is_agreed() != 0;
+    } else if (wanted) {
+        writer_count(w, job->kind, 1, bytes, since, disk_since);
+    }
+    w->finished++;
+    pthread_cond_broadcast(&w->changed);
+}
+
+static void *work(void *argument)
+{
+    struct writer *w = argument;
+    comm_wait_asleep();
+    pthread_mutex_lock(&w->lock);
+    while (w->finished < w->submitted || !w->closing) {
+        if (w->finished < released(w)) {
+            do_next_job(w);
+        } else {
+            pthread_cond_wait(&w->changed, &w->lock);
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+/* Signals are the step loop's: one that arrives must interrupt that thread, not this. */
+static enum status start_thread(struct writer *w)
+{
+    sigset_t every;
+    sigset_t before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    const int failed = pthread_create(&w->thread, NULL, work, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0) {
+        return fail(STATUS_MEMORY, "cannot start the writer's thread: %s", strerror(failed));
+    }
+    w->has_thread = true;
+    return STATUS_OK;
+}
+
+/* ---- making and ending ---------------------------------------------------------------------- */
+
+static enum status choose_way(struct writer *w, bool wanted_background)
+{
+    int level = MPI_THREAD_SINGLE;
+    TRY_MPI(MPI_Query_thread(&level));
+    w->background = wanted_background && level == MPI_THREAD_MULTIPLE;
+    w->reason = w->background ? "MPI grants MPI_THREAD_MULTIPLE"
+                : wanted_background
+                    ? "MPI does not grant MPI_THREAD_MULTIPLE, so a thread cannot write"
+                    : "as configured";
+    return STATUS_OK;
+}
+
+static enum status build(MPI_Comm comm, bool wanted_background, struct writer *w)
+{
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    TRY(choose_way(w, wanted_background));
+    TRY_MPI(MPI_Comm_dup(comm, &w->comm));
+    TRY_MPI(MPI_Comm_set_errhandler(w->comm, MPI_ERRORS_RETURN));
+    return status_agree(comm, w->background ? start_thread(w) : STATUS_OK);
+}
+
+enum status writer_create(MPI_Comm comm, const struct backend *backend, struct device *device,
+                          bool wanted_background, struct writer **writer)
+{
+    *writer = NULL;
+    struct writer *w = calloc(1, sizeof *w);
+    const enum status status =
+        w == NULL ? fail(STATUS_MEMORY, "no memory for the writer") : STATUS_OK;
+    const enum status agreed = status_agree(comm, status);
+    if (w == NULL || agreed != STATUS_OK) {
+        free(w);
+        return agreed;
+    }
+    w->loop_comm = comm;
+    w->comm = MPI_COMM_NULL;
+    w->request = MPI_REQUEST_NULL;
+    w->held = -1;
+    w->backend = backend;
+    w->device = device;
+    const enum status built = build(comm, wanted_background, w);
+    if (built != STATUS_OK) {
+        writer_destroy(w);
+        return built;
+    }
+    *writer = w;
+    return STATUS_OK;
+}
+
+/* The held job may be begun: its values are here, or will not come. */
+static void release(struct writer *w, enum status copied)
+{
+    pthread_mutex_lock(&w->lock);
+    if (copied != STATUS_OK && w->copied == STATUS_OK) {
+        w->copied = copied;
+        snprintf(w->copy_message, sizeof w->copy_message,
+                 "the values of an output did not arrive in host memory: %s", fail_message());
+    }
+    w->held = -1;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* The loop's; it alone writes `held`. */
+static void wait_for_copy(struct writer *w)
+{
+    if (w->held >= 0) {
+        release(w, copy_out_wait(w->copy_out));
+    }
+}
+
+void writer_destroy(struct writer *w)
+{
+    if (w == NULL) {
+        return;
+    }
+    if (comm_is_broken()) {
+        return; /* the thread may hang in MPI; main ends the program at once */
+    }
+    wait_for_copy(w);
+    if (w->has_thread) {
+        pthread_mutex_lock(&w->lock);
+        w->closing = true;
+        pthread_cond_broadcast(&w->changed);
+        pthread_mutex_unlock(&w->lock);
+        pthread_join(w->thread, NULL);
+    }
+    /* begun on all ranks, so it ends on all */
+    comm_note(MPI_Wait(&w->request, MPI_STATUS_IGNORE), "MPI_Wait");
+    comm_free(&w->comm);
+    copy_out_destroy(w->copy_out);
+    for (int s = 0; s < WRITER_SLOTS; s++) {
+        w->backend->runtime->pinned_free(w->device, w->slot[s].h_memory);
+    }
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+void writer_watch(struct writer *w, struct watchdog *watchdog)
+{
+    w->watchdog = w->background ? watchdog : NULL;
+}
+
+bool writer_in_background(const struct writer *w)
+{
+    return w->background;
+}
+
+const char *writer_reason(const struct writer *w)
+{
+    return w->reason;
+}
+
+MPI_Comm writer_comm(const struct writer *w)
+{
+    return w->comm;
+}
+
+/* ---- the step loop's side ----------------------------------------------------------------------
+ */
+
+static void wait_for(struct writer *w, int64_t finished)
+{
+    pthread_mutex_lock(&w->lock);
+    while (w->finished < finished) {
+        pthread_cond_wait(&w->changed, &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void writer_quiesce(struct writer *w)
+{
+    wait_for_copy(w);
+    wait_for(w, w->submitted);
+}
+
+static int64_t finished_now(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    const int64_t finished = w->finished;
+    pthread_mutex_unlock(&w->lock);
+    return finished;
+}
+
+static enum status grow(const struct writer *w, struct slot *slot, size_t bytes)
+{
+    if (slot->bytes < bytes) {
+        w->backend->runtime->pinned_free(w->device, slot->h_memory);
+        *slot = (struct slot){0};
+        TRY(w->backend->runtime->pinned_alloc(w->device, bytes, &slot->h_memory));
+        slot->bytes = bytes;
+    }
+    return STATUS_OK;
+}
+
+enum status writer_prepare(struct writer *w, size_t bytes)
+{
+    for (int s = 0; s < WRITER_SLOTS; s++) {
+        TRY(grow(w, &w->slot[s], bytes));
+    }
+    return STATUS_OK;
+}
+
+bool writer_is_busy(const struct writer *w)
+{
+    return w->finished_everywhere < w->submitted; /* written by this thread alone */
+}
+
+enum status writer_send_beside(struct writer *w, struct queue *steps, size_t bytes, bool has_room)
+{
+    if (!w->background) {
+        return STATUS_OK;
+    }
+    const enum status mine =
+        has_room ? copy_out_create(w->backend, w->device, steps, bytes, &w->copy_out)
+                 : fail(STATUS_MEMORY, "%.3f GiB of device memory are not free",
+                        (double)bytes * 0x1p-30);
+    const enum status status = status_agree(w->loop_comm, mine);
+    if (status != STATUS_OK) {
+        copy_out_destroy(w->copy_out);
+        w->copy_out = NULL;
+    }
+    if (status != STATUS_MEMORY) {
+        return status;
+    }
+    log_info("outputs are copied out of the device while the steps wait: %s", fail_message());
+    fail_clear();
+    return STATUS_OK;
+}
+
+bool writer_sends_beside(const struct writer *w)
+{
+    return w->copy_out != NULL;
+}
+
+/* The copy before has arrived. */
+static enum status begin_copy(struct writer *w, size_t bytes, struct writer_room *room)
+{
+    if (w->copy_out != NULL && bytes <= copy_out_room(w->copy_out)) {
+        TRY(copy_out_begin(w->copy_out));
+        room->copy_out = w->copy_out;
+    }
+    return STATUS_OK;
+}
+
+enum status writer_reserve(struct writer *w, size_t bytes, struct writer_room *room)
+{
+    *room = (struct writer_room){0};
+    wait_for_copy(w);
+    /* the job whose place this one takes; `submitted` is written by this thread alone */
+    const int64_t needed = w->submitted + 1 - WRITER_SLOTS;
+    if (finished_now(w) < needed) {
+        const double since = MPI_Wtime();
+        if (w->waits++ == 0) {
+            log_info("output is slower than the steps: they wait for the writer (said once; "
+                     "report.json counts)");
+        }
+        wait_for(w, needed);
+        w->wait_s += MPI_Wtime() - since;
+    }
+    struct slot *slot = &w->slot[w->submitted % WRITER_SLOTS];
+    TRY(grow(w, slot, bytes));
+    room->h_memory = slot->h_memory;
+    return begin_copy(w, bytes, room);
+}
+
+/* What the writer knows of a failure, told on this thread. */
+static enum status known_status(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    const enum status status = w->status;
+    if (status != STATUS_OK) {
+        fail(status, "%s", w->message);
+        if (w->agreed) {
+            fail_set_agreed(w->message);
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    return status;
+}
+
+enum status writer_submit(struct writer *w, const struct writer_job *job)
+{
+    pthread_mutex_lock(&w->lock);
+    w->job[w->submitted % WRITER_SLOTS] = *job;
+    if (w->copy_out != NULL && copy_out_is_under_way(w->copy_out)) {
+        w->held = w->submitted;
+    }
+    w->submitted++;
+    if (!w->background) {
+        do_next_job(w);
+        w->finished_everywhere = w->submitted; /* its outcome is agreed */
+    }
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    return w->background ? STATUS_OK : known_status(w);
+}
+
+static enum status begin_reduction(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->mine[0] = w->finished;
+    w->mine[1] = w->status != STATUS_OK ? -1 : 0;
+    pthread_mutex_unlock(&w->lock);
+    return comm_check(
+        MPI_Iallreduce(w->mine, w->all, 2, MPI_INT64_T, MPI_MIN, w->loop_comm, &w->request),
+        "MPI_Iallreduce");
+}
+
+/* Let the held job go when its values have come. */
+static void look_for_copy(struct writer *w)
+{
+    bool done = false;
+    if (w->held < 0) {
+        return;
+    }
+    const enum status status = copy_out_done(w->copy_out, &done);
+    if (done || status != STATUS_OK) {
+        release(w, status);
+    }
+}
+
+enum status writer_poll(struct writer *w)
+{
+    look_for_copy(w);
+    if (w->request != MPI_REQUEST_NULL) {
+        TRY_MPI(MPI_Wait(&w->request, MPI_STATUS_IGNORE));
+        w->finished_everywhere = w->all[0];
+        if (w->all[1] < 0) {
+            return writer_finish(w);
+        }
+    }
+    /* the same on all ranks: what was submitted, and what the last reduction said */
+    return w->finished_everywhere < w->submitted ? begin_reduction(w) : STATUS_OK;
+}
+
+/* Wait job by job, so that each kind answers for its own. */
+static void wait_for_each(struct writer *w)
+{
+    if (w->held >= 0) {
+        const double since = MPI_Wtime();
+        const enum writer_kind kind = w->job[w->held % WRITER_SLOTS].kind;
+        wait_for_copy(w);
+        writer_expose(w, kind, since);
+    }
+    for (int64_t n = finished_now(w); n < w->submitted; n++) {
+        const double since = MPI_Wtime();
+        const enum writer_kind kind = w->job[n % WRITER_SLOTS].kind;
+        wait_for(w, n + 1);
+        writer_expose(w, kind, since);
+    }
+}
+
+enum status writer_finish(struct writer *w)
+{
+    TRY_MPI(MPI_Wait(&w->request, MPI_STATUS_IGNORE));
+    wait_for_each(w);
+    w->finished_everywhere = w->submitted;
+    return status_agree(w->loop_comm, known_status(w));
+}
+
+void writer_expose(struct writer *w, enum writer_kind kind, double since)
+{
+    pthread_mutex_lock(&w->lock);
+    w->figures[kind].exposed_s += MPI_Wtime() - since;
+    pthread_mutex_unlock(&w->lock);
+}
+
+struct writer_figures writer_figures(struct writer *w, enum writer_kind kind)
+{
+    pthread_mutex_lock(&w->lock);
+    const struct writer_figures figures = w->figures[kind];
+    pthread_mutex_unlock(&w->lock);
+    return figures;
+}
+
+void writer_waits(struct writer *w, int64_t *count, double *seconds)
+{
+    *count = w->waits;
+    *seconds = w->wait_s;
+}

@@ -1,0 +1,250 @@
+#include "solve/numerics_check.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/comm.h"
+#include "solve/solver.h"
+
+/* ---- which cell to name -----------------------------------------------------------------------
+ */
+
+/* The cell that looks worst by some measure. */
+struct suspect {
+    double badness; /* K; below 0: none */
+    double value;   /* K */
+    int64_t index;  /* global */
+    int rank;
+};
+
+/* What a search needs: planes of this rank's cells, [3] of them around the present one. */
+struct search {
+    struct run *run;
+    void *values;  /* one plane as the field has it */
+    double *plane; /* three planes, k mod 3 */
+    bool by_range; /* else by roughness */
+    double low, high;
+};
+
+static const double *plane_at(const struct search *search, int64_t k)
+{
+    const int64_t *n = search->run->field->layout.cells;
+    return search->plane + (k % 3) * n[AXIS_X] * n[AXIS_Y];
+}
+
+static enum status load_plane(const struct search *search, int64_t k)
+{
+    struct field *field = search->run->field;
+    const int64_t cells = field->layout.cells[AXIS_X] * field->layout.cells[AXIS_Y];
+    struct box box = layout_owned(&field->layout);
+    box.lo[AXIS_Z] = k;
+    box.hi[AXIS_Z] = k + 1;
+    TRY(field_read(field, &box, search->values));
+    double *to = search->plane + (k % 3) * cells;
+    for (int64_t c = 0; c < cells; c++) {
+        to[c] = field->layout.precision == PRECISION_FLOAT64
+                    ? ((const double *)search->values)[c]
+                    : (double)((const float *)search->values)[c];
+    }
+    return STATUS_OK;
+}
+
+/* |T - the mean of those neighbours that this rank owns|: a flipped bit leaves a peak, which
+ * spreads but stays the roughest place for long. */
+static double roughness(const struct search *search, int64_t i, int64_t j, int64_t k)
+{
+    const int64_t *n = search->run->field->layout.cells;
+    const double *plane = plane_at(search, k);
+    const int64_t at = j * n[AXIS_X] + i;
+    double sum = 0;
+    int count = 0;
+    const struct {
+        bool owned;
+        const double *plane;
+        int64_t shift;
+    } neighbours[2 * AXIS_COUNT] = {
+        {i > 0, plane, -1},
+        {i + 1 < n[AXIS_X], plane, 1},
+        {j > 0, plane, -n[AXIS_X]},
+        {j + 1 < n[AXIS_Y], plane, n[AXIS_X]},
+        {k > 0, plane_at(search, k + 2), 0}, /* k - 1, modulo 3 */
+        {k + 1 < n[AXIS_Z], plane_at(search, k + 1), 0},
+    };
+    for (int f = 0; f < 2 * AXIS_COUNT; f++) {
+        if (neighbours[f].owned) {
+            sum += neighbours[f].plane[at + neighbours[f].shift];
+            count++;
+        }
+    }
+    return count > 0 ? fabs(plane[at] - sum / count) : 0;
+}
+
+static void search_plane(const struct search *search, int64_t k, struct suspect *worst)
+{
+    const struct field *field = search->run->field;
+    const int64_t *n = field->layout.cells;
+    const int64_t *all = field->placement.global_cells;
+    const int64_t *offset = field->placement.offset;
+    const double *plane = plane_at(search, k);
+    for (int64_t j = 0; j < n[AXIS_Y]; j++) {
+        for (int64_t i = 0; i < n[AXIS_X]; i++) {
+            const double value = plane[j * n[AXIS_X] + i];
+            const double badness = search->by_range
+                                       ? fmax(search->low - value, value - search->high)
+                                       : roughness(search, i, j, k);
+            if (badness > worst->badness) {
+                const int64_t row = (k + offset[AXIS_Z]) * all[AXIS_Y] + j + offset[AXIS_Y];
+                *worst = (struct suspect){badness, value, row * all[AXIS_X] + i + offset[AXIS_X],
+                                          search->run->rank};
+            }
+        }
+    }
+}
+
+static enum status search_planes(struct search *search, struct suspect *worst)
+{
+    const int64_t *n = search->run->field->layout.cells;
+    const size_t cells = (size_t)(n[AXIS_X] * n[AXIS_Y]);
+    search->values = malloc(cells * sizeof(double));
+    search->plane = malloc(3 * cells * sizeof(double));
+    enum status status = STATUS_OK;
+    if (search->values == NULL || search->plane == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for a few planes of cells");
+    } else {
+        status = load_plane(search, 0);
+    }
+    for (int64_t k = 0; k < n[AXIS_Z] && status == STATUS_OK; k++) {
+        if (k + 1 < n[AXIS_Z]) {
+            status = load_plane(search, k + 1);
+        }
+        if (status == STATUS_OK) {
+            search_plane(search, k, worst);
+        }
+    }
+    free(search->plane);
+    free(search->values);
+    return status;
+}
+
+/* Collective, agreed: the worst of all ranks. */
+static enum status find_suspect(struct search *search, struct suspect *worst)
+{
+    struct run *run = search->run;
+    struct suspect mine = {.badness = -1, .index = -1, .rank = run->rank};
+    TRY(status_agree(run->comm, search_planes(search, &mine)));
+    struct {
+        double badness;
+        int rank;
+    } most = {mine.badness, run->rank};
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, run->comm));
+    TRY_MPI(MPI_Bcast(&mine, (int)sizeof mine, MPI_BYTE, most.rank, run->comm));
+    *worst = mine;
+    return STATUS_OK;
+}
+
+static void describe(const struct run *run, const struct suspect *suspect, char *text, size_t bytes)
+{
+    const int64_t *n = run->grid.cells;
+    const int64_t cell[AXIS_COUNT] = {suspect->index % n[AXIS_X],
+                                      suspect->index / n[AXIS_X] % n[AXIS_Y],
+                                      suspect->index / n[AXIS_X] / n[AXIS_Y]};
+    snprintf(text, bytes,
+             "cell (%" PRId64 ", %" PRId64 ", %" PRId64 ") at (%.6g, %.6g, %.6g) m on rank %d, "
+             "with %.9g K",
+             cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z],
+             grid_center(&run->grid, AXIS_X, cell[AXIS_X]),
+             grid_center(&run->grid, AXIS_Y, cell[AXIS_Y]),
+             grid_center(&run->grid, AXIS_Z, cell[AXIS_Z]), suspect->rank, suspect->value);
+}
+
+/* ---- the two judgements -----------------------------------------------------------------------
+ */
+
+static enum status check_range(struct run *run, const struct diagnostics *d)
+{
+    double low = 0;
+    double high = 0;
+    limits_range(&run->watch.limits, run->settings->run.precision, &low, &high);
+    if (d->min >= low && d->max <= high) {
+        return STATUS_OK;
+    }
+    char place[256];
+    struct suspect worst;
+    struct search search = {.run = run, .by_range = true, .low = low, .high = high};
+    TRY(find_suspect(&search, &worst));
+    describe(run, &worst, place, sizeof place);
+    const enum status status =
+        fail(STATUS_NUMERICS,
+             "the numbers went bad: at step %" PRId64 " (t = %g s) temperatures reach from %.9g to "
+             "%.9g K, and by the maximum principle none can have left %.9g .. %.9g K since step "
+             "%" PRId64 "; furthest out is %s",
+             run->step, d->time, d->min, d->max, low, high, run->watch.step, place);
+    return status_agree(run->comm, status);
+}
+
+/* What the ledger's own arithmetic in doubles can be off by: a handful of roundings of its terms.
+ */
+static double arithmetic_slack(const struct run *run, const struct diagnostics *d,
+                               const struct closure *closure, const double r[AXIS_COUNT])
+{
+    const double start = d->heat - d->boundary_heat - d->heat_drift;
+    const double turnover = ledger_turnover(&run->ledger, &run->grid, &run->material, closure, r);
+    return 16 * 0x1p-53 * (fabs(d->heat) + fabs(start) + turnover);
+}
+
+static enum status check_ledger(struct run *run, const struct diagnostics *d, double slack)
+{
+    const struct watch *watch = &run->watch;
+    const double capacity = run->material.heat_capacity_volume * grid_cell_volume(&run->grid);
+    const double rounding =
+        limits_rounding(&watch->limits, &run->grid, run->settings->run.precision, d->min, d->max);
+    const double allowed = capacity * rounding + slack + watch->slack;
+    const double change = d->heat_drift - watch->drift;
+    if (fabs(change) <= allowed) {
+        return STATUS_OK;
+    }
+    char place[256];
+    struct suspect worst;
+    struct search search = {.run = run, .by_range = false};
+    TRY(find_suspect(&search, &worst));
+    describe(run, &worst, place, sizeof place);
+    const enum status status =
+        fail(STATUS_NUMERICS,
+             "the numbers went bad: from step %" PRId64 " to step %" PRId64 " (t = %g s) %.6g J "
+             "appeared that came through no boundary, and rounding explains at most %.3g J; the "
+             "roughest place is %s",
+             watch->step, run->step, d->time, change, allowed, place);
+    return status_agree(run->comm, status);
+}
+
+bool watch_is_due(const struct run *run)
+{
+    const int64_t every = run->settings->run.watch_every;
+    return every > 0 && run->step % every == 0;
+}
+
+enum status watch_check(struct run *run, const struct diagnostics *d)
+{
+    struct watch *watch = &run->watch;
+    struct closure closure;
+    double r[AXIS_COUNT];
+    if (run->settings->run.watch_every == 0 || (watch->begun && watch->step == run->step)) {
+        return STATUS_OK;
+    }
+    TRY(step_coefficients(run, run->step > 0 ? run->step - 1 : 0, &closure, r));
+    const double slack = arithmetic_slack(run, d, &closure, r);
+    if (watch->begun) {
+        TRY(check_range(run, d));
+        TRY(check_ledger(run, d, slack));
+        limits_renew(&watch->limits, d->min, d->max);
+    } else {
+        limits_begin(&watch->limits, d->min, d->max);
+    }
+    watch->begun = true;
+    watch->step = run->step;
+    watch->drift = d->heat_drift;
+    watch->slack = slack;
+    return STATUS_OK;
+}
