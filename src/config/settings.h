@@ -190,7 +190,8 @@ struct settings {
  * file system. `sets` are `key.path=value` texts that override the file, applied in order.
  * Not collective; the same on every rank that reads the same file. Relative paths stay relative.
  * Returns STATUS_FILE when the file cannot be read, STATUS_INPUT with
- * "FILE:LINE: KEY: what is wrong (value); what would be right" else. On failure *settings is NULL.
+ * "FILE:LINE: KEY: what is wrong (value); what would be right" else: up to ten such lines, in the
+ * order of the file. On failure *settings is NULL.
  * Free with settings_destroy. */
 enum status settings_read(const char *path, const char *const *sets, int nsets,
                           struct settings **settings) MUST_CHECK;

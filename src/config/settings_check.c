@@ -240,9 +240,13 @@ enum status settings_check(struct settings *settings)
     TRY(item_list_all(settings, &list));
     for (int i = 0; i < list.count; i++) {
         const struct item *item = &list.item[i];
-        TRY_GOTO(check_formula(settings, item));
-        TRY_GOTO(item->row->check != NULL ? item->row->check(settings, item) : STATUS_OK);
+        status = check_formula(settings, item);
+        if (status == STATUS_OK && item->row->check != NULL) {
+            status = item->row->check(settings, item);
+        }
+        TRY_GOTO(origin_collect(settings->origin, status));
     }
+    status = origin_tell(settings->origin);
 done:
     free(list.item);
     return status;

@@ -27,7 +27,7 @@ static enum status read_entries(const struct item *list)
     struct item entry;
     for (int i = 0; i < node->nchildren; i++) {
         entry = item_entry(list, i);
-        TRY(read_section(&entry));
+        TRY(origin_collect(list->origin, read_section(&entry)));
     }
     return STATUS_OK;
 }
@@ -57,12 +57,15 @@ static enum status fail_unknown(const struct item *section, const struct tree *n
                        nearest != NULL ? "'? " : "", keys);
 }
 
-static enum status check_known(const struct item *section)
+/* Collects; `unknown` tells whether there were any. */
+static enum status check_known(const struct item *section, bool *unknown)
 {
     const struct tree *node = section->node != NULL ? section->node->first : NULL;
+    *unknown = false;
     for (; node != NULL; node = node->next) {
         if (schema_child(item_members(section), node->key, section->kinds) == NULL) {
-            return fail_unknown(section, node);
+            TRY(origin_collect(section->origin, fail_unknown(section, node)));
+            *unknown = true;
         }
     }
     return STATUS_OK;
@@ -124,7 +127,11 @@ static enum status check_shape(const struct item *entry)
                            empty ? "" : tree_show(node, shown), empty ? "" : ")",
                            schema_list_keys(item_members(entry), 0, keys));
     }
-    TRY(check_known(entry));
+    for (const struct tree *kind = node->first; kind != NULL; kind = kind->next) {
+        if (schema_child(item_members(entry), kind->key, 0) == NULL) {
+            return fail_unknown(entry, kind);
+        }
+    }
     if (node->nchildren > 1) {
         return origin_fail(entry->origin, node->first->next, entry->key,
                            "two kinds in one entry (%s, %s); begin a new entry with '- %s:'",
@@ -159,10 +166,14 @@ static enum status read_section(struct item *section)
         TRY(read_item(section, &type));
         item_select(section);
     }
-    TRY(check_known(section));
+    bool unknown = false;
+    TRY(check_known(section, &unknown));
     struct item item;
     for (int row = 0; item_next(section, &row, &item);) {
-        TRY(read_item(section, &item));
+        /* what is missing is likely to be what is misspelt */
+        if (item.node != NULL || !unknown || (item.row->flags & SCHEMA_REQUIRED) == 0) {
+            TRY(origin_collect(section->origin, read_item(section, &item)));
+        }
     }
     return STATUS_OK;
 }
@@ -171,7 +182,7 @@ static enum status read_section(struct item *section)
 
 static enum status read_tree(struct settings *settings)
 {
-    const struct settings_origin *origin = settings->origin;
+    struct settings_origin *origin = settings->origin;
     if (origin->root->kind != TREE_MAPPING) {
         char shown[TREE_SHOW_BYTES];
         char keys[SCHEMA_TEXT_BYTES];
@@ -183,7 +194,8 @@ static enum status read_tree(struct settings *settings)
                            schema_list_keys("", 0, keys));
     }
     struct item top = item_top(settings);
-    TRY(read_section(&top));
+    TRY(origin_collect(settings->origin, read_section(&top)));
+    TRY(origin_tell(settings->origin));
     return settings_check(settings);
 }
 
@@ -206,11 +218,12 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
     }
     TRY_GOTO(tree_parse(origin, NULL, bytes, nbytes, &origin->root));
     for (int i = 0; i < words->nsets; i++) {
-        TRY_GOTO(origin_apply_set(origin, words->sets[i]));
+        TRY_GOTO(origin_collect(origin, origin_apply_set(origin, words->sets[i])));
     }
     for (int i = 0; i < words->noptions; i++) {
-        TRY_GOTO(origin_apply_option(origin, &words->options[i]));
+        TRY_GOTO(origin_collect(origin, origin_apply_option(origin, &words->options[i])));
     }
+    TRY_GOTO(origin_tell(origin));
     TRY_GOTO(read_tree(settings));
     TRY_GOTO(tree_emit(origin->root, &settings->text));
     *result = settings;

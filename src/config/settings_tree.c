@@ -1,5 +1,6 @@
 #include "config/settings_tree.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,8 +173,8 @@ const char *tree_show(const struct tree *node, char text[TREE_SHOW_BYTES])
     return text;
 }
 
-enum status origin_fail(const struct settings_origin *origin, const struct tree *at,
-                        const char *key, const char *format, ...)
+enum status origin_fail(struct settings_origin *origin, const struct tree *at, const char *key,
+                        const char *format, ...)
 {
     char message[1200];
     char whole[STATUS_MESSAGE_BYTES];
@@ -181,6 +182,7 @@ enum status origin_fail(const struct settings_origin *origin, const struct tree 
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    origin->failed_line = at->typed != NULL ? 0 : at->line;
     const char *colon = key != NULL ? ": " : "";
     key = key != NULL ? key : "";
     if (at->typed != NULL) {
@@ -196,4 +198,56 @@ enum status origin_fail(const struct settings_origin *origin, const struct tree 
         }
     }
     return fail(STATUS_INPUT, "%s", whole);
+}
+
+/* ---- several problems ---- */
+
+struct settings_problem {
+    struct settings_problem *next; /* in the order of the file; the command line comes last */
+    int line;
+    const char *text;
+};
+
+enum status origin_collect(struct settings_origin *origin, enum status status)
+{
+    if (status != STATUS_INPUT) {
+        return status;
+    }
+    struct settings_problem *problem = origin_memory(origin, sizeof *problem);
+    const char *text = problem != NULL ? origin_text(origin, fail_message()) : NULL;
+    if (text == NULL) {
+        return STATUS_MEMORY;
+    }
+    const int line = origin->failed_line > 0 ? origin->failed_line : INT_MAX;
+    struct settings_problem **slot = &origin->problems;
+    while (*slot != NULL && (*slot)->line <= line) {
+        slot = &(*slot)->next;
+    }
+    *problem = (struct settings_problem){.next = *slot, .line = line, .text = text};
+    *slot = problem;
+    fail_clear();
+    return STATUS_OK;
+}
+
+enum status origin_tell(struct settings_origin *origin)
+{
+    enum { MOST = 10, TAIL = 32 };
+    char whole[STATUS_MESSAGE_BYTES] = "";
+    size_t used = 0;
+    int told = 0;
+    int left = 0;
+    for (const struct settings_problem *p = origin->problems; p != NULL; p = p->next) {
+        const size_t more = strlen(p->text) + 1;
+        if (left > 0 || (told > 0 && (told == MOST || used + more + TAIL > sizeof whole))) {
+            left++;
+            continue;
+        }
+        used += (size_t)snprintf(whole + used, sizeof whole - used, "%s%s", told > 0 ? "\n" : "",
+                                 p->text);
+        told++;
+    }
+    if (left > 0) {
+        snprintf(whole + used, sizeof whole - used, "\nand %d more", left);
+    }
+    return told > 0 ? fail(STATUS_INPUT, "%s", whole) : STATUS_OK;
 }

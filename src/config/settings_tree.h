@@ -33,6 +33,8 @@ struct settings_origin {
     const char *name; /* of the file */
     struct tree *root;
     struct settings_memory *memory;
+    int failed_line; /* of the last failure recorded; 0: on the command line */
+    struct settings_problem *problems;
 };
 
 /* Zeroed memory that lives as long as the origin; NULL, with the failure recorded (STATUS_MEMORY),
@@ -43,8 +45,14 @@ void origin_destroy(struct settings_origin *origin); /* takes NULL */
 
 /* Record STATUS_INPUT with "FILE:LINE: KEY: " or "--set TEXT: KEY: " in front (key NULL: without).
  */
-enum status origin_fail(const struct settings_origin *origin, const struct tree *at,
-                        const char *key, const char *format, ...) PRINTF_LIKE(4, 5);
+enum status origin_fail(struct settings_origin *origin, const struct tree *at, const char *key,
+                        const char *format, ...) PRINTF_LIKE(4, 5);
+
+/* Several problems become one message. Put the failure just recorded aside when `status` is
+ * STATUS_INPUT, and say STATUS_OK; other codes are returned as they are. */
+enum status origin_collect(struct settings_origin *origin, enum status status) MUST_CHECK;
+/* STATUS_INPUT with what was put aside, a line each, in the order of the file. */
+enum status origin_tell(struct settings_origin *origin) MUST_CHECK;
 
 /* Apply `key.path=value`, or an option. */
 enum status origin_apply_set(struct settings_origin *origin, const char *set) MUST_CHECK;

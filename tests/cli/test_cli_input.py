@@ -137,6 +137,15 @@ class Configuration(Input):
                 self.check_refused("run", "config.yaml", says=["error: ", f"config.yaml:{line}: ",
                                                                *says])
 
+    def test_several_mistakes(self):
+        """At once, in the order of the lines, by one rank."""
+        self.write(RIGHT.replace("density: 1.0", "density: -1")
+                   .replace("  dt: auto", "  dt: auto\n  safty: 0.5"))
+        result = self.check_refused("run", "config.yaml", says=[
+            "error: config.yaml:8: material.density: out of range (-1)",
+            "\nconfig.yaml:23: time.safty: unknown key; did you mean 'safety'?"])
+        self.assertEqual(result.err.count("config.yaml:"), 2, result)
+
     @thorough
     def test_more_ranks_than_cells(self):
         self.write(RIGHT.replace("[12, 10, 8]", "[2, 1, 1]").replace("y_m", "# y_m")

@@ -68,7 +68,8 @@ static const struct damage boundaries[] = {
     {"time:", "  z_min: {type: flux, value: 0}\ntime:",
      "c.yaml:22: boundary.z_min: the z axis has one cell: leave out its faces"},
     {"[16, 12]", "[16, 1]",
-     "c.yaml:20: boundary.y_min: the y axis has one cell: leave out its faces"},
+     "c.yaml:20: boundary.y_min: the y axis has one cell: leave out its faces\n"
+     "c.yaml:21: boundary.y_max: the y axis has one cell: leave out its faces"},
     {"{type: flux, value: -5}", "{type: periodic}",
      "c.yaml:19: boundary.x_max: periodic, but x_min is not; make both faces of the x axis "
      "periodic, or neither"},

@@ -249,8 +249,10 @@ static void test_mutations(void **state)
             accepted++;
         } else {
             assert_null(settings);
-            assert_int_equal(strncmp(fail_message(), "c.yaml:", 7), 0);
-            assert_null(strchr(fail_message(), '\n'));
+            for (const char *line = fail_message(); line != NULL; line = strchr(line, '\n')) {
+                line += *line == '\n';
+                assert_true(strncmp(line, "c.yaml:", 7) == 0 || strncmp(line, "and ", 4) == 0);
+            }
         }
         free(text);
     }
