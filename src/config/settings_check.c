@@ -34,14 +34,15 @@ static const struct tree *grid_node(const struct settings *settings, const char 
 enum status settings_check_point(const struct settings *settings, const char *key,
                                  const struct tree *node)
 {
-    const int wanted = grid_node(settings, "cells")->nchildren;
-    if (node == NULL || node->nchildren == wanted || node->nchildren == AXIS_COUNT) {
+    const int wanted = tree_count(grid_node(settings, "cells"));
+    const int count = node != NULL ? tree_count(node) : wanted;
+    if (count == wanted || count == AXIS_COUNT) {
         return STATUS_OK;
     }
     char shown[TREE_SHOW_BYTES];
-    return settings_fail(settings, key, "%d entr%s (%s); give %d, as many as grid.cells%s",
-                         node->nchildren, node->nchildren == 1 ? "y" : "ies",
-                         tree_show(node, shown), wanted, wanted < AXIS_COUNT ? ", or 3" : "");
+    return settings_fail(settings, key, "%d entr%s (%s); give %d, as many as grid.cells%s", count,
+                         count == 1 ? "y" : "ies", tree_show(node, shown), wanted,
+                         wanted < AXIS_COUNT ? ", or 3" : "");
 }
 
 static enum status check_grid(const struct settings *settings)

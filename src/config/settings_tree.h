@@ -80,6 +80,12 @@ struct tree *tree_child(const struct tree *node, const char *key);
 /* The entry of that number; NULL when there is none or the node is no list (or NULL). */
 struct tree *tree_entry(const struct tree *node, int index);
 
+/* The entries of a list; 1 for a single value. */
+static inline int tree_count(const struct tree *node)
+{
+    return node->kind == TREE_SCALAR ? 1 : node->nchildren;
+}
+
 /* True for `key:` with nothing behind it, and for null and ~. */
 bool tree_is_empty(const struct tree *node);
 

@@ -2,6 +2,7 @@
 #include "config/settings_value.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,15 +52,19 @@ static enum parsed parse_real(const char *text, const struct schema_limit *limit
     return !low ? TOO_LOW : !high ? TOO_HIGH : PARSED;
 }
 
+/* Also 2e2 and 200.0. */
 static enum parsed parse_integer(const char *text, const struct schema_limit *limit, int64_t *value)
 {
     const size_t length = strlen(text);
-    if (length == 0 || strspn(text, "0123456789+-") != length) {
-        return NOT_A_NUMBER;
+    if (length > 0 && strspn(text, "0123456789+-") != length) {
+        double real = 0;
+        const enum parsed parsed = parse_real(text, limit, &real);
+        *value = fabs(real) <= 0x1p53 ? (int64_t)real : 0;
+        return parsed != NOT_A_NUMBER && real != rint(real) ? NOT_A_NUMBER : parsed;
     }
     char *end = NULL;
     const long long number = strtoll(text, &end, 10);
-    if (*end != '\0') {
+    if (length == 0 || *end != '\0') {
         return NOT_A_NUMBER;
     }
     *value = number;
@@ -177,24 +182,26 @@ static enum status read_single(const struct item *item, void *at)
     }
 }
 
-/* A list of numbers; of choices, as bits. */
+/* A list of numbers; of choices, as bits. One of them may stand without brackets. */
 static enum status read_list(const struct item *item, char *at)
 {
     const struct schema_key *row = item->row;
     const bool choices = row->type == SCHEMA_CHOICES;
-    if (item->node->kind != TREE_LIST) {
+    const int count = tree_count(item->node);
+    struct item entry = *item;
+    if (item->node->kind == TREE_LIST) {
+        entry.node = item->node->first;
+    } else if (item->node->kind == TREE_MAPPING || tree_is_empty(item->node) ||
+               row->min_count > 1) {
         return value_fail(item, tree_is_empty(item->node) ? "empty" : "not a list", "");
     }
-    if (!choices &&
-        (item->node->nchildren < row->min_count || item->node->nchildren > row->max_count)) {
+    if (!choices && (count < row->min_count || count > row->max_count)) {
         char what[64];
-        snprintf(what, sizeof what, "%d %s", item->node->nchildren,
-                 item->node->nchildren == 1 ? "entry" : "entries");
+        snprintf(what, sizeof what, "%d %s", count, count == 1 ? "entry" : "entries");
         return value_fail(item, what, "");
     }
-    struct item entry = *item;
     unsigned bits = 0;
-    for (entry.node = item->node->first; entry.node != NULL; entry.node = entry.node->next) {
+    for (int i = 0; i < count; i++, entry.node = entry.node->next) {
         int choice = 0;
         TRY(read_single(&entry, choices ? (void *)&choice : at));
         bits |= SCHEMA_KIND(choice);

@@ -107,6 +107,9 @@ static const struct damage formulas[] = {
     {"300 + t", "t = 300",
      "c.yaml:21: boundary.y_max.value: not a formula: '=' (for '=='?) at column 3 (t = 300); give "
      "a number or a formula in t"},
+    {"300 + t", "300 + t**2",
+     "c.yaml:21: boundary.y_max.value: not a formula: '**' (for '^'?) at column 8 (300 + t**2); "
+     "give a number or a formula in t"},
     {"300 + t", "300, 301",
      "c.yaml:21: boundary.y_max.value: not a formula: 2 values separated by commas (300, 301); "
      "give a number or a formula in t"},

@@ -92,9 +92,12 @@ static const struct damage wrong_types[] = {
     {"7850", "1_000", "c.yaml:8: material.density: not a number (1_000); " GIVE_DENSITY},
     {"7850", "1,5", "c.yaml:8: material.density: not a number (1,5); " GIVE_DENSITY},
     {"7850", "1e", "c.yaml:8: material.density: not a number (1e); " GIVE_DENSITY},
-    {"[16, 12]", "16", "c.yaml:3: grid.cells: not a list (16); " GIVE_CELLS},
+    {"[16, 12]", "16",
+     "c.yaml:4: grid.lower: 2 entries ([0, 0]); give 1, as many as grid.cells, or 3"},
+    {"[16, 12]", "many", "c.yaml:3: grid.cells: not a whole number (many); " GIVE_CELLS},
     {"[16, 12]", "[16, 1.5]", "c.yaml:3: grid.cells: not a whole number (1.5); " GIVE_CELLS},
-    {"[16, 12]", "[16, 1e3]", "c.yaml:3: grid.cells: not a whole number (1e3); " GIVE_CELLS},
+    {"[16, 12]", "[16, 1e-3]", "c.yaml:3: grid.cells: not a whole number (1e-3); " GIVE_CELLS},
+    {"[16, 12]", "[16, 12e]", "c.yaml:3: grid.cells: not a whole number (12e); " GIVE_CELLS},
     {"[16, 12]", "[16, [12]]", "c.yaml:3: grid.cells: not a single value ([12]); " GIVE_CELLS},
     {"[16, 12]", "[16, ]",
      "c.yaml:4: grid.lower: 2 entries ([0, 0]); give 1, as many as grid.cells, or 3"},
@@ -133,8 +136,8 @@ static const struct damage wrong_types[] = {
     {"time:", "run: fast\ntime:",
      "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "
      "decomposition, halo, watch, walltime, walltime_margin, watchdog"},
-    {"time:", "run: {decomposition: 4}\ntime:",
-     "c.yaml:22: run.decomposition: not a list (4); " GIVE_RANKS},
+    {"time:", "run: {decomposition: {x: 4}}\ntime:",
+     "c.yaml:22: run.decomposition: not a list ({...}); " GIVE_RANKS},
     {"time:", "run: {backend: [cpu]}\ntime:",
      "c.yaml:22: run.backend: not a single word ([cpu]); give one of auto, cpu, guard, hip"},
     {"time:", "output: {pictures: {every: 1, range: 300}}\ntime:",
@@ -185,6 +188,11 @@ static const struct damage ranges[] = {
      "c.yaml:23: time.steps: out of range (99999999999999999999): the largest is 9007199254740992; "
      "give a whole number of 1 or "
      "more"},
+    {"end: 10", "steps: 1e16",
+     "c.yaml:23: time.steps: out of range (1e16): the largest is 9007199254740992; give a whole "
+     "number of 1 or more"},
+    {"end: 10", "steps: 0.0",
+     "c.yaml:23: time.steps: out of range (0.0); give a whole number of 1 or more"},
     {"end: 10", "steps: 9007199254740993",
      "c.yaml:23: time.steps: out of range (9007199254740993): the largest is 9007199254740992; "
      "give a whole number of 1 or more"},
