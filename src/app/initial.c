@@ -68,6 +68,13 @@ static enum status check_covered(struct run *run)
                           "the shapes do not give every cell a temperature; start the list with "
                           "'- uniform: {value: 300}'"));
     }
+    const bool absolute = run->settings->run.temperature == TEMPERATURE_ABSOLUTE;
+    if (status == STATUS_OK && absolute && diagnostics.min < BELOW_ZERO) {
+        char text[BELOW_ZERO_TEXT];
+        const enum status below = settings_fail(run->settings, "initial", "%s",
+                                                settings_below_zero(diagnostics.min, text));
+        return status_agree(run->comm, below);
+    }
     return status;
 }
 

@@ -42,6 +42,8 @@ static const struct schema_choice overlaps[] = {
     {"auto", OVERLAP_AUTO}, {"on", OVERLAP_ON}, {"off", OVERLAP_OFF}, {NULL, 0}};
 static const struct schema_choice writers[] = {
     {"auto", WRITER_AUTO}, {"foreground", WRITER_FOREGROUND}, {NULL, 0}};
+static const struct schema_choice scales[] = {
+    {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
 /* names only: which of them this build has is for the backend table and the transports to say */
 static const struct schema_choice backends[] = {
@@ -130,7 +132,8 @@ static const struct schema_key table[] = {
          .flags = SCHEMA_REQUIRED, .example = "- uniform: {value: 300}"),
     SHAPE("uniform", INITIAL_UNIFORM, "One temperature everywhere."),
     KEY("initial[].uniform.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K"),
+        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
+        .check = settings_check_kelvins),
     SHAPE("sphere", INITIAL_SPHERE,
           "The cells whose centre lies in a sphere (2D: a disc). It may reach out of the grid, but "
           "not lie outside altogether.",
@@ -140,7 +143,8 @@ static const struct schema_key table[] = {
     KEY("initial[].sphere.radius", REAL, IDLE, IN_ENTRY(radius), "Its radius.",
         .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),
     KEY("initial[].sphere.value", REAL, IDLE, IN_ENTRY(value), "Its temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K"),
+        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
+        .check = settings_check_kelvins),
     SHAPE("box", INITIAL_BOX, "The cells whose centre lies in a box, which lies in the grid.",
           .check = settings_check_box),
     POINT("initial[].box.lower", IDLE, IN_ENTRY(lower), "Its lower corner.",
@@ -148,7 +152,8 @@ static const struct schema_key table[] = {
     POINT("initial[].box.upper", IDLE, IN_ENTRY(upper), "Its upper corner.",
           .flags = SCHEMA_REQUIRED),
     KEY("initial[].box.value", REAL, IDLE, IN_ENTRY(value), "Its temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K"),
+        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
+        .check = settings_check_kelvins),
     SHAPE("expression", INITIAL_EXPRESSION, "A formula of the position, everywhere."),
     KEY("initial[].expression.value", FORMULA, IDLE, IN_ENTRY(expression),
         "The temperature at the centre (x, y, z) of a cell, in m.", .flags = SCHEMA_REQUIRED,
@@ -180,7 +185,7 @@ static const struct schema_key table[] = {
         "Type temperature: the temperature of the face, also as a formula of the time t in s.",
         .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .alternative = IN_FACE(expression),
         .kinds = SCHEMA_KIND(BOUNDARY_TEMPERATURE), .limit = &temperature, .variables = "t",
-        .unit = "K"),
+        .unit = "K", .check = settings_check_kelvins),
     KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
         "Type flux: the heat flux into the domain; 0 insulates.", .flags = SCHEMA_REQUIRED,
         .kinds = SCHEMA_KIND(BOUNDARY_FLUX), .limit = &finite, .unit = "W/m^2"),
@@ -189,7 +194,8 @@ static const struct schema_key table[] = {
         .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &not_negative, .unit = "W/(m^2 K)"),
     KEY("boundary.*.ambient", REAL, WARN, IN_FACE(ambient),
         "Type convection: the temperature of the surroundings.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &temperature, .unit = "K"),
+        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &temperature, .unit = "K",
+        .check = settings_check_kelvins),
 
     SECTION("time", "How far and in which steps: either `end` or `steps`.",
             .flags = SCHEMA_REQUIRED, .check = settings_check_time),
@@ -236,6 +242,11 @@ static const struct schema_key table[] = {
         "The interval; also checked whenever the history, a checkpoint or a picture looks at the "
         "field. Snapshots do not look: 0 turns it off, and then they look for NaN and infinities.",
         .limit = &from_zero, .fallback = "100", .unit = "steps"),
+    KEY("run.watch.temperature", CHOICE, FREE, AT(run.temperature),
+        "`absolute`: kelvins; a temperature below 0 K is refused, with exit code 2 when it stands "
+        "in the configuration or is a formula's at the start, with 5 later. `difference`: the "
+        "field is a difference of temperatures, of any sign.",
+        .choices = scales, .fallback = "absolute"),
 
     KEY("run.walltime", REAL, FREE, AT(run.walltime),
         "The wall-clock time that the run may take. It stops in time with a checkpoint and exit "

@@ -32,6 +32,20 @@ enum status settings_fail(const struct settings *settings, const char *key, cons
     return origin_fail(settings->origin, node, key, "%s", message);
 }
 
+const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT])
+{
+    char celsius[64] = "; ";
+    if (kelvins >= -273.15) {
+        snprintf(celsius, sizeof celsius, "; did you mean %.9g (%.9g degC)? ", kelvins + 273.15,
+                 kelvins);
+    }
+    snprintf(text, BELOW_ZERO_TEXT,
+             "kelvins? %.9g K is below absolute zero%sfor a field of temperature differences give "
+             "run.watch.temperature: difference",
+             kelvins, celsius);
+    return text;
+}
+
 const struct cadence *settings_cadence(const struct settings *settings, int index,
                                        char key[CADENCE_KEY_BYTES])
 {

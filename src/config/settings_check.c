@@ -178,6 +178,19 @@ SETTINGS_CHECK(box)
     return STATUS_OK;
 }
 
+SETTINGS_CHECK(kelvins)
+{
+    const struct schema_key *row = item->row;
+    const double value = *(const double *)(item->base + row->offset);
+    const bool formula = (row->flags & SCHEMA_OR_FORMULA) != 0 &&
+                         *(char *const *)(item->base + row->alternative) != NULL;
+    char text[BELOW_ZERO_TEXT];
+    if (formula || value >= 0 || settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+        return STATUS_OK;
+    }
+    return settings_fail(settings, item->key, "%s", settings_below_zero(value, text));
+}
+
 SETTINGS_CHECK(face)
 {
     const struct boundary_setting *boundary = (const struct boundary_setting *)item->base;
@@ -248,6 +261,13 @@ enum status settings_check(struct settings *settings)
         TRY_GOTO(origin_collect(settings->origin, status));
     }
     status = origin_tell(settings->origin);
+    const bool may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
+    for (int i = 0; i < settings->ninitial; i++) {
+        settings->initial[i].may_be_negative = may_be_negative;
+    }
+    for (int face = 0; face < FACE_COUNT; face++) {
+        settings->boundary[face].may_be_negative = may_be_negative;
+    }
 done:
     free(list.item);
     return status;

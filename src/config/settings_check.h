@@ -22,6 +22,7 @@ SETTINGS_CHECK(slice) MUST_CHECK;
 SETTINGS_CHECK(probe) MUST_CHECK;
 SETTINGS_CHECK(inside) MUST_CHECK; /* values */
 SETTINGS_CHECK(derived) MUST_CHECK;
+SETTINGS_CHECK(kelvins) MUST_CHECK;
 SETTINGS_CHECK(range) MUST_CHECK;
 
 /* For checks. The key of that name in the section, as messages have it. */

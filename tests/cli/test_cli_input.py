@@ -74,6 +74,9 @@ MISTAKES = {
                                        ["boundary.x_min.value", 'unknown name "x"',
                                         "names are t, pi, e", "functions sin cos",
                                         "formula in t"]),
+    "degrees Celsius": ("value: 310", "value: 37.5 - 40", 17,
+                        ["boundary.y_max.value", '"37.5 - 40" at t = 0 s', "kelvins? -2.5 K",
+                         "270.65 (-2.5 degC)", "run.watch.temperature: difference"]),
     "formula without a value at the start": ("300 + 10*sin(t)", "300 + 1/t", 14,
                                              ["boundary.x_min.value", '"300 + 1/t" gives inf K',
                                               "t = 0 s", "finite"]),
@@ -189,6 +192,24 @@ class Configuration(Input):
                     f'config.yaml:11: initial[0].expression.value: "{formula}" gives', where])
 
 
+    def test_formulas_below_absolute_zero(self):
+        """At the start with the cell, later with the time; not in a field of differences."""
+        difference = ("--set", "run.watch.temperature=difference")
+        formula = "x < 0.1 && z > 0.7 ? -8 : 300"
+        self.write(RIGHT.replace("uniform: {value: 300}", f"expression: {{value: '{formula}'}}"))
+        self.check_refused("run", "config.yaml", says=[
+            f'config.yaml:11: initial[0].expression.value: "{formula}" at x = 0.05', "z = 0.75 m",
+            "kelvins? -8 K", "265.15 (-8 degC)"])
+        self.assert_code(self.isotherm("run", "config.yaml", *difference), 0)
+        self.write(RIGHT.replace("300 + 10*sin(t)", "t > 0.004 ? -1 : 300"))
+        late = self.isotherm("run", "config.yaml", "--output", "late", ranks=3)
+        self.assert_code(late, 5)
+        self.assert_one_error(late)
+        self.assert_says(late, 'boundary.x_min.value: "t > 0.004 ? -1 : 300" at t = 0.0045 s',
+                         "kelvins? -1 K")
+        self.assert_code(self.isotherm("run", "config.yaml", "--output", "other", *difference), 0)
+
+
 class InitialFile(Input):
     """Which is looked at when the field is there to be filled; nothing is written before."""
 
@@ -248,6 +269,11 @@ class InitialFile(Input):
             with h5py.File(self.folder / "start.h5", "a") as file:
                 file["T"].attrs["units"] = units
             self.assert_code(self.isotherm("plan", "config.yaml"), 0)
+
+    def test_below_absolute_zero(self):
+        self.write_start(np.full((8, 10, 12), -3.0))
+        self.check_refused("run", "config.yaml", says=[
+            "config.yaml:10: initial: kelvins? -3 K", "270.15 (-3 degC)"])
 
     @thorough
     def test_not_a_temperature(self):

@@ -61,7 +61,10 @@ static void test_replaces_subtrees(void **state)
     struct settings *s = with("boundary.x_min={type: flux, value: 0}", NULL);
     assert_int_equal(s->boundary[FACE_X_MIN].kind, BOUNDARY_FLUX);
     settings_destroy(s);
-    s = with("boundary.x_min.value=300 + 10*sin(t)", "boundary.x_max.type=temperature");
+    static const char *const sets[] = {"boundary.x_min.value=300 + 10*sin(t)",
+                                       "boundary.x_max.type=temperature",
+                                       "run.watch.temperature=difference"};
+    s = read_good(base_text, sets, 3);
     assert_string_equal(s->boundary[FACE_X_MIN].expression, "300 + 10*sin(t)");
     assert_int_equal(s->boundary[FACE_X_MAX].kind, BOUNDARY_TEMPERATURE);
     settings_destroy(s);
