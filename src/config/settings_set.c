@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "config/schema.h"
 #include "config/settings.h"
 #include "config/settings_tree.h"
@@ -135,26 +136,35 @@ static enum status replace(struct target *target, const char *text, struct tree 
     return STATUS_OK;
 }
 
-/* "--set time.steps=9", for as long as the origin is there. */
-static const char *keep_words(struct settings_origin *origin, const char *option, const char *value)
+/* "--set time.steps=9", for as long as the origin is there. The words go into the text of the
+ * configuration, and so into files. */
+static enum status keep_words(struct target *target, const char *option, const char *value)
 {
     const size_t nbytes = strlen(option) + strlen(value) + 2;
-    char *words = origin_memory(origin, nbytes);
-    if (words != NULL) {
-        snprintf(words, nbytes, "%s %s", option, value);
+    char *words = origin_memory(target->origin, nbytes);
+    if (words == NULL) {
+        return STATUS_MEMORY;
     }
-    return words;
+    snprintf(words, nbytes, "%s %s", option, value);
+    target->words.typed = words;
+    for (const char *p = value; *p != '\0'; p += utf8_length(p)) {
+        if (utf8_length(p) == 0) {
+            const unsigned byte = (unsigned char)*p;
+            log_clean(words);
+            return origin_fail(target->origin, &target->words, NULL,
+                               "not a text in UTF-8: byte 0x%02x at column %zu; give UTF-8", byte,
+                               (size_t)(p - value) + 1);
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status origin_apply_set(struct settings_origin *origin, const char *set)
 {
     const char *equals = strchr(set, '=');
     char path[TREE_KEY_BYTES];
-    struct target target = {
-        .origin = origin, .words = {.typed = keep_words(origin, "--set", set)}, .path = path};
-    if (target.words.typed == NULL) {
-        return STATUS_MEMORY;
-    }
+    struct target target = {.origin = origin, .path = path};
+    TRY(keep_words(&target, "--set", set));
     if (equals == NULL || equals == set || equals - set >= TREE_KEY_BYTES) {
         return origin_fail(
             origin, &target.words, NULL,
@@ -167,12 +177,10 @@ enum status origin_apply_set(struct settings_origin *origin, const char *set)
 enum status origin_apply_option(struct settings_origin *origin,
                                 const struct settings_option *option)
 {
-    struct target target = {.origin = origin,
-                            .words = {.typed = keep_words(origin, option->name, option->value)},
-                            .path = option->key};
+    struct target target = {.origin = origin, .path = option->key};
+    TRY(keep_words(&target, option->name, option->value));
     struct tree *value = tree_create(origin, TREE_SCALAR, 0, target.words.typed);
-    if (target.words.typed == NULL || value == NULL ||
-        (value->text = origin_text(origin, option->value)) == NULL) {
+    if (value == NULL || (value->text = origin_text(origin, option->value)) == NULL) {
         return STATUS_MEMORY;
     }
     value->quoted = true; /* a folder may be called null */

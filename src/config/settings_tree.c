@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+
 /* ---- memory ---- */
 
 struct settings_memory {
@@ -197,7 +199,7 @@ enum status origin_fail(struct settings_origin *origin, const struct tree *at, c
             *p = ' ';
         }
     }
-    return fail(STATUS_INPUT, "%s", whole);
+    return fail(STATUS_INPUT, "%s", log_clean(whole));
 }
 
 /* ---- several problems ---- */
