@@ -1,5 +1,6 @@
 """Every kind of wrong input: one message with file, line, key, value and remedy on one of three
 ranks, exit code 2, and nothing written."""
+import os
 import unittest
 
 import h5py
@@ -89,6 +90,9 @@ MISTAKES = {
                            ["time.steps", "time.end", "give one of them"]),
     "neither steps nor end": ("  steps: 5\n", "", 20,
                               ["time", "neither end nor steps", "give one of them"]),
+    "interval beyond reason": ("history: {every: 1}", "history: {interval: 1e-30}", 27,
+                               ["output.history.interval", "every 1e-30 s", "far too often",
+                                "give a longer"]),
     "unknown backend": ("  backend: cpu", "  backend: gpu", 24,
                         ["run.backend", "gpu", "auto, cpu, guard"]),
     "unknown transport": ("  backend: cpu\n", "  backend: cpu\n  halo: {transport: pigeon}\n", 25,
@@ -349,6 +353,28 @@ class Words(Input):
     @thorough
     def test_configuration_missing(self):
         self.check_refused("run", "none.yaml", code=3, says=["none.yaml", "No such file"])
+
+    def test_no_file_as_configuration(self):
+        """A pipe is not waited for."""
+        os.mkfifo(self.folder / "pipe.yaml")
+        for command, ranks in (("run", 3), ("plan", 1)):
+            result = self.isotherm(command, "pipe.yaml", ranks=ranks)
+            self.assert_code(result, 3)
+            self.assert_one_error(result)
+            self.assert_says(result, "pipe.yaml is not a file but a pipe")
+        (self.folder / "pipe.yaml").unlink()
+        self.check_refused("run", ".", code=3, says=["cannot read .: Is a directory"])
+
+    def test_no_control_characters_on_the_terminal(self):
+        title = "title=\x1b[31mred\x9b \u00e9"
+        for command, ranks in (("run", 2), ("plan", 1)):
+            result = self.isotherm(command, "config.yaml", "--set", title, ranks=ranks)
+            self.assert_code(result, 0)
+            self.assertNotRegex(result.out + result.err, "[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+        self.assertIn("plan for ?[31mred?? \u00e9", result.out)
+        result = self.isotherm("run", "config.yaml", "--\x1b]0;frobnicate\x07")
+        self.assert_code(result, 2)
+        self.assertNotIn("\x1b", result.err)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #include "test_settings_common.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,7 +78,17 @@ static void test_unreadable_files(void **state)
     (void)state;
     expect_unreadable("/nowhere/c.yaml", "cannot open /nowhere/c.yaml: No such file or directory");
     expect_unreadable("/tmp", "cannot read /tmp: Is a directory");
-    expect_unreadable("/dev/zero", "/dev/zero is larger than 1048576 bytes: not what was expected");
+    expect_unreadable("/dev/zero", "/dev/zero is not a file but a pipe or a device; give a file");
+    char folder[] = "/tmp/isotherm_pipe_XXXXXX";
+    char pipe[64];
+    char message[128];
+    assert_non_null(mkdtemp(folder));
+    snprintf(pipe, sizeof pipe, "%s/c.yaml", folder);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    snprintf(message, sizeof message, "%s is not a file but a pipe or a device; give a file", pipe);
+    expect_unreadable(pipe, message); /* and nobody waits for a writer */
+    unlink(pipe);
+    rmdir(folder);
 }
 
 static void test_huge_file(void **state)
