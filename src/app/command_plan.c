@@ -156,7 +156,7 @@ static void warn(struct plan *plan, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     plan->warnings++;
-    printf("  warning: %s\n", text);
+    printf("  warning: %s\n", log_clean(text));
 }
 
 static void print_blocks(const struct plan *plan)
@@ -412,7 +412,7 @@ static void warn_of_disk(struct plan *plan, double bytes)
 
 static enum status show(struct plan *plan)
 {
-    printf("plan for %s\n", plan->settings->title);
+    log_info("plan for %s", plan->settings->title);
     print_blocks(plan);
     TRY(print_placement(plan));
     print_time(plan);

@@ -246,6 +246,7 @@ static void add_config(struct text *text, const struct scene *scene, double dt, 
         add_face(text, scene, axis, SIDE_MAX);
     }
     add(text, "time: {steps: %d, dt: %.17g}\n", steps, dt);
+    add(text, "run: {watch: {temperature: difference}}\n");
 }
 
 static enum status write_problem(const struct scene *scene, double dt, int steps,

@@ -350,7 +350,13 @@ static enum status read_stream(FILE *stream, const char *path, size_t limit, cha
 
 enum status file_read_all(const char *path, size_t limit, char **bytes, size_t *nbytes)
 {
-    FILE *stream = fopen(path, "rbe");
+    struct stat found;
+    /* of a pipe this would wait until somebody writes */
+    const bool pipe = stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+    FILE *stream = pipe ? NULL : fopen(path, "rbe");
+    if (pipe) {
+        return fail(STATUS_FILE, "%s is not a file but a pipe or a device; give a file", path);
+    }
     if (stream == NULL) {
         return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
     }

@@ -66,11 +66,58 @@ static void clear_transient(void)
     }
 }
 
+/* Table 3-7 of the Unicode Standard: which second bytes may follow a first one. */
+int utf8_length(const char *text)
+{
+    static const struct {
+        unsigned char first_low, first_high, second_low, second_high;
+        int length;
+    } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+                 {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+                 {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+    const unsigned char *p = (const unsigned char *)text;
+    if (p[0] < 0x80) {
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (p[0] < forms[i].first_low || p[0] > forms[i].first_high) {
+            continue;
+        }
+        bool whole = p[1] >= forms[i].second_low && p[1] <= forms[i].second_high;
+        for (int k = 2; whole && k < forms[i].length; k++) {
+            whole = (p[k] & 0xc0) == 0x80;
+        }
+        return whole ? forms[i].length : 0;
+    }
+    return 0;
+}
+
+char *log_clean(char *text)
+{
+    for (char *p = text; *p != '\0';) {
+        const unsigned char byte = (unsigned char)*p;
+        const int length = utf8_length(p);
+        const bool low = byte < 0x20 && byte != '\n' && byte != '\t';
+        const bool high = byte == 0xc2 && (unsigned char)p[1] < 0xa0; /* U+0080 to U+009F */
+        if (length == 0 || low || high || byte == 0x7f) {
+            *p++ = '?';
+        } else {
+            p += length;
+        }
+    }
+    return text;
+}
+
 static void write_line(FILE *stream, const char *prefix, const char *format, va_list args)
 {
+    char *text = NULL;
     clear_transient();
     fputs(prefix, stream);
-    vfprintf(stream, format, args);
+    if (vasprintf(&text, format, args) >= 0) {
+        fputs(log_clean(text), stream);
+        free(text);
+    } /* else: no memory, and the prefix alone has to do */
     fputc('\n', stream);
     if (fflush(stream) != 0 && stream == stdout) {
         output_errno = errno;

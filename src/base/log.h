@@ -6,6 +6,14 @@
 
 #include "base/status.h"
 
+/* Bytes of the character of UTF-8 that `text` starts with; 0 when it starts with none. */
+int utf8_length(const char *text);
+
+/* Make a text safe for a terminal, in place: '?' for what is not UTF-8 and for control characters
+ * but the newline and the tab, as those that begin an escape sequence. Returns the text. All lines
+ * below go through it. */
+char *log_clean(char *text);
+
 /* Until this is called the process counts as rank 0 of 1. */
 void log_init(int rank, int nranks);
 int log_rank(void);

@@ -165,6 +165,11 @@ static enum status parse(struct expression *expression, const char *text)
         return fail(STATUS_INPUT, "'=' (for '=='?) at column %d (%.200s)",
                     (int)(assignment - text) + 1, text);
     }
+    const char *power = strstr(text, "**");
+    if (power != NULL) {
+        return fail(STATUS_INPUT, "'**' (for '^'?) at column %d (%.200s)", (int)(power - text) + 1,
+                    text);
+    }
     mupErrorReset(expression->parser);
     mupSetExpr(expression->parser, text);
     if (mupError(expression->parser)) {

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "config/settings.h"
+#include "config/settings_check.h"
 
 #define AT(member) offsetof(struct settings, member)
 #define IN_FACE(member) offsetof(struct boundary_setting, member)
@@ -46,430 +47,352 @@ static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
                                                  {"viridis", COLORMAP_VIRIDIS},
                                                  {"coolwarm", COLORMAP_COOLWARM},
                                                  {NULL, 0}};
+static const struct schema_choice scales[] = {
+    {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
 /* names only: which of them this build has is for the transports to say */
 static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0}, {"staged", 0},
                                                   {"gpu-aware", 0}, {"peer", 0}, {NULL, 0}};
 
-#define FACE_SECTION(name, face, meaning)                                                          \
+/* The rows of the table. The last arguments are further members, by name. */
+#define KEY(path_, type_, restart_, offset_, help_, ...)                                           \
     {                                                                                              \
-        .path = "boundary." name, .members = "boundary.*", .type = SCHEMA_SECTION,                 \
-        .offset = AT(boundary[face]), .help = meaning                                              \
+        .path = path_, .type = SCHEMA_##type_, .restart = SCHEMA_RESTART_##restart_,               \
+        .offset = offset_, .help = help_, __VA_ARGS__                                              \
     }
+#define SECTION(path_, help_, ...)                                                                 \
+    {                                                                                              \
+        .path = path_, .type = SCHEMA_SECTION, .help = help_, __VA_ARGS__                          \
+    }
+#define LIST(path_, restart_, offset_, count_, entry_, help_, ...)                                 \
+    KEY(path_, LIST, restart_, offset_, help_, .members = path_ "[]", .alternative = count_,       \
+        .entry_bytes = sizeof(entry_), __VA_ARGS__)
 
-#define POINT(path_, offset_, flags_, restart_, fallback_, help_)                                  \
-    {                                                                                              \
-        .path = path_, .type = SCHEMA_REAL, .flags = flags_, .restart = restart_,                  \
-        .offset = offset_, .min_count = 1, .max_count = 3, .limit = &finite,                       \
-        .fallback = fallback_, .unit = "m", .example = "[0.1, 0.2, 0.3]", .help = help_            \
-    }
+/* What an entry of `initial` may be. */
+#define SHAPE(name_, kind_, help_, ...)                                                            \
+    SECTION("initial[]." name_, help_, .kinds = SCHEMA_KIND(kind_),                                \
+            .restart = SCHEMA_RESTART_IDLE, __VA_ARGS__)
+#define FACE(name_, face_, help_)                                                                  \
+    SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]),      \
+            .check = settings_check_face)
+#define POINT(path_, restart_, offset_, help_, ...)                                                \
+    KEY(path_, REAL, restart_, offset_, help_, .min_count = 1, .max_count = 3, .limit = &finite,   \
+        .unit = "m", .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
 
-/* When an output is due: the two keys of it. */
-#define CADENCE(path_, offset_, fallback_)                                                         \
-    {.path = path_ ".every",                                                                       \
-     .type = SCHEMA_LONG,                                                                          \
-     .restart = SCHEMA_RESTART_FREE,                                                               \
-     .offset = (offset_) + offsetof(struct cadence, every),                                        \
-     .limit = &from_zero,                                                                          \
-     .fallback = fallback_,                                                                        \
-     .rival = "interval",                                                                          \
-     .unit = "steps",                                                                              \
-     .help = "The interval in steps, or:"},                                                        \
-    {                                                                                              \
-        .path = path_ ".interval", .type = SCHEMA_REAL, .restart = SCHEMA_RESTART_FREE,            \
-        .offset = (offset_) + offsetof(struct cadence, interval), .limit = &positive,              \
-        .rival = "every", .unit = "s",                                                             \
-        .help = "The interval in simulated time. The step before each multiple is shortened to "   \
-                "land exactly on it."                                                              \
-    }
+/* When an output is due. */
+#define CADENCE(path_, offset_, ...)                                                               \
+    KEY(path_ ".every", LONG, FREE, (offset_) + offsetof(struct cadence, every),                   \
+        "The interval in steps, or:", .limit = &from_zero, .rival = "interval", .unit = "steps",   \
+        __VA_ARGS__),                                                                              \
+        KEY(path_ ".interval", REAL, FREE, (offset_) + offsetof(struct cadence, interval),         \
+            "The interval in simulated time. The step before each multiple is shortened to land "  \
+            "exactly on it.",                                                                      \
+            .limit = &positive, .rival = "every", .unit = "s")
 
 /* What a snapshot file holds, and how. */
 #define FILE_FORMAT(path_, offset_)                                                                \
-    {.path = path_ ".derived",                                                                     \
-     .type = SCHEMA_CHOICES,                                                                       \
-     .restart = SCHEMA_RESTART_FREE,                                                               \
-     .offset = (offset_) + offsetof(struct snapshot_setting, derived),                             \
-     .choices = derived_fields,                                                                    \
-     .example = "[T_max, heat_flux]",                                                              \
-     .help = "Fields beside the temperature, see `output.derived`."},                              \
-        {.path = path_ ".precision",                                                               \
-         .type = SCHEMA_CHOICE,                                                                    \
-         .restart = SCHEMA_RESTART_FREE,                                                           \
-         .offset = (offset_) + offsetof(struct snapshot_setting, precision),                       \
-         .choices = precisions,                                                                    \
-         .fallback = "float32",                                                                    \
-         .help = "The format in the file."},                                                       \
-    {                                                                                              \
-        .path = path_ ".compress", .type = SCHEMA_INT, .restart = SCHEMA_RESTART_FREE,             \
-        .offset = (offset_) + offsetof(struct snapshot_setting, compress), .limit = &gzip_level,   \
-        .fallback = "0", .help = "The gzip level; 0 is none."                                      \
-    }
+    KEY(path_ ".derived", CHOICES, FREE, (offset_) + offsetof(struct snapshot_setting, derived),   \
+        "Fields beside the temperature, see `output.derived`.", .choices = derived_fields,         \
+        .check = settings_check_derived, .example = "[T_max, heat_flux]"),                         \
+        KEY(path_ ".precision", CHOICE, FREE,                                                      \
+            (offset_) + offsetof(struct snapshot_setting, precision), "The format in the file.",   \
+            .choices = precisions, .fallback = "float32"),                                         \
+        KEY(path_ ".compress", INT, FREE, (offset_) + offsetof(struct snapshot_setting, compress), \
+            "The gzip level; 0 is none.", .limit = &gzip_level, .fallback = "0")
 
 static const struct schema_key table[] = {
-    {.path = "title",
-     .type = SCHEMA_TEXT,
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(title),
-     .fallback = "untitled",
-     .help = "A name for the run; it appears in the report and in the pictures."},
+    KEY("title", TEXT, FREE, AT(title),
+        "A name for the run; it appears in the report and in the pictures.",
+        .fallback = "untitled"),
 
-    {.path = "grid",
-     .type = SCHEMA_SECTION,
-     .flags = SCHEMA_REQUIRED,
-     .help = "The uniform Cartesian grid of cells. An axis with one cell is not in use, so "
-             "`[256, 256]` is a 2D problem."},
-    {.path = "grid.cells",
-     .type = SCHEMA_LONG,
-     .restart = SCHEMA_RESTART_NEVER,
-     .flags = SCHEMA_REQUIRED,
-     .offset = AT(grid.cells),
-     .min_count = 1,
-     .max_count = 3,
-     .limit = &from_one,
-     .example = "[128, 128, 64]",
-     .help = "Cells along x, y, z; axes left out have one cell."},
-    POINT("grid.lower", AT(grid.lower), 0, SCHEMA_RESTART_ASK, "[0, 0, 0]",
-          "The grid's lower corner. As many entries as `grid.cells`, or 3."),
-    POINT("grid.upper", AT(grid.upper), 0, SCHEMA_RESTART_ASK, "[1, 1, 1]",
-          "Its upper corner, likewise."),
+    SECTION("grid",
+            "The uniform Cartesian grid of cells. An axis with one cell is not in use, so `[256, "
+            "256]` is a 2D problem.",
+            .flags = SCHEMA_REQUIRED),
+    KEY("grid.cells", LONG, NEVER, AT(grid.cells),
+        "Cells along x, y, z; axes left out have one cell.", .flags = SCHEMA_REQUIRED | SCHEMA_ONES,
+        .min_count = 1, .max_count = 3, .limit = &from_one, .example = "[128, 128, 64]"),
+    POINT("grid.lower", ASK, AT(grid.lower),
+          "The grid's lower corner. As many entries as `grid.cells`, or 3.",
+          .fallback = "[0, 0, 0]"),
+    POINT("grid.upper", ASK, AT(grid.upper), "Its upper corner, likewise.", .flags = SCHEMA_ONES,
+          .fallback = "[1, 1, 1]"),
 
-    {.path = "material",
-     .type = SCHEMA_SECTION,
-     .flags = SCHEMA_REQUIRED,
-     .help = "The material, the same everywhere."},
-    {.path = "material.conductivity",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_ASK,
-     .flags = SCHEMA_REQUIRED,
-     .offset = AT(material.conductivity),
-     .limit = &positive,
-     .unit = "W/(m K)",
-     .help = "Thermal conductivity k."},
-    {.path = "material.density",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_ASK,
-     .flags = SCHEMA_REQUIRED,
-     .offset = AT(material.density),
-     .limit = &positive,
-     .unit = "kg/m^3",
-     .help = "Density rho."},
-    {.path = "material.heat_capacity",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_ASK,
-     .flags = SCHEMA_REQUIRED,
-     .offset = AT(material.heat_capacity),
-     .limit = &positive,
-     .unit = "J/(kg K)",
-     .help = "Specific heat capacity c. The diffusivity is k / (rho c)."},
+    SECTION("material", "The material, the same everywhere.", .flags = SCHEMA_REQUIRED,
+            .check = settings_check_material),
+    KEY("material.conductivity", REAL, ASK, AT(material.conductivity), "Thermal conductivity k.",
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "W/(m K)"),
+    KEY("material.density", REAL, ASK, AT(material.density), "Density rho.",
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "kg/m^3"),
+    KEY("material.heat_capacity", REAL, ASK, AT(material.heat_capacity),
+        "Specific heat capacity c. The diffusivity is k / (rho c).", .flags = SCHEMA_REQUIRED,
+        .limit = &positive, .unit = "J/(kg K)"),
 
-    {.path = "initial",
-     .members = "initial[]",
-     .type = SCHEMA_LIST,
-     .restart = SCHEMA_RESTART_IDLE,
-     .flags = SCHEMA_REQUIRED,
-     .offset = AT(initial),
-     .alternative = AT(ninitial),
-     .entry_bytes = sizeof(struct initial_setting),
-     .example = "- uniform: {value: 300}",
-     .help = "The temperature at the start: a list of entries, each of one kind. Later entries "
-             "paint over earlier ones. Coordinates have as many entries as `grid.cells`, or 3; "
-             "those of axes with one cell do not matter."},
-    {.path = "initial[].uniform",
-     .type = SCHEMA_SECTION,
-     .restart = SCHEMA_RESTART_IDLE,
-     .kinds = SCHEMA_KIND(INITIAL_UNIFORM),
-     .help = "One temperature everywhere."},
-    {.path = "initial[].uniform.value",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_IDLE,
-     .flags = SCHEMA_REQUIRED,
-     .offset = IN_ENTRY(value),
-     .limit = &temperature,
-     .unit = "K",
-     .help = "The temperature."},
-    {.path = "initial[].sphere",
-     .type = SCHEMA_SECTION,
-     .restart = SCHEMA_RESTART_IDLE,
-     .kinds = SCHEMA_KIND(INITIAL_SPHERE),
-     .help = "The cells whose centre lies in a sphere (2D: a disc). It may reach out of the grid, "
-             "but not lie outside altogether."},
-    POINT("initial[].sphere.center", IN_ENTRY(center), SCHEMA_REQUIRED, SCHEMA_RESTART_IDLE, NULL,
-          "Its centre."),
-    {.path = "initial[].sphere.radius",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_IDLE,
-     .flags = SCHEMA_REQUIRED,
-     .offset = IN_ENTRY(radius),
-     .limit = &positive,
-     .unit = "m",
-     .help = "Its radius."},
-    {.path = "initial[].sphere.value",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_IDLE,
-     .flags = SCHEMA_REQUIRED,
-     .offset = IN_ENTRY(value),
-     .limit = &temperature,
-     .unit = "K",
-     .help = "Its temperature."},
-    {.path = "initial[].box",
-     .type = SCHEMA_SECTION,
-     .restart = SCHEMA_RESTART_IDLE,
-     .kinds = SCHEMA_KIND(INITIAL_BOX),
-     .help = "The cells whose centre lies in a box, which lies in the grid."},
-    POINT("initial[].box.lower", IN_ENTRY(lower), SCHEMA_REQUIRED, SCHEMA_RESTART_IDLE, NULL,
-          "Its lower corner."),
-    POINT("initial[].box.upper", IN_ENTRY(upper), SCHEMA_REQUIRED, SCHEMA_RESTART_IDLE, NULL,
-          "Its upper corner."),
-    {.path = "initial[].box.value",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_IDLE,
-     .flags = SCHEMA_REQUIRED,
-     .offset = IN_ENTRY(value),
-     .limit = &temperature,
-     .unit = "K",
-     .help = "Its temperature."},
-    {.path = "initial[].expression",
-     .type = SCHEMA_SECTION,
-     .restart = SCHEMA_RESTART_IDLE,
-     .kinds = SCHEMA_KIND(INITIAL_EXPRESSION),
-     .help = "A formula of the position, everywhere."},
-    {.path = "initial[].expression.value",
-     .type = SCHEMA_FORMULA,
-     .restart = SCHEMA_RESTART_IDLE,
-     .flags = SCHEMA_REQUIRED,
-     .offset = IN_ENTRY(expression),
-     .variables = "x, y, z",
-     .unit = "K",
-     .example = "\"300 + 10*sin(pi*x)\"",
-     .help = "The temperature at the centre (x, y, z) of a cell, in m."},
-    {.path = "initial[].file",
-     .type = SCHEMA_SECTION,
-     .restart = SCHEMA_RESTART_IDLE,
-     .kinds = SCHEMA_KIND(INITIAL_FILE),
-     .help = "A field from an HDF5 file, of exactly the grid's shape."},
-    {.path = "initial[].file.path",
-     .type = SCHEMA_TEXT,
-     .restart = SCHEMA_RESTART_IDLE,
-     .flags = SCHEMA_REQUIRED,
-     .offset = IN_ENTRY(path),
-     .example = "start.h5",
-     .help = "The file, relative to the working directory."},
-    {.path = "initial[].file.dataset",
-     .type = SCHEMA_TEXT,
-     .restart = SCHEMA_RESTART_IDLE,
-     .offset = IN_ENTRY(dataset),
-     .fallback = "/T",
-     .help = "The dataset in it, of numbers in K and of shape (nz, ny, nx); 2D also (ny, nx). An "
-             "attribute `units` must say so, too."},
+    LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
+         "The temperature at the start: a list of entries, each of one kind. Later entries paint "
+         "over earlier ones. Coordinates have as many entries as `grid.cells`, or 3; those of axes "
+         "with one cell do not matter.",
+         .flags = SCHEMA_REQUIRED, .example = "- uniform: {value: 300}"),
+    SHAPE("uniform", INITIAL_UNIFORM, "One temperature everywhere."),
+    KEY("initial[].uniform.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
+        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
+        .check = settings_check_kelvins),
+    SHAPE("sphere", INITIAL_SPHERE,
+          "The cells whose centre lies in a sphere (2D: a disc). It may reach out of the grid, but "
+          "not lie outside altogether.",
+          .check = settings_check_sphere),
+    POINT("initial[].sphere.center", IDLE, IN_ENTRY(center), "Its centre.",
+          .flags = SCHEMA_REQUIRED),
+    KEY("initial[].sphere.radius", REAL, IDLE, IN_ENTRY(radius), "Its radius.",
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),
+    KEY("initial[].sphere.value", REAL, IDLE, IN_ENTRY(value), "Its temperature.",
+        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
+        .check = settings_check_kelvins),
+    SHAPE("box", INITIAL_BOX, "The cells whose centre lies in a box, which lies in the grid.",
+          .check = settings_check_box),
+    POINT("initial[].box.lower", IDLE, IN_ENTRY(lower), "Its lower corner.",
+          .flags = SCHEMA_REQUIRED),
+    POINT("initial[].box.upper", IDLE, IN_ENTRY(upper), "Its upper corner.",
+          .flags = SCHEMA_REQUIRED),
+    KEY("initial[].box.value", REAL, IDLE, IN_ENTRY(value), "Its temperature.",
+        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
+        .check = settings_check_kelvins),
+    SHAPE("expression", INITIAL_EXPRESSION, "A formula of the position, everywhere."),
+    KEY("initial[].expression.value", FORMULA, IDLE, IN_ENTRY(expression),
+        "The temperature at the centre (x, y, z) of a cell, in m.", .flags = SCHEMA_REQUIRED,
+        .variables = "x, y, z", .unit = "K", .example = "\"300 + 10*sin(pi*x)\""),
+    SHAPE("file", INITIAL_FILE, "A field from an HDF5 file, of exactly the grid's shape."),
+    KEY("initial[].file.path", TEXT, IDLE, IN_ENTRY(path),
+        "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
+        .example = "start.h5"),
+    KEY("initial[].file.dataset", TEXT, IDLE, IN_ENTRY(dataset),
+        "The dataset in it, of numbers in K and of shape (nz, ny, nx); 2D also (ny, nx). An "
+        "attribute `units` must say so, too.",
+        .fallback = "/T"),
 
-    {.path = "boundary",
-     .type = SCHEMA_SECTION,
-     .flags = SCHEMA_REQUIRED,
-     .help = "What happens at the faces. Every face of an axis in use must be given, faces of an "
-             "axis with one cell must not. `boundary.*` below stands for each of the six, "
-             "`x_min` to `z_max`."},
-    FACE_SECTION("x_min", FACE_X_MIN, "The face at the lower end of x."),
-    FACE_SECTION("x_max", FACE_X_MAX, "The face at the upper end of x."),
-    FACE_SECTION("y_min", FACE_Y_MIN, "The face at the lower end of y."),
-    FACE_SECTION("y_max", FACE_Y_MAX, "The face at the upper end of y."),
-    FACE_SECTION("z_min", FACE_Z_MIN, "The face at the lower end of z."),
-    FACE_SECTION("z_max", FACE_Z_MAX, "The face at the upper end of z."),
-    {.path = "boundary.*.type",
-     .type = SCHEMA_CHOICE,
-     .restart = SCHEMA_RESTART_WARN,
-     .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR,
-     .offset = IN_FACE(kind),
-     .choices = boundary_types,
-     .help = "The kind of boundary. Periodic faces come in pairs."},
-    {.path = "boundary.*.value",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_WARN,
-     .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA,
-     .offset = IN_FACE(value),
-     .alternative = IN_FACE(expression),
-     .kinds = SCHEMA_KIND(BOUNDARY_TEMPERATURE),
-     .limit = &temperature,
-     .variables = "t",
-     .unit = "K",
-     .help =
-         "Type temperature: the temperature of the face, also as a formula of the time t in s."},
-    {.path = "boundary.*.value",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_WARN,
-     .flags = SCHEMA_REQUIRED,
-     .offset = IN_FACE(value),
-     .kinds = SCHEMA_KIND(BOUNDARY_FLUX),
-     .limit = &finite,
-     .unit = "W/m^2",
-     .help = "Type flux: the heat flux into the domain; 0 insulates."},
-    {.path = "boundary.*.coefficient",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_WARN,
-     .flags = SCHEMA_REQUIRED,
-     .offset = IN_FACE(coefficient),
-     .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION),
-     .limit = &not_negative,
-     .unit = "W/(m^2 K)",
-     .help = "Type convection: the heat transfer coefficient."},
-    {.path = "boundary.*.ambient",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_WARN,
-     .flags = SCHEMA_REQUIRED,
-     .offset = IN_FACE(ambient),
-     .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION),
-     .limit = &temperature,
-     .unit = "K",
-     .help = "Type convection: the temperature of the surroundings."},
+    SECTION("boundary",
+            "What happens at the faces. Every face of an axis in use must be given, faces of an "
+            "axis with one cell must not. `boundary.*` below stands for each of the six, `x_min` "
+            "to `z_max`.",
+            .flags = SCHEMA_REQUIRED),
+    FACE("x_min", FACE_X_MIN, "The face at the lower end of x."),
+    FACE("x_max", FACE_X_MAX, "The face at the upper end of x."),
+    FACE("y_min", FACE_Y_MIN, "The face at the lower end of y."),
+    FACE("y_max", FACE_Y_MAX, "The face at the upper end of y."),
+    FACE("z_min", FACE_Z_MIN, "The face at the lower end of z."),
+    FACE("z_max", FACE_Z_MAX, "The face at the upper end of z."),
+    KEY("boundary.*.type", CHOICE, WARN, IN_FACE(kind),
+        "The kind of boundary. Periodic faces come in pairs.",
+        .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR, .choices = boundary_types),
+    KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
+        "Type temperature: the temperature of the face, also as a formula of the time t in s.",
+        .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .alternative = IN_FACE(expression),
+        .kinds = SCHEMA_KIND(BOUNDARY_TEMPERATURE), .limit = &temperature, .variables = "t",
+        .unit = "K", .check = settings_check_kelvins),
+    KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
+        "Type flux: the heat flux into the domain; 0 insulates.", .flags = SCHEMA_REQUIRED,
+        .kinds = SCHEMA_KIND(BOUNDARY_FLUX), .limit = &finite, .unit = "W/m^2"),
+    KEY("boundary.*.coefficient", REAL, WARN, IN_FACE(coefficient),
+        "Type convection: the heat transfer coefficient.", .flags = SCHEMA_REQUIRED,
+        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &not_negative, .unit = "W/(m^2 K)"),
+    KEY("boundary.*.ambient", REAL, WARN, IN_FACE(ambient),
+        "Type convection: the temperature of the surroundings.", .flags = SCHEMA_REQUIRED,
+        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &temperature, .unit = "K",
+        .check = settings_check_kelvins),
 
-    {.path = "time",
-     .type = SCHEMA_SECTION,
-     .flags = SCHEMA_REQUIRED,
-     .help = "How far and in which steps: either `end` or `steps`."},
-    {.path = "time.end",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(time.end),
-     .limit = &positive,
-     .rival = "steps",
-     .unit = "s",
-     .help = "The simulated time; the last step is shortened to land exactly on it."},
-    {.path = "time.steps",
-     .type = SCHEMA_LONG,
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(time.steps),
-     .limit = &from_one,
-     .rival = "end",
-     .help = "The number of steps, instead of `end`."},
-    {.path = "time.dt",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_WARN,
-     .flags = SCHEMA_OR_AUTO,
-     .offset = AT(time.dt),
-     .alternative = AT(time.dt_auto),
-     .limit = &positive,
-     .fallback = "auto",
-     .unit = "s",
-     .help = "The time step. `auto` takes `safety` times the largest stable one."},
-    {.path = "time.safety",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_WARN,
-     .offset = AT(time.safety),
-     .limit = &fraction,
-     .fallback = "0.9",
-     .help = "The fraction of the largest stable step that `dt: auto` takes."},
+    SECTION("time", "How far and in which steps: either `end` or `steps`.",
+            .flags = SCHEMA_REQUIRED, .check = settings_check_time),
+    KEY("time.end", REAL, FREE, AT(time.end),
+        "The simulated time; the last step is shortened to land exactly on it.", .limit = &positive,
+        .rival = "steps", .unit = "s"),
+    KEY("time.steps", LONG, FREE, AT(time.steps), "The number of steps, instead of `end`.",
+        .flags = SCHEMA_NOTED, .alternative = AT(time.by_steps), .limit = &from_one,
+        .rival = "end"),
+    KEY("time.dt", REAL, WARN, AT(time.dt),
+        "The time step. `auto` takes `safety` times the largest stable one.",
+        .flags = SCHEMA_OR_AUTO, .alternative = AT(time.dt_auto), .limit = &positive,
+        .fallback = "auto", .unit = "s"),
+    KEY("time.safety", REAL, WARN, AT(time.safety),
+        "The fraction of the largest stable step that `dt: auto` takes.", .limit = &fraction,
+        .fallback = "0.9"),
 
-    {.path = "run",
-     .type = SCHEMA_SECTION,
-     .help = "How the run uses the machine. None of these "
-             "changes a bit of the result but `precision`."},
-    {.path = "run.backend",
-     .type = SCHEMA_TEXT, /* the table of backends knows their names */
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(run.backend),
-     .fallback = "auto",
-     .help = "What computes: `auto`, a GPU when one answers, else the CPU; or a backend by the "
-             "name that `isotherm run --help` gives."},
-    {.path = "run.precision",
-     .type = SCHEMA_CHOICE,
-     .restart = SCHEMA_RESTART_ASK,
-     .offset = AT(run.precision),
-     .choices = precisions,
-     .fallback = "float64",
-     .help = "The format of the field in memory."},
-    {.path = "run.decomposition",
-     .type = SCHEMA_INT,
-     .restart = SCHEMA_RESTART_FREE,
-     .flags = SCHEMA_OR_AUTO,
-     .offset = AT(run.decomposition),
-     .alternative = AT(run.decomposition_auto),
-     .min_count = 1,
-     .max_count = 3,
-     .limit = &int_from_one,
-     .fallback = "auto",
-     .example = "[2, 2, 1]",
-     .help = "Ranks along x, y, z. `auto` makes the halo traffic least."},
-    {.path = "run.halo", .type = SCHEMA_SECTION, .help = "The halo exchange between ranks."},
-    {.path = "run.halo.transport",
-     .type = SCHEMA_NAME,
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(run.transport),
-     .choices = transports,
-     .fallback = "auto",
-     .help = "The way of the halos from rank to rank. `auto` takes the fastest that is proven to "
-             "work."},
-    {.path = "run.halo.overlap",
-     .type = SCHEMA_CHOICE,
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(run.overlap),
-     .choices = overlaps,
-     .fallback = "auto",
-     .help = "Whether the interior is computed while halos travel."},
-    {.path = "run.watch",
-     .type = SCHEMA_SECTION,
-     .help = "The numbers watched while the run goes on: no temperature beyond what initial and "
-             "boundary values allow (maximum principle), and no heat from nowhere (ledger). On a "
-             "violation the run stops with exit code 5. On by default."},
-    {.path = "run.watch.every",
-     .type = SCHEMA_LONG,
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(run.watch_every),
-     .limit = &from_zero,
-     .fallback = "100",
-     .unit = "steps",
-     .help =
-         "The interval; also checked whenever the history, a checkpoint or a picture looks at the "
-         "field. Snapshots do not look: 0 turns it off, and then they look for NaN and "
-         "infinities."},
+    SECTION(
+        "run",
+        "How the run uses the machine. None of these changes a bit of the result but `precision`."),
+    /* the table of backends knows their names */
+    KEY("run.backend", TEXT, FREE, AT(run.backend),
+        "What computes: `auto`, a GPU when one answers, else the CPU; or a backend by the name "
+        "that "
+        "`isotherm run --help` gives.",
+        .fallback = "auto"),
+    KEY("run.precision", CHOICE, ASK, AT(run.precision), "The format of the field in memory.",
+        .choices = precisions, .fallback = "float64"),
+    KEY("run.decomposition", INT, FREE, AT(run.decomposition),
+        "Ranks along x, y, z. `auto` makes the halo traffic least.",
+        .flags = SCHEMA_OR_AUTO | SCHEMA_ONES, .alternative = AT(run.decomposition_auto),
+        .min_count = 1, .max_count = 3, .limit = &int_from_one, .fallback = "auto",
+        .example = "[2, 2, 1]"),
+    SECTION("run.halo", "The halo exchange between ranks."),
+    KEY("run.halo.transport", NAME, FREE, AT(run.transport),
+        "The way of the halos from rank to rank. `auto` takes the fastest that is proven to work.",
+        .choices = transports, .fallback = "auto"),
+    KEY("run.halo.overlap", CHOICE, FREE, AT(run.overlap),
+        "Whether the interior is computed while halos travel.", .choices = overlaps,
+        .fallback = "auto"),
+    SECTION("run.watch",
+            "The numbers watched while the run goes on: no temperature beyond what initial and "
+            "boundary values allow (maximum principle), and no heat from nowhere (ledger). On a "
+            "violation the run stops with exit code 5. On by default."),
+    KEY("run.watch.every", LONG, FREE, AT(run.watch_every),
+        "The interval; also checked whenever the history, a checkpoint or a picture looks at the "
+        "field. Snapshots do not look: 0 turns it off, and then they look for NaN and infinities.",
+        .limit = &from_zero, .fallback = "100", .unit = "steps"),
+    KEY("run.watch.temperature", CHOICE, FREE, AT(run.temperature),
+        "`absolute`: kelvins; a temperature below 0 K is refused, with exit code 2 when it stands "
+        "in the configuration or is a formula's at the start, with 5 later. `difference`: the "
+        "field is a difference of temperatures, of any sign.",
+        .choices = scales, .fallback = "absolute"),
 
-    {.path = "run.walltime",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_FREE,
-     .flags = SCHEMA_OR_AUTO,
-     .offset = AT(run.walltime),
-     .alternative = AT(run.walltime_auto),
-     .limit = &positive,
-     .fallback = "auto",
-     .unit = "s",
-     .help = "The wall-clock time that the run may take. It stops in time with a checkpoint and "
-             "exit code 75. `auto`: to the end of the Slurm job (`SLURM_JOB_END_TIME`); without "
-             "one, no limit."},
-    {.path = "run.walltime_margin",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(run.walltime_margin),
-     .limit = &not_negative,
-     .fallback = "30",
-     .unit = "s",
-     .help = "What shall be left of that time, beyond the measured time of steps and checkpoints."},
-    {.path = "run.watchdog",
-     .type = SCHEMA_SECTION,
-     .help = "When a step or a write takes far longer than any before, each rank says where it "
-             "stands; when it still goes on, the run ends with exit code 4."},
-    {.path = "run.watchdog.patience",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(run.watchdog_patience),
-     .limit = &not_negative,
-     .fallback = "300",
-     .unit = "s",
-     .help = "What takes less never counts as hung; 0 turns the watchdog off."},
-    {.path = "run.watchdog.factor",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(run.watchdog_factor),
-     .limit = &not_negative,
-     .fallback = "20",
-     .help = "Nor does what takes less than this many times the longest of its kind before."},
-    {.path = "run.watchdog.grace",
-     .type = SCHEMA_REAL,
-     .restart = SCHEMA_RESTART_FREE,
-     .offset = AT(run.watchdog_grace),
-     .limit = &not_negative,
-     .fallback = "600",
-     .unit = "s",
-     .help = "From the first warning to the end of the run."},
+    KEY("run.walltime", REAL, FREE, AT(run.walltime),
+        "The wall-clock time that the run may take. It stops in time with a checkpoint and exit "
+        "code 75. `auto`: to the end of the Slurm job (`SLURM_JOB_END_TIME`); without one, no "
+        "limit.",
+        .flags = SCHEMA_OR_AUTO, .alternative = AT(run.walltime_auto), .limit = &positive,
+        .fallback = "auto", .unit = "s"),
+    KEY("run.walltime_margin", REAL, FREE, AT(run.walltime_margin),
+        "What shall be left of that time, beyond the measured time of steps and checkpoints.",
+        .limit = &not_negative, .fallback = "30", .unit = "s"),
+    SECTION("run.watchdog",
+            "When a step or a write takes far longer than any before, each rank says where it "
+            "stands; when it still goes on, the run ends with exit code 4."),
+    KEY("run.watchdog.patience", REAL, FREE, AT(run.watchdog_patience),
+        "What takes less never counts as hung; 0 turns the watchdog off.", .limit = &not_negative,
+        .fallback = "300", .unit = "s"),
+    KEY("run.watchdog.factor", REAL, FREE, AT(run.watchdog_factor),
+        "Nor does what takes less than this many times the longest of its kind before.",
+        .limit = &not_negative, .fallback = "20"),
+    KEY("run.watchdog.grace", REAL, FREE, AT(run.watchdog_grace),
+        "From the first warning to the end of the run.", .limit = &not_negative, .fallback = "600",
+        .unit = "s"),
 
-#include "config/schema_output.h"
+    SECTION("output", "What is written. `every` counts steps, and 0 turns an output off."),
+    KEY("output.directory", TEXT, FREE, AT(output.directory),
+        "The folder for all files, relative to the working directory.", .fallback = "out"),
+    KEY("output.writer", CHOICE, FREE, AT(output.writer),
+        "`auto`: a thread writes snapshots and checkpoints while the steps go on, where MPI grants "
+        "MPI_THREAD_MULTIPLE; else, and with `foreground`, the steps wait. The files are the same.",
+        .choices = writers, .fallback = "auto"),
+    SECTION("output.history",
+            "One line of `history.csv`: least, greatest and mean temperature, "
+            "heat, and the heat ledger. On by default.",
+            .check = settings_check_cadence),
+    CADENCE("output.history", AT(output.history), .fallback = "10"),
+    SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
+            .check = settings_check_cadence),
+    CADENCE("output.snapshots", AT(output.snapshots.cadence)),
+    FILE_FORMAT("output.snapshots", AT(output.snapshots)),
+    LIST("output.regions", FREE, AT(output.regions), AT(output.nregions), struct region_setting,
+         "Parts of the grid, each with a file of its own beside `snapshots.vtkhdf`.",
+         .example = "- {name: middle, slice: {axis: z, at: 0.5}, every: 10}",
+         .check = settings_check_file),
+    KEY("output.regions[].name", TEXT, FREE, IN_REGION(name),
+        "The files are NAME.vtkhdf and NAME.xdmf. Letters, digits, _ and -.",
+        .flags = SCHEMA_REQUIRED, .example = "middle"),
+    CADENCE("output.regions[]", IN_REGION(file.cadence)),
+    SECTION(
+        "output.regions[].box",
+        "The cells whose centre lies in a box, which lies in the grid. Left out: the whole grid.",
+        .flags = SCHEMA_NOTED, .alternative = IN_REGION(has_box), .check = settings_check_box),
+    POINT("output.regions[].box.lower", FREE, IN_REGION(lower), "Its lower corner.",
+          .flags = SCHEMA_REQUIRED),
+    POINT("output.regions[].box.upper", FREE, IN_REGION(upper), "Its upper corner.",
+          .flags = SCHEMA_REQUIRED),
+    SECTION("output.regions[].slice",
+            "One layer of cells of the box: those that a plane passes through.",
+            .flags = SCHEMA_NOTED, .alternative = IN_REGION(has_slice),
+            .check = settings_check_slice),
+    KEY("output.regions[].slice.axis", CHOICE, FREE, IN_REGION(slice_axis),
+        "The axis across which the plane lies.", .flags = SCHEMA_REQUIRED, .choices = axes),
+    KEY("output.regions[].slice.at", REAL, FREE, IN_REGION(slice_at),
+        "Its position on that axis. Between two cells it takes the upper one.",
+        .flags = SCHEMA_REQUIRED, .limit = &finite, .unit = "m"),
+    KEY("output.regions[].stride", LONG, FREE, IN_REGION(stride),
+        "Only the cells whose index along x, y, z, counted from 0 at the grid's lower corner, is a "
+        "multiple of this. The axis of a slice has none.",
+        .min_count = 1, .max_count = 3, .limit = &from_one, .fallback = "[1, 1, 1]",
+        .example = "[4, 4, 4]", .flags = SCHEMA_ONES),
+    FILE_FORMAT("output.regions[]", IN_REGION(file)),
+    SECTION("output.derived",
+            "The derived fields, which `derived` of snapshots and regions asks for: the highest "
+            "temperature so far (T_max), the time of the first sample at or above `isotherm` "
+            "(arrival_time; NaN before), the time spent above `threshold` (time_above), and the "
+            "magnitude of the heat flux in the middle of the cells (heat_flux)."),
+    KEY("output.derived.every", LONG, WARN, AT(output.derived.every),
+        "How often T_max, arrival_time and time_above take a sample of every cell.",
+        .limit = &from_one, .fallback = "1", .unit = "steps"),
+    KEY("output.derived.isotherm", REAL, WARN, AT(output.derived.isotherm),
+        "Whose arrival is noted; needed for arrival_time.", .limit = &temperature, .unit = "K"),
+    KEY("output.derived.threshold", REAL, WARN, AT(output.derived.threshold),
+        "Needed for time_above.", .limit = &temperature, .unit = "K"),
+    SECTION("output.probes",
+            "The temperature at points, in `probes.csv` and `probes.h5`. Off when left out.",
+            .check = settings_check_cadence),
+    CADENCE("output.probes", AT(output.probes.cadence)),
+    LIST("output.probes.points", FREE, AT(output.probes.points), AT(output.probes.npoints),
+         struct probe_setting,
+         "The points. Between the centres of cells the temperature is interpolated linearly; "
+         "within half a cell of a face it is that of the cells at the face.",
+         .flags = SCHEMA_REQUIRED, .example = "- {name: core, at: [0.5, 0.5, 0.5]}",
+         .check = settings_check_probe),
+    KEY("output.probes.points[].name", TEXT, FREE, IN_PROBE(name),
+        "The column's name. Letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
+        .example = "core"),
+    POINT("output.probes.points[].at", FREE, IN_PROBE(at), "Where it is, inside the grid.",
+          .flags = SCHEMA_REQUIRED, .check = settings_check_inside),
+    LIST("output.lines", FREE, AT(output.lines), AT(output.nlines), struct line_setting,
+         "The temperature along straight lines, in NAME.csv and `probes.h5`.",
+         .example =
+             "- {name: axis, from: [0, 0.5, 0.5], to: [1, 0.5, 0.5], points: 101, every: 10}",
+         .check = settings_check_file),
+    KEY("output.lines[].name", TEXT, FREE, IN_LINE(name),
+        "The file is NAME.csv. Letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
+        .example = "axis"),
+    POINT("output.lines[].from", FREE, IN_LINE(from), "Its first point.", .flags = SCHEMA_REQUIRED,
+          .check = settings_check_inside),
+    POINT("output.lines[].to", FREE, IN_LINE(to), "Its last point.", .flags = SCHEMA_REQUIRED,
+          .check = settings_check_inside),
+    KEY("output.lines[].points", LONG, FREE, IN_LINE(points),
+        "How many, evenly spread from end to end.", .flags = SCHEMA_REQUIRED,
+        .limit = &point_count),
+    CADENCE("output.lines[]", IN_LINE(cadence)),
+    SECTION("output.checkpoints",
+            "The exact state, to continue from with `--restart`. Off when left out.",
+            .check = settings_check_cadence),
+    CADENCE("output.checkpoints", AT(output.checkpoints.cadence)),
+    KEY("output.checkpoints.walltime", REAL, FREE, AT(output.checkpoints.walltime),
+        "Also whenever so much wall-clock time has passed since the last one, within a quarter of "
+        "a second; may stand alone. Which steps these are changes nothing but the files.",
+        .limit = &positive, .unit = "s"),
+    KEY("output.checkpoints.keep", INT, FREE, AT(output.checkpoints.keep),
+        "How many of the newest stay.", .limit = &int_from_one, .fallback = "2"),
+    SECTION("output.pictures",
+            "PNG pictures of the mid-plane, with a colour bar. Off when left out.",
+            .check = settings_check_cadence),
+    CADENCE("output.pictures", AT(output.pictures.cadence)),
+    KEY("output.pictures.plane", CHOICE, FREE, AT(output.pictures.plane_normal),
+        "The axis across which the plane lies; 2D problems are shown whole.", .choices = axes,
+        .fallback = "z"),
+    KEY("output.pictures.range", REAL, FREE, AT(output.pictures.range),
+        "The temperatures at the ends of the colour bar. `auto`: those of the field.",
+        .flags = SCHEMA_OR_AUTO, .alternative = AT(output.pictures.range_auto), .min_count = 2,
+        .max_count = 2, .limit = &temperature, .fallback = "auto", .unit = "K",
+        .example = "[273, 900]", .check = settings_check_range),
+    KEY("output.pictures.colormap", CHOICE, FREE, AT(output.pictures.colormap),
+        "The colour map. `coolwarm` is neutral in the middle of the range; in the others, warmer "
+        "is "
+        "lighter.",
+        .choices = colormaps, .fallback = "inferno"),
+
 };
 
 const struct schema_key *schema_table(int *count)

@@ -6,6 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/status.h"
+
+struct settings;
+struct item;
+
 enum schema_type {
     SCHEMA_SECTION, /* a mapping of further keys */
     SCHEMA_LIST,    /* a list of sections */
@@ -23,7 +28,9 @@ enum schema_flag {
     SCHEMA_REQUIRED = 1,   /* wherever its section is given */
     SCHEMA_OR_AUTO = 2,    /* or the word auto: then the bool at `alternative` is set */
     SCHEMA_OR_FORMULA = 4, /* or a formula: then the char * at `alternative` is it */
-    SCHEMA_SELECTOR = 8    /* its value says which keys of the section apply (see `kinds`) */
+    SCHEMA_SELECTOR = 8,   /* its value says which keys of the section apply (see `kinds`) */
+    SCHEMA_ONES = 16,      /* what a list of numbers leaves out is 1 */
+    SCHEMA_NOTED = 32      /* the bool at `alternative` says whether it is given */
 };
 
 /* What a restart does when this key's value is not the one that the checkpoint was written with. */
@@ -54,7 +61,7 @@ struct schema_key {
     enum schema_type type;
     unsigned flags;
     size_t offset;      /* in struct settings, in one entry or in one face; section: of its keys */
-    size_t alternative; /* OR_AUTO, OR_FORMULA; list: of the int that counts the entries */
+    size_t alternative; /* OR_AUTO, OR_FORMULA, NOTED; list: of the int that counts the entries */
     size_t entry_bytes; /* list: of the struct of one entry, an array of which `offset` points to */
     enum schema_restart restart; /* keys, lists, and sections that `kinds` select */
     unsigned kinds; /* 0: always; else SCHEMA_KIND bits of the selector for which it applies */
@@ -65,6 +72,8 @@ struct schema_key {
     const char *variables; /* of a formula: "x, y, z" */
     const char *fallback;  /* the default, as in the YAML file; NULL: none */
     const char *rival;     /* the key of the same section that excludes this one */
+    /* what must hold beyond the row, when all keys have been read; of a list: of each entry */
+    enum status (*check)(const struct settings *settings, const struct item *item);
     const char *unit;
     const char *example;
     const char *help;
@@ -94,6 +103,9 @@ static inline bool schema_takes_text(const struct schema_key *key)
     return key->type == SCHEMA_TEXT || key->type == SCHEMA_FORMULA ||
            (key->flags & SCHEMA_OR_FORMULA) != 0;
 }
+
+/* Of one value of the key. */
+size_t schema_value_bytes(const struct schema_key *key);
 
 /* The path in front of a section's keys. */
 const char *schema_members(const struct schema_key *section);

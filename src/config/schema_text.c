@@ -1,4 +1,5 @@
 /* Looking keys up in the schema, and saying what a key expects. */
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +8,18 @@
 const char *schema_members(const struct schema_key *section)
 {
     return section->members != NULL ? section->members : section->path;
+}
+
+size_t schema_value_bytes(const struct schema_key *key)
+{
+    switch (key->type) {
+    case SCHEMA_REAL:
+        return sizeof(double);
+    case SCHEMA_LONG:
+        return sizeof(int64_t);
+    default:
+        return sizeof(int);
+    }
 }
 
 bool schema_is_child(const struct schema_key *key, const char *members, const char **name)

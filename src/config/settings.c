@@ -11,31 +11,6 @@ void settings_destroy(struct settings *settings)
     if (settings == NULL) {
         return;
     }
-    for (int i = 0; i < settings->ninitial; i++) {
-        free(settings->initial[i].expression);
-        free(settings->initial[i].path);
-        free(settings->initial[i].dataset);
-    }
-    for (int i = 0; i < settings->output.nregions; i++) {
-        free(settings->output.regions[i].name);
-    }
-    free(settings->output.regions);
-    for (int i = 0; i < settings->output.probes.npoints; i++) {
-        free(settings->output.probes.points[i].name);
-    }
-    free(settings->output.probes.points);
-    for (int i = 0; i < settings->output.nlines; i++) {
-        free(settings->output.lines[i].name);
-    }
-    free(settings->output.lines);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        free(settings->boundary[face].expression);
-    }
-    free(settings->initial);
-    free(settings->title);
-    free(settings->run.backend);
-    free(settings->run.transport);
-    free(settings->output.directory);
     free(settings->text);
     origin_destroy(settings->origin);
     free(settings);
@@ -55,6 +30,20 @@ enum status settings_fail(const struct settings *settings, const char *key, cons
     bool exact;
     const struct tree *node = tree_find(settings->origin->root, key, &exact);
     return origin_fail(settings->origin, node, key, "%s", message);
+}
+
+const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT])
+{
+    char celsius[64] = "; ";
+    if (kelvins >= -273.15) {
+        snprintf(celsius, sizeof celsius, "; did you mean %.9g (%.9g degC)? ", kelvins + 273.15,
+                 kelvins);
+    }
+    snprintf(text, BELOW_ZERO_TEXT,
+             "kelvins? %.9g K is below absolute zero%sfor a field of temperature differences give "
+             "run.watch.temperature: difference",
+             kelvins, celsius);
+    return text;
 }
 
 const struct cadence *settings_cadence(const struct settings *settings, int index,

@@ -27,8 +27,9 @@ struct initial_setting {
     double radius;             /* sphere, m */
     double lower[AXIS_COUNT];  /* box, m */
     double upper[AXIS_COUNT];
-    char *expression; /* of x, y, z in m; gives K */
-    char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K */
+    char *expression;     /* of x, y, z in m; gives K */
+    bool may_be_negative; /* the expression: the field is a difference of temperatures */
+    char *path;           /* HDF5 file and dataset of shape (nz, ny, nx), K */
     char *dataset;
 };
 
@@ -42,10 +43,16 @@ enum boundary_kind {
 
 struct boundary_setting {
     enum boundary_kind kind;
-    double value;       /* temperature: K; flux: W/m^2 into the domain */
-    char *expression;   /* temperature as a function of t (s); NULL when it is a number */
-    double coefficient; /* convection: W/(m^2 K) */
-    double ambient;     /* convection: K */
+    double value;         /* temperature: K; flux: W/m^2 into the domain */
+    char *expression;     /* temperature as a function of t (s); NULL when it is a number */
+    bool may_be_negative; /* the expression: the field is a difference of temperatures */
+    double coefficient;   /* convection: W/(m^2 K) */
+    double ambient;       /* convection: K */
+};
+
+enum temperature_scale {
+    TEMPERATURE_ABSOLUTE,   /* never below 0 K */
+    TEMPERATURE_DIFFERENCE, /* of two temperatures */
 };
 
 enum overlap { OVERLAP_AUTO, OVERLAP_ON, OVERLAP_OFF };
@@ -154,7 +161,8 @@ struct settings {
         int decomposition[AXIS_COUNT];
         char *transport;
         enum overlap overlap;
-        int64_t watch_every;      /* steps between two checks of the numbers; 0: none */
+        int64_t watch_every; /* steps between two checks of the numbers; 0: none */
+        enum temperature_scale temperature;
         bool walltime_auto;       /* Slurm's end of the job, when there is one */
         double walltime;          /* s from the start, when not auto */
         double walltime_margin;   /* s */
@@ -193,7 +201,8 @@ struct settings {
  * file system. `sets` are `key.path=value` texts that override the file, applied in order.
  * Not collective; the same on every rank that reads the same file. Relative paths stay relative.
  * Returns STATUS_FILE when the file cannot be read, STATUS_INPUT with
- * "FILE:LINE: KEY: what is wrong (value); what would be right" else. On failure *settings is NULL.
+ * "FILE:LINE: KEY: what is wrong (value); what would be right" else: up to ten such lines, in the
+ * order of the file. On failure *settings is NULL.
  * Free with settings_destroy. */
 enum status settings_read(const char *path, const char *const *sets, int nsets,
                           struct settings **settings) MUST_CHECK;
@@ -227,6 +236,11 @@ void settings_destroy(struct settings *settings); /* takes NULL */
  * front. For checks that need more than the configuration (rank count, files). */
 enum status settings_fail(const struct settings *settings, const char *key, const char *format, ...)
     PRINTF_LIKE(3, 4);
+
+/* What to say of a value below 0 K: "kelvins? -20 K is below absolute zero; did you mean ...". */
+enum { BELOW_ZERO_TEXT = 200 };
+#define BELOW_ZERO (-1e-9) /* K: more than the rounding of a formula */
+const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT]);
 
 /* The cadences of all outputs, by number from 0; NULL behind the last one. `key` is that of the
  * section, for messages. */

@@ -4,26 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of the two configurations, at the section that the walk has come to. */
-struct version {
-    const char *base;        /* the struct that the schema's offsets count from */
-    const struct tree *node; /* what the file says of it; NULL: nothing */
-    unsigned kinds;          /* the selector's value there; 0: none */
-};
-
-/* Where the walk through both is. */
-struct place {
-    struct settings_changes *changes;
-    const struct settings_origin *origin; /* of the new one */
-    const char *members;                  /* in front of the section's keys, in the schema */
-    char key[TREE_KEY_BYTES];             /* and in the file; "" at the top */
-    struct version before, now;
-};
-
-static enum status compare_section(const struct place *place);
-
-/* ---- one value --------------------------------------------------------------------------------
- */
+#include "config/settings_value.h"
 
 static bool same_text(const char *a, const char *b)
 {
@@ -33,20 +14,6 @@ static bool same_text(const char *a, const char *b)
 static const char *text_at(const char *base, size_t offset)
 {
     return *(const char *const *)(base + offset);
-}
-
-static size_t value_bytes(enum schema_type type)
-{
-    switch (type) {
-    case SCHEMA_REAL:
-        return sizeof(double);
-    case SCHEMA_LONG:
-        return sizeof(int64_t);
-    case SCHEMA_CHOICES:
-        return sizeof(unsigned);
-    default:
-        return sizeof(int);
-    }
 }
 
 /* Numbers by their bits: both were made by the same reader from the same words. */
@@ -70,48 +37,48 @@ static bool same_value(const struct schema_key *row, const char *a, const char *
         return same_text(text_at(a, row->offset), text_at(b, row->offset));
     }
     const size_t count = row->max_count > 0 ? (size_t)row->max_count : 1;
-    return memcmp(a + row->offset, b + row->offset, count * value_bytes(row->type)) == 0;
+    return memcmp(a + row->offset, b + row->offset, count * schema_value_bytes(row)) == 0;
 }
 
-/* ---- what to say of it ------------------------------------------------------------------------
- */
-
-static void show(const struct version *side, const struct schema_key *row, const char *name,
-                 bool with_unit, char text[TREE_SHOW_BYTES + 16])
+/* The value as it was written; `item` NULL: the key does not apply. */
+static void show(const struct item *item, const char *unit, char text[TREE_SHOW_BYTES + 16])
 {
     char shown[TREE_SHOW_BYTES];
-    const struct tree *node = tree_child(side->node, name);
-    const char *unit = with_unit && row != NULL ? row->unit : NULL;
     const char *value = "none";
-    if (row != NULL && node != NULL) {
-        value = tree_show(node, shown);
-    } else if (row != NULL && row->fallback != NULL) {
-        value = row->fallback;
+    if (item != NULL && item->node != NULL) {
+        value = tree_show(item->node, shown);
+    } else if (item != NULL && item->row->fallback != NULL) {
+        value = item->row->fallback;
     }
     snprintf(text, TREE_SHOW_BYTES + 16, "%.95s%s%.14s", value, unit != NULL ? " " : "",
              unit != NULL ? unit : "");
 }
 
 /* Where the new value stands. */
-static void locate(const struct place *place, const struct schema_key *row, const struct tree *node,
-                   char text[TREE_KEY_BYTES])
+static void locate(const struct item *item, char text[TREE_KEY_BYTES])
 {
-    for (int i = 0; node != NULL && node->kind == TREE_LIST && i < node->nchildren; i++) {
-        node = node->child[i]->typed != NULL ? node->child[i] : node; /* --set grid.cells[0]=4 */
-    }
+    const struct tree *node = item != NULL ? item->node : NULL;
     if (node == NULL) {
         snprintf(text, TREE_KEY_BYTES, "%s",
-                 row != NULL && row->fallback != NULL ? "the default" : "left out");
-    } else if (node->typed != NULL) {
-        snprintf(text, TREE_KEY_BYTES, "%.246s", node->typed);
+                 item != NULL && item->row->fallback != NULL ? "the default" : "left out");
+        return;
+    }
+    const char *typed = node->typed;
+    for (const struct tree *entry = node->first; node->kind == TREE_LIST && entry != NULL;
+         entry = entry->next) {
+        typed = entry->typed != NULL ? entry->typed : typed; /* --set grid.cells[0]=4 */
+    }
+    if (typed != NULL) {
+        snprintf(text, TREE_KEY_BYTES, "%.246s", typed);
     } else {
-        snprintf(text, TREE_KEY_BYTES, "line %d of %.220s", node->line, place->origin->name);
+        snprintf(text, TREE_KEY_BYTES, "line %d of %.220s", node->line, item->origin->name);
     }
 }
 
-static enum status add_change(const struct place *place, struct settings_change **change)
+/* NULL: the key, section or entry is on the other side only. */
+static enum status tell(struct settings_changes *changes, const struct item *before,
+                        const struct item *now)
 {
-    struct settings_changes *changes = place->changes;
     const size_t count = (size_t)changes->count + 1;
     struct settings_change *larger = realloc(changes->change, count * sizeof *larger);
     if (larger == NULL) {
@@ -119,161 +86,65 @@ static enum status add_change(const struct place *place, struct settings_change 
     }
     changes->change = larger;
     changes->count++;
-    *change = &larger[count - 1];
-    return STATUS_OK;
-}
-
-static void key_below(const struct place *place, const char *name, char key[TREE_KEY_BYTES])
-{
-    snprintf(key, TREE_KEY_BYTES, "%.180s%s%.60s", place->key, place->key[0] != '\0' ? "." : "",
-             name);
-}
-
-/* `before` and `now` are the rows that apply on either side; NULL: none. */
-static enum status tell_value(const struct place *place, const struct schema_key *before,
-                              const struct schema_key *now, const char *name)
-{
-    struct settings_change *change = NULL;
-    TRY(add_change(place, &change));
+    struct settings_change *change = &larger[count - 1];
+    const struct item *either = now != NULL ? now : before;
     /* as of another type of boundary: then the number alone may be the same */
-    const bool with_unit = before != NULL && now != NULL && before != now;
-    key_below(place, name, change->key);
-    show(&place->before, before, name, with_unit, change->before);
-    show(&place->now, now, name, with_unit, change->now);
-    locate(place, now, tree_child(place->now.node, name), change->place);
-    change->restart = now != NULL ? now->restart : before->restart;
+    const bool units = before != NULL && now != NULL && before->row != now->row;
+    snprintf(change->key, sizeof change->key, "%s", either->key);
+    show(before, units ? before->row->unit : NULL, change->before);
+    show(now, units ? now->row->unit : NULL, change->now);
+    locate(now, change->place);
+    change->restart = either->row->restart;
     return STATUS_OK;
 }
 
-/* An entry that only one of two lists has; NULL: that one is not there. */
-static enum status tell_entry(const struct place *place, const struct schema_key *row,
-                              const char *key, const struct tree *before, const struct tree *now)
+static bool has_key(const struct item_list *list, const char *key)
 {
-    struct settings_change *change = NULL;
-    char shown[TREE_SHOW_BYTES];
-    TRY(add_change(place, &change));
-    snprintf(change->key, sizeof change->key, "%s", key);
-    snprintf(change->before, sizeof change->before, "%s",
-             before != NULL ? tree_show(before, shown) : "none");
-    snprintf(change->now, sizeof change->now, "%s", now != NULL ? tree_show(now, shown) : "none");
-    locate(place, NULL, now, change->place);
-    change->restart = row->restart;
-    return STATUS_OK;
+    for (int i = 0; i < list->count; i++) {
+        if (strcmp(list->item[i].key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------
- */
-
-static const struct tree *entry_node(const struct version *side, const char *name, int index)
+/* The index behind an item and, of a section or an entry, its keys. */
+static int skip(const struct item_list *list, int index)
 {
-    const struct tree *list = tree_child(side->node, name);
-    return list != NULL && list->kind == TREE_LIST && index < list->nchildren ? list->child[index]
-                                                                              : NULL;
+    const char *key = list->item[index].key;
+    const size_t length = strlen(key);
+    do {
+        index++;
+    } while (index < list->count && strncmp(list->item[index].key, key, length) == 0 &&
+             list->item[index].key[length] == '.');
+    return index;
 }
 
-static int entry_count(const struct version *side, const struct schema_key *row)
+static bool differ(const struct item *before, const struct item *now)
 {
-    return *(const int *)(side->base + row->alternative);
+    const bool single = now->row->type != SCHEMA_SECTION && now->row->type != SCHEMA_LIST;
+    return before->row != now->row || (single && !same_value(now->row, before->base, now->base));
 }
 
-static struct version enter_entry(const struct version *side, const struct schema_key *row,
-                                  const char *name, int index)
+/* Both lists have the order of the schema. */
+static enum status compare(const struct item_list *before, const struct item_list *now,
+                           struct settings_changes *changes)
 {
-    const char *entries = *(const char *const *)(side->base + row->offset);
-    return (struct version){.base = entries + (size_t)index * row->entry_bytes,
-                            .node = entry_node(side, name, index)};
-}
-
-static enum status compare_list(const struct place *place, const struct schema_key *row,
-                                const char *name)
-{
-    const int nbefore = entry_count(&place->before, row);
-    const int nnow = entry_count(&place->now, row);
-    char key[TREE_KEY_BYTES];
-    key_below(place, name, key);
-    for (int i = 0; i < nbefore || i < nnow; i++) {
-        struct place entry = *place;
-        entry.members = schema_members(row);
-        snprintf(entry.key, sizeof entry.key, "%.240s[%d]", key, i);
-        if (i < nbefore && i < nnow) {
-            entry.before = enter_entry(&place->before, row, name, i);
-            entry.now = enter_entry(&place->now, row, name, i);
-            TRY(compare_section(&entry));
+    int b = 0;
+    int n = 0;
+    while (b < before->count || n < now->count) {
+        const struct item *old = b < before->count ? &before->item[b] : NULL;
+        const struct item *new = n < now->count ? &now->item[n] : NULL;
+        if (old != NULL && new != NULL && strcmp(old->key, new->key) == 0) {
+            TRY(differ(old, new) ? tell(changes, old, new) : STATUS_OK);
+            b++;
+            n++;
+        } else if (old != NULL && !has_key(now, old->key)) {
+            TRY(tell(changes, old, NULL));
+            b = skip(before, b);
         } else {
-            TRY(tell_entry(place, row, entry.key, entry_node(&place->before, name, i),
-                           entry_node(&place->now, name, i)));
-        }
-    }
-    return STATUS_OK;
-}
-
-static struct version enter_section(const struct version *side, const struct schema_key *row,
-                                    const char *name)
-{
-    return (struct version){.base = side->base + row->offset, .node = tree_child(side->node, name)};
-}
-
-/* The row of that name on one side; NULL when it does not apply there. Of the sections that say
- * what kind an entry is, the one that the entry has. */
-static const struct schema_key *find_row(const char *members, const char *name,
-                                         const struct version *side)
-{
-    const struct schema_key *row = schema_child(members, name, side->kinds);
-    if (row != NULL && row->type == SCHEMA_SECTION && row->kinds != 0) {
-        return tree_child(side->node, name) != NULL ? row : NULL;
-    }
-    return row;
-}
-
-static enum status compare_member(const struct place *place, const char *name)
-{
-    const struct schema_key *before = find_row(place->members, name, &place->before);
-    const struct schema_key *now = find_row(place->members, name, &place->now);
-    if (before == NULL && now == NULL) {
-        return STATUS_OK;
-    }
-    if (before != now) {
-        return tell_value(place, before, now, name);
-    }
-    if (now->type == SCHEMA_LIST) {
-        return compare_list(place, now, name);
-    }
-    if (now->type == SCHEMA_SECTION) {
-        struct place inner = *place;
-        inner.before = enter_section(&place->before, now, name);
-        inner.now = enter_section(&place->now, now, name);
-        inner.members = schema_members(now);
-        key_below(place, name, inner.key);
-        return compare_section(&inner);
-    }
-    return same_value(now, place->before.base, place->now.base)
-               ? STATUS_OK
-               : tell_value(place, before, now, name);
-}
-
-static unsigned selected(const char *base, const struct schema_key *selector)
-{
-    return SCHEMA_KIND(*(const int *)(base + selector->offset));
-}
-
-static enum status compare_section(const struct place *place)
-{
-    int count;
-    const struct schema_key *table = schema_table(&count);
-    struct place section = *place;
-    const char *name = NULL;
-    for (int i = 0; i < count; i++) {
-        if ((table[i].flags & SCHEMA_SELECTOR) != 0 &&
-            schema_is_child(&table[i], place->members, &name)) {
-            section.before.kinds = selected(place->before.base, &table[i]);
-            section.now.kinds = selected(place->now.base, &table[i]);
-        }
-    }
-    for (int i = 0; i < count; i++) {
-        /* a name may have one row for each kind that it applies to: look at it once */
-        if (schema_is_child(&table[i], place->members, &name) &&
-            schema_child(place->members, name, 0) == &table[i]) {
-            TRY(compare_member(&section, name));
+            TRY(tell(changes, NULL, new));
+            n = skip(now, n);
         }
     }
     return STATUS_OK;
@@ -282,15 +153,16 @@ static enum status compare_section(const struct place *place)
 enum status settings_compare(const struct settings *before, const struct settings *now,
                              struct settings_changes *changes)
 {
+    struct item_list old = {0};
+    struct item_list new = {0};
+    enum status status = STATUS_OK;
     *changes = (struct settings_changes){0};
-    const struct place top = {
-        .changes = changes,
-        .origin = now->origin,
-        .members = "",
-        .before = {.base = (const char *)before, .node = before->origin->root},
-        .now = {.base = (const char *)now, .node = now->origin->root},
-    };
-    const enum status status = compare_section(&top);
+    TRY_GOTO(item_list_all(before, &old));
+    TRY_GOTO(item_list_all(now, &new));
+    TRY_GOTO(compare(&old, &new, changes));
+done:
+    free(old.item);
+    free(new.item);
     if (status != STATUS_OK) {
         settings_changes_free(changes);
     }

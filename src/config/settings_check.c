@@ -3,12 +3,10 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/expression.h"
-#include "config/settings_tree.h"
-
-enum { KEY_BYTES = 64 };
 
 /* How far a box may reach out of the grid by rounding, of the grid's length. */
 static const double OUTSIDE_TOLERANCE = 1e-9;
@@ -16,29 +14,35 @@ static const double OUTSIDE_TOLERANCE = 1e-9;
 /* Coordinates and sizes in bytes then fit 64 bits. */
 static const double MOST_CELLS = 5e17;
 
-const struct tree *settings_node(const struct settings *settings, const char *key)
-{
-    bool exact;
-    const struct tree *node = tree_find(settings->origin->root, key, &exact);
-    return exact ? node : NULL;
-}
-
 static bool axis_used(const struct settings *settings, int axis)
 {
     return settings->grid.cells[axis] > 1;
 }
 
-enum status settings_check_point(const struct settings *settings, const char *key)
+const char *settings_key_below(const struct item *section, const char *name,
+                               char key[TREE_KEY_BYTES])
 {
-    const struct tree *node = settings_node(settings, key);
-    const int wanted = settings_node(settings, "grid.cells")->nchildren;
-    if (node == NULL || node->nchildren == wanted || node->nchildren == AXIS_COUNT) {
+    snprintf(key, TREE_KEY_BYTES, "%.190s.%.60s", section->key, name);
+    return key;
+}
+
+static const struct tree *grid_node(const struct settings *settings, const char *name)
+{
+    return tree_child(tree_child(settings->origin->root, "grid"), name);
+}
+
+enum status settings_check_point(const struct settings *settings, const char *key,
+                                 const struct tree *node)
+{
+    const int wanted = tree_count(grid_node(settings, "cells"));
+    const int count = node != NULL ? tree_count(node) : wanted;
+    if (count == wanted || count == AXIS_COUNT) {
         return STATUS_OK;
     }
     char shown[TREE_SHOW_BYTES];
-    return settings_fail(settings, key, "%d entr%s (%s); give %d, as many as grid.cells%s",
-                         node->nchildren, node->nchildren == 1 ? "y" : "ies",
-                         tree_show(node, shown), wanted, wanted < AXIS_COUNT ? ", or 3" : "");
+    return settings_fail(settings, key, "%d entr%s (%s); give %d, as many as grid.cells%s", count,
+                         count == 1 ? "y" : "ies", tree_show(node, shown), wanted,
+                         wanted < AXIS_COUNT ? ", or 3" : "");
 }
 
 static enum status check_grid(const struct settings *settings)
@@ -59,13 +63,12 @@ static enum status check_grid(const struct settings *settings)
                              "%.3g cells in all; give at most %.0e, so that sizes fit 64 bits",
                              total, MOST_CELLS);
     }
-    TRY(settings_check_point(settings, "grid.lower"));
-    TRY(settings_check_point(settings, "grid.upper"));
+    TRY(settings_check_point(settings, "grid.lower", grid_node(settings, "lower")));
+    TRY(settings_check_point(settings, "grid.upper", grid_node(settings, "upper")));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double lower = settings->grid.lower[axis];
         const double upper = settings->grid.upper[axis];
-        const char *key =
-            settings_node(settings, "grid.upper") != NULL ? "grid.upper" : "grid.lower";
+        const char *key = grid_node(settings, "upper") != NULL ? "grid.upper" : "grid.lower";
         if (!(upper > lower)) {
             return settings_fail(settings, key,
                                  "the %s axis has no length (from %g to %g); give an upper corner "
@@ -83,27 +86,40 @@ static enum status check_grid(const struct settings *settings)
     return STATUS_OK;
 }
 
-static enum status check_formula(const struct settings *settings, const char *key, const char *text,
-                                 const char *const *names, int nnames, const char *variables)
+/* A formula, of a key that may be one. */
+static enum status check_formula(const struct settings *settings, const struct item *item)
 {
+    static const char *const position[] = {"x", "y", "z"};
+    static const char *const time[] = {"t"};
+    const struct schema_key *row = item->row;
+    if (row->variables == NULL) {
+        return STATUS_OK;
+    }
+    const bool of_time = strcmp(row->variables, "t") == 0;
+    const size_t offset = row->type == SCHEMA_FORMULA ? row->offset : row->alternative;
+    const char *text = *(char *const *)(item->base + offset);
     struct expression *expression = NULL;
-    const enum status status = expression_create(text, names, nnames, &expression);
+    if (text == NULL) {
+        return STATUS_OK;
+    }
+    const enum status status =
+        expression_create(text, of_time ? time : position, of_time ? 1 : 3, &expression);
     expression_destroy(expression);
     if (status != STATUS_INPUT) {
         return status;
     }
     char reason[STATUS_MESSAGE_BYTES];
     snprintf(reason, sizeof reason, "%s", fail_message());
-    return settings_fail(settings, key, "not a formula: %s; give a number or a formula in %s",
-                         reason, variables);
+    return settings_fail(settings, item->key, "not a formula: %s; give a number or a formula in %s",
+                         reason, row->variables);
 }
 
-static enum status check_sphere(const struct settings *settings, int entry)
+SETTINGS_CHECK(sphere)
 {
-    const struct initial_setting *sphere = &settings->initial[entry];
-    char key[KEY_BYTES];
-    snprintf(key, sizeof key, "initial[%d].sphere.center", entry);
-    TRY(settings_check_point(settings, key));
+    const struct initial_setting *sphere = (const struct initial_setting *)item->base;
+    char key[TREE_KEY_BYTES];
+    settings_key_below(item, "center", key);
+    TRY(settings_check_point(settings, key, tree_child(item->node, "center")));
     double distance2 = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (axis_used(settings, axis)) {
@@ -122,16 +138,20 @@ static enum status check_sphere(const struct settings *settings, int entry)
     return STATUS_OK;
 }
 
-enum status settings_check_box(const struct settings *settings, const char *key,
-                               const double box_lower[AXIS_COUNT],
-                               const double box_upper[AXIS_COUNT])
+SETTINGS_CHECK(box)
 {
-    char key_lower[KEY_BYTES];
-    char key_upper[KEY_BYTES];
-    snprintf(key_lower, sizeof key_lower, "%s.lower", key);
-    snprintf(key_upper, sizeof key_upper, "%s.upper", key);
-    TRY(settings_check_point(settings, key_lower));
-    TRY(settings_check_point(settings, key_upper));
+    const char *members = item_members(item);
+    const double *box_lower = (double *)(item->base + schema_child(members, "lower", 0)->offset);
+    const double *box_upper = (double *)(item->base + schema_child(members, "upper", 0)->offset);
+    char key_lower[TREE_KEY_BYTES];
+    char key_upper[TREE_KEY_BYTES];
+    if (item->node == NULL) {
+        return STATUS_OK;
+    }
+    settings_key_below(item, "lower", key_lower);
+    settings_key_below(item, "upper", key_upper);
+    TRY(settings_check_point(settings, key_lower, tree_child(item->node, "lower")));
+    TRY(settings_check_point(settings, key_upper, tree_child(item->node, "upper")));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (!axis_used(settings, axis)) {
             continue;
@@ -158,40 +178,32 @@ enum status settings_check_box(const struct settings *settings, const char *key,
     return STATUS_OK;
 }
 
-static enum status check_initial(const struct settings *settings)
+SETTINGS_CHECK(kelvins)
 {
-    static const char *const position[] = {"x", "y", "z"};
-    for (int i = 0; i < settings->ninitial; i++) {
-        const struct initial_setting *entry = &settings->initial[i];
-        if (entry->kind == INITIAL_SPHERE) {
-            TRY(check_sphere(settings, i));
-        } else if (entry->kind == INITIAL_BOX) {
-            char key[KEY_BYTES];
-            snprintf(key, sizeof key, "initial[%d].box", i);
-            TRY(settings_check_box(settings, key, entry->lower, entry->upper));
-        } else if (entry->kind == INITIAL_EXPRESSION) {
-            char key[KEY_BYTES];
-            snprintf(key, sizeof key, "initial[%d].expression.value", i);
-            TRY(check_formula(settings, key, entry->expression, position, 3, "x, y, z"));
-        }
+    const struct schema_key *row = item->row;
+    const double value = *(const double *)(item->base + row->offset);
+    const bool formula = (row->flags & SCHEMA_OR_FORMULA) != 0 &&
+                         *(char *const *)(item->base + row->alternative) != NULL;
+    char text[BELOW_ZERO_TEXT];
+    if (formula || value >= 0 || settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+        return STATUS_OK;
     }
-    return STATUS_OK;
+    return settings_fail(settings, item->key, "%s", settings_below_zero(value, text));
 }
 
-static enum status check_face(const struct settings *settings, enum face face)
+SETTINGS_CHECK(face)
 {
-    static const char *const time[] = {"t"};
-    const struct boundary_setting *boundary = &settings->boundary[face];
+    const struct boundary_setting *boundary = (const struct boundary_setting *)item->base;
+    const enum face face = (enum face)(boundary - settings->boundary);
     const enum axis axis = face_axis(face);
     const char *name = axis_name(axis);
-    char key[KEY_BYTES];
-    snprintf(key, sizeof key, "boundary.%s", face_name(face));
     const bool given = boundary->kind != BOUNDARY_UNUSED;
     if (!axis_used(settings, axis) && given) {
-        return settings_fail(settings, key, "the %s axis has one cell: leave out its faces", name);
+        return settings_fail(settings, item->key, "the %s axis has one cell: leave out its faces",
+                             name);
     }
     if (axis_used(settings, axis) && !given) {
-        return settings_fail(settings, key,
+        return settings_fail(settings, item->key,
                              "missing: the %s axis has %lld cells, so its faces need a boundary; "
                              "give a type: temperature, flux, convection or periodic",
                              name, (long long)settings->grid.cells[axis]);
@@ -200,39 +212,33 @@ static enum status check_face(const struct settings *settings, enum face face)
     if (boundary->kind == BOUNDARY_PERIODIC &&
         settings->boundary[opposite].kind != BOUNDARY_PERIODIC &&
         settings->boundary[opposite].kind != BOUNDARY_UNUSED) {
-        return settings_fail(settings, key,
+        return settings_fail(settings, item->key,
                              "periodic, but %s is not; make both faces of the %s axis periodic, or "
                              "neither",
                              face_name(opposite), name);
     }
-    if (boundary->expression != NULL) {
-        snprintf(key, sizeof key, "boundary.%s.value", face_name(face));
-        TRY(check_formula(settings, key, boundary->expression, time, 1, "t"));
-    }
     return STATUS_OK;
 }
 
-static enum status check_time(struct settings *settings)
+SETTINGS_CHECK(time)
 {
-    const bool end = settings_node(settings, "time.end") != NULL;
-    const bool steps = settings_node(settings, "time.steps") != NULL;
-    if (end && steps) {
+    const bool end = tree_child(item->node, "end") != NULL;
+    if (end && settings->time.by_steps) {
         return settings_fail(settings, "time.steps",
                              "given together with time.end; give one of them");
     }
-    if (!end && !steps) {
+    if (!end && !settings->time.by_steps) {
         return settings_fail(settings, "time", "neither end nor steps; give one of them");
     }
-    settings->time.by_steps = steps;
     return STATUS_OK;
 }
 
-static enum status check_material(const struct settings *settings)
+SETTINGS_CHECK(material)
 {
     const double volumetric = settings->material.density * settings->material.heat_capacity;
     const double diffusivity = settings->material.conductivity / volumetric;
     if (!isnormal(volumetric) || !isnormal(diffusivity)) {
-        return settings_fail(settings, "material",
+        return settings_fail(settings, item->key,
                              "the diffusivity k / (rho c) is no usable number (%g m^2/s); give "
                              "values in SI units",
                              diffusivity);
@@ -242,13 +248,27 @@ static enum status check_material(const struct settings *settings)
 
 enum status settings_check(struct settings *settings)
 {
-    TRY(check_grid(settings));
-    TRY(check_material(settings));
-    TRY(check_initial(settings));
-    for (int face = 0; face < FACE_COUNT; face++) {
-        TRY(check_face(settings, (enum face)face));
+    struct item_list list;
+    enum status status = STATUS_OK;
+    TRY(check_grid(settings)); /* what follows is measured by it */
+    TRY(item_list_all(settings, &list));
+    for (int i = 0; i < list.count; i++) {
+        const struct item *item = &list.item[i];
+        status = check_formula(settings, item);
+        if (status == STATUS_OK && item->row->check != NULL) {
+            status = item->row->check(settings, item);
+        }
+        TRY_GOTO(origin_collect(settings->origin, status));
     }
-    TRY(check_time(settings));
-    TRY(settings_check_output(settings));
-    return STATUS_OK;
+    status = origin_tell(settings->origin);
+    const bool may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
+    for (int i = 0; i < settings->ninitial; i++) {
+        settings->initial[i].may_be_negative = may_be_negative;
+    }
+    for (int face = 0; face < FACE_COUNT; face++) {
+        settings->boundary[face].may_be_negative = may_be_negative;
+    }
+done:
+    free(list.item);
+    return status;
 }

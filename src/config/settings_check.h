@@ -1,23 +1,35 @@
-/* What must hold between the keys of a configuration. */
+/* What must hold beyond each key's own row of the schema, whose member `check` these are.
+ * STATUS_INPUT with the problem. */
 #ifndef ISOTHERM_CONFIG_SETTINGS_CHECK_H
 #define ISOTHERM_CONFIG_SETTINGS_CHECK_H
 
 #include "config/settings.h"
-#include "config/settings_tree.h"
+#include "config/settings_value.h"
 
-/* Check settings whose keys have each been read, and fill in what follows from which keys are
- * there (time.by_steps). STATUS_INPUT with the first problem. */
+/* All of it, for settings whose keys have been read. */
 enum status settings_check(struct settings *settings) MUST_CHECK;
-/* The part of it that looks at `output`. */
-enum status settings_check_output(struct settings *settings) MUST_CHECK;
 
-/* What both files use. The value of a key in the file; NULL when it is not there. */
-const struct tree *settings_node(const struct settings *settings, const char *key);
+#define SETTINGS_CHECK(name)                                                                       \
+    enum status settings_check_##name(const struct settings *settings, const struct item *item)
+SETTINGS_CHECK(material) MUST_CHECK; /* sections, and entries of lists */
+SETTINGS_CHECK(sphere) MUST_CHECK;
+SETTINGS_CHECK(box) MUST_CHECK;
+SETTINGS_CHECK(face) MUST_CHECK;
+SETTINGS_CHECK(time) MUST_CHECK;
+SETTINGS_CHECK(cadence) MUST_CHECK;
+SETTINGS_CHECK(file) MUST_CHECK;
+SETTINGS_CHECK(slice) MUST_CHECK;
+SETTINGS_CHECK(probe) MUST_CHECK;
+SETTINGS_CHECK(inside) MUST_CHECK; /* values */
+SETTINGS_CHECK(derived) MUST_CHECK;
+SETTINGS_CHECK(kelvins) MUST_CHECK;
+SETTINGS_CHECK(range) MUST_CHECK;
+
+/* For checks. The key of that name in the section, as messages have it. */
+const char *settings_key_below(const struct item *section, const char *name,
+                               char key[TREE_KEY_BYTES]);
 /* A point has as many entries as grid.cells, or 3. */
-enum status settings_check_point(const struct settings *settings, const char *key) MUST_CHECK;
-/* The box whose corners stand at KEY.lower and KEY.upper has a volume, and lies in the grid. */
-enum status settings_check_box(const struct settings *settings, const char *key,
-                               const double box_lower[AXIS_COUNT],
-                               const double box_upper[AXIS_COUNT]) MUST_CHECK;
+enum status settings_check_point(const struct settings *settings, const char *key,
+                                 const struct tree *node) MUST_CHECK;
 
 #endif

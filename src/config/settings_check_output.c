@@ -5,22 +5,21 @@
 
 #include "config/settings_check.h"
 
-enum { KEY_BYTES = 96, NAME_BYTES = 48 };
+enum { NAME_BYTES = 48 };
 
-/* `needed`: one of the two keys has to be there. */
-static enum status check_cadence(const struct settings *settings, const char *section, bool needed)
+SETTINGS_CHECK(cadence)
 {
-    char every[KEY_BYTES];
-    char interval[KEY_BYTES];
-    snprintf(every, sizeof every, "%s.every", section);
-    snprintf(interval, sizeof interval, "%s.interval", section);
-    const bool in_steps = settings_node(settings, every) != NULL;
-    const bool in_time = settings_node(settings, interval) != NULL;
+    char key[TREE_KEY_BYTES];
+    const bool in_steps = tree_child(item->node, "every") != NULL;
+    const bool in_time = tree_child(item->node, "interval") != NULL;
+    const bool by_clock = tree_child(item->node, "walltime") != NULL;
+    const bool by_default = schema_child(item_members(item), "every", 0)->fallback != NULL;
     if (in_steps && in_time) {
-        return settings_fail(settings, interval, "given together with every; give one of them");
+        return settings_fail(settings, settings_key_below(item, "interval", key),
+                             "given together with every; give one of them");
     }
-    if (needed && !in_steps && !in_time) {
-        return settings_fail(settings, section,
+    if (item->node != NULL && !in_steps && !in_time && !by_clock && !by_default) {
+        return settings_fail(settings, item->key,
                              "neither every (in steps) nor interval (in s); give one of them");
     }
     return STATUS_OK;
@@ -57,44 +56,54 @@ static enum status check_letters(const struct settings *settings, const char *ke
     return STATUS_OK;
 }
 
-static enum status check_name(const struct settings *settings, const char *key, const char *name)
-{
-    TRY(check_letters(settings, key, name));
-    if (is_taken(name)) {
-        return settings_fail(settings, key,
-                             "another file of the run has this name (%s); give "
-                             "another one",
-                             name);
-    }
-    return STATUS_OK;
-}
-
-/* That entry `index` of a list has a name that none before it has; `entries` are `entry_bytes`
- * long each and begin with their name; `compare` is as strcmp. */
-static enum status check_is_new(const struct settings *settings, const char *list,
-                                const void *entries, size_t entry_bytes, int index,
+/* That an entry of a list has a name that none before it has; entries begin with their name;
+ * `compare` is as strcmp. */
+static enum status check_is_new(const struct settings *settings, const struct item *entry,
                                 int (*compare)(const char *, const char *))
 {
-    const char *const name = *(char *const *)((const char *)entries + (size_t)index * entry_bytes);
-    for (int i = 0; i < index; i++) {
-        const char *const other = *(char *const *)((const char *)entries + (size_t)i * entry_bytes);
-        if (compare(name, other) == 0) {
-            char key[KEY_BYTES];
-            snprintf(key, sizeof key, "%s[%d].name", list, index);
-            return settings_fail(settings, key,
-                                 "%s[%d] has this name already (%s); give another one", list, i,
-                                 name);
+    char key[TREE_KEY_BYTES];
+    const char *const name = *(char *const *)entry->base;
+    for (int before = entry->index - 1; before >= 0; before--) {
+        const char *other = entry->base - (size_t)(entry->index - before) * entry->row->entry_bytes;
+        if (compare(name, *(char *const *)other) == 0) {
+            return settings_fail(settings, settings_key_below(entry, "name", key),
+                                 "%s[%d] has this name already (%s); give another one",
+                                 entry->row->path, before, name);
         }
     }
     return STATUS_OK;
 }
 
-static enum status check_slice(const struct settings *settings, const char *section,
-                               const struct region_setting *region)
+SETTINGS_CHECK(file)
 {
-    char key[KEY_BYTES];
+    char key[TREE_KEY_BYTES];
+    const char *const name = *(char *const *)item->base;
+    settings_key_below(item, "name", key);
+    TRY(check_letters(settings, key, name));
+    if (is_taken(name)) {
+        return settings_fail(settings, key,
+                             "another file of the run has this name (%s); give another one", name);
+    }
+    TRY(check_is_new(settings, item, strcasecmp));
+    return settings_check_cadence(settings, item);
+}
+
+SETTINGS_CHECK(probe)
+{
+    char key[TREE_KEY_BYTES];
+    TRY(check_letters(settings, settings_key_below(item, "name", key), *(char *const *)item->base));
+    return check_is_new(settings, item, strcmp);
+}
+
+SETTINGS_CHECK(slice)
+{
+    const struct region_setting *region = (const struct region_setting *)item->base;
+    char key[TREE_KEY_BYTES];
+    if (item->node == NULL) {
+        return STATUS_OK;
+    }
     const enum axis axis = region->slice_axis;
-    snprintf(key, sizeof key, "%s.slice.axis", section);
+    settings_key_below(item, "axis", key);
     if (settings->grid.cells[axis] == 1) {
         return settings_fail(settings, key,
                              "the %s axis has one cell, so that the grid is a slice already; give "
@@ -103,7 +112,7 @@ static enum status check_slice(const struct settings *settings, const char *sect
     }
     const double lower = region->has_box ? region->lower[axis] : settings->grid.lower[axis];
     const double upper = region->has_box ? region->upper[axis] : settings->grid.upper[axis];
-    snprintf(key, sizeof key, "%s.slice.at", section);
+    settings_key_below(item, "at", key);
     if (!(region->slice_at >= lower && region->slice_at <= upper)) {
         return settings_fail(
             settings, key, "the plane lies outside the %s in %s (%g); give a value from %g to %g",
@@ -113,64 +122,35 @@ static enum status check_slice(const struct settings *settings, const char *sect
 }
 
 /* A field that needs a temperature needs it given. */
-static enum status check_derived(const struct settings *settings, const char *section,
-                                 unsigned derived)
+SETTINGS_CHECK(derived)
 {
     static const struct {
         enum derived_kind kind;
         const char *name, *key;
     } needs[] = {{DERIVED_ARRIVAL, "arrival_time", "output.derived.isotherm"},
                  {DERIVED_ABOVE, "time_above", "output.derived.threshold"}};
-    char key[KEY_BYTES];
-    snprintf(key, sizeof key, "%s.derived", section);
+    const unsigned derived = *(const unsigned *)(item->base + item->row->offset);
+    bool given;
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
         if ((derived >> (unsigned)needs[i].kind & 1U) != 0 &&
-            settings_node(settings, needs[i].key) == NULL) {
-            return settings_fail(settings, key, "%s needs %s, which is missing; give it, in K",
-                                 needs[i].name, needs[i].key);
+            (tree_find(settings->origin->root, needs[i].key, &given), !given)) {
+            return settings_fail(settings, item->key,
+                                 "%s needs %s, which is missing; give it, in K", needs[i].name,
+                                 needs[i].key);
         }
     }
     return STATUS_OK;
 }
 
-static enum status check_region(struct settings *settings, int index)
+SETTINGS_CHECK(inside)
 {
-    struct region_setting *region = &settings->output.regions[index];
-    char section[KEY_BYTES / 2];
-    char key[KEY_BYTES];
-    snprintf(section, sizeof section, "output.regions[%d]", index);
-    snprintf(key, sizeof key, "%s.name", section);
-    TRY(check_name(settings, key, region->name));
-    TRY(check_is_new(settings, "output.regions", settings->output.regions, sizeof *region, index,
-                     strcasecmp));
-    TRY(check_cadence(settings, section, true));
-    TRY(check_derived(settings, section, region->file.derived));
-    snprintf(key, sizeof key, "%s.box", section);
-    region->has_box = settings_node(settings, key) != NULL;
-    if (region->has_box) {
-        TRY(settings_check_box(settings, key, region->lower, region->upper));
-    }
-    snprintf(key, sizeof key, "%s.slice", section);
-    region->has_slice = settings_node(settings, key) != NULL;
-    if (region->has_slice) {
-        TRY(check_slice(settings, section, region));
-    }
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        /* lists may be shorter than 3 */
-        region->stride[a] = region->stride[a] > 0 ? region->stride[a] : 1;
-    }
-    return STATUS_OK;
-}
-
-static enum status check_inside(const struct settings *settings, const char *key,
-                                const double at[AXIS_COUNT])
-{
-    TRY(settings_check_point(settings, key));
+    const double *at = (const double *)(item->base + item->row->offset);
+    TRY(settings_check_point(settings, item->key, item->node));
     for (int a = 0; a < AXIS_COUNT; a++) {
         const double lower = settings->grid.lower[a];
         const double upper = settings->grid.upper[a];
         if (settings->grid.cells[a] > 1 && !(at[a] >= lower && at[a] <= upper)) {
-            return settings_fail(settings, key,
+            return settings_fail(settings, item->key,
                                  "the point lies outside the grid in %s (%g); give a value from %g "
                                  "to %g",
                                  axis_name((enum axis)a), at[a], lower, upper);
@@ -179,67 +159,13 @@ static enum status check_inside(const struct settings *settings, const char *key
     return STATUS_OK;
 }
 
-static enum status check_probes(const struct settings *settings)
-{
-    char key[KEY_BYTES];
-    TRY(check_cadence(settings, "output.probes", true));
-    for (int i = 0; i < settings->output.probes.npoints; i++) {
-        const struct probe_setting *probe = &settings->output.probes.points[i];
-        snprintf(key, sizeof key, "output.probes.points[%d].name", i);
-        TRY(check_letters(settings, key, probe->name));
-        TRY(check_is_new(settings, "output.probes.points", settings->output.probes.points,
-                         sizeof *probe, i, strcmp));
-        snprintf(key, sizeof key, "output.probes.points[%d].at", i);
-        TRY(check_inside(settings, key, probe->at));
-    }
-    return STATUS_OK;
-}
-
-static enum status check_line(const struct settings *settings, int index)
-{
-    const struct line_setting *line = &settings->output.lines[index];
-    char section[KEY_BYTES / 2];
-    char key[KEY_BYTES];
-    snprintf(section, sizeof section, "output.lines[%d]", index);
-    snprintf(key, sizeof key, "%s.name", section);
-    TRY(check_name(settings, key, line->name));
-    TRY(check_is_new(settings, "output.lines", settings->output.lines, sizeof *line, index,
-                     strcasecmp));
-    TRY(check_cadence(settings, section, true));
-    snprintf(key, sizeof key, "%s.from", section);
-    TRY(check_inside(settings, key, line->from));
-    snprintf(key, sizeof key, "%s.to", section);
-    return check_inside(settings, key, line->to);
-}
-
-enum status settings_check_output(struct settings *settings)
+SETTINGS_CHECK(range)
 {
     const double *range = settings->output.pictures.range;
     if (!settings->output.pictures.range_auto && !(range[0] < range[1])) {
-        return settings_fail(settings, "output.pictures.range",
+        return settings_fail(settings, item->key,
                              "no range (from %g to %g); give the lower temperature first", range[0],
                              range[1]);
-    }
-    TRY(check_cadence(settings, "output.history", false)); /* has a default */
-    const struct checkpoint_setting *checkpoints = &settings->output.checkpoints;
-    static const char *const sections[] = {"output.snapshots", "output.checkpoints",
-                                           "output.pictures"};
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        if (settings_node(settings, sections[i]) != NULL) {
-            TRY(check_cadence(settings, sections[i], i != 1 || checkpoints->walltime == 0));
-        }
-    }
-    if (settings_node(settings, "output.snapshots") != NULL) {
-        TRY(check_derived(settings, "output.snapshots", settings->output.snapshots.derived));
-    }
-    for (int i = 0; i < settings->output.nregions; i++) {
-        TRY(check_region(settings, i));
-    }
-    if (settings_node(settings, "output.probes") != NULL) {
-        TRY(check_probes(settings));
-    }
-    for (int i = 0; i < settings->output.nlines; i++) {
-        TRY(check_line(settings, i));
     }
     return STATUS_OK;
 }

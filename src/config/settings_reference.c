@@ -142,13 +142,16 @@ static void write_reference(FILE *out)
           "initial[1].sphere.radius=0.1`.\n"
           "Setting `time.steps` replaces `time.end`, and the other way round.\n\n"
           "Numbers go up to 1e30 in magnitude, whole numbers up to 2^53 (9007199254740992), "
-          "temperatures stay below 1e12 K. Texts have at most 4000 bytes.\n\n"
+          "temperatures stay below 1e12 K. Texts have at most 4000 bytes.\n"
+          "A list of one may be given without brackets (`cells: 400`), and a whole number as `4e2` "
+          "or `400.0`.\n\n"
           "Formulas know `" EXPRESSION_OPERATORS
           "`, the constants pi and e, and the functions\n" EXPRESSION_FUNCTIONS
           ".\nlog is the natural one, as ln.\n\n"
           "`required` means: wherever its section is given. Keys without a default or `required` "
           "may be left out.\n\n"
-          "<!-- Written by settings_reference() from the table in src/config/schema.c. -->\n\n"
+          "<!-- Written from src/config/schema.c: cmake --build build/cpu --target "
+          "configuration_page -->\n\n"
           "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",
           out);
     for (int i = 0; i < count; i++) {

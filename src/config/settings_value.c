@@ -2,31 +2,27 @@
 #include "config/settings_value.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static enum status no_memory(void)
+enum status value_fail(const struct item *item, const char *what, const char *more)
 {
-    return fail(STATUS_MEMORY, "no memory to read the configuration");
-}
-
-enum status value_fail(const struct settings_origin *origin, const struct schema_key *row,
-                       const struct tree *node, const char *key, const char *what, const char *more)
-{
+    const struct schema_key *row = item->row;
     char shown[TREE_SHOW_BYTES + 4] = "";
     char text[TREE_SHOW_BYTES];
     char expected[SCHEMA_TEXT_BYTES];
     char keys[SCHEMA_TEXT_BYTES];
-    if (node->kind != TREE_SCALAR || node->text[0] != '\0') {
-        snprintf(shown, sizeof shown, " (%s)", tree_show(node, text));
+    if (item->node->kind != TREE_SCALAR || item->node->text[0] != '\0') {
+        snprintf(shown, sizeof shown, " (%s)", tree_show(item->node, text));
     }
     const bool question = more[0] != '\0' && more[strlen(more) - 1] == '?';
     const bool section = row->type == SCHEMA_SECTION;
     return origin_fail(
-        origin, node, key, "%s%s%s%s give %s%s%s%s%s%s%s", what, shown, more, question ? "" : ";",
-        schema_expectation(row, expected), section ? " with the keys " : "",
+        item->origin, item->node, item->key, "%s%s%s%s give %s%s%s%s%s%s%s", what, shown, more,
+        question ? "" : ";", schema_expectation(row, expected), section ? " with the keys " : "",
         section ? schema_list_keys(schema_members(row), 0, keys) : "",
         row->unit != NULL ? ", in " : "", row->unit != NULL ? row->unit : "",
         row->example != NULL ? ", such as " : "", row->example != NULL ? row->example : "");
@@ -56,15 +52,19 @@ static enum parsed parse_real(const char *text, const struct schema_limit *limit
     return !low ? TOO_LOW : !high ? TOO_HIGH : PARSED;
 }
 
+/* Also 2e2 and 200.0. */
 static enum parsed parse_integer(const char *text, const struct schema_limit *limit, int64_t *value)
 {
     const size_t length = strlen(text);
-    if (length == 0 || strspn(text, "0123456789+-") != length) {
-        return NOT_A_NUMBER;
+    if (length > 0 && strspn(text, "0123456789+-") != length) {
+        double real = 0;
+        const enum parsed parsed = parse_real(text, limit, &real);
+        *value = fabs(real) <= 0x1p53 ? (int64_t)real : 0;
+        return parsed != NOT_A_NUMBER && real != rint(real) ? NOT_A_NUMBER : parsed;
     }
     char *end = NULL;
     const long long number = strtoll(text, &end, 10);
-    if (*end != '\0') {
+    if (length == 0 || *end != '\0') {
         return NOT_A_NUMBER;
     }
     *value = number;
@@ -72,13 +72,6 @@ static enum parsed parse_integer(const char *text, const struct schema_limit *li
     return number < (int64_t)limit->low    ? TOO_LOW
            : number > (int64_t)limit->high ? TOO_HIGH
                                            : PARSED;
-}
-
-static size_t number_bytes(const struct schema_key *row)
-{
-    return row->type == SCHEMA_REAL  ? sizeof(double)
-           : row->type == SCHEMA_INT ? sizeof(int)
-                                     : sizeof(int64_t);
 }
 
 static enum parsed parse_number(const struct schema_key *row, const char *text, void *at)
@@ -101,10 +94,9 @@ static enum parsed parse_number(const struct schema_key *row, const char *text, 
 
 /* The bound that a value broke, unless the schema has a reason that says it. A lower one stands
  * among what would be right, where there is one that a user would think of. */
-static enum status fail_range(const struct settings_origin *origin, const struct schema_key *row,
-                              const struct tree *node, const char *key, enum parsed parsed)
+static enum status fail_range(const struct item *item, enum parsed parsed)
 {
-    const struct schema_limit *limit = row->limit;
+    const struct schema_limit *limit = item->row->limit;
     char bound[160] = "";
     if (limit->reason != NULL) {
         snprintf(bound, sizeof bound, ": %s", limit->reason);
@@ -113,153 +105,133 @@ static enum status fail_range(const struct settings_origin *origin, const struct
     } else if (limit->text[0] == '\0') {
         snprintf(bound, sizeof bound, ": the least is %.16g", limit->low);
     }
-    return value_fail(origin, row, node, key, "out of range", bound);
+    return value_fail(item, "out of range", bound);
 }
 
-static enum status read_number(const struct settings_origin *origin, const struct schema_key *row,
-                               const struct tree *node, const char *key, void *at)
+static enum status read_number(const struct item *item, void *at)
 {
-    if (node->kind != TREE_SCALAR) {
-        return value_fail(origin, row, node, key, "not a single value", "");
+    const enum parsed parsed = parse_number(item->row, item->node->text, at);
+    if (parsed == NOT_A_NUMBER) {
+        return value_fail(
+            item, item->row->type == SCHEMA_REAL ? "not a number" : "not a whole number", "");
     }
-    if (node->text[0] == '\0') {
-        return value_fail(origin, row, node, key, "empty", "");
-    }
-    const enum parsed parsed = parse_number(row, node->text, at);
-    switch (parsed) {
-    case NOT_A_NUMBER:
-        return value_fail(origin, row, node, key,
-                          row->type == SCHEMA_REAL ? "not a number" : "not a whole number", "");
-    case TOO_LOW:
-    case TOO_HIGH:
-        return fail_range(origin, row, node, key, parsed);
-    case PARSED:
-        break;
-    }
-    return STATUS_OK;
+    return parsed == PARSED ? STATUS_OK : fail_range(item, parsed);
 }
 
-static enum status read_numbers(const struct settings_origin *origin, const struct schema_key *row,
-                                const struct tree *node, const char *key, char *at)
+static enum status store_text(const struct item *item, const char *text, char **at)
 {
-    if (row->max_count == 0) {
-        return read_number(origin, row, node, key, at);
-    }
-    if (node->kind != TREE_LIST) {
-        return value_fail(origin, row, node, key, tree_is_empty(node) ? "empty" : "not a list", "");
-    }
-    if (node->nchildren < row->min_count || node->nchildren > row->max_count) {
-        char what[64];
-        snprintf(what, sizeof what, "%d %s", node->nchildren,
-                 node->nchildren == 1 ? "entry" : "entries");
-        return value_fail(origin, row, node, key, what, "");
-    }
-    for (int i = 0; i < node->nchildren; i++) {
-        TRY(read_number(origin, row, node->child[i], key, at + (size_t)i * number_bytes(row)));
-    }
-    return STATUS_OK;
+    *at = origin_text(item->origin, text);
+    return *at != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
-static enum status store_text(const char *text, char **at)
+static enum status read_word(const struct item *item, void *at)
 {
-    char *copy = strdup(text);
-    if (copy == NULL) {
-        return no_memory();
-    }
-    free(*at);
-    *at = copy;
-    return STATUS_OK;
-}
-
-static enum status read_word(const struct settings_origin *origin, const struct schema_key *row,
-                             const struct tree *node, const char *key, void *at)
-{
-    if (node->kind != TREE_SCALAR) {
-        return value_fail(origin, row, node, key, "not a single word", "");
-    }
+    const struct schema_key *row = item->row;
     for (const struct schema_choice *choice = row->choices; choice->name != NULL; choice++) {
-        if (strcmp(choice->name, node->text) != 0) {
+        if (strcmp(choice->name, item->node->text) != 0) {
             continue;
         }
         if (row->type == SCHEMA_NAME) {
-            return store_text(choice->name, at);
+            return store_text(item, choice->name, at);
         }
         *(int *)at = choice->value;
         return STATUS_OK;
     }
-    if (node->text[0] == '\0') {
-        return value_fail(origin, row, node, key, "empty", "");
-    }
-    const char *nearest = schema_nearest_choice(row->choices, node->text);
+    const char *nearest = schema_nearest_choice(row->choices, item->node->text);
     char more[64] = "";
     if (nearest != NULL) {
         snprintf(more, sizeof more, ", did you mean '%s'?", nearest);
     }
-    return value_fail(origin, row, node, key, "unknown", more);
+    return value_fail(item, "unknown", more);
 }
 
-static enum status read_words(const struct settings_origin *origin, const struct schema_key *row,
-                              const struct tree *node, const char *key, unsigned *at)
+static enum status read_text(const struct item *item, char **at)
 {
-    if (node->kind != TREE_LIST) {
-        return value_fail(origin, row, node, key, tree_is_empty(node) ? "empty" : "not a list", "");
+    const size_t length = strlen(item->node->text);
+    if (item->row->type == SCHEMA_TEXT && length > SCHEMA_LONGEST_TEXT) {
+        char more[64];
+        snprintf(more, sizeof more, ": %zu bytes, of at most %d", length, SCHEMA_LONGEST_TEXT);
+        return value_fail(item, "too long", more);
     }
-    *at = 0;
-    for (int i = 0; i < node->nchildren; i++) {
-        union { /* what a word may be stored as */
-            int value;
-            char *text;
-        } word = {0};
-        TRY(read_word(origin, row, node->child[i], key, &word));
-        *at |= SCHEMA_KIND(word.value);
+    return store_text(item, item->node->text, at);
+}
+
+static enum status read_single(const struct item *item, void *at)
+{
+    static const char *const not_one[] = {
+        [SCHEMA_TEXT] = "not a text",           [SCHEMA_FORMULA] = "not a formula",
+        [SCHEMA_NAME] = "not a single word",    [SCHEMA_CHOICE] = "not a single word",
+        [SCHEMA_CHOICES] = "not a single word", [SCHEMA_REAL] = "not a single value",
+        [SCHEMA_INT] = "not a single value",    [SCHEMA_LONG] = "not a single value"};
+    if (item->node->kind != TREE_SCALAR) {
+        return value_fail(item, not_one[item->row->type], "");
+    }
+    if (item->node->text[0] == '\0') {
+        return value_fail(item, "empty", "");
+    }
+    switch (item->row->type) {
+    case SCHEMA_NAME:
+    case SCHEMA_CHOICE:
+    case SCHEMA_CHOICES:
+        return read_word(item, at);
+    case SCHEMA_TEXT:
+    case SCHEMA_FORMULA:
+        return read_text(item, at);
+    default:
+        return read_number(item, at);
+    }
+}
+
+/* A list of numbers; of choices, as bits. One of them may stand without brackets. */
+static enum status read_list(const struct item *item, char *at)
+{
+    const struct schema_key *row = item->row;
+    const bool choices = row->type == SCHEMA_CHOICES;
+    const int count = tree_count(item->node);
+    struct item entry = *item;
+    if (item->node->kind == TREE_LIST) {
+        entry.node = item->node->first;
+    } else if (item->node->kind == TREE_MAPPING || tree_is_empty(item->node) ||
+               row->min_count > 1) {
+        return value_fail(item, tree_is_empty(item->node) ? "empty" : "not a list", "");
+    }
+    if (!choices && (count < row->min_count || count > row->max_count)) {
+        char what[64];
+        snprintf(what, sizeof what, "%d %s", count, count == 1 ? "entry" : "entries");
+        return value_fail(item, what, "");
+    }
+    unsigned bits = 0;
+    for (int i = 0; i < count; i++, entry.node = entry.node->next) {
+        int choice = 0;
+        TRY(read_single(&entry, choices ? (void *)&choice : at));
+        bits |= SCHEMA_KIND(choice);
+        at += choices ? 0 : schema_value_bytes(row);
+    }
+    if (choices) {
+        memcpy(at, &bits, sizeof bits);
     }
     return STATUS_OK;
 }
 
-static enum status read_text(const struct settings_origin *origin, const struct schema_key *row,
-                             const struct tree *node, const char *key, char **at)
+enum status value_read(const struct item *item)
 {
-    if (node->kind != TREE_SCALAR) {
-        return value_fail(origin, row, node, key,
-                          row->type == SCHEMA_TEXT ? "not a text" : "not a formula", "");
+    const struct schema_key *row = item->row;
+    const struct tree *node = item->node;
+    char *at = item->base + row->offset;
+    for (int i = 0; (row->flags & SCHEMA_ONES) != 0 && i < row->max_count; i++) {
+        (void)parse_number(row, "1", at + (size_t)i * schema_value_bytes(row));
     }
-    if (node->text[0] == '\0') {
-        return value_fail(origin, row, node, key, "empty", "");
-    }
-    if (row->type == SCHEMA_TEXT && strlen(node->text) > SCHEMA_LONGEST_TEXT) {
-        char more[64];
-        snprintf(more, sizeof more, ": %zu bytes, of at most %d", strlen(node->text),
-                 SCHEMA_LONGEST_TEXT);
-        return value_fail(origin, row, node, key, "too long", more);
-    }
-    return store_text(node->text, at);
-}
-
-enum status value_read(const struct settings_origin *origin, const struct schema_key *row,
-                       const struct tree *node, const char *key, char *base)
-{
-    char *at = base + row->offset;
     if ((row->flags & SCHEMA_OR_AUTO) != 0) {
         const bool is_auto = node->kind == TREE_SCALAR && strcmp(node->text, "auto") == 0;
-        *(bool *)(base + row->alternative) = is_auto;
+        *(bool *)(item->base + row->alternative) = is_auto;
         if (is_auto) {
             return STATUS_OK;
         }
     }
     if ((row->flags & SCHEMA_OR_FORMULA) != 0 && node->kind == TREE_SCALAR &&
         node->text[0] != '\0' && parse_number(row, node->text, at) == NOT_A_NUMBER) {
-        return store_text(node->text, (char **)(base + row->alternative));
+        return store_text(item, node->text, (char **)(item->base + row->alternative));
     }
-    switch (row->type) {
-    case SCHEMA_NAME:
-    case SCHEMA_CHOICE:
-        return read_word(origin, row, node, key, at);
-    case SCHEMA_CHOICES:
-        return read_words(origin, row, node, key, (unsigned *)at);
-    case SCHEMA_TEXT:
-    case SCHEMA_FORMULA:
-        return read_text(origin, row, node, key, (char **)at);
-    default:
-        return read_numbers(origin, row, node, key, at);
-    }
+    return row->max_count > 0 || row->type == SCHEMA_CHOICES ? read_list(item, at)
+                                                             : read_single(item, at);
 }

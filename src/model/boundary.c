@@ -109,6 +109,11 @@ static enum status fail_face(const struct boundary *boundary, enum face face, do
     }
     if (boundary->expression[face] != NULL) {
         const double found = face_temperature(boundary, face, t);
+        if (fabs(b) < EXACT_SUM_LIMIT) {
+            char text[BELOW_ZERO_TEXT];
+            return fail(STATUS_NUMERICS, "\"%.200s\" at t = %.9g s: %s", setting->expression, t,
+                        settings_below_zero(found, text));
+        }
         return fail(STATUS_NUMERICS,
                     "\"%.200s\" gives %g K at t = %.9g s; a temperature must be finite and below "
                     "%.3g K in magnitude",
@@ -129,8 +134,10 @@ static enum status face_closure(const struct boundary *boundary, const struct gr
     if (grid->used[face_axis(face)]) {
         close_face(boundary, grid, medium, face, t, a, b);
     }
+    const bool below_zero = boundary->expression[face] != NULL && *b < 2 * BELOW_ZERO &&
+                            !boundary->face[face].may_be_negative;
     /* also what the ledger's exact sums can hold */
-    if (!isfinite(*a) || !(fabs(*b) < EXACT_SUM_LIMIT)) {
+    if (!isfinite(*a) || !(fabs(*b) < EXACT_SUM_LIMIT) || below_zero) {
         return fail_face(boundary, face, t, *b);
     }
     return STATUS_OK;

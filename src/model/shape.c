@@ -102,6 +102,12 @@ enum status shape_evaluate(const struct initial_setting *shape, struct expressio
                     shape->expression, isnan(*value) ? NAN : *value, center[AXIS_X], center[AXIS_Y],
                     center[AXIS_Z]);
     }
+    if (*value < BELOW_ZERO && !shape->may_be_negative) {
+        char text[BELOW_ZERO_TEXT];
+        return fail(STATUS_INPUT, "\"%.200s\" at x = %.9g, y = %.9g, z = %.9g m: %s",
+                    shape->expression, center[AXIS_X], center[AXIS_Y], center[AXIS_Z],
+                    settings_below_zero(*value, text));
+    }
     return STATUS_OK;
 }
 

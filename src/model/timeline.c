@@ -83,22 +83,49 @@ static enum status refuse_steps(const struct settings *settings, const struct ti
                          settings->time.end, timeline->dt, left / timeline->dt, MAX_STEPS);
 }
 
-/* The output that lands most often is to blame. */
-static enum status refuse_landings(const struct settings *settings)
+/* The shortest interval in time of all outputs, and its key; infinite when there is none. */
+static double shortest_interval(const struct settings *settings,
+                                char shortest_key[CADENCE_KEY_BYTES + 16])
 {
     char key[CADENCE_KEY_BYTES];
-    char worst[CADENCE_KEY_BYTES + 16] = "output";
     double shortest = INFINITY;
     const struct cadence *cadence = NULL;
     for (int i = 0; (cadence = settings_cadence(settings, i, key)) != NULL; i++) {
         if (cadence->interval > 0 && cadence->interval < shortest) {
             shortest = cadence->interval;
-            snprintf(worst, sizeof worst, "%s.interval", key);
+            snprintf(shortest_key, CADENCE_KEY_BYTES + 16, "%s.interval", key);
         }
     }
-    return settings_fail(settings, worst,
+    return shortest;
+}
+
+/* The output that lands most often is to blame. */
+static enum status refuse_landings(const struct settings *settings)
+{
+    char key[CADENCE_KEY_BYTES + 16];
+    const double shortest = shortest_interval(settings, key);
+    return settings_fail(settings, key,
                          "an output every %g s gives more than %d of them; give a longer interval",
                          shortest, (int)MAX_STRETCHES);
+}
+
+/* Each multiple of an interval has to be another time, up to the end: else the walk from one to the
+ * next would not get on. */
+static enum status check_intervals(const struct settings *settings, const struct timeline *timeline)
+{
+    char key[CADENCE_KEY_BYTES + 16];
+    const double shortest = shortest_interval(settings, key);
+    const double steps = (double)(settings->time.steps - timeline->start_step);
+    const double end = settings->time.by_steps
+                           ? timeline->start_time + fmax(steps, 0) * timeline->dt
+                           : fmax(settings->time.end, timeline->start_time);
+    if (shortest > tolerance(timeline, end)) {
+        return STATUS_OK;
+    }
+    return settings_fail(settings, key,
+                         "an output every %g s is far too often for steps of %g s up to t = %g s; "
+                         "give a longer interval",
+                         shortest, timeline->dt, end);
 }
 
 static enum status add_stretch(struct timeline *timeline, int64_t *capacity, int64_t first,
@@ -161,18 +188,6 @@ static enum status lay_stretches(const struct settings *settings, struct timelin
     return STATUS_OK;
 }
 
-static bool has_landings(const struct settings *settings)
-{
-    char key[CADENCE_KEY_BYTES];
-    const struct cadence *cadence = NULL;
-    for (int i = 0; (cadence = settings_cadence(settings, i, key)) != NULL; i++) {
-        if (cadence->interval > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static enum status count_by_steps(const struct settings *settings, struct timeline *timeline)
 {
     const int64_t steps = settings->time.steps;
@@ -198,12 +213,14 @@ static enum status count_to_end(const struct settings *settings, struct timeline
 
 static enum status count_steps(const struct settings *settings, struct timeline *timeline)
 {
+    char key[CADENCE_KEY_BYTES + 16];
     if (settings->time.by_steps && (double)settings->time.steps > MAX_STEPS) {
         return settings_fail(settings, "time.steps", "%" PRId64 " steps; at most 2^53 = %.0f",
                              settings->time.steps, MAX_STEPS);
     }
     timeline->dt_last = timeline->dt;
-    if (has_landings(settings)) {
+    if (isfinite(shortest_interval(settings, key))) {
+        TRY(check_intervals(settings, timeline));
         return lay_stretches(settings, timeline);
     }
     return settings->time.by_steps ? count_by_steps(settings, timeline)

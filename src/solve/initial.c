@@ -62,14 +62,21 @@ static enum status paint(const struct stepper *stepper, int entry)
 /* Shapes need not cover the grid; what no shape covers is still NaN. */
 static enum status check_covered(struct stepper *stepper)
 {
+    const struct settings *settings = stepper->problem->settings;
+    const MPI_Comm comm = stepper->team->comm;
     struct diagnostics diagnostics;
     const enum status status = diagnostics_take(stepper, &diagnostics);
     if (status == STATUS_NUMERICS) {
         return status_agree(
-            stepper->team->comm,
-            settings_fail(stepper->problem->settings, "initial",
-                          "the shapes do not give every cell a temperature; start the list with "
-                          "'- uniform: {value: 300}'"));
+            comm, settings_fail(settings, "initial",
+                                "the shapes do not give every cell a temperature; start the list "
+                                "with '- uniform: {value: 300}'"));
+    }
+    const bool absolute = settings->run.temperature == TEMPERATURE_ABSOLUTE;
+    if (status == STATUS_OK && absolute && diagnostics.min < BELOW_ZERO) {
+        char text[BELOW_ZERO_TEXT];
+        return status_agree(comm, settings_fail(settings, "initial", "%s",
+                                                settings_below_zero(diagnostics.min, text)));
     }
     return status;
 }

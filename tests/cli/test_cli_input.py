@@ -1,5 +1,6 @@
 """Every kind of wrong input: one message with file, line, key, value and remedy on one of three
 ranks, exit code 2, and nothing written."""
+import os
 import unittest
 
 import h5py
@@ -74,6 +75,9 @@ MISTAKES = {
                                        ["boundary.x_min.value", 'unknown name "x"',
                                         "names are t, pi, e", "functions sin cos",
                                         "formula in t"]),
+    "degrees Celsius": ("value: 310", "value: 37.5 - 40", 17,
+                        ["boundary.y_max.value", '"37.5 - 40" at t = 0 s', "kelvins? -2.5 K",
+                         "270.65 (-2.5 degC)", "run.watch.temperature: difference"]),
     "formula without a value at the start": ("300 + 10*sin(t)", "300 + 1/t", 14,
                                              ["boundary.x_min.value", '"300 + 1/t" gives inf K',
                                               "t = 0 s", "finite"]),
@@ -86,6 +90,9 @@ MISTAKES = {
                            ["time.steps", "time.end", "give one of them"]),
     "neither steps nor end": ("  steps: 5\n", "", 20,
                               ["time", "neither end nor steps", "give one of them"]),
+    "interval beyond reason": ("history: {every: 1}", "history: {interval: 1e-30}", 27,
+                               ["output.history.interval", "every 1e-30 s", "far too often",
+                                "give a longer"]),
     "unknown backend": ("  backend: cpu", "  backend: gpu", 24,
                         ["run.backend", "gpu", "it has: auto", "cpu"]),
     "unknown transport": ("  backend: cpu\n", "  backend: cpu\n  halo: {transport: pigeon}\n", 25,
@@ -137,6 +144,15 @@ class Configuration(Input):
                 self.check_refused("run", "config.yaml", says=["error: ", f"config.yaml:{line}: ",
                                                                *says])
 
+    def test_several_mistakes(self):
+        """At once, in the order of the lines, by one rank."""
+        self.write(RIGHT.replace("density: 1.0", "density: -1")
+                   .replace("  dt: auto", "  dt: auto\n  safty: 0.5"))
+        result = self.check_refused("run", "config.yaml", says=[
+            "error: config.yaml:8: material.density: out of range (-1)",
+            "\nconfig.yaml:23: time.safty: unknown key; did you mean 'safety'?"])
+        self.assertEqual(result.err.count("config.yaml:"), 2, result)
+
     @thorough
     def test_more_ranks_than_cells(self):
         self.write(RIGHT.replace("[12, 10, 8]", "[2, 1, 1]").replace("y_m", "# y_m")
@@ -178,6 +194,24 @@ class Configuration(Input):
             for command, ranks in (("run", 3), ("plan", 1)):
                 self.check_refused(command, "config.yaml", ranks=ranks, says=[
                     f'config.yaml:11: initial[0].expression.value: "{formula}" gives', where])
+
+
+    def test_formulas_below_absolute_zero(self):
+        """At the start with the cell, later with the time; not in a field of differences."""
+        difference = ("--set", "run.watch.temperature=difference")
+        formula = "x < 0.1 && z > 0.7 ? -8 : 300"
+        self.write(RIGHT.replace("uniform: {value: 300}", f"expression: {{value: '{formula}'}}"))
+        self.check_refused("run", "config.yaml", says=[
+            f'config.yaml:11: initial[0].expression.value: "{formula}" at x = 0.05', "z = 0.75 m",
+            "kelvins? -8 K", "265.15 (-8 degC)"])
+        self.assert_code(self.isotherm("run", "config.yaml", *difference), 0)
+        self.write(RIGHT.replace("300 + 10*sin(t)", "t > 0.004 ? -1 : 300"))
+        late = self.isotherm("run", "config.yaml", "--output", "late", ranks=3)
+        self.assert_code(late, 5)
+        self.assert_one_error(late)
+        self.assert_says(late, 'boundary.x_min.value: "t > 0.004 ? -1 : 300" at t = 0.0045 s',
+                         "kelvins? -1 K")
+        self.assert_code(self.isotherm("run", "config.yaml", "--output", "other", *difference), 0)
 
 
 class InitialFile(Input):
@@ -239,6 +273,11 @@ class InitialFile(Input):
             with h5py.File(self.folder / "start.h5", "a") as file:
                 file["T"].attrs["units"] = units
             self.assert_code(self.isotherm("plan", "config.yaml"), 0)
+
+    def test_below_absolute_zero(self):
+        self.write_start(np.full((8, 10, 12), -3.0))
+        self.check_refused("run", "config.yaml", says=[
+            "config.yaml:10: initial: kelvins? -3 K", "270.15 (-3 degC)"])
 
     @thorough
     def test_not_a_temperature(self):
@@ -314,6 +353,28 @@ class Words(Input):
     @thorough
     def test_configuration_missing(self):
         self.check_refused("run", "none.yaml", code=3, says=["none.yaml", "No such file"])
+
+    def test_no_file_as_configuration(self):
+        """A pipe is not waited for."""
+        os.mkfifo(self.folder / "pipe.yaml")
+        for command, ranks in (("run", 3), ("plan", 1)):
+            result = self.isotherm(command, "pipe.yaml", ranks=ranks)
+            self.assert_code(result, 3)
+            self.assert_one_error(result)
+            self.assert_says(result, "pipe.yaml is not a file but a pipe")
+        (self.folder / "pipe.yaml").unlink()
+        self.check_refused("run", ".", code=3, says=["cannot read .: Is a directory"])
+
+    def test_no_control_characters_on_the_terminal(self):
+        title = "title=\x1b[31mred\x9b \u00e9"
+        for command, ranks in (("run", 2), ("plan", 1)):
+            result = self.isotherm(command, "config.yaml", "--set", title, ranks=ranks)
+            self.assert_code(result, 0)
+            self.assertNotRegex(result.out + result.err, "[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+        self.assertIn("plan for ?[31mred?? \u00e9", result.out)
+        result = self.isotherm("run", "config.yaml", "--\x1b]0;frobnicate\x07")
+        self.assert_code(result, 2)
+        self.assertNotIn("\x1b", result.err)
 
 
 if __name__ == "__main__":

@@ -426,7 +426,7 @@ class Restart(Case):
         name, _ = self.copy()
         before = tree(self.folder / name)
         run = self.solve(self.config, "--restart", "auto", output=name)
-        self.assert_says(run.result, "nothing is left to do", "report.json stays", stream="out")
+        self.assert_says(run.result, "nothing is left to do", "report.json kept", stream="out")
         self.assert_says(run.result, "field hash   " + self.whole.report["field_hash"],
                          stream="out")
         self.assertEqual(tree(self.folder / name), before, "and how fast it was is not forgotten")

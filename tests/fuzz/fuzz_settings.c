@@ -41,7 +41,7 @@ static void complain(const char *what)
     abort();
 }
 
-/* One line for a person. */
+/* Lines for a person. */
 static void check_message(enum status status)
 {
     const char *message = fail_message();
@@ -52,7 +52,7 @@ static void check_message(enum status status)
         complain("refused without a message");
     }
     for (const char *c = message; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) {
+        if (((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f) {
             complain("a message with control characters");
         }
     }

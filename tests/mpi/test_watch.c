@@ -72,7 +72,9 @@ static struct settings *make_settings(const struct scene *scene, const char *pre
              "time: {steps: %d}\n"
              "run: {backend: cpu, precision: %s%s}\n",
              scene->cells, scene->initial, scene->boundary, (int)steps, precision, watch);
-    demand(settings_read_text(scene->name, text, NULL, 0, &settings));
+    static const char *const differences[] = {"run.watch.temperature=difference"};
+    const int nsets = strcmp(scene->name, "around zero") == 0 ? 1 : 0;
+    demand(settings_read_text(scene->name, text, differences, nsets, &settings));
     return settings;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/status.h"
 
 #include <cmocka.h>
@@ -314,6 +315,26 @@ static void whole_pages_go_past_the_cache(void **state)
     free(bytes);
 }
 
+static void what_a_terminal_would_obey_is_shown_as_question_marks(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"plain\n\ttext", "plain\n\ttext"},
+        {"\x1b[31mred\x7f\r", "?[31mred??"},
+        {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\xa5", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\xa5"},
+        {"\xc2\x9b"
+         "31m",
+         "??31m"}, /* CSI as one character */
+        {"\xc0\xaf \xed\xa0\x80 \xf5 \xe2\x82",
+         "?? ??? ? ??"}, /* overlong, surrogate, too far, cut */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", cases[i][0]);
+        assert_string_equal(log_clean(text), cases[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +349,7 @@ int main(void)
         cmocka_unit_test(too_long_paths_are_refused),
         cmocka_unit_test(bytes_are_told_in_the_unit_that_fits),
         cmocka_unit_test(room_is_counted),
+        cmocka_unit_test(what_a_terminal_would_obey_is_shown_as_question_marks),
         cmocka_unit_test(whole_pages_go_past_the_cache),
     };
     return cmocka_run_group_tests_name("base", tests, make_folder, remove_folder);

@@ -68,7 +68,8 @@ static const struct damage boundaries[] = {
     {"time:", "  z_min: {type: flux, value: 0}\ntime:",
      "c.yaml:22: boundary.z_min: the z axis has one cell: leave out its faces"},
     {"[16, 12]", "[16, 1]",
-     "c.yaml:20: boundary.y_min: the y axis has one cell: leave out its faces"},
+     "c.yaml:20: boundary.y_min: the y axis has one cell: leave out its faces\n"
+     "c.yaml:21: boundary.y_max: the y axis has one cell: leave out its faces"},
     {"{type: flux, value: -5}", "{type: periodic}",
      "c.yaml:19: boundary.x_max: periodic, but x_min is not; make both faces of the x axis "
      "periodic, or neither"},
@@ -85,6 +86,43 @@ static const struct damage boundaries[] = {
      "c.yaml:18: boundary.x_min.ambient: not a key of type temperature (1); the keys of that type "
      "are: type, value"},
 };
+
+#define OR_DIFFERENCE                                                                              \
+    "for a field of temperature differences give run.watch.temperature: difference"
+
+static const struct damage kelvins[] = {
+    {"uniform: {value: 300}", "uniform: {value: -20}",
+     "c.yaml:11: initial[0].uniform.value: kelvins? -20 K is below absolute zero; did you mean "
+     "253.15 (-20 degC)? " OR_DIFFERENCE},
+    {"value: 900", "value: -0.5",
+     "c.yaml:12: initial[1].sphere.value: kelvins? -0.5 K is below absolute zero; did you mean "
+     "272.65 (-0.5 degC)? " OR_DIFFERENCE},
+    {"value: 200", "value: -274",
+     "c.yaml:16: initial[2].box.value: kelvins? -274 K is below absolute zero; " OR_DIFFERENCE},
+    {"value: 350", "value: -40",
+     "c.yaml:18: boundary.x_min.value: kelvins? -40 K is below absolute zero; did you mean 233.15 "
+     "(-40 degC)? " OR_DIFFERENCE},
+    {"ambient: 293", "ambient: -10",
+     "c.yaml:20: boundary.y_min.ambient: kelvins? -10 K is below absolute zero; did you mean "
+     "263.15 (-10 degC)? " OR_DIFFERENCE},
+    {"time:", "run: {watch: {temperature: celsius}}\ntime:",
+     "c.yaml:22: run.watch.temperature: unknown (celsius); give one of absolute, difference"},
+};
+
+static void test_kelvins(void **state)
+{
+    (void)state;
+    EXPECT_ALL(kelvins);
+    static const char *const difference[] = {"run.watch.temperature=difference"};
+    for (size_t i = 0; i + 1 < sizeof kelvins / sizeof kelvins[0]; i++) {
+        char *text = base_with(kelvins[i].from, kelvins[i].to);
+        settings_destroy(read_good(text, difference, 1));
+        free(text);
+    }
+    char *zero = base_with("value: 350", "value: 0");
+    settings_destroy(read_good(zero, NULL, 0));
+    free(zero);
+}
 
 #define KNOWN(variables)                                                                           \
     "names are " variables ", pi, e, functions " EXPRESSION_FUNCTIONS                              \
@@ -106,6 +144,9 @@ static const struct damage formulas[] = {
     {"300 + t", "t = 300",
      "c.yaml:21: boundary.y_max.value: not a formula: '=' (for '=='?) at column 3 (t = 300); give "
      "a number or a formula in t"},
+    {"300 + t", "300 + t**2",
+     "c.yaml:21: boundary.y_max.value: not a formula: '**' (for '^'?) at column 8 (300 + t**2); "
+     "give a number or a formula in t"},
     {"300 + t", "300, 301",
      "c.yaml:21: boundary.y_max.value: not a formula: 2 values separated by commas (300, 301); "
      "give a number or a formula in t"},
@@ -213,7 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geometry), cmocka_unit_test(test_boundaries),
         cmocka_unit_test(test_formulas), cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_yaml),     cmocka_unit_test(test_kelvins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "test_settings_common.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,13 +58,8 @@ static void test_reference_page(void **state)
     char *reference = settings_reference();
     assert_non_null(reference);
     if (strcmp(page, reference) != 0) {
-        FILE *out = fopen("configuration.md.new", "we");
-        if (out != NULL) {
-            fputs(reference, out);
-            fclose(out);
-        }
-        fail_msg("docs/configuration.md is not what the schema says; the right text is in "
-                 "configuration.md.new in the working directory");
+        fail_msg("docs/configuration.md is not what the schema says; to write it: "
+                 "cmake --build build/cpu --target configuration_page");
     }
     free(page);
     free(reference);
@@ -82,7 +78,17 @@ static void test_unreadable_files(void **state)
     (void)state;
     expect_unreadable("/nowhere/c.yaml", "cannot open /nowhere/c.yaml: No such file or directory");
     expect_unreadable("/tmp", "cannot read /tmp: Is a directory");
-    expect_unreadable("/dev/zero", "/dev/zero is larger than 1048576 bytes: not what was expected");
+    expect_unreadable("/dev/zero", "/dev/zero is not a file but a pipe or a device; give a file");
+    char folder[] = "/tmp/isotherm_pipe_XXXXXX";
+    char pipe[64];
+    char message[128];
+    assert_non_null(mkdtemp(folder));
+    snprintf(pipe, sizeof pipe, "%s/c.yaml", folder);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    snprintf(message, sizeof message, "%s is not a file but a pipe or a device; give a file", pipe);
+    expect_unreadable(pipe, message); /* and nobody waits for a writer */
+    unlink(pipe);
+    rmdir(folder);
 }
 
 static void test_huge_file(void **state)
@@ -254,8 +260,10 @@ static void test_mutations(void **state)
             accepted++;
         } else {
             assert_null(settings);
-            assert_int_equal(strncmp(fail_message(), "c.yaml:", 7), 0);
-            assert_null(strchr(fail_message(), '\n'));
+            for (const char *line = fail_message(); line != NULL; line = strchr(line, '\n')) {
+                line += *line == '\n';
+                assert_true(strncmp(line, "c.yaml:", 7) == 0 || strncmp(line, "and ", 4) == 0);
+            }
         }
         free(text);
     }

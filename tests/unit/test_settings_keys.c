@@ -92,9 +92,12 @@ static const struct damage wrong_types[] = {
     {"7850", "1_000", "c.yaml:8: material.density: not a number (1_000); " GIVE_DENSITY},
     {"7850", "1,5", "c.yaml:8: material.density: not a number (1,5); " GIVE_DENSITY},
     {"7850", "1e", "c.yaml:8: material.density: not a number (1e); " GIVE_DENSITY},
-    {"[16, 12]", "16", "c.yaml:3: grid.cells: not a list (16); " GIVE_CELLS},
+    {"[16, 12]", "16",
+     "c.yaml:4: grid.lower: 2 entries ([0, 0]); give 1, as many as grid.cells, or 3"},
+    {"[16, 12]", "many", "c.yaml:3: grid.cells: not a whole number (many); " GIVE_CELLS},
     {"[16, 12]", "[16, 1.5]", "c.yaml:3: grid.cells: not a whole number (1.5); " GIVE_CELLS},
-    {"[16, 12]", "[16, 1e3]", "c.yaml:3: grid.cells: not a whole number (1e3); " GIVE_CELLS},
+    {"[16, 12]", "[16, 1e-3]", "c.yaml:3: grid.cells: not a whole number (1e-3); " GIVE_CELLS},
+    {"[16, 12]", "[16, 12e]", "c.yaml:3: grid.cells: not a whole number (12e); " GIVE_CELLS},
     {"[16, 12]", "[16, [12]]", "c.yaml:3: grid.cells: not a single value ([12]); " GIVE_CELLS},
     {"[16, 12]", "[16, ]",
      "c.yaml:4: grid.lower: 2 entries ([0, 0]); give 1, as many as grid.cells, or 3"},
@@ -133,8 +136,8 @@ static const struct damage wrong_types[] = {
     {"time:", "run: fast\ntime:",
      "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "
      "decomposition, halo, watch, walltime, walltime_margin, watchdog"},
-    {"time:", "run: {decomposition: 4}\ntime:",
-     "c.yaml:22: run.decomposition: not a list (4); " GIVE_RANKS},
+    {"time:", "run: {decomposition: {x: 4}}\ntime:",
+     "c.yaml:22: run.decomposition: not a list ({...}); " GIVE_RANKS},
     {"time:", "run: {halo: {transport: [peer]}}\ntime:",
      "c.yaml:22: run.halo.transport: not a single word ([peer]); give one of auto, host, staged, "
      "gpu-aware, peer"},
@@ -188,6 +191,11 @@ static const struct damage ranges[] = {
      "c.yaml:23: time.steps: out of range (99999999999999999999): the largest is 9007199254740992; "
      "give a whole number of 1 or "
      "more"},
+    {"end: 10", "steps: 1e16",
+     "c.yaml:23: time.steps: out of range (1e16): the largest is 9007199254740992; give a whole "
+     "number of 1 or more"},
+    {"end: 10", "steps: 0.0",
+     "c.yaml:23: time.steps: out of range (0.0); give a whole number of 1 or more"},
     {"end: 10", "steps: 9007199254740993",
      "c.yaml:23: time.steps: out of range (9007199254740993): the largest is 9007199254740992; "
      "give a whole number of 1 or more"},
@@ -227,8 +235,8 @@ static const struct damage choices[] = {
     {"type: flux", "type: radiation",
      "c.yaml:19: boundary.x_max.type: unknown (radiation); give one of temperature, flux, "
      "convection, periodic"},
-    {"time:", "run: {halo: {transport: pigeon}}\ntime:",
-     "c.yaml:22: run.halo.transport: unknown (pigeon); give one of auto, host, staged, gpu-aware, "
+    {"time:", "run: {halo: {transport: cuda}}\ntime:",
+     "c.yaml:22: run.halo.transport: unknown (cuda); give one of auto, host, staged, gpu-aware, "
      "peer"},
     {"time:", "run: {precision: float16}\ntime:",
      "c.yaml:22: run.precision: unknown (float16), did you mean 'float64'? give one of float64, "
@@ -278,6 +286,70 @@ static void test_choices(void **state)
     EXPECT_ALL(choices);
 }
 
+/* All of them at once, in the order of the file, the command line last. */
+static void test_several(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"time.end=never", "time.end.x=1"};
+    char *text = base_with("lower: [0, 0]\n  upper: [0.4, 0.3]\nmaterial:\n  conductivity: 45\n  "
+                           "density: 7850\n  heat_capacity: 490",
+                           "lowr: [0, 0]\nmaterial:\n  density: heavy\n  heat_capacity: -1\n"
+                           "output: {history: {every: 2, evry: 3}}");
+    static const char expected[] =
+        "c.yaml:4: grid.lowr: unknown key; did you mean 'lower'? the keys here are: cells, lower, "
+        "upper\n"
+        "c.yaml:5: material.conductivity: missing; give a number above 0, in W/(m K)\n"
+        "c.yaml:6: material.density: not a number (heavy); " GIVE_DENSITY "\n"
+        "c.yaml:7: material.heat_capacity: out of range (-1); give a number above 0, in J/(kg K)\n"
+        "c.yaml:8: output.history.evry: unknown key; did you mean 'every'? the keys here are: "
+        "every, interval\n";
+    char message[1024];
+    snprintf(message, sizeof message, "%.*s", (int)(sizeof expected - 2), expected);
+    expect_refused(text, NULL, 0, message);
+    snprintf(message, sizeof message,
+             "%s--set time.end=never: time.end: not a number (never); give a number above 0, in s",
+             expected);
+    expect_refused(text, sets, 1, message);
+    /* a word of the command line without sense comes before everything else */
+    expect_refused(text, sets, 2,
+                   "--set time.end.x=1: time.end: a single value (never); it has no part 'x'");
+    free(text);
+    /* what must hold between keys, when each is right by itself */
+    text = base_with("radius: 0.05, value: 900}\n  - box:\n      lower: [0.2, 0.1]",
+                     "radius: 0.05, value: 900}\n  - box:\n      lower: [0.2, 0.25]");
+    static const char *const between[] = {"time.steps=3", "boundary.x_max={type: periodic}",
+                                          "output.history={every: 1, interval: 1}"};
+    expect_refused(text, between, 3,
+                   "c.yaml:15: initial[2].box.upper: the box has no length in y (from 0.25 to "
+                   "0.2); give an upper corner above the lower one\n"
+                   "--set boundary.x_max={type: periodic}: boundary.x_max: periodic, but x_min is "
+                   "not; make both faces of the x axis periodic, or neither\n"
+                   "--set output.history={every: 1, interval: 1}: output.history.interval: given "
+                   "together with every; give one of them");
+    free(text);
+}
+
+static void test_more_than_ten(void **state)
+{
+    (void)state;
+    char shapes[1024] = "- uniform: {value: 300}";
+    size_t used = strlen(shapes);
+    for (int i = 0; i < 12; i++) {
+        used +=
+            (size_t)snprintf(shapes + used, sizeof shapes - used,
+                             "\n  - sphere: {center: [0.1, 0.1], radius: -%d, value: 1}", i + 1);
+    }
+    char *text = base_with("- uniform: {value: 300}", shapes);
+    struct settings *settings = NULL;
+    assert_int_equal(settings_read_text("c.yaml", text, NULL, 0, &settings), STATUS_INPUT);
+    const char *message = fail_message();
+    assert_non_null(strstr(message, "c.yaml:12: initial[1].sphere.radius: out of range (-1);"));
+    assert_non_null(strstr(message, "\nc.yaml:21: initial[10].sphere.radius: out of range (-10);"));
+    assert_null(strstr(message, "c.yaml:22"));
+    assert_string_equal(strrchr(message, '\n'), "\nand 2 more");
+    free(text);
+}
+
 /* What an attribute of a file can hold is not much. */
 static void test_longest_text(void **state)
 {
@@ -298,9 +370,10 @@ static void test_longest_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unknown_keys), cmocka_unit_test(test_missing_keys),
-        cmocka_unit_test(test_wrong_types),  cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_choices),      cmocka_unit_test(test_longest_text),
+        cmocka_unit_test(test_unknown_keys),  cmocka_unit_test(test_missing_keys),
+        cmocka_unit_test(test_wrong_types),   cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_choices),       cmocka_unit_test(test_several),
+        cmocka_unit_test(test_more_than_ten), cmocka_unit_test(test_longest_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,6 +173,43 @@ static void test_other_spellings(void **state)
     settings_destroy(s);
 }
 
+/* One value for a list of one, and whole numbers as a calculator writes them. */
+static void test_lists_of_one(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "grid: {cells: 4e2, lower: -1, upper: 1}\n"
+        "material: {conductivity: 1, density: 1, heat_capacity: 1}\n"
+        "initial:\n"
+        "- uniform: {value: 300}\n"
+        "- sphere: {center: 0.5, radius: 0.1, value: 400}\n"
+        "- box: {lower: -0.5, upper: 0, value: 500}\n"
+        "boundary: {x_min: {type: periodic}, x_max: {type: periodic}}\n"
+        "time: {steps: 200.0}\n"
+        "run: {decomposition: 2.0}\n"
+        "output:\n"
+        "  snapshots: {every: +1e1, derived: T_max}\n"
+        "  regions: [{name: a, every: 1, stride: 4}]\n"
+        "  probes: {every: 1, points: [{name: p, at: 0.25}]}\n"
+        "  lines: [{name: l, from: -1, to: 0.75, points: 101.00, every: 1}]\n";
+    struct settings *s = read_good(text, NULL, 0);
+    assert_int_equal(s->grid.cells[0], 400);
+    assert_int_equal(s->grid.cells[1], 1);
+    assert_true(s->grid.lower[0] == -1 && s->grid.lower[1] == 0 && s->grid.upper[1] == 1);
+    assert_true(s->initial[1].center[0] == 0.5 && s->initial[2].upper[0] == 0);
+    assert_int_equal(s->time.steps, 200);
+    assert_int_equal(s->run.decomposition[0], 2);
+    assert_int_equal(s->run.decomposition[2], 1);
+    assert_int_equal(s->output.snapshots.cadence.every, 10);
+    assert_int_equal(s->output.snapshots.derived, 1U << DERIVED_T_MAX);
+    assert_int_equal(s->output.regions[0].stride[0], 4);
+    assert_int_equal(s->output.regions[0].stride[1], 1);
+    assert_true(s->output.probes.points[0].at[0] == 0.25 && s->output.lines[0].to[0] == 0.75);
+    assert_int_equal(s->output.lines[0].points, 101);
+    settings_destroy(read_good(s->text, NULL, 0));
+    settings_destroy(s);
+}
+
 /* What reaches out of the grid by rounding only, or does not matter, is accepted. */
 static void test_tolerance(void **state)
 {
@@ -284,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_given_sections_have_defaults),
         cmocka_unit_test(test_other_spellings),
+        cmocka_unit_test(test_lists_of_one),
         cmocka_unit_test(test_tolerance),
         cmocka_unit_test(test_text_round_trip),
         cmocka_unit_test(test_settings_fail),

@@ -61,7 +61,10 @@ static void test_replaces_subtrees(void **state)
     struct settings *s = with("boundary.x_min={type: flux, value: 0}", NULL);
     assert_int_equal(s->boundary[FACE_X_MIN].kind, BOUNDARY_FLUX);
     settings_destroy(s);
-    s = with("boundary.x_min.value=300 + 10*sin(t)", "boundary.x_max.type=temperature");
+    static const char *const sets[] = {"boundary.x_min.value=300 + 10*sin(t)",
+                                       "boundary.x_max.type=temperature",
+                                       "run.watch.temperature=difference"};
+    s = read_good(base_text, sets, 3);
     assert_string_equal(s->boundary[FACE_X_MIN].expression, "300 + 10*sin(t)");
     assert_int_equal(s->boundary[FACE_X_MAX].kind, BOUNDARY_TEMPERATURE);
     settings_destroy(s);
@@ -227,6 +230,36 @@ static void test_options(void **state)
     assert_string_equal(fail_message(), "--backend : run.backend: empty; give a text");
 }
 
+/* They would be in every file of the run. */
+static void test_not_utf8(void **state)
+{
+    (void)state;
+    static const char *const title[] = {"title=a\x80z"};
+    expect_refused(base_text, title, 1,
+                   "--set title=a?z: not a text in UTF-8: byte 0x80 at column 8; give UTF-8");
+    static const struct settings_option options[] = {{"--output", "output.directory", "out\xff"}};
+    const struct settings_words words = {.options = options, .noptions = 1};
+    struct settings *s = NULL;
+    const size_t nbytes = strlen(base_text);
+    assert_int_equal(settings_read_bytes("c.yaml", base_text, nbytes, &words, &s), STATUS_INPUT);
+    assert_string_equal(fail_message(),
+                        "--output out?: not a text in UTF-8: byte 0xff at column 4; give UTF-8");
+    static const char *const alias[] = {"title=&a [*a]", "output.directory=*a"};
+    s = read_good(base_text, alias, 2); /* texts stand as they are */
+    assert_string_equal(s->title, "&a [*a]");
+    assert_string_equal(s->output.directory, "*a");
+    settings_destroy(s);
+    static const char *const cycle[] = {"run.halo.transport=&a [*a]"};
+    expect_refused(
+        base_text, cycle, 1,
+        "--set run.halo.transport=&a [*a]: nested deeper than 16 levels; nothing here needs "
+        "that");
+    static const char *const escape[] = {"run.halo.transport=\"\\e[31m\xc2\x9b\""};
+    assert_int_equal(settings_read_text("c.yaml", base_text, escape, 1, &s), STATUS_INPUT);
+    assert_null(strstr(fail_message(), "\x1b"));
+    assert_null(strstr(fail_message(), "\x9b"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_blames_the_right_place),
         cmocka_unit_test(test_on_an_empty_file),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_not_utf8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

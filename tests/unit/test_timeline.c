@@ -215,6 +215,27 @@ static void too_many_landings_are_refused(void **state)
                         "1000000 of them; give a longer interval");
 }
 
+/* Multiples that are one number: no walk along them would end. */
+static void intervals_beyond_reason_are_refused_at_once(void **state)
+{
+    (void)state;
+    static const double intervals[] = {1e-30, 1e-300, 4e-324, 1e-14};
+    for (size_t i = 0; i < 2 * sizeof intervals / sizeof intervals[0]; i++) {
+        struct scene scene;
+        struct grid grid;
+        struct medium medium;
+        lay(&scene, 10, i % 2 == 0 ? 0 : 5, 0, 0, 0);
+        timeline_destroy(&scene.timeline);
+        scene.settings.output.history.interval = intervals[i / 2];
+        grid_create(&scene.settings, &grid);
+        medium_create(&scene.settings, &medium);
+        assert_int_equal(timeline_create(&scene.settings, &grid, &medium, &scene.timeline),
+                         STATUS_INPUT);
+        assert_non_null(strstr(fail_message(), "output.history.interval: an output every "));
+        assert_non_null(strstr(fail_message(), " s is far too often for steps of 0.000976562 s"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +247,7 @@ int main(void)
         cmocka_unit_test(restarts_on_the_way_change_nothing),
         cmocka_unit_test(restarts_elsewhere_land_on_the_same_times),
         cmocka_unit_test(too_many_landings_are_refused),
+        cmocka_unit_test(intervals_beyond_reason_are_refused_at_once),
     };
     return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);
 }

@@ -1,0 +1,18 @@
+/* Writes docs/configuration.md: cmake --build build/cpu --target configuration_page */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config/settings.h"
+
+int main(int argc, char **argv)
+{
+    char *text = settings_reference();
+    FILE *page = argc == 2 && text != NULL ? fopen(argv[1], "we") : NULL;
+    bool written = page != NULL && fputs(text, page) >= 0;
+    written = (page == NULL || fclose(page) == 0) && written;
+    free(text);
+    if (!written) {
+        fprintf(stderr, "cannot write %s\n", argc == 2 ? argv[1] : "it: give the name of the page");
+    }
+    return written ? 0 : 1;
+}

@@ -1,0 +1,133 @@
+/* Walking over the keys of a configuration as the schema lists them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/settings_value.h"
+
+struct item item_top(const struct settings *settings)
+{
+    return (struct item){.origin = settings->origin,
+                         .base = (char *)settings,
+                         /* the reader fills it */ .node = settings->origin->root};
+}
+
+struct item item_below(const struct item *section, const struct schema_key *row, const char *name)
+{
+    struct item item = {.origin = section->origin,
+                        .row = row,
+                        .base = section->base,
+                        .node = tree_child(section->node, name)};
+    snprintf(item.key, sizeof item.key, "%.180s%s%.60s", section->key,
+             section->key[0] != '\0' ? "." : "", name);
+    if (row != NULL && row->type == SCHEMA_SECTION) {
+        item.base += row->offset;
+        item_select(&item);
+    }
+    return item;
+}
+
+int item_count(const struct item *list)
+{
+    return *(const int *)(list->base + list->row->alternative);
+}
+
+struct item item_entry(const struct item *list, int index)
+{
+    struct item entry = *list;
+    char *entries = *(char **)(list->base + list->row->offset);
+    entry.base = entries + (size_t)index * list->row->entry_bytes;
+    entry.node = tree_entry(list->node, index);
+    entry.index = index;
+    snprintf(entry.key, sizeof entry.key, "%.240s[%d]", list->key, index);
+    return entry;
+}
+
+const char *item_members(const struct item *section)
+{
+    return section->row != NULL ? schema_members(section->row) : "";
+}
+
+const struct schema_key *item_selector(const struct item *section, const char **name)
+{
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    for (int i = 0; i < count; i++) {
+        if ((table[i].flags & SCHEMA_SELECTOR) != 0 &&
+            schema_is_child(&table[i], item_members(section), name)) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+void item_select(struct item *section)
+{
+    const char *name;
+    const struct schema_key *selector = item_selector(section, &name);
+    section->kinds =
+        selector != NULL ? SCHEMA_KIND(*(const int *)(section->base + selector->offset)) : 0;
+}
+
+bool item_next(const struct item *section, int *row, struct item *item)
+{
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    while (*row < count) {
+        const struct schema_key *key = &table[(*row)++];
+        const char *name;
+        if (!schema_is_child(key, item_members(section), &name)) {
+            continue;
+        }
+        *item = item_below(section, key, name);
+        if (key->kinds == 0 ||
+            (section->kinds != 0 ? (key->kinds & section->kinds) != 0 : item->node != NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum status append(struct item_list *list, const struct item *item)
+{
+    const size_t count = (size_t)list->count;
+    if ((count & (count - 1)) == 0) {
+        struct item *larger = realloc(list->item, (count > 0 ? 2 * count : 1) * sizeof *larger);
+        if (larger == NULL) {
+            return fail(STATUS_MEMORY, "no memory for the configuration");
+        }
+        list->item = larger;
+    }
+    list->item[list->count++] = *item;
+    return STATUS_OK;
+}
+
+static enum status append_all(struct item_list *list, const struct item *section)
+{
+    struct item item;
+    for (int row = 0; item_next(section, &row, &item);) {
+        if (item.row->type != SCHEMA_LIST) {
+            TRY(append(list, &item));
+        }
+        if (item.row->type == SCHEMA_SECTION) {
+            TRY(append_all(list, &item));
+        }
+        for (int i = 0; item.row->type == SCHEMA_LIST && i < item_count(&item); i++) {
+            const struct item entry = item_entry(&item, i);
+            TRY(append(list, &entry));
+            TRY(append_all(list, &entry));
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status item_list_all(const struct settings *settings, struct item_list *list)
+{
+    *list = (struct item_list){0};
+    const struct item top = item_top(settings);
+    const enum status status = append_all(list, &top);
+    if (status != STATUS_OK) {
+        free(list->item);
+    }
+    return status;
+}
