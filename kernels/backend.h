@@ -16,13 +16,15 @@ enum backend_capability {
     BACKEND_GPU = 1 << 0,
     /* Host code, MPI's included, may read and write memory_alloc's memory after queue_wait. */
     BACKEND_HOST_ACCESS = 1 << 1,
-    /* That memory is the node's: all ranks of a node and their host buffers share its size. */
-    BACKEND_NODE_MEMORY = 1 << 2,
+    /* Operations may be given any host memory in the place of the device's. */
+    BACKEND_HOST_POINTERS = 1 << 2,
+    /* memory_alloc's memory is the node's: its ranks and their host buffers share it. */
+    BACKEND_NODE_MEMORY = 1 << 3,
     /* Copies to the host leave the memory's bandwidth to the kernels that run meanwhile. */
-    BACKEND_FREE_COPIES = 1 << 3,
+    BACKEND_FREE_COPIES = 1 << 4,
     /* Kernels run along rows: fastest through fields whose rows follow each other
      * (layout_close_rows) and boxes of whole rows. */
-    BACKEND_ALONG_ROWS = 1 << 4,
+    BACKEND_ALONG_ROWS = 1 << 5,
 };
 
 struct backend {

@@ -3,9 +3,6 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/share.h"
 #include "kernels/derived_cell.h"
-#include "kernels/extract_cell.h"
-
-#include <string.h>
 
 void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
                 void *values)
@@ -108,44 +105,5 @@ void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
         } else {
             flux_row(layout, args, field, PRECISION_FLOAT32, j, k, out);
         }
-    }
-}
-
-KERNEL_INLINE void extract_row(const struct extract_args *args, enum precision from,
-                               const void *field, int64_t first, void *values, int64_t at)
-{
-    const bool root = args->root;
-    for (int64_t i = 0; i < args->cells[AXIS_X]; i++) {
-        const int64_t source = first + i * args->stride[AXIS_X];
-        if (from == args->precision && !root) { /* the bits, a NaN's too */
-            const size_t bytes = precision_bytes(from);
-            memcpy((char *)values + (size_t)(at + i) * bytes,
-                   (const char *)field + (size_t)source * bytes, bytes);
-            continue;
-        }
-        const double value = from == PRECISION_FLOAT64
-                                 ? ((const double *)field)[source]
-                                 : extract_widen(((const float *)field)[source]);
-        const double wanted = root ? extract_root(value) : value;
-        if (args->precision == PRECISION_FLOAT64) {
-            ((double *)values)[at + i] = wanted;
-        } else {
-            ((float *)values)[at + i] = extract_narrow(wanted);
-        }
-    }
-}
-
-void cpu_extract(const struct layout *layout, const struct extract_args *args, const void *field,
-                 void *values)
-{
-    const int64_t ny = args->cells[AXIS_Y];
-    const int64_t nrows = ny * args->cells[AXIS_Z];
-    const struct box all = box_of_cells(args->cells);
-#pragma omp parallel for schedule(static) if (share_is_worthwhile(&all, 1))
-    for (int64_t row = 0; row < nrows; row++) {
-        const int64_t first = layout_index(layout, args->first[AXIS_X],
-                                           args->first[AXIS_Y] + row % ny * args->stride[AXIS_Y],
-                                           args->first[AXIS_Z] + row / ny * args->stride[AXIS_Z]);
-        extract_row(args, layout->precision, field, first, values, row * args->cells[AXIS_X]);
     }
 }

@@ -162,7 +162,7 @@ enum status field_read(struct field *field, const struct box *box, void *h_value
 {
     char *to = h_values;
     struct box piece = box_before(box);
-    if (backend_has(field->backend, BACKEND_HOST_ACCESS) && !box_is_empty(box)) {
+    if (backend_has(field->backend, BACKEND_HOST_POINTERS) && !box_is_empty(box)) {
         /* one copy instead of three */
         TRY(field->backend->operations->pack(field->queue, &field->layout, field->d_now, box,
                                              h_values));
