@@ -1,6 +1,7 @@
 #include "io/snapshot_index.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,11 +109,13 @@ enum status snapshot_describe(hid_t dataset, const struct derived_label *label)
     return h5_attribute_string(dataset, "long_name", label->long_name);
 }
 
-/* Block t of the virtual dataset is /snap/t/NAME, by the link there in another file; HDF5 finds by
- * itself how many there are. */
+/* Block t of the virtual dataset is /fields/NAME/t; HDF5 finds by itself how many there are. It
+ * looks for the first that is missing, and HDF5 2.0 fails where the group that would hold it is
+ * missing, too: so not /snap/t/NAME. What cannot be opened later reads as NaN, not as 0 K. */
 static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
                                         enum precision precision, const struct derived_label *label)
 {
+    static const double nothing = NAN;
     const hsize_t nz = (hsize_t)grid->cells[AXIS_Z];
     const hsize_t ny = (hsize_t)grid->cells[AXIS_Y];
     const hsize_t nx = (hsize_t)grid->cells[AXIS_X];
@@ -125,7 +128,7 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
     const hsize_t block[4] = {1, nz, ny, nx};
     char source_name[SNAPSHOT_NAME_BYTES];
     char name[SNAPSHOT_NAME_BYTES];
-    snprintf(source_name, sizeof source_name, "/snap/%%b/%s", label->name);
+    snprintf(source_name, sizeof source_name, "/fields/%s/%%b", label->name);
     snprintf(name, sizeof name, "/VTKHDF/CellData/%s", label->name);
     const hid_t source = H5Screate_simple(3, source_shape, NULL);
     const hid_t space = H5Screate_simple(4, shape, largest);
@@ -133,6 +136,7 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
     hid_t dataset = H5I_INVALID_HID;
     enum status status = STATUS_OK;
     if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block) >= 0 &&
+        H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &nothing) >= 0 &&
         H5Pset_virtual(creation, space, ".", source_name, source) >= 0) {
         dataset =
             H5Dcreate2(file, name, h5_type(precision), space, H5P_DEFAULT, creation, H5P_DEFAULT);
@@ -197,6 +201,8 @@ static enum status make_fields(hid_t file, const struct snapshot_series *series,
     const struct derived_label *label = NULL;
     for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
         char name[SNAPSHOT_NAME_BYTES];
+        snprintf(name, sizeof name, "/fields/%s", label->name);
+        TRY(make_group(file, name));
         snprintf(name, sizeof name, "/VTKHDF/Steps/CellDataOffsets/%s", label->name);
         TRY(make_list(file, name, H5T_STD_I64LE));
         TRY(make_virtual_dataset(file, &series->grid, precision, label));
@@ -224,6 +230,7 @@ static enum status make_structure(hid_t file, const struct snapshot_series *seri
     TRY(snapshot_write_root(file, series));
     TRY(make_list(file, "/steps", H5T_NATIVE_INT64));
     TRY(make_group(file, "/snap"));
+    TRY(make_group(file, "/fields"));
     TRY(make_group(file, "/VTKHDF"));
     TRY(make_group(file, "/VTKHDF/CellData"));
     TRY(make_group(file, "/VTKHDF/Steps"));
@@ -239,16 +246,24 @@ static enum status make_structure(hid_t file, const struct snapshot_series *seri
     return status;
 }
 
-/* Its file as /snap/<i>. */
+/* Its file as /snap/<i>, and its fields. */
 static enum status add_links(hid_t file, const struct snapshot_series *series, int64_t step,
                              int64_t i)
 {
+    const struct derived_label *label = NULL;
     char name[SNAPSHOT_NAME_BYTES];
     char target[SNAPSHOT_NAME_BYTES];
     snprintf(name, sizeof name, "/snap/%" PRId64, i);
     snapshot_relative_path(series, step, target);
     if (H5Lcreate_external(target, "/", file, name, H5P_DEFAULT, H5P_DEFAULT) < 0) {
         return h5_fail("cannot make the link %s", name);
+    }
+    for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
+        snprintf(name, sizeof name, "/fields/%s/%" PRId64, label->name, i);
+        snprintf(target, sizeof target, "/snap/%" PRId64 "/%s", i, label->name);
+        if (H5Lcreate_soft(target, file, name, H5P_DEFAULT, H5P_DEFAULT) < 0) {
+            return h5_fail("cannot make the link %s", name);
+        }
     }
     return STATUS_OK;
 }

@@ -10,8 +10,9 @@
  *     /configuration      the effective configuration
  *     /steps              the step of each snapshot
  *     /snap/<i>           link to NAME/step_<step>.h5
+ *     /fields/T/<i>       link to /snap/<i>/T
  *     /VTKHDF             Version, Type, WholeExtent, Origin, Spacing, Direction
- *     /VTKHDF/CellData/T  virtual: all of /snap/<i>/T as (t, nz, ny, nx)
+ *     /VTKHDF/CellData/T  virtual: all of /fields/T/<i> as (t, nz, ny, nx)
  *     /VTKHDF/Steps       NSteps, Values, CellDataOffsets/T
  *   NAME/step_<step>.h5
  *     /                   attributes and configuration as above
