@@ -106,25 +106,32 @@ setup_packages() {
         apt_install "${as_root[@]}" || exit 1
 }
 
-# A current VTK for the tests of the files that viewers open: Debian's reads neither VTKHDF with
-# time steps nor XDMF. Without it those tests are skipped.
-# --no-deps: VTK's readers need numpy alone, and the distribution's h5py needs the distribution's.
-setup_vtk() {
-    local venv=$isotherm_root/build/venv
-    local log=$isotherm_root/build/venv.log
-    if [[ -x $venv/bin/python ]] && compgen -G "$venv/lib/python3*/site-packages/vtk.py" >/dev/null
+# setup_python FOLDER FILE VENV_OPTION PIP_OPTION PACKAGES...: a Python environment build/FOLDER
+# with packages from PyPI, unless its site-packages have FILE.
+setup_python() {
+    local venv=$isotherm_root/build/$1 log=$isotherm_root/build/$1.log file=$2 options=("$3" "$4")
+    shift 4
+    if [[ -x $venv/bin/python ]] && compgen -G "$venv/lib/python3*/site-packages/$file" >/dev/null
     then
         return
     fi
-    say "Fetching VTK from PyPI into build/venv"
+    say "Fetching $* from PyPI into ${venv#"$isotherm_root"/}"
     rm -rf "$venv"
-    if ! (run_logged "$log" "making build/venv" \
-            /usr/bin/python3 -m venv --system-site-packages "$venv" &&
-            run_logged "$log" "pip install vtk" "$venv/bin/python" -m pip install \
-                --quiet --disable-pip-version-check --retries 1 --timeout 20 --no-deps vtk); then
+    if ! (run_logged "$log" "making $venv" /usr/bin/python3 -m venv "${options[0]}" "$venv" &&
+            run_logged "$log" "pip install $*" "$venv/bin/python" -m pip install \
+                --quiet --disable-pip-version-check --retries 1 --timeout 20 "${options[1]}" "$@")
+    then
         rm -rf "$venv"
-        say "No VTK: the tests that open snapshots with VTK will be skipped."
+        say "No $*: the tests that open snapshots with it will be skipped."
     fi
+}
+
+# What users read snapshots with, in today's versions; without it those tests are skipped.
+# VTK: Debian's reads neither VTKHDF with time steps nor XDMF. Its readers need numpy alone, and
+# the distribution's h5py needs the distribution's: --no-deps. h5py: brings a newer HDF5.
+setup_readers() {
+    setup_python venv vtk.py --system-site-packages --no-deps vtk
+    setup_python venv-h5py h5py/__init__.py --clear --prefer-binary h5py xarray
 }
 
 # In a shell of its own: what cannot be installed ends that alone.
@@ -174,7 +181,7 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
     test)
         setup_packages test
         setup_jobs
-        setup_vtk
+        setup_readers
         ;;
     *)
         sed -n '2,7s/^# \{0,1\}//p' "$0"

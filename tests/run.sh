@@ -45,14 +45,12 @@ done
 
 setup_packages test
 setup_jobs
-setup_vtk
+setup_readers
 setup_mpi_environment
 
 cmake_arguments=(-DISOTHERM_TESTS=ON -DISOTHERM_PYTHON=/usr/bin/python3
-    -DISOTHERM_VTK_PYTHON=)
-if [[ -x $isotherm_root/build/venv/bin/python ]]; then
-    cmake_arguments[-1]+=$isotherm_root/build/venv/bin/python
-fi
+    "-DISOTHERM_VTK_PYTHON=$(compgen -G "$isotherm_root/build/venv/bin/python" || true)"
+    "-DISOTHERM_H5PY_PYTHON=$(compgen -G "$isotherm_root/build/venv-h5py/bin/python" || true)")
 
 # run_tests PRESET [CTEST ARGUMENTS]
 run_tests() {

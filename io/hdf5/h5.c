@@ -56,13 +56,16 @@ enum status h5_fail(const char *format, ...)
 enum status h5_create_memory(hsize_t userblock, hid_t *file)
 {
     enum { GROW_BYTES = 1 << 16 };
+    static unsigned made; /* HDF5 takes open files of one name for one file */
+    char name[32];
+    snprintf(name, sizeof name, "in-memory-%u.h5", made++);
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     H5Pset_fapl_core(access, GROW_BYTES, false);
     H5Pset_userblock(creation, userblock);
     enum status status = STATUS_OK;
-    const hid_t created = H5Fcreate("in-memory.h5", H5F_ACC_TRUNC, creation, access);
+    const hid_t created = H5Fcreate(name, H5F_ACC_TRUNC, creation, access);
     if (created < 0) {
         status = h5_fail("cannot make an HDF5 file in memory");
     } else {
@@ -73,46 +76,35 @@ enum status h5_create_memory(hsize_t userblock, hid_t *file)
     return status;
 }
 
-static hsize_t userblock_of(hid_t file)
-{
-    hsize_t bytes = 0;
-    const hid_t creation = H5Fget_create_plist(file);
-    H5Pget_userblock(creation, &bytes);
-    H5Pclose(creation);
-    return bytes;
-}
-
-/* Closes the file. */
 static enum status save(hid_t file, const char *path,
                         enum status (*write)(const char *path, const char *bytes, size_t nbytes))
 {
-    char *image = NULL;
-    H5Fflush(file, H5F_SCOPE_GLOBAL);
-    const size_t front = (size_t)userblock_of(file); /* which HDF5's image lacks */
-    const ssize_t bytes = H5Fget_file_image(file, NULL, 0);
-    if (bytes > 0) {
-        image = calloc(front + (size_t)bytes, 1);
+    hsize_t bytes = 0;
+    void *handle = NULL; /* where the driver keeps the address of the file's bytes */
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 || H5Fget_filesize(file, &bytes) < 0 ||
+        H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0) {
+        return h5_fail("cannot take the HDF5 file for %s out of memory", path);
     }
-    enum status status = STATUS_OK;
-    if (image == NULL || H5Fget_file_image(file, image + front, (size_t)bytes) != bytes) {
-        status = h5_fail("cannot copy the HDF5 file for %s out of memory", path);
-    }
-    h5_close(file);
-    if (status == STATUS_OK) {
-        status = write(path, image, front + (size_t)bytes);
-    }
-    free(image);
-    return status;
+    return write(path, *(const char **)handle, (size_t)bytes);
 }
 
-enum status h5_save_memory(hid_t file, const char *path)
+enum status h5_copy_memory(hid_t file, const char *path)
 {
     return save(file, path, file_replace);
 }
 
+enum status h5_save_memory(hid_t file, const char *path)
+{
+    const enum status status = save(file, path, file_replace);
+    h5_close(file);
+    return status;
+}
+
 enum status h5_save_temporary(hid_t file, const char *path)
 {
-    return save(file, path, file_create);
+    const enum status status = save(file, path, file_create);
+    h5_close(file);
+    return status;
 }
 
 enum status h5_reserve(const char *path, uint64_t bytes)

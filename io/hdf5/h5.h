@@ -27,6 +27,8 @@ enum status h5_fail(const char *format, ...) PRINTF_LIKE(1, 2);
  * h5_save_memory replaces `path` by what was made and closes `file`, on failure too. */
 enum status h5_create_memory(hsize_t userblock, hid_t *file) MUST_CHECK;
 enum status h5_save_memory(hid_t file, const char *path) MUST_CHECK;
+/* The same, and `file` stays open, so that it can grow and be copied again. */
+enum status h5_copy_memory(hid_t file, const char *path) MUST_CHECK;
 /* The same, not flushed to disk: of a file under its temporary name, which is flushed later. */
 enum status h5_save_temporary(hid_t file, const char *path) MUST_CHECK;
 

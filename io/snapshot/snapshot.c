@@ -22,7 +22,8 @@ struct snapshots {
     struct snapshot_setting setting; /* precision is the file's */
     struct snapshot_series series;
     struct snapshot_list list; /* the same on all ranks; the write half's */
-    int64_t captured_step;     /* the capture half's */
+    struct snapshot_lists lists;
+    int64_t captured_step; /* the capture half's */
 };
 
 /* Whole rows, then whole planes, as many as fit; an axis that must be cut is cut evenly, because
@@ -92,7 +93,7 @@ static enum status start_files(struct snapshots *s, int64_t restart_step)
         TRY(find_earlier(s, restart_step));
     }
     TRY(directory_make(s->series.folder));
-    TRY(snapshot_lists_write(&s->series, &s->list));
+    TRY(snapshot_lists_write(&s->series, &s->list, &s->lists));
     return snapshot_files_drop_others(&s->series, &s->list);
 }
 
@@ -272,7 +273,7 @@ static enum status write_contiguous(struct snapshots *s, const struct snapshot_c
 static enum status publish(struct snapshots *s, int64_t step)
 {
     TRY(snapshot_file_publish(&s->series, step));
-    return snapshot_lists_write(&s->series, &s->list);
+    return snapshot_lists_write(&s->series, &s->list, &s->lists);
 }
 
 static enum status write_one(struct snapshots *s, const struct snapshot_capture *capture)
@@ -291,6 +292,7 @@ static enum status write_one(struct snapshots *s, const struct snapshot_capture 
     }
     if (status != STATUS_OK) {
         s->list.count = count;
+        snapshot_lists_close(&s->lists);
         if (first) {
             unlink(temporary);
         }
@@ -423,6 +425,7 @@ enum status snapshots_write(struct snapshots *s, struct field *field, int64_t st
 void snapshots_close(struct snapshots *snapshots)
 {
     if (snapshots != NULL) {
+        snapshot_lists_close(&snapshots->lists);
         snapshot_list_free(&snapshots->list);
         snapshot_series_free(&snapshots->series);
         free(snapshots);

@@ -21,14 +21,14 @@ enum status snapshots_check(const char *directory, const char *name, const struc
 static enum status cut(const struct snapshot_series *series, int64_t step)
 {
     struct snapshot_list list = {0};
+    struct snapshot_lists lists = {0};
     bool rebuilt = false;
-    enum status status = snapshot_index_read(series, step, &list, &rebuilt);
-    if (status == STATUS_OK) {
-        status = snapshot_lists_write(series, &list);
-    }
-    if (status == STATUS_OK) {
-        status = snapshot_files_drop_others(series, &list);
-    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(snapshot_index_read(series, step, &list, &rebuilt));
+    TRY_GOTO(snapshot_lists_write(series, &list, &lists));
+    TRY_GOTO(snapshot_files_drop_others(series, &list));
+done:
+    snapshot_lists_close(&lists);
     snapshot_list_free(&list);
     return status;
 }

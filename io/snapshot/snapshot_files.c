@@ -7,7 +7,6 @@
 
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/snapshot/snapshot_index.h"
-#include "io/snapshot/xdmf.h"
 
 enum status snapshot_series_name(const char *directory, const char *name,
                                  struct snapshot_series *series)
@@ -38,14 +37,20 @@ static enum status remove_list(const char *path)
 }
 
 enum status snapshot_lists_write(const struct snapshot_series *series,
-                                 const struct snapshot_list *list)
+                                 const struct snapshot_list *list, struct snapshot_lists *lists)
 {
     if (list->count == 0) {
         TRY(remove_list(series->xdmf_path));
         return remove_list(series->path);
     }
-    TRY(snapshot_index_write(series, list));
-    return xdmf_write(series->xdmf_path, series, list);
+    TRY(snapshot_index_write(series, list, &lists->index));
+    return xdmf_write(series->xdmf_path, series, list, &lists->xdmf);
+}
+
+void snapshot_lists_close(struct snapshot_lists *lists)
+{
+    snapshot_index_close(&lists->index);
+    *lists = (struct snapshot_lists){0};
 }
 
 /* Under its temporary name, without values. */

@@ -1,11 +1,10 @@
 #include "io/snapshot/snapshot_index.h"
 
-#include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/version.h"
@@ -74,9 +73,13 @@ static enum status write_geometry(hid_t group, const struct grid *grid)
     return h5_attribute_double(group, "Direction", direction, 9);
 }
 
+/* Tracking the order chooses the newer form of groups, half as large with many links. */
 static enum status make_group(hid_t file, const char *name)
 {
-    const hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
+    H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED);
+    const hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Pclose(creation);
     if (group < 0) {
         return h5_fail("cannot make the group %s", name);
     }
@@ -106,11 +109,13 @@ enum status snapshot_describe(hid_t dataset, const struct derived_label *label)
     return h5_attribute_string(dataset, "long_name", label->long_name);
 }
 
-/* Block t of the virtual dataset is /snap/t/NAME, by the link there in another file; HDF5 finds by
- * itself how many there are. */
+/* Block t of the virtual dataset is /fields/NAME/t; HDF5 finds by itself how many there are. It
+ * looks for the first that is missing, and HDF5 2.0 fails where the group that would hold it is
+ * missing, too: so not /snap/t/NAME. What cannot be opened later reads as NaN, not as 0 K. */
 static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
                                         enum precision precision, const struct derived_label *label)
 {
+    static const double nothing = NAN;
     const hsize_t nz = (hsize_t)grid->cells[AXIS_Z];
     const hsize_t ny = (hsize_t)grid->cells[AXIS_Y];
     const hsize_t nx = (hsize_t)grid->cells[AXIS_X];
@@ -123,7 +128,7 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
     const hsize_t block[4] = {1, nz, ny, nx};
     char source_name[SNAPSHOT_NAME_BYTES];
     char name[SNAPSHOT_NAME_BYTES];
-    snprintf(source_name, sizeof source_name, "/snap/%%b/%s", label->name);
+    snprintf(source_name, sizeof source_name, "/fields/%s/%%b", label->name);
     snprintf(name, sizeof name, "/VTKHDF/CellData/%s", label->name);
     const hid_t source = H5Screate_simple(3, source_shape, NULL);
     const hid_t space = H5Screate_simple(4, shape, largest);
@@ -131,6 +136,7 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
     hid_t dataset = H5I_INVALID_HID;
     enum status status = STATUS_OK;
     if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block) >= 0 &&
+        H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &nothing) >= 0 &&
         H5Pset_virtual(creation, space, ".", source_name, source) >= 0) {
         dataset =
             H5Dcreate2(file, name, h5_type(precision), space, H5P_DEFAULT, creation, H5P_DEFAULT);
@@ -147,22 +153,10 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
     return status;
 }
 
-static enum status make_virtual_datasets(hid_t file, const struct snapshot_series *series,
-                                         enum precision precision)
+/* An empty one; only chunks have checksums. */
+static enum status make_list(hid_t file, const char *name, hid_t type)
 {
-    const struct derived_label *label = NULL;
-    for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
-        TRY(make_virtual_dataset(file, &series->grid, precision, label));
-    }
-    return STATUS_OK;
-}
-
-/* Of a file that nobody extends, but without elements only a dataset that could be may be cut
- * into chunks, and only chunks have checksums. */
-static enum status make_list(hid_t file, const char *name, hid_t type, int64_t count,
-                             const void *values)
-{
-    const hsize_t length = (hsize_t)count;
+    const hsize_t length = 0;
     const hsize_t unlimited = H5S_UNLIMITED;
     const hsize_t chunk = 512;
     const hid_t space = H5Screate_simple(1, &length, &unlimited);
@@ -170,70 +164,50 @@ static enum status make_list(hid_t file, const char *name, hid_t type, int64_t c
     H5Pset_chunk(creation, 1, &chunk);
     H5Pset_fletcher32(creation);
     const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (dataset < 0 ||
-        (count > 0 && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)) {
-        status = h5_fail("cannot make the dataset %s", name);
-    }
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
     H5Pclose(creation);
     H5Sclose(space);
-    return status;
-}
-
-static enum status set_step_count(hid_t file, int64_t count)
-{
-    const hid_t group = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
-    if (group < 0) {
-        return h5_fail("cannot open /VTKHDF/Steps");
+    if (dataset < 0) {
+        return h5_fail("cannot make the dataset %s", name);
     }
-    const enum status status = h5_attribute_int(group, "NSteps", &count, 0, H5T_STD_I64LE);
-    H5Gclose(group);
-    return status;
-}
-
-static enum status write_offsets(hid_t file, unsigned derived, int64_t count,
-                                 const int64_t *offsets)
-{
-    const struct derived_label *label = NULL;
-    for (int n = 0; (label = snapshot_content(derived, n)) != NULL; n++) {
-        char name[SNAPSHOT_NAME_BYTES];
-        snprintf(name, sizeof name, "/VTKHDF/Steps/CellDataOffsets/%s", label->name);
-        TRY(make_list(file, name, H5T_STD_I64LE, count, offsets));
-    }
+    H5Dclose(dataset);
     return STATUS_OK;
 }
 
-/* NSteps, Values and offsets for the list. One snapshot is entered twice: VTK's reader takes the
- * 4D array of a single step for a wrong one, and readers abort where Values is longer than
- * NSteps. */
-static enum status write_steps(hid_t file, unsigned derived, const struct snapshot_list *list)
+/* Elements from `first` on; they become the last ones. */
+static enum status extend_list(hid_t file, const char *name, hid_t type, int64_t first,
+                               int64_t count, const void *values)
 {
-    const int64_t count = list->count == 1 ? 2 : list->count;
-    double *values = calloc((size_t)count + 1, sizeof *values);
-    int64_t *offsets = calloc((size_t)count + 1, sizeof *offsets);
+    const hsize_t begin = (hsize_t)first;
+    const hsize_t added = (hsize_t)count;
+    const hsize_t length = begin + added;
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    const hid_t memory = H5Screate_simple(1, &added, NULL);
+    hid_t space = H5I_INVALID_HID;
     enum status status = STATUS_OK;
-    if (values == NULL || offsets == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for the list of snapshots");
+    if (dataset < 0 || H5Dset_extent(dataset, &length) < 0 || (space = H5Dget_space(dataset)) < 0 ||
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, &begin, NULL, &added, NULL) < 0 ||
+        H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, values) < 0) {
+        status = h5_fail("cannot extend the list %s", name);
     }
-    for (int64_t i = 0; status == STATUS_OK && i < count; i++) {
-        offsets[i] = i < list->count ? i : list->count - 1;
-        values[i] = list->times[offsets[i]];
-    }
-    if (status == STATUS_OK) {
-        status = write_offsets(file, derived, count, offsets);
-    }
-    if (status == STATUS_OK) {
-        status = make_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, count, values);
-    }
-    if (status == STATUS_OK) {
-        status = set_step_count(file, count);
-    }
-    free(values);
-    free(offsets);
+    H5Sclose(space);
+    H5Sclose(memory);
+    H5Dclose(dataset);
     return status;
+}
+
+static enum status make_fields(hid_t file, const struct snapshot_series *series,
+                               enum precision precision)
+{
+    const struct derived_label *label = NULL;
+    for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
+        char name[SNAPSHOT_NAME_BYTES];
+        snprintf(name, sizeof name, "/fields/%s", label->name);
+        TRY(make_group(file, name));
+        snprintf(name, sizeof name, "/VTKHDF/Steps/CellDataOffsets/%s", label->name);
+        TRY(make_list(file, name, H5T_STD_I64LE));
+        TRY(make_virtual_dataset(file, &series->grid, precision, label));
+    }
+    return STATUS_OK;
 }
 
 enum status snapshot_write_root(hid_t file, const struct snapshot_series *series)
@@ -249,34 +223,20 @@ enum status snapshot_write_root(hid_t file, const struct snapshot_series *series
     return h5_text_dataset(file, "/configuration", series->config_text);
 }
 
-static enum status write_links(hid_t file, const struct snapshot_series *series,
-                               const struct snapshot_list *list)
-{
-    for (int64_t i = 0; i < list->count; i++) {
-        char name[SNAPSHOT_NAME_BYTES];
-        char target[SNAPSHOT_NAME_BYTES];
-        snprintf(name, sizeof name, "/snap/%" PRId64, i);
-        snapshot_relative_path(series, list->steps[i], target);
-        if (H5Lcreate_external(target, "/", file, name, H5P_DEFAULT, H5P_DEFAULT) < 0) {
-            return h5_fail("cannot make the link %s", name);
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status write_structure(hid_t file, const struct snapshot_series *series,
-                                   const struct snapshot_list *list)
+/* Without snapshots. */
+static enum status make_structure(hid_t file, const struct snapshot_series *series,
+                                  enum precision precision)
 {
     TRY(snapshot_write_root(file, series));
-    TRY(make_list(file, "/steps", H5T_NATIVE_INT64, list->count, list->steps));
+    TRY(make_list(file, "/steps", H5T_NATIVE_INT64));
     TRY(make_group(file, "/snap"));
+    TRY(make_group(file, "/fields"));
     TRY(make_group(file, "/VTKHDF"));
     TRY(make_group(file, "/VTKHDF/CellData"));
     TRY(make_group(file, "/VTKHDF/Steps"));
     TRY(make_group(file, "/VTKHDF/Steps/CellDataOffsets"));
-    TRY(make_virtual_datasets(file, series, list->precision));
-    TRY(write_links(file, series, list));
-    TRY(write_steps(file, series->derived, list));
+    TRY(make_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE));
+    TRY(make_fields(file, series, precision));
     const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
     if (group < 0) {
         return h5_fail("cannot open /VTKHDF");
@@ -286,15 +246,104 @@ static enum status write_structure(hid_t file, const struct snapshot_series *ser
     return status;
 }
 
-enum status snapshot_index_write(const struct snapshot_series *series,
-                                 const struct snapshot_list *list)
+/* Its file as /snap/<i>, and its fields. */
+static enum status add_links(hid_t file, const struct snapshot_series *series, int64_t step,
+                             int64_t i)
 {
-    hid_t file = H5I_INVALID_HID;
-    TRY(h5_create_memory(0, &file));
-    const enum status status = write_structure(file, series, list);
-    if (status != STATUS_OK) {
-        h5_close(file);
-        return status;
+    const struct derived_label *label = NULL;
+    char name[SNAPSHOT_NAME_BYTES];
+    char target[SNAPSHOT_NAME_BYTES];
+    snprintf(name, sizeof name, "/snap/%" PRId64, i);
+    snapshot_relative_path(series, step, target);
+    if (H5Lcreate_external(target, "/", file, name, H5P_DEFAULT, H5P_DEFAULT) < 0) {
+        return h5_fail("cannot make the link %s", name);
     }
-    return h5_save_memory(file, series->path);
+    for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
+        snprintf(name, sizeof name, "/fields/%s/%" PRId64, label->name, i);
+        snprintf(target, sizeof target, "/snap/%" PRId64 "/%s", i, label->name);
+        if (H5Lcreate_soft(target, file, name, H5P_DEFAULT, H5P_DEFAULT) < 0) {
+            return h5_fail("cannot make the link %s", name);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Time steps of VTKHDF from `first` on: when, and which snapshots they show. */
+static enum status add_time_steps(hid_t file, unsigned derived, int64_t first, int64_t count,
+                                  const double *times, const int64_t *shown)
+{
+    const struct derived_label *label = NULL;
+    TRY(extend_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, first, count, times));
+    for (int n = 0; (label = snapshot_content(derived, n)) != NULL; n++) {
+        char name[SNAPSHOT_NAME_BYTES];
+        snprintf(name, sizeof name, "/VTKHDF/Steps/CellDataOffsets/%s", label->name);
+        TRY(extend_list(file, name, H5T_NATIVE_INT64, first, count, shown));
+    }
+    return STATUS_OK;
+}
+
+static enum status set_step_count(hid_t file, int64_t count)
+{
+    const hid_t group = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
+    if (group < 0) {
+        return h5_fail("cannot open /VTKHDF/Steps");
+    }
+    const enum status status = h5_attribute_int(group, "NSteps", &count, 0, H5T_STD_I64LE);
+    H5Gclose(group);
+    return status;
+}
+
+/* A single snapshot is entered twice: VTK's reader takes the 4D array of one step for a wrong one,
+ * and readers abort where Values is longer than NSteps. */
+static enum status add_lists(hid_t file, unsigned derived, const struct snapshot_list *list,
+                             int64_t first, const int64_t *indices)
+{
+    const int64_t count = list->count - first;
+    TRY(extend_list(file, "/steps", H5T_NATIVE_INT64, first, count, list->steps + first));
+    TRY(add_time_steps(file, derived, first, count, list->times + first, indices));
+    if (list->count == 1) {
+        TRY(add_time_steps(file, derived, 1, 1, list->times, indices));
+    }
+    return set_step_count(file, list->count == 1 ? 2 : list->count);
+}
+
+static enum status add_snapshots(hid_t file, const struct snapshot_series *series,
+                                 const struct snapshot_list *list, int64_t first)
+{
+    int64_t *indices = malloc((size_t)(list->count - first) * sizeof *indices);
+    if (indices == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the list of snapshots");
+    }
+    enum status status = STATUS_OK;
+    for (int64_t i = first; status == STATUS_OK && i < list->count; i++) {
+        indices[i - first] = i;
+        status = add_links(file, series, list->steps[i], i);
+    }
+    if (status == STATUS_OK) {
+        status = add_lists(file, series->derived, list, first, indices);
+    }
+    free(indices);
+    return status;
+}
+
+enum status snapshot_index_write(const struct snapshot_series *series,
+                                 const struct snapshot_list *list, struct snapshot_index *index)
+{
+    if (index->file == 0) {
+        TRY(h5_create_memory(0, &index->file));
+        TRY(make_structure(index->file, series, list->precision));
+    }
+    if (list->count > index->count) {
+        TRY(add_snapshots(index->file, series, list, index->count));
+        index->count = list->count;
+    }
+    return h5_copy_memory(index->file, series->path);
+}
+
+void snapshot_index_close(struct snapshot_index *index)
+{
+    if (index->file != 0) {
+        h5_close(index->file);
+    }
+    *index = (struct snapshot_index){0};
 }

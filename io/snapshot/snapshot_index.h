@@ -10,19 +10,24 @@
  *     /configuration      the effective configuration
  *     /steps              the step of each snapshot
  *     /snap/<i>           link to NAME/step_<step>.h5
+ *     /fields/T/<i>       link to /snap/<i>/T
  *     /VTKHDF             Version, Type, WholeExtent, Origin, Spacing, Direction
- *     /VTKHDF/CellData/T  virtual: all of /snap/<i>/T as (t, nz, ny, nx)
+ *     /VTKHDF/CellData/T  virtual: all of /fields/T/<i> as (t, nz, ny, nx)
  *     /VTKHDF/Steps       NSteps, Values, CellDataOffsets/T
  *   NAME/step_<step>.h5
  *     /                   attributes and configuration as above
  *     /T                  (nz, ny, nx); attributes step, time_s, units, long_name
  *     /checksums/T        of its blocks (raw.h), unless T is compressed
- * Derived fields lie beside T in all of them. */
+ * Derived fields lie beside T in all of them.
+ *
+ * NAME.vtkhdf is kept in memory, where it grows by an entry per snapshot, and NAME.xdmf is extended
+ * in place (xdmf.h): a snapshot costs the same however many there are already. */
 #ifndef ISOTHERM_IO_SNAPSHOT_SNAPSHOT_INDEX_H
 #define ISOTHERM_IO_SNAPSHOT_SNAPSHOT_INDEX_H
 
 #include "base/file.h"
 #include "io/raw/h5_raw.h"
+#include "io/snapshot/xdmf.h"
 #include "model/derived.h"
 #include "model/grid.h"
 
@@ -56,13 +61,31 @@ enum status snapshot_series_name(const char *directory, const char *name,
                                  struct snapshot_series *series) MUST_CHECK;
 void snapshot_series_free(struct snapshot_series *series); /* what it owns */
 
-/* Replace NAME.vtkhdf by one that holds the list. */
+/* NAME.vtkhdf in memory. Zeroed: not made so far. */
+struct snapshot_index {
+    hid_t file;
+    int64_t count; /* of the snapshots in it */
+};
+
+/* Replace NAME.vtkhdf by one that holds the list; `index` has the first of it. */
 enum status snapshot_index_write(const struct snapshot_series *series,
-                                 const struct snapshot_list *list) MUST_CHECK;
-/* The same with NAME.xdmf. Readers stumble over files without a state, so an empty list has none.
- */
+                                 const struct snapshot_list *list,
+                                 struct snapshot_index *index) MUST_CHECK;
+void snapshot_index_close(struct snapshot_index *index);
+
+/* What is known of both lists. Zeroed: nothing, so they are rewritten. */
+struct snapshot_lists {
+    struct snapshot_index index;
+    struct xdmf xdmf;
+};
+
+/* Make NAME.vtkhdf and NAME.xdmf hold the list, which only grows from one call with the same
+ * `lists` to the next. Readers stumble over files without a state, so an empty list has none.
+ * Close `lists`, on failure too. */
 enum status snapshot_lists_write(const struct snapshot_series *series,
-                                 const struct snapshot_list *list) MUST_CHECK;
+                                 const struct snapshot_list *list,
+                                 struct snapshot_lists *lists) MUST_CHECK;
+void snapshot_lists_close(struct snapshot_lists *lists);
 
 /* Find the snapshots up to `restart_step`; nothing is changed. Fills the empty list, from the files
  * themselves where there is no NAME.vtkhdf (*rebuilt); its precision stays where there are none.

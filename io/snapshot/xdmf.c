@@ -1,10 +1,13 @@
 #include "io/snapshot/xdmf.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/file.h"
+#include "io/snapshot/snapshot_index.h"
 
 static void write_escaped(FILE *out, const char *text)
 {
@@ -79,30 +82,116 @@ static void write_step(FILE *out, const struct snapshot_series *series,
     fprintf(out, "      </Grid>\n");
 }
 
-enum status xdmf_write(const char *path, const struct snapshot_series *series,
-                       const struct snapshot_list *list)
+static void write_head(FILE *out, const char *title)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL) {
-        return fail(STATUS_MEMORY, "no memory for %s", path);
-    }
     fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                  "<Xdmf Version=\"3.0\">\n  <Domain>\n    <Grid Name=\"");
-    write_escaped(out, series->title);
+    write_escaped(out, title);
     fprintf(out, "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n");
+}
+
+/* A text that is written in memory. */
+struct text {
+    FILE *out;
+    char *bytes;
+    size_t length;
+};
+
+static enum status text_open(struct text *text, const char *path)
+{
+    *text = (struct text){.out = open_memstream(&text->bytes, &text->length)};
+    return text->out == NULL ? fail(STATUS_MEMORY, "no memory for %s", path) : STATUS_OK;
+}
+
+static enum status text_close(struct text *text, const char *path)
+{
+    const bool failed = ferror(text->out) != 0;
+    return fclose(text->out) != 0 || failed ? fail(STATUS_MEMORY, "no memory for %s", path)
+                                            : STATUS_OK;
+}
+
+static const char MORE[] = "      <?more ";
+static const char CLOSED[] = "? "; /* no end of the instruction so far */
+
+/* A third of the file, so that the cost of copying it when the room is used up does not grow with
+ * the number of steps; parsers take an instruction of up to 10 MB. */
+static int room_for(const struct text *text)
+{
+    enum { LEAST = 1 << 14, MOST = 1 << 20 };
+    const size_t room = LEAST + text->length / 2;
+    return room < MOST ? (int)room : MOST;
+}
+
+static enum status write_all(const char *path, const struct snapshot_series *series,
+                             const struct snapshot_list *list, struct xdmf *xdmf)
+{
+    struct text text;
+    TRY(text_open(&text, path));
+    write_head(text.out, series->title);
     for (int64_t i = 0; i < list->count; i++) {
-        write_step(out, series, list, i);
+        write_step(text.out, series, list, i);
     }
-    fprintf(out, "    </Grid>\n  </Domain>\n</Xdmf>\n");
-    enum status status = STATUS_OK;
-    if (ferror(out) != 0 || fclose(out) != 0) {
-        status = fail(STATUS_MEMORY, "no memory for %s", path);
-    }
+    fputs(MORE, text.out);
+    fflush(text.out);
+    xdmf->room = text.length;
+    xdmf->limit = text.length + (size_t)room_for(&text);
+    fprintf(text.out, "%*s?>\n    </Grid>\n  </Domain>\n</Xdmf>\n", room_for(&text), "");
+    enum status status = text_close(&text, path);
+    xdmf->bytes = text.length;
     if (status == STATUS_OK) {
-        status = file_replace(path, text, bytes);
+        status = file_replace(path, text.bytes, text.length);
     }
-    free(text);
+    free(text.bytes);
     return status;
+}
+
+static enum status add_text(int fd, const char *path, const struct text *text, uint64_t room)
+{
+    TRY(file_write_at(fd, path, text->bytes, text->length, room));
+    TRY(file_sync(fd, path));
+    TRY(file_write_at(fd, path, ">", 1, room + 1));
+    return file_sync(fd, path);
+}
+
+/* The new steps into the room, if it is there and large enough. */
+static enum status add_steps(const char *path, const struct snapshot_series *series,
+                             const struct snapshot_list *list, struct xdmf *xdmf, bool *added)
+{
+    struct text text;
+    *added = false;
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return STATUS_OK;
+    }
+    enum status status = text_open(&text, path);
+    if (status == STATUS_OK) {
+        fprintf(text.out, "%s\n", CLOSED);
+        for (int64_t i = xdmf->count; i < list->count; i++) {
+            write_step(text.out, series, list, i);
+        }
+        fputs(MORE, text.out);
+        status = text_close(&text, path);
+        if (status == STATUS_OK && text.length <= xdmf->limit - xdmf->room) {
+            status = add_text(fd, path, &text, xdmf->room);
+            xdmf->room += text.length;
+            *added = true;
+        }
+        free(text.bytes);
+    }
+    close(fd);
+    return status;
+}
+
+enum status xdmf_write(const char *path, const struct snapshot_series *series,
+                       const struct snapshot_list *list, struct xdmf *xdmf)
+{
+    bool added = false;
+    if (xdmf->count > 0 && file_size(path) == xdmf->bytes) {
+        TRY(add_steps(path, series, list, xdmf, &added));
+    }
+    if (!added) {
+        TRY(write_all(path, series, list, xdmf));
+    }
+    xdmf->count = list->count;
+    return STATUS_OK;
 }

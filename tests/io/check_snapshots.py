@@ -11,6 +11,11 @@ import numpy
 
 import expectations
 
+try:
+    import xarray
+except ImportError:
+    xarray = None
+
 xxh3 = ctypes.CDLL("libxxhash.so.0").XXH3_64bits_withSeed
 xxh3.restype = ctypes.c_uint64
 xxh3.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
@@ -26,6 +31,7 @@ def check_data(name, file, expected):
     check.that(virtual.dtype == expected["precision"], name, "type", virtual.dtype)
     check.that(virtual.attrs["units"] == b"K", name, "units of the virtual dataset")
     check.that(len(file["/snap"]) == count, name, "groups", list(file["/snap"]))
+    check.that(len(file["/fields/T"]) == count, name, "fields", list(file["/fields/T"]))
     for n, snapshot in enumerate(expected["snapshots"]):
         wanted = expectations.values(expected, snapshot["seed"])
         data = file[f"/snap/{n}/T"]
@@ -40,6 +46,33 @@ def check_data(name, file, expected):
         check.that((data.compression == "gzip") == compressed, name, n, "gzip")
         check.that(data.shuffle == compressed, name, n, "shuffle")
         check.that((data.chunks is None) == (not compressed), name, n, "contiguous")
+
+
+def check_missing(name, folder, expected):
+    """What cannot be opened reads as NaN or not at all, and never as a temperature."""
+    step = folder / f"snapshots/step_{expected['snapshots'][-1]['step']:010d}.h5"
+    with h5py.File(folder / "snapshots.vtkhdf", "r") as file:
+        virtual = file["/VTKHDF/CellData/T"]
+        shape = virtual.shape
+        step.rename(folder / "away.h5")
+        try:
+            check.that(numpy.isnan(virtual[-1]).all(), name, "a missing file", virtual[-1])
+        except OSError as refusal:  # HDF5 2.0
+            check.that(True, name, refusal)
+        finally:
+            (folder / "away.h5").rename(step)
+        check.that(virtual.shape == shape, name, "shape", virtual.shape)
+
+
+def check_xarray(name, file, expected):
+    """As docs/files.md says."""
+    if xarray is None:
+        return
+    times = file["VTKHDF/Steps/Values"][:len(file["steps"])]
+    found = xarray.DataArray(file["VTKHDF/CellData/T"], {"t": times}, ["t", "z", "y", "x"])
+    last = expected["snapshots"][-1]
+    wanted = expectations.values(expected, last["seed"])
+    check.that(numpy.array_equal(found.sel(t=last["time"]), wanted), name, "through xarray")
 
 
 def check_derived(name, file, expected):
@@ -121,14 +154,18 @@ def check_header(name, file, expected):
 
 
 def main():
+    print("h5py", h5py.version.version, "HDF5", h5py.version.hdf5_version, "xarray",
+          xarray and xarray.__version__)
     cases = expectations.cases(sys.argv[1])
     for folder, expected in cases:
         with h5py.File(folder / "snapshots.vtkhdf", "r") as file:
             check_data(folder.name, file, expected)
+            check_xarray(folder.name, file, expected)
             check_derived(folder.name, file, expected)
             check_steps(folder.name, file, expected)
             check_header(folder.name, file, expected)
         check_own_files(folder.name, folder, expected)
+        check_missing(folder.name, folder, expected)
     check.finish(len(cases))
 
 

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "io/snapshot/snapshot.h"
 
-enum { MOST = 8 };
+enum { MOST = 64 };
+static const int64_t few[AXIS_COUNT] = {9, 8, 7}; /* cells */
 static const char TITLE[] = "a <title> & \"more\", 20 \xc2\xb0"
                             "C";
 static const char CONFIG[] = "title: for the test\ngrid: {cells: [1, 2, 3]}\n";
@@ -127,8 +128,7 @@ static void write_expected(const struct work *w)
             comma = ", ";
         }
     }
-    fprintf(out, "},\n");
-    fprintf(out, " \"snapshots\": [");
+    fprintf(out, "},\n \"snapshots\": [");
     for (int i = 0; i < w->expected.count; i++) {
         fprintf(out, "%s\n  {\"step\": %" PRId64 ", \"time\": %.17g, \"seed\": %d}",
                 i > 0 ? "," : "", w->expected.steps[i], time_of(w->expected.steps[i]),
@@ -248,9 +248,8 @@ static void test_derived(void **unused)
 static void test_restarts(void **unused)
 {
     (void)unused;
-    static const int64_t cells[AXIS_COUNT] = {9, 8, 7};
     struct work w;
-    work_open(&w, "restart", cells, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
+    work_open(&w, "restart", few, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
     for (int i = 0; i < 5; i++) {
         work_write(&w, 10 * i, i);
     }
@@ -266,14 +265,14 @@ static void test_restarts(void **unused)
     w.setting.precision = PRECISION_FLOAT64;
     work_close(&w);
 
-    work_open(&w, "restart_all", cells, PRECISION_FLOAT32, PRECISION_FLOAT32, 3);
+    work_open(&w, "restart_all", few, PRECISION_FLOAT32, PRECISION_FLOAT32, 3);
     work_write(&w, 10, 1);
     work_write(&w, 20, 2);
     work_reopen(&w, 5); /* nothing stays */
     work_write(&w, 10, 7);
     work_close(&w);
 
-    work_open(&w, "restart_fresh", cells, PRECISION_FLOAT32, PRECISION_FLOAT32, 0);
+    work_open(&w, "restart_fresh", few, PRECISION_FLOAT32, PRECISION_FLOAT32, 0);
     work_write(&w, 10, 1);
     work_reopen(&w, -1); /* new files */
     work_write(&w, 0, 2);
@@ -302,9 +301,8 @@ static void leave_unfinished(const struct work *w, const char *name)
 static void test_killed_writes(void **unused)
 {
     (void)unused;
-    static const int64_t cells[AXIS_COUNT] = {9, 8, 7};
     struct work w;
-    work_open(&w, "killed", cells, PRECISION_FLOAT64, PRECISION_FLOAT32, 0);
+    work_open(&w, "killed", few, PRECISION_FLOAT64, PRECISION_FLOAT32, 0);
     work_write(&w, 10, 1);
     work_write(&w, 20, 2);
     leave_unfinished(&w, "step_0000000030.h5.tmp");
@@ -339,10 +337,9 @@ static void spoil(const struct work *w, const char *name, long length)
 static void test_bad_files(void **unused)
 {
     (void)unused;
-    static const int64_t cells[AXIS_COUNT] = {9, 8, 7};
     struct work w;
     struct snapshots *none = NULL;
-    work_open(&w, "moved", cells, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
+    work_open(&w, "moved", few, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
     work_write(&w, 10, 1);
     work_write(&w, 20, 2);
     snapshots_close(w.snapshots);
@@ -372,23 +369,29 @@ static void test_bad_files(void **unused)
     work_close(&w);
 }
 
-static bool is_there(const struct work *w, const char *name)
+/* 0: it is not there. */
+static ino_t inode_of(const struct work *w, const char *name)
 {
     char path[PATH_BYTES];
+    struct stat found;
     snprintf(path, sizeof path, "%.2000s/%s", w->folder, name);
     MPI_Barrier(MPI_COMM_WORLD);
-    const bool there = access(path, F_OK) == 0;
+    const bool there = stat(path, &found) == 0;
     MPI_Barrier(MPI_COMM_WORLD);
-    return there;
+    return there ? found.st_ino : 0;
+}
+
+static bool is_there(const struct work *w, const char *name)
+{
+    return inode_of(w, name) != 0;
 }
 
 /* Readers crash on a series without a state, so there is none. */
 static void test_no_states(void **unused)
 {
     (void)unused;
-    static const int64_t cells[AXIS_COUNT] = {9, 8, 7};
     struct work w;
-    work_open(&w, "no_states", cells, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
+    work_open(&w, "no_states", few, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
     assert_false(is_there(&w, "snapshots.vtkhdf"));
     work_write(&w, 10, 1);
     assert_true(is_there(&w, "snapshots.vtkhdf"));
@@ -401,13 +404,32 @@ static void test_no_states(void **unused)
     work_close(&w);
 }
 
+/* The XDMF file grows in place, and is seldom copied to get room for more; another file of its name
+ * is replaced. */
+static void test_many(void **unused)
+{
+    (void)unused;
+    struct work w;
+    int copies = 0;
+    work_open(&w, "many", few, PRECISION_FLOAT64, PRECISION_FLOAT32, 0);
+    work_write(&w, 0, 0);
+    for (int i = 1; i < 50; i++) {
+        const ino_t before = inode_of(&w, "snapshots.xdmf");
+        work_write(&w, 10 * i, i);
+        copies += inode_of(&w, "snapshots.xdmf") != before ? 1 : 0;
+    }
+    assert_in_range(copies, 1, 4);
+    spoil(&w, "snapshots.xdmf", -1);
+    work_write(&w, 500, 50);
+    work_close(&w);
+}
+
 /* A series that the run does not go on with, by what its own file says of it. */
 static void test_cut(void **unused)
 {
     (void)unused;
-    static const int64_t cells[AXIS_COUNT] = {9, 8, 7};
     struct work w;
-    work_open_derived(&w, "cut", cells, PRECISION_FLOAT64, PRECISION_FLOAT32, 0, NULL,
+    work_open_derived(&w, "cut", few, PRECISION_FLOAT64, PRECISION_FLOAT32, 0, NULL,
                       1U << DERIVED_T_MAX);
     for (int step = 10; step <= 40; step += 10) {
         work_write(&w, step, step / 10);
@@ -467,11 +489,12 @@ static void test_bytes(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_regions),
-        cmocka_unit_test(test_derived),       cmocka_unit_test(test_restarts),
-        cmocka_unit_test(test_killed_writes), cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_no_states),     cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_many),
+        cmocka_unit_test(test_regions),   cmocka_unit_test(test_derived),
+        cmocka_unit_test(test_restarts),  cmocka_unit_test(test_killed_writes),
+        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_no_states),
+        cmocka_unit_test(test_cut),       cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_bytes),
     };
     return rig_main(argc, argv, "test_snapshot", tests, sizeof tests / sizeof tests[0]);
 }
