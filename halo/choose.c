@@ -6,7 +6,6 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "halo/probe.h"
-#include "halo/trial.h"
 
 static const char *const where[NEARNESS_COUNT] = {"on the node", "between nodes"};
 
@@ -112,13 +111,13 @@ static enum status prove_wanted(const struct question *question, const struct tr
                              transport->name, trial->why));
 }
 
-static enum status take_wanted(const struct question *question, const struct halo_wishes *wishes,
+static enum status take_wanted(const struct question *question, const struct halo_options *options,
                                struct choice *choice)
 {
     const struct transport *near;
     const struct transport *far;
-    TRY(find_transport(wishes->transport, &near));
-    TRY(find_transport(wishes->off_node != NULL ? wishes->off_node : wishes->transport, &far));
+    TRY(find_transport(options->transport, &near));
+    TRY(find_transport(options->off_node != NULL ? options->off_node : options->transport, &far));
     const struct transport *const wanted[NEARNESS_COUNT] = {near, far};
     snprintf(choice->reason, sizeof choice->reason, "asked for; %s", near->about);
     for (int n = 0; n < NEARNESS_COUNT; n++) {
@@ -134,7 +133,7 @@ static enum status take_wanted(const struct question *question, const struct hal
                      "neighbours are on another; \"auto\" uses it where it can",
                      wanted[n]->name));
         }
-        if (!wishes->unproved) {
+        if (!options->unproved) {
             TRY(prove_wanted(question, wanted[n], (enum nearness)n, choice));
         }
         choice->transport[n] = wanted[n];
@@ -224,14 +223,14 @@ static enum status take_fastest(const struct question *question, enum nearness n
 
 enum status choose_transports(const struct transport_site *site,
                               const struct neighbourhood neighbourhoods[NEARNESS_COUNT],
-                              enum precision precision, const struct halo_wishes *wishes,
+                              enum precision precision, const struct halo_options *options,
                               struct choice *choice)
 {
-    const bool by_name = strcmp(wishes->transport, "auto") != 0;
+    const bool by_name = strcmp(options->transport, "auto") != 0;
     const struct question question = {site, neighbourhoods, precision, by_name, false};
     *choice = (struct choice){.ntrials = 0};
     if (by_name) {
-        return take_wanted(&question, wishes, choice);
+        return take_wanted(&question, options, choice);
     }
     for (int n = 0; n < NEARNESS_COUNT; n++) {
         if (neighbourhoods[n].exists) {

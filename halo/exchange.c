@@ -150,24 +150,24 @@ static enum status open_legs(struct halo *halo, const enum nearness of_message[]
     return STATUS_OK;
 }
 
-static enum status build(struct halo *halo, const struct halo_wishes *wishes)
+static enum status build(struct halo *halo, const struct halo_options *options)
 {
     struct neighbourhood all[NEARNESS_COUNT] = {{.nchannels = 0}};
     enum nearness of_message[HALO_MESSAGES_MAX];
     TRY_MPI(MPI_Comm_set_errhandler(halo->comm, MPI_ERRORS_RETURN));
-    TRY(find_neighbours(halo, wishes->node_ranks, all, of_message));
+    TRY(find_neighbours(halo, options->node_ranks, all, of_message));
     if (!all[ON_NODE].exists && !all[OFF_NODE].exists) {
         snprintf(halo->name, sizeof halo->name, "none");
         return STATUS_OK;
     }
-    TRY(choose_transports(&halo->site, all, halo->layout.precision, wishes, &halo->choice));
+    TRY(choose_transports(&halo->site, all, halo->layout.precision, options, &halo->choice));
     name_choice(halo);
     return open_legs(halo, of_message);
 }
 
 enum status halo_create(MPI_Comm comm, const struct backend *backend, struct device *device,
                         const struct halo_plan *plan, const struct layout *layout,
-                        const struct halo_wishes *wishes, struct halo **halo)
+                        const struct halo_options *options, struct halo **halo)
 {
     *halo = NULL;
     struct halo *built = calloc(1, sizeof *built);
@@ -184,7 +184,7 @@ enum status halo_create(MPI_Comm comm, const struct backend *backend, struct dev
     built->layout = *layout;
     TRY_GOTO(comm_check(MPI_Comm_dup(comm, &built->comm), "MPI_Comm_dup"));
     built->site.comm = built->comm;
-    TRY_GOTO(build(built, wishes));
+    TRY_GOTO(build(built, options));
     *halo = built;
     return STATUS_OK;
 done:

@@ -9,8 +9,8 @@
 
 #include <mpi.h>
 
+#include "halo/choose.h"
 #include "halo/plan.h"
-#include "kernels/backend.h"
 
 struct halo;
 
@@ -22,23 +22,6 @@ struct halo_flight {
     void *d_field;
 };
 
-struct halo_wishes {
-    const char *transport; /* "auto" or a name */
-    /* for tests, which make thousands: */
-    int node_ranks;       /* > 0: take so many consecutive ranks for a node, whatever MPI says */
-    const char *off_node; /* a name: for neighbours on other nodes; NULL: `transport` for all */
-    bool unproved;        /* take what is asked for by name as it is */
-};
-
-/* One transport tried at the start, for the neighbours on the node or those on other nodes. */
-struct halo_trial {
-    const char *transport;
-    bool on_node;
-    bool works;
-    double seconds; /* for all these messages at once, median, of the slowest rank */
-    char why[384];  /* it does not work */
-};
-
 /* Collective over `comm`; all ranks choose alike. `plan` and `layout` are copied. Each transport in
  * question is proved with patterned messages, and with "auto" the fastest of those that work is
  * taken, for neighbours on the node and on other nodes apart.
@@ -46,7 +29,7 @@ struct halo_trial {
  * on: STATUS_INPUT for an unknown transport. STATUS_MPI may be one rank's alone. */
 enum status halo_create(MPI_Comm comm, const struct backend *backend, struct device *device,
                         const struct halo_plan *plan, const struct layout *layout,
-                        const struct halo_wishes *wishes, struct halo **halo) MUST_CHECK;
+                        const struct halo_options *options, struct halo **halo) MUST_CHECK;
 void halo_destroy(struct halo *halo); /* takes NULL; not while messages are in flight */
 
 /* The chosen transport's name ("peer + gpu-aware": on the node and beyond), and a sentence on why.
@@ -55,15 +38,6 @@ const char *halo_transport_name(const struct halo *halo);
 const char *halo_transport_reason(const struct halo *halo);
 /* What was tried: the same on all ranks. Returns how many. */
 int halo_trials(const struct halo *halo, const struct halo_trial **trials);
-
-/* The transports' names, NULL behind the last. */
-const char *halo_transport_at(int index);
-/* Collective. Prove and time one transport: ranks 0 and 1, 2 and 3, ... send each other `bytes`
- * bytes (multiples of 8) at the same time; the odd one sends to itself. Without packing where that
- * is a kernel of its own. STATUS_DEVICE when the transport is not for this backend; one that does
- * not work sets trial->works and trial->why. STATUS_MPI may be one rank's alone. */
-enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct device *device,
-                            const char *name, size_t bytes, struct halo_trial *trial) MUST_CHECK;
 
 /* Start the exchange of d_field's halo. Packs on `queue` after what is on it already, and sends;
  * MPI must be waited for packing by the host, `peer` is not. The halo layers must not be read, nor

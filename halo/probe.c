@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/comm.h"
+#include "kernels/backends.h"
 
 static const char word[] = "halo-probe";
 

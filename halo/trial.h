@@ -2,8 +2,16 @@
 #ifndef ISOTHERM_HALO_TRIAL_H
 #define ISOTHERM_HALO_TRIAL_H
 
-#include "halo/exchange.h"
 #include "halo/transport.h"
+
+/* One transport tried at the start, for the neighbours on the node or those on other nodes. */
+struct halo_trial {
+    const char *transport;
+    bool on_node;
+    bool works;
+    double seconds; /* for all these messages at once, median, of the slowest rank */
+    char why[384];  /* it does not work */
+};
 
 /* Seconds that a message of a trial may take. */
 extern const double trial_limit_s;

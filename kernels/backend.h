@@ -1,7 +1,7 @@
 /* The seam between the program and the machine that runs its kernels.
  *
  * A backend is two const tables of functions: what runs kernels (runtime.h) and what is done to
- * fields (operations.h), chosen by name at run time (backend.c). Kernels know boxes, strides,
+ * fields (operations.h), chosen by name at run time (backends.h). Kernels know boxes, strides,
  * pointers and coefficients; no MPI, no files, no settings. */
 #ifndef ISOTHERM_KERNELS_BACKEND_H
 #define ISOTHERM_KERNELS_BACKEND_H
@@ -40,18 +40,5 @@ static inline bool backend_has(const struct backend *backend, enum backend_capab
 {
     return (backend->capabilities & (unsigned)capability) != 0;
 }
-
-/* The compiled-in backends, best first. */
-int backend_count(void);
-const struct backend *backend_at(int index);
-/* NULL when there is none of that name. */
-const struct backend *backend_find(const char *name);
-/* What a user may ask backend_choose for: "auto", and the backends that are not for tests. */
-const char *backend_names(void);
-/* By name, or "auto": the first that can run here. Writes into `why` (at least 256 bytes) a
- * sentence on the choice. STATUS_INPUT for an unknown name, STATUS_DEVICE for one that cannot run
- * here. */
-enum status backend_choose(const char *name, const struct backend **backend, char *why,
-                           size_t why_bytes) MUST_CHECK;
 
 #endif

@@ -12,19 +12,8 @@
 #include <mpi.h>
 #include <stdint.h>
 
-#include "base/box.h"
 #include "base/file.h"
-#include "base/precision.h"
-#include "base/status.h"
-
-/* Plain numbers, so that rank 0 can send it to the others. */
-struct raw_place {
-    uint64_t offset;           /* of the cells, bytes from the beginning of the file */
-    uint64_t sums_offset;      /* of the checksums, 8 bytes a block */
-    int64_t cells[AXIS_COUNT]; /* shape (nz, ny, nx) */
-    int64_t line_cells, block_lines, blocks;
-    enum precision precision;
-};
+#include "io/raw/raw_share.h"
 
 /* Fill in all but the offsets. */
 void raw_layout(const int64_t cells[AXIS_COUNT], enum precision precision, struct raw_place *place);

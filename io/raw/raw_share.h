@@ -8,7 +8,19 @@
 
 #include <mpi.h>
 
-#include "io/raw/raw.h"
+#include "base/box.h"
+#include "base/precision.h"
+#include "base/status.h"
+
+/* Where a dataset lies in its file, and how its blocks are cut. Plain numbers, so that rank 0 can
+ * send it to the others. */
+struct raw_place {
+    uint64_t offset;           /* of the cells, bytes from the beginning of the file */
+    uint64_t sums_offset;      /* of the checksums, 8 bytes a block */
+    int64_t cells[AXIS_COUNT]; /* shape (nz, ny, nx) */
+    int64_t line_cells, block_lines, blocks;
+    enum precision precision;
+};
 
 /* Cells, by flat index (k ny + j) nx + i. */
 struct raw_run {

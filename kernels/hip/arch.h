@@ -26,6 +26,7 @@ template <typename REAL> struct arch_region {
 #ifdef __HIP_PLATFORM_AMD__
 
 constexpr int ARCH_WAVE = 64;
+constexpr bool ARCH_PACKS_BY_COPY = false; /* whether packing leaves long rows to the copy engine */
 
 typedef unsigned int arch_uint4 __attribute__((ext_vector_type(4)));
 
@@ -91,6 +92,7 @@ static __device__ __forceinline__ uint64_t arch_clock_ns(void)
 #include <cuda.h>
 
 constexpr int ARCH_WAVE = 32;
+constexpr bool ARCH_PACKS_BY_COPY = true;
 #define ARCH_HAS_TILE_COPY 1
 
 template <typename REAL>

@@ -14,13 +14,6 @@ struct shape_choice {
     int number;
 };
 
-/* Whether packing leaves long rows to the copy engine. */
-#ifdef __HIP_PLATFORM_AMD__
-enum { HIP_PACKS_BY_COPY = 0 };
-#else
-enum { HIP_PACKS_BY_COPY = 1 };
-#endif
-
 struct device {
     int index;
     struct shape_choice shape[PRECISION_FLOAT32 + 1];

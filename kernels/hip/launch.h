@@ -77,6 +77,8 @@ hipError_t hip_launch_unpack(hipStream_t stream, const struct layout *layout, co
 /* Several boxes in one launch, at most HIP_BOXES_A_MOVE of them; buffers may be another device's
  * memory. */
 enum { HIP_BOXES_A_MOVE = 26 };
+/* Does packing leave long rows to the copy engine? */
+bool hip_packs_by_copy(void);
 hipError_t hip_launch_pack_boxes(hipStream_t stream, const struct layout *layout,
                                  const void *d_field, const struct box *boxes,
                                  void *const *d_buffers, int nboxes);

@@ -215,6 +215,11 @@ static hipError_t move_all(hipStream_t stream, const struct layout *layout, void
     return list.count > 0 ? launch_list<PACK>(stream, layout, d_field, list) : hipSuccess;
 }
 
+bool hip_packs_by_copy(void)
+{
+    return ARCH_PACKS_BY_COPY;
+}
+
 hipError_t hip_launch_pack_boxes(hipStream_t stream, const struct layout *layout,
                                  const void *d_field, const struct box *boxes,
                                  void *const *d_buffers, int nboxes)

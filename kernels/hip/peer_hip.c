@@ -83,7 +83,7 @@ static enum status pack_by_copy(struct queue *queue, const struct layout *layout
 {
     const size_t long_row_bytes = 1024;
     struct sheet sheet;
-    *done = HIP_PACKS_BY_COPY && queue->beside && is_sheet(layout, box, &sheet) &&
+    *done = hip_packs_by_copy() && queue->beside && is_sheet(layout, box, &sheet) &&
             sheet.row_bytes >= long_row_bytes;
     if (*done) {
         const int64_t first = layout_index(layout, box->lo[0], box->lo[1], box->lo[2]);

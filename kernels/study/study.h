@@ -2,8 +2,8 @@
  * calls them.
  *
  * A study says what its problem of a given size is, what a point of the result must be, and what
- * must be moved; the table in study.c says which kernels each backend has for it. Input and output
- * are plain arrays [nz][ny][nx], x fastest, without halo or padding. */
+ * must be moved; the table in studies.c says which kernels each backend has for it. Input and
+ * output are plain arrays [nz][ny][nx], x fastest, without halo or padding. */
 #ifndef ISOTHERM_KERNELS_STUDY_STUDY_H
 #define ISOTHERM_KERNELS_STUDY_STUDY_H
 
@@ -44,10 +44,5 @@ struct study {
                        const void *context);
     struct study_traffic (*traffic)(const struct study_problem *problem);
 };
-
-/* The index-th study; NULL behind the last. */
-const struct study *study_at(int index);
-/* The kernels that a backend has for a study, up to one without a name; none for NULL. */
-const struct study_kernel *study_kernels(const struct study *study, const struct backend *backend);
 
 #endif

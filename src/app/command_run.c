@@ -7,6 +7,7 @@
 #include "app/stop.h"
 #include "base/comm.h"
 #include "base/command.h"
+#include "kernels/backends.h"
 
 static struct {
     const char *config;

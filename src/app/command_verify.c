@@ -17,6 +17,7 @@
 #include "base/command.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "kernels/backends.h"
 #include "solve/solver.h"
 
 static struct {

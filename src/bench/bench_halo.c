@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "bench/bench.h"
 #include "bench/bench_data.h"
+#include "kernels/backends.h"
 #include "solve/solver.h"
 
 enum { BATCHES = 5, WARM_UP_STEPS = 5, MOST_STEPS = 2000 };

@@ -8,7 +8,8 @@
 #include "bench/bench.h"
 #include "bench/bench_copy_out.h"
 #include "bench/bench_data.h"
-#include "kernels/backend.h"
+#include "kernels/backends.h"
+#include "kernels/study/studies.h"
 #include "solve/tuning.h"
 
 enum { MAX_ROWS = 64 };

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/precision.h"
 #include "bench/bench.h"
-#include "kernels/backend.h"
+#include "kernels/backends.h"
 
 static struct bench_request asked = {
     .backend = {"auto", backend_names}, .precision = "both", .repeats = 5, .directory = "."};

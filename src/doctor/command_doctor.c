@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "doctor/doctor.h"
 #include "io/hdf5/h5_about.h"
+#include "kernels/backends.h"
 
 static struct {
     struct option_name backend;

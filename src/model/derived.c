@@ -51,31 +51,32 @@ enum status derived_bytes(const struct box *owned, unsigned mask, uint64_t *byte
     return STATUS_OK;
 }
 
-static enum status allocate(struct derived *derived, const struct field *field)
+static enum status allocate(struct derived *derived, const int64_t cells[AXIS_COUNT])
 {
     static const int no_halo[AXIS_COUNT] = {0, 0, 0};
-    TRY(layout_create(field->layout.cells, no_halo, PRECISION_FLOAT64, &derived->layout));
+    TRY(layout_create(cells, no_halo, PRECISION_FLOAT64, &derived->layout));
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         void *d_memory = NULL;
         if (derived_wants(derived->mask, kind)) {
-            TRY(field->backend->runtime->memory_alloc(field->device, layout_bytes(&derived->layout),
-                                                      &d_memory));
+            TRY(derived->backend->runtime->memory_alloc(derived->device,
+                                                        layout_bytes(&derived->layout), &d_memory));
             derived->d_values[kind] = d_memory;
         }
     }
     return STATUS_OK;
 }
 
-enum status derived_create(const struct field *field, unsigned mask, struct derived **derived)
+enum status derived_create(const struct backend *backend, struct device *device,
+                           const int64_t cells[AXIS_COUNT], unsigned mask, struct derived **derived)
 {
     *derived = NULL;
     struct derived *built = calloc(1, sizeof *built);
     if (built == NULL) {
         return fail(STATUS_MEMORY, "no memory for the derived fields");
     }
-    *built = (struct derived){
-        .backend = field->backend, .device = field->device, .mask = mask, .sampled_step = -1};
-    const enum status status = allocate(built, field);
+    *built =
+        (struct derived){.backend = backend, .device = device, .mask = mask, .sampled_step = -1};
+    const enum status status = allocate(built, cells);
     if (status != STATUS_OK) {
         derived_destroy(built);
         return status;

@@ -4,7 +4,7 @@
 #define ISOTHERM_MODEL_DERIVED_H
 
 #include "config/settings.h"
-#include "model/field.h"
+#include "kernels/backend.h"
 
 /* Of its datasets and of the key `derived`. */
 struct derived_label {
@@ -40,8 +40,9 @@ struct derived {
     double sampled_time;             /* s */
 };
 
-/* Not collective. Everything starts as NaN. */
-enum status derived_create(const struct field *field, unsigned mask,
+/* Not collective. For a rank that owns so many cells. Everything starts as NaN. */
+enum status derived_create(const struct backend *backend, struct device *device,
+                           const int64_t cells[AXIS_COUNT], unsigned mask,
                            struct derived **derived) MUST_CHECK;
 void derived_destroy(struct derived *derived); /* takes NULL */
 

@@ -98,12 +98,15 @@ static enum status restore_all(struct stepper *stepper)
 
 enum status derive_open(struct stepper *stepper)
 {
+    const struct engine *engine = stepper->engine;
+    struct field *field = stepper->state->field;
     const unsigned mask = derived_of_settings(stepper->problem->settings);
     if (mask == 0) {
         return STATUS_OK;
     }
     TRY(status_agree(stepper->team->comm,
-                     derived_create(stepper->state->field, mask, &stepper->state->field->derived)));
+                     derived_create(engine->backend, engine->device, field->layout.cells, mask,
+                                    &field->derived)));
     return stepper->state->restarted_from[0] != '\0' ? restore_all(stepper) : STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "solve/engine.h"
 
 #include "base/comm.h"
+#include "kernels/backends.h"
 
 enum status engine_choose(const struct settings *settings, const struct backend **backend,
                           char *why, size_t why_bytes)

@@ -44,7 +44,7 @@ static enum status create_halo(struct stepper *stepper)
     }
     const enum status status =
         halo_create(team->comm, engine->backend, engine->device, &stepper->plan, layout,
-                    &(struct halo_wishes){.transport = settings->run.transport}, &stepper->halo);
+                    &(struct halo_options){.transport = settings->run.transport}, &stepper->halo);
     if (status == STATUS_INPUT) {
         return status_agree(team->comm,
                             settings_fail(settings, "run.halo.transport", "%s", fail_message()));

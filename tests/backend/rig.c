@@ -1,4 +1,5 @@
 #include "rig.h"
+#include "kernels/backends.h"
 
 #include <stdio.h>
 #include <stdlib.h>

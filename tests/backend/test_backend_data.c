@@ -1,4 +1,5 @@
 /* Memory, copies, pack and unpack of every backend. */
+#include "kernels/backends.h"
 #include "rig.h"
 
 #include <stdio.h>

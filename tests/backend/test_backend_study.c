@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/study/laplacian.h"
+#include "kernels/study/studies.h"
 
 /* Ends of rows, of tiles of rows and of blocks of planes, and a row of more than one block. */
 static const int64_t sizes[][AXIS_COUNT] = {{3, 3, 3},    {5, 4, 3},    {16, 18, 10}, {65, 19, 12},

@@ -22,13 +22,13 @@ BASE = {"src/base"}
 CONFIG = BASE | {"src/config"}
 KERNELS = BASE | {"kernels"}
 MODEL = CONFIG | KERNELS | {"src/model"}
-HALO = MODEL | {"halo"}
+BACKENDS = {"kernels/backends"}
+HALO = MODEL | BACKENDS | {"halo"}
 FILES = MODEL | {"io/hdf5", "io/raw"}
 IO = FILES | {"io/checkpoint", "io/snapshot", "io/series", "io/picture", "io/compare"}
-BACKENDS = {"kernels/backends"}
-MACHINE = HALO | BACKENDS | {"src/machine"}
-SOLVE = HALO | IO | BACKENDS | {"src/solve"}
-OUTPUT = SOLVE | MACHINE | {"src/output"}
+MACHINE = HALO | {"src/machine"}
+SOLVE = MACHINE | IO | {"src/solve"}
+OUTPUT = SOLVE | {"src/output"}
 
 # A folder, or one module of it (a header with its source file), and what it may include beside
 # itself. The longest name that fits a file is its layer.
@@ -39,7 +39,7 @@ MAY_INCLUDE = {
     "kernels/cpu": KERNELS,
     "kernels/guard": KERNELS | {"kernels/cpu"},
     "kernels/hip": KERNELS,
-    "kernels/study": KERNELS | {"kernels/cpu", "kernels/hip"},
+    "kernels/study": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip"},
     "kernels/backends": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip"},  # the table
     "src/model": MODEL,
     "halo": HALO,
@@ -53,7 +53,7 @@ MAY_INCLUDE = {
     "src/machine": MACHINE,
     "src/solve": SOLVE,
     "src/output": OUTPUT,
-    "src/bench": SOLVE | MACHINE | {"kernels/study"},
+    "src/bench": SOLVE | {"kernels/study"},
     "src/doctor": HALO | IO | MACHINE,
     "src/app": OUTPUT,
     "src/app/main": OUTPUT | {"src/app", "src/bench", "src/doctor"},  # the table of commands
@@ -70,7 +70,7 @@ ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.
-MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/study\.c|kernels/hip/arch\.h|"
+MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/studies\.c|kernels/hip/arch\.h|"
                         r"kernels/cpu/stream\.h|halo/transport_\w+\.c|src/base/precision\.h")
 # What arch.h and stream.h found out may be asked for beside them.
 MAY_ASK = {"kernels/hip": r"#\s*(if|elif) !?ARCH_HAS_\w+",
@@ -83,7 +83,7 @@ Include = collections.namedtuple("Include", "path line name quoted target")
 
 def module_of(path):
     """A header and the source file of the same name are one module."""
-    return re.sub(r"(\.hip\.cpp|\.h\.in|\.\w+)$", "", path)
+    return re.sub(r"(\.h\.in|\.\w+)$", "", path)
 
 
 def layer_of(path):

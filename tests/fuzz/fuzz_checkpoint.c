@@ -23,6 +23,7 @@
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/hdf5/h5.h"
+#include "kernels/backends.h"
 
 enum { LINE_BYTES = 256, MOST_NUMBERS = 32 };
 

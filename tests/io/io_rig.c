@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "kernels/backends.h"
 #include "kernels/heat_cell.h"
 #include "model/derived.h"
 

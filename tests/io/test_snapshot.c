@@ -56,7 +56,8 @@ static void work_open_derived(struct work *w, const char *name, const int64_t ce
     }
     w->setting = (struct snapshot_setting){{10, 0}, file, compress, derived};
     if (derived != 0) {
-        must(derived_create(w->rig.field, derived, &w->rig.field->derived));
+        must(derived_create(w->rig.field->backend, w->rig.field->device, w->rig.field->layout.cells,
+                            derived, &w->rig.field->derived));
     }
     must(snapshots_open(w->rig.comm, w->folder, "snapshots", &w->view, &w->setting, TITLE, CONFIG,
                         -1, &w->snapshots));

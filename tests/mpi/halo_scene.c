@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "kernels/backends.h"
 #include "kernels/heat_cell.h"
 
 struct way ways[WAYS] = {
@@ -44,7 +45,7 @@ void scene_open_reaching(struct scene *scene, const struct decomp *decomp, int w
 }
 
 void scene_open_on(struct scene *scene, const struct backend *backend, const struct decomp *decomp,
-                   int width, enum halo_reach reach, const struct halo_wishes *wishes,
+                   int width, enum halo_reach reach, const struct halo_options *wishes,
                    enum precision precision)
 {
     const int rank = comm_rank(MPI_COMM_WORLD);

@@ -9,7 +9,7 @@
 
 struct way {
     const char *backend;
-    struct halo_wishes wishes;
+    struct halo_options wishes;
 };
 /* All combinations that can work. The first ones take no time for proofs: for many cases. */
 enum { QUICK_WAYS = 7, WAYS = 13 };
@@ -35,7 +35,7 @@ void scene_open_reaching(struct scene *scene, const struct decomp *decomp, int w
                          enum halo_reach reach, const struct way *way, enum precision precision);
 /* The same with a backend that need not be in the table. */
 void scene_open_on(struct scene *scene, const struct backend *backend, const struct decomp *decomp,
-                   int width, enum halo_reach reach, const struct halo_wishes *wishes,
+                   int width, enum halo_reach reach, const struct halo_options *wishes,
                    enum precision precision);
 void scene_close(struct scene *scene); /* waits for the queue first */
 

@@ -9,6 +9,7 @@
 
 #include "base/comm.h"
 #include "halo/probe.h"
+#include "kernels/backends.h"
 
 #undef fail /* ours, of base/status.h */
 
@@ -332,14 +333,14 @@ static void transports_are_chosen_with_a_reason(void **state)
         const bool guard = strcmp(ways[way].backend, "cpu") != 0;
         struct halo *halo = scene.halo;
         check(halo_create(MPI_COMM_WORLD, scene.rig.backend, scene.rig.device, &scene.plan,
-                          &scene.field->layout, &(struct halo_wishes){.transport = "pigeon"},
+                          &scene.field->layout, &(struct halo_options){.transport = "pigeon"},
                           &halo) == STATUS_INPUT);
         check(halo == NULL);
         check(strstr(fail_message(),
                      "\"pigeon\"; choose one of: auto, peer, gpu-aware, host, staged") != NULL);
         if (guard) {
             check(halo_create(MPI_COMM_WORLD, scene.rig.backend, scene.rig.device, &scene.plan,
-                              &scene.field->layout, &(struct halo_wishes){.transport = "host"},
+                              &scene.field->layout, &(struct halo_options){.transport = "host"},
                               &halo) == STATUS_DEVICE);
             check(strstr(fail_message(), "\"staged\" works") != NULL);
         }

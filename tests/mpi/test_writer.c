@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/comm.h"
+#include "kernels/backends.h"
 #include "output/writer.h"
 
 static struct phases phases; /* where the writer notes its jobs */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/backends.h"
 #include "model/copy_out.h"
 
 enum { NX = 37, NY = 11, NZ = 9, CELLS = NX * NY * NZ, STEPS = 12 };

@@ -8,6 +8,7 @@
 #include <omp.h>
 
 #include "config/settings.h"
+#include "kernels/backends.h"
 #include "model/field.h"
 #include "model/grid.h"
 

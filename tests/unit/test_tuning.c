@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/backends.h"
 #include "solve/tuning.h"
 
 /* after base/status.h, whose function `fail` its macro of that name would hide */

@@ -1,4 +1,4 @@
-#include "kernels/backend.h"
+#include "kernels/backends.h"
 
 #include <stdio.h>
 #include <string.h>

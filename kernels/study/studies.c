@@ -1,4 +1,4 @@
-#include "kernels/study/study.h"
+#include "kernels/study/studies.h"
 
 #include "kernels/cpu/backend_cpu.h"
 #include "kernels/guard/backend_guard.h"
