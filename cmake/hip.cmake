@@ -1,4 +1,4 @@
-# The backend `hip`. ISOTHERM_HIP=amd compiles kernels/hip/*.hip.cpp as HIP, ISOTHERM_HIP=nvidia the
+# The backend `hip`. ISOTHERM_HIP=amd compiles kernels/*/*.hip.cpp as HIP, ISOTHERM_HIP=nvidia the
 # same files as CUDA with kernels/hip/nvidia on the include path. Included only when it is set.
 set_property(CACHE ISOTHERM_HIP PROPERTY STRINGS off amd nvidia)
 
@@ -48,7 +48,8 @@ endif()
 # flags of isotherm_options mean nothing to a device compiler.
 function(isotherm_add_hip library)
   set(folder ${PROJECT_SOURCE_DIR}/kernels/hip)
-  file(GLOB kernels CONFIGURE_DEPENDS ${folder}/*.hip.cpp)
+  set(study ${PROJECT_SOURCE_DIR}/kernels/study)
+  file(GLOB kernels CONFIGURE_DEPENDS ${folder}/*.hip.cpp ${study}/*.hip.cpp)
   set_source_files_properties(${kernels} PROPERTIES LANGUAGE ${ISOTHERM_HIP_LANGUAGE})
   add_library(isotherm_hip_kernels STATIC ${kernels})
   target_include_directories(isotherm_hip_kernels PRIVATE
@@ -60,7 +61,7 @@ function(isotherm_add_hip library)
     $<$<COMPILE_LANGUAGE:HIP>:-ffp-contract=off -Wall -Wextra>
     $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
 
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c ${study}/*_hip.c)
   target_sources(${library} PRIVATE ${sources})
   target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_HIP)
   target_link_libraries(${library} PRIVATE isotherm_hip_kernels)

@@ -46,7 +46,7 @@ static enum status try_on(const struct question *question, const struct transpor
                           struct halo_trial *trial)
 {
     const struct neighbourhood *all = &question->neighbourhoods[nearness];
-    if (transport->gives_mpi_data && !site->backend->host_accessible) {
+    if (transport->gives_mpi_data && !backend_has(site->backend, BACKEND_HOST_ACCESS)) {
         const enum status status = probe_once_a_node(site, question->trusted);
         if (is_fatal(status)) {
             return status;
@@ -147,7 +147,8 @@ static enum status take_wanted(const struct question *question, const struct hal
 static bool is_candidate(const struct transport *transport, const struct backend *backend,
                          enum nearness nearness)
 {
-    const bool same_as_host = transport->gives_mpi_data && backend->host_accessible;
+    const bool same_as_host =
+        transport->gives_mpi_data && backend_has(backend, BACKEND_HOST_ACCESS);
     if (same_as_host || (transport->on_node_only && nearness == OFF_NODE)) {
         return false;
     }

@@ -13,7 +13,7 @@ struct transport_state {
 
 static enum status host_supports(const struct backend *backend)
 {
-    if (!backend->host_accessible) {
+    if (!backend_has(backend, BACKEND_HOST_ACCESS)) {
         return fail(STATUS_DEVICE,
                     "the halo transport \"host\" needs memory that the host can read, and that of "
                     "the backend \"%s\" is not; \"staged\" works, and \"gpu-aware\" with an MPI "

@@ -13,7 +13,8 @@ static const struct backend *const backends[] = {
 #ifdef ISOTHERM_WITH_HIP
     &backend_hip,
 #endif
-    &backend_cpu, &backend_guard, /* for tests: never taken by auto */
+    &backend_cpu,
+    &backend_guard,
 };
 
 int backend_count(void)
@@ -36,18 +37,25 @@ const struct backend *backend_find(const char *name)
     return NULL;
 }
 
+const char *backend_names(void)
+{
+    static char names[128];
+    size_t used = (size_t)snprintf(names, sizeof names, "auto");
+    for (int i = 0; i < backend_count(); i++) {
+        if (!backends[i]->for_tests) {
+            used += (size_t)snprintf(names + used, sizeof names - used, ", %s", backends[i]->name);
+        }
+    }
+    return names;
+}
+
 static enum status choose_by_name(const char *name, const struct backend **backend, char *why,
                                   size_t why_bytes)
 {
     *backend = backend_find(name);
     if (*backend == NULL) {
-        char known[128] = "auto";
-        for (int i = 0; i < backend_count(); i++) {
-            const size_t used = strlen(known);
-            snprintf(known + used, sizeof known - used, ", %s", backends[i]->name);
-        }
         return fail(STATUS_INPUT, "there is no backend '%s' in this build; it has: %s", name,
-                    known);
+                    backend_names());
     }
     const enum status status = (*backend)->runtime->probe();
     if (status != STATUS_OK) {
@@ -65,17 +73,18 @@ enum status backend_choose(const char *name, const struct backend **backend, cha
     }
     snprintf(why, why_bytes, "this build has no GPU backend");
     for (int i = 0; i < backend_count(); i++) {
-        if (backends[i] == &backend_cpu || backends[i] == &backend_guard) {
+        if (backends[i]->for_tests) {
             continue;
         }
         if (backends[i]->runtime->probe() == STATUS_OK) {
             *backend = backends[i];
-            snprintf(why, why_bytes, "a device answers");
+            if (backend_has(backends[i], BACKEND_GPU)) {
+                snprintf(why, why_bytes, "a device answers");
+            }
             return STATUS_OK;
         }
         snprintf(why, why_bytes, "%s: %s", backends[i]->name, fail_message());
         fail_clear();
     }
-    *backend = &backend_cpu;
-    return STATUS_OK;
+    return fail(STATUS_DEVICE, "no backend can run here: %s", why);
 }

@@ -9,22 +9,22 @@
 #include "kernels/heat_cell.h"
 
 /* The highest temperature so far; `highest` is NaN before the first sample. K. */
-HEAT_CELL_FUNCTION double derived_highest(double highest, double temperature)
+KERNEL_INLINE double derived_highest(double highest, double temperature)
 {
     return highest >= temperature ? highest : temperature;
 }
 
 /* When a cell was first found at or above the isotherm; NaN until then. s. */
-HEAT_CELL_FUNCTION double derived_arrival(double arrival, double temperature, double isotherm,
-                                          double time)
+KERNEL_INLINE double derived_arrival(double arrival, double temperature, double isotherm,
+                                     double time)
 {
     const bool there = arrival <= time; /* false for NaN */
     return !there && temperature >= isotherm ? time : arrival;
 }
 
 /* How long it has been above the threshold: what the sample stands for, counted when it is. s. */
-HEAT_CELL_FUNCTION double derived_above(double above, double temperature, double threshold,
-                                        double weight)
+KERNEL_INLINE double derived_above(double above, double temperature, double threshold,
+                                   double weight)
 {
     return temperature > threshold ? above + weight : above;
 }
@@ -32,9 +32,8 @@ HEAT_CELL_FUNCTION double derived_above(double above, double temperature, double
 /* The square of the heat flux, W^2/m^4. scale: k / (2 h) per axis, W/(m^2 K): the mean of the
  * fluxes through the two faces of the cell, which are k (T - T+) / h each. The root is the
  * host's: not every device rounds it as IEEE 754 asks. */
-HEAT_CELL_FUNCTION double derived_flux_squared(double xm, double xp, double ym, double yp,
-                                               double zm, double zp, double sx, double sy,
-                                               double sz)
+KERNEL_INLINE double derived_flux_squared(double xm, double xp, double ym, double yp, double zm,
+                                          double zp, double sx, double sy, double sz)
 {
     const double qx = sx * (xm - xp);
     const double qy = sy * (ym - yp);

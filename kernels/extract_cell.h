@@ -10,7 +10,7 @@
 
 #include "kernels/heat_cell.h"
 
-HEAT_CELL_FUNCTION uint64_t extract_bits(double value)
+KERNEL_INLINE uint64_t extract_bits(double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -18,7 +18,7 @@ HEAT_CELL_FUNCTION uint64_t extract_bits(double value)
 }
 
 /* To the nearest float; of a NaN sign and upper digits stay. */
-HEAT_CELL_FUNCTION float extract_narrow(double value)
+KERNEL_INLINE float extract_narrow(double value)
 {
     if (value == value) {
         return (float)value;
@@ -31,7 +31,7 @@ HEAT_CELL_FUNCTION float extract_narrow(double value)
     return narrow;
 }
 
-HEAT_CELL_FUNCTION double extract_widen(float value)
+KERNEL_INLINE double extract_widen(float value)
 {
     if (value == value) {
         return (double)value;
@@ -46,7 +46,7 @@ HEAT_CELL_FUNCTION double extract_widen(float value)
 }
 
 /* The float64 before (-1) or after (+1) a positive one. */
-HEAT_CELL_FUNCTION double extract_beside(double value, int step)
+KERNEL_INLINE double extract_beside(double value, int step)
 {
     const uint64_t bits = extract_bits(value) + (uint64_t)(int64_t)step;
     double beside;
@@ -57,7 +57,7 @@ HEAT_CELL_FUNCTION double extract_beside(double value, int step)
 /* The root of `square` to the nearest, from a guess that is a few units of the last digit off: r is
  * it where r (r before) < square <= r (r after) (B. Tuckerman's test; the sign of an fma is
  * exact). square: 2^-600 to the largest. */
-HEAT_CELL_FUNCTION double extract_nearest_root(double square, double guess)
+KERNEL_INLINE double extract_nearest_root(double square, double guess)
 {
     while (fma(guess, extract_beside(guess, -1), -square) >= 0) {
         guess = extract_beside(guess, -1);
@@ -69,7 +69,7 @@ HEAT_CELL_FUNCTION double extract_nearest_root(double square, double guess)
 }
 
 /* Of a square: not negative. */
-HEAT_CELL_FUNCTION double extract_root(double square)
+KERNEL_INLINE double extract_root(double square)
 {
     if (!(square > 0 && square <= 0x1.fffffffffffffp+1023)) {
         return square; /* 0, infinite, NaN */

@@ -18,13 +18,11 @@
 #include <math.h>
 #endif
 
-#ifndef HEAT_CELL_FUNCTION
-#define HEAT_CELL_FUNCTION static inline __attribute__((always_inline, unused))
-#endif
+#include "kernels/inline.h"
 
 /* c: the cell; xm..zp: its six neighbours, K; rx, ry, rz: alpha dt / h^2 per axis. */
-HEAT_CELL_FUNCTION double heat_cell_float64(double c, double xm, double xp, double ym, double yp,
-                                            double zm, double zp, double rx, double ry, double rz)
+KERNEL_INLINE double heat_cell_float64(double c, double xm, double xp, double ym, double yp,
+                                       double zm, double zp, double rx, double ry, double rz)
 {
     const double dx = fma(-2.0, c, xm + xp);
     const double dy = fma(-2.0, c, ym + yp);
@@ -32,8 +30,8 @@ HEAT_CELL_FUNCTION double heat_cell_float64(double c, double xm, double xp, doub
     return fma(rx, dx, fma(ry, dy, fma(rz, dz, c)));
 }
 
-HEAT_CELL_FUNCTION float heat_cell_float32(float c, float xm, float xp, float ym, float yp,
-                                           float zm, float zp, float rx, float ry, float rz)
+KERNEL_INLINE float heat_cell_float32(float c, float xm, float xp, float ym, float yp, float zm,
+                                      float zp, float rx, float ry, float rz)
 {
     const float dx = fmaf(-2.0F, c, xm + xp);
     const float dy = fmaf(-2.0F, c, ym + yp);
@@ -42,19 +40,19 @@ HEAT_CELL_FUNCTION float heat_cell_float32(float c, float xm, float xp, float ym
 }
 
 /* The value beyond a boundary face: an affine map of the cell inside it (see model/boundary.h). */
-HEAT_CELL_FUNCTION double heat_outside_float64(double inside, double a, double b)
+KERNEL_INLINE double heat_outside_float64(double inside, double a, double b)
 {
     return fma(a, inside, b);
 }
 
-HEAT_CELL_FUNCTION float heat_outside_float32(float inside, float a, float b)
+KERNEL_INLINE float heat_outside_float32(float inside, float a, float b)
 {
     return fmaf(a, inside, b);
 }
 
 /* Finaliser of splitmix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014): a bijection of 64 bits in
  * which every input bit changes about half of the output bits. */
-HEAT_CELL_FUNCTION uint64_t heat_mix64(uint64_t x)
+KERNEL_INLINE uint64_t heat_mix64(uint64_t x)
 {
     x ^= x >> 30;
     x *= UINT64_C(0xbf58476d1ce4e5b9);
@@ -66,7 +64,7 @@ HEAT_CELL_FUNCTION uint64_t heat_mix64(uint64_t x)
 
 /* One cell's term of `field_hash`: `index` is the cell's global index (k ny + j) nx + i, `bits`
  * the bits of its temperature (float32: zero-extended). The hash is the sum modulo 2^64. */
-HEAT_CELL_FUNCTION uint64_t heat_cell_hash(uint64_t index, uint64_t bits)
+KERNEL_INLINE uint64_t heat_cell_hash(uint64_t index, uint64_t bits)
 {
     return heat_mix64(bits ^ heat_mix64(index + UINT64_C(0x9e3779b97f4a7c15)));
 }

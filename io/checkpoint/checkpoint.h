@@ -56,6 +56,9 @@ struct checkpoint_part {
  * checkpoint_capture_bytes, which must last until the checkpoint is written. Through `copy_out`,
  * which has begun: only queued, and h_memory is pinned; or NULL: blocks until done. */
 size_t checkpoint_capture_bytes(const struct field *field);
+/* The same before there is a field: of a rank that owns these cells and keeps these derived fields.
+ */
+size_t checkpoint_part_bytes(const struct box *owned, enum precision precision, unsigned derived);
 enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,
                                struct checkpoint_part *part) MUST_CHECK;
 
@@ -65,13 +68,13 @@ enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, v
  * hash of the device's state when it was captured. On failure nothing is left of the new one and
  * the old ones are whole. */
 enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct checkpoint_part *part,
-                           const struct grid *grid, const struct material *material,
+                           const struct grid *grid, const struct medium *material,
                            const struct checkpoint_state *state, const char *config_text,
                            int keep) MUST_CHECK;
 
 /* Collective. Both halves at once. */
 enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
-                             const struct grid *grid, const struct material *material,
+                             const struct grid *grid, const struct medium *material,
                              const struct checkpoint_state *state, const char *config_text,
                              int keep) MUST_CHECK;
 
@@ -79,7 +82,7 @@ enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field 
  * with the attribute `reason` on /T: the state of a run whose numbers went bad. Replaces an older
  * one; on failure that stays. */
 enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct field *field,
-                                        const struct grid *grid, const struct material *material,
+                                        const struct grid *grid, const struct medium *material,
                                         const struct checkpoint_state *state,
                                         const char *config_text, const char *reason) MUST_CHECK;
 
@@ -88,7 +91,7 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
  * when it is good but of another grid, precision or material than `terms` (NULL: none of these)
  * let pass. The field is garbage on failure. */
 enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field,
-                            const struct grid *grid, const struct material *material,
+                            const struct grid *grid, const struct medium *material,
                             const struct checkpoint_terms *terms,
                             struct checkpoint_state *state) MUST_CHECK;
 
@@ -96,7 +99,7 @@ enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field
  * warning that says which and why. *found false (and STATUS_OK) when there is none at all;
  * STATUS_FILE when there are some and none is good. `path` receives the name (4096 bytes). */
 enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
-                                   const struct grid *grid, const struct material *material,
+                                   const struct grid *grid, const struct medium *material,
                                    const struct checkpoint_terms *terms,
                                    struct checkpoint_state *state, bool *found,
                                    char *path) MUST_CHECK;

@@ -63,7 +63,7 @@ static enum status check_corners(hid_t dataset, const struct grid *grid)
     return STATUS_OK;
 }
 
-static enum status check_material(hid_t dataset, const struct material *material)
+static enum status check_material(hid_t dataset, const struct medium *material)
 {
     double conductivity = 0;
     double capacity = 0;
@@ -103,7 +103,7 @@ struct reading {
     const char *path;
     struct field *field;
     const struct grid *grid;
-    const struct material *material;
+    const struct medium *material;
     const struct checkpoint_terms *terms; /* may be NULL */
 };
 
@@ -252,7 +252,7 @@ static enum status read_checked(const struct reading *r, struct checkpoint_state
 }
 
 enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field,
-                            const struct grid *grid, const struct material *material,
+                            const struct grid *grid, const struct medium *material,
                             const struct checkpoint_terms *terms, struct checkpoint_state *state)
 {
     const struct reading r = {.comm = comm,
@@ -297,7 +297,7 @@ static enum status list_for_all(MPI_Comm comm, const char *folder, int64_t **ste
 }
 
 enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
-                                   const struct grid *grid, const struct material *material,
+                                   const struct grid *grid, const struct medium *material,
                                    const struct checkpoint_terms *terms,
                                    struct checkpoint_state *state, bool *found, char *path)
 {

@@ -19,7 +19,7 @@ struct job {
     MPI_Comm comm;
     const struct checkpoint_part *part;
     const struct grid *grid;
-    const struct material *material;
+    const struct medium *material;
     const struct checkpoint_state *state;
     const char *config_text;
     const char *reason; /* of a post-mortem; NULL in a checkpoint */
@@ -74,7 +74,7 @@ static enum status write_state(hid_t dataset, const struct checkpoint_state *sta
 static enum status write_attributes(const struct job *job, hid_t dataset)
 {
     const struct grid *grid = job->grid;
-    const struct material *material = job->material;
+    const struct medium *material = job->material;
     TRY(h5_attribute_string(dataset, "units", "K"));
     TRY(h5_attribute_string(dataset, "long_name", "temperature"));
     TRY(h5_attribute_string(dataset, "isotherm_version", ISOTHERM_VERSION));
@@ -212,7 +212,7 @@ static enum status name_files(const char *directory, struct job *job)
 }
 
 enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct checkpoint_part *part,
-                           const struct grid *grid, const struct material *material,
+                           const struct grid *grid, const struct medium *material,
                            const struct checkpoint_state *state, const char *config_text, int keep)
 {
     struct job job = {.comm = comm,
@@ -241,13 +241,17 @@ enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct ch
     return status;
 }
 
+size_t checkpoint_part_bytes(const struct box *owned, enum precision precision, unsigned derived)
+{
+    const uint64_t cells = (uint64_t)box_cells(owned);
+    return copy_out_bytes(cells * precision_bytes(precision)) +
+           (uint64_t)derived_count(derived) * copy_out_bytes(cells * sizeof(double));
+}
+
 size_t checkpoint_capture_bytes(const struct field *field)
 {
     const struct box owned = layout_owned(&field->layout);
-    const uint64_t cells = (uint64_t)box_cells(&owned);
-    const uint64_t kept = (uint64_t)derived_count(checkpoint_kept(field->derived));
-    return copy_out_bytes(cells * precision_bytes(field->layout.precision)) +
-           kept * copy_out_bytes(cells * sizeof(double));
+    return checkpoint_part_bytes(&owned, field->layout.precision, checkpoint_kept(field->derived));
 }
 
 enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,
@@ -276,7 +280,7 @@ static enum status capture_fresh(MPI_Comm comm, struct field *field, void **memo
 }
 
 enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
-                             const struct grid *grid, const struct material *material,
+                             const struct grid *grid, const struct medium *material,
                              const struct checkpoint_state *state, const char *config_text,
                              int keep)
 {
@@ -305,7 +309,7 @@ static enum status put_postmortem(struct job *job)
 }
 
 enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct field *field,
-                                        const struct grid *grid, const struct material *material,
+                                        const struct grid *grid, const struct medium *material,
                                         const struct checkpoint_state *state,
                                         const char *config_text, const char *reason)
 {

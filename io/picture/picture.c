@@ -66,11 +66,6 @@ struct part {
     int last[2];
 };
 
-static int part_count(const struct part *part)
-{
-    return (part->last[0] - part->first[0]) * (part->last[1] - part->first[1]);
-}
-
 static struct part part_of(const struct plane *plane, const struct field *field)
 {
     const struct placement *placement = &field->placement;
@@ -82,23 +77,12 @@ static struct part part_of(const struct plane *plane, const struct field *field)
     for (int d = 0; d < 2; d++) {
         const int64_t lo = placement->offset[plane->axis[d]];
         const int64_t hi = lo + field->layout.cells[plane->axis[d]];
-        int p = 0;
-        while (p < plane->samples[d] && sample_cell(plane, d, p) < lo) {
-            p++;
+        for (int p = 0; p < plane->samples[d]; p++) {
+            part.first[d] += sample_cell(plane, d, p) < lo;
+            part.last[d] += sample_cell(plane, d, p) < hi;
         }
-        part.first[d] = p;
-        while (p < plane->samples[d] && sample_cell(plane, d, p) < hi) {
-            p++;
-        }
-        part.last[d] = p;
     }
     return part;
-}
-
-static double value_at(const struct field *field, const void *h_values, int64_t i)
-{
-    return field->layout.precision == PRECISION_FLOAT64 ? ((const double *)h_values)[i]
-                                                        : (double)((const float *)h_values)[i];
 }
 
 /* Read the rows of samples [row, row + nrows) (more than one only where no row between them is
@@ -107,131 +91,46 @@ static enum status read_rows(struct field *field, const struct plane *plane,
                              const struct part *part, int row, int nrows, void *h_rows,
                              double *values)
 {
+    const bool wide = field->layout.precision == PRECISION_FLOAT64;
     const int64_t *offset = field->placement.offset;
     const int64_t across = field->layout.cells[plane->axis[0]];
-    const int64_t up = sample_cell(plane, 1, row) - offset[plane->axis[1]];
     struct box box;
     box.lo[plane->normal] = plane->level - offset[plane->normal];
     box.hi[plane->normal] = box.lo[plane->normal] + 1;
     box.lo[plane->axis[0]] = 0;
     box.hi[plane->axis[0]] = across;
-    box.lo[plane->axis[1]] = up;
-    box.hi[plane->axis[1]] = up + nrows;
+    box.lo[plane->axis[1]] = sample_cell(plane, 1, row) - offset[plane->axis[1]];
+    box.hi[plane->axis[1]] = box.lo[plane->axis[1]] + nrows;
     TRY(field_read(field, &box, h_rows));
-
-    const int width = part->last[0] - part->first[0];
     for (int r = 0; r < nrows; r++) {
         for (int p = part->first[0]; p < part->last[0]; p++) {
-            const int64_t cell = sample_cell(plane, 0, p) - offset[plane->axis[0]];
             /* with the upward axis the slower one, the box is [up][across] in memory */
-            values[(int64_t)r * width + p - part->first[0]] =
-                value_at(field, h_rows, (int64_t)r * across + cell);
+            const int64_t i = r * across + sample_cell(plane, 0, p) - offset[plane->axis[0]];
+            values[(int64_t)(row + r) * plane->samples[0] + p] =
+                wide ? ((const double *)h_rows)[i] : (double)((const float *)h_rows)[i];
         }
     }
     return STATUS_OK;
 }
 
-/* This rank's samples, [up][across]; the caller frees them. NULL where there are none. */
-static enum status part_read(struct field *field, const struct plane *plane,
-                             const struct part *part, double **values)
+/* This rank's samples, to their places in the whole plane, [up][across]. */
+static enum status read_part(struct field *field, const struct plane *plane, double *values)
 {
-    *values = NULL;
-    const int count = part_count(part);
-    if (count == 0) {
-        return STATUS_OK;
-    }
+    const struct part part = part_of(plane, field);
     const int64_t across = field->layout.cells[plane->axis[0]];
-    const int height = part->last[1] - part->first[1];
+    const int height = part.last[1] - part.first[1];
     const bool thinned = plane->samples[1] < plane->cells[1];
     int64_t nrows = READ_CELLS / across > 1 && !thinned ? READ_CELLS / across : 1;
     nrows = nrows < height ? nrows : height;
-
-    const size_t bytes = (size_t)(nrows * across) * precision_bytes(field->layout.precision);
-    void *h_rows = malloc(bytes);
-    double *part_values = malloc((size_t)count * sizeof *part_values);
-    enum status status = STATUS_OK;
-    if (h_rows == NULL || part_values == NULL) {
-        status = fail(STATUS_MEMORY, "no room for a picture's plane (%zu bytes)", bytes);
-    }
-    for (int row = 0; row < height && status == STATUS_OK; row += (int)nrows) {
-        const int n = height - row < (int)nrows ? height - row : (int)nrows;
-        status = read_rows(field, plane, part, part->first[1] + row, n, h_rows,
-                           &part_values[(int64_t)row * (part->last[0] - part->first[0])]);
+    void *h_rows = malloc((size_t)(nrows * across + 1) * sizeof(double));
+    enum status status =
+        h_rows != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no room to read a picture's plane");
+    for (int row = part.first[1]; row < part.last[1] && status == STATUS_OK; row += (int)nrows) {
+        const int n = part.last[1] - row < (int)nrows ? part.last[1] - row : (int)nrows;
+        status = read_rows(field, plane, &part, row, n, h_rows, values);
     }
     free(h_rows);
-    if (status != STATUS_OK) {
-        free(part_values);
-        return status;
-    }
-    *values = part_values;
-    return STATUS_OK;
-}
-
-/* Rank 0's side of the gathering. */
-struct gather {
-    struct part *parts; /* one a rank */
-    int *counts;
-    int *starts;
-    double *packed; /* the parts one after another */
-    double *values; /* the plane, [up][across] */
-};
-
-static void gather_free(struct gather *gather)
-{
-    free(gather->parts);
-    free(gather->counts);
-    free(gather->starts);
-    free(gather->packed);
-    free(gather->values);
-}
-
-static enum status gather_alloc(int nranks, const struct plane *plane, struct gather *gather)
-{
-    const size_t n = (size_t)nranks;
-    const size_t nvalues = (size_t)plane->samples[0] * (size_t)plane->samples[1];
-    gather->parts = malloc(n * sizeof *gather->parts);
-    gather->counts = malloc(n * sizeof *gather->counts);
-    gather->starts = malloc(n * sizeof *gather->starts);
-    gather->packed = malloc(nvalues * sizeof *gather->packed);
-    gather->values = malloc(nvalues * sizeof *gather->values);
-    if (gather->parts == NULL || gather->counts == NULL || gather->starts == NULL ||
-        gather->packed == NULL || gather->values == NULL) {
-        return fail(STATUS_MEMORY, "no room to gather a picture's plane");
-    }
-    return STATUS_OK;
-}
-
-static void place_parts(const struct plane *plane, const struct gather *gather, int nranks)
-{
-    for (int rank = 0; rank < nranks; rank++) {
-        const struct part *part = &gather->parts[rank];
-        const double *from = &gather->packed[gather->starts[rank]];
-        for (int row = part->first[1]; row < part->last[1]; row++) {
-            for (int p = part->first[0]; p < part->last[0]; p++) {
-                gather->values[(int64_t)row * plane->samples[0] + p] = *from++;
-            }
-        }
-    }
-}
-
-/* Collective. Rank 0 has the whole plane in gather->values afterwards. */
-static enum status plane_gather(MPI_Comm comm, const struct plane *plane, const struct part *part,
-                                const double *values, struct gather *gather)
-{
-    const int nranks = comm_size(comm);
-    const bool root = comm_rank(comm) == 0;
-    TRY_MPI(MPI_Gather(part, 4, MPI_INT, gather->parts, 4, MPI_INT, 0, comm));
-    for (int rank = 0, start = 0; root && rank < nranks; rank++) {
-        gather->counts[rank] = part_count(&gather->parts[rank]);
-        gather->starts[rank] = start;
-        start += gather->counts[rank];
-    }
-    TRY_MPI(MPI_Gatherv(values, part_count(part), MPI_DOUBLE, gather->packed, gather->counts,
-                        gather->starts, MPI_DOUBLE, 0, comm));
-    if (root) {
-        place_parts(plane, gather, nranks);
-    }
-    return STATUS_OK;
+    return status;
 }
 
 /* A uniform field needs a range too, and so does one without a single good value. */
@@ -257,7 +156,7 @@ static void widen(double range[2], double margin)
 static struct picture_view view_of(const struct grid *grid, const struct plane *plane,
                                    const struct picture_setting *setting, double min, double max)
 {
-    struct picture_view view = {.min = min, .max = max};
+    struct picture_view view = {.min = min, .max = max, .colormap = setting->colormap};
     for (int d = 0; d < 2; d++) {
         view.axis[d] = plane->axis[d];
         view.samples[d] = plane->samples[d];
@@ -283,12 +182,7 @@ static enum status write_file(const char *directory, const struct picture_view *
     TRY(directory_make(folder));
     snprintf(name, sizeof name, "step_%010" PRId64 ".png", view->step);
     TRY(path_join(folder, name, path));
-
-    struct canvas canvas = {0};
-    TRY(picture_draw(view, &canvas));
-    const enum status status = canvas_write_png(&canvas, path, view->title);
-    canvas_destroy(&canvas);
-    return status;
+    return picture_draw(view, path);
 }
 
 enum status picture_write(MPI_Comm comm, const char *directory, struct field *field,
@@ -298,27 +192,26 @@ enum status picture_write(MPI_Comm comm, const char *directory, struct field *fi
 {
     const bool root = comm_rank(comm) == 0;
     const struct plane plane = plane_choose(grid, setting);
-    const struct part part = part_of(&plane, field);
-    struct gather gather = {0};
-    double *values = NULL;
+    const int count = plane.samples[0] * plane.samples[1];
+    double *values = calloc((size_t)count, sizeof *values);
     char file[PATH_BYTES];
-    enum status status = part_read(field, &plane, &part, &values);
-    if (root && status == STATUS_OK) {
-        status = gather_alloc(comm_size(comm), &plane, &gather);
-    }
+    enum status status = values != NULL ? read_part(field, &plane, values)
+                                        : fail(STATUS_MEMORY, "no room for a picture's plane");
     TRY_GOTO(status_agree(comm, status));
-    TRY_GOTO(plane_gather(comm, &plane, &part, values, &gather));
+    /* every sample is on one rank and zero on all others: its bits stay as they are */
+    TRY_GOTO(comm_check(MPI_Reduce(root ? MPI_IN_PLACE : values, root ? values : NULL, count,
+                                   MPI_UINT64_T, MPI_BOR, 0, comm),
+                        "MPI_Reduce"));
     if (root) {
         struct picture_view view = view_of(grid, &plane, setting, min, max);
         view.title = title;
         view.step = step;
         view.time = time;
-        view.values = gather.values;
+        view.values = values;
         status = write_file(directory, &view, path != NULL ? path : file);
     }
     status = status_agree(comm, status);
 done:
     free(values);
-    gather_free(&gather);
     return status;
 }

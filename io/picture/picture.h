@@ -3,14 +3,18 @@
 #define ISOTHERM_IO_PICTURE_PICTURE_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 #include "config/settings.h"
 #include "model/field.h"
 #include "model/grid.h"
 
+/* Whether this build has Cairo. Without it picture_write fails: do not call it. */
+bool picture_supported(void);
+
 /* Collective. Gather the plane in the middle of setting->plane_normal (at most about 1,000 pixels
  * wide, so at most that many cells travel), and write `directory`/pictures/step_<10 digits>.png
- * on rank 0 with a colour map (inferno), axes in m, a colour bar with its range in K, the title,
+ * on rank 0 with a colour map, axes in m, a colour bar with its range in K, the title,
  * step and time. 2D runs show their plane, 1D runs a curve T(x).
  * min, max: the field's range at this step, K, for range_auto. `path` (may be NULL) receives the
  * file's name on rank 0 (4096 bytes). Written under a temporary name and renamed. */

@@ -6,11 +6,12 @@
 #include <stdint.h>
 
 #include "base/box.h"
-#include "io/picture/picture_canvas.h"
+#include "base/status.h"
+#include "config/settings.h"
 
 /* What is to be seen. Samples are spread evenly over the lengths. */
 struct picture_view {
-    const char *title;
+    const char *title; /* UTF-8 */
     int64_t step;
     double time; /* s */
 
@@ -24,23 +25,12 @@ struct picture_view {
     double plane_at;       /* ... at this place, m */
     double min, max;       /* of the field, K: for the line below the picture */
     double color_range[2]; /* K; for a curve the range of the T axis */
+    enum colormap colormap;
 };
 
 enum { PICTURE_MAX_SAMPLES = 1000 };
 
-/* Where the cells or the curve are in the image, in pixels. */
-struct picture_frame {
-    int image_width;
-    int image_height;
-    int left;
-    int top;
-    int width;
-    int height;
-};
-
-struct picture_frame picture_frame_of(const struct picture_view *view);
-
-/* Draw into a fresh canvas, which the caller destroys. STATUS_MEMORY. */
-enum status picture_draw(const struct picture_view *view, struct canvas *canvas) MUST_CHECK;
+/* Draw a PNG file, written as file_replace does. In builds without Cairo this always fails. */
+enum status picture_draw(const struct picture_view *view, const char *path) MUST_CHECK;
 
 #endif

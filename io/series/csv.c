@@ -5,120 +5,188 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/file.h"
-
-static int count_commas(const char *line, const char *end)
+static int count(const char *from, const char *to, char what)
 {
-    int commas = 0;
-    for (const char *c = line; c < end; c++) {
-        commas += *c == ',';
+    int found = 0;
+    for (const char *c = from; c < to; c++) {
+        found += *c == what;
     }
-    return commas;
+    return found;
 }
 
-static enum status other_columns(const char *path)
+/* The columns, and the notes behind them; `text` itself where there is no whole line. */
+static const char *end_of_head(const char *text)
 {
-    return fail(STATUS_INPUT,
-                "%s has other columns than the configuration asks for; move it away to go on",
-                path);
+    const char *rows = text;
+    for (const char *end; (end = strchr(rows, '\n')) != NULL && (rows == text || *rows == '#');) {
+        rows = end + 1;
+    }
+    return rows;
 }
 
-/* Keep the header and the rows up to `restart_step`, in place. */
-static enum status cut_rows(const char *path, char *text, const char *header, int64_t restart_step,
-                            size_t *kept_bytes, int64_t *last_step)
+static enum status open_stream(const char *path, FILE **stream)
 {
-    const size_t header_bytes = strlen(header);
-    const int commas = count_commas(header, header + header_bytes);
-    if (strncmp(text, header, header_bytes) != 0) {
-        return other_columns(path);
-    }
-    char *out = text + header_bytes;
-    for (char *line = out, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        char *after = NULL;
-        const long long step = strtoll(line, &after, 10);
-        if (after == line || *after != ',' || count_commas(line, end) != commas) {
-            return fail(STATUS_FILE, "%s: \"%.*s\" is not a row of it; move the file away to go on",
-                        path, (int)(end - line > 60 ? 60 : end - line), line);
-        }
-        if (step <= restart_step) {
-            memmove(out, line, (size_t)(end + 1 - line));
-            out += end + 1 - line;
-            *last_step = step;
-        }
-    }
-    *kept_bytes = (size_t)(out - text);
-    return STATUS_OK;
+    *stream = fopen(path, "re");
+    return *stream != NULL ? STATUS_OK
+                           : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
 }
 
-static enum status resume(const char *path, const char *header, int64_t restart_step,
-                          int64_t *last_step)
+/* The next bytes of the stream. */
+static bool are_next(FILE *stream, const char *text, size_t nbytes)
 {
-    char *text = NULL;
-    size_t nbytes = 0;
-    TRY(file_read_all(path, (size_t)1 << 40, &text, &nbytes));
-    enum status status = cut_rows(path, text, header, restart_step, &nbytes, last_step);
-    if (status == STATUS_OK) {
-        status = file_replace(path, text, nbytes);
+    size_t n = 0;
+    while (n < nbytes && fgetc(stream) == text[n]) {
+        n++;
     }
-    free(text);
-    return status;
+    return n == nbytes;
 }
 
-enum status csv_open(const char *path, const char *header, int64_t restart_step, int *fd,
-                     int64_t *last_step)
+enum status csv_has_columns(const char *path, const char *columns, bool *has)
 {
-    *fd = -1;
-    *last_step = -1;
-    if (restart_step >= 0 && file_exists(path)) {
-        TRY(resume(path, header, restart_step, last_step));
-    } else {
-        TRY(file_replace(path, header, strlen(header)));
-    }
-    *fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    return *fd >= 0 ? STATUS_OK : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-}
-
-enum status csv_has_header(const char *path, const char *header, bool *has)
-{
-    FILE *stream = fopen(path, "re");
-    if (stream == NULL) {
-        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-    }
-    *has = true;
-    for (const char *c = header; *has && *c != '\0'; c++) {
-        *has = fgetc(stream) == *c;
-    }
+    FILE *stream = NULL;
+    TRY(open_stream(path, &stream));
+    *has = are_next(stream, columns, strlen(columns));
     fclose(stream);
     return STATUS_OK;
 }
 
-enum status csv_check(const char *path, const char *header)
+enum status csv_differs(const char *path, const char *what)
 {
-    bool has = false;
+    return fail(STATUS_INPUT,
+                "the %s of %s differ from those of the configuration; move the file away to "
+                "continue",
+                what, path);
+}
+
+enum status csv_check(const char *path, const struct csv_format *format)
+{
+    const char *notes = strchr(format->head, '\n') + 1;
+    FILE *stream = NULL;
     if (!file_exists(path)) {
         return STATUS_OK;
     }
-    TRY(csv_has_header(path, header, &has));
-    return has ? STATUS_OK : other_columns(path);
+    TRY(open_stream(path, &stream));
+    const bool columns = are_next(stream, format->head, (size_t)(notes - format->head));
+    const bool has_notes = ungetc(fgetc(stream), stream) == '#';
+    const bool same = has_notes ? are_next(stream, notes, strlen(notes)) && fgetc(stream) != '#'
+                                : !format->needs_notes;
+    fclose(stream);
+    return columns && same ? STATUS_OK : csv_differs(path, columns ? "points" : "columns");
+}
+
+/* Keep whole steps up to `restart_step`, in place: at most `rows` lines of each; 0: any number.
+ * `text` is what follows the head. A last line without its end is what a kill left of a row. */
+static enum status cut_rows(const char *path, const char *head, char *text, int64_t rows,
+                            int64_t restart_step, size_t *kept_bytes, int64_t *last_step)
+{
+    const int commas = count(head, strchr(head, '\n'), ',');
+    int number = count(head, text, '\n');
+    char *whole = text;
+    char *out = text;
+    int64_t last = -1;
+    int64_t found = 0; /* rows of it */
+    for (char *line = out, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        char *after = NULL;
+        number++;
+        const long long step = strtoll(line, &after, 10);
+        if (after == line || *after != ',' || count(line, end, ',') != commas) {
+            return fail(STATUS_FILE, "%s:%d is not a row of it; move the file away to continue",
+                        path, number);
+        }
+        if (step > restart_step || step < last || (step == last && rows > 0 && found == rows)) {
+            continue;
+        }
+        if (step > last) {
+            out = whole;
+            last = step;
+            found = 0;
+        }
+        memmove(out, line, (size_t)(end + 1 - line));
+        out += end + 1 - line;
+        if (++found >= rows) {
+            whole = out;
+            *last_step = step;
+        }
+    }
+    *kept_bytes = (size_t)(whole - text);
+    return STATUS_OK;
+}
+
+/* `head`: the new one; NULL: it stays. */
+static enum status cut(const char *path, const char *head, int64_t rows, int64_t restart_step,
+                       int64_t *last_step)
+{
+    char *text = NULL;
+    char *whole = NULL;
+    size_t nbytes = 0;
+    TRY(file_read_all(path, CSV_MOST_BYTES, &text, &nbytes));
+    const size_t old_bytes = (size_t)(end_of_head(text) - text);
+    const size_t head_bytes = head != NULL ? strlen(head) : old_bytes;
+    enum status status = STATUS_OK;
+    if (old_bytes > 0) { /* else not even its columns */
+        TRY_GOTO(cut_rows(path, text, text + old_bytes, rows, restart_step, &nbytes, last_step));
+        whole = malloc(head_bytes + nbytes);
+        if (whole == NULL) {
+            status = fail(STATUS_MEMORY, "no memory for the rows of %s", path);
+            goto done;
+        }
+        memcpy(whole, head != NULL ? head : text, head_bytes);
+        memcpy(whole + head_bytes, text + old_bytes, nbytes);
+        TRY_GOTO(file_replace(path, whole, head_bytes + nbytes));
+    }
+done:
+    free(whole);
+    free(text);
+    return status;
 }
 
 enum status csv_cut(const char *path, int64_t step)
 {
-    char *text = NULL;
-    size_t nbytes = 0;
     int64_t last_step = -1;
-    if (!file_exists(path)) {
-        return STATUS_OK;
+    return file_exists(path) ? cut(path, NULL, 0, step, &last_step) : STATUS_OK;
+}
+
+enum status csv_open(const char *directory, const char *name, const struct csv_format *format,
+                     int64_t restart_step, struct csv *csv)
+{
+    csv->fd = -1;
+    csv->last_step = -1;
+    csv->bytes = 0;
+    TRY(path_join(directory, name, csv->path));
+    if (restart_step >= 0 && file_exists(csv->path)) {
+        TRY(csv_check(csv->path, format));
+        TRY(cut(csv->path, format->head, format->rows, restart_step, &csv->last_step));
+    } else {
+        TRY(file_replace(csv->path, format->head, strlen(format->head)));
     }
-    TRY(file_read_all(path, (size_t)1 << 40, &text, &nbytes));
-    char *end = strchr(text, '\n');
-    if (end == NULL) {
-        free(text);
-        return STATUS_OK; /* not even its columns */
+    csv->fd = open(csv->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    return csv->fd >= 0 ? STATUS_OK
+                        : fail(STATUS_FILE, "cannot open %s: %s", csv->path, strerror(errno));
+}
+
+enum status csv_append(struct csv *csv, int64_t step, const char *rows, size_t nbytes)
+{
+    if (step > csv->last_step) {
+        /* at once: somebody may be watching, and a kill loses no row */
+        TRY(file_write(csv->fd, csv->path, rows, nbytes));
+        csv->last_step = step;
+        csv->bytes += nbytes;
     }
-    end[1] = '\0';
-    const enum status status = resume(path, text, step, &last_step);
-    free(text);
-    return status;
+    return STATUS_OK;
+}
+
+enum status csv_flush(const struct csv *csv)
+{
+    return file_sync(csv->fd, csv->path);
+}
+
+enum status csv_close(struct csv *csv)
+{
+    const int fd = csv->fd;
+    csv->fd = -1;
+    return fd < 0 || close(fd) == 0
+               ? STATUS_OK
+               : fail(STATUS_FILE, "cannot close %s: %s", csv->path, strerror(errno));
 }

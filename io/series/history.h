@@ -15,9 +15,8 @@ struct history_row {
     double heat, boundary_heat, heat_drift; /* J */
 };
 
-/* Rank 0 only. Start a new file with a header line, or (restart_step >= 0) go on with the old one:
- * rows past that step are dropped (the file is replaced as a whole, never cut in place), and a row
- * at it is not written twice. Numbers carry 17 digits, so that they read back to the same bits. */
+/* Rank 0 only. Start a new file, or (restart_step >= 0) continue the old one, as csv_open does.
+ * Numbers carry 17 digits, so that they read back to the same bits. */
 enum status history_open(const char *directory, int64_t restart_step,
                          struct history **history) MUST_CHECK;
 /* Rank 0 only; nothing is changed. STATUS_INPUT when history.csv is something else. */

@@ -311,15 +311,22 @@ static struct box part_of(const struct snapshots *s, const struct field *field)
 }
 
 /* Of one field. */
-static size_t values_bytes(const struct snapshots *s, const struct box *part)
+static size_t values_bytes(const struct snapshot_setting *setting, const struct box *part)
 {
-    return raw_room_bytes((size_t)box_cells(part) * precision_bytes(s->setting.precision));
+    return raw_room_bytes((size_t)box_cells(part) * precision_bytes(setting->precision));
+}
+
+size_t snapshot_capture_bytes(const struct view *view, const struct snapshot_setting *setting,
+                              const struct box *owned)
+{
+    const struct box part = view_part(view, owned);
+    return (1 + (size_t)derived_count(setting->derived)) * values_bytes(setting, &part);
 }
 
 size_t snapshots_capture_bytes(const struct snapshots *s, const struct field *field)
 {
     const struct box part = part_of(s, field);
-    return (1 + (size_t)derived_count(s->setting.derived)) * values_bytes(s, &part);
+    return (1 + (size_t)derived_count(s->setting.derived)) * values_bytes(&s->setting, &part);
 }
 
 /* One field of the view, at once or on its way. */
@@ -341,7 +348,7 @@ enum status snapshots_capture(struct snapshots *s, struct field *field, struct c
 {
     const struct box part = part_of(s, field);
     const struct derived *derived = field->derived;
-    const size_t bytes = values_bytes(s, &part);
+    const size_t bytes = values_bytes(&s->setting, &part);
     const int fields = 1 + derived_count(s->setting.derived);
     *capture = (struct snapshot_capture){.step = step, .time = time, .part = part};
     s->captured_step = step;

@@ -76,6 +76,11 @@ uint64_t snapshots_size(const struct snapshots *snapshots, int64_t step);
 enum status snapshots_write(struct snapshots *snapshots, struct field *field, int64_t step,
                             double time) MUST_CHECK;
 
+/* What a capture needs on a rank that owns these cells (global indices), before anything is open.
+ */
+size_t snapshot_capture_bytes(const struct view *view, const struct snapshot_setting *setting,
+                              const struct box *owned);
+
 uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_setting *setting);
 /* of one, uncompressed, for `plan`; `grid` is the view's */
 

@@ -288,14 +288,6 @@ static enum status hash(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
-static enum status laplacian(struct queue *queue, const struct laplacian *laplacian, void *d_f,
-                             const void *d_u)
-{
-    (void)queue;
-    cpu_laplacian(laplacian, d_f, d_u);
-    return STATUS_OK;
-}
-
 static enum status gather(struct queue *queue, enum precision precision, const void *d_field,
                           const int64_t *d_elements, int64_t count, void *d_values)
 {
@@ -360,9 +352,6 @@ static const struct kernel_variant variants[] = {
     },
 };
 
-static const struct laplacian_variant laplacians[] = {
-    {.name = "laplacian", .about = "f = lap(u), plane by plane", .run = laplacian}};
-
 static const struct runtime runtime = {
     .probe = probe,
     .open = open_device,
@@ -416,10 +405,8 @@ static const struct operations operations = {
 const struct backend backend_cpu = {
     .name = "cpu",
     .about = "OpenMP threads and SIMD on this machine's processor",
-    .host_accessible = true,
-    .close_rows = true,
+    .capabilities =
+        BACKEND_HOST_ACCESS | BACKEND_HOST_POINTERS | BACKEND_NODE_MEMORY | BACKEND_ALONG_ROWS,
     .runtime = &runtime,
     .operations = &operations,
-    .laplacians = laplacians,
-    .nlaplacians = (int)(sizeof laplacians / sizeof laplacians[0]),
 };

@@ -3,9 +3,6 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/share.h"
 #include "kernels/derived_cell.h"
-#include "kernels/extract_cell.h"
-
-#include <string.h>
 
 void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
                 void *values)
@@ -17,17 +14,14 @@ void cpu_gather(enum precision precision, const void *field, const int64_t *elem
     }
 }
 
-static inline __attribute__((always_inline)) double cell(const void *field,
-                                                         enum precision precision, int64_t at)
+KERNEL_INLINE double cell(const void *field, enum precision precision, int64_t at)
 {
     return precision == PRECISION_FLOAT64 ? ((const double *)field)[at]
                                           : (double)((const float *)field)[at];
 }
 
-static inline __attribute__((always_inline)) void track_row(const struct track_args *args,
-                                                            const void *field,
-                                                            enum precision precision, int64_t first,
-                                                            int64_t kept_first, int64_t n)
+KERNEL_INLINE void track_row(const struct track_args *args, const void *field,
+                             enum precision precision, int64_t first, int64_t kept_first, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         const double temperature = cell(field, precision, first + i);
@@ -65,11 +59,9 @@ void cpu_track(const struct layout *layout, const struct layout *kept,
 }
 
 /* The neighbour of element `at` across a face: the value beyond a closed one. */
-static inline __attribute__((always_inline)) double neighbour(const struct flux_args *args,
-                                                              const void *field,
-                                                              enum precision precision, int64_t at,
-                                                              int64_t step, enum face face,
-                                                              bool at_face)
+KERNEL_INLINE double neighbour(const struct flux_args *args, const void *field,
+                               enum precision precision, int64_t at, int64_t step, enum face face,
+                               bool at_face)
 {
     if (at_face && args->closed[face]) {
         return heat_outside_float64(cell(field, precision, at), args->a[face], args->b[face]);
@@ -77,11 +69,9 @@ static inline __attribute__((always_inline)) double neighbour(const struct flux_
     return cell(field, precision, at + step);
 }
 
-static inline __attribute__((always_inline)) void flux_row(const struct layout *layout,
-                                                           const struct flux_args *args,
-                                                           const void *field,
-                                                           enum precision precision, int64_t j,
-                                                           int64_t k, double *flux)
+KERNEL_INLINE void flux_row(const struct layout *layout, const struct flux_args *args,
+                            const void *field, enum precision precision, int64_t j, int64_t k,
+                            double *flux)
 {
     const int64_t *n = layout->cells;
     const int64_t sy = layout->pitch_y;
@@ -115,46 +105,5 @@ void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
         } else {
             flux_row(layout, args, field, PRECISION_FLOAT32, j, k, out);
         }
-    }
-}
-
-static inline __attribute__((always_inline)) void extract_row(const struct extract_args *args,
-                                                              enum precision from,
-                                                              const void *field, int64_t first,
-                                                              void *values, int64_t at)
-{
-    const bool root = args->root;
-    for (int64_t i = 0; i < args->cells[AXIS_X]; i++) {
-        const int64_t source = first + i * args->stride[AXIS_X];
-        if (from == args->precision && !root) { /* the bits, a NaN's too */
-            const size_t bytes = precision_bytes(from);
-            memcpy((char *)values + (size_t)(at + i) * bytes,
-                   (const char *)field + (size_t)source * bytes, bytes);
-            continue;
-        }
-        const double value = from == PRECISION_FLOAT64
-                                 ? ((const double *)field)[source]
-                                 : extract_widen(((const float *)field)[source]);
-        const double wanted = root ? extract_root(value) : value;
-        if (args->precision == PRECISION_FLOAT64) {
-            ((double *)values)[at + i] = wanted;
-        } else {
-            ((float *)values)[at + i] = extract_narrow(wanted);
-        }
-    }
-}
-
-void cpu_extract(const struct layout *layout, const struct extract_args *args, const void *field,
-                 void *values)
-{
-    const int64_t ny = args->cells[AXIS_Y];
-    const int64_t nrows = ny * args->cells[AXIS_Z];
-    const struct box all = box_of_cells(args->cells);
-#pragma omp parallel for schedule(static) if (share_is_worthwhile(&all, 1))
-    for (int64_t row = 0; row < nrows; row++) {
-        const int64_t first = layout_index(layout, args->first[AXIS_X],
-                                           args->first[AXIS_Y] + row % ny * args->stride[AXIS_Y],
-                                           args->first[AXIS_Z] + row / ny * args->stride[AXIS_Z]);
-        extract_row(args, layout->precision, field, first, values, row * args->cells[AXIS_X]);
     }
 }

@@ -50,7 +50,4 @@ void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
 void cpu_extract(const struct layout *layout, const struct extract_args *args, const void *field,
                  void *values);
 
-/* Contract as in laplacian.h. */
-void cpu_laplacian(const struct laplacian *laplacian, void *f, const void *u);
-
 #endif

@@ -26,9 +26,8 @@ static inline void copy_row(char *to, const char *from, int64_t n, size_t elemen
 
 enum direction { PACK, UNPACK };
 
-static inline __attribute__((always_inline)) void move_box(const struct layout *layout, char *field,
-                                                           const struct box *box, char *buffer,
-                                                           enum direction direction)
+KERNEL_INLINE void move_box(const struct layout *layout, char *field, const struct box *box,
+                            char *buffer, enum direction direction)
 {
     const size_t bytes = precision_bytes(layout->precision);
     const int64_t nx = box_extent(box, AXIS_X);

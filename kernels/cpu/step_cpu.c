@@ -99,9 +99,9 @@ typedef void thread_function(const struct layout *layout, const struct step_args
                              int64_t tile_bytes, struct tally tally[FACE_COUNT]);
 
 /* All pieces of one thread. Inlined into each variant, where the schedule is a constant. */
-static inline __attribute__((always_inline)) void step_thread(
-    const struct layout *layout, const struct step_args *args, void *out, const void *in,
-    const struct box *boxes, int nboxes, struct schedule schedule, struct tally *tally)
+KERNEL_INLINE void step_thread(const struct layout *layout, const struct step_args *args, void *out,
+                               const void *in, const struct box *boxes, int nboxes,
+                               struct schedule schedule, struct tally *tally)
 {
     const struct stencil_float64 s64 = stencil_of_float64(layout, args, out, in, tally);
     const struct stencil_float32 s32 = stencil_of_float32(layout, args, out, in, tally);

@@ -38,8 +38,7 @@ struct NAMED(middle) {
     REAL first_xm, last_xp; /* the neighbours in x of the first and last one */
 };
 
-static inline __attribute__((always_inline)) struct NAMED(row)
-    NAMED(row_from)(const struct NAMED(row) * row, int64_t i)
+KERNEL_INLINE struct NAMED(row) NAMED(row_from)(const struct NAMED(row) * row, int64_t i)
 {
     return (struct NAMED(row)){
         .centre = row->centre + i,
@@ -55,9 +54,8 @@ static inline __attribute__((always_inline)) struct NAMED(row)
 }
 
 /* `n` cells with ordinary stores; where n is a constant the compiler makes one vector of it. */
-static inline __attribute__((always_inline)) void NAMED(cells)(const struct NAMED(stencil) * s,
-                                                               const struct NAMED(row) * row,
-                                                               REAL *restrict out, int64_t n)
+KERNEL_INLINE void NAMED(cells)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                REAL *restrict out, int64_t n)
 {
     const struct NAMED(row) at = *row;
     const REAL rx = s->r[AXIS_X];
@@ -93,9 +91,10 @@ static inline void NAMED(stored_cells)(const struct NAMED(stencil) * s,
 }
 
 /* One vector of cells, streamed; `before` and `after` are the vectors beside it. */
-static inline __attribute__((always_inline)) void NAMED(streamed_part)(
-    const struct NAMED(stencil) * s, const struct NAMED(row) * row, REAL *out, int64_t i,
-    struct stream_vector before, struct stream_vector here, struct stream_vector after)
+KERNEL_INLINE void NAMED(streamed_part)(const struct NAMED(stencil) * s,
+                                        const struct NAMED(row) * row, REAL *out, int64_t i,
+                                        struct stream_vector before, struct stream_vector here,
+                                        struct stream_vector after)
 {
     enum { PART = NAMED(PART) };
     struct NAMED(row) at = NAMED(row_from)(row, i);
@@ -115,9 +114,9 @@ static inline __attribute__((always_inline)) void NAMED(streamed_part)(
 
 /* `n` cells that are whole aligned lines, streamed, with the neighbours in x from registers. A
  * line at a time, and the last one apart: fewer instructions a cell, which count here. */
-static inline __attribute__((always_inline)) void NAMED(streamed_cells)(
-    const struct NAMED(stencil) * stencil, const struct NAMED(row) * row, REAL *out, int64_t n,
-    REAL first_xm, REAL last_xp, enum stream_level level)
+KERNEL_INLINE void NAMED(streamed_cells)(const struct NAMED(stencil) * stencil,
+                                         const struct NAMED(row) * row, REAL *out, int64_t n,
+                                         REAL first_xm, REAL last_xp, enum stream_level level)
 {
     enum { PART = NAMED(PART), LINE = NAMED(LINE) };
     _Static_assert(LINE == 2 * PART, "a line is two vectors");
@@ -169,9 +168,9 @@ static __attribute__((noinline)) void NAMED(lines_second)(const struct NAMED(ste
 
 #if STREAM_HAS_WIDE
 /* A whole line of cells, streamed; `before` and `after` are the lines beside it. */
-static inline __attribute__((always_inline)) void NAMED(streamed_line)(
-    const struct NAMED(stencil) * s, struct NAMED(row) at, REAL *out, struct stream_line before,
-    struct stream_line here, struct stream_line after)
+KERNEL_INLINE void NAMED(streamed_line)(const struct NAMED(stencil) * s, struct NAMED(row) at,
+                                        REAL *out, struct stream_line before,
+                                        struct stream_line here, struct stream_line after)
 {
     enum { LINE = NAMED(LINE), PART = NAMED(PART) };
     REAL centre[LINE]; /* the compiler keeps these in registers */
@@ -221,10 +220,12 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(const struct
 /* Line `i` of a row and of the same row in the next two planes: of the six neighbours in z four are
  * the others' cells, already in a register. Written out: what is indexed in a loop may not stay in
  * registers. */
-static inline __attribute__((always_inline)) void NAMED(streamed_block)(
-    const struct NAMED(stencil) * s, const struct NAMED(row) row[STEP_PLANES],
-    REAL *const out[STEP_PLANES], int64_t i, const struct stream_line before[STEP_PLANES],
-    const struct stream_line here[STEP_PLANES], const struct stream_line after[STEP_PLANES])
+KERNEL_INLINE void NAMED(streamed_block)(const struct NAMED(stencil) * s,
+                                         const struct NAMED(row) row[STEP_PLANES],
+                                         REAL *const out[STEP_PLANES], int64_t i,
+                                         const struct stream_line before[STEP_PLANES],
+                                         const struct stream_line here[STEP_PLANES],
+                                         const struct stream_line after[STEP_PLANES])
 {
     _Static_assert(STEP_PLANES == 3, "written out for three");
     enum { NEAR = 512 / sizeof(REAL) };

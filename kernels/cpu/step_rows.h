@@ -3,7 +3,7 @@
 
 /* `n` cells, of which the first (last) lies on the closed face x_min (x_max) if at_min (at_max):
  * with ordinary stores those before and after the whole lines, which are left to be streamed. */
-static inline __attribute__((always_inline)) struct NAMED(middle)
+KERNEL_INLINE struct NAMED(middle)
     NAMED(store_ends)(const struct NAMED(stencil) * s, const struct NAMED(row) * row, REAL *out,
                       int64_t n, bool at_min, bool at_max, bool stream)
 {
@@ -29,11 +29,9 @@ static inline __attribute__((always_inline)) struct NAMED(middle)
 }
 
 /* `n` cells, see store_ends. */
-static inline __attribute__((always_inline)) void NAMED(range)(const struct NAMED(stencil) * s,
-                                                               const struct NAMED(row) * row,
-                                                               REAL *out, int64_t n, bool at_min,
-                                                               bool at_max,
-                                                               struct schedule schedule)
+KERNEL_INLINE void NAMED(range)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                REAL *out, int64_t n, bool at_min, bool at_max,
+                                struct schedule schedule)
 {
     const struct NAMED(middle) m =
         NAMED(store_ends)(s, row, out, n, at_min, at_max, schedule.stream);
@@ -121,7 +119,7 @@ struct NAMED(where) {
     bool values_beyond; /* a face in y or z with outside values of its own */
 };
 
-static inline __attribute__((always_inline)) struct NAMED(where)
+KERNEL_INLINE struct NAMED(where)
     NAMED(where_of)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi, int64_t j, int64_t k)
 {
     const int64_t *cells = s->layout->cells;
@@ -141,7 +139,7 @@ static inline __attribute__((always_inline)) struct NAMED(where)
 
 /* The row at `element`. On a closed face the neighbouring row may lie outside the allocation: never
  * point there. */
-static inline __attribute__((always_inline)) struct NAMED(row)
+KERNEL_INLINE struct NAMED(row)
     NAMED(row_at)(const struct NAMED(stencil) * s, const bool on[FACE_COUNT], int64_t element,
                   const REAL *ahead, const REAL *beside)
 {
@@ -162,11 +160,9 @@ static inline __attribute__((always_inline)) struct NAMED(row)
 }
 
 /* Cells [lo, hi) of row (j, k). */
-static inline __attribute__((always_inline)) void NAMED(step_row)(const struct NAMED(stencil) * s,
-                                                                  int64_t lo, int64_t hi, int64_t j,
-                                                                  int64_t k, const REAL *ahead,
-                                                                  const REAL *beside,
-                                                                  struct schedule schedule)
+KERNEL_INLINE void NAMED(step_row)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
+                                   int64_t j, int64_t k, const REAL *ahead, const REAL *beside,
+                                   struct schedule schedule)
 {
     const int64_t at = layout_index(s->layout, lo, j, k);
     const struct NAMED(where) where = NAMED(where_of)(s, lo, hi, j, k);
@@ -183,11 +179,9 @@ static inline __attribute__((always_inline)) void NAMED(step_row)(const struct N
 #if STREAM_HAS_WIDE
 /* Cells [lo, hi) of row j of the planes from k on, fetching `ahead` and the same row of the planes
  * above it. */
-static inline __attribute__((always_inline)) void NAMED(step_block)(const struct NAMED(stencil) * s,
-                                                                    int64_t lo, int64_t hi,
-                                                                    int64_t j, int64_t k,
-                                                                    const REAL *ahead,
-                                                                    struct schedule schedule)
+KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
+                                     int64_t j, int64_t k, const REAL *ahead,
+                                     struct schedule schedule)
 {
     const int64_t dz = s->layout->pitch_z;
     struct NAMED(where) where[STEP_PLANES];
@@ -244,9 +238,10 @@ static inline void NAMED(fetch_pages)(const struct NAMED(stencil) * s, int64_t e
 /* What to fetch while row (j, k) of a tile is computed: of the rows that come in with the next
  * plane one a row, `distance` rows ahead, and the two beside the tile during its first and last
  * row. In a single plane the rows follow each other in memory. */
-static inline __attribute__((always_inline)) void NAMED(aim_ahead)(
-    const struct NAMED(stencil) * s, const struct box *tile, int64_t j, int64_t k, int64_t distance,
-    struct schedule schedule, const REAL **ahead, const REAL **beside)
+KERNEL_INLINE void NAMED(aim_ahead)(const struct NAMED(stencil) * s, const struct box *tile,
+                                    int64_t j, int64_t k, int64_t distance,
+                                    struct schedule schedule, const REAL **ahead,
+                                    const REAL **beside)
 {
     const struct layout *l = s->layout;
     const int64_t lo = tile->lo[AXIS_X];
@@ -314,11 +309,8 @@ static inline const REAL *NAMED(aim_block_ahead)(const struct NAMED(stencil) * s
 }
 
 /* STEP_PLANES planes of a tile. */
-static inline __attribute__((always_inline)) void NAMED(step_planes)(const struct NAMED(stencil) *
-                                                                         s,
-                                                                     const struct box *tile,
-                                                                     int64_t k, int64_t distance,
-                                                                     struct schedule schedule)
+KERNEL_INLINE void NAMED(step_planes)(const struct NAMED(stencil) * s, const struct box *tile,
+                                      int64_t k, int64_t distance, struct schedule schedule)
 {
     for (int64_t j = tile->lo[AXIS_Y]; j < tile->hi[AXIS_Y]; j++) {
         const REAL *ahead = NAMED(aim_block_ahead)(s, tile, j, k, distance);
@@ -328,10 +320,8 @@ static inline __attribute__((always_inline)) void NAMED(step_planes)(const struc
 #endif
 
 /* A plane of a tile. */
-static inline __attribute__((always_inline)) void NAMED(step_plane)(const struct NAMED(stencil) * s,
-                                                                    const struct box *tile,
-                                                                    int64_t k, int64_t distance,
-                                                                    struct schedule schedule)
+KERNEL_INLINE void NAMED(step_plane)(const struct NAMED(stencil) * s, const struct box *tile,
+                                     int64_t k, int64_t distance, struct schedule schedule)
 {
     const int64_t lo = tile->lo[AXIS_X];
     const int64_t hi = tile->hi[AXIS_X];
@@ -346,9 +336,8 @@ static inline __attribute__((always_inline)) void NAMED(step_plane)(const struct
 }
 
 /* March a tile through z. */
-static inline __attribute__((always_inline)) void NAMED(step_tile)(const struct NAMED(stencil) * s,
-                                                                   const struct box *tile,
-                                                                   struct schedule schedule)
+KERNEL_INLINE void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *tile,
+                                    struct schedule schedule)
 {
     const int64_t row = box_extent(tile, AXIS_X);
     const int64_t rows = box_extent(tile, AXIS_Y);
@@ -366,9 +355,8 @@ static inline __attribute__((always_inline)) void NAMED(step_tile)(const struct 
 }
 
 /* A thread's piece of a box, tile by tile. */
-static inline __attribute__((always_inline)) void NAMED(step_piece)(const struct NAMED(stencil) * s,
-                                                                    const struct box *piece,
-                                                                    struct schedule schedule)
+KERNEL_INLINE void NAMED(step_piece)(const struct NAMED(stencil) * s, const struct box *piece,
+                                     struct schedule schedule)
 {
     const struct tiling tiling = tiling_of(piece, sizeof(REAL), schedule);
     for (int64_t z = 0; z < tiling.nz; z++) {

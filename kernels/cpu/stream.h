@@ -9,6 +9,8 @@
 #include <immintrin.h>
 #endif
 
+#include "kernels/inline.h"
+
 enum {
     STREAM_LINE_BYTES = 64,
     /* Vectors of half a line: with whole ones the processor looks so far ahead that it stumbles
@@ -23,7 +25,7 @@ static inline int64_t stream_cells_to_line(const void *address, size_t cell_byte
 }
 
 /* Write part of a line, aligned to its own size; the other part must follow at once. */
-static inline __attribute__((always_inline)) void stream_part(void *to, const void *part)
+KERNEL_INLINE void stream_part(void *to, const void *part)
 {
 #if defined(__AVX__)
     _mm256_stream_si256(to, _mm256_loadu_si256(part));
@@ -46,7 +48,7 @@ struct stream_vector {
 #endif
 };
 
-static inline __attribute__((always_inline)) struct stream_vector stream_load(const void *cells)
+KERNEL_INLINE struct stream_vector stream_load(const void *cells)
 {
     struct stream_vector vector;
     memcpy(&vector, cells, sizeof vector);
@@ -55,9 +57,8 @@ static inline __attribute__((always_inline)) struct stream_vector stream_load(co
 
 /* The cells before those of `here`, into `to`; `before` holds the part before. Shifting in
  * registers saves loads across line boundaries, which cost double. `cell_bytes` is 4 or 8. */
-static inline __attribute__((always_inline)) void stream_minus(struct stream_vector before,
-                                                               struct stream_vector here,
-                                                               size_t cell_bytes, void *to)
+KERNEL_INLINE void stream_minus(struct stream_vector before, struct stream_vector here,
+                                size_t cell_bytes, void *to)
 {
 #if defined(__AVX2__)
     const __m256i middle = _mm256_permute2x128_si256(before.bits, here.bits, 0x21);
@@ -72,9 +73,8 @@ static inline __attribute__((always_inline)) void stream_minus(struct stream_vec
 }
 
 /* The cells after those of `here`, into `to`; `after` holds the part after. */
-static inline __attribute__((always_inline)) void stream_plus(struct stream_vector here,
-                                                              struct stream_vector after,
-                                                              size_t cell_bytes, void *to)
+KERNEL_INLINE void stream_plus(struct stream_vector here, struct stream_vector after,
+                               size_t cell_bytes, void *to)
 {
 #if defined(__AVX2__)
     const __m256i middle = _mm256_permute2x128_si256(here.bits, after.bits, 0x21);
@@ -101,33 +101,31 @@ struct stream_line {
     __m512i bits;
 };
 
-static inline __attribute__((always_inline)) struct stream_line stream_line_load(const void *cells)
+KERNEL_INLINE struct stream_line stream_line_load(const void *cells)
 {
     return (struct stream_line){_mm512_loadu_si512(cells)};
 }
 
 /* All cells of the line are the same. */
-static inline __attribute__((always_inline)) struct stream_line stream_line_of_float64(double cell)
+KERNEL_INLINE struct stream_line stream_line_of_float64(double cell)
 {
     return (struct stream_line){_mm512_castpd_si512(_mm512_set1_pd(cell))};
 }
 
-static inline __attribute__((always_inline)) struct stream_line stream_line_of_float32(float cell)
+KERNEL_INLINE struct stream_line stream_line_of_float32(float cell)
 {
     return (struct stream_line){_mm512_castps_si512(_mm512_set1_ps(cell))};
 }
 
 /* Not memcpy, which the compiler may split into halves: a load of the whole then waits for them. */
-static inline __attribute__((always_inline)) void stream_line_store(struct stream_line line,
-                                                                    void *to)
+KERNEL_INLINE void stream_line_store(struct stream_line line, void *to)
 {
     _mm512_storeu_si512(to, line.bits);
 }
 
 /* As stream_minus. */
-static inline __attribute__((always_inline)) void stream_line_minus(struct stream_line before,
-                                                                    struct stream_line here,
-                                                                    size_t cell_bytes, void *to)
+KERNEL_INLINE void stream_line_minus(struct stream_line before, struct stream_line here,
+                                     size_t cell_bytes, void *to)
 {
     const __m512i shifted = cell_bytes == sizeof(double)
                                 ? _mm512_alignr_epi64(here.bits, before.bits, 7)
@@ -136,9 +134,8 @@ static inline __attribute__((always_inline)) void stream_line_minus(struct strea
 }
 
 /* As stream_plus. */
-static inline __attribute__((always_inline)) void stream_line_plus(struct stream_line here,
-                                                                   struct stream_line after,
-                                                                   size_t cell_bytes, void *to)
+KERNEL_INLINE void stream_line_plus(struct stream_line here, struct stream_line after,
+                                    size_t cell_bytes, void *to)
 {
     const __m512i shifted = cell_bytes == sizeof(double)
                                 ? _mm512_alignr_epi64(after.bits, here.bits, 1)
@@ -152,8 +149,7 @@ static inline __attribute__((always_inline)) void stream_line_plus(struct stream
 /* Where a line that is needed soon is fetched to. */
 enum stream_level { STREAM_NO_LEVEL, STREAM_FIRST_LEVEL, STREAM_SECOND_LEVEL };
 
-static inline __attribute__((always_inline)) void stream_fetch(enum stream_level level,
-                                                               const void *address)
+KERNEL_INLINE void stream_fetch(enum stream_level level, const void *address)
 {
     if (level == STREAM_FIRST_LEVEL) {
         __builtin_prefetch(address, 0, 3);

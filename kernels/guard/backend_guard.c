@@ -241,18 +241,22 @@ static enum status run_step(struct queue *queue, const struct operation *op)
     return STATUS_OK;
 }
 
-static enum status run_laplacian(struct queue *queue, const struct operation *op)
+static enum status run_call(struct queue *queue, const struct operation *op)
 {
     (void)queue;
-    cpu_laplacian(&op->laplacian, op->to, op->from);
+    op->call(op->arguments, op->to, op->from);
     return STATUS_OK;
 }
 
-static enum status laplacian(struct queue *queue, const struct laplacian *laplacian, void *d_f,
-                             const void *d_u)
+enum status guard_call(struct queue *queue,
+                       void (*call)(const void *arguments, void *to, const void *from),
+                       const void *arguments, size_t nbytes, void *d_to, const void *d_from)
 {
-    const struct operation op = {
-        .run = run_laplacian, .laplacian = *laplacian, .to = d_f, .from = d_u};
+    struct operation op = {.run = run_call, .call = call, .to = d_to, .from = d_from};
+    if (nbytes > sizeof op.arguments) {
+        return fail(STATUS_DEVICE, "guard: %zu bytes of arguments are too many", nbytes);
+    }
+    memcpy(op.arguments, arguments, nbytes);
     return guard_add(queue, &op, NULL);
 }
 
@@ -280,9 +284,6 @@ static const struct kernel_variant variants[] = {
         .step = step_ahead,
     },
 };
-
-static const struct laplacian_variant laplacians[] = {
-    {.name = "laplacian", .about = "f = lap(u), plane by plane", .run = laplacian}};
 
 static const struct runtime runtime = {
     .probe = guard_probe,
@@ -336,11 +337,9 @@ static const struct operations operations = {
 
 const struct backend backend_guard = {
     .name = "guard",
-    .about = "the cpu kernels on memory that the host cannot touch; for tests",
-    .host_accessible = false,
-    .close_rows = true,
+    .about = "the cpu kernels on memory that the host cannot touch",
+    .capabilities = BACKEND_FREE_COPIES | BACKEND_ALONG_ROWS,
+    .for_tests = true,
     .runtime = &runtime,
     .operations = &operations,
-    .laplacians = laplacians,
-    .nlaplacians = (int)(sizeof laplacians / sizeof laplacians[0]),
 };

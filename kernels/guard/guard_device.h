@@ -47,12 +47,13 @@ struct stopwatch {
 
 enum { GUARD_FLAGS = 26 }; /* an operation's; more take several */
 
+enum { GUARD_ARGUMENT_BYTES = 128 }; /* of guard_call, at most */
+
 /* One queued call: which function it is, and its arguments by value. */
 struct operation {
     struct operation *next;
     enum status (*run)(struct queue *queue, const struct operation *op);
     struct layout layout;
-    struct laplacian laplacian;
     struct placement placement;
     void *to;
     const void *from;
@@ -69,6 +70,8 @@ struct operation {
     struct flux_args flux;
     struct extract_args extract;
     const int64_t *elements;
+    void (*call)(const void *arguments, void *to, const void *from);
+    _Alignas(16) unsigned char arguments[GUARD_ARGUMENT_BYTES];
     int nboxes;
     struct box boxes[];
 };
@@ -116,6 +119,10 @@ enum status guard_extract(struct queue *queue, const struct layout *layout,
 
 /* Append `op`, whose arguments are copied, with the boxes. */
 enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);
+/* Queue a function of the host, with a copy of its arguments. */
+enum status guard_call(struct queue *queue,
+                       void (*call)(const void *arguments, void *to, const void *from),
+                       const void *arguments, size_t nbytes, void *d_to, const void *d_from);
 /* Run the queue's operations up to and including number `position`. */
 enum status guard_run_until(struct queue *queue, uint64_t position);
 

@@ -8,6 +8,8 @@
 
 #include <hip/hip_runtime.h>
 
+#define KERNEL_INLINE static __device__ __forceinline__ /* in place of kernels/inline.h's */
+
 /* 16 bytes of cells: what one thread loads and stores at once. */
 template <typename REAL> struct alignas(16) vec16 {
     static constexpr int N = 16 / (int)sizeof(REAL);

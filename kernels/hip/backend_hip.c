@@ -318,10 +318,7 @@ static const struct operations operations = {
 const struct backend backend_hip = {
     .name = "hip",
     .about = "one GPU, through HIP",
-    .host_accessible = false,
-    .close_rows = false,
+    .capabilities = BACKEND_GPU | BACKEND_FREE_COPIES,
     .runtime = &runtime,
     .operations = &operations,
-    .laplacians = hip_laplacians,
-    .nlaplacians = HIP_LAPLACIANS,
 };

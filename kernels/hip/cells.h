@@ -3,10 +3,8 @@
 #ifndef ISOTHERM_KERNELS_HIP_CELLS_H
 #define ISOTHERM_KERNELS_HIP_CELLS_H
 
-/* first: it defines __device__ */
+/* first: it defines __device__ and KERNEL_INLINE */
 #include "kernels/hip/arch.h"
-
-#define HEAT_CELL_FUNCTION static __device__ __forceinline__
 
 #include "kernels/heat_cell.h"
 #include "kernels/hip/launch.h"

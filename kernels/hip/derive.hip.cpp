@@ -1,8 +1,7 @@
 /* Samples of a field: single cells, what is kept of every cell, and the heat flux. One thread a
  * cell: these run seldom beside the step. */
+/* first: it defines KERNEL_INLINE */
 #include "kernels/hip/arch.h"
-
-#define HEAT_CELL_FUNCTION static __device__ __forceinline__
 
 #include "kernels/derived_cell.h"
 #include "kernels/hip/launch.h"

@@ -113,8 +113,4 @@ enum status hip_step_shape(struct device *device, enum precision precision,
 HIP_STEP_VARIANTS(HIP_DECLARE_STEP)
 #undef HIP_DECLARE_STEP
 
-/* laplacian_hip.c */
-enum { HIP_LAPLACIANS = 17 };
-extern const struct laplacian_variant hip_laplacians[HIP_LAPLACIANS];
-
 #endif

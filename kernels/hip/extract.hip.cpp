@@ -1,7 +1,6 @@
 /* What leaves a field for a file: strided cells, converted. */
+/* first: it defines KERNEL_INLINE */
 #include "kernels/hip/arch.h"
-
-#define HEAT_CELL_FUNCTION static __device__ __forceinline__
 
 #include "kernels/extract_cell.h"
 #include "kernels/hip/launch.h"

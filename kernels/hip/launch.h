@@ -68,22 +68,6 @@ hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
 
-/* The Laplacian kernels of `bench kernels`, laplacian.hip.cpp. `rows`: of a thread, for the tiled,
- * the reordered (1, 2, 4, 8, 16) and the bounded one (8, 16). A block a plane, and one for so many
- * rows: at most 65535 of either. */
-enum hip_laplacian {
-    HIP_LAPLACIAN_BASELINE,
-    HIP_LAPLACIAN_TILED,
-    HIP_LAPLACIAN_REORDERED,
-    HIP_LAPLACIAN_BOUNDED,
-    HIP_LAPLACIAN_STREAMING,
-    HIP_LAPLACIAN_DEEP_BLOCKS,
-    HIP_LAPLACIAN_YZX,
-    HIP_LAPLACIAN_SUBDOMAINS,
-};
-hipError_t hip_launch_laplacian(hipStream_t stream, const struct laplacian *laplacian, void *d_f,
-                                const void *d_u, enum hip_laplacian kernel, int rows);
-
 hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, size_t bytes);
 hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
                            const struct box *box, void *d_buffer);

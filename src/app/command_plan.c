@@ -7,22 +7,17 @@
 #include <string.h>
 
 #include "app/configuration.h"
-#include "app/initial.h"
-#include "app/plan_placement.h"
 #include "base/command.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "io/checkpoint/checkpoint.h"
-#include "kernels/backend.h"
-#include "model/boundary.h"
-#include "model/decomp.h"
+#include "machine/placement.h"
+#include "model/derived.h"
 #include "model/field.h"
-#include "model/grid.h"
 #include "model/problem.h"
 #include "model/shape.h"
-#include "model/timeline.h"
-#include "output/output_memory.h"
-#include "output/snapshot_outputs.h"
+#include "output/output.h"
+#include "solve/engine.h"
+#include "solve/initial.h"
 
 static struct {
     const char *config;
@@ -60,12 +55,8 @@ static const struct command_line line = {
 struct plan {
     const struct settings *settings;
     const struct backend *backend;
-    struct grid grid;
-    struct material material;
-    struct timeline timeline;
-    struct boundary boundary;
+    struct problem problem;
     struct decomp decomp;
-    struct snapshot_outputs outputs;
     int64_t min_cells, max_cells; /* owned by a rank */
     int64_t min_halo, max_halo;   /* cells sent a step */
     int max_messages;
@@ -73,7 +64,8 @@ struct plan {
     enum axis thinnest_axis;
     uint64_t max_bytes;        /* device memory of the busiest rank */
     uint64_t max_output_bytes; /* host memory for outputs, likewise */
-    uint64_t max_copy_bytes;   /* device memory for them, where captures travel beside the steps */
+    uint64_t
+        max_copy_bytes; /* device memory for them, where captures are copied in the background */
     int warnings;
 };
 
@@ -110,11 +102,12 @@ static enum status examine_rank(struct plan *plan, int rank)
     TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
     bytes += derived;
     plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
-    TRY(output_memory_bytes(plan->settings, &plan->grid, &plan->decomp, rank, &bytes));
-    const uint64_t copy_bytes =
-        plan->settings->output.writer == WRITER_AUTO ? bytes / WRITER_SLOTS : 0;
-    plan->max_copy_bytes = copy_bytes > plan->max_copy_bytes ? copy_bytes : plan->max_copy_bytes;
-    plan->max_output_bytes = bytes > plan->max_output_bytes ? bytes : plan->max_output_bytes;
+    struct output_memory need = {0};
+    TRY(output_memory_need(&plan->problem, &owned, &need));
+    plan->max_copy_bytes =
+        need.device_bytes > plan->max_copy_bytes ? need.device_bytes : plan->max_copy_bytes;
+    plan->max_output_bytes =
+        need.host_bytes > plan->max_output_bytes ? need.host_bytes : plan->max_output_bytes;
     return STATUS_OK;
 }
 
@@ -128,7 +121,7 @@ static enum status check_initial(const struct plan *plan)
 {
     for (int entry = 0; entry < plan->settings->ninitial; entry++) {
         if (!is_missing(&plan->settings->initial[entry])) {
-            TRY(initial_check(plan->settings, &plan->grid, entry));
+            TRY(initial_check(plan->settings, &plan->problem.grid, entry));
         }
     }
     return STATUS_OK;
@@ -136,13 +129,9 @@ static enum status check_initial(const struct plan *plan)
 
 static enum status make_plan(const struct settings *settings, struct plan *plan)
 {
+    char why[256];
     *plan = (struct plan){.settings = settings};
-    grid_create(settings, &plan->grid);
-    material_create(settings, &plan->material);
-    TRY(timeline_create(settings, &plan->grid, &plan->material, &plan->timeline));
-    TRY(snapshot_outputs_list(settings, &plan->grid, &plan->outputs));
-    TRY(boundary_create(settings, &plan->boundary));
-    TRY(boundary_check(settings, &plan->boundary, &plan->grid, &plan->material));
+    TRY(problem_create(settings, &plan->problem));
     TRY(check_initial(plan));
     if (asked.ranks > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks %" PRId64 " is beyond what MPI can count", asked.ranks);
@@ -150,9 +139,8 @@ static enum status make_plan(const struct settings *settings, struct plan *plan)
     if (asked.ranks_per_node > INT32_MAX || asked.ranks_per_module > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: %d at most", INT32_MAX);
     }
-    TRY(choose_decomp(settings, &plan->grid, &plan->boundary, (int)asked.ranks, &plan->decomp));
-    char why[256];
-    TRY(choose_backend(settings, &plan->backend, why, sizeof why));
+    TRY(problem_decompose(&plan->problem, (int)asked.ranks, &plan->decomp));
+    TRY(engine_choose(settings, &plan->backend, why, sizeof why));
     for (int rank = 0; rank < plan->decomp.nranks; rank++) {
         TRY(examine_rank(plan, rank));
     }
@@ -176,14 +164,14 @@ static void print_blocks(const struct plan *plan)
     char memory[BYTES_TEXT];
     char low[BYTES_TEXT];
     char high[BYTES_TEXT];
-    const int64_t *n = plan->grid.cells;
+    const int64_t *n = plan->problem.grid.cells;
     const int *p = plan->decomp.ranks;
     const double width = (double)precision_bytes(plan->settings->run.precision);
     printf("grid           %" PRId64 " x %" PRId64 " x %" PRId64 " = %" PRId64
            " cells, %dD, %s, spacing %.4g x %.4g x %.4g m\n",
-           n[0], n[1], n[2], grid_total_cells(&plan->grid), plan->grid.dimensions,
-           precision_name(plan->settings->run.precision), plan->grid.spacing[0],
-           plan->grid.spacing[1], plan->grid.spacing[2]);
+           n[0], n[1], n[2], grid_total_cells(&plan->problem.grid), plan->problem.grid.dimensions,
+           precision_name(plan->settings->run.precision), plan->problem.grid.spacing[0],
+           plan->problem.grid.spacing[1], plan->problem.grid.spacing[2]);
     printf("decomposition  %d rank%s as %d x %d x %d (%s)\n", plan->decomp.nranks,
            plan->decomp.nranks == 1 ? "" : "s", p[0], p[1], p[2],
            plan->settings->run.decomposition_auto ? "auto: least halo traffic, x faces weighted"
@@ -191,7 +179,7 @@ static void print_blocks(const struct plan *plan)
     printf("cells a rank   %" PRId64 " .. %" PRId64 " (largest is %.1f %% over the mean)\n",
            plan->min_cells, plan->max_cells,
            100.0 * ((double)plan->max_cells * plan->decomp.nranks /
-                        (double)grid_total_cells(&plan->grid) -
+                        (double)grid_total_cells(&plan->problem.grid) -
                     1.0));
     printf("memory a rank  %s on the device, %s on the host for outputs in flight\n",
            bytes_text((double)plan->max_bytes, memory),
@@ -205,10 +193,39 @@ static void print_blocks(const struct plan *plan)
            bytes_text((double)plan->max_halo * width, high), plan->max_messages);
 }
 
+/* The order that ranks get on nodes and modules filled one after the other. */
+static enum status print_placement(const struct plan *plan)
+{
+    const struct decomp *decomp = &plan->decomp;
+    const int nranks = decomp->nranks;
+    const double width = (double)precision_bytes(plan->settings->run.precision);
+    char module[BYTES_TEXT];
+    char node[BYTES_TEXT];
+    char network[BYTES_TEXT];
+    char reason[256];
+    struct placement_order order;
+    struct rank_place *places = malloc((size_t)nranks * sizeof *places);
+    if (places == NULL) {
+        return fail(STATUS_MEMORY, "no memory to place %d ranks", nranks);
+    }
+    placement_assume(nranks, (int)asked.ranks_per_node, (int)asked.ranks_per_module, places);
+    const enum status status = placement_choose(decomp, places, &order);
+    free(places);
+    TRY(status);
+    placement_reason(&order, reason, sizeof reason);
+    printf("placement      %s\n", reason);
+    printf("links a step   %s inside modules, %s inside nodes, %s between nodes, all ranks\n",
+           bytes_text((double)order.link_cells[LINK_GROUP] * width, module),
+           bytes_text((double)order.link_cells[LINK_NODE] * width, node),
+           bytes_text((double)order.link_cells[LINK_NETWORK] * width, network));
+    placement_free(&order);
+    return STATUS_OK;
+}
+
 static void print_time(const struct plan *plan)
 {
     const struct settings *settings = plan->settings;
-    const struct timeline *timeline = &plan->timeline;
+    const struct timeline *timeline = &plan->problem.timeline;
     printf("time step      %s%.6g s", timeline->nstretches > 1 ? "at most " : "", timeline->dt);
     if (settings->time.dt_auto) {
         printf(" = safety %g x the largest stable step %.6g s\n", settings->time.safety,
@@ -230,43 +247,11 @@ static void print_time(const struct plan *plan)
 
 static double print_files(const struct plan *plan)
 {
-    const struct settings *settings = plan->settings;
-    char each[BYTES_TEXT];
-    char all[BYTES_TEXT];
     double total = 0;
-    for (int i = 0; i < plan->outputs.count; i++) {
-        const struct snapshot_output *output = &plan->outputs.output[i];
-        const int64_t count = timeline_count_due(&plan->timeline, &output->setting->cadence);
-        const double bytes = (double)snapshot_file_bytes(&output->view.grid, output->setting);
-        printf("%-14s %" PRId64 " of %s%s = %s\n", output->name, count, bytes_text(bytes, each),
-               output->setting->compress > 0 ? " before compression" : "",
-               bytes_text(bytes * (double)count, all));
-        total += bytes * (double)count;
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        total += output_kinds[k]->plan(&plan->problem);
     }
-    /* none at the start */
-    const int64_t checkpoints =
-        timeline_count_due(&plan->timeline, &settings->output.checkpoints.cadence) - 1;
-    if (checkpoints > 0) {
-        const int64_t keep = settings->output.checkpoints.keep;
-        const int64_t kept = checkpoints < keep ? checkpoints : keep;
-        const double bytes = (double)checkpoint_file_bytes(&plan->grid, settings->run.precision);
-        printf("checkpoints    %" PRId64 " of %s, %" PRId64 " kept: at most %s at a time\n",
-               checkpoints, bytes_text(bytes, each), kept,
-               bytes_text(bytes * (double)(kept + 1), all));
-        total += bytes * (double)(kept + 1);
-    }
-    if (settings->output.checkpoints.walltime > 0) {
-        printf(
-            "checkpoints    %sone of %s whenever %g s have passed since the last\n",
-            checkpoints > 0 ? "also " : "",
-            bytes_text((double)checkpoint_file_bytes(&plan->grid, settings->run.precision), each),
-            settings->output.checkpoints.walltime);
-    }
-    const int64_t rows = timeline_count_due(&plan->timeline, &settings->output.history);
-    const int64_t pictures =
-        timeline_count_due(&plan->timeline, &settings->output.pictures.cadence);
-    printf("history        %" PRId64 " rows; pictures %" PRId64 "\n", rows, pictures);
-    return total + (double)rows * 180.0 + (double)pictures * 1e5;
+    return total;
 }
 
 static void warn_of_blocks(struct plan *plan)
@@ -292,41 +277,15 @@ static void warn_of_blocks(struct plan *plan)
     }
 }
 
-/* What an output writes each time, and how many of them are too many. */
-struct pieces {
-    const char *section; /* what its key begins with */
-    const char *name;
-    bool at_start; /* is the first state written too */
-    int64_t many;
-};
-
-static const struct pieces *pieces_of(const char *key)
-{
-    /* a file each, or a row of a file */
-    static const struct pieces known[] = {
-        {"output.snapshots", "snapshots", true, 1000},
-        {"output.regions", "snapshots of a region", true, 1000},
-        {"output.checkpoints", "checkpoints", false, 1000},
-        {"output.pictures", "pictures", true, 1000},
-        {"output.history", "rows of history", true, 1000000},
-        {"output.probes", "rows of probes", true, 1000000},
-        {"output.lines", "rows of a line", true, 1000000},
-    };
-    size_t at = 0;
-    while (strncmp(key, known[at].section, strlen(known[at].section)) != 0) {
-        at++;
-    }
-    return &known[at];
-}
-
 static void warn_of_cadence(struct plan *plan, const char *key, const struct cadence *cadence)
 {
-    const struct timeline *timeline = &plan->timeline;
-    const struct pieces *pieces = pieces_of(key);
+    const struct timeline *timeline = &plan->problem.timeline;
+    const struct output_kind *kind = NULL;
+    const struct output_section *section = output_section_of(key, &kind);
     const char *unit = cadence->every > 0 ? "every" : "interval";
-    const int64_t count = timeline_count_due(timeline, cadence) - (pieces->at_start ? 0 : 1);
+    const int64_t count = timeline_count_due(timeline, cadence) - (kind->not_at_start ? 1 : 0);
     const int64_t between = timeline_next_due(timeline, cadence, 0);
-    const char *ends = pieces->at_start ? "first and last state are" : "last state is";
+    const char *ends = kind->not_at_start ? "last state is" : "first and last state are";
     if (cadence->every > timeline->steps) {
         warn(plan, "%s.every is %" PRId64 ", more than the %" PRId64 " steps: only the %s written",
              key, cadence->every, timeline->steps, ends);
@@ -338,15 +297,15 @@ static void warn_of_cadence(struct plan *plan, const char *key, const struct cad
              "dt is far under the interval of %s: %" PRId64
              " steps between two; a coarser grid would allow longer steps",
              key, between);
-    } else if (count > pieces->many + 1) {
-        warn(plan, "there will be %" PRId64 " %s: raise %s.%s", count, pieces->name, key, unit);
+    } else if (count > section->many + 1) {
+        warn(plan, "there will be %" PRId64 " %s: raise %s.%s", count, section->pieces, key, unit);
     }
 }
 
 /* Steps that are cut short to land on the times of outputs. */
 static void warn_of_landings(struct plan *plan)
 {
-    const struct timeline *timeline = &plan->timeline;
+    const struct timeline *timeline = &plan->problem.timeline;
     const double needed = ceil(timeline->end / timeline->dt * (1 - 1e-12));
     char key[CADENCE_KEY_BYTES];
     char shortest[CADENCE_KEY_BYTES] = "";
@@ -369,7 +328,7 @@ static void warn_of_landings(struct plan *plan)
 static void warn_of_initial(struct plan *plan)
 {
     for (int entry = 0; entry < plan->settings->ninitial; entry++) {
-        if (shape_check_cells(plan->settings, &plan->grid, entry) != STATUS_OK) {
+        if (shape_check_cells(plan->settings, &plan->problem.grid, entry) != STATUS_OK) {
             warn(plan, "%s", fail_message());
             fail_clear();
         }
@@ -383,7 +342,7 @@ static void warn_of_initial(struct plan *plan)
 static void warn_of_time(struct plan *plan)
 {
     const struct settings *settings = plan->settings;
-    const struct timeline *timeline = &plan->timeline;
+    const struct timeline *timeline = &plan->problem.timeline;
     const double best = settings->time.safety * timeline->dt_stable;
     if (timeline->dt < 0.1 * best) {
         warn(plan,
@@ -414,7 +373,7 @@ static enum status warn_of_memory(struct plan *plan)
     printf("device here    %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
     const double all = ((double)plan->max_bytes + (double)plan->max_output_bytes) *
                        plan->decomp.nranks; /* where the device is the host */
-    const bool sends = !backend->host_accessible && plan->max_copy_bytes > 0;
+    const bool sends = backend_has(backend, BACKEND_FREE_COPIES) && plan->max_copy_bytes > 0;
     if (plan->max_bytes > info.memory_bytes) {
         warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
              bytes_text((double)plan->max_bytes, need),
@@ -424,7 +383,7 @@ static enum status warn_of_memory(struct plan *plan)
              "no room on the device for outputs on their way (%s): the steps will wait while they "
              "are copied out",
              bytes_text((double)plan->max_copy_bytes, need));
-    } else if (backend->host_accessible && all > (double)info.memory_bytes) {
+    } else if (backend_has(backend, BACKEND_NODE_MEMORY) && all > (double)info.memory_bytes) {
         warn(plan, "all %d ranks on this machine would need %s, more than its %s",
              plan->decomp.nranks, bytes_text(all, need),
              bytes_text((double)info.memory_bytes, have));
@@ -455,8 +414,7 @@ static enum status show(struct plan *plan)
 {
     log_info("plan for %s", plan->settings->title);
     print_blocks(plan);
-    TRY(plan_placement(&plan->decomp, plan->settings->run.precision, (int)asked.ranks_per_node,
-                       (int)asked.ranks_per_module));
+    TRY(print_placement(plan));
     print_time(plan);
     const double bytes = print_files(plan);
     TRY(warn_of_memory(plan));
@@ -479,9 +437,7 @@ static enum status execute(void)
     if (status == STATUS_OK) {
         status = show(&plan);
     }
-    boundary_destroy(&plan.boundary);
-    timeline_destroy(&plan.timeline);
-    snapshot_outputs_close(&plan.outputs);
+    problem_destroy(&plan.problem);
     settings_destroy(settings);
     return status;
 }

@@ -20,12 +20,12 @@
 #include "solve/solver.h"
 
 static struct {
-    const char *backend;
+    struct option_name backend;
     const char *json;
-} asked = {.backend = "auto"};
+} asked = {.backend = {"auto", backend_names}};
 
 static const struct option options[] = {
-    {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (default auto)", &asked.backend},
+    {OPTION_NAME, "--backend", "NAME", " (default auto)", &asked.backend},
     {OPTION_STRING, "--json", "FILE", "write the table as JSON too", &asked.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -36,7 +36,7 @@ static const struct command_line line = {
              "and 3 dimensions, by solving problems with known solutions on finer and finer\n"
              "grids and with shorter and shorter steps. Expected: 2.00 in space, 1.00 in time,\n"
              "each within 0.05; the exit code is 5 when one is not.",
-    .example = "  isotherm verify\n  mpirun -n 3 isotherm verify --backend guard",
+    .example = "  isotherm verify\n  mpirun -n 3 isotherm verify --json orders.json",
     .options = options,
     .min_operands = 0,
     .max_operands = 0,
@@ -47,10 +47,12 @@ enum { LEVELS = 3 };
 static const double ORDER_TOLERANCE = 0.05;
 
 /* The root mean square of (T - exact) over all cells, K. */
-static enum status local_square_error(struct run *run, struct expression *exact, double *sum)
+static enum status local_square_error(const struct solver *solver, struct expression *exact,
+                                      double *sum)
 {
-    struct field *field = run->field;
-    const double time = run_time(run);
+    struct field *field = solver->state.field;
+    const struct grid *grid = &solver->problem.grid;
+    const double time = solver->state.time;
     const int64_t *n = field->layout.cells;
     double *plane = malloc((size_t)(n[AXIS_X] * n[AXIS_Y]) * sizeof *plane);
     if (plane == NULL) {
@@ -63,9 +65,9 @@ static enum status local_square_error(struct run *run, struct expression *exact,
         status = field_read(field, &box, plane);
         for (int64_t cell = 0; cell < n[AXIS_X] * n[AXIS_Y] && status == STATUS_OK; cell++) {
             const int64_t *offset = field->placement.offset;
-            const double at[] = {grid_center(&run->grid, AXIS_X, offset[AXIS_X] + cell % n[AXIS_X]),
-                                 grid_center(&run->grid, AXIS_Y, offset[AXIS_Y] + cell / n[AXIS_X]),
-                                 grid_center(&run->grid, AXIS_Z, offset[AXIS_Z] + k), time};
+            const double at[] = {grid_center(grid, AXIS_X, offset[AXIS_X] + cell % n[AXIS_X]),
+                                 grid_center(grid, AXIS_Y, offset[AXIS_Y] + cell / n[AXIS_X]),
+                                 grid_center(grid, AXIS_Z, offset[AXIS_Z] + k), time};
             const double error = plane[cell] - expression_evaluate(exact, at);
             *sum += error * error;
         }
@@ -74,19 +76,19 @@ static enum status local_square_error(struct run *run, struct expression *exact,
     return status;
 }
 
-static enum status measure_error(struct run *run, const char *exact_text, double *error)
+static enum status measure_error(const struct solver *solver, const char *exact_text, double *error)
 {
     static const char *const variables[] = {"x", "y", "z", "t"};
     struct expression *exact = NULL;
     double sum = 0;
     enum status status = expression_create(exact_text, variables, 4, &exact);
     if (status == STATUS_OK) {
-        status = local_square_error(run, exact, &sum);
+        status = local_square_error(solver, exact, &sum);
     }
     expression_destroy(exact);
-    TRY(status_agree(run->comm, status));
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, run->comm));
-    *error = sqrt(sum / (double)grid_total_cells(&run->grid));
+    TRY(status_agree(solver->team.comm, status));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, solver->team.comm));
+    *error = sqrt(sum / (double)grid_total_cells(&solver->problem.grid));
     return STATUS_OK;
 }
 
@@ -94,21 +96,16 @@ static enum status solve(const struct verify_problem *problem, double *error)
 {
     char backend[64];
     struct settings *settings = NULL;
-    struct run *run = NULL;
-    snprintf(backend, sizeof backend, "run.backend=%s", asked.backend);
+    struct solver solver;
+    enum status status = STATUS_OK;
+    snprintf(backend, sizeof backend, "run.backend=%s", asked.backend.name);
     const char *const sets[] = {backend};
     TRY(settings_read_text("verify", problem->config, sets, 1, &settings));
-    enum status status = run_create(MPI_COMM_WORLD, settings, &run);
-    if (status == STATUS_OK) {
-        status = run_initialise(run);
-    }
-    if (status == STATUS_OK) {
-        status = run_advance(run, NULL);
-    }
-    if (status == STATUS_OK) {
-        status = measure_error(run, problem->exact, error);
-    }
-    run_destroy(run);
+    TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
+    TRY_GOTO(stepper_advance(&solver.stepper, solver.problem.timeline.steps));
+    TRY_GOTO(measure_error(&solver, problem->exact, error));
+done:
+    solver_destroy(&solver);
     settings_destroy(settings);
     return status;
 }

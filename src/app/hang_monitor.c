@@ -17,22 +17,20 @@
 #include "base/clock.h"
 #include "base/comm.h"
 #include "io/hdf5/h5_stuck.h"
-#include "output/writer.h"
 
 /* A rank whose thread has not ticked for this long is stopped, or its node is. */
 static const double SILENCE = 2.0; /* s */
 static const double SLOWEST_TICK = 0.5;
 
-struct watchdog {
-    struct window *window;
+struct hang_monitor {
+    const struct phases *phases; /* observed, borrowed */
+    struct hang_window *window;
     size_t bytes;
     int mates, mine; /* ranks in the window; this one's place in it */
     double patience, factor, grace;
     int neighbour[FACE_COUNT]; /* ranks that this one exchanges halos with */
     int nneighbours;
     char node[64];
-    _Atomic int64_t longest[PLACE_COUNT]; /* ns, stays that have ended */
-    _Atomic int64_t longest_write[WRITER_KIND_COUNT];
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock; /* of `done` alone */
@@ -40,72 +38,17 @@ struct watchdog {
     bool done;
 };
 
-static int64_t now_ns(void)
-{
-    return (int64_t)(clock_seconds() * 1e9);
-}
-
-double watchdog_limit(double patience, double factor, double longest)
+double hang_monitor_limit(double patience, double factor, double longest)
 {
     return fmax(patience, factor * longest);
 }
 
-void watchdog_at(struct run *run, int place)
-{
-    struct watchdog *watchdog = run->watchdog;
-    if (watchdog == NULL) {
-        return;
-    }
-    struct beat *beat = &watchdog->window->beat[watchdog->mine];
-    const int64_t now = now_ns();
-    const int64_t stay = now - atomic_load_explicit(&beat->since, memory_order_relaxed);
-    const int left = atomic_load_explicit(&beat->place, memory_order_relaxed);
-    if (stay > atomic_load_explicit(&watchdog->longest[left], memory_order_relaxed)) {
-        atomic_store_explicit(&watchdog->longest[left], stay, memory_order_relaxed);
-    }
-    atomic_store_explicit(&beat->step, run->step, memory_order_relaxed);
-    atomic_store_explicit(&beat->place, place, memory_order_relaxed);
-    atomic_store_explicit(&beat->since, now, memory_order_relaxed);
-}
-
-void watchdog_writes(struct watchdog *watchdog, int kind)
-{
-    if (watchdog == NULL) {
-        return;
-    }
-    struct beat *beat = &watchdog->window->beat[watchdog->mine];
-    atomic_store(&beat->written, kind);
-    atomic_store(&beat->write_since, now_ns());
-}
-
-void watchdog_wrote(struct watchdog *watchdog)
-{
-    if (watchdog == NULL) {
-        return;
-    }
-    struct beat *beat = &watchdog->window->beat[watchdog->mine];
-    const int64_t taken = now_ns() - atomic_load(&beat->write_since);
-    _Atomic int64_t *longest = &watchdog->longest_write[atomic_load(&beat->written)];
-    if (taken > atomic_load(longest)) {
-        atomic_store(longest, taken);
-    }
-    atomic_store(&beat->write_since, 0);
-}
-
 /* ---- saying where everybody stands ----------------------------------------------------------- */
 
-static const char *place_name(int place)
+static const char *phase_name(const struct hang_monitor *monitor, int phase)
 {
-    static const char *const names[PLACE_COUNT] = {
-#define PLACE_NAME(name, key) [PHASE_##name] = key,
-        PHASE_LIST(PLACE_NAME)
-#undef PLACE_NAME
-            [PLACE_START] = "making the initial state",
-        [PLACE_AGREE] = "agreeing with all ranks",
-        [PLACE_HISTORY] = "history",
-        [PLACE_END] = "finishing",
-    };
-    return place >= 0 && place < PLACE_COUNT ? names[place] : "?";
+    const char *name = phase >= 0 && phase < PHASES ? monitor->phases->name[phase] : NULL;
+    return name != NULL ? name : "?";
 }
 
 /* Straight to the descriptor: the main thread may hang with a lock of stdio. */
@@ -124,7 +67,7 @@ static void say(const char *line)
 
 static double seconds_since(int64_t then)
 {
-    return (double)(now_ns() - then) * 1e-9;
+    return (double)(phases_now() - then) * 1e-9;
 }
 
 static bool is_silent(const struct beat *beat)
@@ -132,43 +75,44 @@ static bool is_silent(const struct beat *beat)
     return seconds_since(atomic_load(&beat->tick)) > SILENCE;
 }
 
-static const struct beat *find_mate(const struct watchdog *watchdog, int rank)
+static const struct beat *find_mate(const struct hang_monitor *monitor, int rank)
 {
-    for (int i = 0; i < watchdog->mates; i++) {
-        if (watchdog->window->beat[i].rank == rank) {
-            return &watchdog->window->beat[i];
+    for (int i = 0; i < monitor->mates; i++) {
+        if (monitor->window->beat[i].rank == rank) {
+            return &monitor->window->beat[i];
         }
     }
     return NULL;
 }
 
-static void append_neighbours(const struct watchdog *watchdog, char *text, size_t bytes)
+static void append_neighbours(const struct hang_monitor *monitor, char *text, size_t bytes)
 {
-    for (int n = 0; n < watchdog->nneighbours; n++) {
+    for (int n = 0; n < monitor->nneighbours; n++) {
         const size_t used = strlen(text);
-        const struct beat *mate = find_mate(watchdog, watchdog->neighbour[n]);
+        const struct beat *mate = find_mate(monitor, monitor->neighbour[n]);
         snprintf(text + used, bytes - used, "%s %d%s", n == 0 ? "; it exchanges with ranks" : ",",
-                 watchdog->neighbour[n], mate != NULL && is_silent(mate) ? " (silent)" : "");
+                 monitor->neighbour[n], mate != NULL && is_silent(mate) ? " (silent)" : "");
     }
 }
 
-static void tell_mine(const struct watchdog *watchdog)
+static void tell_mine(const struct hang_monitor *monitor)
 {
-    const struct beat *beat = &watchdog->window->beat[watchdog->mine];
-    const int place = atomic_load(&beat->place);
+    const struct beat *beat = &monitor->window->beat[monitor->mine];
+    const struct phases *phases = monitor->phases;
+    const int phase = atomic_load(&phases->present);
     char text[512];
     snprintf(text, sizeof text,
              "watchdog: rank %d (%.60s, pid %d): step %" PRId64 ", %s for %.1f s", beat->rank,
-             watchdog->node, beat->pid, atomic_load(&beat->step), place_name(place),
-             seconds_since(atomic_load(&beat->since)));
-    if (place == PHASE_HALO_BEGIN || place == PHASE_HALO_END) {
-        append_neighbours(watchdog, text, sizeof text - 1);
+             monitor->node, beat->pid, atomic_load(&phases->step), phase_name(monitor, phase),
+             seconds_since(atomic_load(&phases->since)));
+    if (phase == PHASE_HALO_BEGIN || phase == PHASE_HALO_END) {
+        append_neighbours(monitor, text, sizeof text - 1);
     }
-    const int64_t write_since = atomic_load(&beat->write_since);
+    const int64_t write_since = atomic_load(&phases->write_since);
     if (write_since > 0) {
         const size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "; writing %s for %.1f s",
-                 writer_kind_name((enum writer_kind)atomic_load(&beat->written)),
+                 phase_name(monitor, PHASE_OUTPUTS + atomic_load(&phases->written)),
                  seconds_since(write_since));
     }
     const size_t used = strlen(text);
@@ -177,25 +121,25 @@ static void tell_mine(const struct watchdog *watchdog)
 }
 
 /* Silent ranks are told of by the first that is not. */
-static void tell_silent(const struct watchdog *watchdog)
+static void tell_silent(const struct hang_monitor *monitor)
 {
-    const struct window *window = watchdog->window;
-    for (int i = 0; i < watchdog->mine; i++) {
+    const struct hang_window *window = monitor->window;
+    for (int i = 0; i < monitor->mine; i++) {
         if (!is_silent(&window->beat[i])) {
             return;
         }
     }
-    for (int i = 0; i < watchdog->mates; i++) {
+    for (int i = 0; i < monitor->mates; i++) {
         const struct beat *beat = &window->beat[i];
-        if (i == watchdog->mine || !is_silent(beat)) {
+        if (i == monitor->mine || !is_silent(beat)) {
             continue;
         }
         char text[512];
         snprintf(text, sizeof text,
                  "watchdog: rank %d (%.60s, pid %d) does not answer for %.1f s: that process is "
                  "stopped; last seen at step %" PRId64 ", %s\n",
-                 beat->rank, watchdog->node, beat->pid, seconds_since(atomic_load(&beat->tick)),
-                 atomic_load(&beat->step), place_name(atomic_load(&beat->place)));
+                 beat->rank, monitor->node, beat->pid, seconds_since(atomic_load(&beat->tick)),
+                 atomic_load(&beat->step), phase_name(monitor, atomic_load(&beat->phase)));
         say(text);
     }
 }
@@ -205,21 +149,21 @@ static void tell_silent(const struct watchdog *watchdog)
 /* _exit, not MPI_Abort: the main thread may be anywhere inside MPI, with its locks held. Every
  * rank that can does it by itself; a launcher that sees one rank go without MPI_Finalize takes
  * the others down too. Stopped processes are woken, so that their threads see that it is over. */
-static void end_all(const struct watchdog *watchdog, double limit)
+static void end_all(const struct hang_monitor *monitor, double limit)
 {
-    struct window *window = watchdog->window;
+    struct hang_window *window = monitor->window;
     const int code = status_exit_code(STATUS_MPI);
     if (atomic_exchange(&window->ending, code) == 0) {
         char text[256];
         snprintf(text, sizeof text,
                  "watchdog: error: rank %d: no progress %.1f s after the first warning: ending the "
                  "run with exit code %d\n",
-                 window->beat[watchdog->mine].rank, limit, code);
+                 window->beat[monitor->mine].rank, limit, code);
         say(text);
     }
     bool woken = false;
-    for (int i = 0; i < watchdog->mates; i++) {
-        if (i != watchdog->mine && is_silent(&window->beat[i])) {
+    for (int i = 0; i < monitor->mates; i++) {
+        if (i != monitor->mine && is_silent(&window->beat[i])) {
             kill(window->beat[i].pid, SIGCONT);
             woken = true;
         }
@@ -229,8 +173,8 @@ static void end_all(const struct watchdog *watchdog, double limit)
         const struct timespec pause = {.tv_sec = 2};
         nanosleep(&pause, NULL);
     }
-    for (int i = 0; i < watchdog->mates; i++) {
-        if (i != watchdog->mine && is_silent(&window->beat[i])) {
+    for (int i = 0; i < monitor->mates; i++) {
+        if (i != monitor->mine && is_silent(&window->beat[i])) {
             kill(window->beat[i].pid, SIGKILL);
         }
     }
@@ -240,11 +184,11 @@ static void end_all(const struct watchdog *watchdog, double limit)
 
 /* A file could not be opened or written and nobody came to agree on that. The first rank of a node
  * speaks for all of them; on other nodes the launcher has ended them before their turn. */
-static void end_stuck_file(const struct watchdog *watchdog)
+static void end_stuck_file(const struct hang_monitor *monitor)
 {
     static const double TURN = 5; /* s */
-    struct window *window = watchdog->window;
-    const int rank = window->beat[watchdog->mine].rank;
+    struct hang_window *window = monitor->window;
+    const int rank = window->beat[monitor->mine].rank;
     char what[600];
     if (!h5_stuck_for_good(fmin(rank, TURN), what, sizeof what)) {
         return;
@@ -263,37 +207,37 @@ static void end_stuck_file(const struct watchdog *watchdog)
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 /* True when the thread is to end. */
-static bool pause_until(struct watchdog *watchdog, double seconds)
+static bool pause_until(struct hang_monitor *monitor, double seconds)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     const int64_t ns = until.tv_nsec + (int64_t)(seconds * 1e9);
     until.tv_sec += ns / 1000000000;
     until.tv_nsec = ns % 1000000000;
-    pthread_mutex_lock(&watchdog->lock);
+    pthread_mutex_lock(&monitor->lock);
     int woken = 0;
-    while (!watchdog->done && woken == 0) {
-        woken = pthread_cond_timedwait(&watchdog->wake, &watchdog->lock, &until);
+    while (!monitor->done && woken == 0) {
+        woken = pthread_cond_timedwait(&monitor->wake, &monitor->lock, &until);
     }
-    const bool done = watchdog->done;
-    pthread_mutex_unlock(&watchdog->lock);
+    const bool done = monitor->done;
+    pthread_mutex_unlock(&monitor->lock);
     return done;
 }
 
-static double write_limit(const struct watchdog *watchdog, int kind)
+static double write_limit(const struct hang_monitor *monitor, int kind)
 {
-    return watchdog_limit(watchdog->patience, watchdog->factor,
-                          (double)atomic_load(&watchdog->longest_write[kind]) * 1e-9);
+    return hang_monitor_limit(monitor->patience, monitor->factor,
+                              (double)atomic_load(&monitor->phases->longest_write[kind]) * 1e-9);
 }
 
 /* Steps that wait for a file may take as long as that may. */
-static double place_limit(const struct watchdog *watchdog, int place)
+static double phase_limit(const struct hang_monitor *monitor, int phase)
 {
-    const struct beat *beat = &watchdog->window->beat[watchdog->mine];
-    const double limit = watchdog_limit(watchdog->patience, watchdog->factor,
-                                        (double)atomic_load(&watchdog->longest[place]) * 1e-9);
-    return atomic_load(&beat->write_since) > 0
-               ? fmax(limit, write_limit(watchdog, atomic_load(&beat->written)))
+    const struct phases *phases = monitor->phases;
+    const double limit = hang_monitor_limit(monitor->patience, monitor->factor,
+                                            (double)atomic_load(&phases->longest[phase]) * 1e-9);
+    return atomic_load(&phases->write_since) > 0
+               ? fmax(limit, write_limit(monitor, atomic_load(&phases->written)))
                : limit;
 }
 
@@ -308,11 +252,11 @@ struct alarm {
 
 /* A write beside the steps that takes too long is told of once. It ends the run only when the steps
  * wait for it. */
-static void look_at_writer(const struct watchdog *watchdog, struct alarm *alarm)
+static void look_at_writer(const struct hang_monitor *monitor, struct alarm *alarm)
 {
-    struct window *window = watchdog->window;
-    const struct beat *beat = &window->beat[watchdog->mine];
-    const int64_t since = atomic_load(&beat->write_since);
+    struct hang_window *window = monitor->window;
+    const struct beat *beat = &window->beat[monitor->mine];
+    const int64_t since = atomic_load(&monitor->phases->write_since);
     if (alarm->late_write > 0 && since != alarm->late_write) {
         char text[96];
         snprintf(text, sizeof text, "watchdog: rank %d has written it\n", beat->rank);
@@ -320,26 +264,29 @@ static void look_at_writer(const struct watchdog *watchdog, struct alarm *alarm)
         alarm->late_write = 0;
     }
     if (since > 0 && alarm->late_write == 0 &&
-        seconds_since(since) > write_limit(watchdog, atomic_load(&beat->written))) {
+        seconds_since(since) > write_limit(monitor, atomic_load(&monitor->phases->written))) {
         alarm->late_write = since;
         atomic_fetch_add(&window->told, 1);
     }
 }
 
-static void look(const struct watchdog *watchdog, struct alarm *alarm)
+static void look(const struct hang_monitor *monitor, struct alarm *alarm)
 {
-    struct window *window = watchdog->window;
-    struct beat *beat = &window->beat[watchdog->mine];
-    atomic_store(&beat->tick, now_ns());
+    struct hang_window *window = monitor->window;
+    const struct phases *phases = monitor->phases;
+    struct beat *beat = &window->beat[monitor->mine];
+    const int phase = atomic_load(&phases->present);
+    const int64_t since = atomic_load(&phases->since);
+    atomic_store(&beat->phase, phase);
+    atomic_store(&beat->step, atomic_load(&phases->step));
+    atomic_store(&beat->tick, phases_now());
     const int ending = atomic_load(&window->ending);
     if (ending != 0) {
         _exit(ending);
     }
-    end_stuck_file(watchdog);
-    const int place = atomic_load(&beat->place);
-    const int64_t since = atomic_load(&beat->since);
-    const double limit = place_limit(watchdog, place);
-    look_at_writer(watchdog, alarm);
+    end_stuck_file(monitor);
+    const double limit = phase_limit(monitor, phase);
+    look_at_writer(monitor, alarm);
     if (alarm->overdue_at > 0 && since != alarm->stuck_since) {
         char text[96];
         snprintf(text, sizeof text, "watchdog: rank %d goes on\n", beat->rank);
@@ -347,7 +294,7 @@ static void look(const struct watchdog *watchdog, struct alarm *alarm)
         alarm->overdue_at = 0;
     }
     if (alarm->overdue_at == 0 && seconds_since(since) > limit) {
-        alarm->overdue_at = now_ns();
+        alarm->overdue_at = phases_now();
         alarm->stuck_since = since;
         if (alarm->told_since != since) {
             atomic_fetch_add(&window->told, 1);
@@ -358,65 +305,65 @@ static void look(const struct watchdog *watchdog, struct alarm *alarm)
         alarm->answered = told;
         if (alarm->told_since != since) {
             alarm->told_since = since;
-            tell_mine(watchdog);
-            tell_silent(watchdog);
+            tell_mine(monitor);
+            tell_silent(monitor);
         }
     }
-    if (alarm->overdue_at > 0 && seconds_since(alarm->overdue_at) > watchdog->grace) {
-        tell_silent(watchdog);
-        end_all(watchdog, watchdog->grace);
+    if (alarm->overdue_at > 0 && seconds_since(alarm->overdue_at) > monitor->grace) {
+        tell_silent(monitor);
+        end_all(monitor, monitor->grace);
     }
 }
 
 static void *watch(void *argument)
 {
-    struct watchdog *watchdog = argument;
-    struct alarm alarm = {.answered = atomic_load(&watchdog->window->told)};
-    const double tick = fmin(SLOWEST_TICK, watchdog->patience / 4);
-    while (!pause_until(watchdog, tick)) {
-        look(watchdog, &alarm);
+    struct hang_monitor *monitor = argument;
+    struct alarm alarm = {.answered = atomic_load(&monitor->window->told)};
+    const double tick = fmin(SLOWEST_TICK, monitor->patience / 4);
+    while (!pause_until(monitor, tick)) {
+        look(monitor, &alarm);
     }
     return NULL;
 }
 
-static enum status start_thread(struct watchdog *watchdog)
+static enum status start_thread(struct hang_monitor *monitor)
 {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&watchdog->lock, NULL);
-    pthread_cond_init(&watchdog->wake, &attributes);
+    pthread_mutex_init(&monitor->lock, NULL);
+    pthread_cond_init(&monitor->wake, &attributes);
     pthread_condattr_destroy(&attributes);
     /* signals are the main thread's */
     sigset_t all;
     sigset_t old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    const int code = pthread_create(&watchdog->thread, NULL, watch, watchdog);
+    const int code = pthread_create(&monitor->thread, NULL, watch, monitor);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (code != 0) {
-        return fail(STATUS_MEMORY, "cannot start the watchdog's thread: %s", strerror(code));
+        return fail(STATUS_MEMORY, "cannot start the monitor's thread: %s", strerror(code));
     }
-    watchdog->has_thread = true;
+    monitor->has_thread = true;
     return STATUS_OK;
 }
 
 /* ---- setting up -------------------------------------------------------------------------------
  */
 
-static enum status open_window(struct run *run, struct watchdog *watchdog)
+static enum status open_window(const struct team *team, struct hang_monitor *monitor)
 {
     MPI_Comm node;
-    TRY_MPI(MPI_Comm_split_type(run->comm, MPI_COMM_TYPE_SHARED, run->rank, MPI_INFO_NULL, &node));
-    enum status status = watchdog_window_share(node, &watchdog->mates, &watchdog->mine,
-                                               &watchdog->window, &watchdog->bytes);
+    TRY_MPI(
+        MPI_Comm_split_type(team->comm, MPI_COMM_TYPE_SHARED, team->rank, MPI_INFO_NULL, &node));
+    enum status status =
+        hang_window_share(node, &monitor->mates, &monitor->mine, &monitor->window, &monitor->bytes);
     if (status == STATUS_OK) {
-        struct beat *beat = &watchdog->window->beat[watchdog->mine];
-        beat->rank = run->rank;
+        struct beat *beat = &monitor->window->beat[monitor->mine];
+        beat->rank = team->rank;
         beat->pid = (int)getpid();
-        atomic_store(&beat->place, PLACE_START);
-        atomic_store(&beat->since, now_ns());
-        atomic_store(&beat->tick, now_ns());
+        atomic_store(&beat->phase, PHASE_START);
+        atomic_store(&beat->tick, phases_now());
         /* nobody looks before all have written */
         status = comm_check(MPI_Barrier(node), "starting the watchdog");
     }
@@ -424,65 +371,68 @@ static enum status open_window(struct run *run, struct watchdog *watchdog)
     return status;
 }
 
-static void list_neighbours(const struct run *run, struct watchdog *watchdog)
+static void list_neighbours(const struct halo_plan *plan, int rank, struct hang_monitor *monitor)
 {
-    for (int m = 0; m < run->plan.nmessages; m++) {
-        const int peer = run->plan.message[m].peer;
-        bool known = peer == run->rank;
-        for (int n = 0; n < watchdog->nneighbours; n++) {
-            known = known || watchdog->neighbour[n] == peer;
+    for (int m = 0; m < plan->nmessages; m++) {
+        const int peer = plan->message[m].peer;
+        bool known = peer == rank;
+        for (int n = 0; n < monitor->nneighbours; n++) {
+            known = known || monitor->neighbour[n] == peer;
         }
         if (!known) {
-            watchdog->neighbour[watchdog->nneighbours++] = peer;
+            monitor->neighbour[monitor->nneighbours++] = peer;
         }
     }
 }
 
-enum status watchdog_create(struct run *run)
+enum status hang_monitor_create(const struct team *team, const struct settings *settings,
+                                const struct halo_plan *plan, const struct phases *phases,
+                                struct hang_monitor **monitor)
 {
-    const struct settings *settings = run->settings;
+    *monitor = NULL;
     if (settings->run.watchdog_patience == 0) {
         return STATUS_OK;
     }
-    struct watchdog *made = calloc(1, sizeof *made);
-    TRY(status_agree(run->comm,
+    struct hang_monitor *made = calloc(1, sizeof *made);
+    TRY(status_agree(team->comm,
                      made == NULL ? fail(STATUS_MEMORY, "no memory for the watchdog") : STATUS_OK));
+    made->phases = phases;
     made->patience = settings->run.watchdog_patience;
     made->factor = settings->run.watchdog_factor;
     made->grace = settings->run.watchdog_grace;
     gethostname(made->node, sizeof made->node - 1);
-    list_neighbours(run, made);
-    enum status status = open_window(run, made);
+    list_neighbours(plan, team->rank, made);
+    enum status status = open_window(team, made);
     if (status == STATUS_OK) {
         status = start_thread(made);
     }
-    status = status_agree(run->comm, status);
+    status = status_agree(team->comm, status);
     if (status != STATUS_OK) {
-        watchdog_destroy(made);
+        hang_monitor_destroy(made);
         return status;
     }
-    run->watchdog = made;
+    *monitor = made;
     return STATUS_OK;
 }
 
-void watchdog_destroy(struct watchdog *watchdog)
+void hang_monitor_destroy(struct hang_monitor *monitor)
 {
-    if (watchdog == NULL) {
+    if (monitor == NULL) {
         return;
     }
-    if (watchdog->has_thread) {
-        pthread_mutex_lock(&watchdog->lock);
-        watchdog->done = true;
-        pthread_cond_signal(&watchdog->wake);
-        pthread_mutex_unlock(&watchdog->lock);
-        pthread_join(watchdog->thread, NULL);
-        pthread_cond_destroy(&watchdog->wake);
-        pthread_mutex_destroy(&watchdog->lock);
+    if (monitor->has_thread) {
+        pthread_mutex_lock(&monitor->lock);
+        monitor->done = true;
+        pthread_cond_signal(&monitor->wake);
+        pthread_mutex_unlock(&monitor->lock);
+        pthread_join(monitor->thread, NULL);
+        pthread_cond_destroy(&monitor->wake);
+        pthread_mutex_destroy(&monitor->lock);
     }
-    if (watchdog->window != NULL) {
+    if (monitor->window != NULL) {
         /* this rank is done: the others shall not take it for a silent one */
-        atomic_store(&watchdog->window->beat[watchdog->mine].tick, INT64_MAX);
-        munmap(watchdog->window, watchdog->bytes);
+        atomic_store(&monitor->window->beat[monitor->mine].tick, INT64_MAX);
+        munmap(monitor->window, monitor->bytes);
     }
-    free(watchdog);
+    free(monitor);
 }

@@ -32,12 +32,12 @@ static void *map_private(size_t bytes)
 }
 
 /* The name is gone before anything can go wrong: nothing is left over. */
-enum status watchdog_window_share(MPI_Comm node, int *mates, int *mine, struct window **window,
-                                  size_t *bytes)
+enum status hang_window_share(MPI_Comm node, int *mates, int *mine, struct hang_window **window,
+                              size_t *bytes)
 {
     *mates = comm_size(node);
     *mine = comm_rank(node);
-    *bytes = sizeof(struct window) + (size_t)*mates * sizeof(struct beat);
+    *bytes = sizeof(struct hang_window) + (size_t)*mates * sizeof(struct beat);
     const bool first = *mine == 0;
     char name[64];
     snprintf(name, sizeof name, "/isotherm.%ld.%" PRId64, (long)getpid(),

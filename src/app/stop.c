@@ -9,12 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/hang_monitor.h"
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "io/checkpoint/checkpoint.h"
-#include "output/output.h"
 
 /* An agreement (a reduction, and the host waits for the device) takes tens of microseconds. */
 static const double AGREE_EVERY = 0.25; /* s */
@@ -34,12 +32,13 @@ struct stop {
     bool file_seen;
     double looked_at; /* MPI_Wtime, rank 0 */
     double look_cost;
-    int64_t next_step; /* of the next agreement */
-    int64_t steps;     /* between the last two */
-    double agreed_at;  /* MPI_Wtime */
-    double longest;    /* from one agreement to the next, s */
-    double step_began;
-    double worst_step; /* s, with what was written after it */
+    int64_t next_step;  /* of the next agreement */
+    int64_t steps;      /* between the last two */
+    double agreed_at;   /* MPI_Wtime */
+    double longest;     /* from one agreement to the next, s */
+    int64_t event_step; /* at the last call of stop_obey */
+    double event_at;    /* MPI_Wtime, then */
+    double worst_step;  /* s, the mean of the slowest steps between two calls, outputs included */
 };
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -136,9 +135,10 @@ static enum status count_nodes(MPI_Comm comm, int *nodes)
                       "counting nodes");
 }
 
-enum status stop_create(struct run *run)
+enum status stop_create(const struct team *team, const struct problem *problem, struct stop **stop)
 {
-    const struct settings *settings = run->settings;
+    const struct settings *settings = problem->settings;
+    *stop = NULL;
     struct stop *made = calloc(1, sizeof *made);
     enum status status = STATUS_OK;
     if (made == NULL) {
@@ -149,16 +149,16 @@ enum status stop_create(struct run *run)
     if (status == STATUS_OK) {
         status = path_join(settings->output.directory, "stop", made->file);
     }
-    status = status_agree(run->comm, status);
+    status = status_agree(team->comm, status);
     int nodes = 1;
     if (status == STATUS_OK) {
-        status = count_nodes(run->comm, &nodes);
+        status = count_nodes(team->comm, &nodes);
     }
     if (status != STATUS_OK) {
         stop_destroy(made);
         return status;
     }
-    const uint64_t bytes = checkpoint_file_bytes(&run->grid, settings->run.precision);
+    const uint64_t bytes = checkpoint_file_bytes(&problem->grid, settings->run.precision);
     made->checkpoint = stop_guess_checkpoint((double)bytes, nodes);
     made->margin = settings->run.walltime_margin;
     made->walltime = settings->output.checkpoints.walltime;
@@ -166,7 +166,7 @@ enum status stop_create(struct run *run)
     made->checkpoint_at = MPI_Wtime();
     made->looked_at = -HUGE_VAL;
     made->steps = 1;
-    run->stop = made;
+    *stop = made;
     return STATUS_OK;
 }
 
@@ -189,9 +189,9 @@ enum {
     ASK_COUNT
 };
 
-static double checkpoint_seconds(const struct stop *stop, const struct output *output)
+static double checkpoint_seconds(const struct stop *stop, const struct outputs *outputs)
 {
-    const double measured = output_checkpoint_seconds(output);
+    const double measured = outputs_checkpoint_seconds(outputs);
     return measured > 0 ? measured : stop->checkpoint;
 }
 
@@ -208,17 +208,17 @@ static bool file_is_there(struct stop *stop)
     return stop->file_seen;
 }
 
-static bool time_is_up(const struct stop *stop, const struct output *output)
+static bool time_is_up(const struct stop *stop, const struct outputs *outputs)
 {
     return unix_time() +
-               stop_reserve(stop->longest, checkpoint_seconds(stop, output), stop->margin) >
+               stop_reserve(stop->longest, checkpoint_seconds(stop, outputs), stop->margin) >
            stop->end;
 }
 
 /* Rank 0's clock counts. */
-static bool checkpoint_is_due(struct stop *stop, const struct output *output, double now)
+static bool checkpoint_is_due(struct stop *stop, const struct outputs *outputs, double now)
 {
-    const int64_t step = output_checkpoint_step(output);
+    const int64_t step = outputs_checkpoint_step(outputs);
     if (step != stop->checkpoint_step) {
         stop->checkpoint_step = step;
         stop->checkpoint_at = now;
@@ -227,14 +227,12 @@ static bool checkpoint_is_due(struct stop *stop, const struct output *output, do
 }
 
 /* Collective. `asked` is the same on all ranks afterwards. */
-static enum status agree(struct run *run, const struct output *output, int64_t asked[ASK_COUNT])
+static enum status agree(struct stop *stop, const struct stepper *stepper,
+                         const struct outputs *outputs, int64_t asked[ASK_COUNT])
 {
-    struct stop *stop = run->stop;
+    const struct team *team = stepper->team;
     /* what is queued counts as done only when it is: else the measured times would be too short */
-    enum status status = run->backend->runtime->queue_wait(run->halo_queue);
-    if (status == STATUS_OK) {
-        status = run->backend->runtime->queue_wait(run->bulk_queue);
-    }
+    const enum status status = engine_wait(stepper->engine);
     const double now = MPI_Wtime();
     if (stop->agreed_at > 0) {
         stop->longest = fmax(stop->longest, now - stop->agreed_at);
@@ -244,80 +242,87 @@ static enum status agree(struct run *run, const struct output *output, int64_t a
     }
     stop->agreed_at = now;
     asked[ASK_CHECKPOINT] = atomic_load(&checkpoint_wanted);
-    asked[ASK_CLOCK] = run->rank == 0 && checkpoint_is_due(stop, output, now);
+    asked[ASK_CLOCK] = team->rank == 0 && checkpoint_is_due(stop, outputs, now);
     asked[ASK_SIGNAL] = atomic_load(&stop_wanted);
-    asked[ASK_FILE] = run->rank == 0 && file_is_there(stop);
-    asked[ASK_TIME] = run->rank == 0 && time_is_up(stop, output);
+    asked[ASK_FILE] = team->rank == 0 && file_is_there(stop);
+    asked[ASK_TIME] = team->rank == 0 && time_is_up(stop, outputs);
     asked[ASK_FAILED] = status != STATUS_OK;
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, asked, ASK_COUNT, MPI_INT64_T, MPI_MAX, run->comm));
-    return asked[ASK_FAILED] ? status_agree(run->comm, status) : STATUS_OK;
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, asked, ASK_COUNT, MPI_INT64_T, MPI_MAX, team->comm));
+    return asked[ASK_FAILED] ? status_agree(team->comm, status) : STATUS_OK;
 }
 
 /* ---- obeying --------------------------------------------------------------------------------- */
 
-static void describe_reason(const struct stop *stop, const struct output *output,
+static void describe_reason(const struct stop *stop, const struct outputs *outputs,
                             const int64_t asked[ASK_COUNT], char *text, size_t bytes)
 {
     if (asked[ASK_SIGNAL]) {
         snprintf(text, bytes, "signal %s", asked[ASK_SIGNAL] == SIGTERM ? "TERM" : "USR2");
     } else if (asked[ASK_FILE]) {
-        snprintf(text, bytes, "the file %.4000s asks for it; remove it before you go on",
+        snprintf(text, bytes, "the file %.4000s asks for it; remove it before you continue",
                  stop->file);
     } else {
         snprintf(text, bytes,
                  "%.0f s are left of %s; a checkpoint takes %.1f s%s, the longest step took %.3g s",
                  stop->end - unix_time(), stop->end_is_slurms ? "the Slurm job" : "run.walltime",
-                 checkpoint_seconds(stop, output),
-                 output_checkpoint_seconds(output) > 0 ? "" : " (a guess)", stop->worst_step);
+                 checkpoint_seconds(stop, outputs),
+                 outputs_checkpoint_seconds(outputs) > 0 ? "" : " (a guess)", stop->worst_step);
     }
 }
 
-static enum status obey(struct run *run, struct output *output, const int64_t asked[ASK_COUNT])
+static enum status obey(const struct stop *stop, const struct stepper *stepper,
+                        struct outputs *outputs, const int64_t asked[ASK_COUNT])
 {
+    const struct state *state = stepper->state;
     const bool ends = asked[ASK_SIGNAL] || asked[ASK_FILE] || asked[ASK_TIME];
     if (!ends && !asked[ASK_CHECKPOINT]) {
-        return asked[ASK_CLOCK] ? output_submit_checkpoint(output, run) : STATUS_OK;
+        return asked[ASK_CLOCK] ? outputs_checkpoint(outputs, false) : STATUS_OK;
     }
     char reason[PATH_BYTES + 128] = "signal USR1";
     if (ends) {
-        describe_reason(run->stop, output, asked, reason, sizeof reason);
+        describe_reason(stop, outputs, asked, reason, sizeof reason);
     }
-    TRY(output_checkpoint(output, run));
+    TRY(outputs_checkpoint(outputs, true));
     /* asked for again while this one was being written: it has been served */
     atomic_store(&checkpoint_wanted, 0);
     if (!ends) {
-        log_info("checkpoint of step %" PRId64 " written (%s)", run->step, reason);
+        log_info("checkpoint of step %" PRId64 " written (%s)", state->step, reason);
         return STATUS_OK;
     }
     const enum status status =
         fail(STATUS_STOPPED,
-             "stopped at step %" PRId64 " of %" PRId64 ", t = %.6g s, with a good checkpoint "
-             "(%.1500s); go on with --restart auto",
-             run->step, run->timeline.steps, run_time(run), reason);
-    return status_agree(run->comm, status);
+             "stopped at step %" PRId64 " of %" PRId64 ", t = %.6g s, with a valid checkpoint "
+             "(%.1500s); resume with --restart auto",
+             state->step, stepper->problem->timeline.steps, state->time, reason);
+    return status_agree(stepper->team->comm, status);
 }
 
-enum status stop_see_to(struct run *run, struct output *output)
+int64_t stop_next(const struct stop *stop)
 {
-    struct stop *stop = run->stop;
-    if (stop == NULL || output == NULL) {
-        return STATUS_OK;
-    }
+    return stop->next_step;
+}
+
+enum status stop_obey(struct stop *stop, struct stepper *stepper, struct outputs *outputs)
+{
+    const int64_t step = stepper->state->step;
     const double now = MPI_Wtime();
-    if (stop->step_began > 0) {
-        stop->worst_step = fmax(stop->worst_step, now - stop->step_began);
+    if (step > stop->event_step) {
+        const double each = (now - stop->event_at) / (double)(step - stop->event_step);
+        stop->worst_step = fmax(stop->worst_step, each);
     }
-    stop->step_began = now;
-    if (run->step < stop->next_step || run->step >= run->timeline.steps) {
+    stop->event_at = now;
+    stop->event_step = step;
+    if (step < stop->next_step || step >= stepper->problem->timeline.steps) {
         return STATUS_OK;
     }
     int64_t asked[ASK_COUNT];
-    watchdog_at(run, PLACE_AGREE);
-    TRY(agree(run, output, asked));
+    const int before = phases_enter(stepper->phases, PHASE_AGREE);
+    TRY(agree(stop, stepper, outputs, asked));
     stop->steps = asked[ASK_INTERVAL];
-    stop->next_step = run->step + stop->steps;
-    TRY(obey(run, output, asked));
-    stop->step_began = MPI_Wtime();
-    stop->agreed_at = stop->step_began;
+    stop->next_step = step + stop->steps;
+    TRY(obey(stop, stepper, outputs, asked));
+    phases_enter(stepper->phases, before);
+    stop->event_at = MPI_Wtime();
+    stop->agreed_at = stop->event_at;
     return STATUS_OK;
 }

@@ -11,9 +11,10 @@
 #ifndef ISOTHERM_APP_STOP_H
 #define ISOTHERM_APP_STOP_H
 
-#include "solve/solver.h"
+#include "output/outputs.h"
+#include "solve/stepper.h"
 
-struct output;
+struct stop;
 
 /* Take the signals from here to the end of the process; without it they end it. Called before the
  * objects that take long to build. Not collective. To the very end: a launcher that sees the first
@@ -21,15 +22,20 @@ struct output;
  * same code, and that would change theirs. */
 void stop_listen(void);
 
-/* Collective. run->stop, from the settings and Slurm's variables. STATUS_INPUT when
- * SLURM_JOB_END_TIME is no time. */
-enum status stop_create(struct run *run) MUST_CHECK;
+/* Collective. From the settings and Slurm's variables. STATUS_INPUT when SLURM_JOB_END_TIME is not
+ * a time. */
+enum status stop_create(const struct team *team, const struct problem *problem,
+                        struct stop **stop) MUST_CHECK;
 void stop_destroy(struct stop *stop); /* takes NULL */
 
-/* Collective; call once before the first step and after each step, when the step's output is
- * written. Obeys what was asked of any rank since. STATUS_STOPPED, agreed, when a good checkpoint
- * of the present step is there and the run is to end. Nothing when run->stop is NULL. */
-enum status stop_see_to(struct run *run, struct output *output) MUST_CHECK;
+/* The next step at which stop_obey has something to do. The same on all ranks. */
+int64_t stop_next(const struct stop *stop);
+
+/* Collective; call before the first step and after every event, when its output is written. Obeys
+ * what was asked of any rank since. STATUS_STOPPED, agreed, when a valid checkpoint of the present
+ * step is there and the run is to end. */
+enum status stop_obey(struct stop *stop, struct stepper *stepper,
+                      struct outputs *outputs) MUST_CHECK;
 
 /* The arithmetic, apart for the tests. */
 

@@ -290,6 +290,14 @@ enum status file_replace(const char *path, const char *bytes, size_t nbytes)
     return status;
 }
 
+enum status file_remove(const char *path)
+{
+    if (unlink(path) != 0) {
+        return fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
+    }
+    return STATUS_OK;
+}
+
 enum status file_check_place(const char *path)
 {
     char temporary[PATH_BYTES];

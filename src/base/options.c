@@ -66,6 +66,8 @@ static enum status take_value(struct cursor *cursor, const struct option *option
         return STATUS_OK;
     case OPTION_STRING:
         return take_word(cursor, (const char **)option->target);
+    case OPTION_NAME:
+        return take_word(cursor, &((struct option_name *)option->target)->name);
     case OPTION_LIST: {
         struct option_list *list = (struct option_list *)option->target;
         if (list->count == OPTIONS_MAX_LIST) {
@@ -140,7 +142,8 @@ void options_help(const struct command_line *line, FILE *stream)
     for (const struct option *o = line->options; o->kind != OPTION_END; o++) {
         char left[64];
         snprintf(left, sizeof left, "%s %s", o->name, o->argument);
-        fprintf(stream, "  %-26s %s\n", left, o->help);
+        const struct option_name *name = o->kind == OPTION_NAME ? o->target : NULL;
+        fprintf(stream, "  %-26s %s%s\n", left, name != NULL ? name->known() : "", o->help);
     }
     fprintf(stream, "  %-26s %s\n", "--help", "this page");
     fprintf(stream, "\n%s\n", line->example);

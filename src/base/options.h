@@ -13,6 +13,7 @@ enum { OPTIONS_MAX_LIST = 64 };
 enum option_kind {
     OPTION_FLAG,   /* bool */
     OPTION_STRING, /* const char * */
+    OPTION_NAME,   /* struct option_name: one of a table's names, which --help lists */
     OPTION_LIST,   /* struct option_list: may be given many times */
     OPTION_COUNT,  /* int64_t, one positive number */
     OPTION_REAL,   /* double, 0 or more */
@@ -23,6 +24,11 @@ enum option_kind {
 struct option_list {
     const char *item[OPTIONS_MAX_LIST];
     int count;
+};
+
+struct option_name {
+    const char *name;
+    const char *(*known)(void); /* the table's names, in one line */
 };
 
 struct option {

@@ -12,14 +12,14 @@
 /* What the words of the command line ask for. */
 struct bench_request {
     const char *what;
-    const char *backend;
+    struct option_name backend;
     const char *precision;    /* float64, float32 or both */
     const char *json;         /* a path, or NULL */
     const char *directory;    /* of the files of bench io */
     int64_t size[AXIS_COUNT]; /* 0: the benchmark's own */
     int64_t repeats;
     struct option_list kernels; /* empty: all */
-    bool tune;                  /* search for launch shapes though the cache knows */
+    bool tune;                  /* list the launch shapes that were tried */
 };
 
 enum { BENCH_MAX_REPEATS = 1000 };

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kernels/laplacian_point.h"
 
 /* Cell (i, j, k) has phase (7 i + 3 j + 5 k) mod 101, and what follows from the phase. 29 * 7 = 1
  * mod 101: a row that begins with phase p is part of the row of phase 0, 29 p cells on. */
@@ -17,7 +16,7 @@ struct pattern {
     struct device *device;
     size_t width; /* bytes of a cell */
     char *values;
-    char *laplacians; /* at inner points; NULL where they are not wanted */
+    char *results; /* of a study, at inner points; NULL where they are not wanted */
     void *h_plane;
 };
 
@@ -42,53 +41,48 @@ static double stored(size_t width, int64_t phase)
     return width == sizeof(double) ? value : (double)(float)value;
 }
 
-static double laplacian_of_phase(const struct laplacian *l, size_t width, int64_t p)
+/* What a point sees around it, by its phase. */
+struct view {
+    size_t width;
+    int64_t phase;
+};
+
+static double seen(const void *context, int x, int y, int z)
 {
-    static const int steps[AXIS_COUNT] = {STEP_X, STEP_Y, STEP_Z};
-    const double *w = l->inverse_h2;
-    const double wc = laplacian_centre(w[AXIS_X], w[AXIS_Y], w[AXIS_Z]);
-    const double c = stored(width, p);
-    double n[FACE_COUNT];
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        n[2 * axis] = stored(width, p - steps[axis]);
-        n[2 * axis + 1] = stored(width, p + steps[axis]);
-    }
-    if (width == sizeof(double)) {
-        return laplacian_float64(c, n[0], n[1], n[2], n[3], n[4], n[5], w[0], w[1], w[2], wc);
-    }
-    return (double)laplacian_float32((float)c, (float)n[0], (float)n[1], (float)n[2], (float)n[3],
-                                     (float)n[4], (float)n[5], (float)w[0], (float)w[1],
-                                     (float)w[2], (float)wc);
+    const struct view *view = context;
+    return stored(view->width, view->phase + STEP_X * x + STEP_Y * y + STEP_Z * z);
 }
 
 static void pattern_close(struct pattern *p)
 {
     free(p->values);
-    free(p->laplacians);
+    free(p->results);
     p->backend->runtime->pinned_free(p->device, p->h_plane);
 }
 
-/* Rows of up to nx cells, planes of up to plane_cells. `laplacian` may be NULL. */
+/* Rows of up to nx cells, planes of up to plane_cells. `study` may be NULL. */
 static enum status pattern_open(struct pattern *p, const struct backend *backend,
                                 struct device *device, enum precision precision, int64_t nx,
-                                int64_t plane_cells, const struct laplacian *laplacian)
+                                int64_t plane_cells, const struct study *study,
+                                const struct study_problem *problem)
 {
     *p =
         (struct pattern){.backend = backend, .device = device, .width = precision_bytes(precision)};
     const size_t row_bytes = (size_t)(nx + PHASES) * p->width;
     p->values = malloc(row_bytes);
-    p->laplacians = laplacian != NULL ? malloc(row_bytes) : NULL;
-    if (p->values == NULL || (laplacian != NULL && p->laplacians == NULL)) {
+    p->results = study != NULL ? malloc(row_bytes) : NULL;
+    if (p->values == NULL || (study != NULL && p->results == NULL)) {
         return fail(STATUS_MEMORY, "no memory for one row of %" PRId64 " cells", nx);
     }
-    double laplacians[PHASES] = {0};
-    for (int64_t phase = 0; laplacian != NULL && phase < PHASES; phase++) {
-        laplacians[phase] = laplacian_of_phase(laplacian, p->width, phase);
+    double results[PHASES] = {0};
+    for (int64_t phase = 0; study != NULL && phase < PHASES; phase++) {
+        const struct view view = {.width = p->width, .phase = phase};
+        results[phase] = study->expected(problem, seen, &view);
     }
     for (int64_t i = 0; i < nx + PHASES; i++) {
         set(p->values, i, p->width, value_of_phase(STEP_X * i));
-        if (laplacian != NULL) {
-            set(p->laplacians, i, p->width, laplacians[STEP_X * i % PHASES]);
+        if (study != NULL) {
+            set(p->results, i, p->width, results[STEP_X * i % PHASES]);
         }
     }
     return backend->runtime->pinned_alloc(device, (size_t)plane_cells * p->width, &p->h_plane);
@@ -101,11 +95,11 @@ static size_t row_shift(const struct pattern *p, int64_t j, int64_t k)
     return (size_t)(phase * ONE_OVER_STEP_X % PHASES) * p->width;
 }
 
-struct layout bench_plain_layout(const struct laplacian *laplacian)
+struct layout bench_plain_layout(const struct study_problem *problem)
 {
-    const int64_t *n = laplacian->points;
+    const int64_t *n = problem->points;
     return (struct layout){
-        .precision = laplacian->precision,
+        .precision = problem->precision,
         .cells = {n[AXIS_X], n[AXIS_Y], n[AXIS_Z]},
         .pitch_y = n[AXIS_X],
         .pitch_z = n[AXIS_X] * n[AXIS_Y],
@@ -137,7 +131,7 @@ enum status bench_fill(const struct backend *backend, struct device *device, str
 {
     struct pattern pattern;
     enum status status = pattern_open(&pattern, backend, device, layout->precision,
-                                      layout->cells[AXIS_X], layout->pitch_z, NULL);
+                                      layout->cells[AXIS_X], layout->pitch_z, NULL, NULL);
     if (status == STATUS_OK) {
         status = fill_planes(&pattern, queue, layout, d_field);
     }
@@ -145,55 +139,59 @@ enum status bench_fill(const struct backend *backend, struct device *device, str
     return status;
 }
 
-/* Does row (j, k) hold what it should? */
-static bool row_is_right(const struct pattern *p, const struct laplacian *l, int64_t j, int64_t k)
+/* Does row (j, k) hold what it should, where points within `radius` of a face keep their values? */
+static bool row_is_right(const struct pattern *p, const int64_t n[AXIS_COUNT], int radius,
+                         int64_t j, int64_t k)
 {
-    const size_t nx = (size_t)l->points[AXIS_X];
-    const char *row = (const char *)p->h_plane + (size_t)j * nx * p->width;
+    const size_t row_bytes = (size_t)n[AXIS_X] * p->width;
+    const size_t edge = (size_t)radius * p->width;
+    const char *row = (const char *)p->h_plane + (size_t)j * row_bytes;
     const char *kept = p->values + row_shift(p, j, k);
-    const char *made = p->laplacians + row_shift(p, j, k);
-    const size_t width = p->width;
-    if (j == 0 || j == l->points[AXIS_Y] - 1 || k == 0 || k == l->points[AXIS_Z] - 1) {
-        return memcmp(row, kept, nx * width) == 0;
+    const char *made = p->results + row_shift(p, j, k);
+    if (j < radius || j >= n[AXIS_Y] - radius || k < radius || k >= n[AXIS_Z] - radius) {
+        return memcmp(row, kept, row_bytes) == 0;
     }
-    return memcmp(row, kept, width) == 0 &&
-           memcmp(row + width, made + width, (nx - 2) * width) == 0 &&
-           memcmp(row + (nx - 1) * width, kept + (nx - 1) * width, width) == 0;
+    return memcmp(row, kept, edge) == 0 &&
+           memcmp(row + edge, made + edge, row_bytes - 2 * edge) == 0 &&
+           memcmp(row + row_bytes - edge, kept + row_bytes - edge, edge) == 0;
 }
 
-static enum status check_planes(struct pattern *p, struct queue *queue, const struct laplacian *l,
-                                const void *d_f, const char *kernel)
+static enum status check_planes(struct pattern *p, struct queue *queue, int radius,
+                                const struct study_problem *problem, const void *d_out,
+                                const char *kernel)
 {
     const int64_t most = (int64_t)1 << 26; /* points: half a second of work */
-    const int64_t plane = l->points[AXIS_X] * l->points[AXIS_Y];
-    const int64_t last = l->points[AXIS_Z] - 1;
+    const int64_t *n = problem->points;
+    const int64_t plane = n[AXIS_X] * n[AXIS_Y];
+    const int64_t last = n[AXIS_Z] - 1;
     const int64_t stride = plane * (last + 1) / most + 1;
     for (int64_t k = 0; k <= last; k = k < last && k + stride > last ? last : k + stride) {
-        const char *from = (const char *)d_f + (size_t)(k * plane) * p->width;
+        const char *from = (const char *)d_out + (size_t)(k * plane) * p->width;
         TRY(p->backend->runtime->copy_to_host(queue, p->h_plane, from, (size_t)plane * p->width));
         TRY(p->backend->runtime->queue_wait(queue));
-        for (int64_t j = 0; j < l->points[AXIS_Y]; j++) {
-            if (!row_is_right(p, l, j, k)) {
+        for (int64_t j = 0; j < n[AXIS_Y]; j++) {
+            if (!row_is_right(p, n, radius, j, k)) {
                 return fail(STATUS_DEVICE,
                             "%s, %s: row j = %" PRId64 ", k = %" PRId64
                             " is not what the host computes",
-                            kernel, precision_name(l->precision), j, k);
+                            kernel, precision_name(problem->precision), j, k);
             }
         }
     }
     return STATUS_OK;
 }
 
-enum status bench_check_laplacian(const struct backend *backend, struct device *device,
-                                  struct queue *queue, const struct laplacian *laplacian,
-                                  const void *d_f, const char *kernel)
+enum status bench_check_study(const struct backend *backend, struct device *device,
+                              struct queue *queue, const struct study *study,
+                              const struct study_problem *problem, const void *d_out,
+                              const char *kernel)
 {
+    const int64_t *n = problem->points;
     struct pattern pattern;
-    enum status status =
-        pattern_open(&pattern, backend, device, laplacian->precision, laplacian->points[AXIS_X],
-                     laplacian->points[AXIS_X] * laplacian->points[AXIS_Y], laplacian);
+    enum status status = pattern_open(&pattern, backend, device, problem->precision, n[AXIS_X],
+                                      n[AXIS_X] * n[AXIS_Y], study, problem);
     if (status == STATUS_OK) {
-        status = check_planes(&pattern, queue, laplacian, d_f, kernel);
+        status = check_planes(&pattern, queue, study->radius, problem, d_out, kernel);
     }
     pattern_close(&pattern);
     return status;

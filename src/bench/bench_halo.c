@@ -52,7 +52,7 @@ static enum status time_message(struct halo_bench *bench, struct device *device,
 /* `host` and `gpu-aware` are the same where the host can reach the memory. */
 static bool is_offered(const struct backend *backend, const char *name)
 {
-    return strcmp(name, backend->host_accessible ? "gpu-aware" : "host") != 0;
+    return strcmp(name, backend_has(backend, BACKEND_HOST_ACCESS) ? "gpu-aware" : "host") != 0;
 }
 
 static enum status time_messages(struct halo_bench *bench, struct device *device, size_t most)
@@ -134,22 +134,16 @@ static enum status make_settings(const struct halo_bench *bench, const char *pre
     return settings_read_text("bench", text, NULL, 0, settings);
 }
 
-typedef enum status advance_function(struct run *run);
-
-static enum status run_batch(struct run *run, advance_function *advance, int64_t steps,
-                             double *seconds)
+static enum status run_batch(struct stepper *stepper, int64_t steps, double *seconds)
 {
-    enum status status = STATUS_OK;
-    TRY_MPI(MPI_Barrier(run->comm));
+    const MPI_Comm comm = stepper->team->comm;
+    TRY_MPI(MPI_Barrier(comm));
     const double start = MPI_Wtime();
-    for (int64_t n = 0; n < steps && status == STATUS_OK; n++) {
-        status = advance(run);
-    }
-    TRY(status); /* its neighbours wait for it in MPI: nothing can be agreed on */
-    TRY(run->backend->runtime->queue_wait(run->halo_queue));
-    TRY(run->backend->runtime->queue_wait(run->bulk_queue));
+    /* when it fails its neighbours wait in MPI: nothing can be agreed on */
+    TRY(stepper_advance(stepper, steps));
+    TRY(engine_wait(stepper->engine));
     *seconds = (MPI_Wtime() - start) / (double)steps;
-    return comm_check(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, run->comm),
+    return comm_check(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, comm),
                       "MPI_Allreduce");
 }
 
@@ -161,16 +155,16 @@ static int compare(const void *a, const void *b)
 }
 
 /* s, the median of some batches of a twentieth of a second. */
-static enum status time_steps(struct run *run, advance_function *advance, double *seconds)
+static enum status time_steps(struct stepper *stepper, double *seconds)
 {
     const double batch_s = 0.05;
     double batches[BATCHES];
     double first = 0;
-    TRY(run_batch(run, advance, WARM_UP_STEPS, &first));
-    TRY(run_batch(run, advance, WARM_UP_STEPS, &first));
+    TRY(run_batch(stepper, WARM_UP_STEPS, &first));
+    TRY(run_batch(stepper, WARM_UP_STEPS, &first));
     const double wanted = fmin(fmax(batch_s / first, 3), MOST_STEPS);
     for (int b = 0; b < BATCHES; b++) {
-        TRY(run_batch(run, advance, (int64_t)wanted, &batches[b]));
+        TRY(run_batch(stepper, (int64_t)wanted, &batches[b]));
     }
     qsort(batches, BATCHES, sizeof batches[0], compare);
     *seconds = batches[BATCHES / 2];
@@ -185,22 +179,22 @@ static enum status time_run(const struct halo_bench *bench, const char *precisio
                             const char *transport, bool overlap, struct step_times *times)
 {
     struct settings *settings = NULL;
-    struct run *run = NULL;
+    struct solver solver;
+    struct stepper *stepper = &solver.stepper;
+    enum status status = STATUS_OK;
     TRY(status_agree(MPI_COMM_WORLD,
                      make_settings(bench, precision, transport, overlap, &settings)));
-    enum status status = run_create(MPI_COMM_WORLD, settings, &run);
-    if (status == STATUS_OK) {
-        status = run_initialise(run);
+    TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
+    TRY_GOTO(time_steps(stepper, overlap ? &times->beside : &times->before));
+    if (!overlap) {
+        /* without the exchange: the values are wrong, the work is the same */
+        struct halo *halo = stepper->halo;
+        stepper->halo = NULL;
+        status = time_steps(stepper, &times->alone);
+        stepper->halo = halo;
     }
-    if (status == STATUS_OK && overlap) {
-        status = time_steps(run, step_advance, &times->beside);
-    } else if (status == STATUS_OK) {
-        status = time_steps(run, step_advance, &times->before);
-        if (status == STATUS_OK) {
-            status = time_steps(run, step_alone, &times->alone);
-        }
-    }
-    run_destroy(run);
+done:
+    solver_destroy(&solver);
     settings_destroy(settings);
     return status;
 }
@@ -287,13 +281,13 @@ enum status bench_halo(const struct bench_request *request)
         .request = request, .rank = comm_rank(MPI_COMM_WORLD), .nranks = comm_size(MPI_COMM_WORLD)};
     enum status status = bench_choose_precisions(request->precision, wanted);
     if (status == STATUS_OK) {
-        status = backend_choose(request->backend, &bench.backend, why, sizeof why);
+        status = backend_choose(request->backend.name, &bench.backend, why, sizeof why);
     }
     if (status == STATUS_OK && bench.rank == 0) {
         status = json_check_place(request->json);
     }
     TRY(status_agree(MPI_COMM_WORLD, status));
-    const int64_t fallback = bench.backend->host_accessible ? 96 : 256;
+    const int64_t fallback = backend_has(bench.backend, BACKEND_GPU) ? 256 : 96;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         bench.size[axis] = request->size[axis] > 0 ? request->size[axis] : fallback;
     }

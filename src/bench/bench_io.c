@@ -22,6 +22,7 @@
 #include "io/checkpoint/checkpoint.h"
 #include "io/raw/raw.h"
 #include "io/snapshot/snapshot.h"
+#include "solve/diagnostics.h"
 #include "solve/solver.h"
 
 enum way { WRITE_ONE, WRITE_ALL, SNAPSHOT, CHECKPOINT };
@@ -44,7 +45,7 @@ enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 
 struct io_bench {
     const struct bench_request *request;
-    struct run *run;
+    struct solver solver;
     char folder[PATH_BYTES];     /* made here, removed in the end */
     void *memory;                /* what is captured, or written plainly */
     double *capture_s[SUBJECTS]; /* of each round, the slowest rank's */
@@ -72,7 +73,7 @@ static void remove_folder(const char *folder)
 
 static uint64_t cells_of(const struct io_bench *bench)
 {
-    return (uint64_t)grid_total_cells(&bench->run->grid);
+    return (uint64_t)grid_total_cells(&bench->solver.problem.grid);
 }
 
 /* Of its cells, all ranks together. */
@@ -94,7 +95,7 @@ static enum status make_folder(struct io_bench *bench)
         return fail(STATUS_INPUT, "the path %.200s... is too long", directory);
     }
     TRY(directory_check_room(directory,
-                             checkpoint_file_bytes(&bench->run->grid, PRECISION_FLOAT64) +
+                             checkpoint_file_bytes(&bench->solver.problem.grid, PRECISION_FLOAT64) +
                                  (UINT64_C(1) << 20)));
     return directory_make(bench->folder);
 }
@@ -133,65 +134,66 @@ static enum status write_part(const struct io_bench *bench, const char *path, ui
 /* Collective, agreed. */
 static enum status write_plainly(struct io_bench *bench, const struct subject *subject)
 {
-    const struct run *run = bench->run;
+    const struct solver *solver = &bench->solver;
     const uint64_t bytes = bytes_of(bench, subject);
-    const uint64_t nranks = subject->way == WRITE_ALL ? (uint64_t)run->nranks : 1;
-    const uint64_t rank = (uint64_t)run->rank;
+    const uint64_t nranks = subject->way == WRITE_ALL ? (uint64_t)solver->team.nranks : 1;
+    const uint64_t rank = (uint64_t)solver->team.rank;
     char path[PATH_BYTES];
     enum status status = path_join(bench->folder, "plain", path);
     if (status == STATUS_OK && rank == 0) {
         status = file_create(path, "", 0);
     }
-    TRY(status_agree(run->comm, status));
+    TRY(status_agree(solver->team.comm, status));
     if (rank < nranks) {
         status = write_part(bench, path, bytes * rank / nranks, bytes * (rank + 1) / nranks);
     }
-    return status_agree(run->comm, status);
+    return status_agree(solver->team.comm, status);
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
 /* Collective, agreed: since when the clock of the slowest rank runs. */
-static enum status begin(const struct run *run, double *since)
+static enum status begin(const struct solver *solver, double *since)
 {
-    TRY_MPI(MPI_Barrier(run->comm));
+    TRY_MPI(MPI_Barrier(solver->team.comm));
     *since = MPI_Wtime();
     return STATUS_OK;
 }
 
-static enum status end(const struct run *run, double since, double *seconds)
+static enum status end(const struct solver *solver, double since, double *seconds)
 {
     *seconds = MPI_Wtime() - since;
-    return comm_check(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, run->comm),
-                      "MPI_Allreduce");
+    return comm_check(
+        MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, solver->team.comm),
+        "MPI_Allreduce");
 }
 
 static enum status put_snapshot(struct io_bench *bench, struct snapshots *snapshots,
                                 double *capture_s, double *write_s)
 {
-    struct run *run = bench->run;
+    struct solver *solver = &bench->solver;
     struct snapshot_capture capture;
     double since = 0;
-    TRY(begin(run, &since));
-    TRY(status_agree(
-        run->comm, snapshots_capture(snapshots, run->field, NULL, 0, 0, bench->memory, &capture)));
-    TRY(end(run, since, capture_s));
-    TRY(begin(run, &since));
+    TRY(begin(solver, &since));
+    TRY(status_agree(solver->team.comm, snapshots_capture(snapshots, solver->state.field, NULL, 0,
+                                                          0, bench->memory, &capture)));
+    TRY(end(solver, since, capture_s));
+    TRY(begin(solver, &since));
     TRY(snapshots_put(snapshots, &capture));
-    return end(run, since, write_s);
+    return end(solver, since, write_s);
 }
 
 static enum status time_snapshot(struct io_bench *bench, const struct subject *subject,
                                  double *capture_s, double *write_s)
 {
-    struct run *run = bench->run;
+    struct solver *solver = &bench->solver;
     struct snapshots *snapshots = NULL;
     struct view view;
     const struct snapshot_setting setting = {
         .cadence = {.every = 1}, .precision = subject->precision, .compress = subject->compress};
-    view_whole(&run->grid, &view);
-    TRY(snapshots_open(run->comm, bench->folder, "snapshots", &view, &setting, "bench",
-                       run->settings->text, -1, &snapshots));
+    view_whole(&solver->problem.grid, &view);
+    TRY(snapshots_open(solver->team.comm, bench->folder, "snapshots", &view, &setting, "bench",
+                       solver->problem.settings->text, -1, &snapshots));
     const enum status status = put_snapshot(bench, snapshots, capture_s, write_s);
     snapshots_close(snapshots);
     return status;
@@ -199,19 +201,20 @@ static enum status time_snapshot(struct io_bench *bench, const struct subject *s
 
 static enum status time_checkpoint(struct io_bench *bench, double *capture_s, double *write_s)
 {
-    struct run *run = bench->run;
+    struct solver *solver = &bench->solver;
     struct checkpoint_part part;
     struct checkpoint_state state;
     double since = 0;
     memset(&state, 0, sizeof state);
-    TRY(run_field_hash(run, &state.field_hash));
-    TRY(begin(run, &since));
-    TRY(status_agree(run->comm, checkpoint_capture(run->field, NULL, bench->memory, &part)));
-    TRY(end(run, since, capture_s));
-    TRY(begin(run, &since));
-    TRY(checkpoint_put(run->comm, bench->folder, &part, &run->grid, &run->material, &state,
-                       run->settings->text, 1));
-    return end(run, since, write_s);
+    TRY(diagnostics_field_hash(&solver->stepper, &state.field_hash));
+    TRY(begin(solver, &since));
+    TRY(status_agree(solver->team.comm,
+                     checkpoint_capture(solver->state.field, NULL, bench->memory, &part)));
+    TRY(end(solver, since, capture_s));
+    TRY(begin(solver, &since));
+    TRY(checkpoint_put(solver->team.comm, bench->folder, &part, &solver->problem.grid,
+                       &solver->problem.medium, &state, solver->problem.settings->text, 1));
+    return end(solver, since, write_s);
 }
 
 static enum status time_plain(struct io_bench *bench, const struct subject *subject,
@@ -219,9 +222,9 @@ static enum status time_plain(struct io_bench *bench, const struct subject *subj
 {
     double since = 0;
     *capture_s = 0;
-    TRY(begin(bench->run, &since));
+    TRY(begin(&bench->solver, &since));
     TRY(write_plainly(bench, subject));
-    return end(bench->run, since, write_s);
+    return end(&bench->solver, since, write_s);
 }
 
 /* Collective, agreed. One after the other has the disk for itself. */
@@ -230,8 +233,8 @@ static enum status time_subject(struct io_bench *bench, int s, int64_t round)
     const struct subject *subject = &subjects[s];
     double *capture_s = &bench->capture_s[s][round];
     double *write_s = &bench->write_s[s][round];
-    const bool first = bench->run->rank == 0;
-    TRY(status_agree(bench->run->comm, first ? directory_make(bench->folder) : STATUS_OK));
+    const bool first = bench->solver.team.rank == 0;
+    TRY(status_agree(bench->solver.team.comm, first ? directory_make(bench->folder) : STATUS_OK));
     if (subject->way == SNAPSHOT) {
         TRY(time_snapshot(bench, subject, capture_s, write_s));
     } else if (subject->way == CHECKPOINT) {
@@ -309,7 +312,7 @@ static void report_row(struct json *json, const struct io_bench *bench, int s,
 
 static void report(struct io_bench *bench, double copy, struct json *json)
 {
-    const struct run *run = bench->run;
+    const struct solver *solver = &bench->solver;
     struct figures figures[SUBJECTS];
     double ceiling = 0;
     for (int s = 0; s < SUBJECTS; s++) {
@@ -318,21 +321,24 @@ static void report(struct io_bench *bench, double copy, struct json *json)
         ceiling = is_plain && figures[s].rate > ceiling ? figures[s].rate : ceiling;
     }
     json_begin(json, NULL, '{');
-    json_string(json, "backend", run->backend->name);
-    json_string(json, "device", run->device_info.name);
+    json_string(json, "backend", solver->engine.backend->name);
+    json_string(json, "device", solver->engine.info.name);
     json_real(json, "copy_GBs", copy);
-    json_int(json, "ranks", run->nranks);
-    json_int3(json, "cells", run->grid.cells);
+    json_int(json, "ranks", solver->team.nranks);
+    json_int3(json, "cells", solver->problem.grid.cells);
     json_int3(json, "decomposition",
-              (int64_t[]){run->decomp.ranks[0], run->decomp.ranks[1], run->decomp.ranks[2]});
+              (int64_t[]){solver->team.decomp.ranks[0], solver->team.decomp.ranks[1],
+                          solver->team.decomp.ranks[2]});
     json_string(json, "directory", bench->request->directory);
     json_int(json, "repeats", bench->request->repeats);
     json_real(json, "ceiling_GBs", ceiling);
     log_info(
         "output of %lld x %lld x %lld cells from %d rank%s (%d x %d x %d) to %s, median of %lld",
-        (long long)run->grid.cells[0], (long long)run->grid.cells[1], (long long)run->grid.cells[2],
-        run->nranks, run->nranks == 1 ? "" : "s", run->decomp.ranks[0], run->decomp.ranks[1],
-        run->decomp.ranks[2], bench->request->directory, (long long)bench->request->repeats);
+        (long long)solver->problem.grid.cells[0], (long long)solver->problem.grid.cells[1],
+        (long long)solver->problem.grid.cells[2], solver->team.nranks,
+        solver->team.nranks == 1 ? "" : "s", solver->team.decomp.ranks[0],
+        solver->team.decomp.ranks[1], solver->team.decomp.ranks[2], bench->request->directory,
+        (long long)bench->request->repeats);
     log_info("  %-24s %9s %10s %10s %8s %10s", "", "MB", "capture, s", "write, s", "GB/s",
              "of ceiling");
     json_begin(json, "rows", '[');
@@ -360,19 +366,20 @@ static enum status make_settings(const struct bench_request *request, struct set
              "time: {steps: 1, dt: auto, safety: 0.9}\n"
              "run: {backend: %.20s, precision: float64, watch: {every: 0}}\n"
              "output: {directory: none, history: {every: 0}}\n",
-             n[0], n[1], n[2], n[0], n[1], n[2], request->backend);
+             n[0], n[1], n[2], n[0], n[1], n[2], request->backend.name);
     return settings_read_text("bench", text, NULL, 0, settings);
 }
 
 /* Memory for the largest of all, such as a run's writer has, and for the times. Not collective. */
 static enum status make_memory(struct io_bench *bench)
 {
-    const struct run *run = bench->run;
-    const struct box owned = layout_owned(&run->field->layout);
+    const struct solver *solver = &bench->solver;
+    const struct box owned = layout_owned(&solver->state.field->layout);
     const uint64_t whole = bytes_of(bench, &subjects[WRITE_ONE]);
     const size_t mine = raw_room_bytes((size_t)box_cells(&owned) * sizeof(double));
-    const size_t bytes = run->rank == 0 && whole > mine ? (size_t)whole : mine;
-    TRY(run->backend->runtime->pinned_alloc(run->device, bytes, &bench->memory));
+    const size_t bytes = solver->team.rank == 0 && whole > mine ? (size_t)whole : mine;
+    TRY(solver->engine.backend->runtime->pinned_alloc(solver->engine.device, bytes,
+                                                      &bench->memory));
     memset(bench->memory, 1, bytes);
     for (int s = 0; s < SUBJECTS; s++) {
         bench->capture_s[s] = calloc((size_t)bench->request->repeats, sizeof(double));
@@ -390,54 +397,51 @@ static void free_memory(struct io_bench *bench)
         free(bench->write_s[s]);
         free(bench->capture_s[s]);
     }
-    if (bench->run != NULL) {
-        bench->run->backend->runtime->pinned_free(bench->run->device, bench->memory);
+    if (bench->memory != NULL) {
+        bench->solver.engine.runtime->pinned_free(bench->solver.engine.device, bench->memory);
     }
 }
 
 static enum status measure(struct io_bench *bench)
 {
     enum { COPY_BYTES = 16 << 20 };
-    struct run *run = bench->run;
+    struct solver *solver = &bench->solver;
     double copy = 0;
     struct json json;
-    TRY(run_initialise(run));
-    TRY(status_agree(run->comm, bench_time_copy(run->backend, run->device, COPY_BYTES, &copy)));
-    TRY(status_agree(run->comm, make_memory(bench)));
-    TRY(status_agree(run->comm, run->rank == 0 ? make_folder(bench) : STATUS_OK));
-    TRY_MPI(MPI_Bcast(bench->folder, PATH_BYTES, MPI_CHAR, 0, run->comm));
+    TRY(status_agree(solver->team.comm, bench_time_copy(solver->engine.backend,
+                                                        solver->engine.device, COPY_BYTES, &copy)));
+    TRY(status_agree(solver->team.comm, make_memory(bench)));
+    TRY(status_agree(solver->team.comm, solver->team.rank == 0 ? make_folder(bench) : STATUS_OK));
+    TRY_MPI(MPI_Bcast(bench->folder, PATH_BYTES, MPI_CHAR, 0, solver->team.comm));
     const enum status status = time_all(bench);
-    if (run->rank == 0) {
+    if (solver->team.rank == 0) {
         remove_folder(bench->folder);
     }
     TRY(status);
     TRY(json_open(&json));
     report(bench, copy, &json);
     enum status saved = STATUS_OK;
-    if (run->rank == 0 && bench->request->json != NULL) {
+    if (solver->team.rank == 0 && bench->request->json != NULL) {
         saved = json_save(&json, bench->request->json);
     } else {
         json_discard(&json);
     }
-    return status_agree(run->comm, saved);
+    return status_agree(solver->team.comm, saved);
 }
 
 enum status bench_io(const struct bench_request *request)
 {
     struct settings *settings = NULL;
-    struct io_bench bench = {.request = request};
-    TRY(status_agree(MPI_COMM_WORLD, make_settings(request, &settings)));
+    struct io_bench bench = {.request = request, .solver.team.ordered = MPI_COMM_NULL};
     const bool first = comm_rank(MPI_COMM_WORLD) == 0;
-    enum status status =
-        status_agree(MPI_COMM_WORLD, first ? json_check_place(request->json) : STATUS_OK);
-    if (status == STATUS_OK) {
-        status = run_create(MPI_COMM_WORLD, settings, &bench.run);
-    }
-    if (status == STATUS_OK) {
-        status = measure(&bench);
-    }
+    enum status status = STATUS_OK;
+    TRY(status_agree(MPI_COMM_WORLD, make_settings(request, &settings)));
+    TRY_GOTO(status_agree(MPI_COMM_WORLD, first ? json_check_place(request->json) : STATUS_OK));
+    TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &bench.solver));
+    status = measure(&bench);
+done:
     free_memory(&bench);
-    run_destroy(bench.run);
+    solver_destroy(&bench.solver);
     settings_destroy(settings);
     return status;
 }

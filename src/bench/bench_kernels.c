@@ -13,15 +13,12 @@
 
 enum { MAX_ROWS = 64 };
 
-enum kind { KIND_STEP, KIND_LAPLACIAN, KIND_COUNT };
-static const char *const kind_names[KIND_COUNT] = {"step", "laplacian"};
-
-/* One line of the table; neither step nor laplacian: the copy. */
+/* One line of the table; neither step nor study: the copy. */
 struct row {
     const char *name;
     const char *about;
     step_function *step;
-    laplacian_function *laplacian;
+    study_function *study;
     int settling_calls;
     double *seconds; /* one a round */
 };
@@ -33,10 +30,10 @@ struct bench {
     struct device *device;
     struct queue *queue;
     struct stopwatch *stopwatch;
-    enum kind kind;
+    const struct study *study; /* NULL: the step */
     struct layout layout;
     struct step_args args;
-    struct laplacian laplacian;
+    struct study_problem problem; /* of the study */
     void *d_in;
     void *d_out;
     struct tuning_result tuning; /* of the production kernel */
@@ -71,28 +68,30 @@ static struct figures figures_of(const struct row *row, int64_t count)
 
 /* --- which kernels --------------------------------------------------------------------------- */
 
-static bool is_asked_for(const struct bench_request *request, enum kind kind, const char *name)
+/* The kind of kernels: --kernel takes it for all of them. */
+static const char *kind_name(const struct study *study)
+{
+    return study != NULL ? study->name : "step";
+}
+
+static bool is_asked_for(const struct bench_request *request, const struct study *study,
+                         const char *name)
 {
     const struct option_list *kernels = &request->kernels;
     bool found = kernels->count == 0;
     for (int i = 0; i < kernels->count; i++) {
         found = found || strcmp(kernels->item[i], name) == 0 ||
-                strcmp(kernels->item[i], kind_names[kind]) == 0;
+                strcmp(kernels->item[i], kind_name(study)) == 0;
     }
     return found;
 }
 
-static bool is_kind(const char *name)
-{
-    return strcmp(name, kind_names[KIND_STEP]) == 0 ||
-           strcmp(name, kind_names[KIND_LAPLACIAN]) == 0;
-}
-
-/* A kernel with the name of its kind is there already. */
+/* Add a name to a list that does not hold it yet. */
 static void append(char *text, size_t nbytes, const char *name)
 {
     const size_t used = strlen(text);
-    if (!is_kind(name)) {
+    const char *last = strrchr(text, ' ');
+    if (strcmp(last != NULL ? last + 1 : text, name) != 0) {
         snprintf(text + used, nbytes - used, ", %s", name);
     }
 }
@@ -103,15 +102,21 @@ static enum status check_kernel_names(const struct bench_request *request,
 {
     for (int i = 0; i < request->kernels.count; i++) {
         const char *word = request->kernels.item[i];
-        bool known = is_kind(word);
-        char list[1024] = "step, laplacian";
+        bool known = strcmp(word, kind_name(NULL)) == 0;
+        char list[1024];
+        snprintf(list, sizeof list, "%s", kind_name(NULL));
         for (int v = 0; v < backend->operations->nvariants; v++) {
             known = known || strcmp(word, backend->operations->variants[v].name) == 0;
             append(list, sizeof list, backend->operations->variants[v].name);
         }
-        for (int v = 0; v < backend->nlaplacians; v++) {
-            known = known || strcmp(word, backend->laplacians[v].name) == 0;
-            append(list, sizeof list, backend->laplacians[v].name);
+        for (int s = 0; study_at(s) != NULL; s++) {
+            known = known || strcmp(word, study_at(s)->name) == 0;
+            append(list, sizeof list, study_at(s)->name);
+            const struct study_kernel *kernel = study_kernels(study_at(s), backend);
+            for (; kernel->name != NULL; kernel++) {
+                known = known || strcmp(word, kernel->name) == 0;
+                append(list, sizeof list, kernel->name);
+            }
         }
         if (!known) {
             return fail(STATUS_INPUT, "--kernel %s: the backend %s has no such kernel; it has: %s",
@@ -141,39 +146,27 @@ static enum status choose_rows(struct bench *bench)
 {
     const struct backend *backend = bench->backend;
     TRY(add_row(bench, &(struct row){.name = "copy", .about = "the ceiling"}));
-    for (int v = 0; bench->kind == KIND_STEP && v < backend->operations->nvariants; v++) {
+    for (int v = 0; bench->study == NULL && v < backend->operations->nvariants; v++) {
         const struct kernel_variant *variant = &backend->operations->variants[v];
-        if (is_asked_for(bench->request, KIND_STEP, variant->name)) {
+        if (is_asked_for(bench->request, NULL, variant->name)) {
             TRY(add_row(bench, &(struct row){.name = variant->name,
                                              .about = variant->about,
                                              .step = variant->step,
                                              .settling_calls = variant->settling_calls}));
         }
     }
-    for (int v = 0; bench->kind == KIND_LAPLACIAN && v < backend->nlaplacians; v++) {
-        const struct laplacian_variant *variant = &backend->laplacians[v];
-        if (is_asked_for(bench->request, KIND_LAPLACIAN, variant->name)) {
-            TRY(add_row(bench, &(struct row){.name = variant->name,
-                                             .about = variant->about,
-                                             .laplacian = variant->run}));
+    const struct study_kernel *kernel = study_kernels(bench->study, backend);
+    for (; kernel->name != NULL; kernel++) {
+        if (is_asked_for(bench->request, bench->study, kernel->name)) {
+            TRY(add_row(
+                bench,
+                &(struct row){.name = kernel->name, .about = kernel->about, .study = kernel->run}));
         }
     }
     return STATUS_OK;
 }
 
 /* --- measuring ------------------------------------------------------------------------------- */
-
-/* The unit cube, with points on its faces, as in the study. */
-static struct laplacian laplacian_of(const int64_t size[AXIS_COUNT], enum precision precision)
-{
-    struct laplacian laplacian = {.precision = precision};
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const double intervals = (double)(size[axis] - 1);
-        laplacian.points[axis] = size[axis];
-        laplacian.inverse_h2[axis] = intervals * intervals;
-    }
-    return laplacian;
-}
 
 static enum status bench_open(struct bench *bench, enum precision precision)
 {
@@ -188,13 +181,13 @@ static enum status bench_open(struct bench *bench, enum precision precision)
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         bench->args.r[axis] = size[axis] > 1 ? 0.15 : 0.0;
     }
-    bench->laplacian = laplacian_of(size, precision);
     TRY(layout_create(size, no_halo, precision, &bench->layout));
-    if (backend->close_rows) {
+    if (backend_has(backend, BACKEND_ALONG_ROWS)) {
         layout_close_rows(&bench->layout);
     }
-    if (bench->kind == KIND_LAPLACIAN) {
-        bench->layout = bench_plain_layout(&bench->laplacian);
+    if (bench->study != NULL) {
+        bench->problem = bench->study->setup(size, precision);
+        bench->layout = bench_plain_layout(&bench->problem);
     }
     TRY(backend->runtime->queue_create(bench->device, QUEUE_NORMAL, &bench->queue));
     TRY(backend->runtime->stopwatch_create(bench->device, &bench->stopwatch));
@@ -228,8 +221,8 @@ static enum status queue_one(struct bench *bench, const struct row *row)
         return row->step(bench->queue, &bench->layout, &bench->args, bench->d_out, bench->d_in,
                          &owned, 1);
     }
-    if (row->laplacian != NULL) {
-        return row->laplacian(bench->queue, &bench->laplacian, bench->d_out, bench->d_in);
+    if (row->study != NULL) {
+        return row->study(bench->queue, &bench->problem, bench->d_out, bench->d_in);
     }
     return runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench));
 }
@@ -259,7 +252,7 @@ static enum status time_one(struct bench *bench, const struct row *row, int64_t 
 }
 
 /* Before the timing, which is then warm, and of the way of working that was found best; a
- * Laplacian's result is compared with the host's. */
+ * study's result is compared with the host's. */
 static enum status warm_up(struct bench *bench, const struct row *row)
 {
     const struct backend *backend = bench->backend;
@@ -269,11 +262,11 @@ static enum status warm_up(struct bench *bench, const struct row *row)
         TRY(queue_one(bench, row));
     }
     TRY(backend->runtime->queue_wait(bench->queue));
-    if (row->laplacian == NULL) {
+    if (row->study == NULL) {
         return STATUS_OK;
     }
-    return bench_check_laplacian(backend, bench->device, bench->queue, &bench->laplacian,
-                                 bench->d_out, row->name);
+    return bench_check_study(backend, bench->device, bench->queue, bench->study, &bench->problem,
+                             bench->d_out, row->name);
 }
 
 static enum status measure(struct bench *bench)
@@ -299,7 +292,7 @@ static bool has_production(const struct bench *bench)
     return last->step != NULL && last->step == bench->backend->operations->step;
 }
 
-/* What a run of this size would do; --tune asks for more words. */
+/* What a run of this size would do; --tune lists the shapes. */
 static enum status tune(struct bench *bench)
 {
     if (!has_production(bench)) {
@@ -316,17 +309,14 @@ static enum status tune(struct bench *bench)
         .d_in = bench->d_in,
         .box = layout_owned(&bench->layout),
     };
-    TRY(tuning_choose(&target, bench->request->tune, result));
-    if (result->source == TUNING_SEARCH) {
-        tuning_remember(&result->entry, 1);
-    }
-    if (bench->request->tune && result->source == TUNING_NONE) {
+    TRY(tuning_choose(&target, result));
+    if (bench->request->tune && result->shape == NULL) {
         log_info("launch shapes: nothing to choose here");
     }
-    if (bench->request->tune && result->source == TUNING_SEARCH) {
-        log_info("launch shapes for %s, in %.2f s:", result->entry.key, result->search_s);
+    if (bench->request->tune && result->shape != NULL) {
+        log_info("launch shapes, found in %.2f s:", result->search_s);
         for (int shape = 0; shape < result->nshapes; shape++) {
-            const bool taken = strcmp(result->names[shape], result->entry.shape) == 0;
+            const bool taken = result->names[shape] == result->shape;
             log_info("  %-28s %8.3f ms%s", result->names[shape], 1e3 * result->seconds[shape],
                      taken ? "  taken" : "");
         }
@@ -343,10 +333,10 @@ struct work {
 
 static struct work work_of(const struct bench *bench, const struct row *row)
 {
-    if (row->laplacian != NULL) {
-        return (struct work){(double)laplacian_fetch_bytes(&bench->laplacian),
-                             (double)laplacian_write_bytes(&bench->laplacian),
-                             (double)laplacian_interior_points(&bench->laplacian)};
+    if (row->study != NULL) {
+        const struct study_traffic traffic = bench->study->traffic(&bench->problem);
+        return (struct work){(double)traffic.fetch_bytes, (double)traffic.write_bytes,
+                             (double)traffic.points};
     }
     const double bytes = (double)cells_bytes(bench);
     return (struct work){bytes, bytes, bytes / (double)precision_bytes(bench->layout.precision)};
@@ -359,7 +349,7 @@ static void report_row(const struct bench *bench, const struct row *row, double 
     const struct figures f = figures_of(row, bench->request->repeats);
     const double bytes = work.fetch_bytes + work.write_bytes;
     const double rate = bytes / f.median_s;
-    const bool is_copy = row->step == NULL && row->laplacian == NULL;
+    const bool is_copy = row->step == NULL && row->study == NULL;
     *copy_rate = is_copy ? rate : *copy_rate;
     log_info("  %-18s %8.3f %8.3f %8.3f %9.2f %7.1f %9.3f  %s", row->name, 1e3 * f.median_s,
              1e3 * f.mean_s, 1e3 * f.best_s, rate * 1e-9, 100.0 * rate / *copy_rate,
@@ -369,10 +359,10 @@ static void report_row(const struct bench *bench, const struct row *row, double 
     }
     json_begin(json, NULL, '{');
     json_string(json, "kernel", row->name);
-    json_string(json, "kind", kind_names[bench->kind]);
+    json_string(json, "kind", kind_name(bench->study));
     if (row->step == bench->backend->operations->step && row->step != NULL &&
-        bench->tuning.source != TUNING_NONE) {
-        json_string(json, "launch_shape", bench->tuning.entry.shape);
+        bench->tuning.shape != NULL) {
+        json_string(json, "launch_shape", bench->tuning.shape);
     }
     json_string(json, "precision", precision_name(bench->layout.precision));
     json_int3(json, "cells", bench->request->size);
@@ -394,8 +384,8 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
     const int64_t *size = bench->request->size;
     double copy_rate = 0;
     log_info("%s, %s, %" PRId64 " x %" PRId64 " x %" PRId64 " %s, median of %" PRId64,
-             kind_names[bench->kind], precision_name(bench->layout.precision), size[0], size[1],
-             size[2], bench->kind == KIND_STEP ? "cells" : "points", bench->request->repeats);
+             kind_name(bench->study), precision_name(bench->layout.precision), size[0], size[1],
+             size[2], bench->study == NULL ? "cells" : "points", bench->request->repeats);
     log_info("  %-18s %8s %8s %8s %9s %7s %9s", "kernel", "ms", "mean ms", "best ms", "GB/s",
              "% copy", "Gcell/s");
     for (int r = 0; r < bench->nrows; r++) {
@@ -406,12 +396,13 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static bool has_inner_points(const struct bench_request *request)
+static bool has_inner_points(const struct study *study, const int64_t size[AXIS_COUNT])
 {
-    return request->size[0] > 2 && request->size[1] > 2 && request->size[2] > 2;
+    const int64_t edges = 2 * study->radius;
+    return size[AXIS_X] > edges && size[AXIS_Y] > edges && size[AXIS_Z] > edges;
 }
 
-/* What both kinds and both precisions add to. */
+/* What all kinds and both precisions add to. */
 struct findings {
     double copy_GBs; /* of the first kind and precision */
     struct bench_copy_out copy_out[2];
@@ -421,8 +412,9 @@ struct findings {
 static enum status bench_kind(struct bench *bench, enum precision precision, struct json *json,
                               struct findings *findings)
 {
-    if (bench->kind == KIND_LAPLACIAN && !has_inner_points(bench->request)) {
-        log_info("laplacian: left out, since it needs 3 points at least on every axis");
+    if (bench->study != NULL && !has_inner_points(bench->study, bench->request->size)) {
+        log_info("%s: left out, since it needs at least %d points on every axis",
+                 bench->study->name, 2 * bench->study->radius + 1);
         return STATUS_OK;
     }
     enum status status = choose_rows(bench);
@@ -431,7 +423,7 @@ static enum status bench_kind(struct bench *bench, enum precision precision, str
         TRY_GOTO(tune(bench));
         TRY_GOTO(measure(bench));
         report(bench, json, &findings->copy_GBs);
-        if (has_production(bench) && !bench->backend->host_accessible) {
+        if (has_production(bench) && backend_has(bench->backend, BACKEND_FREE_COPIES)) {
             TRY_GOTO(bench_copy_out_measure(bench->backend, bench->device, bench->queue,
                                             &bench->layout, &bench->args, bench->d_out, bench->d_in,
                                             &findings->copy_out[findings->ncopy_out++]));
@@ -457,9 +449,11 @@ static enum status bench_device(const struct bench_request *request, const struc
     json_int(json, "repeats", request->repeats);
     json_begin(json, "rows", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
-        for (int kind = 0; wanted[p] && kind < KIND_COUNT; kind++) {
-            struct bench bench = {
-                .request = request, .backend = backend, .device = device, .kind = (enum kind)kind};
+        for (int s = -1; wanted[p] && (s < 0 || study_at(s) != NULL); s++) {
+            struct bench bench = {.request = request,
+                                  .backend = backend,
+                                  .device = device,
+                                  .study = s < 0 ? NULL : study_at(s)};
             TRY(bench_kind(&bench, (enum precision)p, json, &findings));
         }
     }
@@ -482,7 +476,7 @@ enum status bench_kernels(const struct bench_request *request)
     char why[256];
     struct json json;
     TRY(bench_choose_precisions(request->precision, wanted));
-    TRY(backend_choose(request->backend, &backend, why, sizeof why));
+    TRY(backend_choose(request->backend.name, &backend, why, sizeof why));
     TRY(check_kernel_names(request, backend));
     TRY(json_check_place(request->json));
     TRY(backend->runtime->open(0, 1, &device));

@@ -8,19 +8,20 @@
 #include "base/log.h"
 #include "base/precision.h"
 #include "bench/bench.h"
+#include "kernels/backend.h"
 
 static struct bench_request asked = {
-    .backend = "auto", .precision = "both", .repeats = 5, .directory = "."};
+    .backend = {"auto", backend_names}, .precision = "both", .repeats = 5, .directory = "."};
 
 static const struct option options[] = {
-    {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (default auto)", &asked.backend},
-    {OPTION_SIZE, "--size", "NX NY NZ", "cells (512, io 256; halo: a rank, 256, cpu 96)",
+    {OPTION_NAME, "--backend", "NAME", " (default auto)", &asked.backend},
+    {OPTION_SIZE, "--size", "NX NY NZ", "cells (512, io 256; halo: per rank, 256, CPU 96)",
      asked.size},
     {OPTION_STRING, "--precision", "P", "float64, float32 or both (default both)",
      &asked.precision},
     {OPTION_LIST, "--kernel", "NAME", "this one, all of 'step' or 'laplacian' (repeatable)",
      &asked.kernels},
-    {OPTION_FLAG, "--tune", "", "search for the best launch shape anew, and show all", &asked.tune},
+    {OPTION_FLAG, "--tune", "", "list the launch shapes that were tried", &asked.tune},
     {OPTION_COUNT, "--repeats", "N", "rounds; the median counts (default 5)", &asked.repeats},
     {OPTION_STRING, "--directory", "DIR", "io: the disk, by a folder on it (default .)",
      &asked.directory},

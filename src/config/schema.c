@@ -42,12 +42,15 @@ static const struct schema_choice overlaps[] = {
     {"auto", OVERLAP_AUTO}, {"on", OVERLAP_ON}, {"off", OVERLAP_OFF}, {NULL, 0}};
 static const struct schema_choice writers[] = {
     {"auto", WRITER_AUTO}, {"foreground", WRITER_FOREGROUND}, {NULL, 0}};
+static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
+                                                 {"magma", COLORMAP_MAGMA},
+                                                 {"viridis", COLORMAP_VIRIDIS},
+                                                 {"coolwarm", COLORMAP_COOLWARM},
+                                                 {NULL, 0}};
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
-/* names only: which of them this build has is for the backend table and the transports to say */
-static const struct schema_choice backends[] = {
-    {"auto", 0}, {"cpu", 0}, {"guard", 0}, {"hip", 0}, {NULL, 0}};
+/* names only: which of them this build has is for the transports to say */
 static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0}, {"staged", 0},
                                                   {"gpu-aware", 0}, {"peer", 0}, {NULL, 0}};
 
@@ -216,10 +219,12 @@ static const struct schema_key table[] = {
     SECTION(
         "run",
         "How the run uses the machine. None of these changes a bit of the result but `precision`."),
-    KEY("run.backend", NAME, FREE, AT(run.backend),
-        "What computes. `auto`: hip when a device answers, else cpu. `guard` is cpu with the "
-        "field's memory locked against the host, for tests.",
-        .choices = backends, .fallback = "auto"),
+    /* the table of backends knows their names */
+    KEY("run.backend", TEXT, FREE, AT(run.backend),
+        "What computes: `auto`, a GPU when one answers, else the CPU; or a backend by the name "
+        "that "
+        "`isotherm run --help` gives.",
+        .fallback = "auto"),
     KEY("run.precision", CHOICE, ASK, AT(run.precision), "The format of the field in memory.",
         .choices = precisions, .fallback = "float64"),
     KEY("run.decomposition", INT, FREE, AT(run.decomposition),
@@ -382,6 +387,11 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_OR_AUTO, .alternative = AT(output.pictures.range_auto), .min_count = 2,
         .max_count = 2, .limit = &temperature, .fallback = "auto", .unit = "K",
         .example = "[273, 900]", .check = settings_check_range),
+    KEY("output.pictures.colormap", CHOICE, FREE, AT(output.pictures.colormap),
+        "The colour map. `coolwarm` is neutral in the middle of the range; in the others, warmer "
+        "is "
+        "lighter.",
+        .choices = colormaps, .fallback = "inferno"),
 
 };
 

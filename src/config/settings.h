@@ -108,7 +108,7 @@ struct probe_setting {
 };
 
 struct line_setting {
-    char *name; /* of the CSV file and of the group in probes.h5 */
+    char *name; /* of the CSV file */
     double from[AXIS_COUNT];
     double to[AXIS_COUNT];
     int64_t points; /* evenly spread, the ends included */
@@ -121,11 +121,14 @@ struct checkpoint_setting {
     int keep;        /* how many of the newest stay */
 };
 
+enum colormap { COLORMAP_INFERNO, COLORMAP_MAGMA, COLORMAP_VIRIDIS, COLORMAP_COOLWARM };
+
 struct picture_setting {
     struct cadence cadence;
     enum axis plane_normal; /* the mid-plane across this axis; z in 2D, ignored in 1D */
     bool range_auto;        /* the colours span the field's own minimum and maximum */
     double range[2];        /* K, else */
+    enum colormap colormap;
 };
 
 struct settings {

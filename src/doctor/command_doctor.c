@@ -16,12 +16,12 @@
 #include "io/hdf5/h5_about.h"
 
 static struct {
-    const char *backend;
+    struct option_name backend;
     const char *json;
-} asked = {.backend = "auto"};
+} asked = {.backend = {"auto", backend_names}};
 
 static const struct option options[] = {
-    {OPTION_STRING, "--backend", "NAME", "auto, cpu, guard or hip (default auto)", &asked.backend},
+    {OPTION_NAME, "--backend", "NAME", " (default auto)", &asked.backend},
     {OPTION_STRING, "--json", "FILE", "write all of it as JSON too", &asked.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -70,7 +70,7 @@ static enum status open_device(struct doctor *doctor)
     int node_rank = 0;
     int node_size = 1;
     TRY(status_agree(MPI_COMM_WORLD,
-                     backend_choose(asked.backend, &doctor->backend, doctor->backend_reason,
+                     backend_choose(asked.backend.name, &doctor->backend, doctor->backend_reason,
                                     sizeof doctor->backend_reason)));
     TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
     enum status status = doctor->backend->runtime->open(node_rank, node_size, &doctor->device);
@@ -88,8 +88,7 @@ static void find_dead_backend(struct doctor_facts *facts)
 {
     for (int i = 0; i < backend_count(); i++) {
         const struct backend *backend = backend_at(i);
-        if (!backend->host_accessible && strcmp(backend->name, "guard") != 0 &&
-            backend->runtime->probe() != STATUS_OK) {
+        if (backend_has(backend, BACKEND_GPU) && backend->runtime->probe() != STATUS_OK) {
             snprintf(facts->gpu_fails, sizeof facts->gpu_fails, "%s: %.200s", backend->name,
                      fail_message());
             fail_clear();
@@ -141,7 +140,6 @@ static enum status find_out(struct doctor *doctor)
         facts->nranks = comm_size(MPI_COMM_WORLD);
         facts->ranks = doctor->ranks;
         facts->backend = doctor->backend->name;
-        facts->host_memory = doctor->backend->host_accessible;
         doctor->hdf5 = h5_about();
         facts->hdf5_parallel = doctor->hdf5.parallel;
         find_dead_backend(facts);

@@ -16,7 +16,6 @@ struct doctor_facts {
     int nranks;
     const struct rank_facts *ranks;
     const char *backend;
-    bool host_memory;    /* the backend's */
     char gpu_fails[256]; /* the backend for GPUs that this build has cannot run, and why; "" */
     int thread_level;    /* of MPI */
     struct mpi_hints hints;

@@ -197,7 +197,7 @@ static void find_crowds(struct report *report, const struct host *host)
             "%s on %s %s bound to one core%s, and %d of %d cores have no rank", who, host->name,
             host->nranks == 1 ? "is" : "are", host->nranks == 1 ? "" : " each",
             host->machine_cores - cores, host->machine_cores);
-    } else if (host->facts->host_memory && host->threads < host->machine_cores) {
+    } else if (host->facts->ranks[0].threads > 0 && host->threads < host->machine_cores) {
         say(report, false, "start more ranks, or raise OMP_NUM_THREADS",
             "%d of the %d cores of %s %s a thread", host->threads, host->machine_cores, host->name,
             host->threads == 1 ? "has" : "have");

@@ -24,7 +24,7 @@ static enum status probe(struct rig *rig)
     int node_rank = 0;
     int node_size = 1;
     rig->probed = true;
-    if (rig->backend->host_accessible) {
+    if (backend_has(rig->backend, BACKEND_HOST_ACCESS)) {
         return STATUS_OK;
     }
     TRY(comm_node_rank(rig->comm, &node_rank, &node_size));
@@ -161,7 +161,7 @@ enum status doctor_prove_travel(MPI_Comm comm, const struct backend *backend,
                                 const struct doctor_pair *pairs, int npairs,
                                 struct doctor_facts *facts)
 {
-    facts->travel = backend->host_accessible ? TRAVEL_NOT_NEEDED : TRAVEL_YES;
+    facts->travel = backend_has(backend, BACKEND_HOST_ACCESS) ? TRAVEL_NOT_NEEDED : TRAVEL_YES;
     if (facts->travel == TRAVEL_NOT_NEEDED) {
         return STATUS_OK;
     }

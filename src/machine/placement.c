@@ -307,7 +307,7 @@ void placement_assume(int nranks, int ranks_per_node, int ranks_per_group,
 int placement_group(const struct machine *machine, const struct backend *backend,
                     const struct device_info *info)
 {
-    if (!backend->host_accessible) {
+    if (backend_has(backend, BACKEND_GPU)) {
         /* the dies of a module are neighbours in the order of PCI addresses; other GPUs, so far,
          * have links of one speed */
         const bool has_two_dies = strstr(info->name, "MI250") != NULL;

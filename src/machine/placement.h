@@ -50,8 +50,8 @@ void placement_reason(const struct placement_order *order, char *text, size_t by
 void placement_assume(int nranks, int ranks_per_node, int ranks_per_group,
                       struct rank_place *places);
 
-/* The group of a rank on this machine: its GPU module (two dies each on MI250X), or for a backend
- * in host memory its NUMA node where there is more than one. */
+/* The group of a rank on this machine: its GPU module (two dies each on MI250X), or without a
+ * GPU its NUMA node where there is more than one. */
 int placement_group(const struct machine *machine, const struct backend *backend,
                     const struct device_info *info);
 

@@ -1,37 +1,53 @@
-/* The placement of one run: who runs where, and which rank holds which block. */
+#include "machine/team.h"
+
 #include <stdlib.h>
 
 #include "base/comm.h"
 #include "base/log.h"
-#include "solve/solver.h"
 
-static enum status choose_order(struct run *run, struct rank_place *places)
+enum status team_create(MPI_Comm comm, const struct problem *problem, struct team *team)
 {
-    const int group = placement_group(&run->machine, run->backend, &run->device_info);
-    TRY(placement_gather(run->comm, group, places));
-    return status_agree(run->comm, placement_choose(&run->decomp, places, &run->placement));
+    *team = (struct team){
+        .comm = comm,
+        .ordered = MPI_COMM_NULL,
+        .rank = comm_rank(comm),
+        .nranks = comm_size(comm),
+    };
+    return status_agree(comm, problem_decompose(problem, team->nranks, &team->decomp));
 }
 
-enum status run_place(struct run *run)
+void team_destroy(struct team *team)
 {
-    machine_examine(run->device_info.address, &run->machine);
-    struct rank_place *places = malloc((size_t)run->nranks * sizeof *places);
-    enum status status = places != NULL
-                             ? STATUS_OK
-                             : fail(STATUS_MEMORY, "no memory to place %d ranks", run->nranks);
-    status = status_agree(run->comm, status);
-    if (status == STATUS_OK) {
-        status = choose_order(run, places);
-    }
+    placement_free(&team->placement);
+    free(team->rank_facts);
+    comm_free(&team->ordered);
+}
+
+static enum status choose_order(struct team *team, int group, struct rank_place *places)
+{
+    TRY(status_agree(team->comm, places != NULL ? STATUS_OK
+                                                : fail(STATUS_MEMORY, "no memory to place %d ranks",
+                                                       team->nranks)));
+    TRY(placement_gather(team->comm, group, places));
+    return status_agree(team->comm, placement_choose(&team->decomp, places, &team->placement));
+}
+
+enum status team_place(struct team *team, const struct backend *backend,
+                       const struct device_info *info)
+{
+    machine_examine(info->address, &team->machine);
+    struct rank_place *places = malloc((size_t)team->nranks * sizeof *places);
+    const int group = placement_group(&team->machine, backend, info);
+    const enum status status = choose_order(team, group, places);
     free(places);
     TRY(status);
-    if (run->placement.cost < run->placement.natural_cost) {
-        TRY(placement_communicator(run->comm, &run->placement, &run->ordered));
-        run->comm = run->ordered;
-        run->rank = comm_rank(run->ordered);
+    if (team->placement.cost < team->placement.natural_cost) {
+        TRY(placement_communicator(team->comm, &team->placement, &team->ordered));
+        team->comm = team->ordered;
+        team->rank = comm_rank(team->ordered);
         char reason[256];
-        placement_reason(&run->placement, reason, sizeof reason);
+        placement_reason(&team->placement, reason, sizeof reason);
         log_info("placement: %s", reason);
     }
-    return rank_facts_gather(run->comm, &run->machine, &run->device_info, &run->rank_facts);
+    return rank_facts_gather(team->comm, &team->machine, info, &team->rank_facts);
 }

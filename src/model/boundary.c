@@ -60,12 +60,11 @@ static double face_temperature(const struct boundary *boundary, enum face face, 
 }
 
 static void close_face(const struct boundary *boundary, const struct grid *grid,
-                       const struct material *material, enum face face, double t, double *a,
-                       double *b)
+                       const struct medium *medium, enum face face, double t, double *a, double *b)
 {
     const struct boundary_setting *setting = &boundary->face[face];
     const double h = grid->spacing[face_axis(face)];
-    const double k = material->conductivity;
+    const double k = medium->conductivity;
     switch (setting->kind) {
     case BOUNDARY_TEMPERATURE:
         *a = -1;
@@ -127,13 +126,13 @@ static enum status fail_face(const struct boundary *boundary, enum face face, do
 
 /* a and b of one face, unrounded. */
 static enum status face_closure(const struct boundary *boundary, const struct grid *grid,
-                                const struct material *material, enum face face, double t,
-                                double *a, double *b)
+                                const struct medium *medium, enum face face, double t, double *a,
+                                double *b)
 {
     *a = 1;
     *b = 0;
     if (grid->used[face_axis(face)]) {
-        close_face(boundary, grid, material, face, t, a, b);
+        close_face(boundary, grid, medium, face, t, a, b);
     }
     const bool below_zero = boundary->expression[face] != NULL && *b < 2 * BELOW_ZERO &&
                             !boundary->face[face].may_be_negative;
@@ -145,12 +144,12 @@ static enum status face_closure(const struct boundary *boundary, const struct gr
 }
 
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
-                           const struct grid *grid, const struct material *material)
+                           const struct grid *grid, const struct medium *medium)
 {
     for (int face = 0; face < FACE_COUNT; face++) {
         double a = 1;
         double b = 0;
-        if (face_closure(boundary, grid, material, (enum face)face, 0, &a, &b) != STATUS_OK) {
+        if (face_closure(boundary, grid, medium, (enum face)face, 0, &a, &b) != STATUS_OK) {
             char key[KEY_BYTES];
             char why[STATUS_MESSAGE_BYTES];
             snprintf(why, sizeof why, "%s", fail_message());
@@ -161,7 +160,7 @@ enum status boundary_check(const struct settings *settings, const struct boundar
 }
 
 enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
-                             const struct material *material, enum precision precision, double t,
+                             const struct medium *medium, enum precision precision, double t,
                              struct closure *closure)
 {
     struct closure built;
@@ -169,8 +168,7 @@ enum status boundary_closure(const struct boundary *boundary, const struct grid 
         const bool used = grid->used[face_axis((enum face)face)];
         double a = 1;
         double b = 0;
-        const enum status status =
-            face_closure(boundary, grid, material, (enum face)face, t, &a, &b);
+        const enum status status = face_closure(boundary, grid, medium, (enum face)face, t, &a, &b);
         if (status != STATUS_OK) {
             char key[KEY_BYTES];
             return fail_prefix(status, "%s: ", face_key(boundary, (enum face)face, key));

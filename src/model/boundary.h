@@ -29,12 +29,12 @@ struct closure {
     double b[FACE_COUNT]; /* K */
 };
 enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
-                             const struct material *material, enum precision precision, double t,
+                             const struct medium *medium, enum precision precision, double t,
                              struct closure *closure) MUST_CHECK;
 
 /* Try the closures at t = 0, s. STATUS_INPUT, with the face's line in the configuration, where one
  * has no finite value. */
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
-                           const struct grid *grid, const struct material *material) MUST_CHECK;
+                           const struct grid *grid, const struct medium *medium) MUST_CHECK;
 
 #endif

@@ -29,7 +29,7 @@ static enum status plan_memory(const struct backend *backend, const struct decom
         halo[axis] = decomp_exchanges(decomp, (enum axis)axis) ? decomp->halo_width : 0;
     }
     TRY(layout_create(cells, halo, precision, layout));
-    if (backend->close_rows) {
+    if (backend_has(backend, BACKEND_ALONG_ROWS)) {
         layout_close_rows(layout);
     }
     /* room for a row in float64, whatever the field has: derived fields are moved here too */
@@ -162,7 +162,7 @@ enum status field_read(struct field *field, const struct box *box, void *h_value
 {
     char *to = h_values;
     struct box piece = box_before(box);
-    if (field->backend->host_accessible && !box_is_empty(box)) {
+    if (backend_has(field->backend, BACKEND_HOST_POINTERS) && !box_is_empty(box)) {
         /* one copy instead of three */
         TRY(field->backend->operations->pack(field->queue, &field->layout, field->d_now, box,
                                              h_values));

@@ -14,10 +14,10 @@ void grid_create(const struct settings *settings, struct grid *grid)
     }
 }
 
-void material_create(const struct settings *settings, struct material *material)
+void medium_create(const struct settings *settings, struct medium *medium)
 {
     const double rho_c = settings->material.density * settings->material.heat_capacity;
-    *material = (struct material){
+    *medium = (struct medium){
         .conductivity = settings->material.conductivity,
         .heat_capacity_volume = rho_c,
         .diffusivity = settings->material.conductivity / rho_c,
@@ -54,7 +54,7 @@ double grid_cell_volume(const struct grid *grid)
     return grid->spacing[AXIS_X] * grid->spacing[AXIS_Y] * grid->spacing[AXIS_Z];
 }
 
-double grid_stable_dt(const struct grid *grid, const struct material *material)
+double grid_stable_dt(const struct grid *grid, const struct medium *medium)
 {
     double sum = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -62,5 +62,5 @@ double grid_stable_dt(const struct grid *grid, const struct material *material)
             sum += 1 / (grid->spacing[axis] * grid->spacing[axis]);
         }
     }
-    return 1 / (2 * material->diffusivity * sum);
+    return 1 / (2 * medium->diffusivity * sum);
 }

@@ -14,14 +14,14 @@ struct grid {
     double spacing[AXIS_COUNT]; /* m; the whole length on an axis that is not in use */
 };
 
-struct material {
+struct medium {
     double conductivity;         /* W/(m K) */
     double heat_capacity_volume; /* density times heat capacity, J/(m^3 K) */
     double diffusivity;          /* m^2/s */
 };
 
 void grid_create(const struct settings *settings, struct grid *grid);
-void material_create(const struct settings *settings, struct material *material);
+void medium_create(const struct settings *settings, struct medium *medium);
 
 /* The centre of cell `index` on `axis`, m. */
 double grid_center(const struct grid *grid, enum axis axis, int64_t index);
@@ -33,6 +33,6 @@ int64_t grid_total_cells(const struct grid *grid);
 double grid_cell_volume(const struct grid *grid); /* m^3 */
 
 /* The largest stable step of forward Euler, s: 1 / (2 alpha sum of 1/h^2 over the axes in use). */
-double grid_stable_dt(const struct grid *grid, const struct material *material);
+double grid_stable_dt(const struct grid *grid, const struct medium *medium);
 
 #endif

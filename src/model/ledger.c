@@ -25,18 +25,18 @@ static struct wide wide_add_product(struct wide sum, double x, double y)
     return wide_add(wide_add(sum, high), fma(x, y, -high));
 }
 
-double ledger_heat(const struct grid *grid, const struct material *material,
+double ledger_heat(const struct grid *grid, const struct medium *medium,
                    const struct exact_sum *sum)
 {
-    return material->heat_capacity_volume * grid_cell_volume(grid) * exact_sum_value(sum);
+    return medium->heat_capacity_volume * grid_cell_volume(grid) * exact_sum_value(sum);
 }
 
-void ledger_add_step(struct ledger *ledger, const struct closure *closure)
+void ledger_add_step(struct ledger *ledger, const struct heat_operator *op)
 {
     for (int face = 0; face < FACE_COUNT; face++) {
-        if (closure->closed[face]) {
+        if (op->closure.closed[face]) {
             struct exact_parts parts = {{0, 0, 0}};
-            exact_parts_add(&parts, closure->b[face]);
+            exact_parts_add(&parts, op->closure.b[face]);
             exact_sum_add_parts(&ledger->b_sum[face], &parts);
         }
     }
@@ -59,52 +59,49 @@ static double face_difference(const struct ledger *ledger, enum face face, doubl
 
 /* J through one face since the last booking. */
 static double face_heat(const struct ledger *ledger, const struct grid *grid,
-                        const struct material *material, const struct closure *closure,
-                        const double r[AXIS_COUNT], enum face face)
+                        const struct medium *medium, const struct heat_operator *op, enum face face)
 {
     const enum axis axis = face_axis(face);
-    if (!closure->closed[face] || !grid->used[axis]) {
+    if (!op->closure.closed[face] || !grid->used[axis]) {
         return 0;
     }
     const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
-    return material->heat_capacity_volume * grid_cell_volume(grid) * r[axis] *
-           face_difference(ledger, face, closure->a[face], (double)cells);
+    return medium->heat_capacity_volume * grid_cell_volume(grid) * op->r[axis] *
+           face_difference(ledger, face, op->closure.a[face], (double)cells);
 }
 
 double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid,
-                            const struct material *material, const struct closure *closure,
-                            const double r[AXIS_COUNT])
+                            const struct medium *medium, const struct heat_operator *op)
 {
     double heat = ledger->booked_J;
     for (int face = 0; face < FACE_COUNT; face++) {
-        heat += face_heat(ledger, grid, material, closure, r, (enum face)face);
+        heat += face_heat(ledger, grid, medium, op, (enum face)face);
     }
     return heat;
 }
 
 double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
-                       const struct material *material, const struct closure *closure,
-                       const double r[AXIS_COUNT])
+                       const struct medium *medium, const struct heat_operator *op)
 {
     double turnover = fabs(ledger->booked_J);
     for (int face = 0; face < FACE_COUNT; face++) {
-        turnover += fabs(face_heat(ledger, grid, material, closure, r, (enum face)face));
+        turnover += fabs(face_heat(ledger, grid, medium, op, (enum face)face));
     }
     return turnover;
 }
 
-void ledger_close(struct ledger *ledger, const struct grid *grid, const struct material *material,
-                  const struct closure *closure, const double r[AXIS_COUNT])
+void ledger_close(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
+                  const struct heat_operator *op)
 {
-    ledger->booked_J = ledger_boundary_heat(ledger, grid, material, closure, r);
+    ledger->booked_J = ledger_boundary_heat(ledger, grid, medium, op);
     memset(ledger->face_sum, 0, sizeof ledger->face_sum);
     memset(ledger->b_sum, 0, sizeof ledger->b_sum);
 }
 
-void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct material *material,
+void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
                     double drift_J)
 {
-    const double kelvin = drift_J / (material->heat_capacity_volume * grid_cell_volume(grid));
+    const double kelvin = drift_J / (medium->heat_capacity_volume * grid_cell_volume(grid));
     /* many cells come to more than one term of a sum may be */
     const double high = trunc(kelvin / EXACT_SUM_LIMIT);
     struct exact_parts parts = {{0, 0, 0}};

@@ -9,8 +9,8 @@
 #define ISOTHERM_MODEL_LEDGER_H
 
 #include "base/exact_sum.h"
-#include "model/boundary.h"
 #include "model/grid.h"
+#include "model/operator.h"
 
 /* Plain data, the same on all ranks: goes into checkpoints as it is. */
 struct ledger {
@@ -21,29 +21,28 @@ struct ledger {
 };
 
 /* J, given the sum of T over all cells. */
-double ledger_heat(const struct grid *grid, const struct material *material,
+double ledger_heat(const struct grid *grid, const struct medium *medium,
                    const struct exact_sum *sum);
 
 /* Count one step's b. */
-void ledger_add_step(struct ledger *ledger, const struct closure *closure);
+void ledger_add_step(struct ledger *ledger, const struct heat_operator *op);
 
-/* J that came in through the boundary since step 0. r: alpha dt / h^2 as the kernel used it. */
+/* J that came in through the boundary since step 0. `op`: any of the steps since the last
+ * booking. */
 double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid,
-                            const struct material *material, const struct closure *closure,
-                            const double r[AXIS_COUNT]);
+                            const struct medium *medium, const struct heat_operator *op);
 
 /* The same without the signs: what the sum's rounding is relative to. */
 double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
-                       const struct material *material, const struct closure *closure,
-                       const double r[AXIS_COUNT]);
+                       const struct medium *medium, const struct heat_operator *op);
 
 /* Book what came so far and start new sums: before a step of another length. */
-void ledger_close(struct ledger *ledger, const struct grid *grid, const struct material *material,
-                  const struct closure *closure, const double r[AXIS_COUNT]);
+void ledger_close(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
+                  const struct heat_operator *op);
 
 /* Let a drift of so many J be none: move the start by as much. For a state that means another heat
  * than it did, in another material or on another grid. */
-void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct material *material,
+void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
                     double drift_J);
 
 #endif

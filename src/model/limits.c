@@ -54,8 +54,7 @@ static double overshoot_of(const struct grid *grid, const double a[AXIS_COUNT],
     return rest > 0 ? fmax(1, boundary / rest) : INFINITY;
 }
 
-double limits_overshoot(const struct grid *grid, const struct closure *closure,
-                        const double r[AXIS_COUNT])
+double limits_overshoot(const struct grid *grid, const struct heat_operator *op)
 {
     double a[AXIS_COUNT];
     unsigned open = 0; /* axes without closed faces: nothing to touch */
@@ -63,13 +62,13 @@ double limits_overshoot(const struct grid *grid, const struct closure *closure,
         const enum face low = face_of((enum axis)axis, SIDE_MIN);
         const enum face high = face_of((enum axis)axis, SIDE_MAX);
         /* the smaller a takes more from the cell itself */
-        a[axis] = fmin(closure->a[low], closure->a[high]);
-        open |= grid->used[axis] && closure->closed[low] ? 0U : 1U << axis;
+        a[axis] = fmin(op->closure.a[low], op->closure.a[high]);
+        open |= grid->used[axis] && op->closure.closed[low] ? 0U : 1U << axis;
     }
     double most = 1;
     for (unsigned touched = 1; touched < 1U << AXIS_COUNT; touched++) {
         if ((touched & open) == 0) {
-            most = fmax(most, overshoot_of(grid, a, r, touched));
+            most = fmax(most, overshoot_of(grid, a, op->r, touched));
         }
     }
     return most;
@@ -90,12 +89,12 @@ static void widen_by_face(struct reach *reach, double a, double b)
     }
 }
 
-static void count_step(struct reach *reach, const struct grid *grid, const struct closure *closure,
+static void count_step(struct reach *reach, const struct grid *grid, const struct heat_operator *op,
                        double overshoot)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
-        if (grid->used[face_axis((enum face)f)] && closure->closed[f]) {
-            widen_by_face(reach, closure->a[f], closure->b[f]);
+        if (grid->used[face_axis((enum face)f)] && op->closure.closed[f]) {
+            widen_by_face(reach, op->closure.a[f], op->closure.b[f]);
         }
     }
     reach->overshoot = fmax(reach->overshoot, overshoot);
@@ -109,36 +108,35 @@ static void count_step(struct reach *reach, const struct grid *grid, const struc
  * itself, at up to A + J, and it makes the sum, the difference and the three partial results
  * larger by up to J, J and r J: r (A + 6 J) in all. */
 static void count_roundings(struct roundings *n, const struct grid *grid,
-                            const struct closure *closure, const double r[AXIS_COUNT])
+                            const struct heat_operator *op)
 {
     const double cells = (double)grid_total_cells(grid);
     double sum_of_r = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        sum_of_r += grid->used[axis] ? r[axis] : 0;
+        sum_of_r += grid->used[axis] ? op->r[axis] : 0;
     }
     n->of_magnitude += cells * (2 * sum_of_r + 3);
     n->of_range += cells * 2 * sum_of_r;
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
-        if (!grid->used[axis] || !closure->closed[f]) {
+        if (!grid->used[axis] || !op->closure.closed[f]) {
             continue;
         }
         const double at_face = cells / (double)grid->cells[axis];
-        const bool is_flux = closure->a[f] == 1;
+        const bool is_flux = op->closure.a[f] == 1;
         n->face_terms += at_face;
-        n->of_magnitude += at_face * r[axis];
-        n->of_range += is_flux ? 0 : at_face * r[axis] * 6 * (1 - closure->a[f]);
-        n->fixed_K += is_flux ? at_face * r[axis] * 6 * fabs(closure->b[f]) : 0;
+        n->of_magnitude += at_face * op->r[axis];
+        n->of_range += is_flux ? 0 : at_face * op->r[axis] * 6 * (1 - op->closure.a[f]);
+        n->fixed_K += is_flux ? at_face * op->r[axis] * 6 * fabs(op->closure.b[f]) : 0;
     }
 }
 
-void limits_step(struct limits *limits, const struct grid *grid, const struct closure *closure,
-                 const double r[AXIS_COUNT])
+void limits_step(struct limits *limits, const struct grid *grid, const struct heat_operator *op)
 {
-    const double overshoot = limits_overshoot(grid, closure, r);
-    count_step(&limits->ever, grid, closure, overshoot);
-    count_step(&limits->last, grid, closure, overshoot);
-    count_roundings(&limits->roundings, grid, closure, r);
+    const double overshoot = limits_overshoot(grid, op);
+    count_step(&limits->ever, grid, op, overshoot);
+    count_step(&limits->last, grid, op, overshoot);
+    count_roundings(&limits->roundings, grid, op);
 }
 
 /* ---- what is allowed --------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 #ifndef ISOTHERM_MODEL_LIMITS_H
 #define ISOTHERM_MODEL_LIMITS_H
 
-#include "model/boundary.h"
 #include "model/grid.h"
+#include "model/operator.h"
 
 /* A range of temperatures and what widens it, since some moment. K; infinite on a side where a
  * flux lets heat in or out without bound. */
@@ -31,9 +31,8 @@ struct limits {
 /* Begin with a state's extremes, K. */
 void limits_begin(struct limits *limits, double min, double max);
 
-/* Count one step, made with this closure and r = alpha dt / h^2, both as the kernel uses them. */
-void limits_step(struct limits *limits, const struct grid *grid, const struct closure *closure,
-                 const double r[AXIS_COUNT]);
+/* Count one step, made with this operator. */
+void limits_step(struct limits *limits, const struct grid *grid, const struct heat_operator *op);
 
 /* The range that no cell can have left, rounding allowed for. */
 void limits_range(const struct limits *limits, enum precision precision, double *low, double *high);
@@ -47,7 +46,6 @@ double limits_rounding(const struct limits *limits, const struct grid *grid,
 void limits_renew(struct limits *limits, double min, double max);
 
 /* The factor for one step: 1 while every new value is a mean of old ones and boundary values. */
-double limits_overshoot(const struct grid *grid, const struct closure *closure,
-                        const double r[AXIS_COUNT]);
+double limits_overshoot(const struct grid *grid, const struct heat_operator *op);
 
 #endif

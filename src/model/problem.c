@@ -1,26 +1,38 @@
 #include "model/problem.h"
 
-enum { HALO_WIDTH = 1 }; /* the reach of the 7-point stencil, one step a pass */
+enum { HALO_WIDTH = 1 }; /* the reach of the 7-point stencil, one step per pass */
 
-enum status choose_decomp(const struct settings *settings, const struct grid *grid,
-                          const struct boundary *boundary, int nranks, struct decomp *decomp)
+enum status problem_create(const struct settings *settings, struct problem *problem)
 {
-    const int *wanted = settings->run.decomposition_auto ? NULL : settings->run.decomposition;
-    const enum status status =
-        decomp_create(grid->cells, boundary->periodic, nranks, HALO_WIDTH, wanted, decomp);
-    if (status == STATUS_INPUT) {
-        return settings_fail(settings, wanted != NULL ? "run.decomposition" : "grid.cells", "%s",
-                             fail_message());
-    }
+    struct problem built = {.settings = settings};
+    enum status status = STATUS_OK;
+    grid_create(settings, &built.grid);
+    medium_create(settings, &built.medium);
+    TRY(timeline_create(settings, &built.grid, &built.medium, &built.timeline));
+    TRY_GOTO(boundary_create(settings, &built.boundary));
+    TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium));
+    *problem = built;
+    return STATUS_OK;
+done:
+    problem_destroy(&built);
     return status;
 }
 
-enum status choose_backend(const struct settings *settings, const struct backend **backend,
-                           char *why, size_t why_bytes)
+void problem_destroy(struct problem *problem)
 {
-    const enum status status = backend_choose(settings->run.backend, backend, why, why_bytes);
+    boundary_destroy(&problem->boundary);
+    timeline_destroy(&problem->timeline);
+}
+
+enum status problem_decompose(const struct problem *problem, int nranks, struct decomp *decomp)
+{
+    const struct settings *settings = problem->settings;
+    const int *wanted = settings->run.decomposition_auto ? NULL : settings->run.decomposition;
+    const enum status status = decomp_create(problem->grid.cells, problem->boundary.periodic,
+                                             nranks, HALO_WIDTH, wanted, decomp);
     if (status == STATUS_INPUT) {
-        return settings_fail(settings, "run.backend", "%s", fail_message());
+        return settings_fail(settings, wanted != NULL ? "run.decomposition" : "grid.cells", "%s",
+                             fail_message());
     }
     return status;
 }

@@ -1,22 +1,31 @@
-/* What `run` and `plan` choose from the same settings, by the same rules and with the same words.
- */
+/* The problem: what the settings say, worked out. `run` and `plan` share it; it is the same on all
+ * ranks and knows of no device. */
 #ifndef ISOTHERM_MODEL_PROBLEM_H
 #define ISOTHERM_MODEL_PROBLEM_H
 
 #include "config/settings.h"
-#include "kernels/backend.h"
 #include "model/boundary.h"
 #include "model/decomp.h"
 #include "model/grid.h"
+#include "model/timeline.h"
 
-/* The blocks for `nranks` ranks, with a halo as wide as the 7-point stencil reaches.
- * STATUS_INPUT names the line of run.decomposition, or of grid.cells when that is auto. */
-enum status choose_decomp(const struct settings *settings, const struct grid *grid,
-                          const struct boundary *boundary, int nranks,
-                          struct decomp *decomp) MUST_CHECK;
+struct problem {
+    const struct settings *settings; /* borrowed */
+    struct grid grid;
+    struct medium medium;
+    struct boundary boundary;
+    struct timeline timeline;
+};
 
-/* The backend, and why (at least 256 bytes). STATUS_INPUT names the line of run.backend. */
-enum status choose_backend(const struct settings *settings, const struct backend **backend,
-                           char *why, size_t why_bytes) MUST_CHECK;
+/* STATUS_INPUT, with the line of the configuration, for what no reader of single keys can see: a
+ * time step above the stable limit, a boundary without a finite value. `settings` must outlive the
+ * problem; on failure nothing is left to destroy. Not collective. */
+enum status problem_create(const struct settings *settings, struct problem *problem) MUST_CHECK;
+void problem_destroy(struct problem *problem); /* takes a zeroed one */
+
+/* The blocks for `nranks` ranks, with a halo as wide as the stencil reaches. STATUS_INPUT names the
+ * line of run.decomposition, or of grid.cells when that is auto. */
+enum status problem_decompose(const struct problem *problem, int nranks,
+                              struct decomp *decomp) MUST_CHECK;
 
 #endif

@@ -228,9 +228,9 @@ static enum status count_steps(const struct settings *settings, struct timeline 
 }
 
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
-                            const struct material *material, struct timeline *timeline)
+                            const struct medium *medium, struct timeline *timeline)
 {
-    struct timeline built = {.dt_stable = grid_stable_dt(grid, material)};
+    struct timeline built = {.dt_stable = grid_stable_dt(grid, medium)};
     TRY(choose_dt(settings, built.dt_stable, &built.dt));
     const enum status status = count_steps(settings, &built);
     if (status != STATUS_OK) {
@@ -303,6 +303,11 @@ double timeline_dt(const struct timeline *timeline, int64_t step)
         return lands ? timeline->stretch[at].dt_last : timeline->dt;
     }
     return timeline->dt;
+}
+
+double timeline_dt_before(const struct timeline *timeline, int64_t step)
+{
+    return timeline_dt(timeline, step > 0 ? step - 1 : 0);
 }
 
 /* Does the time after `step` steps count as a multiple of the interval? Only ends of stretches

@@ -29,7 +29,7 @@ struct timeline {
 /* STATUS_INPUT when dt is above the stable limit, or the step count is out of range. Not
  * collective; the same on all ranks. */
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
-                            const struct material *material, struct timeline *timeline) MUST_CHECK;
+                            const struct medium *medium, struct timeline *timeline) MUST_CHECK;
 void timeline_destroy(struct timeline *timeline); /* takes a zeroed one */
 
 /* Go on from a state at `step` and `time`. Nothing changes when the timeline passes through it, as
@@ -40,6 +40,8 @@ enum status timeline_continue(struct timeline *timeline, const struct settings *
 
 double timeline_time(const struct timeline *timeline, int64_t step);
 double timeline_dt(const struct timeline *timeline, int64_t step); /* of the step from `step` on */
+/* Of the step that ended at `step`; at step 0 of the first one. */
+double timeline_dt_before(const struct timeline *timeline, int64_t step);
 
 /* Is an output of that cadence due after `step` steps? At step 0, at every multiple, and at the
  * end. */

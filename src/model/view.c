@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/cpu/stream.h"
-
 void view_whole(const struct grid *grid, struct view *view)
 {
     *view = (struct view){.grid = *grid, .stride = {1, 1, 1}};
@@ -116,159 +114,52 @@ struct box view_part(const struct view *view, const struct box *owned)
     return part;
 }
 
-/* Local index of the part's first cell. */
-static void first_cell(const struct view *view, const struct field *field, const struct box *part,
-                       int64_t at[AXIS_COUNT])
+static struct extract_args args_of(const struct view *view, const struct field *field,
+                                   const struct box *part, enum view_values which,
+                                   enum precision precision)
 {
+    struct extract_args args = {.root = which == VIEW_ROOT, .precision = precision};
     for (int a = 0; a < AXIS_COUNT; a++) {
-        at[a] = view->first[a] + part->lo[a] * view->stride[a] - field->placement.offset[a];
+        args.first[a] = view->first[a] + part->lo[a] * view->stride[a] - field->placement.offset[a];
+        args.stride[a] = view->stride[a];
+        args.cells[a] = box_extent(part, (enum axis)a);
     }
+    return args;
 }
 
-/* The part as a field of its own: strides along y and z are larger pitches, so that only rows that
- * are wanted leave the device. Along x the rows are dense; thinned out on the host. */
-static void make_rows(const struct view *view, const struct field *field,
-                      const struct layout *layout, const struct box *part, struct layout *rows)
+static int64_t least(int64_t a, int64_t b)
 {
-    int64_t at[AXIS_COUNT];
-    first_cell(view, field, part, at);
-    *rows = *layout;
-    rows->origin = layout_index(layout, at[AXIS_X], at[AXIS_Y], at[AXIS_Z]);
-    rows->pitch_y = layout->pitch_y * view->stride[AXIS_Y];
-    rows->pitch_z = layout->pitch_z * view->stride[AXIS_Z];
-    rows->cells[AXIS_X] = (box_extent(part, AXIS_X) - 1) * view->stride[AXIS_X] + 1;
-    rows->cells[AXIS_Y] = box_extent(part, AXIS_Y);
-    rows->cells[AXIS_Z] = box_extent(part, AXIS_Z);
+    return a < b ? a : b;
 }
 
-/* What becomes of the values of one row: every stride-th of `elements`. */
-struct row_form {
-    enum precision from, to;
-    enum view_values which;
-    int64_t stride, elements;
-};
-
-static int64_t row_cells(const struct row_form *form)
-{
-    return (form->elements + form->stride - 1) / form->stride;
-}
-
-static void copy_float32(const struct row_form *form, const float *in, void *out)
-{
-    const int64_t cells = row_cells(form);
-    for (int64_t i = 0; i < cells; i++) {
-        if (form->to == PRECISION_FLOAT32) {
-            ((float *)out)[i] = in[i * form->stride];
-        } else {
-            ((double *)out)[i] = (double)in[i * form->stride];
-        }
-    }
-}
-
-/* The common one by itself, with a stride that the compiler knows; past the cache, because nobody
- * reads it before the whole rank's part has gone through there. The processor alone does not fetch
- * far enough ahead; rows mostly follow each other, so the next one may be fetched from this. */
-static void narrow(const double *restrict in, float *restrict out, int64_t cells)
-{
-    enum { PART = STREAM_PART_BYTES / sizeof(float), AHEAD = 256 };
-    const int64_t front = stream_cells_to_line(out, sizeof *out);
-    const int64_t begin = front < cells ? front : cells;
-    const int64_t end = begin + (cells - begin) / (2 * PART) * (2 * PART);
-    for (int64_t i = 0; i < begin; i++) {
-        out[i] = (float)in[i];
-    }
-    for (int64_t i = begin; i < end; i += PART) {
-        float part[PART];
-        stream_fetch(STREAM_FIRST_LEVEL, in + i + AHEAD);
-        for (int n = 0; n < PART; n++) {
-            part[n] = (float)in[i + n];
-        }
-        stream_part(out + i, part);
-    }
-    for (int64_t i = end; i < cells; i++) {
-        out[i] = (float)in[i];
-    }
-}
-
-static void copy_float64(const struct row_form *form, const double *in, void *out)
-{
-    const int64_t cells = row_cells(form);
-    if (form->to == PRECISION_FLOAT32 && form->stride == 1 && form->which == VIEW_AS_IT_IS) {
-        narrow(in, out, cells);
-        return;
-    }
-    for (int64_t i = 0; i < cells; i++) {
-        const double read = in[i * form->stride];
-        const double value = form->which == VIEW_ROOT ? sqrt(read) : read;
-        if (form->to == PRECISION_FLOAT32) {
-            ((float *)out)[i] = (float)value;
-        } else {
-            ((double *)out)[i] = value;
-        }
-    }
-}
-
-static void copy_row(const struct row_form *form, const void *in, void *out)
-{
-    if (form->from == form->to && form->stride == 1 && form->which == VIEW_AS_IT_IS) {
-        memcpy(out, in, (size_t)form->elements * precision_bytes(form->from));
-    } else if (form->from == PRECISION_FLOAT64) {
-        copy_float64(form, in, out);
-    } else {
-        copy_float32(form, in, out);
-    }
-}
-
-/* Host code may read the memory: once through it, by all threads. */
-static enum status read_here(struct field *field, const struct layout *rows, const void *memory,
-                             const struct row_form *form, char *to)
-{
-    const size_t from_bytes = precision_bytes(form->from);
-    const size_t row_bytes = (size_t)row_cells(form) * precision_bytes(form->to);
-    const int64_t ny = rows->cells[AXIS_Y];
-    const int64_t nrows = ny * rows->cells[AXIS_Z];
-    TRY(field->backend->runtime->queue_wait(field->queue));
-#pragma omp parallel
-    {
-#pragma omp for schedule(static)
-        for (int64_t row = 0; row < nrows; row++) {
-            const int64_t at = rows->origin + row / ny * rows->pitch_z + row % ny * rows->pitch_y;
-            copy_row(form, (const char *)memory + (size_t)at * from_bytes,
-                     to + (size_t)row * row_bytes);
-        }
-        stream_fence();
-    }
-    return STATUS_OK;
-}
-
-/* Through the staging buffers. */
-static enum status read_staged(struct field *field, const struct layout *rows, const void *d_memory,
-                               const struct row_form *form, char *to)
+/* Through the staging buffers: whole planes, or rows of one. */
+static enum status read_staged(struct field *field, const struct layout *layout,
+                               const void *d_memory, const struct extract_args *args, char *to)
 {
     const struct backend *backend = field->backend;
-    const size_t bytes = precision_bytes(form->from);
-    const size_t row_bytes = (size_t)row_cells(form) * precision_bytes(form->to);
-    const int64_t row = rows->cells[AXIS_X];
-    const int64_t capacity = (int64_t)(field->stage_bytes / bytes) / row;
-    const int64_t planes = capacity / rows->cells[AXIS_Y];
-    const struct box all = box_of_cells(rows->cells);
-    const int64_t kstep = planes > 1 ? planes : 1;
-    const int64_t jstep = planes > 0 ? rows->cells[AXIS_Y] : capacity;
-    for (int64_t k = 0; k < rows->cells[AXIS_Z]; k += kstep) {
-        for (int64_t j = 0; j < rows->cells[AXIS_Y]; j += jstep) {
-            struct box piece = {{0, j, k}, {row, j + jstep, k + kstep}};
-            piece = box_intersect(&piece, &all);
-            const int64_t cells = box_cells(&piece);
-            TRY(backend->operations->pack(field->queue, rows, d_memory, &piece, field->d_stage));
+    const size_t row_bytes = (size_t)args->cells[AXIS_X] * precision_bytes(args->precision);
+    const int64_t ny = args->cells[AXIS_Y];
+    const int64_t nz = args->cells[AXIS_Z];
+    const int64_t room = (int64_t)(field->stage_bytes / row_bytes);
+    const int64_t rows = least(room, ny);
+    const int64_t planes = rows < ny ? 1 : room / ny;
+    for (int64_t k = 0; k < nz; k += planes) {
+        for (int64_t j = 0; j < ny; j += rows) {
+            struct extract_args piece = *args;
+            piece.first[AXIS_Y] += j * args->stride[AXIS_Y];
+            piece.first[AXIS_Z] += k * args->stride[AXIS_Z];
+            piece.cells[AXIS_Y] = least(rows, ny - j);
+            piece.cells[AXIS_Z] = least(planes, nz - k);
+            const size_t bytes = (size_t)(piece.cells[AXIS_Y] * piece.cells[AXIS_Z]) * row_bytes;
+            TRY(backend->operations->extract(field->queue, layout, &piece, d_memory,
+                                             field->d_stage));
             TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage,
-                                               (size_t)cells * bytes));
+                                               bytes));
             TRY(backend->runtime->queue_wait(field->queue));
-            for (int64_t c = 0; c < cells; c += row, to += row_bytes) {
-                copy_row(form, (const char *)field->h_stage + (size_t)c * bytes, to);
-            }
+            memcpy(to, field->h_stage, bytes);
+            to += bytes;
         }
     }
-    stream_fence();
     return STATUS_OK;
 }
 
@@ -276,18 +167,15 @@ enum status view_read(const struct view *view, struct field *field, const struct
                       const void *d_memory, const struct box *part, enum view_values which,
                       enum precision precision, void *h_values)
 {
-    struct layout rows;
     if (box_is_empty(part)) {
         return STATUS_OK;
     }
-    make_rows(view, field, layout, part, &rows);
-    const struct row_form form = {.from = layout->precision,
-                                  .to = precision,
-                                  .which = which,
-                                  .stride = view->stride[AXIS_X],
-                                  .elements = rows.cells[AXIS_X]};
-    return field->backend->host_accessible ? read_here(field, &rows, d_memory, &form, h_values)
-                                           : read_staged(field, &rows, d_memory, &form, h_values);
+    const struct extract_args args = args_of(view, field, part, which, precision);
+    if (!backend_has(field->backend, BACKEND_HOST_POINTERS)) {
+        return read_staged(field, layout, d_memory, &args, h_values);
+    }
+    TRY(field->backend->operations->extract(field->queue, layout, &args, d_memory, h_values));
+    return field->backend->runtime->queue_wait(field->queue);
 }
 
 enum status view_send(const struct view *view, struct copy_out *copy_out, const struct field *field,
@@ -297,14 +185,9 @@ enum status view_send(const struct view *view, struct copy_out *copy_out, const 
     const struct box cells = layout_owned(&field->layout);
     const struct box owned = box_shift(&cells, field->placement.offset);
     const struct box part = view_part(view, &owned);
-    struct extract_args args = {.root = which == VIEW_ROOT, .precision = precision};
     if (box_is_empty(&part)) {
         return STATUS_OK;
     }
-    first_cell(view, field, &part, args.first);
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        args.stride[a] = view->stride[a];
-        args.cells[a] = box_extent(&part, (enum axis)a);
-    }
+    const struct extract_args args = args_of(view, field, &part, which, precision);
     return copy_out_add(copy_out, layout, &args, d_memory, h_values);
 }

@@ -34,9 +34,9 @@ struct box view_part(const struct view *view, const struct box *owned);
 enum view_values { VIEW_AS_IT_IS, VIEW_ROOT };
 
 /* Copy the part `part` of the view, which this rank owns, from a field in device memory to
- * h_values [z][y][x], converted to `precision` on the way. Blocks until done; from a device's own
- * memory it goes through the staging buffers of `field` in pieces. `layout` describes d_memory and
- * has the owned cells of `field`. */
+ * h_values [z][y][x], converted to `precision` on the way. Blocks until done; where kernels
+ * cannot write to h_values it goes through the staging buffers of `field` in pieces. `layout`
+ * describes d_memory and has the owned cells of `field`. */
 enum status view_read(const struct view *view, struct field *field, const struct layout *layout,
                       const void *d_memory, const struct box *part, enum view_values which,
                       enum precision precision, void *h_values) MUST_CHECK;

@@ -2,19 +2,17 @@
 #ifndef ISOTHERM_OUTPUT_PROGRESS_H
 #define ISOTHERM_OUTPUT_PROGRESS_H
 
-#include "solve/solver.h"
+#include "solve/diagnostics.h"
 
 struct progress {
     double started; /* wall clock, s */
     double shown;
-    int64_t next_step; /* the same on all ranks */
+    int64_t next_step; /* at which progress_show is due; the same on all ranks */
 };
 
-void progress_start(struct progress *progress, const struct run *run);
-/* True on all ranks alike when progress_show is due. */
-bool progress_is_due(const struct progress *progress, const struct run *run);
+void progress_start(struct progress *progress, const struct state *state);
 /* Collective. Show the line (rank 0) and agree on the step of the next one. */
-enum status progress_show(struct progress *progress, const struct run *run,
+enum status progress_show(struct progress *progress, const struct stepper *stepper,
                           const struct diagnostics *latest) MUST_CHECK;
 
 #endif

@@ -5,14 +5,16 @@
 
 #include "base/json.h"
 #include "base/version.h"
+#include "output/output.h"
 
 /* What was tried at the start, and how long an exchange took. */
-static void write_halo(struct json *json, const struct run *run)
+static void write_halo(struct json *json, const struct stepper *stepper)
 {
     const struct halo_trial *trials = NULL;
-    const int ntrials = run->halo != NULL ? halo_trials(run->halo, &trials) : 0;
+    const int ntrials = stepper->halo != NULL ? halo_trials(stepper->halo, &trials) : 0;
     json_begin(json, "halo", '{');
-    json_string(json, "transport", run->halo != NULL ? halo_transport_name(run->halo) : "none");
+    json_string(json, "transport",
+                stepper->halo != NULL ? halo_transport_name(stepper->halo) : "none");
     json_begin(json, "trials", '[');
     for (int n = 0; n < ntrials; n++) {
         json_begin(json, NULL, '{');
@@ -27,31 +29,32 @@ static void write_halo(struct json *json, const struct run *run)
     json_end(json, '}');
 }
 
-static void write_machine(struct json *json, const struct run *run)
+static void write_machine(struct json *json, const struct stepper *stepper)
 {
-    json_string(json, "backend", run->backend->name);
-    json_string(json, "backend_reason", run->backend_reason);
-    json_string(json, "device", run->device_info.name);
-    json_int(json, "threads", run->device_info.threads);
-    json_int(json, "ranks", run->nranks);
+    json_string(json, "backend", stepper->engine->backend->name);
+    json_string(json, "backend_reason", stepper->engine->reason);
+    json_string(json, "device", stepper->engine->info.name);
+    json_int(json, "threads", stepper->engine->info.threads);
+    json_int(json, "ranks", stepper->team->nranks);
     json_int3(json, "decomposition",
-              (int64_t[]){run->decomp.ranks[0], run->decomp.ranks[1], run->decomp.ranks[2]});
-    const bool exchanges = run->halo != NULL;
-    json_string(json, "halo_transport", exchanges ? halo_transport_name(run->halo) : "none");
+              (int64_t[]){stepper->team->decomp.ranks[0], stepper->team->decomp.ranks[1],
+                          stepper->team->decomp.ranks[2]});
+    const bool exchanges = stepper->halo != NULL;
+    json_string(json, "halo_transport", exchanges ? halo_transport_name(stepper->halo) : "none");
     json_string(json, "halo_transport_reason",
-                exchanges ? halo_transport_reason(run->halo) : "one rank and no periodic axis");
-    json_bool(json, "halo_overlap", run->overlap);
-    json_int(json, "halo_messages_per_step", run->plan.nmessages);
+                exchanges ? halo_transport_reason(stepper->halo) : "one rank and no periodic axis");
+    json_bool(json, "halo_overlap", stepper->overlap);
+    json_int(json, "halo_messages_per_step", stepper->plan.nmessages);
     json_int(json, "halo_bytes_per_step",
-             (int64_t)halo_plan_bytes(&run->plan, run->settings->run.precision));
-    write_halo(json, run);
+             (int64_t)halo_plan_bytes(&stepper->plan, stepper->problem->settings->run.precision));
+    write_halo(json, stepper);
 }
 
-static void write_placement(struct json *json, const struct run *run)
+static void write_placement(struct json *json, const struct stepper *stepper)
 {
     static const char *const keys[LINK_COUNT] = {"self", "group", "node", "network"};
-    const struct placement_order *order = &run->placement;
-    const int64_t width = (int64_t)precision_bytes(run->settings->run.precision);
+    const struct placement_order *order = &stepper->team->placement;
+    const int64_t width = (int64_t)precision_bytes(stepper->problem->settings->run.precision);
     char reason[256];
     placement_reason(order, reason, sizeof reason);
     json_begin(json, "placement", '{');
@@ -63,28 +66,27 @@ static void write_placement(struct json *json, const struct run *run)
     }
     json_end(json, '}');
     json_end(json, '}');
-    rank_facts_json(json, run->rank_facts, run->nranks);
+    rank_facts_json(json, stepper->team->rank_facts, stepper->team->nranks);
 }
 
-static void write_speed(struct json *json, const struct run *run, double wall)
+static void write_speed(struct json *json, const struct stepper *stepper, double wall)
 {
-    const int64_t steps = run->step - run->first_step;
-    const double updates = (double)grid_total_cells(&run->grid) * (double)steps;
+    const int64_t steps = stepper->state->step - stepper->state->first_step;
+    const double updates = (double)grid_total_cells(&stepper->problem->grid) * (double)steps;
     const double rate = wall > 0 ? updates / wall : 0;
-    const double bytes = 2.0 * (double)precision_bytes(run->settings->run.precision);
+    const double bytes = 2.0 * (double)precision_bytes(stepper->problem->settings->run.precision);
     json_real(json, "wall_s", wall);
     json_real(json, "cell_updates_per_s", rate);
     json_real(json, "bandwidth_GBs", rate * bytes * 1e-9);
-    static const char *const keys[PHASE_COUNT] = {
-#define PHASE_KEY(name, key) key,
-        PHASE_LIST(PHASE_KEY)
-#undef PHASE_KEY
-    };
+    const struct phases *phases = stepper->phases;
     json_begin(json, "phase_share", '{');
     double rest = wall;
-    for (int phase = 0; phase < PHASE_COUNT; phase++) {
-        json_real(json, keys[phase], wall > 0 ? run->phase_seconds[phase] / wall : 0);
-        rest -= run->phase_seconds[phase];
+    for (int phase = 0; phase < PHASES; phase++) {
+        const bool own_key = phase < PHASE_REPORTED || phase >= PHASE_OUTPUTS;
+        if (own_key && phases->name[phase] != NULL) {
+            json_real(json, phases->name[phase], wall > 0 ? phases->seconds[phase] / wall : 0);
+            rest -= phases->seconds[phase];
+        }
     }
     json_real(json, "other", wall > 0 ? rest / wall : 0);
     json_end(json, '}');
@@ -99,13 +101,13 @@ static void write_output(struct json *json, struct writer *writer)
     json_begin(json, "output", '{');
     json_string(json, "writer", writer_in_background(writer) ? "background" : "foreground");
     json_string(json, "writer_reason", writer_reason(writer));
-    json_string(json, "captures", writer_sends_beside(writer) ? "beside the steps" : "at once");
+    json_string(json, "captures", writer_sends_beside(writer) ? "in the background" : "at once");
     json_int(json, "waits", waits);
     json_real(json, "wait_s", wait_s);
-    for (int k = 0; k < WRITER_KIND_COUNT; k++) {
-        const struct writer_figures f = writer_figures(writer, (enum writer_kind)k);
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        const struct writer_figures f = writer_figures(writer, k);
         if (f.count > 0 || f.exposed_s > 0) {
-            json_begin(json, writer_kind_name((enum writer_kind)k), '{');
+            json_begin(json, output_kinds[k]->name, '{');
             json_int(json, "count", f.count);
             json_int(json, "bytes", (int64_t)f.bytes);
             json_real(json, "write_s", f.write_s);
@@ -132,7 +134,7 @@ static void write_result(struct json *json, const struct diagnostics *final, uin
     json_string(json, "field_hash", text);
 }
 
-/* What the configuration says otherwise than the checkpoint that the run went on from. */
+/* What the configuration says otherwise than the checkpoint from which the run continued. */
 static void write_changes(struct json *json, const struct settings_changes *changes)
 {
     static const char *const effects[] = {
@@ -154,31 +156,31 @@ static void write_changes(struct json *json, const struct settings_changes *chan
     json_end(json, ']');
 }
 
-enum status report_write(const char *directory, const struct run *run, struct writer *writer,
+enum status report_write(const char *path, const struct stepper *stepper, struct writer *writer,
                          const struct diagnostics *final, uint64_t field_hash, double wall)
 {
-    char path[PATH_BYTES];
-    TRY(path_join(directory, "report.json", path));
     struct json json;
     TRY(json_open(&json));
     json_begin(&json, NULL, '{');
     json_string(&json, "version", ISOTHERM_VERSION);
-    json_string(&json, "title", run->settings->title);
-    json_string(&json, "precision", precision_name(run->settings->run.precision));
-    json_int3(&json, "cells", run->grid.cells);
-    json_int(&json, "steps", run->step);
-    json_int(&json, "first_step", run->first_step);
-    json_string(&json, "restarted_from", run->restarted_from);
-    write_changes(&json, &run->changes);
-    json_real(&json, "time", run_time(run));
-    json_real(&json, "dt", run->timeline.dt);
-    json_real(&json, "dt_stable", run->timeline.dt_stable);
-    write_machine(&json, run);
-    write_placement(&json, run);
-    write_speed(&json, run, wall);
+    json_string(&json, "title", stepper->problem->settings->title);
+    json_string(&json, "precision", precision_name(stepper->problem->settings->run.precision));
+    json_int3(&json, "cells", stepper->problem->grid.cells);
+    json_int(&json, "steps", stepper->state->step);
+    json_int(&json, "first_step", stepper->state->first_step);
+    json_string(&json, "restarted_from", stepper->state->restarted_from);
+    write_changes(&json, &stepper->state->changes);
+    json_string(&json, "scheme", stepper->scheme->name);
+    json_int(&json, "substeps_per_pass", 1);
+    json_real(&json, "time", stepper->state->time);
+    json_real(&json, "dt", stepper->problem->timeline.dt);
+    json_real(&json, "dt_stable", stepper->problem->timeline.dt_stable);
+    write_machine(&json, stepper);
+    write_placement(&json, stepper);
+    write_speed(&json, stepper, wall);
     write_output(&json, writer);
     write_result(&json, final, field_hash);
-    json_string(&json, "config", run->settings->text);
+    json_string(&json, "config", stepper->problem->settings->text);
     json_end(&json, '}');
     return json_save(&json, path);
 }

@@ -3,10 +3,10 @@
 #define ISOTHERM_OUTPUT_REPORT_H
 
 #include "output/writer.h"
-#include "solve/solver.h"
+#include "solve/diagnostics.h"
 
-/* Call on rank 0. `directory` holds the file; `wall` is the time loop's, s. */
-enum status report_write(const char *directory, const struct run *run, struct writer *writer,
+/* Call on rank 0. `wall` is the time loop's, s. */
+enum status report_write(const char *path, const struct stepper *stepper, struct writer *writer,
                          const struct diagnostics *final, uint64_t field_hash,
                          double wall) MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /* The output folder: which of its files are a run's, and what becomes of them when another run
- * begins there or goes on. Nothing here is collective: rank 0 alone works. */
+ * begins there or continues. Nothing here is collective: rank 0 alone works. */
 #ifndef ISOTHERM_OUTPUT_RUN_FOLDER_H
 #define ISOTHERM_OUTPUT_RUN_FOLDER_H
 
@@ -12,9 +12,9 @@ enum output_mode {
     OUTPUT_RETRY,   /* --restart auto: removed if that run has neither a checkpoint nor finished */
 };
 
-/* Does a restart from the checkpoint `from` go on with the folder's own run? From another folder's
+/* Does a restart from the checkpoint `from` continue the folder's own run? From another folder's
  * ("": from none), the run is a new one here. */
-bool run_folder_goes_on(const char *directory, const char *from);
+bool run_folder_is_continued(const char *directory, const char *from);
 
 /* STATUS_INPUT when the mode rules out what the run would do to the folder. `from` as above. */
 enum status run_folder_check(const struct settings *settings, enum output_mode mode,
@@ -23,10 +23,10 @@ enum status run_folder_check(const struct settings *settings, enum output_mode m
 /* Remove all files of a run, and nothing else. */
 enum status run_folder_clear(const struct settings *settings) MUST_CHECK;
 
-/* The run goes on from `step`: what lies past it goes, first the checkpoints, if they are to
- * (`with_checkpoints`; else the next one replaces them), and then states of outputs that these
- * settings do not write. Those that they do are left to whoever opens them. */
-enum status run_folder_take_back(const struct settings *settings, int64_t step,
+/* The run continues from `step`: what lies past it is removed, first the checkpoints, if they are
+ * to (`with_checkpoints`; else the next one replaces them), and then states of outputs that these
+ * settings do not write. Those that they do write are cut when they are opened. */
+enum status run_folder_roll_back(const struct settings *settings, int64_t step,
                                  bool with_checkpoints) MUST_CHECK;
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/hang_monitor.h"
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -25,7 +24,7 @@ struct writer {
     struct device *device;
     bool background;
     const char *reason;
-    struct watchdog *watchdog; /* of the thread; NULL in the foreground, where steps are watched */
+    struct phases *phases; /* borrowed: where the thread notes its jobs */
     pthread_t thread;
     bool has_thread;
     struct slot slot[WRITER_SLOTS]; /* the loop's; a job only knows its memory */
@@ -43,7 +42,7 @@ struct writer {
     enum status status; /* of the first job that failed: those after it are not begun */
     char message[STATUS_MESSAGE_BYTES];
     bool agreed; /* all ranks know; not so when MPI itself failed */
-    struct writer_figures figures[WRITER_KIND_COUNT];
+    struct writer_figures figures[OUTPUT_KINDS_MAX];
 
     /* the loop's */
     int64_t finished_everywhere; /* as of the last reduction */
@@ -79,8 +78,8 @@ static enum status write_job(const struct writer *w, const struct writer_job *jo
 }
 
 /* With the lock where the kind has jobs; the other kinds are the loop's alone. */
-void writer_count(struct writer *w, enum writer_kind kind, int64_t count, uint64_t bytes,
-                  double since, double disk_since)
+void writer_count(struct writer *w, int kind, int64_t count, uint64_t bytes, double since,
+                  double disk_since)
 {
     struct writer_figures *f = &w->figures[kind];
     const double seconds = MPI_Wtime() - since;
@@ -98,7 +97,9 @@ static void do_next_job(struct writer *w)
     const bool wanted = w->status == STATUS_OK;
     const enum status copied = copied_status(w);
     pthread_mutex_unlock(&w->lock);
-    watchdog_writes(w->watchdog, job->kind);
+    if (w->background) { /* in the foreground the step loop notes it */
+        phases_write_begin(w->phases, job->kind);
+    }
     const double since = MPI_Wtime();
     const double disk_since = file_disk_seconds();
     uint64_t bytes = 0;
@@ -106,7 +107,9 @@ static void do_next_job(struct writer *w)
     if (job->destroy != NULL) {
         job->destroy(job->context);
     }
-    watchdog_wrote(w->watchdog);
+    if (w->background) {
+        phases_write_end(w->phases);
+    }
     pthread_mutex_lock(&w->lock);
     if (status != STATUS_OK) {
         w->status = status;
@@ -176,7 +179,7 @@ static enum status build(MPI_Comm comm, bool wanted_background, struct writer *w
 }
 
 enum status writer_create(MPI_Comm comm, const struct backend *backend, struct device *device,
-                          bool wanted_background, struct writer **writer)
+                          bool wanted_background, struct phases *phases, struct writer **writer)
 {
     *writer = NULL;
     struct writer *w = calloc(1, sizeof *w);
@@ -193,6 +196,7 @@ enum status writer_create(MPI_Comm comm, const struct backend *backend, struct d
     w->held = -1;
     w->backend = backend;
     w->device = device;
+    w->phases = phases;
     const enum status built = build(comm, wanted_background, w);
     if (built != STATUS_OK) {
         writer_destroy(w);
@@ -252,11 +256,6 @@ void writer_destroy(struct writer *w)
     free(w);
 }
 
-void writer_watch(struct writer *w, struct watchdog *watchdog)
-{
-    w->watchdog = w->background ? watchdog : NULL;
-}
-
 bool writer_in_background(const struct writer *w)
 {
     return w->background;
@@ -282,12 +281,6 @@ static void wait_for(struct writer *w, int64_t finished)
         pthread_cond_wait(&w->changed, &w->lock);
     }
     pthread_mutex_unlock(&w->lock);
-}
-
-void writer_quiesce(struct writer *w)
-{
-    wait_for_copy(w);
-    wait_for(w, w->submitted);
 }
 
 static int64_t finished_now(struct writer *w)
@@ -455,13 +448,13 @@ static void wait_for_each(struct writer *w)
 {
     if (w->held >= 0) {
         const double since = MPI_Wtime();
-        const enum writer_kind kind = w->job[w->held % WRITER_SLOTS].kind;
+        const int kind = w->job[w->held % WRITER_SLOTS].kind;
         wait_for_copy(w);
         writer_expose(w, kind, since);
     }
     for (int64_t n = finished_now(w); n < w->submitted; n++) {
         const double since = MPI_Wtime();
-        const enum writer_kind kind = w->job[n % WRITER_SLOTS].kind;
+        const int kind = w->job[n % WRITER_SLOTS].kind;
         wait_for(w, n + 1);
         writer_expose(w, kind, since);
     }
@@ -475,14 +468,14 @@ enum status writer_finish(struct writer *w)
     return status_agree(w->loop_comm, known_status(w));
 }
 
-void writer_expose(struct writer *w, enum writer_kind kind, double since)
+void writer_expose(struct writer *w, int kind, double since)
 {
     pthread_mutex_lock(&w->lock);
     w->figures[kind].exposed_s += MPI_Wtime() - since;
     pthread_mutex_unlock(&w->lock);
 }
 
-struct writer_figures writer_figures(struct writer *w, enum writer_kind kind)
+struct writer_figures writer_figures(struct writer *w, int kind)
 {
     pthread_mutex_lock(&w->lock);
     const struct writer_figures figures = w->figures[kind];

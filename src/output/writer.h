@@ -33,30 +33,14 @@
 #include "base/status.h"
 #include "kernels/backend.h"
 #include "model/copy_out.h"
+#include "solve/phases.h"
 
 enum { WRITER_SLOTS = 2 };
 
-/* Kinds of output; the names are keys of report.json. */
-#define WRITER_KIND_LIST(X)                                                                        \
-    X(SNAPSHOTS, "snapshots")                                                                      \
-    X(CHECKPOINTS, "checkpoints")                                                                  \
-    X(PROBES, "probes")                                                                            \
-    X(PICTURES, "pictures")
-
-#define WRITER_KIND_ENUM(name, key) WRITER_##name,
-enum writer_kind { WRITER_KIND_LIST(WRITER_KIND_ENUM) WRITER_KIND_COUNT };
-#undef WRITER_KIND_ENUM
-
-static inline const char *writer_kind_name(enum writer_kind kind)
-{
-#define WRITER_KIND_NAME(name, key) key,
-    static const char *const names[WRITER_KIND_COUNT] = {WRITER_KIND_LIST(WRITER_KIND_NAME)};
-#undef WRITER_KIND_NAME
-    return names[kind];
-}
+/* Kinds of output are numbers here: their places in the table of output.h. */
 
 struct writer_job {
-    enum writer_kind kind;
+    int kind;
     /* The write half: collective over `comm`, its outcome agreed there. Rank 0 says how many *bytes
      * all ranks together left on the disk. */
     enum status (*write)(MPI_Comm comm, void *context, uint64_t *bytes);
@@ -75,17 +59,14 @@ struct writer_figures {
 };
 
 struct writer;
-struct watchdog;
 
-/* Collective. `wanted_background` is what the settings allow; writer_reason says what it came to.
- * On failure *writer is NULL. */
+/* Collective. `wanted_background` is what the settings allow; writer_reason gives the result. The
+ * thread notes its jobs in `phases`, borrowed. On failure *writer is NULL. */
 enum status writer_create(MPI_Comm comm, const struct backend *backend, struct device *device,
-                          bool wanted_background, struct writer **writer) MUST_CHECK;
+                          bool wanted_background, struct phases *phases,
+                          struct writer **writer) MUST_CHECK;
 /* Takes NULL. Ends the thread once the jobs handed in are done; their failures are not told. */
 void writer_destroy(struct writer *writer);
-
-/* Before the first job. The writer's thread notes its jobs there; borrowed, may be NULL. */
-void writer_watch(struct writer *writer, struct watchdog *watchdog);
 
 bool writer_in_background(const struct writer *writer);
 const char *writer_reason(const struct writer *writer); /* why, in words; for report.json */
@@ -125,25 +106,23 @@ enum status writer_submit(struct writer *writer, const struct writer_job *job) M
  * look whether values have come. */
 enum status writer_poll(struct writer *writer) MUST_CHECK;
 
+/* Is a job in flight, as far as writer_poll knows? Then the next step boundary is to poll. The same
+ * on all ranks. */
+bool writer_is_busy(const struct writer *writer);
+
 /* Collective. Wait for all jobs; the first failure, agreed. May be called again, and jobs may
  * follow. */
 enum status writer_finish(struct writer *writer) MUST_CHECK;
 
-/* On all ranks at the same place, since a job ends only when all ranks have sent their values. Wait
- * until nothing is in flight: until the next writer_submit HDF5 is the caller's, too. */
-void writer_quiesce(struct writer *writer);
-/* Whether that could take time. The same on all ranks. */
-bool writer_is_busy(const struct writer *writer);
-
 /* Add to the exposed time of a kind: what the step loop spent on it since `since` (MPI_Wtime). */
-void writer_expose(struct writer *writer, enum writer_kind kind, double since);
+void writer_expose(struct writer *writer, int kind, double since);
 
 /* Count `count` outputs of `bytes` together, of a kind that the step loop writes itself, without
  * jobs, since `since` (MPI_Wtime) and `disk_since` (file_disk_seconds). */
-void writer_count(struct writer *writer, enum writer_kind kind, int64_t count, uint64_t bytes,
-                  double since, double disk_since);
+void writer_count(struct writer *writer, int kind, int64_t count, uint64_t bytes, double since,
+                  double disk_since);
 
-struct writer_figures writer_figures(struct writer *writer, enum writer_kind kind);
+struct writer_figures writer_figures(struct writer *writer, int kind);
 /* How often, and how long (s), writer_reserve found all places taken, on this rank. */
 void writer_waits(struct writer *writer, int64_t *count, double *seconds);
 

@@ -6,153 +6,165 @@
 #include "base/log.h"
 #include "io/checkpoint/checkpoint.h"
 
-/* What was kept of one kind, from the checkpoint into device memory. Collective. */
-static enum status restore(struct run *run, enum derived_kind kind, bool *found)
+/* What was kept of one kind: from the checkpoint into h_values and on to the device. Collective. */
+static enum status restore_into(struct stepper *stepper, enum derived_kind kind, double *h_values,
+                                void *d_packed, bool *found)
 {
-    struct derived *derived = run->field->derived;
-    struct field *field = run->field;
+    const struct engine *engine = stepper->engine;
+    const struct field *field = stepper->state->field;
+    const struct derived *derived = field->derived;
     const struct box owned = layout_owned(&derived->layout);
     const struct box global = box_shift(&owned, field->placement.offset);
+    TRY(checkpoint_read_derived(stepper->team->comm, stepper->state->restarted_from, kind, &global,
+                                h_values, found));
+    if (!*found) {
+        return STATUS_OK;
+    }
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_packed, h_values,
+                                        (size_t)box_cells(&owned) * sizeof *h_values));
+    TRY(engine->operations->unpack(engine->bulk_queue, &derived->layout, d_packed, &owned,
+                                   derived->d_values[kind]));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+static enum status restore(struct stepper *stepper, enum derived_kind kind, bool *found)
+{
+    const struct engine *engine = stepper->engine;
+    const struct box owned = layout_owned(&stepper->state->field->derived->layout);
     const size_t bytes = (size_t)box_cells(&owned) * sizeof(double);
+    const MPI_Comm comm = stepper->team->comm;
     double *h_values = malloc(bytes);
     void *d_packed = NULL;
-    enum status status = STATUS_OK;
-    if (h_values == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for %zu bytes of a derived field", bytes);
-    } else {
-        status = run->backend->runtime->memory_alloc(run->device, bytes, &d_packed);
-    }
-    status = status_agree(run->comm, status);
-    if (status == STATUS_OK) {
-        status =
-            checkpoint_read_derived(run->comm, run->restarted_from, kind, &global, h_values, found);
-    }
-    if (status == STATUS_OK && *found) {
-        status = run->backend->runtime->copy_to_device(run->bulk_queue, d_packed, h_values, bytes);
-        if (status == STATUS_OK) {
-            status = run->backend->operations->unpack(run->bulk_queue, &derived->layout, d_packed,
-                                                      &owned, derived->d_values[kind]);
-        }
-        if (status == STATUS_OK) {
-            status = run->backend->runtime->queue_wait(run->bulk_queue);
-        }
-    }
-    run->backend->runtime->memory_free(run->device, d_packed);
+    enum status status =
+        h_values == NULL ? fail(STATUS_MEMORY, "no memory for %zu bytes of a derived field", bytes)
+                         : engine->runtime->memory_alloc(engine->device, bytes, &d_packed);
+    TRY_GOTO(status_agree(comm, status));
+    TRY_GOTO(status_agree(comm, restore_into(stepper, kind, h_values, d_packed, found)));
+done:
+    engine->runtime->memory_free(engine->device, d_packed);
     free(h_values);
-    return status_agree(run->comm, status);
+    return status;
 }
 
 /* A sample of the kinds of `mask`, the first one or a further one. Queued. */
-static enum status take_sample(struct run *run, unsigned mask, bool first)
+static enum status take_sample(struct stepper *stepper, unsigned mask, bool first)
 {
-    struct derived *derived = run->field->derived;
-    const double time = run_time(run);
+    const struct settings *settings = stepper->problem->settings;
+    struct engine *engine = stepper->engine;
+    struct field *field = stepper->state->field;
+    struct derived *derived = field->derived;
+    const double time = stepper->state->time;
     struct track_args args = {
         .first = first,
         .time = time,
         .weight = first ? 0 : time - derived->sampled_time,
-        .isotherm = run->settings->output.derived.isotherm,
-        .threshold = run->settings->output.derived.threshold,
+        .isotherm = settings->output.derived.isotherm,
+        .threshold = settings->output.derived.threshold,
     };
     args.d_highest = derived_wants(mask, DERIVED_T_MAX) ? derived->d_values[DERIVED_T_MAX] : NULL;
     args.d_arrival =
         derived_wants(mask, DERIVED_ARRIVAL) ? derived->d_values[DERIVED_ARRIVAL] : NULL;
     args.d_above = derived_wants(mask, DERIVED_ABOVE) ? derived->d_values[DERIVED_ABOVE] : NULL;
-    TRY(run_settle(run));
-    TRY(run->backend->operations->track(run->bulk_queue, &run->field->layout, &derived->layout,
-                                        &args, run->field->d_now));
-    return run_settle(run);
+    TRY(engine_settle(engine));
+    TRY(engine->operations->track(engine->bulk_queue, &field->layout, &derived->layout, &args,
+                                  field->d_now));
+    return engine_settle(engine);
 }
 
 /* Samples are taken at multiples of `every`: the latest one is no later than the state. */
-static enum status restore_all(struct run *run)
+static enum status restore_all(struct stepper *stepper)
 {
-    struct derived *derived = run->field->derived;
-    const int64_t every = run->settings->output.derived.every;
+    struct derived *derived = stepper->state->field->derived;
+    const int64_t every = stepper->problem->settings->output.derived.every;
     unsigned missing = 0;
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         bool found = false;
         if (kind == DERIVED_FLUX || !derived_wants(derived->mask, kind)) {
             continue;
         }
-        TRY(restore(run, (enum derived_kind)kind, &found));
+        TRY(restore(stepper, (enum derived_kind)kind, &found));
         if (!found) {
             missing |= 1U << (unsigned)kind;
             log_warn("the checkpoint has no %s: it counts from step %lld on",
-                     derived_label((enum derived_kind)kind)->name, (long long)run->step);
+                     derived_label((enum derived_kind)kind)->name, (long long)stepper->state->step);
         }
     }
     derived->started = true;
-    derived->sampled_step = run->step - run->step % every;
-    derived->sampled_time = timeline_time(&run->timeline, derived->sampled_step);
-    return missing == 0 ? STATUS_OK : status_agree(run->comm, take_sample(run, missing, true));
+    derived->sampled_step = stepper->state->step - stepper->state->step % every;
+    derived->sampled_time = timeline_time(&stepper->problem->timeline, derived->sampled_step);
+    return missing == 0 ? STATUS_OK
+                        : status_agree(stepper->team->comm, take_sample(stepper, missing, true));
 }
 
-enum status derive_open(struct run *run)
+enum status derive_open(struct stepper *stepper)
 {
-    const unsigned mask = derived_of_settings(run->settings);
+    const unsigned mask = derived_of_settings(stepper->problem->settings);
     if (mask == 0) {
         return STATUS_OK;
     }
-    TRY(status_agree(run->comm, derived_create(run->field, mask, &run->field->derived)));
-    return run->restarted_from[0] != '\0' ? restore_all(run) : STATUS_OK;
+    TRY(status_agree(stepper->team->comm,
+                     derived_create(stepper->state->field, mask, &stepper->state->field->derived)));
+    return stepper->state->restarted_from[0] != '\0' ? restore_all(stepper) : STATUS_OK;
 }
 
-enum status derive_sample(struct run *run)
+static bool keeps_samples(const struct stepper *stepper)
 {
-    if (run->field->derived == NULL || derived_kept(run->field->derived->mask) == 0 ||
-        run->field->derived->sampled_step == run->step ||
-        run->step % run->settings->output.derived.every != 0) {
+    const struct derived *derived = stepper->state->field->derived;
+    return derived != NULL && derived_kept(derived->mask) != 0;
+}
+
+int64_t derive_next(const struct stepper *stepper)
+{
+    const int64_t every = stepper->problem->settings->output.derived.every;
+    return keeps_samples(stepper) ? (stepper->state->step / every + 1) * every : INT64_MAX;
+}
+
+enum status derive_sample(struct stepper *stepper)
+{
+    const struct state *state = stepper->state;
+    struct derived *derived = state->field->derived;
+    if (!keeps_samples(stepper) || derived->sampled_step == state->step ||
+        state->step % stepper->problem->settings->output.derived.every != 0) {
         return STATUS_OK;
     }
-    struct derived *derived = run->field->derived;
-    TRY(status_agree(run->comm, take_sample(run, derived->mask, !derived->started)));
+    TRY(status_agree(stepper->team->comm, take_sample(stepper, derived->mask, !derived->started)));
     derived->started = true;
-    derived->sampled_step = run->step;
-    derived->sampled_time = run_time(run);
+    derived->sampled_step = state->step;
+    derived->sampled_time = state->time;
     return STATUS_OK;
 }
 
 /* The halo of the present step, which the next step will exchange again: values are the same. All
  * ranks wait for it here: later only those wait that have a part of the output, and where queues
  * run when somebody waits (guard) the others would never send. */
-static enum status complete_halo(struct run *run)
+static enum status complete_halo(struct stepper *stepper)
 {
-    const struct runtime *runtime = run->backend->runtime;
-    struct halo_flight flight;
-    if (run->halo == NULL) {
+    if (stepper->halo == NULL) {
         return STATUS_OK;
     }
-    TRY(runtime->event_record(run->bulk_queue, run->bulk_done));
-    TRY(runtime->event_wait(run->halo_queue, run->bulk_done));
-    TRY(halo_begin(run->halo, run->halo_queue, run->field->d_now, &flight));
-    TRY(halo_end(&flight));
-    return runtime->queue_wait(run->halo_queue);
+    const int before = phases_enter(stepper->phases, PHASE_HALO_BEGIN);
+    TRY(stepper_exchange(stepper));
+    TRY(stepper->engine->runtime->queue_wait(stepper->engine->halo_queue));
+    phases_enter(stepper->phases, before);
+    return STATUS_OK;
 }
 
-enum status derive_flux(struct run *run)
+enum status derive_flux(struct stepper *stepper)
 {
-    struct closure closure;
-    double r[AXIS_COUNT];
+    const struct team *team = stepper->team;
+    struct engine *engine = stepper->engine;
+    struct field *field = stepper->state->field;
+    struct heat_operator op;
     struct flux_args args;
-    if (run->field->derived == NULL || !derived_wants(run->field->derived->mask, DERIVED_FLUX)) {
+    if (field->derived == NULL || !derived_wants(field->derived->mask, DERIVED_FLUX)) {
         return STATUS_OK;
     }
-    TRY(step_coefficients(run, run->step, &closure, r));
-    for (int f = 0; f < FACE_COUNT; f++) {
-        args.closed[f] = decomp_neighbour(&run->decomp, run->rank, (enum face)f) < 0;
-        args.a[f] = closure.a[f];
-        args.b[f] = closure.b[f];
-    }
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        args.scale[a] =
-            run->grid.used[a] ? run->material.conductivity / (2 * run->grid.spacing[a]) : 0;
-    }
-    TRY(complete_halo(run));
-    TRY(run_settle(run));
-    struct field *field = run->field;
-    TRY(run->backend->operations->flux_squared(run->bulk_queue, &field->layout,
-                                               &field->derived->layout, &args, field->d_now,
-                                               field->derived->d_values[DERIVED_FLUX]));
-    return run_settle(run);
+    TRY(stepper_operator(stepper, &op));
+    operator_flux_args(&op, stepper->problem, &team->decomp, team->rank, &args);
+    TRY(complete_halo(stepper));
+    TRY(engine_settle(engine));
+    TRY(engine->operations->flux_squared(engine->bulk_queue, &field->layout,
+                                         &field->derived->layout, &args, field->d_now,
+                                         field->derived->d_values[DERIVED_FLUX]));
+    return engine_settle(engine);
 }

@@ -1,9 +1,9 @@
 /* What is known of the whole field: collected from all ranks, the same bits on all of them. */
+#include "solve/diagnostics.h"
+
 #include <inttypes.h>
 
-#include "app/hang_monitor.h"
 #include "base/comm.h"
-#include "solve/solver.h"
 
 /* One integer reduction for the sums: integers add in any order. */
 static enum status add_sums(MPI_Comm comm, struct exact_sum *sums, int count)
@@ -15,57 +15,53 @@ static enum status add_sums(MPI_Comm comm, struct exact_sum *sums, int count)
     return STATUS_OK;
 }
 
-static enum status wait_for_queues(struct run *run)
+/* The rank's own face sums, which start again from zero. */
+static enum status take_face_sums(struct stepper *stepper, struct exact_sum sums[FACE_COUNT])
 {
-    TRY(run->backend->runtime->queue_wait(run->halo_queue));
-    return run->backend->runtime->queue_wait(run->bulk_queue);
+    static const struct exact_sum zeros[FACE_COUNT];
+    struct engine *engine = stepper->engine;
+    struct exact_sum *d_sums = stepper->state->d_face_sum;
+    TRY(engine_wait(engine));
+    TRY(engine->runtime->copy_to_host(engine->bulk_queue, sums, d_sums, sizeof zeros));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_sums, zeros, sizeof zeros));
+    return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
-enum status ledger_gather(struct run *run)
+enum status diagnostics_gather_ledger(struct stepper *stepper)
 {
+    const MPI_Comm comm = stepper->team->comm;
     struct exact_sum sums[FACE_COUNT];
-    static const struct exact_sum zeros[FACE_COUNT];
-    enum status status = wait_for_queues(run);
-    if (status == STATUS_OK) {
-        status = run->backend->runtime->copy_to_host(run->bulk_queue, sums, run->d_face_sum,
-                                                     sizeof sums);
-    }
-    if (status == STATUS_OK) {
-        status = run->backend->runtime->copy_to_device(run->bulk_queue, run->d_face_sum, zeros,
-                                                       sizeof zeros);
-    }
-    if (status == STATUS_OK) {
-        status = run->backend->runtime->queue_wait(run->bulk_queue);
-    }
-    TRY(status_agree(run->comm, status));
-    TRY(add_sums(run->comm, sums, FACE_COUNT));
+    TRY(status_agree(comm, take_face_sums(stepper, sums)));
+    TRY(add_sums(comm, sums, FACE_COUNT));
     for (int f = 0; f < FACE_COUNT; f++) {
-        exact_sum_add(&run->ledger.face_sum[f], &sums[f]);
+        exact_sum_add(&stepper->state->ledger.face_sum[f], &sums[f]);
     }
     return STATUS_OK;
 }
 
-/* The summary of all ranks' cells; waits for the queues. */
-static enum status summarise(struct run *run, struct field_summary *all)
+static enum status summarise_rank(struct stepper *stepper, struct field_summary *mine)
 {
+    struct engine *engine = stepper->engine;
+    const struct field *field = stepper->state->field;
+    TRY(engine_wait(engine));
+    TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
+                                      field->d_now, mine));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+/* The summary of all ranks' cells; waits for the queues. */
+static enum status summarise(struct stepper *stepper, struct field_summary *all)
+{
+    const MPI_Comm comm = stepper->team->comm;
     struct field_summary mine;
-    struct field *field = run->field;
-    enum status status = wait_for_queues(run);
-    if (status == STATUS_OK) {
-        status = run->backend->operations->summarise(run->bulk_queue, &field->layout,
-                                                     &field->placement, field->d_now, &mine);
-    }
-    if (status == STATUS_OK) {
-        status = run->backend->runtime->queue_wait(run->bulk_queue);
-    }
-    TRY(status_agree(run->comm, status));
+    TRY(status_agree(comm, summarise_rank(stepper, &mine)));
 
     double extremes[2] = {-mine.min, mine.max};
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, run->comm));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, comm));
     int64_t first_bad = mine.first_bad < 0 ? INT64_MAX : mine.first_bad;
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &first_bad, 1, MPI_INT64_T, MPI_MIN, run->comm));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &first_bad, 1, MPI_INT64_T, MPI_MIN, comm));
     struct exact_sum sums[2] = {mine.sum, {.digit = {mine.bad_cells, 0, 0, 0}}};
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 8, MPI_INT64_T, MPI_SUM, run->comm));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 8, MPI_INT64_T, MPI_SUM, comm));
     exact_sum_normalise(&sums[0]);
     *all = (struct field_summary){
         .min = -extremes[0],
@@ -91,9 +87,9 @@ static int owner_of(const struct decomp *decomp, const int64_t cell[AXIS_COUNT])
 }
 
 /* All ranks have the same summary, so all return the same failure: it counts as agreed. */
-static enum status complain(const struct run *run, const struct field_summary *all)
+static enum status complain(const struct stepper *stepper, const struct field_summary *all)
 {
-    const int64_t *n = run->grid.cells;
+    const int64_t *n = stepper->problem->grid.cells;
     const int64_t cell[AXIS_COUNT] = {all->first_bad % n[0], all->first_bad / n[0] % n[1],
                                       all->first_bad / n[0] / n[1]};
     const enum status status =
@@ -101,58 +97,65 @@ static enum status complain(const struct run *run, const struct field_summary *a
              "the numbers went bad: at step %" PRId64 " (t = %g s) %" PRId64
              " cells are NaN, infinite or beyond 1.1e12 K; the first is cell (%" PRId64 ", %" PRId64
              ", %" PRId64 ") on rank %d. Look at the boundary values and at time.dt",
-             run->step, run_time(run), all->bad_cells, cell[0], cell[1], cell[2],
-             owner_of(&run->decomp, cell));
-    return status_agree(run->comm, status);
+             stepper->state->step, stepper->state->time, all->bad_cells, cell[0], cell[1], cell[2],
+             owner_of(&stepper->team->decomp, cell));
+    return status_agree(stepper->team->comm, status);
 }
 
-enum status diagnostics_take(struct run *run, struct diagnostics *diagnostics)
+static enum status take(struct stepper *stepper, struct diagnostics *diagnostics)
 {
-    const double since = MPI_Wtime();
-    watchdog_at(run, PHASE_DIAGNOSTICS);
+    const struct problem *problem = stepper->problem;
+    const struct grid *grid = &problem->grid;
+    struct state *state = stepper->state;
     struct field_summary all;
-    TRY(summarise(run, &all));
+    struct heat_operator op;
+    TRY(summarise(stepper, &all));
     if (all.bad_cells > 0) {
-        return complain(run, &all);
+        return complain(stepper, &all);
     }
-    if (run->step == 0) {
-        run->ledger.start = all.sum;
+    if (state->step == 0) {
+        state->ledger.start = all.sum;
     }
-    TRY(ledger_gather(run));
-    struct closure closure;
-    double r[AXIS_COUNT];
-    TRY(step_coefficients(run, run->step > 0 ? run->step - 1 : 0, &closure, r));
-    const double heat = ledger_heat(&run->grid, &run->material, &all.sum);
-    const double start = ledger_heat(&run->grid, &run->material, &run->ledger.start);
-    const double through =
-        ledger_boundary_heat(&run->ledger, &run->grid, &run->material, &closure, r);
+    TRY(diagnostics_gather_ledger(stepper));
+    TRY(stepper_operator_before(stepper, &op));
+    const double heat = ledger_heat(grid, &problem->medium, &all.sum);
+    const double start = ledger_heat(grid, &problem->medium, &state->ledger.start);
+    const double through = ledger_boundary_heat(&state->ledger, grid, &problem->medium, &op);
     *diagnostics = (struct diagnostics){
-        .step = run->step,
-        .time = run_time(run),
+        .step = state->step,
+        .time = state->time,
         .min = all.min,
         .max = all.max,
-        .mean = exact_sum_value(&all.sum) / (double)grid_total_cells(&run->grid),
+        .mean = exact_sum_value(&all.sum) / (double)grid_total_cells(grid),
         .heat = heat,
         .boundary_heat = through,
         .heat_drift = heat - start - through,
     };
-    run->phase_seconds[PHASE_DIAGNOSTICS] += MPI_Wtime() - since;
     return STATUS_OK;
 }
 
-enum status run_field_hash(struct run *run, uint64_t *hash)
+enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics)
 {
-    struct field *field = run->field;
+    const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
+    const enum status status = take(stepper, diagnostics);
+    phases_enter(stepper->phases, before);
+    return status;
+}
+
+static enum status hash_rank(struct stepper *stepper, uint64_t *mine)
+{
+    struct engine *engine = stepper->engine;
+    const struct field *field = stepper->state->field;
+    TRY(engine_wait(engine));
+    TRY(engine->operations->hash(engine->bulk_queue, &field->layout, &field->placement,
+                                 field->d_now, mine));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+enum status diagnostics_field_hash(struct stepper *stepper, uint64_t *hash)
+{
     uint64_t mine = 0;
-    enum status status = wait_for_queues(run);
-    if (status == STATUS_OK) {
-        status = run->backend->operations->hash(run->bulk_queue, &field->layout, &field->placement,
-                                                field->d_now, &mine);
-    }
-    if (status == STATUS_OK) {
-        status = run->backend->runtime->queue_wait(run->bulk_queue);
-    }
-    TRY(status_agree(run->comm, status));
-    TRY_MPI(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, run->comm));
+    TRY(status_agree(stepper->team->comm, hash_rank(stepper, &mine)));
+    TRY_MPI(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, stepper->team->comm));
     return STATUS_OK;
 }

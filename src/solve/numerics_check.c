@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
-#include "solve/solver.h"
 
 /* ---- which cell to name -----------------------------------------------------------------------
  */
@@ -21,7 +20,7 @@ struct suspect {
 
 /* What a search needs: planes of this rank's cells, [3] of them around the present one. */
 struct search {
-    struct run *run;
+    struct stepper *stepper;
     void *values;  /* one plane as the field has it */
     double *plane; /* three planes, k mod 3 */
     bool by_range; /* else by roughness */
@@ -30,13 +29,13 @@ struct search {
 
 static const double *plane_at(const struct search *search, int64_t k)
 {
-    const int64_t *n = search->run->field->layout.cells;
+    const int64_t *n = search->stepper->state->field->layout.cells;
     return search->plane + (k % 3) * n[AXIS_X] * n[AXIS_Y];
 }
 
 static enum status load_plane(const struct search *search, int64_t k)
 {
-    struct field *field = search->run->field;
+    struct field *field = search->stepper->state->field;
     const int64_t cells = field->layout.cells[AXIS_X] * field->layout.cells[AXIS_Y];
     struct box box = layout_owned(&field->layout);
     box.lo[AXIS_Z] = k;
@@ -55,7 +54,7 @@ static enum status load_plane(const struct search *search, int64_t k)
  * spreads but stays the roughest place for long. */
 static double roughness(const struct search *search, int64_t i, int64_t j, int64_t k)
 {
-    const int64_t *n = search->run->field->layout.cells;
+    const int64_t *n = search->stepper->state->field->layout.cells;
     const double *plane = plane_at(search, k);
     const int64_t at = j * n[AXIS_X] + i;
     double sum = 0;
@@ -83,7 +82,7 @@ static double roughness(const struct search *search, int64_t i, int64_t j, int64
 
 static void search_plane(const struct search *search, int64_t k, struct suspect *worst)
 {
-    const struct field *field = search->run->field;
+    const struct field *field = search->stepper->state->field;
     const int64_t *n = field->layout.cells;
     const int64_t *all = field->placement.global_cells;
     const int64_t *offset = field->placement.offset;
@@ -97,7 +96,7 @@ static void search_plane(const struct search *search, int64_t k, struct suspect 
             if (badness > worst->badness) {
                 const int64_t row = (k + offset[AXIS_Z]) * all[AXIS_Y] + j + offset[AXIS_Y];
                 *worst = (struct suspect){badness, value, row * all[AXIS_X] + i + offset[AXIS_X],
-                                          search->run->rank};
+                                          search->stepper->team->rank};
             }
         }
     }
@@ -105,7 +104,7 @@ static void search_plane(const struct search *search, int64_t k, struct suspect 
 
 static enum status search_planes(struct search *search, struct suspect *worst)
 {
-    const int64_t *n = search->run->field->layout.cells;
+    const int64_t *n = search->stepper->state->field->layout.cells;
     const size_t cells = (size_t)(n[AXIS_X] * n[AXIS_Y]);
     search->values = malloc(cells * sizeof(double));
     search->plane = malloc(3 * cells * sizeof(double));
@@ -131,120 +130,129 @@ static enum status search_planes(struct search *search, struct suspect *worst)
 /* Collective, agreed: the worst of all ranks. */
 static enum status find_suspect(struct search *search, struct suspect *worst)
 {
-    struct run *run = search->run;
-    struct suspect mine = {.badness = -1, .index = -1, .rank = run->rank};
-    TRY(status_agree(run->comm, search_planes(search, &mine)));
+    const struct team *team = search->stepper->team;
+    struct suspect mine = {.badness = -1, .index = -1, .rank = team->rank};
+    TRY(status_agree(team->comm, search_planes(search, &mine)));
     struct {
         double badness;
         int rank;
-    } most = {mine.badness, run->rank};
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, run->comm));
-    TRY_MPI(MPI_Bcast(&mine, (int)sizeof mine, MPI_BYTE, most.rank, run->comm));
+    } most = {mine.badness, team->rank};
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, team->comm));
+    TRY_MPI(MPI_Bcast(&mine, (int)sizeof mine, MPI_BYTE, most.rank, team->comm));
     *worst = mine;
     return STATUS_OK;
 }
 
-static void describe(const struct run *run, const struct suspect *suspect, char *text, size_t bytes)
+static void describe(const struct grid *grid, const struct suspect *suspect, char *text,
+                     size_t bytes)
 {
-    const int64_t *n = run->grid.cells;
+    const int64_t *n = grid->cells;
     const int64_t cell[AXIS_COUNT] = {suspect->index % n[AXIS_X],
                                       suspect->index / n[AXIS_X] % n[AXIS_Y],
                                       suspect->index / n[AXIS_X] / n[AXIS_Y]};
     snprintf(text, bytes,
              "cell (%" PRId64 ", %" PRId64 ", %" PRId64 ") at (%.6g, %.6g, %.6g) m on rank %d, "
              "with %.9g K",
-             cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z],
-             grid_center(&run->grid, AXIS_X, cell[AXIS_X]),
-             grid_center(&run->grid, AXIS_Y, cell[AXIS_Y]),
-             grid_center(&run->grid, AXIS_Z, cell[AXIS_Z]), suspect->rank, suspect->value);
+             cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z], grid_center(grid, AXIS_X, cell[AXIS_X]),
+             grid_center(grid, AXIS_Y, cell[AXIS_Y]), grid_center(grid, AXIS_Z, cell[AXIS_Z]),
+             suspect->rank, suspect->value);
 }
 
 /* ---- the two judgements -----------------------------------------------------------------------
  */
 
-static enum status check_range(struct run *run, const struct diagnostics *d)
+static enum status check_range(struct stepper *stepper, const struct diagnostics *d)
 {
     double low = 0;
     double high = 0;
-    limits_range(&run->watch.limits, run->settings->run.precision, &low, &high);
+    limits_range(&stepper->check.limits, stepper->problem->settings->run.precision, &low, &high);
     if (d->min >= low && d->max <= high) {
         return STATUS_OK;
     }
     char place[256];
     struct suspect worst;
-    struct search search = {.run = run, .by_range = true, .low = low, .high = high};
+    struct search search = {.stepper = stepper, .by_range = true, .low = low, .high = high};
     TRY(find_suspect(&search, &worst));
-    describe(run, &worst, place, sizeof place);
+    describe(&stepper->problem->grid, &worst, place, sizeof place);
     const enum status status =
         fail(STATUS_NUMERICS,
              "the numbers went bad: at step %" PRId64 " (t = %g s) temperatures reach from %.9g to "
              "%.9g K, and by the maximum principle none can have left %.9g .. %.9g K since step "
              "%" PRId64 "; furthest out is %s",
-             run->step, d->time, d->min, d->max, low, high, run->watch.step, place);
-    return status_agree(run->comm, status);
+             stepper->state->step, d->time, d->min, d->max, low, high, stepper->check.step, place);
+    return status_agree(stepper->team->comm, status);
 }
 
 /* What the ledger's own arithmetic in doubles can be off by: a handful of roundings of its terms.
  */
-static double arithmetic_slack(const struct run *run, const struct diagnostics *d,
-                               const struct closure *closure, const double r[AXIS_COUNT])
+static double arithmetic_slack(const struct stepper *stepper, const struct diagnostics *d,
+                               const struct heat_operator *op)
 {
     const double start = d->heat - d->boundary_heat - d->heat_drift;
-    const double turnover = ledger_turnover(&run->ledger, &run->grid, &run->material, closure, r);
+    const double turnover = ledger_turnover(&stepper->state->ledger, &stepper->problem->grid,
+                                            &stepper->problem->medium, op);
     return 16 * 0x1p-53 * (fabs(d->heat) + fabs(start) + turnover);
 }
 
-static enum status check_ledger(struct run *run, const struct diagnostics *d, double slack)
+static enum status check_ledger(struct stepper *stepper, const struct diagnostics *d, double slack)
 {
-    const struct watch *watch = &run->watch;
-    const double capacity = run->material.heat_capacity_volume * grid_cell_volume(&run->grid);
+    const struct numerics_check *check = &stepper->check;
+    const double capacity =
+        stepper->problem->medium.heat_capacity_volume * grid_cell_volume(&stepper->problem->grid);
     const double rounding =
-        limits_rounding(&watch->limits, &run->grid, run->settings->run.precision, d->min, d->max);
-    const double allowed = capacity * rounding + slack + watch->slack;
-    const double change = d->heat_drift - watch->drift;
+        limits_rounding(&check->limits, &stepper->problem->grid,
+                        stepper->problem->settings->run.precision, d->min, d->max);
+    const double allowed = capacity * rounding + slack + check->slack;
+    const double change = d->heat_drift - check->drift;
     if (fabs(change) <= allowed) {
         return STATUS_OK;
     }
     char place[256];
     struct suspect worst;
-    struct search search = {.run = run, .by_range = false};
+    struct search search = {.stepper = stepper, .by_range = false};
     TRY(find_suspect(&search, &worst));
-    describe(run, &worst, place, sizeof place);
+    describe(&stepper->problem->grid, &worst, place, sizeof place);
     const enum status status =
         fail(STATUS_NUMERICS,
              "the numbers went bad: from step %" PRId64 " to step %" PRId64 " (t = %g s) %.6g J "
              "appeared that came through no boundary, and rounding explains at most %.3g J; the "
              "roughest place is %s",
-             watch->step, run->step, d->time, change, allowed, place);
-    return status_agree(run->comm, status);
+             check->step, stepper->state->step, d->time, change, allowed, place);
+    return status_agree(stepper->team->comm, status);
 }
 
-bool watch_is_due(const struct run *run)
+bool numerics_check_is_due(const struct stepper *stepper)
 {
-    const int64_t every = run->settings->run.watch_every;
-    return every > 0 && run->step % every == 0;
+    const int64_t every = stepper->problem->settings->run.watch_every;
+    return every > 0 && stepper->state->step % every == 0;
 }
 
-enum status watch_check(struct run *run, const struct diagnostics *d)
+int64_t numerics_check_next(const struct stepper *stepper)
 {
-    struct watch *watch = &run->watch;
-    struct closure closure;
-    double r[AXIS_COUNT];
-    if (run->settings->run.watch_every == 0 || (watch->begun && watch->step == run->step)) {
+    const int64_t every = stepper->problem->settings->run.watch_every;
+    return every > 0 ? (stepper->state->step / every + 1) * every : INT64_MAX;
+}
+
+enum status numerics_check(struct stepper *stepper, const struct diagnostics *d)
+{
+    struct numerics_check *check = &stepper->check;
+    struct heat_operator op;
+    if (stepper->problem->settings->run.watch_every == 0 ||
+        (check->begun && check->step == stepper->state->step)) {
         return STATUS_OK;
     }
-    TRY(step_coefficients(run, run->step > 0 ? run->step - 1 : 0, &closure, r));
-    const double slack = arithmetic_slack(run, d, &closure, r);
-    if (watch->begun) {
-        TRY(check_range(run, d));
-        TRY(check_ledger(run, d, slack));
-        limits_renew(&watch->limits, d->min, d->max);
+    TRY(stepper_operator_before(stepper, &op));
+    const double slack = arithmetic_slack(stepper, d, &op);
+    if (check->begun) {
+        TRY(check_range(stepper, d));
+        TRY(check_ledger(stepper, d, slack));
+        limits_renew(&check->limits, d->min, d->max);
     } else {
-        limits_begin(&watch->limits, d->min, d->max);
+        limits_begin(&check->limits, d->min, d->max);
     }
-    watch->begun = true;
-    watch->step = run->step;
-    watch->drift = d->heat_drift;
-    watch->slack = slack;
+    check->begun = true;
+    check->step = stepper->state->step;
+    check->drift = d->heat_drift;
+    check->slack = slack;
     return STATUS_OK;
 }

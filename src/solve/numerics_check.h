@@ -1,28 +1,20 @@
-/* The numbers, watched while the run goes on: NaN and infinities (diagnostics_take finds those),
+/* The numbers, checked while the run goes on: NaN and infinities (diagnostics_take finds those),
  * the maximum principle and the heat ledger. model/limits.h says what is allowed. */
 #ifndef ISOTHERM_SOLVE_NUMERICS_CHECK_H
 #define ISOTHERM_SOLVE_NUMERICS_CHECK_H
 
-#include "model/limits.h"
+#include "solve/diagnostics.h"
 
-struct run;
-struct diagnostics;
+/* Is a check due after the present step, whatever else is written? */
+bool numerics_check_is_due(const struct stepper *stepper);
 
-/* Part of struct run; zeroed memory has not begun. The same on all ranks. */
-struct watch {
-    bool begun;
-    struct limits limits;
-    int64_t step; /* of the last look */
-    double drift; /* J, the ledger's then */
-    double slack; /* J, how far arithmetic in doubles can have put it off */
-};
+/* The next step after the present one at which it is; INT64_MAX: none. */
+int64_t numerics_check_next(const struct stepper *stepper);
 
-/* Is a look due after this step, whatever else is written? */
-bool watch_is_due(const struct run *run);
-
-/* Collective. Judge fresh diagnostics against those of the last look; the first look, at the first
+/* Collective. Judge fresh diagnostics against those of the last check; the first one, at the first
  * state of the run, only begins. STATUS_NUMERICS, agreed, naming step, cell, place and rank.
  * Does nothing where run.watch.every is 0. */
-enum status watch_check(struct run *run, const struct diagnostics *diagnostics) MUST_CHECK;
+enum status numerics_check(struct stepper *stepper,
+                           const struct diagnostics *diagnostics) MUST_CHECK;
 
 #endif

@@ -1,190 +1,118 @@
-/* One time step: exchange halos while the interior advances, then the shell. */
-#include <inttypes.h>
+/* Forward Euler: one pass over the field per step, while halos travel where that pays. */
+#include "solve/diagnostics.h"
+#include "solve/stepper.h"
 
-#include "app/hang_monitor.h"
-#include "base/comm.h"
-#include "solve/solver.h"
-
-static double round_to(enum precision precision, double value)
+/* The step may be shorter or longer than the one before: what came so far is booked with the old
+ * operator. */
+static enum status book_before_other_length(struct stepper *stepper)
 {
-    return precision == PRECISION_FLOAT32 ? (double)(float)value : value;
-}
-
-enum status step_coefficients(const struct run *run, int64_t step, struct closure *closure,
-                              double r[AXIS_COUNT])
-{
-    const enum precision precision = run->field->layout.precision;
-    const double dt = timeline_dt(&run->timeline, step);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const double h = run->grid.spacing[axis];
-        const double number = run->material.diffusivity * dt / (h * h);
-        r[axis] = run->grid.used[axis] ? round_to(precision, number) : 0.0;
-    }
-    const enum status status =
-        boundary_closure(&run->boundary, &run->grid, &run->material, precision,
-                         timeline_time(&run->timeline, step), closure);
-    if (status != STATUS_OK) {
-        /* formulas of t alone: all ranks fail alike, so all of them agree */
-        return status_agree(run->comm, fail_prefix(status, "after step %" PRId64 ": ", step));
-    }
-    return STATUS_OK;
-}
-
-/* What this rank's kernel needs: closed faces are those at the edge of the whole domain. */
-static void make_args(const struct run *run, const struct closure *closure,
-                      const double r[AXIS_COUNT], struct step_args *args)
-{
-    *args = (struct step_args){.r = {r[0], r[1], r[2]}};
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        args->closed[f] = decomp_neighbour(&run->decomp, run->rank, face) < 0;
-        if (!args->closed[f]) {
-            continue;
-        }
-        args->a[f] = closure->a[f];
-        args->b[f] = closure->b[f];
-        /* a = 1: what passes does not depend on the cell, so the ledger needs no sum */
-        if (run->grid.used[face_axis(face)] && closure->a[f] != 1.0) {
-            args->d_face_sum[f] = &run->d_face_sum[f];
-        }
-    }
-}
-
-enum status step_arguments(const struct run *run, int64_t step, struct step_args *args)
-{
-    struct closure closure;
-    double r[AXIS_COUNT];
-    TRY(step_coefficients(run, step, &closure, r));
-    make_args(run, &closure, r, args);
-    return STATUS_OK;
-}
-
-/* The last step may be shorter: what came before is booked with the old coefficients. */
-static enum status book_before_shorter_step(struct run *run)
-{
-    const int64_t step = run->step;
-    if (step == 0 || timeline_dt(&run->timeline, step) == timeline_dt(&run->timeline, step - 1)) {
+    const struct problem *problem = stepper->problem;
+    const struct timeline *timeline = &problem->timeline;
+    const int64_t step = stepper->state->step;
+    if (step == 0 || timeline_dt(timeline, step) == timeline_dt(timeline, step - 1)) {
         return STATUS_OK;
     }
-    struct closure closure;
-    double r[AXIS_COUNT];
-    TRY(ledger_gather(run));
-    TRY(step_coefficients(run, step - 1, &closure, r));
-    ledger_close(&run->ledger, &run->grid, &run->material, &closure, r);
+    struct heat_operator op;
+    TRY(diagnostics_gather_ledger(stepper));
+    TRY(stepper_operator_before(stepper, &op));
+    ledger_close(&stepper->state->ledger, &problem->grid, &problem->medium, &op);
     return STATUS_OK;
 }
 
-static void count_phase(struct run *run, enum phase phase, double *since)
+static enum status step_overlapped(struct stepper *stepper, const struct step_args *args)
 {
-    const double now = MPI_Wtime();
-    run->phase_seconds[phase] += now - *since;
-    *since = now;
-}
-
-static enum status step_overlapped(struct run *run, const struct step_args *args)
-{
-    const struct backend *backend = run->backend;
-    struct field *field = run->field;
-    const struct layout *layout = &field->layout;
+    struct engine *engine = stepper->engine;
+    const struct runtime *runtime = engine->runtime;
+    const struct halo_plan *plan = &stepper->plan;
+    struct field *field = stepper->state->field;
     struct halo_flight flight;
-    double since = MPI_Wtime();
 
-    watchdog_at(run, PHASE_HALO_BEGIN);
-    TRY(backend->runtime->event_record(run->bulk_queue, run->bulk_done));
-    TRY(backend->runtime->event_record(run->halo_queue, run->halo_done));
-    TRY(halo_begin(run->halo, run->halo_queue, field->d_now, &flight));
-    count_phase(run, PHASE_HALO_BEGIN, &since);
+    phases_enter(stepper->phases, PHASE_HALO_BEGIN);
+    TRY(runtime->event_record(engine->bulk_queue, engine->bulk_done));
+    TRY(runtime->event_record(engine->halo_queue, engine->halo_done));
+    TRY(halo_begin(stepper->halo, engine->halo_queue, field->d_now, &flight));
 
-    watchdog_at(run, PHASE_INTERIOR);
+    phases_enter(stepper->phases, PHASE_INTERIOR);
     /* the interior reads cells that the last shell wrote */
-    TRY(backend->runtime->event_wait(run->bulk_queue, run->halo_done));
-    if (!box_is_empty(&run->plan.interior)) {
-        TRY(backend->operations->step(run->bulk_queue, layout, args, field->d_next, field->d_now,
-                                      &run->plan.interior, 1));
+    TRY(runtime->event_wait(engine->bulk_queue, engine->halo_done));
+    if (!box_is_empty(&plan->interior)) {
+        TRY(engine->operations->step(engine->bulk_queue, &field->layout, args, field->d_next,
+                                     field->d_now, &plan->interior, 1));
     }
-    count_phase(run, PHASE_INTERIOR, &since);
 
-    watchdog_at(run, PHASE_HALO_END);
+    phases_enter(stepper->phases, PHASE_HALO_END);
     TRY(halo_end(&flight));
-    count_phase(run, PHASE_HALO_END, &since);
 
-    watchdog_at(run, PHASE_SHELL);
+    phases_enter(stepper->phases, PHASE_SHELL);
     /* and the shell cells that the last interior wrote */
-    TRY(backend->runtime->event_wait(run->halo_queue, run->bulk_done));
-    TRY(backend->operations->step(run->halo_queue, layout, args, field->d_next, field->d_now,
-                                  run->plan.shell, run->plan.nshell));
-    count_phase(run, PHASE_SHELL, &since);
-    return STATUS_OK;
+    TRY(runtime->event_wait(engine->halo_queue, engine->bulk_done));
+    return engine->operations->step(engine->halo_queue, &field->layout, args, field->d_next,
+                                    field->d_now, plan->shell, plan->nshell);
 }
 
 /* Exchange first, then all cells at once. */
-static enum status step_plain(struct run *run, const struct step_args *args)
+static enum status step_plain(struct stepper *stepper, const struct step_args *args)
 {
-    const struct backend *backend = run->backend;
-    struct field *field = run->field;
+    struct engine *engine = stepper->engine;
+    struct field *field = stepper->state->field;
     const struct box owned = layout_owned(&field->layout);
-    double since = MPI_Wtime();
-    if (run->halo != NULL) {
-        struct halo_flight flight;
-        watchdog_at(run, PHASE_HALO_BEGIN);
-        TRY(backend->runtime->event_record(run->bulk_queue, run->bulk_done));
-        TRY(backend->runtime->event_wait(run->halo_queue, run->bulk_done));
-        TRY(halo_begin(run->halo, run->halo_queue, field->d_now, &flight));
-        count_phase(run, PHASE_HALO_BEGIN, &since);
-        watchdog_at(run, PHASE_HALO_END);
-        TRY(halo_end(&flight));
-        TRY(backend->runtime->event_record(run->halo_queue, run->halo_done));
-        TRY(backend->runtime->event_wait(run->bulk_queue, run->halo_done));
-        count_phase(run, PHASE_HALO_END, &since);
+    if (stepper->halo != NULL) {
+        TRY(stepper_exchange(stepper));
+        TRY(engine->runtime->event_record(engine->halo_queue, engine->halo_done));
+        TRY(engine->runtime->event_wait(engine->bulk_queue, engine->halo_done));
     }
-    watchdog_at(run, PHASE_INTERIOR);
-    TRY(backend->operations->step(run->bulk_queue, &field->layout, args, field->d_next,
-                                  field->d_now, &owned, 1));
-    count_phase(run, PHASE_INTERIOR, &since);
-    return STATUS_OK;
+    phases_enter(stepper->phases, PHASE_INTERIOR);
+    return engine->operations->step(engine->bulk_queue, &field->layout, args, field->d_next,
+                                    field->d_now, &owned, 1);
 }
 
 /* Mark the end of this step, and wait for the end of one a few steps ago. */
-static enum status stay_close(struct run *run)
+static enum status limit_queue_depth(struct stepper *stepper)
 {
-    struct event *done = run->step_done[run->step % STEPS_AHEAD];
-    double since = MPI_Wtime();
-    if (run->step - run->first_step >= STEPS_AHEAD) {
-        TRY(run->backend->runtime->event_sync(done));
+    struct engine *engine = stepper->engine;
+    const struct state *state = stepper->state;
+    struct event *done = engine->step_done[state->step % STEPS_AHEAD];
+    phases_enter(stepper->phases, PHASE_INTERIOR);
+    if (state->step - state->first_step >= STEPS_AHEAD) {
+        TRY(engine->runtime->event_sync(done));
     }
-    count_phase(run, PHASE_INTERIOR, &since);
-    return run->backend->runtime->event_record(run->bulk_queue, done);
+    return engine->runtime->event_record(engine->bulk_queue, done);
 }
 
-enum status step_alone(struct run *run)
+static enum status step(struct stepper *stepper)
 {
-    struct closure closure;
-    double r[AXIS_COUNT];
+    const struct problem *problem = stepper->problem;
+    const struct team *team = stepper->team;
+    struct state *state = stepper->state;
+    struct heat_operator op;
     struct step_args args;
-    const struct box owned = layout_owned(&run->field->layout);
-    TRY(step_coefficients(run, run->step, &closure, r));
-    make_args(run, &closure, r, &args);
-    TRY(run->backend->operations->step(run->bulk_queue, &run->field->layout, &args,
-                                       run->field->d_next, run->field->d_now, &owned, 1));
-    TRY(stay_close(run));
-    field_swap(run->field);
-    run->step++;
+    TRY(book_before_other_length(stepper));
+    TRY(stepper_operator(stepper, &op));
+    limits_step(&stepper->check.limits, &problem->grid, &op);
+    operator_step_args(&op, problem, &team->decomp, team->rank, state->d_face_sum, &args);
+    TRY(stepper->overlap ? step_overlapped(stepper, &args) : step_plain(stepper, &args));
+    TRY(limit_queue_depth(stepper));
+    ledger_add_step(&state->ledger, &op);
+    field_swap(state->field);
+    state->step++;
+    state->time = timeline_time(&problem->timeline, state->step);
+    atomic_store_explicit(&stepper->phases->step, state->step, memory_order_relaxed);
     return STATUS_OK;
 }
 
-enum status step_advance(struct run *run)
+static enum status advance(struct stepper *stepper, int64_t steps)
 {
-    struct closure closure;
-    double r[AXIS_COUNT];
-    struct step_args args;
-    TRY(book_before_shorter_step(run));
-    TRY(step_coefficients(run, run->step, &closure, r));
-    limits_step(&run->watch.limits, &run->grid, &closure, r);
-    make_args(run, &closure, r, &args);
-    TRY(run->overlap ? step_overlapped(run, &args) : step_plain(run, &args));
-    TRY(stay_close(run));
-    ledger_add_step(&run->ledger, &closure);
-    field_swap(run->field);
-    run->step++;
+    for (int64_t n = 0; n < steps; n++) {
+        TRY(step(stepper));
+    }
+    phases_enter(stepper->phases, PHASE_OTHER);
     return STATUS_OK;
 }
+
+const struct scheme scheme_euler = {
+    .name = "euler",
+    .order = 1,
+    .fields = 2,
+    .fused_substeps = 1,
+    .advance = advance,
+};

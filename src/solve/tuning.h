@@ -1,12 +1,10 @@
-/* Which launch shape the step takes: from the cache, or by a short search. Only speed depends on
+/* Which launch shape the step takes: found by a short search (0.1 to 0.3 s). Only speed depends on
  * it. */
 #ifndef ISOTHERM_SOLVE_TUNING_H
 #define ISOTHERM_SOLVE_TUNING_H
 
 #include "kernels/backend.h"
-#include "solve/tuning_cache.h"
-
-struct run;
+#include "solve/stepper.h"
 
 /* What is tuned: `step` on one box. What d_out holds in the box is lost; d_in is not changed. */
 struct tuning_target {
@@ -22,31 +20,21 @@ struct tuning_target {
 
 enum { TUNING_MAX_SHAPES = 32 };
 
-enum tuning_source {
-    TUNING_NONE,   /* nothing to choose, or too small to matter */
-    TUNING_CACHE,  /* a run before has searched */
-    TUNING_SEARCH, /* searched now */
-};
-
 struct tuning_result {
-    enum tuning_source source;
-    struct tuning_entry entry;
+    const char *shape; /* NULL: nothing to choose, or too small to matter */
     double search_s;
     int nshapes;
-    const char *names[TUNING_MAX_SHAPES]; /* of a search: the first is the backend's own rule */
-    double seconds[TUNING_MAX_SHAPES];    /* a step, median */
+    const char *names[TUNING_MAX_SHAPES]; /* the first is the backend's own rule */
+    double seconds[TUNING_MAX_SHAPES];    /* per step, median */
 };
 
-/* Choose a shape and make the backend use it. `again`: search though the cache knows. Warns once
- * of a cache that cannot be read; writes nothing. Not collective. Fails only where a step would. */
-enum status tuning_choose(const struct tuning_target *target, bool again,
+/* Time all shapes and make the backend use the fastest. Not collective. Fails only where a step
+ * would. */
+enum status tuning_choose(const struct tuning_target *target,
                           struct tuning_result *result) MUST_CHECK;
 
-/* Remember the results of searches; at most a warning when that fails. */
-void tuning_remember(const struct tuning_entry *entries, int nentries);
-
-/* Collective. tuning_choose for the box that each rank's bulk queue advances; one rank of each node
- * writes what its ranks have found. The state is not changed. */
-enum status tuning_of_run(struct run *run) MUST_CHECK;
+/* Collective. tuning_choose for the box that each rank's bulk queue advances. The state is not
+ * changed. */
+enum status tuning_of_stepper(struct stepper *stepper) MUST_CHECK;
 
 #endif

@@ -16,7 +16,7 @@ enum { MAX_BACKENDS = 8 };
 static const struct backend *answering[MAX_BACKENDS];
 static int nanswering = -1;
 
-/* cpu and guard run anywhere: for them a refusal is a failure, for a GPU it is the machine's. */
+/* Where no GPU is needed a refusal is a failure, for a GPU it is the machine's. */
 int rig_backend_count(void)
 {
     if (nanswering >= 0) {
@@ -25,8 +25,7 @@ int rig_backend_count(void)
     nanswering = 0;
     for (int b = 0; b < backend_count(); b++) {
         const struct backend *backend = backend_at(b);
-        if (backend->host_accessible || backend == backend_find("guard") ||
-            backend->runtime->probe() == STATUS_OK) {
+        if (!backend_has(backend, BACKEND_GPU) || backend->runtime->probe() == STATUS_OK) {
             answering[nanswering++] = backend;
         } else {
             print_message("backend %s left out: %s\n", backend->name, fail_message());

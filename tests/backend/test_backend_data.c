@@ -34,6 +34,22 @@ static void backends_are_complete(void **state)
     }
 }
 
+static void backends_for_tests_are_not_offered(void **state)
+{
+    (void)state;
+    int offered = 0;
+    for (int b = 0; b < backend_count(); b++) {
+        const struct backend *backend = backend_at(b);
+        assert_int_equal(strstr(backend_names(), backend->name) != NULL, !backend->for_tests);
+        offered += !backend->for_tests;
+    }
+    assert_in_range(offered, 1, backend_count() - 1);
+    const struct backend *chosen = NULL;
+    char why[256];
+    must(backend_choose("auto", &chosen, why, sizeof why));
+    assert_false(chosen->for_tests);
+}
+
 static void check_info(struct rig *rig)
 {
     omp_set_num_threads(2);
@@ -42,7 +58,7 @@ static void check_info(struct rig *rig)
     assert_true(strlen(info.name) > 0);
     assert_true(info.memory_bytes > 0);
     assert_true(info.free_bytes > 0 && info.free_bytes <= info.memory_bytes);
-    if (rig->backend->host_accessible) {
+    if (!backend_has(rig->backend, BACKEND_GPU)) {
         assert_int_equal(info.threads, 2);
         assert_non_null(strstr(info.name, "2 threads"));
     }
@@ -52,6 +68,38 @@ static void info_names_the_device(void **state)
 {
     (void)state;
     for_each_backend(check_info);
+}
+
+/* What a backend says of its memory holds. */
+static void check_host_memory(struct rig *rig)
+{
+    const struct runtime *runtime = rig->backend->runtime;
+    double h_values[100];
+    double h_back[100];
+    void *d_values = NULL;
+    for (int i = 0; i < 100; i++) {
+        h_values[i] = 1.5 * i;
+    }
+    must(runtime->memory_alloc(rig->device, sizeof h_values, &d_values));
+    if (backend_has(rig->backend, BACKEND_HOST_ACCESS)) {
+        memcpy(d_values, h_values, sizeof h_values);
+        must(runtime->copy_to_host(rig->queue, h_back, d_values, sizeof h_back));
+        must(runtime->queue_wait(rig->queue));
+        assert_memory_equal(h_back, h_values, sizeof h_values);
+    }
+    if (backend_has(rig->backend, BACKEND_HOST_POINTERS)) {
+        memset(h_back, 0, sizeof h_back);
+        must(runtime->copy_on_device(rig->queue, h_back, h_values, sizeof h_back));
+        must(runtime->queue_wait(rig->queue));
+        assert_memory_equal(h_back, h_values, sizeof h_values);
+    }
+    runtime->memory_free(rig->device, d_values);
+}
+
+static void capabilities_are_true(void **state)
+{
+    (void)state;
+    for_each_backend(check_host_memory);
 }
 
 static void check_fresh_memory(struct rig *rig)
@@ -323,7 +371,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_stopwatch_measures),
         cmocka_unit_test(backends_are_complete),
+        cmocka_unit_test(backends_for_tests_are_not_offered),
         cmocka_unit_test(info_names_the_device),
+        cmocka_unit_test(capabilities_are_true),
         cmocka_unit_test(fresh_memory_is_nan),
         cmocka_unit_test(too_much_memory_is_refused_with_the_numbers),
         cmocka_unit_test(copies_move_these_bytes_and_no_others),

@@ -48,7 +48,7 @@ static void the_host_cannot_touch_its_memory(void **state)
     rig_open(&rig, &backend_guard);
     unsigned char *d_bytes;
     must(backend_guard.runtime->memory_alloc(rig.device, BYTES, (void **)&d_bytes));
-    assert_false(backend_guard.host_accessible);
+    assert_false(backend_has(&backend_guard, BACKEND_HOST_ACCESS));
     for (int round = 0; round < 2; round++) {
         assert_int_equal(signal_on_touch(d_bytes, false), SIGSEGV);
         assert_int_equal(signal_on_touch(d_bytes + BYTES - 1, true), SIGSEGV);

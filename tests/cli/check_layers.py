@@ -1,76 +1,149 @@
-"""Who may include whom: base <- config, kernels <- model <- halo, io <- app; and which foreign
-header or preprocessor conditional belongs where.
+"""Includes go in one direction, folder by folder, and in no circle; which foreign header and which
+preprocessor choice belongs where.
 
-usage: check_layers.py SOURCE_FOLDER
+usage: check_layers.py SOURCE_FOLDER [--at-most N]
+--at-most: pass with up to N complaints, while a tree is brought into this order.
 """
+import argparse
+import collections
 import pathlib
 import re
 import sys
 
-from source_tree import LAYER_FOLDERS, c_files, without_comments
+from source_tree import PRODUCT_FOLDERS, c_files, without_comments
 
+# where an include is looked for; CMake makes some headers from a file of that name with .in
+INCLUDE_PATH = ("src/", "", "kernels/hip/nvidia/")
+
+# ---- the direction -------------------------------------------------------------------------------
+# Sets of what may be included, each with what is below it.
+
+BASE = {"src/base"}
+CONFIG = BASE | {"src/config"}
+KERNELS = BASE | {"kernels"}
+MODEL = CONFIG | KERNELS | {"src/model"}
+HALO = MODEL | {"halo"}
+FILES = MODEL | {"io/hdf5", "io/raw"}
+IO = FILES | {"io/checkpoint", "io/snapshot", "io/series", "io/picture", "io/compare"}
+BACKENDS = {"kernels/backends"}
+MACHINE = HALO | BACKENDS | {"src/machine"}
+SOLVE = HALO | IO | BACKENDS | {"src/solve"}
+OUTPUT = SOLVE | MACHINE | {"src/output"}
+
+# A folder, or one module of it (a header with its source file), and what it may include beside
+# itself. The longest name that fits a file is its layer.
 MAY_INCLUDE = {
-    "base": {"base"},
-    "config": {"base", "config"},
-    "kernels": {"base", "kernels"},
-    "model": {"base", "config", "kernels", "model"},
-    "halo": {"base", "config", "kernels", "model", "halo"},
-    "io": {"base", "config", "kernels", "model", "io"},
-    **{layer: set(LAYER_FOLDERS)
-       for layer in ("machine", "solve", "output", "bench", "doctor", "app")},
+    "src/base": BASE,
+    "src/config": CONFIG,
+    "kernels": KERNELS,
+    "kernels/cpu": KERNELS,
+    "kernels/guard": KERNELS | {"kernels/cpu"},
+    "kernels/hip": KERNELS,
+    "kernels/study": KERNELS | {"kernels/cpu", "kernels/hip"},
+    "kernels/backends": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip"},  # the table
+    "src/model": MODEL,
+    "halo": HALO,
+    "io/hdf5": MODEL,
+    "io/raw": MODEL | {"io/hdf5"},
+    "io/checkpoint": FILES,
+    "io/snapshot": FILES,
+    "io/series": FILES,
+    "io/picture": FILES,
+    "io/compare": FILES | {"io/checkpoint", "io/snapshot"},
+    "src/machine": MACHINE,
+    "src/solve": SOLVE,
+    "src/output": OUTPUT,
+    "src/bench": SOLVE | MACHINE | {"kernels/study"},
+    "src/doctor": HALO | IO | MACHINE,
+    "src/app": OUTPUT,
+    "src/app/main": OUTPUT | {"src/app", "src/bench", "src/doctor"},  # the table of commands
 }
+
+# ---- foreign headers and preprocessor choices ----------------------------------------------------
 
 # (header, the only folders for it, or those without it)
 ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
-           (r"(hip|cuda)\w*[./].*", ("kernels/hip",)),
-           (r"png\.h", ("io", "tests/io")),
-           (r"hwloc\.h", ("src/machine", "src/app")),
-           (r"(yaml|muParserDLL)\.h", ("src/config",))]
+           (r"(hip|cuda)\w*[./].*", ("kernels/hip", "kernels/study")),
+           (r"cairo\S*\.h", ("io/picture", "tests/io")),
+           (r"hwloc\.h", ("src/machine",)),
+           (r"(yaml|libfyaml|muParserDLL)\.h", ("src/config",))]
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.
-MAY_CHOOSE = re.compile(r"kernels/(backend\.c|cpu/|hip/)|halo/transport_|src/base/precision\.h")
+MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/study\.c|kernels/hip/arch\.h|"
+                        r"kernels/cpu/stream\.h|halo/transport_\w+\.c|src/base/precision\.h")
+# What arch.h and stream.h found out may be asked for beside them.
+MAY_ASK = {"kernels/hip": r"#\s*(if|elif) !?ARCH_HAS_\w+",
+           "kernels/cpu": r"#\s*(if|elif) !?STREAM_HAS_\w+"}
+
+# ---- the tree ------------------------------------------------------------------------------------
+
+Include = collections.namedtuple("Include", "path line name quoted target")
+
+
+def module_of(path):
+    """A header and the source file of the same name are one module."""
+    return re.sub(r"(\.hip\.cpp|\.h\.in|\.\w+)$", "", path)
 
 
 def layer_of(path):
-    for layer, folder in LAYER_FOLDERS.items():
-        if path.startswith(folder + "/"):
-            return layer
+    """None for tests, which may include everything."""
+    fits = [layer for layer in MAY_INCLUDE
+            if path.startswith(layer + "/") or module_of(path) == layer]
+    return max(fits, key=len, default=None)
+
+
+def resolve(root, path, name, quoted):
+    """The file that an include names, if it is one of ours."""
+    beside = pathlib.PurePosixPath(path).parent / name
+    if quoted and (root / beside).is_file():
+        return str(beside)
+    for folder in INCLUDE_PATH if quoted else INCLUDE_PATH[:2]:
+        for target in (folder + name, folder + name + ".in"):
+            if (root / target).is_file():
+                return target
     return None
 
 
-def check_include(path, name, quoted, root):
-    layer = layer_of(path)
+def read_includes(root, path, lines):
+    for n, line in enumerate(lines, 1):
+        found = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+        if found:
+            name, quoted = found.group(2), found.group(1) == '"'
+            yield Include(path, n, name, quoted, resolve(root, path, name, quoted))
+
+
+def below(path, folders):
+    return path.startswith(tuple(folder + "/" for folder in folders))
+
+
+def check_include(include):
     for header, folders in ONLY_IN:
-        if re.fullmatch(header, name) and not path.startswith(tuple(f + "/" for f in folders)):
-            yield f"<{name}> belongs in {' or '.join(folders)}"
+        if re.fullmatch(header, include.name) and not below(include.path, folders):
+            yield f"<{include.name}> belongs in {' or '.join(folders)}"
     for header, folders in NOT_IN:
-        if re.fullmatch(header, name) and path.startswith(tuple(f + "/" for f in folders)):
-            yield f"<{name}> does not belong in {' or '.join(folders)}"
-    if not quoted:
+        if re.fullmatch(header, include.name) and below(include.path, folders):
+            yield f"<{include.name}> does not belong in {' or '.join(folders)}"
+    if include.target is None:
+        if include.quoted:
+            yield f'"{include.name}" is not a file of this project; write <{include.name}>'
         return
-    beside = pathlib.PurePosixPath(path).parent / name
-    if (root / beside).is_file():
-        target = str(beside)
-    else:
-        # the include path; CMake makes some headers from a file of that name with .in
-        candidates = [folder + name for folder in ("src/", "", "kernels/hip/nvidia/")]
-        target = next((t for t in candidates
-                       if (root / t).is_file() or (root / (t + ".in")).is_file()), None)
-    if target is None:
-        yield f'"{name}" is no file of ours; write <{name}>'
-    elif layer is not None and layer_of(target) not in MAY_INCLUDE[layer]:
-        yield f'{layer} must not include "{name}"'
+    if not include.quoted:
+        yield f'write "{include.name}": it is a file of this project'
+    layer, other = layer_of(include.path), layer_of(include.target)
+    if layer is not None and other != layer and other not in MAY_INCLUDE[layer]:
+        yield f'{layer} must not include "{include.target}" ({other or "no layer"})'
 
 
 def check_conditionals(path, lines):
-    if MAY_CHOOSE.match(path):
+    if MAY_CHOOSE.fullmatch(path):
         return
+    ask = next((ask for folder, ask in MAY_ASK.items() if below(path, (folder,))), None)
     directives = [(n, line.strip()) for n, line in enumerate(lines, 1) if
                   line.lstrip().startswith("#")]
     for at, (n, line) in enumerate(directives):
         found = re.match(r"#\s*(ifn?def|if|elif)\b\s*(.*)", line)
-        if not found or "__cplusplus" in line:
+        if not found or "__cplusplus" in line or (ask and re.fullmatch(ask, line)):
             continue
         following = directives[at + 1][1] if at + 1 < len(directives) else ""
         # a guard, or the default of a macro that may be given
@@ -80,23 +153,97 @@ def check_conditionals(path, lines):
         yield n, f"conditional '{line}': choose in a table of functions, not with #if"
 
 
-def main():
-    root = pathlib.Path(sys.argv[1])
-    complaints = []
-    count = 0
-    for file in c_files(root):
+# ---- circles -------------------------------------------------------------------------------------
+
+def module_graph(includes):
+    """{module: {included module: the first include of it}}"""
+    graph = collections.defaultdict(dict)
+    for include in includes:
+        if include.target is None or not below(include.path, PRODUCT_FOLDERS):
+            continue
+        a, b = module_of(include.path), module_of(include.target)
+        if a != b:
+            graph[a].setdefault(b, include)
+            graph[b]  # known, even if it includes nothing
+    return graph
+
+
+def path_between(graph, start, end):
+    """The shortest, [start, ..., end] with at least one include; None without one."""
+    queue = collections.deque([[start]])
+    seen = set()
+    while queue:
+        path = queue.popleft()
+        for following in sorted(graph[path[-1]]):
+            if following == end:
+                return [*path, end]
+            if following not in seen:
+                seen.add(following)
+                queue.append([*path, following])
+    return None
+
+
+def circles(graph):
+    """Groups of modules that all include each other, directly or not: [(modules, the shortest
+    circle among them)]."""
+    reached = {}
+    for start in graph:
+        seen, todo = set(), [start]
+        while todo:
+            for following in graph[todo.pop()]:
+                if following not in seen:
+                    seen.add(following)
+                    todo.append(following)
+        reached[start] = seen
+    found = []
+    left = sorted(module for module in graph if module in reached[module])
+    while left:
+        group = [module for module in left
+                 if module in reached[left[0]] and left[0] in reached[module]]
+        found.append((group, min((path_between(graph, module, module) for module in group),
+                                 key=len)))
+        left = [module for module in left if module not in group]
+    return found
+
+
+def check_circles(includes):
+    graph = module_graph(includes)
+    for group, circle in circles(graph):
+        first = graph[circle[0]][circle[1]]
+        yield (f"{first.path}:{first.line}: circle of includes among {len(group)} modules; "
+               f"the shortest: {' -> '.join(circle)}")
+
+
+# ---- all of it -----------------------------------------------------------------------------------
+
+def check_tree(root):
+    """(number of files, complaints)"""
+    complaints, includes = [], []
+    files = c_files(root)
+    for file in files:
         path = file.relative_to(root).as_posix()
         lines = without_comments(file.read_text()).splitlines()
-        count += 1
-        for n, line in enumerate(lines, 1):
-            found = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
-            if found:
-                complaints += [f"{path}:{n}: {text}" for text in
-                               check_include(path, found.group(2), found.group(1) == '"', root)]
-        if layer_of(path) is not None:
+        here = list(read_includes(root, path, lines))
+        includes += here
+        complaints += [f"{path}:{include.line}: {text}"
+                       for include in here for text in check_include(include)]
+        if below(path, PRODUCT_FOLDERS):
             complaints += [f"{path}:{n}: {text}" for n, text in check_conditionals(path, lines)]
+            if layer_of(path) is None:
+                complaints.append(f"{path}:1: no layer has this folder; see MAY_INCLUDE in "
+                                  "tests/cli/check_layers.py")
+    return len(files), complaints + list(check_circles(includes))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("root", type=pathlib.Path)
+    parser.add_argument("--at-most", type=int, default=0)
+    arguments = parser.parse_args()
+    count, complaints = check_tree(arguments.root)
     print("\n".join(complaints + [f"{count} files, {len(complaints)} complaints"]))
-    sys.exit(1 if complaints else 0)
+    sys.exit(1 if len(complaints) > arguments.at_most else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,11 +2,8 @@
 import pathlib
 import re
 
-LAYER_FOLDERS = {"base": "src/base", "config": "src/config", "kernels": "kernels",
-                 "model": "src/model", "halo": "halo", "io": "io", "machine": "src/machine",
-                 "solve": "src/solve", "output": "src/output", "bench": "src/bench",
-                 "doctor": "src/doctor", "app": "src/app"}
-CODE_FOLDERS = ("src", "kernels", "halo", "io", "tests")
+PRODUCT_FOLDERS = ("src", "kernels", "halo", "io")
+CODE_FOLDERS = (*PRODUCT_FOLDERS, "tests")
 
 
 def files(root, folders, *suffixes):

@@ -53,8 +53,8 @@ class BadNumbers(Case):
         config["run"]["watch"] = {"every": 0}
         result, output = self.start(config, ranks=3)
         self.assert_code(result, 5)
-        last = f"last good checkpoint is {output.name}/checkpoints/step_0000000006.h5"
-        self.assert_says(result, "the state is kept in", last, "go on from it with --restart")
+        last = f"last valid checkpoint is {output.name}/checkpoints/step_0000000006.h5"
+        self.assert_says(result, "the state is kept in", last, "resume from it with --restart")
         config["time"]["steps"] = 7
         whole = self.solve(config, ranks=1)
         with h5py.File(output / "postmortem.h5") as kept, \
@@ -104,7 +104,7 @@ class BadNumbers(Case):
         self.assert_says(result, "step ", "t = ", "cell (", "rank ")
         self.assert_says(result, "the state is kept in", "postmortem.h5")
         kept = checkpoints(output)
-        last = f"last good checkpoint is {output.name}/checkpoints/{kept[-1].name}"
+        last = f"last valid checkpoint is {output.name}/checkpoints/{kept[-1].name}"
         self.assert_says(result, last if kept else "there is no checkpoint")
         with h5py.File(output / "postmortem.h5", "r") as file:
             field = file["/T"][()]

@@ -46,11 +46,7 @@ def steps_of(folder):
     for name, rows in (("probes", 1), ("cut", 3)):
         if (folder / f"{name}.csv").exists():
             lines = (folder / f"{name}.csv").read_text().splitlines()[1:]
-            found[name] = [int(line.split(",")[0]) for line in lines][::rows]
-    if (folder / "probes.h5").exists():
-        with h5py.File(folder / "probes.h5") as file:
-            found["probes.h5"] = [int(step) for step in file["probes/step"]]
-            found["cut.h5"] = [int(step) for step in file["lines/cut/step"]]
+            found[name] = [int(line.split(",")[0]) for line in lines if line[0] != "#"][::rows]
     if (folder / "history.csv").exists():
         found["history"] = [int(row["step"]) for row in read_history(folder / "history.csv")]
     found["pictures"] = [int(path.stem[5:]) for path in sorted((folder / "pictures").glob("*.png"))]
@@ -62,8 +58,7 @@ def listed(steps):
     """What steps_of gives where every output has these."""
     return {"snapshots": steps, "snapshots files": steps, "snapshots xdmf": len(steps),
             "plane": steps, "plane files": steps, "plane xdmf": len(steps),
-            "probes": steps, "cut": steps, "probes.h5": steps, "cut.h5": steps,
-            "history": steps, "pictures": steps}
+            "probes": steps, "cut": steps, "history": steps, "pictures": steps}
 
 
 def without(found, *names):
@@ -180,36 +175,43 @@ class Restart(Case):
         folder = self.go_back(8, 16)
         changed = everything()
         changed["output"]["lines"][0]["points"] = 5
-        self.check_refused(folder, changed, "lines/cut", "other points")
+        self.check_refused(folder, changed, "the points of", "cut.csv differ")
         changed = everything()
         changed["output"]["regions"][0]["slice"]["at"] /= 3
         self.check_refused(folder, changed, "plane.vtkhdf", "another grid")
         changed = everything()
         changed["output"]["probes"]["points"][0]["name"] = "heart"
-        self.check_refused(folder, changed, "probes.csv", "probes.h5", "the probe core", "heart")
-
-    def test_samples_without_their_file(self):
-        """probes.h5 comes back from the CSV files, but only if they are of the same points."""
-        folder = self.go_back(8, 16)
-        (folder / "probes.h5").unlink()
-        changed = everything()
-        changed["output"]["lines"][0]["points"] = 5
-        self.check_refused(folder, changed, "cut.csv", "other points")
+        self.check_refused(folder, changed, "the columns of", "probes.csv differ")
         changed = everything()
         changed["output"]["probes"]["points"][0]["at"][0] /= 2
-        self.check_refused(folder, changed, "probes.csv", "other points")
+        self.check_refused(folder, changed, "the points of", "probes.csv differ")
+
+    def test_probes_that_do_not_say_where_they_are(self):
+        """Those of 0.1.0 do not: they are of the points that their checkpoint was written with."""
+        folder = self.go_back(8, 16)
+        path = folder / "probes.csv"
+        lines = path.read_text().splitlines(True)
+        path.write_text("".join(line for line in lines if line[0] != "#"))
         changed = everything()
-        changed["output"]["probes"]["points"][0]["name"] = "heart"
-        self.check_refused(folder, changed, "probes.csv", "other columns")
+        changed["output"]["probes"]["points"][0]["at"][0] /= 2
+        self.check_refused(folder, changed, "the points of", "probes.csv differ")
         self.solve(self.config, "--restart", "auto", output=folder.name)
+        self.assertEqual(path.read_text(), "".join(lines))
         self.assertEqual(without(steps_of(folder), "checkpoints"), listed(EVERY_4))
-        # with new places the damaged file cannot say which the old ones were
-        for path in checkpoints(folder)[2:]:
-            path.unlink()
-        (folder / "probes.h5").write_bytes((folder / "probes.h5").read_bytes()[:4000])
-        changed["output"]["probes"]["points"][0] = {
-            **self.config["output"]["probes"]["points"][0], "at": [0.1, 0.1, 0.1]}
-        self.check_refused(folder, changed, "probes.csv", "other points")
+
+    def test_new_probes_in_a_file_of_their_own(self):
+        """Once the old file is away; from then on it says itself which points it is of, whatever
+        points an older checkpoint was written with."""
+        folder = self.go_back(8, 16)
+        (folder / "probes.csv").unlink()
+        self.config["output"]["probes"]["points"][0]["at"][0] /= 2
+        self.solve(self.config, "--restart", "auto", output=folder.name)
+        rows = (folder / "probes.csv").read_text()
+        self.assertEqual(steps_of(folder)["probes"], [16, 20, 24])
+        checkpoints(folder)[-1].unlink()
+        self.solve(self.config, "--restart", "auto", output=folder.name)
+        self.assertEqual((folder / "probes.csv").read_text(), rows)
+        self.check_refused(folder, everything(), "the points of", "probes.csv differ")
 
     def test_snapshots_without_their_list(self):
         """The files say themselves what they are."""

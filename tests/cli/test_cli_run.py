@@ -6,6 +6,7 @@ import struct
 import subprocess
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import h5py
 import numpy as np
@@ -124,6 +125,29 @@ class Files(Case):
             self.assertTrue(200 <= width <= 2000 and 150 <= height <= 2000, (width, height))
             self.assertEqual(data[-8:-4], b"IEND", path.name)
         self.assertNotEqual(pictures[0].read_bytes(), pictures[2].read_bytes())
+
+    def test_pictures_without_cairo(self):
+        """One warning, no pictures, and the same steps: pictures at times shorten some."""
+        config = small_problem(snapshots={"every": 30})
+        config["output"]["pictures"] = {"interval": 7.3 * config["time"]["dt"]}
+        run = self.solve(config)
+        with mock.patch("harness.BINARY", os.environ["ISOTHERM_WITHOUT_CAIRO"]):
+            plain = self.solve(config, ranks=2)
+        self.assert_says(plain.result, "warning: output.pictures: this build has no Cairo")
+        self.assertEqual(plain.result.err.count("Cairo"), 1, plain.result)
+        self.assertNotIn("Cairo", run.result.err)
+        self.assertEqual(len(list((run.folder / "pictures").iterdir())), 5)
+        self.assertEqual([name for name in tree(run.folder) if not name.startswith("pictures")],
+                         list(tree(plain.folder)))
+        self.assertEqual(plain.history_bytes(), run.history_bytes())
+        self.assertEqual(plain.report["field_hash"], run.report["field_hash"])
+
+    def test_pictures_without_fonts(self):
+        """Nothing of it in the log: a user who looks at a picture sees it."""
+        run = self.solve(small_problem(pictures={"every": 30}),
+                         env={"FONTCONFIG_FILE": "/nowhere/fonts.conf", "HOME": "/nowhere"})
+        self.assertEqual(len(list((run.folder / "pictures").iterdir())), 2)
+        self.assertNotIn("ontconfig", run.result.err)
 
     def test_the_named_files_exist(self):
         """What the last lines promise is there."""
@@ -402,7 +426,7 @@ class Restart(Case):
         name, _ = self.copy()
         before = tree(self.folder / name)
         run = self.solve(self.config, "--restart", "auto", output=name)
-        self.assert_says(run.result, "nothing is left to do", "report.json stays", stream="out")
+        self.assert_says(run.result, "nothing is left to do", "report.json kept", stream="out")
         self.assert_says(run.result, "field hash   " + self.whole.report["field_hash"],
                          stream="out")
         self.assertEqual(tree(self.folder / name), before, "and how fast it was is not forgotten")

@@ -45,7 +45,7 @@ def interpolated(config, T, at):
 
 def rows_of(path):
     with open(path, newline="", encoding="utf-8") as stream:
-        rows = list(csv.reader(stream))
+        rows = list(csv.reader(line for line in stream if not line.startswith("#")))
     return rows[0], np.array(rows[1:], float)
 
 
@@ -54,10 +54,9 @@ def files_of(run):
     return {name: (run.folder / name).read_bytes() for name in names}
 
 
-def series_of(run):
-    with h5py.File(run.folder / "probes.h5") as file:
-        return {name: {key: file[name][key][()].tobytes() for key in ("step", "time_s", "T")}
-                for name in ("probes", "lines/axis", "lines/across")}
+def without_notes(text):
+    """As 0.1.0 wrote it."""
+    return b"".join(line for line in text.splitlines(True) if not line.startswith(b"#"))
 
 
 class Samples(Case):
@@ -80,57 +79,70 @@ class Samples(Case):
             self.assertAlmostEqual(row[6], interpolated(config, whole[int(row[0])], row[3:6]),
                                    delta=1e-4)  # its position has 9 digits
 
-    def check_file(self, config, run):
-        with h5py.File(run.folder / "probes.h5") as file:
-            self.assertEqual(file.attrs["title"], b"test")
-            self.assertTrue(file.attrs["isotherm_version"])
-            self.assertIn(b"probes:", file["configuration"][()])
-            probes, line = file["probes"], file["lines/axis"]
-            self.assertEqual([n.decode() for n in probes["name"]], list(POINTS))
-            self.assertEqual(probes["T"].attrs["units"], b"K")
-            self.assertEqual(probes["T"].attrs["long_name"], b"temperature")
-            np.testing.assert_array_equal(probes["position"], list(POINTS.values()))
-            self.assertEqual(line["T"].shape, (len(line["step"]), COUNT))
-            self.assertEqual([list(line["position"][0]), list(line["position"][-1])], [FROM, TO])
-            interval = config["output"]["lines"][0]["interval"]
-            wanted = [n * interval for n in range(len(line["step"]) - 1)]
-            self.assertEqual(list(line["time_s"])[:-1], wanted)
-            self.assertEqual(line["time_s"][-1], config["time"]["end"])
-            _, rows = rows_of(run.folder / "probes.csv")
-            np.testing.assert_array_equal(probes["T"], rows[:, 2:])
-            np.testing.assert_array_equal(probes["step"], rows[:, 0])
-            np.testing.assert_array_equal(probes["time_s"], rows[:, 1])
+    def check_files(self, config, run):
+        """They say themselves where the points are, exactly, and are read as docs/files.md says."""
+        lines = (run.folder / "probes.csv").read_text().splitlines()
+        notes = [line[2:].split(",") for line in lines if line[0] == "#"]
+        self.assertEqual(lines[1:len(notes) + 1], ["# " + ",".join(note) for note in notes])
+        self.assertEqual(notes[0], ["probe", "x_m", "y_m", "z_m"])
+        self.assertEqual({name: [float(x) for x in at] for name, *at in notes[1:]}, POINTS)
+        self.assertIn(["core", "0.2", "0.17", "0.1"], notes)
+        table = np.genfromtxt(run.folder / "probes.csv", delimiter=",", names=True)
+        _, rows = rows_of(run.folder / "probes.csv")
+        self.assertEqual(table.dtype.names[:3], ("step", "time_s", "core_K"))
+        np.testing.assert_array_equal(table["near_K"], rows[:, 4])
+        _, rows = rows_of(run.folder / "axis.csv")
+        self.assertEqual(len(rows) % COUNT, 0)
+        np.testing.assert_array_equal(rows[[0, -1], 3:6], [FROM, TO])
+        np.testing.assert_array_equal(np.diff(rows.reshape(-1, COUNT, 7)[:, :, :2], axis=1), 0)
+        times, interval = rows[::COUNT, 1], config["output"]["lines"][0]["interval"]
+        self.assertEqual(list(times[:-1]), [n * interval for n in range(len(times) - 1)])
+        self.assertEqual(times[-1], config["time"]["end"])
+
+    def restart(self, config, run, ranks=1):
+        """From the oldest checkpoint."""
+        for path in checkpoints(run.folder)[1:]:
+            path.unlink()
+        again = self.solve(config, "--restart", "auto", output=run.folder.name, ranks=ranks)
+        self.assertEqual(again.report["first_step"], 16)
+        return again
 
     def test_values_ranks_restarts(self):
         config = with_samples()
         reference = self.solve(config)
         self.check_values(config, reference)
-        self.check_file(config, reference)
+        self.check_files(config, reference)
         for ranks, backend in some(((3, "guard"), (5, "cpu")), 1):
             run = self.solve(config, "--backend", backend, ranks=ranks)
             self.assertEqual(files_of(run), files_of(reference), f"{ranks} ranks")
-            self.assertEqual(series_of(run), series_of(reference), f"{ranks} ranks")
         if SMALL:
             return
-        files, series = files_of(reference), series_of(reference)
-        for path in checkpoints(reference.folder)[1:]:
-            path.unlink()
-        (reference.folder / "axis.csv").write_bytes(files["axis.csv"][:-9])  # cut by a kill
-        again = self.solve(config, "--restart", "auto", output=reference.folder.name, ranks=2)
-        self.assertEqual(again.report["first_step"], 16)
-        self.assertEqual(files_of(again), files)
-        self.assertEqual(series_of(again), series)
-        # probes.h5, which is changed in place, is not trusted: from the CSV files, to the last bit
-        path = again.folder / "probes.h5"
-        whole = path.read_bytes()
-        for damage in (whole[:len(whole) // 2], whole[:3000] + bytes(5000) + whole[8000:]):
-            for checkpoint in checkpoints(again.folder)[1:]:
-                checkpoint.unlink()
-            path.write_bytes(damage)
-            again = self.solve(config, "--restart", "auto", output=again.folder.name)
-            self.assert_says(again.result, "probes.h5 is damaged", "anew from the CSV files")
-            self.assertEqual(files_of(again), files)
-            self.assertEqual(series_of(again), series)
+        files, folder = files_of(reference), reference.folder
+        (folder / "axis.csv").write_bytes(files["axis.csv"][:-9])  # cut by a kill
+        self.assertEqual(files_of(self.restart(config, reference, ranks=2)), files)
+        # of 0.1.0: a file without notes gets them; its probes.h5 stays until --overwrite
+        (folder / "probes.csv").write_bytes(without_notes(files["probes.csv"]))
+        (folder / "probes.h5").write_bytes(b"old")
+        self.assertEqual(files_of(self.restart(config, reference)), files)
+        self.assertEqual((folder / "probes.h5").read_bytes(), b"old")
+        # a file that was lost begins with the checkpoint's step
+        (folder / "probes.csv").unlink()
+        (folder / "axis.csv").write_bytes(b"")
+        result, _ = self.start(config, "--restart", "auto", output=folder.name)
+        self.assert_code(result, 2)
+        self.assert_says(result, "the columns of", "axis.csv differ")
+        (folder / "axis.csv").unlink()
+        again = files_of(self.restart(config, reference))
+        self.assertEqual(again["across.csv"], files["across.csv"])
+        for name in ("probes.csv", "axis.csv"):
+            _, rows = rows_of(folder / name)
+            (self.folder / "whole.csv").write_bytes(files[name])
+            _, whole = rows_of(self.folder / "whole.csv")
+            np.testing.assert_array_equal(rows, whole[whole[:, 0] >= rows[0, 0]])
+            self.assertGreaterEqual(rows[0, 0], 16)
+        self.solve(config, "--overwrite", output=folder.name)
+        self.assertFalse((folder / "probes.h5").exists())
+        self.assertEqual(files_of(reference), files)
 
     @thorough
     def test_two_dimensions(self):
@@ -158,8 +170,7 @@ class Samples(Case):
         config["output"]["probes"]["points"][0]["at"] = [0.1, 0.1, 0.1]
         result, _ = self.start(config, "--restart", "auto", output=run.folder.name)
         self.assert_code(result, 2)
-        self.assert_says(result, "the samples of probes cannot be continued", "probes.h5",
-                         "other points")
+        self.assert_says(result, "the points of", "probes.csv differ", "move the file away")
         self.assert_one_error(result)
 
 

@@ -37,6 +37,8 @@ class Help(Case):
         page = self.isotherm("run", "--help").out
         for option in ("--set", "--output", "--overwrite", "--restart", "--backend"):
             self.assertIn(option, page)
+        self.assertRegex(page, r"--backend NAME +auto, .*cpu")
+        self.assertNotIn("guard", page)  # the backend for tests
         self.assertIn("--ranks", self.isotherm("plan", "--help").out)
         page = self.isotherm("bench", "--help").out
         for option in ("--backend", "--size", "--json"):
@@ -165,7 +167,7 @@ class Bench(Case):
         self.assertNotIn("plain", result.out.replace("plane", ""))
         result = self.isotherm("bench", "kernels", "--backend", "cpu", "--kernel", "fastest")
         self.assert_code(result, 2)
-        self.assert_says(result, "--kernel fastest", "laplacian", "production")
+        self.assert_says(result, "--kernel fastest", "production", "laplacian")
         names = result.err.rpartition("it has: ")[2].strip().split(", ")
         self.assertEqual(sorted(names), sorted(set(names)), "each once")
 

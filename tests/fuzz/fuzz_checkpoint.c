@@ -34,7 +34,7 @@ static struct {
     struct queue *queue;
     struct decomp decomp;
     struct grid grid;
-    struct material material;
+    struct medium material;
     struct field *field;
     struct checkpoint_state state;
     char folder[64];
@@ -109,7 +109,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         rig.grid.upper[a] = 0.5 * (double)cells[a];
     }
     rig.grid.dimensions = AXIS_COUNT;
-    rig.material = (struct material){2.5, 4.0, 2.5 / 4.0};
+    rig.material = (struct medium){2.5, 4.0, 2.5 / 4.0};
     rig.backend = backend_find("cpu");
     must(rig.backend->runtime->open(0, 1, &rig.device));
     must(rig.backend->runtime->queue_create(rig.device, QUEUE_NORMAL, &rig.queue));

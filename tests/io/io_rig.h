@@ -36,7 +36,7 @@ struct rig {
     struct queue *queue;
     struct decomp decomp;
     struct grid grid;
-    struct material material;
+    struct medium material;
     struct field *field;
 };
 

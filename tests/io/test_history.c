@@ -1,4 +1,5 @@
-/* history.csv: rows that read back to the same bits, and restarts that leave no row twice. */
+/* CSV files, and history.csv of them: rows that read back to the same bits, and restarts that leave
+ * no row twice. */
 #include "io_rig.h"
 
 #include <inttypes.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/series/csv.h"
 #include "io/series/history.h"
 
 static char path[PATH_BYTES];
@@ -99,8 +101,44 @@ static void test_missing_and_damaged(void **unused)
     must_fail(STATUS_FILE, "history.csv:4 is not a row", history_open(rig_folder, 5, &history));
     assert_null(history);
     must(file_replace(path, "a,b\n1,2\n", 8));
-    must_fail(STATUS_FILE, "does not start with the header", history_open(rig_folder, 5, &history));
+    must_fail(STATUS_INPUT, "the columns of", history_open(rig_folder, 5, &history));
     must_fail(STATUS_FILE, "cannot create", history_open("/no/such/folder", -1, &history));
+}
+
+/* What is left of `rows` of a file with two rows in each step. */
+static void expect_left(int64_t restart_step, const char *rows, const char *left, int64_t last_step)
+{
+    static const struct csv_format format = {"step,T_K\n", 2, false};
+    char text[256];
+    char *found = NULL;
+    size_t nbytes = 0;
+    struct csv csv;
+    snprintf(text, sizeof text, "step,T_K\n%s", rows);
+    must(file_replace(path, text, strlen(text)));
+    must(csv_open(rig_folder, "history.csv", &format, restart_step, &csv));
+    assert_int_equal(csv.last_step, last_step);
+    must(csv_append(&csv, csv.last_step, "x\n", 2)); /* is there already */
+    must(csv_append(&csv, 100, "100,1\n100,2\n", 12));
+    assert_int_equal(csv.bytes, 12);
+    must(csv_close(&csv));
+    must(file_read_all(path, 1000, &found, &nbytes));
+    snprintf(text, sizeof text, "step,T_K\n%s100,1\n100,2\n", left);
+    assert_string_equal(found, text);
+    free(found);
+}
+
+static void test_whole_steps(void **unused)
+{
+    (void)unused;
+    const char *two = "0,1\n0,2\n4,3\n4,4\n";
+    expect_left(99, two, two, 4);
+    expect_left(3, two, "0,1\n0,2\n", 0);
+    expect_left(99, "0,1\n0,2\n4,3\n", "0,1\n0,2\n", 0);
+    expect_left(99, "0,1\n0,2\n4,3\n4", "0,1\n0,2\n", 0);
+    expect_left(99, "0,1\n4,3\n4,4\n", "4,3\n4,4\n", 4);
+    expect_left(99, "0,1\n0,2\n0,2\n4,3\n4,4\n2,5\n2,6\n", two, 4);
+    expect_left(5, "0,1\n0,2\n8,9\n8,9\n4,3\n4,4\n", two, 4);
+    expect_left(99, "", "", -1);
 }
 
 static int prepare(void **unused)
@@ -115,6 +153,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_restarts, prepare),
         cmocka_unit_test_setup(test_missing_and_damaged, prepare),
+        cmocka_unit_test_setup(test_whole_steps, prepare),
     };
     return rig_main(argc, argv, "test_history", tests, sizeof tests / sizeof tests[0]);
 }

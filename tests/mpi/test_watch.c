@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "solve/numerics_check.h"
 #include "solve/solver.h"
 
 /* Rough on purpose: with the default dt a cell at a cold wall can leave the data's range. */
@@ -84,50 +85,50 @@ struct mishap {
     int bit;
 };
 
-static void flip(struct run *run, const struct mishap *mishap)
+static void flip(struct solver *solver, const struct mishap *mishap)
 {
-    struct field *field = run->field;
+    struct field *field = solver->state.field;
     const int64_t *at = mishap->cell;
     const struct box global = {.lo = {at[0], at[1], at[2]},
                                .hi = {at[0] + 1, at[1] + 1, at[2] + 1}};
-    const struct box owned = decomp_owned(&run->decomp, run->rank);
+    const struct box owned = decomp_owned(&solver->team.decomp, solver->team.rank);
     uint64_t bits = 0;
     if (!box_contains(&owned, &global)) {
         return;
     }
     const int64_t back[AXIS_COUNT] = {-owned.lo[0], -owned.lo[1], -owned.lo[2]};
     const struct box local = box_shift(&global, back);
-    demand(run->backend->runtime->queue_wait(run->halo_queue));
-    demand(run->backend->runtime->queue_wait(run->bulk_queue));
+    demand(engine_wait(&solver->engine));
     demand(field_read(field, &local, &bits));
     bits ^= UINT64_C(1) << mishap->bit;
     demand(field_write(field, &local, &bits));
 }
 
 /* Steps and looks as in the program, without files. */
-static enum status look(struct run *run)
+static enum status look(struct stepper *stepper)
 {
     struct diagnostics diagnostics;
-    TRY(diagnostics_take(run, &diagnostics));
-    return watch_check(run, &diagnostics);
+    TRY(diagnostics_take(stepper, &diagnostics));
+    return numerics_check(stepper, &diagnostics);
 }
 
 static enum status run_through(const struct settings *settings, const struct mishap *mishap)
 {
-    struct run *run = NULL;
-    demand(run_create(MPI_COMM_WORLD, settings, &run));
-    demand(run_initialise(run));
-    enum status status = look(run);
-    while (status == STATUS_OK && run->step < run->timeline.steps) {
-        demand(step_advance(run));
-        if (mishap != NULL && run->step == mishap->step) {
-            flip(run, mishap);
+    struct solver solver;
+    const struct state *state = &solver.state;
+    demand(solver_create(MPI_COMM_WORLD, settings, &solver));
+    const int64_t steps = solver.problem.timeline.steps;
+    enum status status = look(&solver.stepper);
+    while (status == STATUS_OK && state->step < steps) {
+        demand(stepper_advance(&solver.stepper, 1));
+        if (mishap != NULL && state->step == mishap->step) {
+            flip(&solver, mishap);
         }
-        if (watch_is_due(run) || run->step == run->timeline.steps) {
-            status = look(run);
+        if (numerics_check_is_due(&solver.stepper) || state->step == steps) {
+            status = look(&solver.stepper);
         }
     }
-    run_destroy(run);
+    solver_destroy(&solver);
     return status;
 }
 

@@ -127,7 +127,6 @@ class Reference:
         self.series = {name: read_series(run.folder, name) for name in series_names(run.folder)}
         self.csv = read_all(run.folder, "*.csv")
         self.pictures = read_all(run.folder, "pictures/*.png")
-        self.samples = read_samples(run.folder)
         self.files = set(tree(run.folder))
         self.fields = {}
         for path in checkpoints(run.folder):
@@ -181,21 +180,6 @@ def read_xdmf(folder, name="snapshots"):
              {item.text.rpartition(":")[0] for item in grid.iter("DataItem")
               if item.get("Format") == "HDF"})
             for grid in root.iter("Grid") if grid.get("GridType") == "Uniform"]
-
-
-def read_samples(folder):
-    """Every dataset of probes.h5 but the configuration; None when there is no such file."""
-    found = {}
-
-    def keep(name, item):
-        if isinstance(item, h5py.Dataset) and name != "configuration":
-            found[name] = (item.shape, item[()].tobytes())
-
-    if not (Path(folder) / "probes.h5").exists():
-        return None
-    with h5py.File(Path(folder) / "probes.h5", "r") as file:
-        file.visititems(keep)
-    return found
 
 
 class RobustCase(Case):
@@ -313,7 +297,6 @@ class RobustCase(Case):
         self.assertEqual(run.report["field_hash"], wanted.hash, what)
         self.assertEqual(read_all(self.out, "*.csv"), wanted.csv, what)
         self.assertEqual(read_all(self.out, "pictures/*.png"), wanted.pictures, what)
-        self.assertEqual(read_samples(self.out), wanted.samples, what)
         counts = {name: len(series) for name, series in wanted.series.items()}
         self.assertEqual(self.expect_good_series(what, contents=None), counts, what)
         self.assertEqual({name: len(read_xdmf(self.out, name)) for name in counts}, counts, what)

@@ -245,15 +245,20 @@ class EverythingByRomio(FaultsInEverything, RobustCase):
 
 
 class SamplesTakenBack(FaultsInEverything, RobustCase):
-    """A restart takes rows of probes.h5 back, and the disk fails in the midst of it: values of a
-    list and its length are written one after the other. The next restart makes the file anew."""
+    """A restart takes rows of the CSV files back, and the disk fails in the midst of it: the files
+    are as they were, or have the rows that they shall have."""
 
     IO = "ompio"
     AGAIN = 1
 
     def choose(self, calls):
-        writes = [number for number, *sort in calls[0] if sort == ["write", "probes.h5"]]
-        return [(number, "write probes.h5", "ENOSPC", False, "0") for number in writes[2:8:2]]
+        found = {}
+        for number, call, name in calls[0]:
+            if name in ("probes.csv.tmp", "axis.csv.tmp", "history.csv.tmp"):
+                found.setdefault((call, name), number)
+        self.assertGreaterEqual(len(found), 3 * 3, "opened, written, flushed")
+        return [(number, " ".join(sort), "ENOSPC", False, "0") for sort, number in found.items()
+                if sort[0] in ("write", "fsync", "rename")]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@
 struct scene {
     struct settings settings;
     struct grid grid;
-    struct material material;
+    struct medium medium;
     struct boundary boundary;
 };
 
@@ -42,7 +42,7 @@ static void make_scene(struct scene *scene)
     settings->boundary[FACE_Y_MAX] =
         (struct boundary_setting){.kind = BOUNDARY_TEMPERATURE, .expression = "273 + 100*t"};
     grid_create(settings, &scene->grid);
-    material_create(settings, &scene->material);
+    medium_create(settings, &scene->medium);
 }
 
 static enum status close_at(struct scene *scene, enum precision precision, double t,
@@ -50,7 +50,7 @@ static enum status close_at(struct scene *scene, enum precision precision, doubl
 {
     assert_int_equal(boundary_create(&scene->settings, &scene->boundary), STATUS_OK);
     const enum status status =
-        boundary_closure(&scene->boundary, &scene->grid, &scene->material, precision, t, closure);
+        boundary_closure(&scene->boundary, &scene->grid, &scene->medium, precision, t, closure);
     boundary_destroy(&scene->boundary);
     return status;
 }

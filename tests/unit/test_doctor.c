@@ -57,7 +57,6 @@ static void cpu_node(int nranks, int threads, int cores)
 {
     healthy_gpu_node(nranks);
     facts.backend = "cpu";
-    facts.host_memory = true;
     facts.travel = TRAVEL_NOT_NEEDED;
     for (int rank = 0; rank < nranks; rank++) {
         ranks[rank].pci[0] = '\0';

@@ -1,4 +1,4 @@
-/* The grid, the material, and the timeline of a run. */
+/* The grid, the medium, and the timeline of a run. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -32,11 +32,11 @@ static struct settings plain_settings(void)
 static struct timeline make_timeline(const struct settings *settings)
 {
     struct grid grid;
-    struct material material;
+    struct medium medium;
     struct timeline timeline;
     grid_create(settings, &grid);
-    material_create(settings, &material);
-    assert_int_equal(timeline_create(settings, &grid, &material, &timeline), STATUS_OK);
+    medium_create(settings, &medium);
+    assert_int_equal(timeline_create(settings, &grid, &medium, &timeline), STATUS_OK);
     return timeline;
 }
 
@@ -74,15 +74,15 @@ static void stable_step_follows_the_formula(void **state)
     settings.grid.cells[AXIS_Y] = 20;
     settings.grid.cells[AXIS_Z] = 1;
     struct grid grid;
-    struct material material;
+    struct medium medium;
     grid_create(&settings, &grid);
-    material_create(&settings, &material);
+    medium_create(&settings, &medium);
     const double alpha = 400.0 / (8960.0 * 385.0);
-    assert_true(fabs(material.diffusivity / alpha - 1) < 1e-15);
-    assert_true(material.heat_capacity_volume == 8960.0 * 385.0);
+    assert_true(fabs(medium.diffusivity / alpha - 1) < 1e-15);
+    assert_true(medium.heat_capacity_volume == 8960.0 * 385.0);
     /* the axis that is not in use does not count */
     const double expected = 1 / (2 * alpha * (100 + 400));
-    assert_true(fabs(grid_stable_dt(&grid, &material) / expected - 1) < 1e-14);
+    assert_true(fabs(grid_stable_dt(&grid, &medium) / expected - 1) < 1e-14);
 }
 
 static void last_step_lands_on_the_end(void **state)
@@ -219,11 +219,11 @@ static void expect_refusal(const char *time, const char *key, const char *part)
     }
     assert_int_equal(status, STATUS_OK);
     struct grid grid;
-    struct material material;
+    struct medium medium;
     struct timeline timeline = {.steps = -1};
     grid_create(settings, &grid);
-    material_create(settings, &material);
-    assert_int_equal(timeline_create(settings, &grid, &material, &timeline), STATUS_INPUT);
+    medium_create(settings, &medium);
+    assert_int_equal(timeline_create(settings, &grid, &medium, &timeline), STATUS_INPUT);
     assert_int_equal(timeline.steps, -1);
     assert_non_null(strstr(fail_message(), "case.yaml:7"));
     assert_non_null(strstr(fail_message(), key));

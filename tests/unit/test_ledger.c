@@ -16,9 +16,7 @@ enum { NX = 10 };
 
 struct rod {
     struct settings settings;
-    struct grid grid;
-    struct material material;
-    struct boundary boundary;
+    struct problem problem;
     struct ledger ledger;
     double t[NX];
     double time;
@@ -50,9 +48,10 @@ static void make_rod(struct rod *rod, struct boundary_setting left, struct bound
     settings->material.heat_capacity = 450;
     settings->boundary[FACE_X_MIN] = left;
     settings->boundary[FACE_X_MAX] = right;
-    grid_create(settings, &rod->grid);
-    material_create(settings, &rod->material);
-    assert_int_equal(boundary_create(settings, &rod->boundary), STATUS_OK);
+    rod->problem.settings = settings;
+    grid_create(settings, &rod->problem.grid);
+    medium_create(settings, &rod->problem.medium);
+    assert_int_equal(boundary_create(settings, &rod->problem.boundary), STATUS_OK);
     for (int i = 0; i < NX; i++) {
         rod->t[i] = 300 + 40 * sin(1.7 * i);
     }
@@ -60,19 +59,15 @@ static void make_rod(struct rod *rod, struct boundary_setting left, struct bound
 }
 
 /* One step of length dt, with the ledger kept as the program keeps it. */
-static void step_rod(struct rod *rod, double dt, struct closure *closure, double r[AXIS_COUNT])
+static void step_rod(struct rod *rod, double dt, struct heat_operator *op)
 {
-    const double h = rod->grid.spacing[AXIS_X];
-    assert_int_equal(boundary_closure(&rod->boundary, &rod->grid, &rod->material, PRECISION_FLOAT64,
-                                      rod->time, closure),
-                     STATUS_OK);
-    r[AXIS_X] = rod->material.diffusivity * dt / (h * h);
-    r[AXIS_Y] = r[AXIS_Z] = 0;
+    assert_int_equal(operator_create(&rod->problem, rod->time, dt, op), STATUS_OK);
+    const struct closure *closure = &op->closure;
     const struct exact_sum left = sum_of(&rod->t[0], 1);
     const struct exact_sum right = sum_of(&rod->t[NX - 1], 1);
     exact_sum_add(&rod->ledger.face_sum[FACE_X_MIN], &left);
     exact_sum_add(&rod->ledger.face_sum[FACE_X_MAX], &right);
-    ledger_add_step(&rod->ledger, closure);
+    ledger_add_step(&rod->ledger, op);
     double next[NX];
     for (int i = 0; i < NX; i++) {
         const double c = rod->t[i];
@@ -82,19 +77,20 @@ static void step_rod(struct rod *rod, double dt, struct closure *closure, double
         const double xp =
             i < NX - 1 ? rod->t[i + 1]
                        : heat_outside_float64(c, closure->a[FACE_X_MAX], closure->b[FACE_X_MAX]);
-        next[i] = heat_cell_float64(c, xm, xp, c, c, c, c, r[AXIS_X], 0, 0);
+        next[i] = heat_cell_float64(c, xm, xp, c, c, c, c, op->r[AXIS_X], 0, 0);
     }
     memcpy(rod->t, next, sizeof next);
     rod->time += dt;
 }
 
-static void expect_no_drift(const struct rod *rod, const struct closure *closure,
-                            const double r[AXIS_COUNT], double least_change)
+static void expect_no_drift(const struct rod *rod, const struct heat_operator *op,
+                            double least_change)
 {
     const struct exact_sum now = sum_of(rod->t, NX);
-    const double start = ledger_heat(&rod->grid, &rod->material, &rod->ledger.start);
-    const double heat = ledger_heat(&rod->grid, &rod->material, &now);
-    const double came = ledger_boundary_heat(&rod->ledger, &rod->grid, &rod->material, closure, r);
+    const double start = ledger_heat(&rod->problem.grid, &rod->problem.medium, &rod->ledger.start);
+    const double heat = ledger_heat(&rod->problem.grid, &rod->problem.medium, &now);
+    const double came =
+        ledger_boundary_heat(&rod->ledger, &rod->problem.grid, &rod->problem.medium, op);
     assert_true(fabs(came) >= least_change * start);
     assert_true(fabs(heat - start - came) <= 1e-13 * start);
 }
@@ -112,22 +108,21 @@ static void heat_in_equals_heat_gained(void **state)
     for (int left = 0; left < CASES; left++) {
         for (int right = 0; right < CASES; right++) {
             struct rod rod;
-            struct closure closure;
-            double r[AXIS_COUNT];
+            struct heat_operator op;
             make_rod(&rod, cases[left], cases[right]);
-            const double dt = 0.8 * grid_stable_dt(&rod.grid, &rod.material);
+            const double dt = 0.8 * grid_stable_dt(&rod.problem.grid, &rod.problem.medium);
             for (int step = 0; step < 400; step++) {
-                step_rod(&rod, dt, &closure, r);
+                step_rod(&rod, dt, &op);
             }
-            expect_no_drift(&rod, &closure, r, 0.01);
+            expect_no_drift(&rod, &op, 0.01);
             /* a step of another length */
-            ledger_close(&rod.ledger, &rod.grid, &rod.material, &closure, r);
-            expect_no_drift(&rod, &closure, r, 0.01);
+            ledger_close(&rod.ledger, &rod.problem.grid, &rod.problem.medium, &op);
+            expect_no_drift(&rod, &op, 0.01);
             for (int step = 0; step < 3; step++) {
-                step_rod(&rod, 0.31 * dt, &closure, r);
+                step_rod(&rod, 0.31 * dt, &op);
             }
-            expect_no_drift(&rod, &closure, r, 0.01);
-            boundary_destroy(&rod.boundary);
+            expect_no_drift(&rod, &op, 0.01);
+            boundary_destroy(&rod.problem.boundary);
         }
     }
 }
@@ -137,15 +132,15 @@ static void insulated_faces_let_exactly_nothing_through(void **state)
     (void)state;
     const struct boundary_setting insulated = {.kind = BOUNDARY_FLUX, .value = 0};
     struct rod rod;
-    struct closure closure;
-    double r[AXIS_COUNT];
+    struct heat_operator op;
     make_rod(&rod, insulated, insulated);
     for (int step = 0; step < 100; step++) {
-        step_rod(&rod, 0.5 * grid_stable_dt(&rod.grid, &rod.material), &closure, r);
+        step_rod(&rod, 0.5 * grid_stable_dt(&rod.problem.grid, &rod.problem.medium), &op);
     }
-    const double came = ledger_boundary_heat(&rod.ledger, &rod.grid, &rod.material, &closure, r);
+    const double came =
+        ledger_boundary_heat(&rod.ledger, &rod.problem.grid, &rod.problem.medium, &op);
     assert_true(came == 0);
-    boundary_destroy(&rod.boundary);
+    boundary_destroy(&rod.problem.boundary);
 }
 
 /* J per K and cell, the cells of a face, and the sign, from numbers that can be done by hand. */
@@ -159,28 +154,28 @@ static void one_face_by_hand(void **state)
         .upper = {4, 3, 2},
         .spacing = {1, 1, 1},
     };
-    const struct material material = {1, 2, 0.5};
-    const struct closure closure = {
-        .closed = {false, false, false, true, false, false},
-        .a = {[FACE_Y_MAX] = -1},
-        .b = {[FACE_Y_MAX] = 40},
-    };
-    const double r[AXIS_COUNT] = {0.1, 0.25, 0.1};
+    const struct medium medium = {1, 2, 0.5};
+    const struct heat_operator op = {.r = {0.1, 0.25, 0.1},
+                                     .closure = {
+                                         .closed = {false, false, false, true, false, false},
+                                         .a = {[FACE_Y_MAX] = -1},
+                                         .b = {[FACE_Y_MAX] = 40},
+                                     }};
     struct ledger ledger = {.booked_J = 5};
     for (int step = 0; step < 3; step++) {
-        ledger_add_step(&ledger, &closure);
+        ledger_add_step(&ledger, &op);
     }
     ledger.face_sum[FACE_Y_MAX].digit[2] = 100;
     ledger.face_sum[FACE_X_MIN].digit[2] = 1000; /* open: does not count */
     /* 8 cells on the face: 2 J/K x 0.25 x (-2 x 100 + 8 x 3 x 40) */
-    assert_true(ledger_boundary_heat(&ledger, &grid, &material, &closure, r) == 5 + 0.5 * 760);
-    ledger_close(&ledger, &grid, &material, &closure, r);
+    assert_true(ledger_boundary_heat(&ledger, &grid, &medium, &op) == 5 + 0.5 * 760);
+    ledger_close(&ledger, &grid, &medium, &op);
     assert_true(ledger.booked_J == 385);
-    assert_true(ledger_boundary_heat(&ledger, &grid, &material, &closure, r) == 385);
+    assert_true(ledger_boundary_heat(&ledger, &grid, &medium, &op) == 385);
     /* an axis that is not in use lets nothing through */
     grid.used[AXIS_Y] = false;
     ledger.face_sum[FACE_Y_MAX].digit[2] = 100;
-    assert_true(ledger_boundary_heat(&ledger, &grid, &material, &closure, r) == 385);
+    assert_true(ledger_boundary_heat(&ledger, &grid, &medium, &op) == 385);
 }
 
 /* A small difference of large sums keeps its digits: 1e9 steps near a steady state. */
@@ -189,16 +184,16 @@ static void long_runs_keep_their_digits(void **state)
     (void)state;
     const struct grid grid = {
         .cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {1, 1, 1}};
-    const struct material material = {1, 1, 1};
-    const struct closure closure = {.closed = {true}, .a = {-1}, .b = {600}};
-    const double r[AXIS_COUNT] = {1, 0, 0};
+    const struct medium medium = {1, 1, 1};
+    const struct heat_operator op = {.r = {1, 0, 0},
+                                     .closure = {.closed = {true}, .a = {-1}, .b = {600}}};
     struct ledger ledger = {0};
     const int64_t steps = 1000000000;
     ledger.b_sum[FACE_X_MIN].digit[2] = 600 * steps; /* below 2^40 */
     /* inside: 300 K each step, and 3 x 2^-40 K more in all */
     ledger.face_sum[FACE_X_MIN].digit[2] = 300 * steps;
     ledger.face_sum[FACE_X_MIN].digit[1] = 3;
-    assert_true(ledger_boundary_heat(&ledger, &grid, &material, &closure, r) == -6 * 0x1p-40);
+    assert_true(ledger_boundary_heat(&ledger, &grid, &medium, &op) == -6 * 0x1p-40);
 }
 
 /* Small and large drifts of either sign, beyond what one term of an exact sum holds. */
@@ -207,13 +202,13 @@ static void a_drift_is_forgiven(void **state)
     (void)state;
     const struct grid grid = {
         .cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {0.1, 0.1, 0.1}};
-    const struct material material = {1, 3e6, 1};
+    const struct medium medium = {1, 3e6, 1};
     const double drifts[] = {12.5, -12.5, 3.7e18, -3.7e18, 1e-9};
     for (size_t i = 0; i < sizeof drifts / sizeof drifts[0]; i++) {
         struct ledger ledger = {.start = {{0, 0, 3000, 0}}};
-        const double before = ledger_heat(&grid, &material, &ledger.start);
-        ledger_forgive(&ledger, &grid, &material, drifts[i]);
-        const double moved = ledger_heat(&grid, &material, &ledger.start) - before;
+        const double before = ledger_heat(&grid, &medium, &ledger.start);
+        ledger_forgive(&ledger, &grid, &medium, drifts[i]);
+        const double moved = ledger_heat(&grid, &medium, &ledger.start) - before;
         assert_true(fabs(moved - drifts[i]) <= 4e-16 * (fabs(drifts[i]) + 2 * before));
     }
 }

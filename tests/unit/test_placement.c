@@ -219,8 +219,8 @@ static void any_machine_gets_a_permutation(void **state)
 static void groups_are_modules_or_numa_nodes(void **state)
 {
     (void)state;
-    struct backend cpu = {.host_accessible = true};
-    struct backend gpu = {.host_accessible = false};
+    struct backend cpu = {.capabilities = BACKEND_HOST_ACCESS};
+    struct backend gpu = {.capabilities = BACKEND_GPU | BACKEND_HOST_ACCESS};
     struct device_info info = {.name = "AMD Instinct MI250X"};
     struct machine machine = {.numa_nodes = 4, .numa = 4, .device_index = 5};
     assert_int_equal(placement_group(&machine, &gpu, &info), 2);

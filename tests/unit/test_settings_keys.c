@@ -138,8 +138,11 @@ static const struct damage wrong_types[] = {
      "decomposition, halo, watch, walltime, walltime_margin, watchdog"},
     {"time:", "run: {decomposition: {x: 4}}\ntime:",
      "c.yaml:22: run.decomposition: not a list ({...}); " GIVE_RANKS},
+    {"time:", "run: {halo: {transport: [peer]}}\ntime:",
+     "c.yaml:22: run.halo.transport: not a single word ([peer]); give one of auto, host, staged, "
+     "gpu-aware, peer"},
     {"time:", "run: {backend: [cpu]}\ntime:",
-     "c.yaml:22: run.backend: not a single word ([cpu]); give one of auto, cpu, guard, hip"},
+     "c.yaml:22: run.backend: not a text ([cpu]); give a text"},
     {"time:", "output: {pictures: {every: 1, range: 300}}\ntime:",
      "c.yaml:22: output.pictures.range: not a list (300); give auto or a list of 2 numbers, in K, "
      "such as [273, 900]"},
@@ -232,8 +235,9 @@ static const struct damage choices[] = {
     {"type: flux", "type: radiation",
      "c.yaml:19: boundary.x_max.type: unknown (radiation); give one of temperature, flux, "
      "convection, periodic"},
-    {"time:", "run: {backend: cuda}\ntime:",
-     "c.yaml:22: run.backend: unknown (cuda); give one of auto, cpu, guard, hip"},
+    {"time:", "run: {halo: {transport: cuda}}\ntime:",
+     "c.yaml:22: run.halo.transport: unknown (cuda); give one of auto, host, staged, gpu-aware, "
+     "peer"},
     {"time:", "run: {precision: float16}\ntime:",
      "c.yaml:22: run.precision: unknown (float16), did you mean 'float64'? give one of float64, "
      "float32"},

@@ -100,7 +100,8 @@ static void test_everything_given(void **state)
                                  "output:\n  directory: some/where\n  history: {every: 0}\n"
                                  "  snapshots: {every: 7, precision: float64, compress: 9}\n"
                                  "  checkpoints: {every: 8, keep: 5}\n"
-                                 "  pictures: {every: 9, plane: x, range: [-1, 2.5e2]}\n");
+                                 "  pictures: {every: 9, plane: x, range: [-1, 2.5e2],\n"
+                                 "             colormap: magma}\n");
     struct settings *s = read_good(text, NULL, 0);
     assert_true(s->time.by_steps);
     assert_int_equal(s->time.steps, INT64_C(9007199254740992));
@@ -124,6 +125,7 @@ static void test_everything_given(void **state)
     assert_int_equal(s->output.checkpoints.keep, 5);
     assert_int_equal(s->output.pictures.cadence.every, 9);
     assert_int_equal(s->output.pictures.plane_normal, AXIS_X);
+    assert_int_equal(s->output.pictures.colormap, COLORMAP_MAGMA);
     assert_false(s->output.pictures.range_auto);
     assert_true(s->output.pictures.range[0] == -1 && s->output.pictures.range[1] == 250);
     settings_destroy(s);
@@ -141,6 +143,7 @@ static void test_given_sections_have_defaults(void **state)
     assert_int_equal(s->output.snapshots.compress, 0);
     assert_int_equal(s->output.checkpoints.keep, 2);
     assert_int_equal(s->output.pictures.plane_normal, AXIS_Z);
+    assert_int_equal(s->output.pictures.colormap, COLORMAP_INFERNO);
     assert_true(s->output.pictures.range_auto);
     settings_destroy(s);
     free(text);

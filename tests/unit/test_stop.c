@@ -68,9 +68,9 @@ static void the_guess_grows_with_the_file_and_shrinks_with_the_nodes(void **stat
 static void the_watchdog_is_patient(void **state)
 {
     (void)state;
-    assert_true(watchdog_limit(300, 20, 0.001) == 300);
-    assert_true(watchdog_limit(300, 20, 60) == 1200);
-    assert_true(watchdog_limit(300, 0, 1e6) == 300);
+    assert_true(hang_monitor_limit(300, 20, 0.001) == 300);
+    assert_true(hang_monitor_limit(300, 20, 60) == 1200);
+    assert_true(hang_monitor_limit(300, 0, 1e6) == 300);
 }
 
 static void ends_are_unix_times(void **state)

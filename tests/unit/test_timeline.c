@@ -46,10 +46,10 @@ static void lay(struct scene *scene, double end, int64_t steps, double whole, do
     settings->output.regions = scene->region;
     settings->output.nregions = REGIONS;
     struct grid grid;
-    struct material material;
+    struct medium medium;
     grid_create(settings, &grid);
-    material_create(settings, &material);
-    assert_int_equal(timeline_create(settings, &grid, &material, &scene->timeline), STATUS_OK);
+    medium_create(settings, &medium);
+    assert_int_equal(timeline_create(settings, &grid, &medium, &scene->timeline), STATUS_OK);
 }
 
 /* Every step is as long as the clock says and no longer than dt; no landing is missed. */
@@ -205,10 +205,10 @@ static void too_many_landings_are_refused(void **state)
     timeline_destroy(&scene.timeline);
     scene.region[1].file.cadence.interval = 1e-6;
     struct grid grid;
-    struct material material;
+    struct medium medium;
     grid_create(&scene.settings, &grid);
-    material_create(&scene.settings, &material);
-    assert_int_equal(timeline_create(&scene.settings, &grid, &material, &scene.timeline),
+    medium_create(&scene.settings, &medium);
+    assert_int_equal(timeline_create(&scene.settings, &grid, &medium, &scene.timeline),
                      STATUS_INPUT);
     assert_string_equal(fail_message(),
                         "output.regions[1].interval: an output every 1e-06 s gives more than "
@@ -223,13 +223,13 @@ static void intervals_beyond_reason_are_refused_at_once(void **state)
     for (size_t i = 0; i < 2 * sizeof intervals / sizeof intervals[0]; i++) {
         struct scene scene;
         struct grid grid;
-        struct material material;
+        struct medium medium;
         lay(&scene, 10, i % 2 == 0 ? 0 : 5, 0, 0, 0);
         timeline_destroy(&scene.timeline);
         scene.settings.output.history.interval = intervals[i / 2];
         grid_create(&scene.settings, &grid);
-        material_create(&scene.settings, &material);
-        assert_int_equal(timeline_create(&scene.settings, &grid, &material, &scene.timeline),
+        medium_create(&scene.settings, &medium);
+        assert_int_equal(timeline_create(&scene.settings, &grid, &medium, &scene.timeline),
                          STATUS_INPUT);
         assert_non_null(strstr(fail_message(), "output.history.interval: an output every "));
         assert_non_null(strstr(fail_message(), " s is far too often for steps of 0.000976562 s"));

@@ -1,0 +1,14 @@
+/* In place of picture_cairo.c where the build has no Cairo. */
+#include "io/picture/picture.h"
+#include "io/picture/picture_draw.h"
+
+bool picture_supported(void)
+{
+    return false;
+}
+
+enum status picture_draw(const struct picture_view *view, const char *path)
+{
+    (void)view;
+    return fail(STATUS_FILE, "cannot draw %s: this build has no Cairo", path);
+}

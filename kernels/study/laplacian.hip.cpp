@@ -1,0 +1,338 @@
+/* The Laplacian kernels of the study in docs/laplacian_study.md, from one point a thread to
+ * launches by subdomains. For `bench kernels` alone; what a run uses is in step_*.hip.cpp. */
+#include "kernels/hip/arch.h"
+#include "kernels/study/laplacian_hip.h"
+
+/* All of them evaluate the expression of laplacian_point.h, in steps, since the rows of a thread
+ * share points. */
+
+/* Threads of a block lie in x; the study's best tile has 8 rows. */
+enum { WIDE = 256, BEST_ROWS = 8 };
+
+template <typename REAL> struct grid_points {
+    int nx;                  /* points of a row */
+    int j_begin, j_end;      /* the rows to be computed */
+    int k_end;               /* the last plane + 1; the first is 1 */
+    int64_t pitch_z;         /* points of a plane */
+    REAL wx, wy, wz, centre; /* 1/h^2, and -2 times their sum */
+};
+
+/* A thread's points: M rows above each other, from (i, j, k) on. */
+struct spot {
+    int i, j, k;
+};
+
+template <int M> static __device__ __forceinline__ spot spot_xyz(int j_begin)
+{
+    return {(int)(blockIdx.x * WIDE + threadIdx.x), j_begin + (int)blockIdx.y * M,
+            1 + (int)blockIdx.z};
+}
+
+template <typename REAL>
+static __device__ __forceinline__ bool is_inside(const grid_points<REAL> &g, const spot &s)
+{
+    return s.i > 0 && s.i < g.nx - 1 && s.k < g.k_end;
+}
+
+template <bool STREAM, typename REAL>
+static __device__ __forceinline__ void put(REAL *to, REAL value)
+{
+    if (STREAM) {
+        arch_store_stream_cell(to, value);
+    } else {
+        *to = value;
+    }
+}
+
+/* One row after the other: the point, then its neighbours in x, y and z; the rows' own points are
+ * kept for the rows above and below. */
+template <typename REAL, int M>
+static __device__ __forceinline__ void by_rows(REAL *__restrict__ f, const REAL *__restrict__ u,
+                                               const grid_points<REAL> &g)
+{
+    REAL sum[M];
+    REAL c = u[0];
+    REAL ym = u[-g.nx];
+#pragma unroll
+    for (int n = 0; n < M; n++) {
+        const REAL *at = u + n * g.nx;
+        const REAL xm = at[-1];
+        const REAL xp = at[1];
+        const REAL yp = at[g.nx];
+        const REAL zm = at[-g.pitch_z];
+        const REAL zp = at[g.pitch_z];
+        sum[n] = g.wz * zm;
+        sum[n] = arch_fma(g.wy, ym, sum[n]);
+        sum[n] = arch_fma(g.wx, xm, sum[n]);
+        sum[n] = arch_fma(g.centre, c, sum[n]);
+        sum[n] = arch_fma(g.wx, xp, sum[n]);
+        sum[n] = arch_fma(g.wy, yp, sum[n]);
+        sum[n] = arch_fma(g.wz, zp, sum[n]);
+        ym = c;
+        c = yp;
+    }
+#pragma unroll
+    for (int n = 0; n < M; n++) {
+        f[n * g.nx] = sum[n];
+    }
+}
+
+/* In the order of the addresses: the plane below, the rows of this plane, the plane above. */
+template <typename REAL, int M, bool STREAM>
+static __device__ __forceinline__ void ascending(REAL *__restrict__ f, const REAL *__restrict__ u,
+                                                 const grid_points<REAL> &g)
+{
+    REAL sum[M];
+#pragma unroll
+    for (int n = 0; n < M; n++) {
+        sum[n] = g.wz * u[n * g.nx - g.pitch_z];
+    }
+    REAL below = u[-g.nx];
+#pragma unroll
+    for (int n = 0; n < M; n++) {
+        const REAL *row = u + n * g.nx;
+        const REAL left = row[-1];
+        const REAL c = row[0];
+        const REAL right = row[1];
+        sum[n] = arch_fma(g.wy, below, sum[n]);
+        sum[n] = arch_fma(g.wx, left, sum[n]);
+        sum[n] = arch_fma(g.centre, c, sum[n]);
+        sum[n] = arch_fma(g.wx, right, sum[n]);
+        if (n > 0) {
+            sum[n > 0 ? n - 1 : 0] = arch_fma(g.wy, c, sum[n > 0 ? n - 1 : 0]);
+        }
+        below = c;
+    }
+    sum[M - 1] = arch_fma(g.wy, u[M * g.nx], sum[M - 1]);
+#pragma unroll
+    for (int n = 0; n < M; n++) {
+        sum[n] = arch_fma(g.wz, u[n * g.nx + g.pitch_z], sum[n]);
+    }
+#pragma unroll
+    for (int n = 0; n < M; n++) {
+        put<STREAM>(f + n * g.nx, sum[n]);
+    }
+}
+
+/* M rows at once, or what is left of them at the end; all threads of a block take the same way. */
+template <typename REAL, int M, bool ASCENDING, bool STREAM>
+static __device__ __forceinline__ void compute(REAL *__restrict__ f, const REAL *__restrict__ u,
+                                               const grid_points<REAL> &g, const spot &s)
+{
+    if (!is_inside(g, s)) {
+        return;
+    }
+    const int64_t at = s.i + (int64_t)s.j * g.nx + s.k * g.pitch_z;
+    if (s.j + M <= g.j_end) {
+        if (ASCENDING) {
+            ascending<REAL, M, STREAM>(f + at, u + at, g);
+        } else {
+            by_rows<REAL, M>(f + at, u + at, g);
+        }
+        return;
+    }
+    for (int n = 0; n < g.j_end - s.j; n++) {
+        ascending<REAL, 1, STREAM>(f + at + (int64_t)n * g.nx, u + at + (int64_t)n * g.nx, g);
+    }
+}
+
+/* 1: one point a thread. At least 8 waves a SIMD (gfx90a). */
+template <typename REAL>
+static __global__ void laplacian_baseline(REAL *__restrict__ f, const REAL *__restrict__ u,
+                                          const grid_points<REAL> g)
+{
+    compute<REAL, 1, false, false>(f, u, g, spot_xyz<1>(g.j_begin));
+}
+
+/* 2: M rows a thread. At least 7 waves a SIMD. Without launch bounds the compiler leaves room for
+ * blocks of 1024 threads. */
+template <typename REAL, int M>
+static __global__ void laplacian_tiled(REAL *__restrict__ f, const REAL *__restrict__ u,
+                                       const grid_points<REAL> g)
+{
+    compute<REAL, M, false, false>(f, u, g, spot_xyz<M>(g.j_begin));
+}
+
+/* 3: and loads in ascending order. At least 6 waves a SIMD. */
+template <typename REAL, int M>
+static __global__ void laplacian_reordered(REAL *__restrict__ f, const REAL *__restrict__ u,
+                                           const grid_points<REAL> g)
+{
+    compute<REAL, M, true, false>(f, u, g, spot_xyz<M>(g.j_begin));
+}
+
+/* 4: and the compiler knows how many threads a block has. At least 5 waves a SIMD. */
+template <typename REAL, int M>
+static __global__ __launch_bounds__(WIDE) void laplacian_bounded(REAL *__restrict__ f,
+                                                                 const REAL *__restrict__ u,
+                                                                 const grid_points<REAL> g)
+{
+    compute<REAL, M, true, false>(f, u, g, spot_xyz<M>(g.j_begin));
+}
+
+/* 5, and by launches over subdomains 7: and stores that do not stay in the cache. At least 8 waves
+ * a SIMD. */
+template <typename REAL>
+static __global__ __launch_bounds__(WIDE) void laplacian_streaming(REAL *__restrict__ f,
+                                                                   const REAL *__restrict__ u,
+                                                                   const grid_points<REAL> g)
+{
+    compute<REAL, BEST_ROWS, true, true>(f, u, g, spot_xyz<BEST_ROWS>(g.j_begin));
+}
+
+/* 5 in blocks of 128 x 1 x 8 threads, for planes that outgrow the cache. At least 8 waves a SIMD.
+ */
+template <typename REAL>
+static __global__ __launch_bounds__(1024) void laplacian_deep_blocks(REAL *__restrict__ f,
+                                                                     const REAL *__restrict__ u,
+                                                                     const grid_points<REAL> g)
+{
+    const spot s = {(int)(blockIdx.x * 128 + threadIdx.x), g.j_begin + (int)blockIdx.y * BEST_ROWS,
+                    1 + (int)(blockIdx.z * 8 + threadIdx.z)};
+    compute<REAL, BEST_ROWS, true, true>(f, u, g, s);
+}
+
+/* 6: 5 with blocks in the order y, z, x. At least 8 waves a SIMD. */
+template <typename REAL>
+static __global__ __launch_bounds__(WIDE) void laplacian_yzx(REAL *__restrict__ f,
+                                                             const REAL *__restrict__ u,
+                                                             const grid_points<REAL> g)
+{
+    const spot s = {(int)(blockIdx.z * WIDE + threadIdx.x), g.j_begin + (int)blockIdx.x * BEST_ROWS,
+                    1 + (int)blockIdx.y};
+    compute<REAL, BEST_ROWS, true, true>(f, u, g, s);
+}
+
+/* --- launches -------------------------------------------------------------------------------- */
+
+static unsigned parts(int64_t n, int64_t size)
+{
+    return (unsigned)((n + size - 1) / size);
+}
+
+template <typename REAL> static grid_points<REAL> points_of(const struct study_problem *problem)
+{
+    const double *w = problem->weight;
+    grid_points<REAL> g = {};
+    g.nx = (int)problem->points[AXIS_X];
+    g.j_begin = 1;
+    g.j_end = (int)problem->points[AXIS_Y] - 1;
+    g.k_end = (int)problem->points[AXIS_Z] - 1;
+    g.pitch_z = problem->points[AXIS_X] * problem->points[AXIS_Y];
+    g.wx = (REAL)w[AXIS_X];
+    g.wy = (REAL)w[AXIS_Y];
+    g.wz = (REAL)w[AXIS_Z];
+    g.centre = (REAL)(-2.0 * (w[AXIS_X] + w[AXIS_Y] + w[AXIS_Z]));
+    return g;
+}
+
+/* Blocks in the order x, y, z over the rows of g. The first thread of a row has nothing to do, so
+ * that the others are aligned. */
+template <typename REAL> static dim3 blocks_xyz(const grid_points<REAL> &g, int rows)
+{
+    return dim3(parts(g.nx - 1, WIDE), parts(g.j_end - g.j_begin, rows), (unsigned)(g.k_end - 1));
+}
+
+enum { SUBDOMAINS = 4 };
+
+template <typename REAL>
+static void launch_streaming(hipStream_t stream, const grid_points<REAL> &all, REAL *f,
+                             const REAL *u, int subdomains)
+{
+    const int rows = (int)parts(all.j_end - 1, subdomains);
+    for (int s = 0; s < subdomains; s++) {
+        grid_points<REAL> g = all;
+        g.j_begin = 1 + s * rows;
+        g.j_end = g.j_begin + rows < all.j_end ? g.j_begin + rows : all.j_end;
+        if (g.j_begin < g.j_end) {
+            laplacian_streaming<REAL><<<blocks_xyz(g, BEST_ROWS), WIDE, 0, stream>>>(f, u, g);
+        }
+    }
+}
+
+template <typename REAL, int M>
+static void launch_rows(hipStream_t stream, const grid_points<REAL> &g, REAL *f, const REAL *u,
+                        enum hip_laplacian kernel)
+{
+    const dim3 blocks = blocks_xyz(g, M);
+    if (kernel == HIP_LAPLACIAN_TILED) {
+        laplacian_tiled<REAL, M><<<blocks, WIDE, 0, stream>>>(f, u, g);
+    } else {
+        laplacian_reordered<REAL, M><<<blocks, WIDE, 0, stream>>>(f, u, g);
+    }
+}
+
+template <typename REAL>
+static void launch_tiles(hipStream_t stream, const grid_points<REAL> &g, REAL *f, const REAL *u,
+                         enum hip_laplacian kernel, int rows)
+{
+    switch (rows) {
+    case 1:
+        launch_rows<REAL, 1>(stream, g, f, u, kernel);
+        break;
+    case 2:
+        launch_rows<REAL, 2>(stream, g, f, u, kernel);
+        break;
+    case 4:
+        launch_rows<REAL, 4>(stream, g, f, u, kernel);
+        break;
+    case 8:
+        launch_rows<REAL, 8>(stream, g, f, u, kernel);
+        break;
+    default:
+        launch_rows<REAL, 16>(stream, g, f, u, kernel);
+        break;
+    }
+}
+
+template <typename REAL>
+static hipError_t launch(hipStream_t stream, const struct study_problem *problem, void *d_f,
+                         const void *d_u, enum hip_laplacian kernel, int rows)
+{
+    const grid_points<REAL> g = points_of<REAL>(problem);
+    REAL *f = static_cast<REAL *>(d_f);
+    const REAL *u = static_cast<const REAL *>(d_u);
+    const unsigned planes = (unsigned)(g.k_end - 1);
+    const unsigned tiles = parts(g.j_end - 1, BEST_ROWS);
+    switch (kernel) {
+    case HIP_LAPLACIAN_BASELINE:
+        laplacian_baseline<REAL><<<blocks_xyz(g, 1), WIDE, 0, stream>>>(f, u, g);
+        break;
+    case HIP_LAPLACIAN_TILED:
+    case HIP_LAPLACIAN_REORDERED:
+        launch_tiles(stream, g, f, u, kernel, rows);
+        break;
+    case HIP_LAPLACIAN_BOUNDED:
+        if (rows == BEST_ROWS) {
+            laplacian_bounded<REAL, BEST_ROWS>
+                <<<blocks_xyz(g, BEST_ROWS), WIDE, 0, stream>>>(f, u, g);
+        } else {
+            laplacian_bounded<REAL, 16><<<blocks_xyz(g, 16), WIDE, 0, stream>>>(f, u, g);
+        }
+        break;
+    case HIP_LAPLACIAN_STREAMING:
+        launch_streaming(stream, g, f, u, 1);
+        break;
+    case HIP_LAPLACIAN_DEEP_BLOCKS:
+        laplacian_deep_blocks<REAL>
+            <<<dim3(parts(g.nx - 1, 128), tiles, parts(planes, 8)), dim3(128, 1, 8), 0, stream>>>(
+                f, u, g);
+        break;
+    case HIP_LAPLACIAN_YZX:
+        laplacian_yzx<REAL>
+            <<<dim3(tiles, planes, parts(g.nx - 1, WIDE)), WIDE, 0, stream>>>(f, u, g);
+        break;
+    case HIP_LAPLACIAN_SUBDOMAINS:
+        launch_streaming(stream, g, f, u, SUBDOMAINS);
+        break;
+    }
+    return hipGetLastError();
+}
+
+hipError_t hip_launch_laplacian(hipStream_t stream, const struct study_problem *problem, void *d_f,
+                                const void *d_u, enum hip_laplacian kernel, int rows)
+{
+    return problem->precision == PRECISION_FLOAT64
+               ? launch<double>(stream, problem, d_f, d_u, kernel, rows)
+               : launch<float>(stream, problem, d_f, d_u, kernel, rows);
+}

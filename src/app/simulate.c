@@ -1,0 +1,154 @@
+#include "app/simulate.h"
+
+#include <stdlib.h>
+
+#include "app/hang_monitor.h"
+#include "app/stop.h"
+#include "base/comm.h"
+#include "base/log.h"
+#include "output/output.h"
+#include "output/outputs.h"
+#include "solve/derive.h"
+#include "solve/initial.h"
+#include "solve/restart.h"
+#include "solve/solver.h"
+#include "solve/tuning.h"
+
+/* The only place that holds everything. */
+struct simulation {
+    struct solver solver;
+    struct hang_monitor *monitor; /* NULL: off */
+    struct stop *stop;
+    struct outputs *outputs;
+};
+
+/* ---- building ---------------------------------------------------------------------------------
+ */
+
+static enum status allocate(struct solver *solver)
+{
+    const struct team *team = &solver->team;
+    const struct box owned = decomp_owned(&team->decomp, team->rank);
+    struct output_memory need = {0};
+    TRY(status_agree(team->comm, output_memory_need(&solver->problem, &owned, &need)));
+    return solver_allocate(solver, &need);
+}
+
+/* The checkpoint asked for, or the initial state. */
+static enum status set_state(struct solver *solver, const struct simulate_options *options)
+{
+    const struct settings *settings = solver->problem.settings;
+    bool found = false;
+    if (options->restart != NULL) {
+        TRY(restart_from(&solver->stepper, &solver->problem, options->restart,
+                         options->restart_changed, &found));
+    }
+    if (options->restart != NULL && !found) {
+        TRY(outputs_check(&solver->team, settings, OUTPUT_RETRY, ""));
+        log_info("no checkpoint in %s: starting from the beginning", settings->output.directory);
+    }
+    return found ? STATUS_OK : initial_state(&solver->stepper);
+}
+
+static void introduce(const struct solver *solver)
+{
+    const struct problem *problem = &solver->problem;
+    const struct timeline *timeline = &problem->timeline;
+    const struct team *team = &solver->team;
+    const int64_t *n = problem->grid.cells;
+    const int *p = team->decomp.ranks;
+    log_info("%s: %lld x %lld x %lld cells, %s, %d rank%s as %d x %d x %d",
+             problem->settings->title, (long long)n[0], (long long)n[1], (long long)n[2],
+             precision_name(problem->settings->run.precision), team->nranks,
+             team->nranks == 1 ? "" : "s", p[0], p[1], p[2]);
+    log_info("backend %s on %s (%s)", solver->engine.backend->name, solver->engine.info.name,
+             solver->engine.reason);
+    if (solver->state.step >= timeline->steps) {
+        log_info("nothing is left to do: the state is at step %lld, t = %.6g s; raise time.steps "
+                 "or time.end to continue",
+                 (long long)solver->state.step, solver->state.time);
+        return;
+    }
+    log_info("%lld steps of %s%.4g s to t = %.6g s", (long long)timeline->steps,
+             timeline->nstretches > 1 ? "at most " : "", timeline->dt, timeline->end);
+}
+
+static enum status open_all(struct simulation *s, const struct settings *settings,
+                            const struct simulate_options *options)
+{
+    struct solver *solver = &s->solver;
+    if (options->folder != OUTPUT_RETRY) {
+        /* before the time that the state takes */
+        TRY(outputs_check(&solver->team, settings, options->folder,
+                          options->restart != NULL ? options->restart : ""));
+    }
+    TRY(hang_monitor_create(&solver->team, settings, &solver->stepper.plan, &solver->phases,
+                            &s->monitor));
+    TRY(set_state(solver, options));
+    introduce(solver);
+    TRY(tuning_of_stepper(&solver->stepper));
+    TRY(derive_open(&solver->stepper));
+    TRY(stop_create(&solver->team, &solver->problem, &s->stop));
+    return outputs_open(&solver->stepper, options->folder, &s->outputs);
+}
+
+/* ---- the time loop ----------------------------------------------------------------------------
+ */
+
+/* What is due at the present step, and what was asked of the run meanwhile. */
+static enum status see_to_events(struct simulation *s)
+{
+    TRY(outputs_write(s->outputs));
+    return stop_obey(s->stop, &s->solver.stepper, s->outputs);
+}
+
+/* The step of the next event, the last step at the latest. */
+static int64_t next_event(const struct simulation *s)
+{
+    int64_t next = s->solver.problem.timeline.steps;
+    const int64_t output = outputs_next(s->outputs);
+    const int64_t stop = stop_next(s->stop);
+    next = output < next ? output : next;
+    next = stop < next ? stop : next;
+    return next;
+}
+
+static enum status advance(struct simulation *s)
+{
+    const struct state *state = &s->solver.state;
+    const double start = MPI_Wtime();
+    TRY(see_to_events(s));
+    while (state->step < s->solver.problem.timeline.steps) {
+        TRY(stepper_advance(&s->solver.stepper, next_event(s) - state->step));
+        TRY(see_to_events(s));
+    }
+    TRY(outputs_wait(s->outputs)); /* a part of the run's time */
+    return outputs_finish(s->outputs, MPI_Wtime() - start);
+}
+
+enum status simulate(MPI_Comm comm, const struct settings *settings,
+                     const struct simulate_options *options)
+{
+    /* not on the stack: where MPI is broken the writer's thread may outlive this call */
+    struct simulation *s = calloc(1, sizeof *s);
+    enum status status = STATUS_OK;
+    TRY(status_agree(comm, s == NULL ? fail(STATUS_MEMORY, "no memory for the simulation's data")
+                                     : STATUS_OK));
+    TRY_GOTO(solver_open(comm, settings, &s->solver));
+    TRY_GOTO(allocate(&s->solver));
+    TRY_GOTO(open_all(s, settings, options));
+    status = advance(s);
+    if (status == STATUS_NUMERICS) {
+        status = outputs_postmortem(s->outputs);
+    }
+done:
+    outputs_close(s->outputs);
+    if (comm_is_broken()) {
+        return status; /* the writer's thread may still use all of it: main ends the program */
+    }
+    hang_monitor_destroy(s->monitor);
+    stop_destroy(s->stop);
+    solver_destroy(&s->solver);
+    free(s);
+    return status;
+}

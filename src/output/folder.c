@@ -1,0 +1,79 @@
+#include "output/folder.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "io/series/csv.h"
+
+enum status folder_visit_file(const char *directory, const char *name, output_visitor *visit,
+                              void *context)
+{
+    char path[PATH_BYTES];
+    TRY(path_join(directory, name, path));
+    return file_exists(path) ? visit(context, path) : STATUS_OK;
+}
+
+enum status folder_scan(const char *directory,
+                        enum status (*visit)(void *context, const char *entry), void *context)
+{
+    struct dirent **entries = NULL;
+    const int count = scandir(directory, &entries, NULL, alphasort);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < count; i++) {
+        if (status == STATUS_OK) {
+            status = visit(context, entries[i]->d_name);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+struct walk {
+    const char *folder;
+    output_visitor *visit;
+    void *context;
+};
+
+static enum status visit_step(void *context, const char *name)
+{
+    const struct walk *walk = context;
+    const bool own = strncmp(name, "step_", 5) == 0 || strcmp(name, "latest") == 0 ||
+                     strcmp(name, "latest.tmp") == 0;
+    return own ? folder_visit_file(walk->folder, name, walk->visit, walk->context) : STATUS_OK;
+}
+
+enum status folder_visit_steps(const char *directory, const char *name, output_visitor *visit,
+                               void *context)
+{
+    char folder[PATH_BYTES];
+    TRY(path_join(directory, name, folder));
+    struct walk walk = {.folder = folder, .visit = visit, .context = context};
+    return folder_scan(folder, visit_step, &walk);
+}
+
+bool name_ends_in(const char *name, const char *ending)
+{
+    const size_t length = strlen(name);
+    return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
+}
+
+enum status folder_report_uncut(const char *name, enum status status)
+{
+    if (status != STATUS_OK) {
+        log_warn("%s, which this run does not continue, is left as it is: %s", name,
+                 fail_message());
+        fail_clear();
+    }
+    return STATUS_OK;
+}
+
+enum status folder_cut_csv(const char *directory, const char *file, int64_t step)
+{
+    char path[PATH_BYTES];
+    TRY(path_join(directory, file, path));
+    return folder_report_uncut(file, csv_cut(path, step));
+}

@@ -1,0 +1,183 @@
+/* Output kind: checkpoints, captured on the step loop, written by the writer. */
+#include "output/output_checkpoints.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+#include "io/checkpoint/checkpoint.h"
+#include "model/derived.h"
+#include "output/folder.h"
+
+/* All that the write half needs; settings, grid and medium stay as they are during a run. */
+struct checkpoint_job {
+    struct checkpoint_output *output;
+    const struct problem *problem;
+    struct checkpoint_part part;
+    struct checkpoint_state state;
+};
+
+/* By a cadence; a run can be asked for one at any time. */
+static bool is_on(const struct settings *settings)
+{
+    const struct checkpoint_setting *checkpoints = &settings->output.checkpoints;
+    return cadence_is_on(&checkpoints->cadence) || checkpoints->walltime > 0;
+}
+
+static enum status make_folder(const struct settings *settings)
+{
+    char folder[PATH_BYTES];
+    TRY(path_join(settings->output.directory, "checkpoints", folder));
+    return cadence_is_on(&settings->output.checkpoints.cadence) ? directory_make(folder)
+                                                                : STATUS_OK;
+}
+
+static enum status open_output(const struct output_context *in, void **object)
+{
+    struct checkpoint_output *made = calloc(1, sizeof *made);
+    enum status status =
+        made == NULL ? fail(STATUS_MEMORY, "no memory for the checkpoints' names") : STATUS_OK;
+    if (status == STATUS_OK && in->team->rank == 0) {
+        status = make_folder(in->problem->settings);
+    }
+    if (made != NULL) {
+        made->submitted_step = -1;
+    }
+    *object = made;
+    return status_agree(in->team->comm, status);
+}
+
+static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
+{
+    const struct checkpoint_job *job = context;
+    const struct problem *problem = job->problem;
+    const struct settings *settings = problem->settings;
+    TRY(checkpoint_put(comm, settings->output.directory, &job->part, &problem->grid,
+                       &problem->medium, &job->state, settings->text,
+                       settings->output.checkpoints.keep));
+    snprintf(job->output->valid, PATH_BYTES, "%.4000s/checkpoints/step_%010lld.h5",
+             settings->output.directory, (long long)job->state.step);
+    *bytes = comm_rank(comm) == 0 ? file_size(job->output->valid) : 0;
+    return STATUS_OK;
+}
+
+/* Not collective. */
+static enum status capture(const struct output_context *in, struct checkpoint_job *job)
+{
+    struct field *field = in->state->field;
+    struct writer_room room;
+    TRY(writer_reserve(in->writer, checkpoint_capture_bytes(field), &room));
+    if (job == NULL) {
+        return fail(STATUS_MEMORY, "no memory for a checkpoint's description");
+    }
+    TRY(engine_settle(in->engine));
+    return checkpoint_capture(field, room.copy_out, room.h_memory, &job->part);
+}
+
+enum status checkpoint_output_submit(struct checkpoint_output *output,
+                                     const struct output_context *in)
+{
+    const struct state *state = in->state;
+    uint64_t hash = 0;
+    if (output->submitted_step == state->step) {
+        return STATUS_OK;
+    }
+    TRY(diagnostics_field_hash(in->stepper, &hash));
+    struct checkpoint_job *context = calloc(1, sizeof *context);
+    const enum status status = status_agree(in->team->comm, capture(in, context));
+    if (status != STATUS_OK || context == NULL) {
+        free(context);
+        return status;
+    }
+    context->output = output;
+    context->problem = in->problem;
+    context->state = (struct checkpoint_state){.step = state->step,
+                                               .time = state->time,
+                                               .field_hash = hash,
+                                               .ledger = state->ledger,
+                                               .boundary_heat = in->summary->boundary_heat};
+    const struct writer_job job = {
+        .kind = in->kind,
+        .write = write_job,
+        .destroy = free,
+        .context = context,
+    };
+    output->submitted_step = state->step;
+    return writer_submit(in->writer, &job);
+}
+
+/* The state that a restart began with is on the disk. */
+static enum status write_due(void *object, const struct output_context *in)
+{
+    return in->state->step > in->state->first_step ? checkpoint_output_submit(object, in)
+                                                   : STATUS_OK;
+}
+
+static void list(const void *object, const struct output_context *in)
+{
+    const struct checkpoint_output *output = object;
+    (void)in;
+    if (output->valid[0] != '\0') {
+        log_info("  checkpoint   %s", output->valid);
+    }
+}
+
+/* ---- planning ---------------------------------------------------------------------------------
+ */
+
+static enum status capture_bytes(const struct problem *problem, const struct box *owned,
+                                 uint64_t *bytes)
+{
+    const struct settings *settings = problem->settings;
+    const unsigned kept = derived_kept(derived_of_settings(settings));
+    *bytes = is_on(settings) ? checkpoint_part_bytes(owned, settings->run.precision, kept) : 0;
+    return STATUS_OK;
+}
+
+static double plan(const struct problem *problem)
+{
+    const struct checkpoint_setting *setting = &problem->settings->output.checkpoints;
+    const double bytes =
+        (double)checkpoint_file_bytes(&problem->grid, problem->settings->run.precision);
+    /* none at the start */
+    const int64_t count = timeline_count_due(&problem->timeline, &setting->cadence) - 1;
+    const int64_t kept = count < setting->keep ? count : setting->keep;
+    char each[BYTES_TEXT];
+    char all[BYTES_TEXT];
+    if (count > 0) {
+        printf("checkpoints    %" PRId64 " of %s, %" PRId64 " kept: at most %s at a time\n", count,
+               bytes_text(bytes, each), kept, bytes_text(bytes * (double)(kept + 1), all));
+    }
+    if (setting->walltime > 0) {
+        printf("checkpoints    %sone of %s whenever %g s have passed since the last\n",
+               count > 0 ? "also " : "", bytes_text(bytes, each), setting->walltime);
+    }
+    return count > 0 ? bytes * (double)(kept + 1) : 0;
+}
+
+/* ---- the folder -------------------------------------------------------------------------------
+ */
+
+static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
+{
+    const char *directory = settings->output.directory;
+    TRY(folder_visit_file(directory, "postmortem.h5", visitor, context));
+    return folder_visit_steps(directory, "checkpoints", visitor, context);
+}
+
+const struct output_kind output_checkpoints = {
+    .name = "checkpoints",
+    .section = {{"output.checkpoints", "checkpoints", 1000}},
+    .not_at_start = true,
+    .needs_others_on_disk = true,
+    .summary = SUMMARY_ALWAYS,
+    .open = open_output,
+    .close = free,
+    .write = write_due,
+    .list = list,
+    .capture_bytes = capture_bytes,
+    .plan = plan,
+    .visit = visit,
+};

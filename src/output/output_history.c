@@ -1,0 +1,114 @@
+/* Output kind: history.csv, a line of diagnostics. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+#include "io/series/csv.h"
+#include "io/series/history.h"
+#include "output/folder.h"
+#include "output/output.h"
+
+struct history_output {
+    struct history *history; /* rank 0 */
+};
+
+static enum status check(const struct output_context *in)
+{
+    return history_check(in->problem->settings->output.directory);
+}
+
+static enum status open_history(const struct output_context *in, void **object)
+{
+    const struct settings *settings = in->problem->settings;
+    if (!cadence_is_on(&settings->output.history)) {
+        return STATUS_OK;
+    }
+    struct history_output *made = calloc(1, sizeof *made);
+    enum status status =
+        made == NULL ? fail(STATUS_MEMORY, "no memory for history.csv") : STATUS_OK;
+    if (status == STATUS_OK && in->team->rank == 0) {
+        status = history_open(settings->output.directory, in->restart_step, &made->history);
+    }
+    *object = made;
+    return status_agree(in->team->comm, status);
+}
+
+static void close_history(void *object)
+{
+    struct history_output *output = object;
+    if (history_close(output->history) != STATUS_OK) {
+        log_warn("%s", fail_message());
+    }
+    free(output);
+}
+
+static enum status write_row(void *object, const struct output_context *in)
+{
+    struct history_output *output = object;
+    const struct diagnostics *d = in->summary;
+    enum status status = STATUS_OK;
+    if (output->history != NULL) {
+        const struct history_row row = {
+            .step = d->step,
+            .time = d->time,
+            .dt = timeline_dt_before(&in->problem->timeline, d->step),
+            .min = d->min,
+            .max = d->max,
+            .mean = d->mean,
+            .heat = d->heat,
+            .boundary_heat = d->boundary_heat,
+            .heat_drift = d->heat_drift,
+        };
+        status = history_write(output->history, &row);
+    }
+    return status_agree(in->team->comm, status);
+}
+
+static enum status flush(void *object, const struct output_context *in)
+{
+    const struct history_output *output = object;
+    return status_agree(in->team->comm, history_flush(output->history));
+}
+
+static void list(const void *object, const struct output_context *in)
+{
+    (void)object;
+    log_info("  history      %s/history.csv", in->problem->settings->output.directory);
+}
+
+static double plan(const struct problem *problem)
+{
+    const struct cadence *cadence = &problem->settings->output.history;
+    const int64_t rows = timeline_count_due(&problem->timeline, cadence);
+    printf("history        %lld rows\n", (long long)rows);
+    return 180.0 * (double)rows;
+}
+
+static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
+{
+    return folder_visit_file(settings->output.directory, "history.csv", visitor, context);
+}
+
+static enum status roll_back(const struct settings *settings, int64_t step)
+{
+    return cadence_is_on(&settings->output.history)
+               ? STATUS_OK
+               : folder_cut_csv(settings->output.directory, "history.csv", step);
+}
+
+extern const struct output_kind output_history;
+const struct output_kind output_history = {
+    .name = "history",
+    .section = {{"output.history", "rows of history", 1000000}},
+    .summary = SUMMARY_ALWAYS,
+    .check = check,
+    .open = open_history,
+    .close = close_history,
+    .write = write_row,
+    .flush = flush,
+    .list = list,
+    .plan = plan,
+    .visit = visit,
+    .roll_back = roll_back,
+};

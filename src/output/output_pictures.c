@@ -1,0 +1,113 @@
+/* Output kind: pictures of a plane, drawn by the step loop. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "io/picture/picture.h"
+#include "output/folder.h"
+#include "output/output.h"
+
+struct picture_output {
+    char last[PATH_BYTES]; /* rank 0; "" before the first one */
+};
+
+static bool is_on(const struct settings *settings)
+{
+    return cadence_is_on(&settings->output.pictures.cadence);
+}
+
+static enum status make_folder(const struct settings *settings)
+{
+    char folder[PATH_BYTES];
+    TRY(path_join(settings->output.directory, "pictures", folder));
+    return directory_make(folder);
+}
+
+static enum status open_output(const struct output_context *in, void **object)
+{
+    const struct settings *settings = in->problem->settings;
+    if (!is_on(settings)) {
+        return STATUS_OK;
+    }
+    if (!picture_supported()) {
+        log_warn("output.pictures: this build has no Cairo: no pictures are drawn");
+        return STATUS_OK;
+    }
+    enum status status = STATUS_OK;
+    *object = calloc(1, sizeof(struct picture_output));
+    if (*object == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for a picture's name");
+    } else if (in->team->rank == 0) {
+        status = make_folder(settings);
+    }
+    return status_agree(in->team->comm, status);
+}
+
+static enum status write_picture(void *object, const struct output_context *in)
+{
+    struct picture_output *output = object;
+    const struct settings *settings = in->problem->settings;
+    const double since = MPI_Wtime();
+    const double disk_since = file_disk_seconds();
+    TRY(picture_write(in->team->comm, settings->output.directory, in->state->field,
+                      &in->problem->grid, &settings->output.pictures, settings->title,
+                      in->state->step, in->state->time, in->summary->min, in->summary->max,
+                      output->last));
+    writer_count(in->writer, in->kind, 1, file_size(output->last), since, disk_since);
+    return STATUS_OK;
+}
+
+static void list(const void *object, const struct output_context *in)
+{
+    const struct picture_output *output = object;
+    (void)in;
+    if (output->last[0] != '\0') {
+        log_info("  picture      %s", output->last);
+    }
+}
+
+static double plan(const struct problem *problem)
+{
+    const struct cadence *cadence = &problem->settings->output.pictures.cadence;
+    const int64_t count = timeline_count_due(&problem->timeline, cadence);
+    printf("pictures       %lld\n", (long long)count);
+    return 1e5 * (double)count;
+}
+
+static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
+{
+    return folder_visit_steps(settings->output.directory, "pictures", visitor, context);
+}
+
+static enum status cut_picture(void *context, const char *path)
+{
+    const int64_t *step = context;
+    const char *name = strrchr(path, '/') + 1;
+    if (strncmp(name, "step_", 5) != 0 || strtoll(name + 5, NULL, 10) <= *step) {
+        return STATUS_OK;
+    }
+    return file_remove(path);
+}
+
+/* Those that this run draws are drawn again. */
+static enum status roll_back(const struct settings *settings, int64_t step)
+{
+    return visit(settings, cut_picture, &step);
+}
+
+extern const struct output_kind output_pictures;
+const struct output_kind output_pictures = {
+    .name = "pictures",
+    .section = {{"output.pictures", "pictures", 1000}},
+    .summary = SUMMARY_ALWAYS,
+    .open = open_output,
+    .close = free,
+    .write = write_picture,
+    .list = list,
+    .plan = plan,
+    .visit = visit,
+    .roll_back = roll_back,
+};

@@ -1,0 +1,339 @@
+/* Output kind: snapshots, of the whole grid and of regions, each with its own cadence. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+#include "io/snapshot/snapshot.h"
+#include "model/derived.h"
+#include "output/folder.h"
+#include "output/output.h"
+#include "solve/derive.h"
+
+/* One series, as the settings have it. */
+struct series_output {
+    const char *name; /* borrowed */
+    const struct snapshot_setting *setting;
+    struct view view;
+    struct snapshots *snapshots; /* NULL until opened */
+};
+
+struct snapshot_outputs {
+    int count;
+    struct series_output output[];
+};
+
+/* ---- which there are --------------------------------------------------------------------------
+ */
+
+/* The series number `index`, the whole grid before the regions; false past the last. */
+static bool find_series(const struct problem *problem, int index, struct series_output *output)
+{
+    const struct settings *settings = problem->settings;
+    *output = (struct series_output){0};
+    if (index == 0) {
+        output->name = "snapshots";
+        output->setting = &settings->output.snapshots;
+        view_whole(&problem->grid, &output->view);
+        return true;
+    }
+    if (index > settings->output.nregions) {
+        return false;
+    }
+    const struct region_setting *region = &settings->output.regions[index - 1];
+    output->name = region->name;
+    output->setting = &region->file;
+    view_create(&problem->grid, region, &output->view);
+    return true;
+}
+
+static bool is_on(const struct series_output *output)
+{
+    return cadence_is_on(&output->setting->cadence);
+}
+
+static enum status check(const struct output_context *in)
+{
+    struct series_output output;
+    for (int i = 0; find_series(in->problem, i, &output); i++) {
+        if (is_on(&output)) {
+            TRY(snapshots_check(in->problem->settings->output.directory, output.name, &output.view,
+                                output.setting, in->restart_step));
+        }
+    }
+    return STATUS_OK;
+}
+
+static void close_outputs(void *object)
+{
+    struct snapshot_outputs *outputs = object;
+    for (int i = 0; i < outputs->count; i++) {
+        snapshots_close(outputs->output[i].snapshots);
+    }
+    free(outputs);
+}
+
+/* On the writer's communicator: its jobs use the files. */
+static enum status open_series(const struct output_context *in, struct series_output *output)
+{
+    const struct settings *settings = in->problem->settings;
+    return snapshots_open(writer_comm(in->writer), settings->output.directory, output->name,
+                          &output->view, output->setting, settings->title, settings->text,
+                          in->restart_step, &output->snapshots);
+}
+
+static enum status open_outputs(const struct output_context *in, void **object)
+{
+    const size_t most = (size_t)in->problem->settings->output.nregions + 1;
+    struct series_output output;
+    struct snapshot_outputs *outputs = calloc(1, sizeof *outputs + most * sizeof output);
+    TRY(status_agree(in->team->comm, outputs == NULL
+                                         ? fail(STATUS_MEMORY, "no memory for the list of outputs")
+                                         : STATUS_OK));
+    *object = outputs;
+    for (int i = 0; find_series(in->problem, i, &output); i++) {
+        if (is_on(&output)) {
+            outputs->output[outputs->count] = output;
+            TRY(open_series(in, &outputs->output[outputs->count++]));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+struct snapshot_job {
+    struct snapshots *snapshots;
+    struct snapshot_capture capture;
+};
+
+static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
+{
+    const struct snapshot_job *job = context;
+    TRY(snapshots_put(job->snapshots, &job->capture)); /* opened on `comm`, too */
+    *bytes = comm_rank(comm) == 0 ? snapshots_size(job->snapshots, job->capture.step) : 0;
+    return STATUS_OK;
+}
+
+/* Not collective. */
+static enum status capture(const struct series_output *output, const struct output_context *in,
+                           struct snapshot_job *job)
+{
+    struct field *field = in->state->field;
+    struct writer_room room;
+    TRY(writer_reserve(in->writer, snapshots_capture_bytes(output->snapshots, field), &room));
+    if (job == NULL) {
+        return fail(STATUS_MEMORY, "no memory for a snapshot's description");
+    }
+    job->snapshots = output->snapshots;
+    TRY(engine_settle(in->engine));
+    return snapshots_capture(output->snapshots, field, room.copy_out, in->state->step,
+                             in->state->time, room.h_memory, &job->capture);
+}
+
+static enum status submit(const struct series_output *output, const struct output_context *in)
+{
+    struct snapshot_job *context = calloc(1, sizeof *context);
+    const enum status status = status_agree(in->team->comm, capture(output, in, context));
+    if (status != STATUS_OK || context == NULL) {
+        free(context);
+        return status;
+    }
+    const struct writer_job job = {
+        .kind = in->kind,
+        .write = write_job,
+        .destroy = free,
+        .context = context,
+    };
+    return writer_submit(in->writer, &job);
+}
+
+static enum status write_due(void *object, const struct output_context *in)
+{
+    const struct snapshot_outputs *outputs = object;
+    const int64_t step = in->state->step;
+    for (int i = 0; i < outputs->count; i++) {
+        const struct series_output *output = &outputs->output[i];
+        if (timeline_is_due(&in->problem->timeline, &output->setting->cadence, step) &&
+            snapshots_wants(output->snapshots, step)) {
+            if (derived_wants(output->setting->derived, DERIVED_FLUX)) {
+                TRY(status_agree(in->team->comm, derive_flux(in->stepper)));
+            }
+            TRY(submit(output, in));
+        }
+    }
+    return STATUS_OK;
+}
+
+static void list(const void *object, const struct output_context *in)
+{
+    const struct snapshot_outputs *outputs = object;
+    const char *directory = in->problem->settings->output.directory;
+    for (int i = 0; i < outputs->count; i++) {
+        const char *name = outputs->output[i].name;
+        log_info("  %-11s  %s/%s.vtkhdf  (ParaView 5.13 and later, h5py)",
+                 i == 0 ? "snapshots" : "", directory, name);
+        log_info("               %s/%s.xdmf    (ParaView 5.11, VisIt)", directory, name);
+    }
+}
+
+/* ---- planning ---------------------------------------------------------------------------------
+ */
+
+static enum status capture_bytes(const struct problem *problem, const struct box *owned,
+                                 uint64_t *bytes)
+{
+    struct series_output output;
+    *bytes = 0;
+    for (int i = 0; find_series(problem, i, &output); i++) {
+        if (is_on(&output)) {
+            const uint64_t needed = snapshot_capture_bytes(&output.view, output.setting, owned);
+            *bytes = needed > *bytes ? needed : *bytes;
+        }
+    }
+    return STATUS_OK;
+}
+
+static double plan(const struct problem *problem)
+{
+    struct series_output output;
+    double total = 0;
+    for (int i = 0; find_series(problem, i, &output); i++) {
+        if (!is_on(&output)) {
+            continue;
+        }
+        char each[BYTES_TEXT];
+        char all[BYTES_TEXT];
+        const int64_t count = timeline_count_due(&problem->timeline, &output.setting->cadence);
+        const double bytes = (double)snapshot_file_bytes(&output.view.grid, output.setting);
+        printf("%-14s %" PRId64 " of %s%s = %s\n", output.name, count, bytes_text(bytes, each),
+               output.setting->compress > 0 ? " before compression" : "",
+               bytes_text(bytes * (double)count, all));
+        total += bytes * (double)count;
+    }
+    return total;
+}
+
+/* ---- the folder -------------------------------------------------------------------------------
+ */
+
+static const char *const endings[] = {".vtkhdf", ".xdmf"};
+enum { ENDINGS = sizeof endings / sizeof endings[0] };
+
+/* NAME of NAME.vtkhdf or NAME.xdmf beside a folder NAME, whichever configuration named it. */
+static bool is_series(const char *directory, const char *entry, char name[256])
+{
+    char path[PATH_BYTES];
+    struct stat about;
+    for (int i = 0; i < ENDINGS; i++) {
+        if (name_ends_in(entry, endings[i])) {
+            snprintf(name, 256, "%.*s", (int)(strlen(entry) - strlen(endings[i])), entry);
+            return path_join(directory, name, path) == STATUS_OK && stat(path, &about) == 0 &&
+                   S_ISDIR(about.st_mode);
+        }
+    }
+    return false;
+}
+
+/* First the files that name the others. */
+static enum status visit_series(const char *directory, const char *name, output_visitor *visitor,
+                                void *context)
+{
+    for (int i = 0; i < ENDINGS; i++) {
+        char file[PATH_BYTES];
+        snprintf(file, sizeof file, "%.200s%s", name, endings[i]);
+        TRY(folder_visit_file(directory, file, visitor, context));
+    }
+    return folder_visit_steps(directory, name, visitor, context);
+}
+
+struct walk {
+    const struct settings *settings;
+    output_visitor *visit;
+    void *context;
+    int64_t step;
+};
+
+static enum status visit_entry(void *context, const char *entry)
+{
+    const struct walk *walk = context;
+    const char *directory = walk->settings->output.directory;
+    char name[256];
+    return is_series(directory, entry, name)
+               ? visit_series(directory, name, walk->visit, walk->context)
+               : STATUS_OK;
+}
+
+/* What these settings write counts even where it is not whole. */
+static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
+{
+    const char *directory = settings->output.directory;
+    struct walk walk = {.settings = settings, .visit = visitor, .context = context};
+    TRY(folder_scan(directory, visit_entry, &walk));
+    TRY(visit_series(directory, "snapshots", visitor, context));
+    for (int i = 0; i < settings->output.nregions; i++) {
+        TRY(visit_series(directory, settings->output.regions[i].name, visitor, context));
+    }
+    return STATUS_OK;
+}
+
+static bool is_written(const struct settings *settings, const char *name)
+{
+    if (strcmp(name, "snapshots") == 0) {
+        return cadence_is_on(&settings->output.snapshots.cadence);
+    }
+    for (int i = 0; i < settings->output.nregions; i++) {
+        const struct region_setting *region = &settings->output.regions[i];
+        if (strcmp(name, region->name) == 0) {
+            return cadence_is_on(&region->file.cadence);
+        }
+    }
+    return false;
+}
+
+static enum status cut_entry(void *context, const char *entry)
+{
+    const struct walk *walk = context;
+    const char *directory = walk->settings->output.directory;
+    char name[256];
+    char list_name[PATH_BYTES];
+    char path[PATH_BYTES];
+    if (!is_series(directory, entry, name)) {
+        return STATUS_OK;
+    }
+    snprintf(list_name, sizeof list_name, "%.200s.vtkhdf", name);
+    TRY(path_join(directory, list_name, path));
+    if (is_written(walk->settings, name) || !file_exists(path)) {
+        return STATUS_OK;
+    }
+    return folder_report_uncut(name, snapshots_cut(directory, name, walk->step));
+}
+
+static enum status roll_back(const struct settings *settings, int64_t step)
+{
+    struct walk walk = {.settings = settings, .step = step};
+    return folder_scan(settings->output.directory, cut_entry, &walk);
+}
+
+extern const struct output_kind output_snapshots;
+const struct output_kind output_snapshots = {
+    .name = "snapshots",
+    .section = {{"output.snapshots", "snapshots", 1000},
+                {"output.regions", "snapshots of a region", 1000}},
+    /* a snapshot goes by run.watch: a look of its own would cost as much as its capture, and the
+     * steps would wait for it */
+    .summary = SUMMARY_UNWATCHED,
+    .check = check,
+    .open = open_outputs,
+    .close = close_outputs,
+    .write = write_due,
+    .list = list,
+    .capture_bytes = capture_bytes,
+    .plan = plan,
+    .visit = visit,
+    .roll_back = roll_back,
+};

@@ -1,0 +1,406 @@
+#include "output/outputs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+#include "output/output_checkpoints.h"
+#include "output/postmortem.h"
+#include "output/progress.h"
+#include "output/report.h"
+#include "solve/derive.h"
+#include "solve/numerics_check.h"
+
+/* A summary for the progress line alone costs about half a step: seldom, then. */
+enum { STEPS_BETWEEN_SUMMARIES = 50 };
+
+/* When a kind is due. */
+struct due {
+    const struct cadence *cadence; /* borrowed */
+    int kind;
+};
+
+struct outputs {
+    struct output_context in;
+    struct writer *writer;
+    void *object[OUTPUT_KINDS]; /* NULL: that kind is off */
+    struct due *due;
+    int ndue;
+    struct progress progress;
+    struct diagnostics latest;
+    bool has_latest;
+    bool continued; /* rank 0: the folder's own run */
+};
+
+static struct checkpoint_output *checkpoints(const struct outputs *o)
+{
+    return o->object[output_number(&output_checkpoints)];
+}
+
+/* What a kind is called with. */
+static const struct output_context *context(struct outputs *o, int kind)
+{
+    o->in.kind = kind;
+    return &o->in;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+enum status outputs_check(const struct team *team, const struct settings *settings,
+                          enum output_mode mode, const char *from)
+{
+    return status_agree(team->comm,
+                        team->rank == 0 ? run_folder_check(settings, mode, from) : STATUS_OK);
+}
+
+/* The cadences of all kinds that are on. Not collective. */
+static enum status list_cadences(struct outputs *o)
+{
+    const struct settings *settings = o->in.problem->settings;
+    const struct cadence *cadence = NULL;
+    char key[CADENCE_KEY_BYTES];
+    int count = 0;
+    while (settings_cadence(settings, count, key) != NULL) {
+        count++;
+    }
+    o->due = calloc((size_t)count + 1, sizeof *o->due);
+    if (o->due == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the list of outputs");
+    }
+    for (int i = 0; i < count; i++) {
+        const struct output_kind *kind = NULL;
+        cadence = settings_cadence(settings, i, key);
+        if (cadence_is_on(cadence) && output_section_of(key, &kind) != NULL) {
+            o->due[o->ndue++] = (struct due){.cadence = cadence, .kind = output_number(kind)};
+        }
+    }
+    return STATUS_OK;
+}
+
+static bool is_on(const struct outputs *o, int kind)
+{
+    for (int d = 0; d < o->ndue; d++) {
+        if (o->due[d].kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Rank 0. Nothing is changed before all outputs are known to be able to continue. */
+static enum status prepare_folder(struct outputs *o, enum output_mode mode)
+{
+    const struct settings *settings = o->in.problem->settings;
+    const struct state *state = o->in.state;
+    o->continued = run_folder_is_continued(settings->output.directory, state->restarted_from);
+    o->in.restart_step = o->continued ? state->first_step : -1;
+    TRY(directory_make(settings->output.directory));
+    if (!o->continued) {
+        return run_folder_clear(settings);
+    }
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        if (output_kinds[k]->check != NULL && is_on(o, k)) {
+            TRY(output_kinds[k]->check(context(o, k)));
+        }
+    }
+    return run_folder_roll_back(settings, state->first_step, mode != OUTPUT_RETRY);
+}
+
+/* As much memory as any output captures, before the first step. Collective. */
+static enum status prepare_memory(const struct outputs *o)
+{
+    const struct team *team = o->in.team;
+    const struct engine *engine = o->in.engine;
+    const struct box owned = decomp_owned(&team->decomp, team->rank);
+    struct output_memory need = {0};
+    enum status status = output_memory_need(o->in.problem, &owned, &need);
+    const size_t most = (size_t)(need.host_bytes / WRITER_SLOTS);
+    status = status == STATUS_OK ? writer_prepare(o->writer, most) : status;
+    TRY(status_agree(team->comm, status));
+    if (!backend_has(engine->backend, BACKEND_FREE_COPIES)) {
+        return STATUS_OK; /* a copy in the background would take the memory's time from the steps */
+    }
+    return writer_send_beside(o->writer, engine->bulk_queue, most, engine->room_for_copies);
+}
+
+/* The writer first: the files that its jobs use are opened on its communicator. */
+static enum status open_all(struct outputs *o, enum output_mode mode)
+{
+    const struct team *team = o->in.team;
+    const struct engine *engine = o->in.engine;
+    const bool background = o->in.problem->settings->output.writer == WRITER_AUTO;
+    TRY(status_agree(team->comm, list_cadences(o)));
+    TRY(writer_create(team->comm, engine->backend, engine->device, background,
+                      o->in.stepper->phases, &o->writer));
+    o->in.writer = o->writer;
+    TRY(status_agree(team->comm, team->rank == 0 ? prepare_folder(o, mode) : STATUS_OK));
+    TRY_MPI(MPI_Bcast(&o->in.restart_step, 1, MPI_INT64_T, 0, team->comm));
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        o->in.stepper->phases->name[PHASE_OUTPUTS + k] = output_kinds[k]->name;
+        TRY(output_kinds[k]->open(context(o, k), &o->object[k]));
+    }
+    return prepare_memory(o);
+}
+
+enum status outputs_open(struct stepper *stepper, enum output_mode mode, struct outputs **outputs)
+{
+    const struct team *team = stepper->team;
+    *outputs = NULL;
+    TRY(outputs_check(team, stepper->problem->settings, mode, stepper->state->restarted_from));
+    struct outputs *made = calloc(1, sizeof *made);
+    TRY(status_agree(team->comm,
+                     made == NULL ? fail(STATUS_MEMORY, "no memory for the outputs") : STATUS_OK));
+    made->in = (struct output_context){.problem = stepper->problem,
+                                       .team = team,
+                                       .engine = stepper->engine,
+                                       .state = stepper->state,
+                                       .stepper = stepper,
+                                       .restart_step = -1,
+                                       .summary = &made->latest};
+    const enum status status = open_all(made, mode);
+    if (status != STATUS_OK) {
+        outputs_close(made);
+        return status;
+    }
+    progress_start(&made->progress, stepper->state);
+    *outputs = made;
+    return STATUS_OK;
+}
+
+void outputs_close(struct outputs *o)
+{
+    if (o == NULL) {
+        return;
+    }
+    /* what is recorded is why the run ends */
+    struct failure reason;
+    fail_keep(&reason);
+    writer_destroy(o->writer); /* its jobs use the files below */
+    fail_restore(&reason);
+    if (comm_is_broken()) {
+        return; /* and so may its thread, which could not be waited for */
+    }
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        if (o->object[k] != NULL) {
+            output_kinds[k]->close(o->object[k]);
+        }
+    }
+    fail_restore(&reason);
+    free(o->due);
+    free(o);
+}
+
+/* ---- what is due ----------------------------------------------------------------------------- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t outputs_next(const struct outputs *o)
+{
+    const struct problem *problem = o->in.problem;
+    const int64_t step = o->in.state->step;
+    int64_t next = INT64_MAX;
+    if (writer_is_busy(o->writer)) {
+        return step + 1; /* to ask how far it is */
+    }
+    for (int d = 0; d < o->ndue; d++) {
+        const int64_t due = timeline_next_due(&problem->timeline, o->due[d].cadence, step);
+        next = due >= 0 ? earlier(next, due) : next;
+    }
+    next = earlier(next, derive_next(o->in.stepper));
+    next = earlier(next, numerics_check_next(o->in.stepper));
+    return earlier(next, o->progress.next_step);
+}
+
+/* What is due at the present step, as a bit for each kind. */
+static unsigned kinds_due(const struct outputs *o)
+{
+    unsigned due = 0;
+    for (int d = 0; d < o->ndue; d++) {
+        if (timeline_is_due(&o->in.problem->timeline, o->due[d].cadence, o->in.state->step)) {
+            due |= 1U << (unsigned)o->due[d].kind;
+        }
+    }
+    return due;
+}
+
+static bool needs_summary(const struct outputs *o, unsigned due)
+{
+    const bool unwatched = o->in.problem->settings->run.watch_every == 0;
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        const enum output_summary summary = output_kinds[k]->summary;
+        if ((due >> (unsigned)k & 1U) != 0 &&
+            (summary == SUMMARY_ALWAYS || (summary == SUMMARY_UNWATCHED && unwatched))) {
+            return true;
+        }
+    }
+    return !o->has_latest || o->in.state->step == o->in.problem->timeline.steps ||
+           numerics_check_is_due(o->in.stepper);
+}
+
+/* Collective. A summary of the present step, and a look at its numbers. */
+static enum status refresh(struct outputs *o)
+{
+    if (o->has_latest && o->latest.step == o->in.state->step) {
+        return STATUS_OK;
+    }
+    o->has_latest = false;
+    TRY(diagnostics_take(o->in.stepper, &o->latest));
+    TRY(numerics_check(o->in.stepper, &o->latest));
+    o->has_latest = true;
+    return STATUS_OK;
+}
+
+static enum status flush_all(struct outputs *o)
+{
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        if (output_kinds[k]->flush != NULL && o->object[k] != NULL) {
+            TRY(output_kinds[k]->flush(o->object[k], context(o, k)));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Collective. `write` is the kind's, or another way to the same file. */
+static enum status write_kind(struct outputs *o, int kind,
+                              enum status (*write)(void *object, const struct output_context *in))
+{
+    const double since = MPI_Wtime();
+    const int before = phases_enter(o->in.stepper->phases, PHASE_OUTPUTS + kind);
+    if (output_kinds[kind]->needs_others_on_disk) {
+        TRY(flush_all(o));
+    }
+    TRY(write(o->object[kind], context(o, kind)));
+    writer_expose(o->writer, kind, since);
+    phases_enter(o->in.stepper->phases, before);
+    return STATUS_OK;
+}
+
+/* Collective. */
+static enum status show_progress(struct outputs *o)
+{
+    const struct stepper *stepper = o->in.stepper;
+    if (o->in.state->step < o->progress.next_step ||
+        o->in.state->step >= o->in.problem->timeline.steps) {
+        return STATUS_OK;
+    }
+    if (o->in.state->step - o->latest.step >= STEPS_BETWEEN_SUMMARIES) {
+        TRY(refresh(o));
+    }
+    return progress_show(&o->progress, stepper, &o->latest);
+}
+
+enum status outputs_write(struct outputs *o)
+{
+    TRY(writer_poll(o->writer));
+    TRY(derive_sample(o->in.stepper));
+    const unsigned due = kinds_due(o);
+    if (needs_summary(o, due)) {
+        TRY(refresh(o));
+    }
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        if ((due >> (unsigned)k & 1U) != 0 && o->object[k] != NULL) {
+            TRY(write_kind(o, k, output_kinds[k]->write));
+        }
+    }
+    return show_progress(o);
+}
+
+/* ---- checkpoints on request ------------------------------------------------------------------ */
+
+static enum status submit_checkpoint(void *object, const struct output_context *in)
+{
+    return checkpoint_output_submit(object, in);
+}
+
+enum status outputs_checkpoint(struct outputs *o, bool wait)
+{
+    TRY(refresh(o));
+    TRY(write_kind(o, output_number(&output_checkpoints), submit_checkpoint));
+    return wait ? outputs_wait(o) : STATUS_OK;
+}
+
+int64_t outputs_checkpoint_step(const struct outputs *o)
+{
+    return checkpoints(o)->submitted_step;
+}
+
+double outputs_checkpoint_seconds(const struct outputs *o)
+{
+    return writer_figures(o->writer, output_number(&output_checkpoints)).longest_s;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+enum status outputs_wait(struct outputs *o)
+{
+    const int before = phases_enter(o->in.stepper->phases, PHASE_WRITER);
+    TRY(writer_finish(o->writer));
+    phases_enter(o->in.stepper->phases, before);
+    return STATUS_OK;
+}
+
+/* What is being written is finished first: it is older than the trouble, and HDF5 is the writer's
+ * until then. */
+enum status outputs_postmortem(struct outputs *o)
+{
+    char reason[STATUS_MESSAGE_BYTES];
+    snprintf(reason, sizeof reason, "%s", fail_message());
+    if (writer_finish(o->writer) != STATUS_OK) {
+        log_warn("%s", fail_message());
+    }
+    fail_set_agreed(reason);
+    return postmortem(o->in.stepper, checkpoints(o)->valid);
+}
+
+/* Rank 0. A restart that found nothing to do leaves the record of the run that did it. */
+static enum status write_report(const struct outputs *o, uint64_t hash, double wall)
+{
+    const struct state *state = o->in.state;
+    const char *directory = o->in.problem->settings->output.directory;
+    char path[PATH_BYTES];
+    TRY(path_join(directory, "report.json", path));
+    if (o->continued && state->step == state->first_step && file_exists(path)) {
+        log_info("%s kept: an earlier run had already reached this step", path);
+        return STATUS_OK;
+    }
+    return report_write(path, o->in.stepper, o->writer, &o->latest, hash, wall);
+}
+
+static void tell(struct outputs *o, uint64_t hash, double wall)
+{
+    const struct problem *problem = o->in.problem;
+    const struct state *state = o->in.state;
+    const struct diagnostics *d = &o->latest;
+    const int64_t steps = state->step - state->first_step;
+    const double cells = (double)grid_total_cells(&problem->grid);
+    log_transient("%s", "");
+    log_info("done: step %lld, t = %.6g s; %lld steps in %.2f s, %.3g Gcell/s",
+             (long long)state->step, state->time, (long long)steps, wall,
+             wall > 0 ? (double)steps * cells / wall * 1e-9 : 0.0);
+    log_info("temperature  %.6g .. %.6g K, mean %.9g K; heat drift %.3g J of %.6g J", d->min,
+             d->max, d->mean, d->heat_drift, d->heat);
+    log_info("field hash   %016llx", (unsigned long long)hash);
+    log_info("  report       %s/report.json", problem->settings->output.directory);
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        if (o->object[k] != NULL) {
+            output_kinds[k]->list(o->object[k], context(o, k));
+        }
+    }
+}
+
+enum status outputs_finish(struct outputs *o, double wall)
+{
+    const struct team *team = o->in.team;
+    uint64_t hash = 0;
+    phases_enter(o->in.stepper->phases, PHASE_END);
+    TRY(refresh(o));
+    TRY(flush_all(o));
+    TRY(diagnostics_field_hash(o->in.stepper, &hash));
+    TRY(status_agree(team->comm, team->rank == 0 ? write_report(o, hash, wall) : STATUS_OK));
+    tell(o, hash, wall);
+    return STATUS_OK;
+}

@@ -1,0 +1,79 @@
+#include "solve/engine.h"
+
+#include "base/comm.h"
+
+enum status engine_choose(const struct settings *settings, const struct backend **backend,
+                          char *why, size_t why_bytes)
+{
+    const enum status status = backend_choose(settings->run.backend, backend, why, why_bytes);
+    if (status == STATUS_INPUT) {
+        return settings_fail(settings, "run.backend", "%s", fail_message());
+    }
+    return status;
+}
+
+static enum status create_queues(struct engine *engine)
+{
+    const struct runtime *runtime = engine->runtime;
+    TRY(runtime->queue_create(engine->device, QUEUE_NORMAL, &engine->bulk_queue));
+    TRY(runtime->queue_create(engine->device, QUEUE_HIGH, &engine->halo_queue));
+    TRY(runtime->queue_create(engine->device, QUEUE_LOW, &engine->output_queue));
+    TRY(runtime->event_create(engine->device, &engine->bulk_done));
+    for (int n = 0; n < STEPS_AHEAD; n++) {
+        TRY(runtime->event_create(engine->device, &engine->step_done[n]));
+    }
+    return runtime->event_create(engine->device, &engine->halo_done);
+}
+
+static enum status open_device(const struct settings *settings, int node_rank, int node_size,
+                               struct engine *engine)
+{
+    TRY(engine_choose(settings, &engine->backend, engine->reason, sizeof engine->reason));
+    engine->runtime = engine->backend->runtime;
+    engine->operations = engine->backend->operations;
+    TRY(engine->runtime->open(node_rank, node_size, &engine->device));
+    TRY(engine->runtime->info(engine->device, &engine->info));
+    return create_queues(engine);
+}
+
+enum status engine_open(MPI_Comm comm, const struct settings *settings, struct engine *engine)
+{
+    int node_rank = 0;
+    int node_size = 1;
+    *engine = (struct engine){0};
+    TRY(comm_node_rank(comm, &node_rank, &node_size));
+    return status_agree(comm, open_device(settings, node_rank, node_size, engine));
+}
+
+void engine_close(struct engine *engine)
+{
+    if (engine->device == NULL) {
+        return;
+    }
+    const struct runtime *runtime = engine->runtime;
+    runtime->queue_destroy(engine->halo_queue);
+    runtime->queue_destroy(engine->bulk_queue);
+    runtime->queue_destroy(engine->output_queue);
+    for (int n = 0; n < STEPS_AHEAD; n++) {
+        runtime->event_destroy(engine->step_done[n]);
+    }
+    runtime->event_destroy(engine->halo_done);
+    runtime->event_destroy(engine->bulk_done);
+    runtime->close(engine->device);
+    *engine = (struct engine){0};
+}
+
+enum status engine_settle(struct engine *engine)
+{
+    const struct runtime *runtime = engine->runtime;
+    TRY(runtime->event_record(engine->halo_queue, engine->halo_done));
+    TRY(runtime->event_wait(engine->bulk_queue, engine->halo_done));
+    TRY(runtime->event_record(engine->bulk_queue, engine->bulk_done));
+    return runtime->event_wait(engine->output_queue, engine->bulk_done);
+}
+
+enum status engine_wait(struct engine *engine)
+{
+    TRY(engine->runtime->queue_wait(engine->halo_queue));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}

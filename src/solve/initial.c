@@ -1,0 +1,91 @@
+/* The state at step 0: the settings' shapes, painted one over the other. */
+#include "solve/initial.h"
+
+#include <stdio.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+#include "io/checkpoint/checkpoint.h"
+#include "model/shape.h"
+#include "solve/diagnostics.h"
+
+/* Not refused: a study may shrink a shape to nothing. */
+static void warn_of_shape(const struct problem *problem, int entry)
+{
+    if (shape_check_cells(problem->settings, &problem->grid, entry) != STATUS_OK) {
+        log_warn("%s", fail_message());
+        fail_clear();
+    }
+}
+
+/* Puts the place in the configuration in front of a message; the code stays. */
+static enum status with_place(const struct settings *settings, int entry, enum status status)
+{
+    static const char *const parts[] = {
+        [INITIAL_EXPRESSION] = ".expression.value", [INITIAL_FILE] = ".file"};
+    if (status == STATUS_INPUT || status == STATUS_FILE) {
+        const char *part = parts[settings->initial[entry].kind];
+        char key[48];
+        snprintf(key, sizeof key, "initial[%d]%s", entry, part != NULL ? part : "");
+        settings_fail(settings, key, "%s", fail_message());
+    }
+    return status;
+}
+
+enum status initial_check(const struct settings *settings, const struct grid *grid, int entry)
+{
+    const struct initial_setting *shape = &settings->initial[entry];
+    enum status status = STATUS_OK;
+    if (shape->kind == INITIAL_FILE) {
+        status = field_file_check(shape->path, shape->dataset, grid);
+    } else if (shape->kind == INITIAL_EXPRESSION) {
+        status = shape_try_formula(shape, grid);
+    }
+    return with_place(settings, entry, status);
+}
+
+static enum status paint(const struct stepper *stepper, int entry)
+{
+    const struct problem *problem = stepper->problem;
+    const MPI_Comm comm = stepper->team->comm;
+    struct field *field = stepper->state->field;
+    const struct initial_setting *shape = &problem->settings->initial[entry];
+    enum status status = STATUS_OK;
+    if (shape->kind == INITIAL_FILE) {
+        status = field_file_read(comm, shape->path, shape->dataset, field, &problem->grid);
+    } else {
+        status = field_paint(field, &problem->grid, shape);
+    }
+    return status_agree(comm, with_place(problem->settings, entry, status));
+}
+
+/* Shapes need not cover the grid; what no shape covers is still NaN. */
+static enum status check_covered(struct stepper *stepper)
+{
+    const struct settings *settings = stepper->problem->settings;
+    const MPI_Comm comm = stepper->team->comm;
+    struct diagnostics diagnostics;
+    const enum status status = diagnostics_take(stepper, &diagnostics);
+    if (status == STATUS_NUMERICS) {
+        return status_agree(
+            comm, settings_fail(settings, "initial",
+                                "the shapes do not give every cell a temperature; start the list "
+                                "with '- uniform: {value: 300}'"));
+    }
+    const bool absolute = settings->run.temperature == TEMPERATURE_ABSOLUTE;
+    if (status == STATUS_OK && absolute && diagnostics.min < BELOW_ZERO) {
+        char text[BELOW_ZERO_TEXT];
+        return status_agree(comm, settings_fail(settings, "initial", "%s",
+                                                settings_below_zero(diagnostics.min, text)));
+    }
+    return status;
+}
+
+enum status initial_state(struct stepper *stepper)
+{
+    for (int entry = 0; entry < stepper->problem->settings->ninitial; entry++) {
+        warn_of_shape(stepper->problem, entry);
+        TRY(paint(stepper, entry));
+    }
+    return check_covered(stepper);
+}

@@ -1,0 +1,111 @@
+#include "solve/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "model/derived.h"
+#include "model/field.h"
+
+/* What one rank tells the others of its node. */
+struct need {
+    char address[sizeof((struct device_info *)0)->address];
+    uint64_t bytes;
+    uint64_t copy_bytes; /* for outputs on their way: without them they are copied at once */
+};
+
+/* Two fields, derived ones, the staging buffer, and the halo's buffers for sending and receiving.
+ */
+static enum status need_of_rank(const struct problem *problem, const struct team *team,
+                                const struct output_memory *outputs, const struct engine *engine,
+                                struct need *need)
+{
+    const struct settings *settings = problem->settings;
+    const enum precision precision = settings->run.precision;
+    const struct box owned = decomp_owned(&team->decomp, team->rank);
+    uint64_t derived = 0;
+    *need = (struct need){.bytes = 0};
+    TRY(field_bytes(engine->backend, &team->decomp, team->rank, precision, &need->bytes));
+    TRY(derived_bytes(&owned, derived_of_settings(settings), &derived));
+    need->bytes += derived;
+    const uint64_t halo_cells = (uint64_t)decomp_halo_cells(&team->decomp, team->rank);
+    need->bytes += 2 * halo_cells * precision_bytes(precision);
+    if (backend_has(engine->backend, BACKEND_FREE_COPIES)) {
+        need->copy_bytes = outputs->device_bytes;
+    }
+    if (backend_has(engine->backend, BACKEND_NODE_MEMORY)) {
+        need->bytes += outputs->host_bytes;
+    }
+    memcpy(need->address, engine->info.address, sizeof need->address);
+    return STATUS_OK;
+}
+
+static enum status compare(const struct engine *engine, bool float64, const struct need *needs,
+                           int nneeds, const struct need *mine, bool *room_for_copies)
+{
+    const struct device_info *info = &engine->info;
+    const double gib = 0x1p-30;
+    uint64_t bytes = 0;
+    uint64_t copy_bytes = 0;
+    int sharing = 0;
+    for (int n = 0; n < nneeds; n++) {
+        if (memcmp(needs[n].address, mine->address, sizeof mine->address) == 0) {
+            bytes += needs[n].bytes;
+            copy_bytes += needs[n].copy_bytes;
+            sharing++;
+        }
+    }
+    *room_for_copies = info->free_bytes == 0 || bytes + copy_bytes <= info->free_bytes;
+    if (info->free_bytes == 0 || bytes <= info->free_bytes) {
+        return STATUS_OK; /* 0: not known */
+    }
+    char who[64] = "the run needs";
+    if (sharing > 1) {
+        snprintf(who, sizeof who, "the %d ranks that share it need", sharing);
+    }
+    return fail(STATUS_MEMORY,
+                "not enough memory on %s: %s %.3f GiB for fields and outputs in flight, but only "
+                "%.3f of its %.3f "
+                "GiB are free; use more %s, fewer cells%s",
+                info->name, who, (double)bytes * gib, (double)info->free_bytes * gib,
+                (double)info->memory_bytes * gib,
+                backend_has(engine->backend, BACKEND_NODE_MEMORY) ? "nodes" : "devices (ranks)",
+                float64 ? ", or run.precision: float32" : "");
+}
+
+static enum status compare_on_node(const struct engine *engine, bool float64, MPI_Comm node,
+                                   const struct need *mine, bool *room_for_copies)
+{
+    const int nranks = comm_size(node);
+    struct need *needs = calloc((size_t)nranks, sizeof *needs);
+    TRY(status_agree(node, needs != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory")));
+    enum status status = comm_check(
+        MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, needs, (int)sizeof *mine, MPI_BYTE, node),
+        "MPI_Allgather");
+    if (status == STATUS_OK) {
+        status = compare(engine, float64, needs, nranks, mine, room_for_copies);
+    }
+    free(needs);
+    return status;
+}
+
+enum status memory_check(const struct problem *problem, const struct team *team,
+                         const struct output_memory *outputs, struct engine *engine)
+{
+    const bool float64 = problem->settings->run.precision == PRECISION_FLOAT64;
+    bool room = false;
+    struct need mine;
+    MPI_Comm node;
+    TRY(status_agree(team->comm, need_of_rank(problem, team, outputs, engine, &mine)));
+    TRY_MPI(
+        MPI_Comm_split_type(team->comm, MPI_COMM_TYPE_SHARED, team->rank, MPI_INFO_NULL, &node));
+    const enum status status = compare_on_node(engine, float64, node, &mine, &room);
+    TRY_MPI(MPI_Comm_free(&node));
+    TRY(status_agree(team->comm, status));
+    int everywhere = room ? 1 : 0;
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &everywhere, 1, MPI_INT, MPI_MIN, team->comm));
+    engine->room_for_copies = everywhere != 0;
+    return STATUS_OK;
+}

@@ -1,0 +1,25 @@
+/* Time schemes: a table of them. A scheme knows stencils and stages; the time loop knows events and
+ * schemes. */
+#ifndef ISOTHERM_SOLVE_SCHEME_H
+#define ISOTHERM_SOLVE_SCHEME_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct stepper;
+
+struct scheme {
+    const char *name;
+    int order;          /* of accuracy in time */
+    int fields;         /* of the grid's size that it keeps */
+    int fused_substeps; /* that one pass over the field can make */
+
+    /* Collective through the halo; queued. Advance the stepper's state by `steps` steps of the
+     * problem's timeline, with its ledger and limits. */
+    enum status (*advance)(struct stepper *stepper, int64_t steps);
+};
+
+extern const struct scheme scheme_euler; /* forward Euler: scheme_euler.c */
+
+#endif
