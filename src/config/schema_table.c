@@ -222,8 +222,7 @@ static const struct schema_key table[] = {
     /* the table of backends knows their names */
     KEY("run.backend", TEXT, FREE, AT(run.backend),
         "What computes: `auto`, a GPU when one answers, else the CPU; or a backend by the name "
-        "that "
-        "`isotherm run --help` gives.",
+        "that `isotherm run --help` gives.",
         .fallback = "auto"),
     KEY("run.precision", CHOICE, ASK, AT(run.precision), "The format of the field in memory.",
         .choices = precisions, .fallback = "float64"),
@@ -389,8 +388,7 @@ static const struct schema_key table[] = {
         .example = "[273, 900]", .check = settings_check_range),
     KEY("output.pictures.colormap", CHOICE, FREE, AT(output.pictures.colormap),
         "The colour map. `coolwarm` is neutral in the middle of the range; in the others, warmer "
-        "is "
-        "lighter.",
+        "is lighter.",
         .choices = colormaps, .fallback = "inferno"),
 
 };

@@ -22,14 +22,14 @@ enum initial_kind {
 /* One entry of `initial`. Coordinates in m; on axes that are not in use they are ignored. */
 struct initial_setting {
     enum initial_kind kind;
+    bool may_be_negative;      /* the expression: the field is a difference of temperatures */
     double value;              /* K: uniform, sphere, box */
     double center[AXIS_COUNT]; /* sphere */
     double radius;             /* sphere, m */
     double lower[AXIS_COUNT];  /* box, m */
     double upper[AXIS_COUNT];
-    char *expression;     /* of x, y, z in m; gives K */
-    bool may_be_negative; /* the expression: the field is a difference of temperatures */
-    char *path;           /* HDF5 file and dataset of shape (nz, ny, nx), K */
+    char *expression; /* of x, y, z in m; gives K */
+    char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K */
     char *dataset;
 };
 
@@ -43,9 +43,9 @@ enum boundary_kind {
 
 struct boundary_setting {
     enum boundary_kind kind;
+    bool may_be_negative; /* the expression: the field is a difference of temperatures */
     double value;         /* temperature: K; flux: W/m^2 into the domain */
     char *expression;     /* temperature as a function of t (s); NULL when it is a number */
-    bool may_be_negative; /* the expression: the field is a difference of temperatures */
     double coefficient;   /* convection: W/(m^2 K) */
     double ambient;       /* convection: K */
 };
