@@ -1,5 +1,5 @@
 /* `initial: file`: the temperature from anybody's HDF5 file. Every rank opens it for itself through
- * the plain driver: this reads virtual datasets and any filter, and happens once a run. */
+ * the plain driver: this reads any filter, and happens once per run. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -172,48 +172,27 @@ static enum status check_dataset(hid_t dataset, const char *path, const char *na
     return check_units(dataset, path, name);
 }
 
-/* `file` holds the dataset itself, and no link to it. */
-static enum status open_dataset(hid_t file, const struct h5_place *place, const struct grid *grid,
-                                hid_t *dataset)
-{
-    const hid_t opened = H5Dopen2(file, place->name, H5P_DEFAULT);
-    if (opened < 0) {
-        return h5_fail("cannot open the dataset %s of %s", place->name, place->path);
-    }
-    const enum status status = check_dataset(opened, place->path, place->name, grid);
-    if (status != STATUS_OK) {
-        H5Dclose(opened);
-        return status;
-    }
-    *dataset = opened;
-    return STATUS_OK;
-}
-
-static enum status read_mine(const struct h5_place *place, struct field *field,
+static enum status read_mine(struct h5_place *place, struct field *field,
                              const struct pieces *pieces)
 {
-    struct h5_reader reader;
-    enum status status = h5_reader_open(place, &reader);
-    if (status == STATUS_OK) {
-        status = read_pieces(reader.dataset, place->path, place->name, field, pieces);
-    }
-    h5_reader_close(&reader);
+    hid_t file = H5I_INVALID_HID;
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(h5_open_place(place, &file, &dataset));
+    const enum status status = read_pieces(dataset, place->path, place->name, field, pieces);
+    h5_close(file);
     return status;
 }
 
-/* The place of the dataset itself, which `path` and `name` may lead to by links. */
+/* The place of the dataset itself, and whether it fits. */
 static enum status find(const char *path, const char *name, const struct grid *grid,
                         struct h5_place *place)
 {
     hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
     TRY(h5_place_set(path, name, place));
-    TRY(h5_open_place(place, &file));
-    enum status status = open_dataset(file, place, grid, &dataset);
-    if (status == STATUS_OK) {
-        status = h5_check_sources(dataset, place);
-    }
-    h5_close(file); /* and with it the dataset */
+    TRY(h5_open_place(place, &file, &dataset));
+    const enum status status = check_dataset(dataset, place->path, place->name, grid);
+    h5_close(file);
     return status;
 }
 

@@ -109,7 +109,7 @@ static struct difference no_difference(void)
 /* One of the two files, open, and what of it is in memory. */
 struct reader {
     const char *path; /* borrowed */
-    struct h5_reader open;
+    hid_t file, dataset;
     double *values;
 };
 
@@ -124,12 +124,12 @@ static enum status reader_open(const struct frames *frames, int64_t n, size_t ce
         return fail(STATUS_MEMORY, "no memory to read %s", frame->path);
     }
     TRY(h5_place_set(frame->path, frame->dataset, &place));
-    return h5_reader_open(&place, &reader->open);
+    return h5_open_place(&place, &reader->file, &reader->dataset);
 }
 
 static void reader_close(struct reader *reader)
 {
-    h5_reader_close(&reader->open);
+    h5_close(reader->file);
     free(reader->values);
 }
 
@@ -137,7 +137,7 @@ static enum status reader_read(struct reader *reader, const struct box *box)
 {
     /* HDF5 widens: float64 holds every float32 */
     const enum status status =
-        h5_read_box(reader->open.dataset, box, PRECISION_FLOAT64, false, reader->values);
+        h5_read_box(reader->dataset, box, PRECISION_FLOAT64, false, reader->values);
     if (status != STATUS_OK) {
         fail_prefix(status, "%s: ", reader->path);
     }
@@ -168,7 +168,7 @@ static enum status compare_share(const struct frames *const frames[2], const int
     const bool narrow = frames[0]->frame[n[0]].precision == PRECISION_FLOAT32 ||
                         frames[1]->frame[n[1]].precision == PRECISION_FLOAT32;
     const enum precision narrower = narrow ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
-    const struct reader closed = {.open = {.file = H5I_INVALID_HID, .dataset = H5I_INVALID_HID}};
+    const struct reader closed = {.file = H5I_INVALID_HID};
     struct reader reader[2] = {closed, closed};
     const int64_t first = pieces->count * rank / nranks;
     const int64_t last = pieces->count * (rank + 1) / nranks;

@@ -133,7 +133,12 @@ static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct fr
     char name[H5_NAME_BYTES + 2];
     const int group = (int)(strrchr(frame->dataset, '/') - frame->dataset);
     snprintf(name, sizeof name, "%.*s/T", group, frame->dataset);
-    const hid_t temperature = H5Dopen2(file, name, H5P_DEFAULT);
+    hid_t temperature = H5I_INVALID_HID;
+    struct h5_place place;
+    if (h5_place_set(frame->path, name, &place) != STATUS_OK ||
+        h5_open_dataset(file, &place, &temperature) != STATUS_OK) {
+        fail_clear(); /* there may be none */
+    }
     const hid_t places[] = {dataset, temperature, file};
     for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
         if (places[p] >= 0 && frame->step < 0) {
@@ -199,13 +204,12 @@ static enum status add_state(hid_t file, int64_t n, struct frames *frames)
 {
     char name[64];
     struct h5_place place;
-    bool elsewhere = false;
     snprintf(name, sizeof name, "/snap/%" PRId64, n);
     if (H5Lexists(file, name, H5P_DEFAULT) <= 0) {
         return fail(STATUS_FILE, "%s has no state %s", frames->path, name);
     }
     TRY(h5_place_set(frames->path, name, &place));
-    TRY(h5_follow(file, &place, &elsewhere));
+    TRY(h5_find_snapshot(file, &place));
     return add_frame(frames, place.path, place.name);
 }
 
@@ -270,28 +274,14 @@ static enum status find_name(hid_t file, const char *path, const char *name, boo
 
 static enum status open_dataset(hid_t file, const char *path, const char *name, hid_t *dataset)
 {
-    bool found = false;
-    TRY(find_name(file, path, name, &found));
-    if (!found) {
-        return fail(STATUS_INPUT, "%s has no dataset %s", path, name);
-    }
-    const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
-    if (object < 0) {
-        return h5_fail("cannot open %s of %s", name, path);
-    }
-    if (H5Iget_type(object) != H5I_DATASET) {
-        H5Oclose(object);
-        return fail(STATUS_INPUT, "%s of %s is not a dataset", name, path);
-    }
-    *dataset = object;
-    return STATUS_OK;
-}
-
-static enum status check_sources(hid_t dataset, const struct frame *frame)
-{
+    bool found = true;
     struct h5_place place;
-    TRY(h5_place_set(frame->path, frame->dataset, &place));
-    return h5_check_sources(dataset, &place);
+    TRY(h5_place_set(path, name, &place));
+    const enum status status = h5_open_dataset(file, &place, dataset);
+    if (status == STATUS_FILE) {
+        TRY(find_name(file, path, name, &found));
+    }
+    return found ? status : fail(STATUS_INPUT, "%s has no dataset %s", path, name);
 }
 
 /* In the file that holds it. */
@@ -313,32 +303,8 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
     if (status == STATUS_OK) {
         status = check_form(cells, frame, frames);
     }
-    if (status == STATUS_OK) {
-        status = check_sources(dataset, frame);
-    }
     H5Dclose(dataset);
     return status;
-}
-
-/* Links may lead on from where the series says. */
-static enum status open_state(struct frame *frame, hid_t *file)
-{
-    struct h5_place place;
-    TRY(h5_place_set(frame->path, frame->dataset, &place));
-    TRY(h5_open_place(&place, file));
-    char *path = strdup(place.path);
-    char *dataset = strdup(place.name);
-    if (path == NULL || dataset == NULL) {
-        free(path);
-        free(dataset);
-        h5_close(*file);
-        return fail(STATUS_MEMORY, "no memory for the names in %s", place.path);
-    }
-    free(frame->path);
-    free(frame->dataset);
-    frame->path = path;
-    frame->dataset = dataset;
-    return STATUS_OK;
 }
 
 static enum status read_states(const int64_t *steps, struct frames *frames)
@@ -346,7 +312,7 @@ static enum status read_states(const int64_t *steps, struct frames *frames)
     for (int64_t n = 0; n < frames->count; n++) {
         struct frame *frame = &frames->frame[n];
         hid_t file = H5I_INVALID_HID;
-        TRY(open_state(frame, &file));
+        TRY(h5_open_plain(frame->path, false, &file));
         const enum status status = read_state(file, n, frames);
         h5_close(file);
         TRY(status);

@@ -158,15 +158,6 @@ enum status h5_open_plain(const char *path, bool writable, hid_t *file)
     return status;
 }
 
-enum status h5_open_as_source(const char *path, hid_t *file)
-{
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fclose_degree(access, H5F_CLOSE_WEAK);
-    const enum status status = open_with(access, path, false, file);
-    H5Pclose(access);
-    return status;
-}
-
 static bool broken;
 
 bool h5_is_broken(void)

@@ -42,9 +42,6 @@ enum { H5_ALIGNMENT_BYTES = 4096 };
 
 /* Not collective. Files are not locked: a viewer that holds the file open must not stop a run. */
 enum status h5_open_plain(const char *path, bool writable, hid_t *file) MUST_CHECK;
-/* To read, as HDF5 opens the files of a virtual dataset's sources: a file that is open in another
- * way it cannot open once more. Closing it does not close what was opened in it. */
-enum status h5_open_as_source(const char *path, hid_t *file) MUST_CHECK;
 
 /* Collective, the outcome agreed: open with the MPI-IO driver. */
 enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable,
