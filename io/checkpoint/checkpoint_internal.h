@@ -20,15 +20,7 @@ enum status checkpoint_seal_check(MPI_Comm comm, const char *path) MUST_CHECK;
 
 /* The folder `directory`/checkpoints. */
 enum status checkpoint_folder(const char *directory, char folder[PATH_BYTES]) MUST_CHECK;
-/* `folder`/step_<step, 10 digits>.h5 */
-enum status checkpoint_path(const char *folder, int64_t step, char path[PATH_BYTES]) MUST_CHECK;
-
-/* Not collective. The steps of the checkpoints in `folder`, newest first; a folder that is not
- * there holds none. Caller frees. */
-enum status checkpoint_list(const char *folder, int64_t **steps, int *count) MUST_CHECK;
 /* Not collective. Let `folder`/latest name the checkpoint of that step. */
 enum status checkpoint_name_latest(const char *folder, int64_t step) MUST_CHECK;
-/* Not collective. Remove what killed runs left half written. */
-enum status checkpoint_remove_temporaries(const char *folder) MUST_CHECK;
 
 #endif

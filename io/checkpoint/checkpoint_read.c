@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/hdf5/h5_field.h"
+#include "io/hdf5/step_files.h"
 
 static enum status read_state(hid_t dataset, struct checkpoint_state *state)
 {
@@ -275,7 +276,7 @@ static enum status list_for_all(MPI_Comm comm, const char *folder, int64_t **ste
     int64_t *found = NULL;
     int nfound = 0;
     const bool first = comm_rank(comm) == 0;
-    TRY(status_agree(comm, first ? checkpoint_list(folder, &found, &nfound) : STATUS_OK));
+    TRY(status_agree(comm, first ? step_files_list(folder, &found, &nfound) : STATUS_OK));
     enum status status = comm_check(MPI_Bcast(&nfound, 1, MPI_INT, 0, comm), "MPI_Bcast");
     if (status == STATUS_OK && !first && nfound > 0) {
         found = malloc((size_t)nfound * sizeof *found);
@@ -317,7 +318,7 @@ enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct 
     enum status status = STATUS_OK;
     int tried = 0;
     for (; tried < count; tried++) {
-        status = checkpoint_path(folder, steps[tried], path);
+        status = step_file_path(folder, steps[tried], path);
         if (status == STATUS_OK) {
             status = read_checked(&r, state);
         }

@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "io/checkpoint/checkpoint_derived.h"
 #include "io/checkpoint/checkpoint_internal.h"
+#include "io/hdf5/step_files.h"
 #include "io/raw/h5_raw.h"
 
 /* What all steps of one write need. */
@@ -48,7 +49,7 @@ static uint64_t file_bytes(const struct job *job)
 static enum status prepare(const struct job *job)
 {
     TRY(directory_make(job->folder));
-    TRY(checkpoint_remove_temporaries(job->folder));
+    TRY(step_files_remove_temporaries(job->folder));
     const uint64_t bytes = file_bytes(job);
     return directory_check_room(job->folder, bytes + strlen(job->config_text));
 }
@@ -167,7 +168,7 @@ static void prune(const struct job *job, int keep)
 {
     int64_t *steps = NULL;
     int count = 0;
-    if (checkpoint_list(job->folder, &steps, &count) != STATUS_OK) {
+    if (step_files_list(job->folder, &steps, &count) != STATUS_OK) {
         log_warn("old checkpoints stay: %s", fail_message());
         return;
     }
@@ -178,7 +179,7 @@ static void prune(const struct job *job, int keep)
             continue;
         }
         char path[PATH_BYTES];
-        if (checkpoint_path(job->folder, steps[i], path) == STATUS_OK && unlink(path) != 0) {
+        if (step_file_path(job->folder, steps[i], path) == STATUS_OK && unlink(path) != 0) {
             log_warn("cannot remove the old checkpoint %s: %s", path, strerror(errno));
         }
     }
@@ -204,7 +205,7 @@ static enum status write_checked(const struct job *job)
 static enum status name_files(const char *directory, struct job *job)
 {
     TRY(checkpoint_folder(directory, job->folder));
-    TRY(checkpoint_path(job->folder, job->state->step, job->path));
+    TRY(step_file_path(job->folder, job->state->step, job->path));
     if (snprintf(job->temporary, sizeof job->temporary, "%s.tmp", job->path) >= PATH_BYTES) {
         return fail(STATUS_INPUT, "the path %s is too long", job->path);
     }

@@ -11,6 +11,7 @@
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/compare/compare.h"
 #include "io/hdf5/h5_link.h"
+#include "io/hdf5/step_files.h"
 
 static bool is_folder(const char *path)
 {
@@ -32,7 +33,7 @@ static enum status newest_step(const char *directory, const char *name, int64_t 
     int64_t *steps = NULL;
     int count = 0;
     TRY(path_join(directory, name, folder));
-    TRY(checkpoint_list(folder, &steps, &count));
+    TRY(step_files_list(folder, &steps, &count));
     *step = count > 0 ? steps[0] : -1;
     free(steps);
     return STATUS_OK;
@@ -60,7 +61,7 @@ static enum status find_in_folder(const char *directory, char path[PATH_BYTES])
                     directory);
     }
     TRY(checkpoint_folder(directory, folder));
-    return checkpoint_path(folder, newest, path);
+    return step_file_path(folder, newest, path);
 }
 
 /* Does the file claim to be a checkpoint? Then its seal counts. Any part of one is a claim, so that

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/checkpoint/checkpoint_internal.h"
+#include "io/hdf5/step_files.h"
 #include "io/snapshot/snapshot_index.h"
 
 enum status snapshot_series_name(const char *directory, const char *name,
@@ -162,8 +162,8 @@ enum status snapshot_files_drop_others(const struct snapshot_series *series,
 {
     int64_t *steps = NULL;
     int count = 0;
-    TRY(checkpoint_remove_temporaries(series->folder));
-    TRY(checkpoint_list(series->folder, &steps, &count));
+    TRY(step_files_remove_temporaries(series->folder));
+    TRY(step_files_list(series->folder, &steps, &count));
     enum status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         char path[PATH_BYTES];

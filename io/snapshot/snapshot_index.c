@@ -8,24 +8,18 @@
 
 #include "base/file.h"
 #include "base/version.h"
-#include "io/checkpoint/checkpoint_internal.h"
+#include "io/hdf5/step_files.h"
 
 /* The files have the names of checkpoints, in a folder of their own. */
 enum status snapshot_file_path(const struct snapshot_series *series, int64_t step,
                                const char *suffix, char path[PATH_BYTES])
 {
     char whole[PATH_BYTES];
-    TRY(checkpoint_path(series->folder, step, whole));
+    TRY(step_file_path(series->folder, step, whole));
     if (snprintf(path, PATH_BYTES, "%s%s", whole, suffix) >= PATH_BYTES) {
         return fail(STATUS_INPUT, "the path %.200s... is too long", whole);
     }
     return STATUS_OK;
-}
-
-void snapshot_relative_path(const struct snapshot_series *series, int64_t step,
-                            char path[SNAPSHOT_NAME_BYTES])
-{
-    snprintf(path, SNAPSHOT_NAME_BYTES, "%s/step_%010" PRId64 ".h5", series->name, step);
 }
 
 enum status snapshot_list_add(struct snapshot_list *list, int64_t step, double time)

@@ -27,31 +27,11 @@
 
 #include "base/file.h"
 #include "io/raw/h5_raw.h"
+#include "io/snapshot/snapshot_list.h"
 #include "io/snapshot/xdmf.h"
 #include "model/derived.h"
-#include "model/grid.h"
 
 enum { SNAPSHOT_FORMAT = 2 };
-
-/* What stays the same over a run. */
-struct snapshot_series {
-    char name[128];
-    char path[PATH_BYTES];      /* of NAME.vtkhdf */
-    char xdmf_path[PATH_BYTES]; /* of NAME.xdmf */
-    char folder[PATH_BYTES];    /* NAME */
-    struct grid grid;
-    unsigned derived; /* the fields beside T */
-    char *title;
-    char *config_text;
-};
-
-/* The snapshots that count, in order. Zeroed memory is an empty list. */
-struct snapshot_list {
-    int64_t count, capacity;
-    int64_t *steps;
-    double *times; /* s */
-    enum precision precision;
-};
 
 enum status snapshot_list_add(struct snapshot_list *list, int64_t step, double time) MUST_CHECK;
 void snapshot_list_free(struct snapshot_list *list);
@@ -124,10 +104,4 @@ enum status snapshot_write_root(hid_t file, const struct snapshot_series *series
 /* Where a snapshot lies: as a path with `suffix` behind it ("" or SNAPSHOT_TEMPORARY), and as seen
  * from NAME.vtkhdf. */
 #define SNAPSHOT_TEMPORARY ".tmp"
-enum { SNAPSHOT_NAME_BYTES = 192 };
-enum status snapshot_file_path(const struct snapshot_series *series, int64_t step,
-                               const char *suffix, char path[PATH_BYTES]) MUST_CHECK;
-void snapshot_relative_path(const struct snapshot_series *series, int64_t step,
-                            char path[SNAPSHOT_NAME_BYTES]);
-
 #endif

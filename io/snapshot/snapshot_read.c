@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "io/checkpoint/checkpoint_internal.h"
+#include "io/hdf5/step_files.h"
 #include "io/snapshot/snapshot_index.h"
 
 #define LIST_FIELDS "/VTKHDF/CellData/"
@@ -189,7 +189,7 @@ static enum status find_files(const struct snapshot_series *series, int64_t rest
 {
     int64_t *steps = NULL;
     int count = 0;
-    TRY(checkpoint_list(series->folder, &steps, &count)); /* they are named like those */
+    TRY(step_files_list(series->folder, &steps, &count)); /* they are named like those */
     enum status status = STATUS_OK;
     for (int i = count - 1; status == STATUS_OK && i >= 0 && steps[i] <= restart_step; i--) {
         status = find_file(series, steps[i], list);

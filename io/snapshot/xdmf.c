@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "io/snapshot/snapshot_index.h"
+#include "model/derived.h"
 
 static void write_escaped(FILE *out, const char *text)
 {

@@ -11,9 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-
-struct snapshot_list;
-struct snapshot_series;
+#include "io/snapshot/snapshot_list.h"
 
 /* The file as it was left. Zeroed: not written so far. */
 struct xdmf {
