@@ -20,15 +20,15 @@ static const double OPEN_FACTOR = 10;
 static struct {
     pthread_mutex_t lock;
     bool has_handler;
-    bool watching;    /* a file that is written */
-    double failed_at; /* s; 0: not; all times are read under the lock */
+    bool watching;    /* a file is open for writing */
+    double failed_at; /* s; 0: no failure */
     bool writable;
-    double opening_at; /* 0: no collective open is under way */
+    double opening_at; /* 0: no collective open in progress */
     double longest_open;
-    bool asked;         /* whether this rank alone can open the file */
-    double answered_at; /* 0: no answer so far */
-    int answer;         /* errno, 0: it can */
-    long opens;         /* answers to the question of an earlier one do not count */
+    bool asked;         /* a thread tries whether this rank alone can open the file */
+    double answered_at; /* 0: no answer yet */
+    int answer;         /* errno; 0: it can */
+    long opens;         /* to ignore answers about an earlier open */
     char path[PATH_BYTES];
     char reason[MPI_MAX_ERROR_STRING];
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -43,8 +43,7 @@ static void note(const char *reason)
     pthread_mutex_unlock(&state.lock);
 }
 
-/* MPI calls it when an operation on a file fails, before that returns to whoever asked for it. The
- * signature is MPI's. */
+/* MPI calls it when an operation on a file fails, before the operation returns. */
 static void note_failure(MPI_File *file, int *code, ...)
 {
     (void)file;
@@ -54,8 +53,8 @@ static void note_failure(MPI_File *file, int *code, ...)
     note(reason);
 }
 
-/* OMPIO calls a write a success that wrote less than it was given, or nothing: HDF5 sees that by
- * the count, and so do we, by MPI's profiling interface. */
+/* OMPIO returns success for a short write. HDF5 checks the count, and so do we, through MPI's
+ * profiling interface. */
 int MPI_File_write_at(MPI_File file, MPI_Offset offset, const void *buffer, int count,
                       MPI_Datatype type, MPI_Status *status)
 {
@@ -71,7 +70,7 @@ int MPI_File_write_at(MPI_File file, MPI_Offset offset, const void *buffer, int 
     return code;
 }
 
-/* Files take over what MPI_FILE_NULL has when they are opened. */
+/* A file inherits the handler of MPI_FILE_NULL when it is opened. */
 static void install_handler(void)
 {
     MPI_Errhandler handler;
@@ -118,7 +117,7 @@ void h5_stuck_forget(void)
     pthread_mutex_unlock(&state.lock);
 }
 
-/* ---- a collective open that does not come back ----------------------------------------------- */
+/* ---- a collective open that does not return -------------------------------------------------- */
 
 struct question {
     long open; /* of state.opens */
@@ -126,7 +125,7 @@ struct question {
     char path[PATH_BYTES];
 };
 
-/* A thread of its own: nobody can wait for a file system that does not answer. */
+/* In a thread of its own: the file system may never answer. */
 static void *ask(void *argument)
 {
     struct question *question = argument;
@@ -145,7 +144,7 @@ static void *ask(void *argument)
     return NULL;
 }
 
-/* With the lock. Without memory or threads there is no answer, and no judgement. */
+/* With the lock held. Without memory or threads there is no answer. */
 static void start_asking(void)
 {
     pthread_t thread;
@@ -164,7 +163,7 @@ static void start_asking(void)
     }
 }
 
-/* With the lock. */
+/* With the lock held. */
 static bool open_is_lost(double now, double turn)
 {
     if (state.opening_at == 0 || now - state.opening_at < ASK_AFTER + turn) {
@@ -186,14 +185,12 @@ bool h5_stuck_for_good(double turn, char *text, size_t bytes)
     const bool lost = write || open_is_lost(now, turn);
     if (write) {
         snprintf(text, bytes,
-                 "cannot write %.400s (%.100s), and MPI-IO does not come back for "
-                 "%.0f s",
-                 state.path, state.reason, now - state.failed_at);
+                 "cannot write %.400s (%.100s), and MPI-IO has not returned for %.0f s", state.path,
+                 state.reason, now - state.failed_at);
     } else if (lost) {
-        const char *reason = state.answer != 0 ? strerror(state.answer) : "this rank alone can";
-        snprintf(text, bytes,
-                 "cannot open %.400s (%.100s), and MPI-IO does not come back for "
-                 "%.0f s",
+        const char *reason =
+            state.answer != 0 ? strerror(state.answer) : "this rank alone can open it";
+        snprintf(text, bytes, "cannot open %.400s (%.100s), and MPI-IO has not returned for %.0f s",
                  state.path, reason, now - state.opening_at);
     }
     pthread_mutex_unlock(&state.lock);

@@ -292,7 +292,7 @@ enum status file_replace(const char *path, const char *bytes, size_t nbytes)
 
 enum status file_remove(const char *path)
 {
-    if (unlink(path) != 0) {
+    if (unlink(path) != 0 && errno != ENOENT) {
         return fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
     }
     return STATUS_OK;

@@ -65,7 +65,7 @@ enum status file_create(const char *path, const char *bytes, size_t nbytes) MUST
  * old one or the new one, never a part. */
 enum status file_replace(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 
-/* STATUS_FILE when it cannot be removed. */
+/* STATUS_FILE when it cannot be removed. A file that does not exist is fine. */
 enum status file_remove(const char *path) MUST_CHECK;
 
 /* Could file_replace make that file now? STATUS_FILE when not. Leaves nothing behind: for work

@@ -46,12 +46,15 @@ enum { STATUS_MESSAGE_BYTES = 2048 };
         }                                                                                          \
     } while (0)
 
+/* STATUS_MEMORY, with the message, unless `allocated`. */
+#define CHECK_MEMORY(allocated, ...) ((allocated) ? STATUS_OK : fail(STATUS_MEMORY, __VA_ARGS__))
+
 /* Record the message of a failure and return `code` (never STATUS_OK).
  * The message is a sentence for the user, without a trailing newline: what is wrong, with the
  * value, and what would be right. A later call replaces it. Not collective. */
 enum status fail(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Put more context in front of the message recorded last; returns `code`. */
+/* Put more context in front of the message recorded last; nothing for STATUS_OK. Returns `code`. */
 enum status fail_prefix(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* The message recorded last on this rank, "" when there is none. Never NULL. */
