@@ -17,7 +17,7 @@
 #include "app/writer.h"
 #include "base/clock.h"
 #include "base/comm.h"
-#include "io/h5_stuck.h"
+#include "io/h5_broken.h"
 
 /* A rank whose thread has not ticked for this long is stopped, or its node is. */
 static const double SILENCE = 2.0; /* s */
@@ -208,13 +208,18 @@ static void tell_silent(const struct watchdog *watchdog)
 static void end_all(const struct watchdog *watchdog, double limit)
 {
     struct window *window = watchdog->window;
+    const struct beat *beat = &window->beat[watchdog->mine];
+    const bool writes = atomic_load(&beat->write_since) > 0;
     const int code = status_exit_code(STATUS_MPI);
     if (atomic_exchange(&window->ending, code) == 0) {
         char text[256];
         snprintf(text, sizeof text,
-                 "watchdog: error: rank %d: no progress %.1f s after the first warning: ending the "
-                 "run with exit code %d\n",
-                 window->beat[watchdog->mine].rank, limit, code);
+                 "watchdog: error: rank %d: no progress %.1f s after the first warning, in %s%s%s: "
+                 "ending the run with exit code %d\n",
+                 beat->rank, limit, place_name(atomic_load(&beat->place)),
+                 writes ? " while writing " : "",
+                 writes ? writer_kind_name((enum writer_kind)atomic_load(&beat->written)) : "",
+                 code);
         say(text);
     }
     bool woken = false;
@@ -238,22 +243,21 @@ static void end_all(const struct watchdog *watchdog, double limit)
     _exit(code);
 }
 
-/* A file could not be opened or written and nobody came to agree on that. The first rank of a node
- * speaks for all of them; on other nodes the launcher has ended them before their turn. */
-static void end_stuck_file(const struct watchdog *watchdog)
+/* MPI-IO has failed on this rank and still does not return: it will not, so the others, which would
+ * wait for the grace, are ended now, and for the right reason. */
+static void end_lost_file(const struct watchdog *watchdog)
 {
-    static const double TURN = 5; /* s */
     struct window *window = watchdog->window;
-    const int rank = window->beat[watchdog->mine].rank;
-    char what[600];
-    if (!h5_stuck_for_good(fmin(rank, TURN), what, sizeof what)) {
+    const int code = status_exit_code(STATUS_FILE);
+    const char *trouble = h5_trouble();
+    if (trouble == NULL) {
         return;
     }
-    const int code = status_exit_code(STATUS_FILE);
     if (atomic_exchange(&window->ending, code) == 0) {
-        char text[700];
-        snprintf(text, sizeof text, "error: rank %d: %s; is the disk full or failing?\n", rank,
-                 what);
+        char text[STATUS_MESSAGE_BYTES + 64];
+        snprintf(text, sizeof text,
+                 "error: rank %d: %s; the call does not return, so the run ends\n",
+                 window->beat[watchdog->mine].rank, trouble);
         say(text);
     }
     exit_note(code);
@@ -335,7 +339,6 @@ static void look(const struct watchdog *watchdog, struct alarm *alarm)
     if (ending != 0) {
         _exit(ending);
     }
-    end_stuck_file(watchdog);
     const int place = atomic_load(&beat->place);
     const int64_t since = atomic_load(&beat->since);
     const double limit = place_limit(watchdog, place);
@@ -361,6 +364,9 @@ static void look(const struct watchdog *watchdog, struct alarm *alarm)
             tell_mine(watchdog);
             tell_silent(watchdog);
         }
+    }
+    if (alarm->overdue_at > 0 || alarm->late_write > 0) {
+        end_lost_file(watchdog);
     }
     if (alarm->overdue_at > 0 && seconds_since(alarm->overdue_at) > watchdog->grace) {
         tell_silent(watchdog);
