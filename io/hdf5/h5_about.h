@@ -16,4 +16,8 @@ struct h5_about h5_about(void);
  * to it failed: MPI_Finalize would then crash or hang inside HDF5, so end with MPI_Abort. */
 bool h5_is_broken(void);
 
+/* From any thread: how MPI-IO failed on this rank in the file that is open for writing; NULL: it
+ * has not. The call that failed may never return. */
+const char *h5_trouble(void);
+
 #endif
