@@ -1,6 +1,5 @@
-/* The transport `staged`: through pinned host buffers. Works with every backend and every MPI.
- * A face is sent as soon as its own copy is there, and goes to the device as soon as it has come.
- */
+/* The transport `staged`: through pinned host buffers. Works with every backend and every MPI. A
+ * face is sent as soon as its own copy is there, and goes to the device as soon as it has come. */
 #include <stdlib.h>
 
 #include "halo/requests.h"

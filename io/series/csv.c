@@ -55,8 +55,8 @@ enum status csv_has_columns(const char *path, const char *columns, bool *has)
 enum status csv_differs(const char *path, const char *what)
 {
     return fail(STATUS_INPUT,
-                "the %s of %s differ from those of the configuration; move the file to another "
-                "folder to continue",
+                "the %s of %s differ from those of the configuration; move the file elsewhere to "
+                "continue",
                 what, path);
 }
 
@@ -93,8 +93,8 @@ static enum status cut_rows(const char *path, const char *head, char *text, int6
         const long long step = strtoll(line, &after, 10);
         if (after == line || *after != ',' || count(line, end, ',') != commas) {
             return fail(STATUS_FILE,
-                        "%s:%d is not a valid row; move the file to another folder to continue",
-                        path, number);
+                        "%s:%d is not a valid row; move the file elsewhere to continue", path,
+                        number);
         }
         if (step > restart_step || step < last || (step == last && rows > 0 && found == rows)) {
             continue;

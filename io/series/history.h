@@ -19,7 +19,7 @@ struct history_row {
  * Numbers have 17 digits and read back to the same bits. */
 enum status history_open(const char *directory, int64_t restart_step,
                          struct history **history) MUST_CHECK;
-/* Rank 0 only; changes nothing. STATUS_INPUT when history.csv has other columns. */
+/* Rank 0 only; changes nothing. STATUS_INPUT when the columns of history.csv differ. */
 enum status history_check(const char *directory) MUST_CHECK;
 enum status history_write(struct history *history, const struct history_row *row) MUST_CHECK;
 /* As csv_flush. Takes NULL. */

@@ -20,7 +20,7 @@ enum status sampler_create(const struct field *field, const struct grid *grid,
 void sampler_destroy(struct sampler *sampler); /* takes NULL */
 
 /* Collective, agreed. The temperatures of the present step, K, on rank 0: npoints values, borrowed
- * until the next call; NULL on other ranks. */
+ * until the next call; NULL elsewhere. */
 enum status sampler_take(MPI_Comm comm, struct sampler *sampler, const struct field *field,
                          const double **values) MUST_CHECK;
 
