@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-/* Seconds since some fixed moment; never goes back. */
+/* Seconds since a fixed moment; monotonic. */
 static inline double clock_seconds(void)
 {
     struct timespec now;
