@@ -190,8 +190,7 @@ static enum status match(struct pairing *pairing)
     return match_series(pairing);
 }
 
-/* ---- telling ----------------------------------------------------------------------------------
- */
+/* ---- telling ---- */
 
 enum { SHOWN_STATES = 40 };
 
@@ -286,8 +285,7 @@ static void json_worst(struct json *json, const char *key, const struct pairing 
     json_end(json, '}');
 }
 
-/* ---- comparing --------------------------------------------------------------------------------
- */
+/* ---- comparing ---- */
 
 struct result {
     struct worst absolute, relative, ulp;

@@ -47,7 +47,8 @@ enum status configuration_read(MPI_Comm comm, const char *path, const struct opt
 {
     *settings = NULL;
     struct settings_option options[2];
-    struct settings_words words = {.sets = sets->item, .nsets = sets->count, .options = options};
+    struct settings_overrides words = {
+        .sets = sets->item, .nsets = sets->count, .options = options};
     if (output != NULL) {
         options[words.noptions++] =
             (struct settings_option){"--output", "output.directory", output};

@@ -22,8 +22,7 @@ struct simulation {
     struct outputs *outputs;
 };
 
-/* ---- building ---------------------------------------------------------------------------------
- */
+/* ---- building ---- */
 
 static enum status allocate(struct solver *solver)
 {
@@ -92,8 +91,7 @@ static enum status open_all(struct simulation *s, const struct settings *setting
     return outputs_open(&solver->stepper, options->folder, &s->outputs);
 }
 
-/* ---- the time loop ----------------------------------------------------------------------------
- */
+/* ---- the time loop ---- */
 
 /* What is due at the present step, and what was asked of the run meanwhile. */
 static enum status see_to_events(struct simulation *s)

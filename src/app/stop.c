@@ -41,7 +41,7 @@ struct stop {
     double worst_step;  /* s, the mean of the slowest steps between two calls, outputs included */
 };
 
-/* ---- signals --------------------------------------------------------------------------------- */
+/* ---- signals ---- */
 
 static atomic_int checkpoint_wanted;
 static atomic_int stop_wanted; /* the signal's number */
@@ -69,7 +69,7 @@ void stop_listen(void)
     }
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------------ */
+/* ---- arithmetic ---- */
 
 int64_t stop_next_interval(int64_t steps, double seconds)
 {
@@ -103,7 +103,7 @@ static double unix_time(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- setting up ------------------------------------------------------------------------------ */
+/* ---- setting up ---- */
 
 static enum status set_end(struct stop *stop, const struct settings *settings)
 {
@@ -175,7 +175,7 @@ void stop_destroy(struct stop *stop)
     free(stop);
 }
 
-/* ---- agreeing -------------------------------------------------------------------------------- */
+/* ---- agreeing ---- */
 
 /* What the ranks tell each other; the greatest of all counts. */
 enum {
@@ -251,7 +251,7 @@ static enum status agree(struct stop *stop, const struct stepper *stepper,
     return asked[ASK_FAILED] ? status_agree(team->comm, status) : STATUS_OK;
 }
 
-/* ---- obeying --------------------------------------------------------------------------------- */
+/* ---- obeying ---- */
 
 static void describe_reason(const struct stop *stop, const struct outputs *outputs,
                             const int64_t asked[ASK_COUNT], char *text, size_t bytes)

@@ -25,7 +25,7 @@ struct halo_bench {
     struct json json;
 };
 
-/* ---- messages -------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 static enum status time_message(struct halo_bench *bench, struct device *device, const char *name,
                                 size_t bytes)
@@ -100,7 +100,7 @@ static enum status time_device(struct halo_bench *bench)
     return STATUS_OK;
 }
 
-/* ---- steps ----------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 /* Every rank has a block of bench->size; axes that are cut are periodic, so that all have the same
  * work, and so is z on a single rank, that there be an exchange. */
@@ -261,7 +261,7 @@ static enum status time_all_steps(struct halo_bench *bench, const bool wanted[2]
     return STATUS_OK;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static enum status measure(struct halo_bench *bench, const bool wanted[2])
 {

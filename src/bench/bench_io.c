@@ -52,7 +52,7 @@ struct io_bench {
     double *write_s[SUBJECTS];
 };
 
-/* ---- the folder ------------------------------------------------------------------------------ */
+/* ---- the folder ---- */
 
 static int remove_entry(const char *path, const struct stat *found, int type, struct FTW *place)
 {
@@ -100,7 +100,7 @@ static enum status make_folder(struct io_bench *bench)
     return directory_make(bench->folder);
 }
 
-/* ---- plain writes ---------------------------------------------------------------------------- */
+/* ---- plain writes ---- */
 
 static enum status write_and_flush(int fd, const char *path, const char *bytes, uint64_t nbytes)
 {
@@ -150,7 +150,7 @@ static enum status write_plainly(struct io_bench *bench, const struct subject *s
     return status_agree(solver->team.comm, status);
 }
 
-/* ---- outputs --------------------------------------------------------------------------------- */
+/* ---- outputs ---- */
 
 /* Collective, agreed: since when the clock of the slowest rank runs. */
 static enum status begin(const struct solver *solver, double *since)
@@ -261,7 +261,7 @@ static enum status time_all(struct io_bench *bench)
     return STATUS_OK;
 }
 
-/* ---- figures --------------------------------------------------------------------------------- */
+/* ---- figures ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -349,7 +349,7 @@ static void report(struct io_bench *bench, double copy, struct json *json)
     json_end(json, '}');
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static enum status make_settings(const struct bench_request *request, struct settings **settings)
 {

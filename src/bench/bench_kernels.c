@@ -67,7 +67,7 @@ static struct figures figures_of(const struct row *row, int64_t count)
         .median_s = middle, .mean_s = sum / (double)count, .best_s = seconds[0]};
 }
 
-/* --- which kernels --------------------------------------------------------------------------- */
+/* ---- which kernels ---- */
 
 /* The kind of kernels: --kernel takes it for all of them. */
 static const char *kind_name(const struct study *study)
@@ -167,7 +167,7 @@ static enum status choose_rows(struct bench *bench)
     return STATUS_OK;
 }
 
-/* --- measuring ------------------------------------------------------------------------------- */
+/* ---- measuring ---- */
 
 static enum status bench_open(struct bench *bench, enum precision precision)
 {
@@ -325,7 +325,7 @@ static enum status tune(struct bench *bench)
     return STATUS_OK;
 }
 
-/* --- reporting ------------------------------------------------------------------------------- */
+/* ---- reporting ---- */
 
 /* What a kernel must move, and how many cells it computes. */
 struct work {
@@ -395,7 +395,7 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
     *copy_GBs = *copy_GBs == 0 ? copy_rate * 1e-9 : *copy_GBs;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static bool has_inner_points(const struct study *study, const int64_t size[AXIS_COUNT])
 {

@@ -54,7 +54,7 @@ struct doctor {
     int nfindings;
 };
 
-/* ---- finding out ----------------------------------------------------------------------------- */
+/* ---- finding out ---- */
 
 /* All threads of the kernels, so that the CPUs of all of them are seen. */
 static enum status wake_threads(struct doctor *doctor)
@@ -150,7 +150,7 @@ static enum status find_out(struct doctor *doctor)
     return STATUS_OK;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- telling ---- */
 
 static const char *level_name(int level)
 {

@@ -79,7 +79,7 @@ static int list_ranks(const struct host *host, question *is_one, const void *wit
     return count;
 }
 
-/* ---- devices --------------------------------------------------------------------------------- */
+/* ---- devices ---- */
 
 static bool has_device(const struct host *host, const struct rank_facts *rank, const void *pci)
 {
@@ -147,7 +147,7 @@ static void find_far_devices(struct report *report, const struct host *host)
         host->facts->ranks[rank].machine.device_numa);
 }
 
-/* ---- cores ----------------------------------------------------------------------------------- */
+/* ---- cores ---- */
 
 static bool has_too_few_cores(const struct host *host, const struct rank_facts *rank,
                               const void *unused)
@@ -204,7 +204,7 @@ static void find_crowds(struct report *report, const struct host *host)
     }
 }
 
-/* ---- libraries ------------------------------------------------------------------------------- */
+/* ---- libraries ---- */
 
 static void find_library_faults(struct report *report)
 {
@@ -240,7 +240,7 @@ static void find_library_faults(struct report *report)
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static bool is_first_of_host(const struct doctor_facts *facts, int rank)
 {
