@@ -241,7 +241,8 @@ class InitialFile(Input):
         """A job before may make it."""
         plan = self.isotherm("plan", "config.yaml")
         self.assert_code(plan, 0)
-        self.assert_says(plan, "warning: initial[0].file: there is no start.h5 yet", stream="out")
+        self.assert_says(plan, "warning: initial[0].file: start.h5 does not exist yet",
+                         stream="out")
 
     @thorough
     def test_no_hdf5(self):

@@ -34,9 +34,9 @@ class Plan(Case):
         self.assert_says(result, "960 x 640 x 480 = 294912000 cells", stream="out")
         self.assertRegex(result.out, r"4 ranks as \d x \d x \d")
         self.assert_says(result, "41 to t =", "the last one", "land on it", stream="out")
-        self.assertEqual(self.number(result, r"cells a rank +(\d+)"), 294912000 / 4)
+        self.assertEqual(self.number(result, r"cells/rank +(\d+)"), 294912000 / 4)
         # two fields of a quarter of the cells, and halos beside them
-        memory = self.number(result, r"memory a rank +([0-9.]+) GB")
+        memory = self.number(result, r"memory/rank +([0-9.]+) GB")
         self.assertTrue(1.18 <= memory <= 1.3, f"{memory} GB for 1.18 GB of cells")
         self.assertEqual(self.number(result, r"snapshots +(\d+) of"), 4)
         self.assertEqual(self.number(result, r"checkpoints +(\d+) of"), 3)
@@ -71,11 +71,11 @@ class Plan(Case):
     def test_nothing_to_warn_of(self):
         result = self.plan("--ranks", 2, sets=["grid.cells=[96, 64, 48]", "time.dt=auto",
                                                "time.end=1"])
-        self.assert_says(result, "nothing to warn of", stream="out")
+        self.assert_says(result, "no warnings", stream="out")
 
-    def test_warns_of_slivers(self):
+    def test_warns_of_thin_blocks(self):
         result = self.plan("--ranks", 320, sets=["run.decomposition=[320, 1, 1]"])
-        self.assert_says(result, "warning: ", "slivers of 3 cells in x", stream="out")
+        self.assert_says(result, "warning: ", "only 3 cells thick in x", stream="out")
 
     def test_warns_of_a_tiny_step(self):
         result = self.plan(sets=["time.dt=1e-6", "time.end=0.01"])
@@ -210,8 +210,8 @@ class Plan(Case):
                 run = self.solve(config, ranks=ranks)
                 self.write(config)
                 plan = self.isotherm("plan", "config.yaml", "--ranks", ranks)
-                self.assert_says(plan, f"halo a step    {sent} sent by a rank, at most {messages} "
-                                 "messages", stream="out")
+                self.assert_says(plan, f"halo/step      {sent} sent by each rank, at most "
+                                 f"{messages} messages", stream="out")
                 self.assertEqual(run.report["halo_bytes_per_step"], first)
 
     def test_warns_of_a_shape_between_the_cells(self):
@@ -226,7 +226,7 @@ class Plan(Case):
 
     def test_warns_of_no_room_for_outputs_on_their_way(self):
         """`guard` keeps its device memory apart, as a GPU does."""
-        found = re.search(r"device here .*, ([0-9.]+) ([kMGT]B)$", self.plan().out, re.M)
+        found = re.search(r"local device .*, ([0-9.]+) ([kMGT]B)$", self.plan().out, re.M)
         memory = float(found.group(1)) * {"MB": 1e6, "GB": 1e9, "TB": 1e12}[found.group(2)]
         # two fields of 8 bytes a cell are there, and a snapshot of them wants 8 more
         nz = int(memory / 20 / 1000**2)

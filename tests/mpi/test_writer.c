@@ -431,7 +431,7 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (granted != MPI_THREAD_MULTIPLE) {
-        print_message("this MPI does not grant MPI_THREAD_MULTIPLE\n");
+        print_message("this MPI does not provide MPI_THREAD_MULTIPLE\n");
     }
     backend = backend_find("cpu");
     demand(backend->runtime->open(0, 1, &device));
