@@ -19,7 +19,7 @@ static const struct option option_table[] = {
      options.size},
     {OPTION_STRING, "--precision", "P", "float64, float32 or both (default both)",
      &options.precision},
-    {OPTION_LIST, "--kernel", "NAME", "a kernel, or all of 'step' or 'laplacian' (repeatable)",
+    {OPTION_LIST, "--kernel", "NAME", "a kernel, all of 'step' or 'laplacian' (repeatable)",
      &options.kernels},
     {OPTION_FLAG, "--tune", "", "list the launch shapes and their times", &options.tune},
     {OPTION_COUNT, "--repeats", "N", "rounds, of which the median is taken (default 5)",

@@ -341,7 +341,7 @@ done:
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "show the resources of this node, their problems, and how to fix them",
+    .summary = "show the resources of this node, and how to fix problems",
     .uses_mpi = true,
     .line = &line,
     .execute = execute,

@@ -67,7 +67,7 @@ MISTAKES = {
     "box outside the grid": ("upper: [0.5, 0.5, 0.5]", "upper: [0.5, 3.5, 0.5]", 12,
                              ["initial[1].box.upper", "outside the grid in y", "3.5", "0 to 1"]),
     "cells without a temperature": ("  - uniform: {value: 300}\n", "", 10,
-                                    ["initial", "every cell", "uniform"]),
+                                    ["initial", "some cells have no temperature", "uniform"]),
     "formula that does not parse": ("10*sin(t)", "10*sin(t", 14,
                                     ["boundary.x_min.value", "parenthesis", "300 + 10*sin(t",
                                      "formula in t"]),
@@ -173,8 +173,8 @@ class Configuration(Input):
         self.write(RIGHT.replace("upper: [0.5, 0.5, 0.5]", "upper: [0.22, 0.5, 0.5]"))
         result = self.isotherm("run", "config.yaml", ranks=3)
         self.assert_code(result, 0)
-        self.assert_says(result, "warning: config.yaml:12: initial[1].box: holds the centre of no "
-                                 "cell", "0.1 x 0.1 x 0.1 m")
+        self.assert_says(result, "warning: config.yaml:12: initial[1].box: contains no cell "
+                                 "centre", "0.1 x 0.1 x 0.1 m")
         self.assertEqual(result.err.count("warning: "), 1, result)
 
     def test_plan_refuses_the_same(self):

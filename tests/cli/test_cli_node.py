@@ -60,7 +60,7 @@ class Placement(Case):
         kilobytes = 8 * 32 * 32 * 8 / 1000
         self.assertRegex(result.out, rf"inside nodes, {kilobytes:.3g} kB between nodes")
         result = self.isotherm("plan", "config.yaml", "--ranks", 16)
-        self.assert_says(result, "the ranks' own order", "0 B between nodes", stream="out")
+        self.assert_says(result, "natural order", "0 B between nodes", stream="out")
 
 
 class Doctor(Case):

@@ -175,7 +175,7 @@ class Bench(Case):
         result = self.isotherm("bench", "kernels", "--size", 24, 16, 2, "--repeats", 1,
                                "--precision", "float64", "--backend", "cpu", "--json", "b.json")
         self.assert_code(result, 0)
-        self.assert_says(result, "laplacian: left out", stream="out")
+        self.assert_says(result, "laplacian: skipped", stream="out")
         rows = json.loads((self.folder / "b.json").read_text())["rows"]
         self.assertEqual({row["kind"] for row in rows}, {"step"})
 
