@@ -45,7 +45,6 @@ static const struct command_line line = {
     .operands = options.file,
 };
 
-/* Both files, and the matching states. */
 struct pairing {
     struct frames side[2];
     int64_t count;
@@ -201,7 +200,6 @@ static void describe(const char *letter, const struct frames *frames)
              frames->cells[1], frames->cells[2], precision_name(frames->frame[0].precision));
 }
 
-/* Cells are always matched by index. */
 static void describe_places(const struct pairing *pairing)
 {
     const struct frames *side = pairing->side;
@@ -239,7 +237,6 @@ static void place_text(const struct frames *frames, int64_t index, char *text, s
     }
 }
 
-/* The largest difference of one kind over all states. */
 struct worst {
     struct extreme extreme;
     int64_t state;

@@ -50,7 +50,6 @@ static const struct command_line line = {
     .operands = &options.config,
 };
 
-/* All results, computed before anything is printed. */
 struct plan {
     const struct settings *settings;
     const struct backend *backend;
@@ -299,7 +298,6 @@ static void warn_of_cadence(struct plan *plan, const char *key, const struct cad
     }
 }
 
-/* Warns of many steps that are shortened to land on the times of outputs. */
 static void warn_of_landings(struct plan *plan)
 {
     const struct timeline *timeline = &plan->problem.timeline;
@@ -386,7 +384,6 @@ static enum status warn_of_memory(struct plan *plan)
     return STATUS_OK;
 }
 
-/* Checks the output folder, or the nearest parent folder that exists. */
 static void warn_of_disk(struct plan *plan, double bytes)
 {
     char path[PATH_BYTES];

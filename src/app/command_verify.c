@@ -185,14 +185,9 @@ static enum status execute(void)
     int wrong = 0;
     TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(options.json) : STATUS_OK));
     TRY(status_agree(MPI_COMM_WORLD, json_open(&json)));
-    enum status status = verify_all(&json, &wrong);
+    const enum status status = verify_all(&json, &wrong);
     log_transient("%s", "");
-    if (status == STATUS_OK && options.json != NULL && first) {
-        status = json_save(&json, options.json);
-    } else {
-        json_discard(&json);
-    }
-    TRY(status_agree(MPI_COMM_WORLD, status));
+    TRY(status_agree(MPI_COMM_WORLD, json_finish(&json, status, first ? options.json : NULL)));
     if (wrong > 0) {
         return status_agree(
             MPI_COMM_WORLD,

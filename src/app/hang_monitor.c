@@ -211,7 +211,6 @@ static void end_lost_file(const struct hang_monitor *monitor)
 
 /* ---- the thread ---- */
 
-/* True when the thread is to end. */
 static bool pause_until(struct hang_monitor *monitor, double seconds)
 {
     struct timespec until;
@@ -246,7 +245,6 @@ static double phase_limit(const struct hang_monitor *monitor, int phase)
                : limit;
 }
 
-/* The state of the thread between checks. */
 struct alarm {
     int answered;           /* of window->reports */
     int64_t reported_since; /* the phase that was reported, by its start; 0: none */

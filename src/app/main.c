@@ -48,7 +48,6 @@ static const char *launcher_rank(void)
     return NULL;
 }
 
-/* Only one rank prints the help. */
 static bool is_first_process(void)
 {
     const char *rank = launcher_rank();
@@ -216,6 +215,14 @@ static bool needs_mpi(const struct command *command, int argc, char **argv)
     return command->uses_mpi || is_named;
 }
 
+static enum status run(const struct command *command, bool uses_mpi, int argc, char **argv)
+{
+    TRY(uses_mpi ? start_mpi(&argc, &argv) : STATUS_OK);
+    const enum status status = parse_arguments(command, argc, argv);
+    TRY(uses_mpi ? status_agree(MPI_COMM_WORLD, status) : status);
+    return command->execute();
+}
+
 int main(int argc, char **argv)
 {
     if (halo_probe_is_asked(argc, argv)) {
@@ -233,16 +240,5 @@ int main(int argc, char **argv)
      * first */
     const bool uses_mpi =
         command != NULL ? needs_mpi(command, argc, argv) : launcher_rank() != NULL;
-    enum status status = uses_mpi ? start_mpi(&argc, &argv) : STATUS_OK;
-    if (status == STATUS_OK) {
-        status = parse_arguments(command, argc, argv);
-        if (uses_mpi) {
-            /* the arguments are the same on every rank, and so is the outcome */
-            status = status_agree(MPI_COMM_WORLD, status);
-        }
-    }
-    if (status == STATUS_OK) {
-        status = command->execute();
-    }
-    return end(status, uses_mpi);
+    return end(run(command, uses_mpi, argc, argv), uses_mpi);
 }

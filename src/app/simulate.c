@@ -14,15 +14,12 @@
 #include "solve/solver.h"
 #include "solve/tuning.h"
 
-/* All objects of a run. */
 struct simulation {
     struct solver solver;
     struct hang_monitor *monitor; /* NULL: off */
     struct stop *stop;
     struct outputs *outputs;
 };
-
-/* ---- creation ---- */
 
 static enum status allocate(struct solver *solver)
 {
@@ -33,7 +30,6 @@ static enum status allocate(struct solver *solver)
     return solver_allocate(solver, &need);
 }
 
-/* The state of the checkpoint, or the initial state. */
 static enum status set_state(struct solver *solver, const struct simulate_options *options)
 {
     const struct settings *settings = solver->problem.settings;
@@ -92,16 +88,12 @@ static enum status open_all(struct simulation *s, const struct settings *setting
     return outputs_open(&solver->stepper, options->folder, &s->outputs);
 }
 
-/* ---- the time loop ---- */
-
-/* Outputs of the current step, and requests to the run. */
 static enum status handle_events(struct simulation *s)
 {
     TRY(outputs_write(s->outputs));
     return stop_handle_requests(s->stop, &s->solver.stepper, s->outputs);
 }
 
-/* The step of the next event; at most the last step. */
 static int64_t next_event(const struct simulation *s)
 {
     int64_t next = s->solver.problem.timeline.steps;

@@ -41,8 +41,6 @@ struct stop {
     double worst_step;  /* s, largest mean between two calls, with outputs */
 };
 
-/* ---- signals ---- */
-
 static atomic_int checkpoint_requested;
 static atomic_int stop_requested; /* the number of the signal */
 
@@ -66,8 +64,6 @@ void stop_listen(void)
         sigaction(signals[i], &action, NULL);
     }
 }
-
-/* ---- arithmetic ---- */
 
 int64_t stop_next_interval(int64_t steps, double seconds)
 {
@@ -100,8 +96,6 @@ static double unix_time(void)
     clock_gettime(CLOCK_REALTIME, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
-
-/* ---- creation ---- */
 
 static enum status set_end(struct stop *stop, const struct settings *settings)
 {
@@ -169,8 +163,6 @@ void stop_destroy(struct stop *stop)
 {
     free(stop);
 }
-
-/* ---- agreement ---- */
 
 /* The requests that the ranks exchange; the maximum of all ranks counts. */
 enum {
@@ -245,8 +237,6 @@ static enum status agree(struct stop *stop, const struct stepper *stepper,
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, request, REQUEST_COUNT, MPI_INT64_T, MPI_MAX, team->comm));
     return request[REQUEST_FAILED] ? status_agree(team->comm, status) : STATUS_OK;
 }
-
-/* ---- actions ---- */
 
 static void describe_reason(const struct stop *stop, const struct outputs *outputs,
                             const int64_t request[REQUEST_COUNT], char *text, size_t bytes)

@@ -32,7 +32,6 @@ static const double PHASE = 0.4;
 static const double FOURIER = 0.4; /* alpha dt sum 1/h^2: 1/6 would cancel two errors */
 static const double DECAY = 0.7;   /* the mode decays to exp(-DECAY) */
 
-/* The mode on one axis. */
 struct mode {
     double beta;  /* 1/m */
     double decay; /* beta^2, or its discrete counterpart */
@@ -263,7 +262,6 @@ static enum status write_problem(const struct scene *scene, double dt, int steps
     return STATUS_OK;
 }
 
-/* The step for FOURIER, and the number of steps for DECAY. */
 static void choose_steps(const struct scene *scene, double *dt, int *steps)
 {
     double inverse = 0;

@@ -94,7 +94,6 @@ void comm_wait_asleep(void)
     asleep = true;
 }
 
-/* The pause doubles from call to call, up to a millisecond. */
 static void sleep_a_while(int64_t *nanoseconds)
 {
     enum { MAX_NS = 1000000 };
@@ -127,7 +126,6 @@ static enum status wait_for_all(MPI_Request *request, int rank, enum status mine
     return STATUS_OK;
 }
 
-/* The minimum of all ranks' claims. */
 static enum status agree_on_lowest(MPI_Comm comm, int claim, enum status mine, int *lowest)
 {
     /* on the heap: MPI may still write to it after this rank has given up waiting */

@@ -198,16 +198,20 @@ enum status file_output_write(struct file_output *file, const void *bytes, size_
                : file_write_at(file->fd, file->path, from + done, nbytes - done, offset + done);
 }
 
-enum status file_output_close(struct file_output *file)
+enum status file_close(int fd, const char *path, enum status status)
 {
-    const int fds[2] = {file->direct_fd, file->fd};
-    enum status status = STATUS_OK;
-    for (int n = 0; n < 2; n++) {
-        if (fds[n] >= 0 && close(fds[n]) != 0 && status == STATUS_OK) {
-            status = fail(STATUS_FILE, "cannot close %s: %s", file->path, strerror(errno));
-        }
+    if (close(fd) != 0 && status == STATUS_OK) {
+        return fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
     }
     return status;
+}
+
+enum status file_output_close(struct file_output *file)
+{
+    const int direct_fd = file->direct_fd;
+    const enum status status =
+        direct_fd >= 0 ? file_close(direct_fd, file->path, STATUS_OK) : STATUS_OK;
+    return file->fd >= 0 ? file_close(file->fd, file->path, status) : status;
 }
 
 enum status file_read_at(int fd, const char *path, void *bytes, size_t nbytes, uint64_t offset)
@@ -245,11 +249,7 @@ enum status file_sync_named(const char *path)
     if (fd < 0) {
         return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
     }
-    enum status status = file_sync(fd, path);
-    if (close(fd) != 0 && status == STATUS_OK) {
-        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
-    }
-    return status;
+    return file_close(fd, path, file_sync(fd, path));
 }
 
 static enum status create(const char *path, const char *bytes, size_t nbytes, bool synced)
@@ -262,9 +262,7 @@ static enum status create(const char *path, const char *bytes, size_t nbytes, bo
     if (status == STATUS_OK && synced) {
         status = file_sync(fd, path);
     }
-    if (close(fd) != 0 && status == STATUS_OK) {
-        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
-    }
+    status = file_close(fd, path, status);
     if (status != STATUS_OK) {
         unlink(path);
     }

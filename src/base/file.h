@@ -41,6 +41,9 @@ enum status file_output_write(struct file_output *file, const void *bytes, size_
                               uint64_t offset) MUST_CHECK;
 enum status file_output_close(struct file_output *file) MUST_CHECK; /* takes one that is not open */
 
+/* Close; returns `status`, or STATUS_FILE when that is STATUS_OK and closing fails. */
+enum status file_close(int fd, const char *path, enum status status) MUST_CHECK;
+
 /* STATUS_FILE when the file ends before `nbytes`. */
 enum status file_read_at(int fd, const char *path, void *bytes, size_t nbytes,
                          uint64_t offset) MUST_CHECK;

@@ -120,3 +120,12 @@ void json_discard(struct json *json)
     free(json->text);
     *json = (struct json){0};
 }
+
+enum status json_finish(struct json *json, enum status status, const char *path)
+{
+    if (status == STATUS_OK && path != NULL) {
+        return json_save(json, path);
+    }
+    json_discard(json);
+    return status;
+}

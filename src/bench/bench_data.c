@@ -34,14 +34,12 @@ static void set(char *cells, int64_t at, size_t width, double value)
     }
 }
 
-/* The value of a phase, rounded to the precision. */
 static double stored(size_t width, int64_t phase)
 {
     const double value = value_of_phase(phase);
     return width == sizeof(double) ? value : (double)(float)value;
 }
 
-/* The neighbourhood of a point, by its phase. */
 struct view {
     size_t width;
     int64_t phase;

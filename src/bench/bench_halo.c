@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/comm.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -24,8 +25,6 @@ struct halo_bench {
     int64_t size[AXIS_COUNT]; /* per rank */
     struct json json;
 };
-
-/* ---- messages ---- */
 
 static enum status time_message(struct halo_bench *bench, struct device *device, const char *name,
                                 size_t bytes)
@@ -104,8 +103,6 @@ static enum status time_device(struct halo_bench *bench)
     return STATUS_OK;
 }
 
-/* ---- steps ---- */
-
 /* Every rank has a block of bench->size. Divided axes are periodic, so that all ranks have the same
  * work, and so is z, so that a single rank has an exchange. */
 static enum status make_settings(const struct halo_bench *bench, const char *precision,
@@ -152,13 +149,6 @@ static enum status run_batch(struct stepper *stepper, int64_t steps, double *sec
                       "MPI_Allreduce");
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* s, the median of several batches of 0.05 s. */
 static enum status time_steps(struct stepper *stepper, double *seconds)
 {
@@ -171,8 +161,7 @@ static enum status time_steps(struct stepper *stepper, double *seconds)
     for (int b = 0; b < BATCHES; b++) {
         TRY(run_batch(stepper, (int64_t)wanted, &batches[b]));
     }
-    qsort(batches, BATCHES, sizeof batches[0], compare);
-    *seconds = batches[BATCHES / 2];
+    *seconds = clock_median(batches, BATCHES);
     return STATUS_OK;
 }
 
@@ -263,8 +252,6 @@ static enum status time_all_steps(struct halo_bench *bench, const bool wanted[2]
     return STATUS_OK;
 }
 
-/* ---- all of it ---- */
-
 static enum status measure(struct halo_bench *bench, const bool wanted[2])
 {
     json_begin(&bench->json, NULL, '{');
@@ -295,12 +282,8 @@ enum status bench_halo(const struct bench_request *request)
         bench.size[axis] = request->size[axis] > 0 ? request->size[axis] : fallback;
     }
     TRY(json_open(&bench.json));
-    enum status status = measure(&bench, wanted);
-    if (status == STATUS_OK && request->json != NULL && bench.rank == 0) {
-        status = json_save(&bench.json, request->json);
-    } else {
-        json_discard(&bench.json);
-    }
+    const enum status status =
+        json_finish(&bench.json, measure(&bench, wanted), bench.rank == 0 ? request->json : NULL);
     TRY(status == STATUS_OK || status == STATUS_FILE ? status_agree(MPI_COMM_WORLD, status)
                                                      : status);
     return STATUS_OK;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/comm.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -112,7 +113,6 @@ static enum status write_and_flush(int fd, const char *path, const char *bytes, 
     return file_sync(fd, path);
 }
 
-/* Write this rank's part of an existing file. */
 static enum status write_part(const struct io_bench *bench, const char *path, uint64_t begin,
                               uint64_t end)
 {
@@ -124,11 +124,7 @@ static enum status write_part(const struct io_bench *bench, const char *path, ui
         }
         return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(reason));
     }
-    enum status status = write_and_flush(fd, path, bench->memory, end - begin);
-    if (close(fd) != 0 && status == STATUS_OK) {
-        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
-    }
-    return status;
+    return file_close(fd, path, write_and_flush(fd, path, bench->memory, end - begin));
 }
 
 /* Collective, agreed. */
@@ -263,21 +259,6 @@ static enum status time_all(struct io_bench *bench)
 
 /* ---- figures ---- */
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts. */
-static double median(double *seconds, int64_t count)
-{
-    qsort(seconds, (size_t)count, sizeof *seconds, compare);
-    return count % 2 == 1 ? seconds[count / 2]
-                          : 0.5 * (seconds[count / 2 - 1] + seconds[count / 2]);
-}
-
 struct figures {
     double capture_s, write_s, rate; /* rate: GB/s of the cells */
 };
@@ -285,8 +266,8 @@ struct figures {
 static struct figures figures_of(struct io_bench *bench, int s)
 {
     const int64_t count = bench->request->repeats;
-    struct figures f = {.capture_s = median(bench->capture_s[s], count),
-                        .write_s = median(bench->write_s[s], count)};
+    struct figures f = {.capture_s = clock_median(bench->capture_s[s], count),
+                        .write_s = clock_median(bench->write_s[s], count)};
     f.rate = (double)bytes_of(bench, &subjects[s]) / f.write_s * 1e-9;
     return f;
 }
@@ -420,13 +401,8 @@ static enum status measure(struct io_bench *bench)
     TRY(status);
     TRY(json_open(&json));
     report(bench, copy, &json);
-    enum status saved = STATUS_OK;
-    if (solver->team.rank == 0 && bench->request->json != NULL) {
-        saved = json_save(&json, bench->request->json);
-    } else {
-        json_discard(&json);
-    }
-    return status_agree(solver->team.comm, saved);
+    const char *path = solver->team.rank == 0 ? bench->request->json : NULL;
+    return status_agree(solver->team.comm, json_finish(&json, STATUS_OK, path));
 }
 
 enum status bench_io(const struct bench_request *request)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "bench/bench.h"
@@ -24,7 +25,6 @@ struct row {
     double *seconds; /* of each round */
 };
 
-/* The measurement of one kind of kernels in one precision. */
 struct bench {
     const struct bench_request *request;
     const struct backend *backend;
@@ -46,13 +46,6 @@ struct figures {
     double median_s, mean_s, best_s;
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static struct figures figures_of(const struct row *row, int64_t count)
 {
     double *seconds = row->seconds;
@@ -60,11 +53,9 @@ static struct figures figures_of(const struct row *row, int64_t count)
     for (int64_t i = 0; i < count; i++) {
         sum += seconds[i];
     }
-    qsort(seconds, (size_t)count, sizeof *seconds, compare_doubles);
-    const double middle =
-        count % 2 == 1 ? seconds[count / 2] : 0.5 * (seconds[count / 2 - 1] + seconds[count / 2]);
+    const double median = clock_median(seconds, count);
     return (struct figures){
-        .median_s = middle, .mean_s = sum / (double)count, .best_s = seconds[0]};
+        .median_s = median, .mean_s = sum / (double)count, .best_s = seconds[0]};
 }
 
 /* ---- which kernels ---- */
@@ -87,7 +78,6 @@ static bool is_selected(const struct bench_request *request, const struct study 
     return found;
 }
 
-/* Append a name unless it is the last one. */
 static void append(char *text, size_t nbytes, const char *name)
 {
     const size_t used = strlen(text);
@@ -97,7 +87,6 @@ static void append(char *text, size_t nbytes, const char *name)
     }
 }
 
-/* Every value of --kernel must name a kernel or a kind. */
 static enum status check_kernel_names(const struct bench_request *request,
                                       const struct backend *backend)
 {
@@ -294,7 +283,6 @@ static bool has_production(const struct bench *bench)
     return last->step != NULL && last->step == bench->backend->operations->step;
 }
 
-/* Tune as a run would; --tune lists the shapes. */
 static enum status tune(struct bench *bench)
 {
     if (!has_production(bench)) {
@@ -328,7 +316,6 @@ static enum status tune(struct bench *bench)
 
 /* ---- reporting ---- */
 
-/* The data that a kernel must move, and the cells it computes. */
 struct work {
     double fetch_bytes, write_bytes, cells;
 };
@@ -404,7 +391,6 @@ static bool has_inner_points(const struct study *study, const int64_t size[AXIS_
     return size[AXIS_X] > edges && size[AXIS_Y] > edges && size[AXIS_Z] > edges;
 }
 
-/* Results over all kinds and precisions. */
 struct findings {
     double copy_GBs; /* of the first kind and precision */
     struct bench_copy_out copy_out[2];
@@ -484,12 +470,8 @@ enum status bench_kernels(const struct bench_request *request)
     TRY(backend->runtime->open(0, 1, &device));
     enum status status = json_open(&json);
     if (status == STATUS_OK) {
-        status = bench_device(request, backend, device, wanted, &json);
-        if (status == STATUS_OK && request->json != NULL) {
-            status = json_save(&json, request->json);
-        } else {
-            json_discard(&json);
-        }
+        status = json_finish(&json, bench_device(request, backend, device, wanted, &json),
+                             request->json);
     }
     backend->runtime->close(device);
     return status;

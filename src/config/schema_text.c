@@ -56,7 +56,6 @@ const struct schema_key *schema_child(const char *members, const char *name, uns
     return NULL;
 }
 
-/* Appends as much as fits. */
 static void append(char text[SCHEMA_TEXT_BYTES], const char *more)
 {
     const size_t used = strlen(text);

@@ -54,7 +54,6 @@ static void show(const struct item *item, const char *unit, char text[TREE_SHOW_
              unit != NULL ? unit : "");
 }
 
-/* The place of the new value. */
 static void locate(const struct item *item, char text[TREE_KEY_BYTES])
 {
     const struct tree *node = item != NULL ? item->node : NULL;
@@ -108,7 +107,6 @@ static bool has_key(const struct item_list *list, const char *key)
     return false;
 }
 
-/* The index after an item and its keys. */
 static int skip(const struct item_list *list, int index)
 {
     const char *key = list->item[index].key;

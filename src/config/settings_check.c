@@ -86,7 +86,6 @@ static enum status check_grid(const struct settings *settings)
     return STATUS_OK;
 }
 
-/* Parses the formula of a key that may have one. */
 static enum status check_formula(const struct settings *settings, const struct item *item)
 {
     static const char *const position[] = {"x", "y", "z"};

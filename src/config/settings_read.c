@@ -32,7 +32,6 @@ static enum status read_entries(const struct item *list)
     return STATUS_OK;
 }
 
-/* An unknown key, or a key of another type. */
 static enum status fail_unknown(const struct item *section, const struct tree *node)
 {
     const char *members = item_members(section);

@@ -16,7 +16,6 @@ struct target {
     struct tree *node, *parent;
 };
 
-/* `end` of the valid part of the path. */
 static enum status fail_path(const struct target *target, const char *end, const char *why)
 {
     char reached[TREE_KEY_BYTES];
@@ -120,7 +119,6 @@ static enum status parse_value(const struct target *target, const char *text, st
     return STATUS_OK;
 }
 
-/* `value` NULL: parse `text`. */
 static enum status replace(struct target *target, const char *text, struct tree *value)
 {
     TRY(follow(target));

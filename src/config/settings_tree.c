@@ -8,8 +8,6 @@
 
 #include "base/log.h"
 
-/* ---- memory ---- */
-
 struct settings_memory {
     struct settings_memory *next;
     max_align_t bytes[];
@@ -43,8 +41,6 @@ void origin_destroy(struct settings_origin *origin)
     }
     free(origin);
 }
-
-/* ---- nodes ---- */
 
 struct tree *tree_create(struct settings_origin *origin, enum tree_kind kind, int line,
                          const char *typed)
@@ -87,8 +83,6 @@ bool tree_is_empty(const struct tree *node)
            (node->text[0] == '\0' || strcmp(node->text, "~") == 0 ||
             strcmp(node->text, "null") == 0);
 }
-
-/* ---- paths ---- */
 
 bool tree_step_next(const char **path, struct tree_step *step)
 {
@@ -137,8 +131,6 @@ struct tree *tree_find(struct tree *root, const char *key, bool *exact)
     *exact = true;
     return node;
 }
-
-/* ---- messages ---- */
 
 static void show_into(const struct tree *node, char *text, size_t room)
 {
@@ -201,8 +193,6 @@ enum status origin_fail(struct settings_origin *origin, const struct tree *at, c
     }
     return fail(STATUS_INPUT, "%s", log_clean(whole));
 }
-
-/* ---- several problems ---- */
 
 struct settings_problem {
     struct settings_problem *next; /* sorted by line; the command line comes last */

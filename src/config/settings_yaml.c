@@ -31,8 +31,6 @@ static const struct tree *at_line(struct conversion *from, size_t line)
     return &from->place;
 }
 
-/* ---- from libyaml ---- */
-
 static enum status convert(struct conversion *from, int index, size_t line, int depth,
                            struct tree *parent, const char *key);
 
@@ -217,8 +215,6 @@ enum status tree_parse(struct settings_origin *origin, const char *typed, const 
     *root = parent.first != NULL ? parent.first : tree_create(origin, TREE_SCALAR, 1, typed);
     return *root != NULL ? STATUS_OK : STATUS_MEMORY;
 }
-
-/* ---- to libyaml ---- */
 
 /* The emitter changes the kind of quotes if the text needs it; so emitting what was read back gives
  * the same text. */

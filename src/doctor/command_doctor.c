@@ -54,8 +54,6 @@ struct doctor {
     int nfindings;
 };
 
-/* ---- the facts ---- */
-
 /* Start all threads of the kernels, so that the CPUs of all of them are seen. */
 static enum status wake_threads(struct doctor *doctor)
 {
@@ -149,8 +147,6 @@ static enum status examine(struct doctor *doctor)
     }
     return STATUS_OK;
 }
-
-/* ---- the report ---- */
 
 static const char *level_name(int level)
 {

@@ -54,7 +54,7 @@ static bool is_on(const struct host *host, int rank)
 }
 
 /* "rank 3", "ranks 0, 1, 4 and 12 more": the ranks of the host for which `is_one` holds. */
-typedef bool question(const struct host *host, const struct rank_facts *rank, const void *with);
+typedef bool question(const struct rank_facts *rank, const void *with);
 
 static int list_ranks(const struct host *host, question *is_one, const void *with, char text[128])
 {
@@ -62,7 +62,7 @@ static int list_ranks(const struct host *host, question *is_one, const void *wit
     int count = 0;
     char names[96] = "";
     for (int rank = host->first; rank < host->facts->nranks; rank++) {
-        if (is_on(host, rank) && is_one(host, &host->facts->ranks[rank], with)) {
+        if (is_on(host, rank) && is_one(&host->facts->ranks[rank], with)) {
             if (count < SHOWN) {
                 const size_t used = strlen(names);
                 snprintf(names + used, sizeof names - used, "%s%d", count > 0 ? ", " : "", rank);
@@ -78,11 +78,8 @@ static int list_ranks(const struct host *host, question *is_one, const void *wit
     return count;
 }
 
-/* ---- devices ---- */
-
-static bool has_device(const struct host *host, const struct rank_facts *rank, const void *pci)
+static bool has_device(const struct rank_facts *rank, const void *pci)
 {
-    (void)host;
     return strcmp(rank->pci, pci) == 0;
 }
 
@@ -117,9 +114,8 @@ static void find_shared_devices(struct report *report, const struct host *host)
     }
 }
 
-static bool is_far(const struct host *host, const struct rank_facts *rank, const void *unused)
+static bool is_far(const struct rank_facts *rank, const void *unused)
 {
-    (void)host;
     (void)unused;
     const struct machine *machine = &rank->machine;
     return rank->pci[0] != '\0' && machine->device_numa >= 0 && machine->device_numa < 64 &&
@@ -133,7 +129,7 @@ static void find_far_devices(struct report *report, const struct host *host)
         return;
     }
     int rank = host->first;
-    while (!is_on(host, rank) || !is_far(host, &host->facts->ranks[rank], NULL)) {
+    while (!is_on(host, rank) || !is_far(&host->facts->ranks[rank], NULL)) {
         rank++;
     }
     char numa[64];
@@ -146,20 +142,15 @@ static void find_far_devices(struct report *report, const struct host *host)
         host->facts->ranks[rank].machine.device_numa);
 }
 
-/* ---- cores ---- */
-
-static bool has_too_few_cores(const struct host *host, const struct rank_facts *rank,
-                              const void *unused)
+static bool has_too_few_cores(const struct rank_facts *rank, const void *unused)
 {
-    (void)host;
     (void)unused;
     const int cores = core_set_count(&rank->machine.cores);
     return cores > 0 && rank->threads > cores;
 }
 
-static bool has_one_core(const struct host *host, const struct rank_facts *rank, const void *unused)
+static bool has_one_core(const struct rank_facts *rank, const void *unused)
 {
-    (void)host;
     (void)unused;
     return core_set_count(&rank->machine.cores) == 1;
 }
@@ -171,7 +162,7 @@ static void find_crowds(struct report *report, const struct host *host)
     char who[128];
     if (list_ranks(host, has_too_few_cores, NULL, who) > 0) {
         int rank = host->first;
-        while (!is_on(host, rank) || !has_too_few_cores(host, &host->facts->ranks[rank], NULL)) {
+        while (!is_on(host, rank) || !has_too_few_cores(&host->facts->ranks[rank], NULL)) {
             rank++;
         }
         const struct rank_facts *example = &host->facts->ranks[rank];
@@ -203,8 +194,6 @@ static void find_crowds(struct report *report, const struct host *host)
             host->threads == 1 ? "has" : "have");
     }
 }
-
-/* ---- libraries ---- */
 
 static void find_library_faults(struct report *report)
 {
@@ -238,8 +227,6 @@ static void find_library_faults(struct report *report)
             facts->lock_fails);
     }
 }
-
-/* ---- the diagnosis ---- */
 
 static bool is_first_of_host(const struct doctor_facts *facts, int rank)
 {

@@ -8,8 +8,6 @@
 
 const int64_t link_cost[LINK_COUNT] = {0, 1, 3, 6};
 
-/* ---- the cost of an order ---- */
-
 static enum link link_between(const struct rank_place *places, int a, int b)
 {
     if (a == b) {
@@ -41,8 +39,6 @@ static void count_links(const struct decomp *decomp, const struct rank_place *pl
         order->cost += order->link_cells[link] * link_cost[link];
     }
 }
-
-/* ---- the ranks, node by node ---- */
 
 struct seat {
     int node;  /* as given; after sorting, the lowest rank of the node */
@@ -113,8 +109,6 @@ static int run_length(const struct seat *seats, int nranks, bool same_group)
     }
     return length;
 }
-
-/* ---- candidates ---- */
 
 /* The box of blocks of a node, and of a group in it. */
 struct tiling {
@@ -289,8 +283,6 @@ void placement_reason(const struct placement_order *order, char *text, size_t by
         snprintf(text, bytes, "natural order: no other candidate costs less");
     }
 }
-
-/* ---- the ranks' nodes and groups ---- */
 
 void placement_assume(int nranks, int ranks_per_node, int ranks_per_group,
                       struct rank_place *places)

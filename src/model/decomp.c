@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The largest number of blocks on an axis. */
 static int64_t most_blocks(const struct decomp *decomp, enum axis axis)
 {
     if (!decomp->used[axis]) {

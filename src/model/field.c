@@ -196,7 +196,6 @@ struct painter {
     struct failure failure; /* if status is not STATUS_OK */
 };
 
-/* The context of painting one shape. */
 struct brush {
     const struct field *field;
     const struct grid *grid;

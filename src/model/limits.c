@@ -26,8 +26,6 @@ void limits_renew(struct limits *limits, double min, double max)
     limits->last = (struct reach){.low = min, .high = max, .overshoot = 1, .steps = 0};
 }
 
-/* ---- one step ---- */
-
 /* Cells at the faces of the axes in `touched`: the new value is g T + wn neighbours + wb boundary
  * values, g + wn + wb = 1. With g >= 0 it is a mean. Otherwise, if deviations from the middle of
  * the range (half width E) are at most Y, the new one is at most (-g + wn) Y + wb E, which is Y for
@@ -137,8 +135,6 @@ void limits_step(struct limits *limits, const struct grid *grid, const struct he
     count_step(&limits->last, grid, op, overshoot);
     count_roundings(&limits->roundings, grid, op);
 }
-
-/* ---- the range ---- */
 
 static void range_of(const struct reach *reach, enum precision precision, double *low, double *high)
 {

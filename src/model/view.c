@@ -9,7 +9,6 @@ void view_whole(const struct grid *grid, struct view *view)
     *view = (struct view){.grid = *grid, .stride = {1, 1, 1}};
 }
 
-/* The cell that holds a position inside the grid. */
 static int64_t cell_at(const struct grid *grid, enum axis axis, double position)
 {
     const double cells = (position - grid->lower[axis]) / grid->spacing[axis];
@@ -96,7 +95,6 @@ static int64_t clamp(int64_t value, int64_t high)
     return value < 0 ? 0 : value > high ? high : value;
 }
 
-/* The number of cells of the view below a global index. */
 static int64_t cells_below(const struct view *view, int axis, int64_t index)
 {
     const int64_t span = index - view->first[axis];

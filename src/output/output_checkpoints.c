@@ -118,8 +118,6 @@ static void list(const void *object, const struct output_context *in)
     }
 }
 
-/* ---- planning ---- */
-
 static enum status capture_bytes(const struct problem *problem, const struct box *owned,
                                  uint64_t *bytes)
 {
@@ -149,8 +147,6 @@ static double plan(const struct problem *problem)
     }
     return count > 0 ? bytes * (double)(kept + 1) : 0;
 }
-
-/* ---- the folder ---- */
 
 static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
 {

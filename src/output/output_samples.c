@@ -23,8 +23,6 @@ struct sample_outputs {
     struct sample_output output[];
 };
 
-/* ---- the points ---- */
-
 /* `count` points, x, y, z each; on unused axes the centre of the cell. */
 struct points {
     double *at;
@@ -148,8 +146,6 @@ static enum status check(const struct output_context *in)
     return status;
 }
 
-/* ---- opening and closing ---- */
-
 static enum status open_series(const struct output_context *in, const struct line_setting *line,
                                struct sample_output *output)
 {
@@ -200,8 +196,6 @@ static enum status open_outputs(const struct output_context *in, void **object)
     }
     return STATUS_OK;
 }
-
-/* ---- writing ---- */
 
 /* Rank 0. Write one row, or (values NULL) flush all rows. */
 static enum status write_series(struct series *series, const struct output_context *in,
@@ -256,8 +250,6 @@ static void list(const void *object, const struct output_context *in)
                  in->problem->settings->output.directory, name != NULL ? name : "probes");
     }
 }
-
-/* ---- planning, and the folder ---- */
 
 static double plan(const struct problem *problem)
 {

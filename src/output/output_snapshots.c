@@ -13,7 +13,6 @@
 #include "output/output.h"
 #include "solve/derive.h"
 
-/* One series of the settings. */
 struct series_output {
     const char *name; /* borrowed */
     const struct snapshot_setting *setting;
@@ -25,8 +24,6 @@ struct snapshot_outputs {
     int count;
     struct series_output output[];
 };
-
-/* ---- the series ---- */
 
 /* Series number `index`, the whole grid before the regions; false after the last. */
 static bool find_series(const struct problem *problem, int index, struct series_output *output)
@@ -102,8 +99,6 @@ static enum status open_outputs(const struct output_context *in, void **object)
     return STATUS_OK;
 }
 
-/* ---- writing ---- */
-
 struct snapshot_job {
     struct snapshots *snapshots;
     struct snapshot_capture capture;
@@ -174,8 +169,6 @@ static void list(const void *object, const struct output_context *in)
     }
 }
 
-/* ---- planning ---- */
-
 static enum status capture_bytes(const struct problem *problem, const struct box *owned,
                                  uint64_t *bytes)
 {
@@ -209,8 +202,6 @@ static double plan(const struct problem *problem)
     }
     return total;
 }
-
-/* ---- the folder ---- */
 
 static const char *const endings[] = {".vtkhdf", ".xdmf"};
 enum { ENDINGS = sizeof endings / sizeof endings[0] };

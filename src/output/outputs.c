@@ -15,7 +15,6 @@
 /* The minimum interval of summaries for the progress line: each costs about half a step. */
 enum { STEPS_BETWEEN_SUMMARIES = 50 };
 
-/* The cadence of a kind. */
 struct due {
     const struct cadence *cadence; /* borrowed */
     int kind;
@@ -38,7 +37,6 @@ static struct checkpoint_output *checkpoints(const struct outputs *o)
     return o->object[output_number(&output_checkpoints)];
 }
 
-/* The context for a call to a kind. */
 static const struct output_context *context(struct outputs *o, int kind)
 {
     o->in.kind = kind;
@@ -54,7 +52,6 @@ enum status outputs_check(const struct team *team, const struct settings *settin
                         team->rank == 0 ? run_folder_check(settings, mode, from) : STATUS_OK);
 }
 
-/* List the cadences of all kinds that are on. Not collective. */
 static enum status list_cadences(struct outputs *o)
 {
     const struct settings *settings = o->in.problem->settings;
@@ -215,7 +212,6 @@ int64_t outputs_next(const struct outputs *o)
     return earlier(next, o->progress.next_step);
 }
 
-/* The kinds that are due at the current step, as bits. */
 static unsigned kinds_due(const struct outputs *o)
 {
     unsigned due = 0;

@@ -7,7 +7,6 @@
 #include "base/version.h"
 #include "output/output.h"
 
-/* The transports tried at the start, and their exchange times. */
 static void write_halo(struct json *json, const struct stepper *stepper)
 {
     const struct halo_trial *trials = NULL;
@@ -92,7 +91,6 @@ static void write_speed(struct json *json, const struct stepper *stepper, double
     json_end(json, '}');
 }
 
-/* The amount and cost of each kind of output, on rank 0. */
 static void write_output(struct json *json, struct writer *writer)
 {
     int64_t waits = 0;
@@ -135,7 +133,6 @@ static void write_result(struct json *json, const struct diagnostics *final, uin
     json_string(json, "field_hash", text);
 }
 
-/* The differences of the configuration from the checkpoint's. */
 static void write_changes(struct json *json, const struct settings_changes *changes)
 {
     static const char *const effects[] = {

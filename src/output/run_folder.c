@@ -7,7 +7,6 @@
 #include "io/checkpoint/checkpoint.h"
 #include "output/folder.h"
 
-/* Visit each file of a run in the folder; stops at a failure. */
 static enum status visit_all(const struct settings *settings, output_visitor *visit)
 {
     TRY(folder_visit_file(settings->output.directory, "report.json", visit, NULL));
@@ -16,8 +15,6 @@ static enum status visit_all(const struct settings *settings, output_visitor *vi
     }
     return STATUS_OK;
 }
-
-/* ---- the checks ---- */
 
 /* --restart auto without a checkpoint: replaces an unfinished run, but not a finished one. */
 static enum status refuse_finished(void *context, const char *path)

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/log.h"
 
-/* Pinned memory of a job; grows as needed. */
 struct slot {
     void *h_memory;
     size_t bytes;
@@ -341,7 +340,6 @@ bool writer_copies_in_background(const struct writer *w)
     return w->copy_out != NULL;
 }
 
-/* The previous copy is complete. */
 static enum status begin_copy(struct writer *w, size_t bytes, struct writer_room *room)
 {
     if (w->copy_out != NULL && bytes <= copy_out_room(w->copy_out)) {
@@ -372,7 +370,6 @@ enum status writer_reserve(struct writer *w, size_t bytes, struct writer_room *r
     return begin_copy(w, bytes, room);
 }
 
-/* The failure of the writer, recorded on this thread. */
 static enum status known_status(struct writer *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -415,7 +412,6 @@ static enum status begin_reduction(struct writer *w)
         "MPI_Iallreduce");
 }
 
-/* Release the held job when its values have arrived. */
 static void poll_copy(struct writer *w)
 {
     bool done = false;

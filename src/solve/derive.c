@@ -46,7 +46,6 @@ done:
     return status;
 }
 
-/* Take a sample for the kinds of `mask`. Queued. */
 static enum status take_sample(struct stepper *stepper, unsigned mask, bool first)
 {
     const struct settings *settings = stepper->problem->settings;

@@ -14,7 +14,6 @@ static enum status add_sums(MPI_Comm comm, struct exact_sum *sums, int count)
     return STATUS_OK;
 }
 
-/* Read the face sums of this rank and reset them to zero. */
 static enum status take_face_sums(struct stepper *stepper, struct exact_sum sums[FACE_COUNT])
 {
     static const struct exact_sum zeros[FACE_COUNT];
@@ -48,7 +47,6 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
-/* The summary of the cells of all ranks; waits for the queues. */
 static enum status summarise(struct stepper *stepper, struct field_summary *all)
 {
     const MPI_Comm comm = stepper->team->comm;

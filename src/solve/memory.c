@@ -9,7 +9,6 @@
 #include "model/derived.h"
 #include "model/field.h"
 
-/* The need of one rank, which the other ranks of its node receive. */
 struct need {
     char address[sizeof((struct device_info *)0)->address];
     uint64_t bytes;

@@ -7,9 +7,6 @@
 
 #include "base/comm.h"
 
-/* ---- the cell in the message ---- */
-
-/* The worst cell by some measure. */
 struct suspect {
     double badness; /* K; below 0: none */
     double value;   /* K */
@@ -154,8 +151,6 @@ static void describe(const struct grid *grid, const struct suspect *suspect, cha
              grid_center(grid, AXIS_Y, cell[AXIS_Y]), grid_center(grid, AXIS_Z, cell[AXIS_Z]),
              suspect->rank, suspect->value);
 }
-
-/* ---- the checks ---- */
 
 static enum status check_range(struct stepper *stepper, const struct diagnostics *d)
 {

@@ -5,8 +5,6 @@
 #include "base/log.h"
 #include "solve/diagnostics.h"
 
-/* ---- changes of the configuration ---- */
-
 struct judge {
     const struct settings *settings;
     struct settings_changes *changes;
@@ -19,7 +17,6 @@ static bool is_refused(const struct settings_change *change, bool may_change)
            (change->restart == SCHEMA_RESTART_ASK && !may_change);
 }
 
-/* One message for all refused keys: old and new values, and what to do. */
 static enum status refuse(const struct settings_changes *changes, bool may_change)
 {
     char keys[STATUS_MESSAGE_BYTES - 512] = "";
@@ -90,8 +87,6 @@ static void report_changes(const struct settings_changes *changes)
         }
     }
 }
-
-/* ---- the state ---- */
 
 /* The sums of the ledger belong to the coefficients of the run that wrote them. If those have
  * changed (time step, boundary value or type), the heat so far is booked and the sums restart. */

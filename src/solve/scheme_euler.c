@@ -50,7 +50,6 @@ static enum status step_overlapped(struct stepper *stepper, const struct step_ar
                                     field->d_now, plan->shell, plan->nshell);
 }
 
-/* Exchange, then update all cells. */
 static enum status step_plain(struct stepper *stepper, const struct step_args *args)
 {
     struct engine *engine = stepper->engine;

@@ -75,13 +75,6 @@ static void search_close(struct search *search)
     t->backend->runtime->stopwatch_destroy(search->stopwatch);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Several rounds over all shapes, so that a disturbance affects all of them. */
 static enum status time_all(struct search *search, int nshapes, double medians[TUNING_MAX_SHAPES])
 {
@@ -98,8 +91,7 @@ static enum status time_all(struct search *search, int nshapes, double medians[T
         }
     }
     for (int shape = 0; shape < nshapes; shape++) {
-        qsort(search->seconds[shape], ROUNDS, sizeof(double), compare_doubles);
-        medians[shape] = search->seconds[shape][ROUNDS / 2];
+        medians[shape] = clock_median(search->seconds[shape], ROUNDS);
     }
     return STATUS_OK;
 }
