@@ -86,7 +86,7 @@ setup_packages() {
     jobs) wanted=("${packages_jobs[@]}") ;;
     esac
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-        say "Not Debian or Ubuntu: nothing is installed. Needed, by their Debian names: ${wanted[*]}"
+        say "Not Debian or Ubuntu: nothing is installed. Needed (Debian names): ${wanted[*]}"
         return
     fi
     mapfile -t missing < <(missing_packages "${wanted[@]}")
