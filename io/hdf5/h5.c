@@ -3,16 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/comm.h"
 #include "base/file.h"
 #include "io/hdf5/h5_broken.h"
-#include "io/hdf5/h5_stuck.h"
 
 void h5_init(void)
 {
@@ -165,6 +164,43 @@ bool h5_is_broken(void)
     return broken;
 }
 
+/* How MPI-IO failed in the file that is open for writing. */
+static struct {
+    atomic_bool is_known;  /* then the text is whole */
+    char path[PATH_BYTES]; /* "": one that is read */
+    char text[STATUS_MESSAGE_BYTES];
+} trouble;
+
+/* MPI calls it when an operation on a file fails, before that returns. The signature is MPI's. */
+static void note_trouble(MPI_File *file, int *code, ...)
+{
+    (void)file;
+    if (!trouble.is_known && trouble.path[0] != '\0') {
+        char reason[MPI_MAX_ERROR_STRING] = "unknown error";
+        int length = 0;
+        MPI_Error_string(*code, reason, &length);
+        snprintf(trouble.text, sizeof trouble.text, "MPI-IO failed in %.1200s: %.400s",
+                 trouble.path, reason);
+        trouble.is_known = true;
+    }
+}
+
+/* Files take over what MPI_FILE_NULL has when they are opened. */
+static void listen_to_mpi(const char *path)
+{
+    static bool listens;
+    MPI_Errhandler handler;
+    trouble.is_known = false;
+    snprintf(trouble.path, sizeof trouble.path, "%s", path);
+    listens = listens || (MPI_File_create_errhandler(note_trouble, &handler) == MPI_SUCCESS &&
+                          MPI_File_set_errhandler(MPI_FILE_NULL, handler) == MPI_SUCCESS);
+}
+
+const char *h5_trouble(void)
+{
+    return trouble.is_known ? trouble.text : NULL;
+}
+
 /* A collective open that fails on some ranks only leaves the others waiting in it: so each rank
  * first tries for itself whether it can reach the file. */
 static enum status try_reaching(const char *path, int flags)
@@ -179,16 +215,14 @@ static enum status try_reaching(const char *path, int flags)
 
 enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid_t *file)
 {
-    const double start = clock_seconds();
     TRY(status_agree(comm, try_reaching(path, writable ? O_RDWR : O_RDONLY)));
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     hid_t opened = H5I_INVALID_HID;
-    h5_stuck_open(path, writable, clock_seconds() - start);
+    listen_to_mpi(writable ? path : "");
     if (H5Pset_fapl_mpio(access, comm, MPI_INFO_NULL) >= 0) {
         opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
     }
-    h5_stuck_opened();
     enum status status = STATUS_OK;
     if (opened < 0) {
         status = h5_fail("cannot open %s in parallel", path);
@@ -241,7 +275,7 @@ enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path)
     if (close_file(file) < 0) {
         status = fail_to_close(path);
     } else {
-        h5_stuck_forget();
+        trouble.is_known = false;
     }
     return status_agree(comm, status);
 }

@@ -101,7 +101,8 @@ const struct derived_label *snapshot_content(unsigned derived, int number);
 enum status snapshot_describe(hid_t dataset, const struct derived_label *label) MUST_CHECK;
 enum status snapshot_write_root(hid_t file, const struct snapshot_series *series) MUST_CHECK;
 
-/* Where a snapshot lies: as a path with `suffix` behind it ("" or SNAPSHOT_TEMPORARY), and as seen
- * from NAME.vtkhdf. */
+/* Where a snapshot lies, with `suffix` behind it ("" or SNAPSHOT_TEMPORARY). */
+enum status snapshot_file_path(const struct snapshot_series *series, int64_t step,
+                               const char *suffix, char path[PATH_BYTES]) MUST_CHECK;
 #define SNAPSHOT_TEMPORARY ".tmp"
 #endif

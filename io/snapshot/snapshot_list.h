@@ -31,6 +31,7 @@ struct snapshot_list {
 
 enum { SNAPSHOT_NAME_BYTES = 192 };
 
+/* Where a snapshot lies as seen from NAME.vtkhdf. */
 static inline void snapshot_relative_path(const struct snapshot_series *series, int64_t step,
                                           char path[SNAPSHOT_NAME_BYTES])
 {

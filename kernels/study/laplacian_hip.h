@@ -1,4 +1,4 @@
-/* The launcher of laplacian.hip.cpp, for both sides; see kernels/hip/launch.h. */
+/* The launcher of laplacian_hip.hip.cpp, for both sides; see kernels/hip/launch.h. */
 #ifndef ISOTHERM_KERNELS_STUDY_LAPLACIAN_HIP_H
 #define ISOTHERM_KERNELS_STUDY_LAPLACIAN_HIP_H
 

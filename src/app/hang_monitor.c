@@ -16,7 +16,7 @@
 #include "app/hang_window.h"
 #include "base/clock.h"
 #include "base/comm.h"
-#include "io/hdf5/h5_stuck.h"
+#include "io/hdf5/h5_broken.h"
 
 /* A rank whose thread has not ticked for this long is stopped, or its node is. */
 static const double SILENCE = 2.0; /* s */
@@ -152,13 +152,19 @@ static void tell_silent(const struct hang_monitor *monitor)
 static void end_all(const struct hang_monitor *monitor, double limit)
 {
     struct hang_window *window = monitor->window;
+    const struct beat *beat = &window->beat[monitor->mine];
+    const struct phases *phases = monitor->phases;
+    const bool writes = atomic_load(&phases->write_since) > 0;
     const int code = status_exit_code(STATUS_MPI);
     if (atomic_exchange(&window->ending, code) == 0) {
         char text[256];
         snprintf(text, sizeof text,
-                 "watchdog: error: rank %d: no progress %.1f s after the first warning: ending the "
-                 "run with exit code %d\n",
-                 window->beat[monitor->mine].rank, limit, code);
+                 "watchdog: error: rank %d: no progress %.1f s after the first warning, in %s%s%s: "
+                 "ending the run with exit code %d\n",
+                 beat->rank, limit, phase_name(monitor, atomic_load(&phases->present)),
+                 writes ? " while writing " : "",
+                 writes ? phase_name(monitor, PHASE_OUTPUTS + atomic_load(&phases->written)) : "",
+                 code);
         say(text);
     }
     bool woken = false;
@@ -182,22 +188,21 @@ static void end_all(const struct hang_monitor *monitor, double limit)
     _exit(code);
 }
 
-/* A file could not be opened or written and nobody came to agree on that. The first rank of a node
- * speaks for all of them; on other nodes the launcher has ended them before their turn. */
-static void end_stuck_file(const struct hang_monitor *monitor)
+/* MPI-IO has failed on this rank and still does not return: it will not, so the others, which would
+ * wait for the grace, are ended now, and for the right reason. */
+static void end_lost_file(const struct hang_monitor *monitor)
 {
-    static const double TURN = 5; /* s */
     struct hang_window *window = monitor->window;
-    const int rank = window->beat[monitor->mine].rank;
-    char what[600];
-    if (!h5_stuck_for_good(fmin(rank, TURN), what, sizeof what)) {
+    const int code = status_exit_code(STATUS_FILE);
+    const char *trouble = h5_trouble();
+    if (trouble == NULL) {
         return;
     }
-    const int code = status_exit_code(STATUS_FILE);
     if (atomic_exchange(&window->ending, code) == 0) {
-        char text[700];
-        snprintf(text, sizeof text, "error: rank %d: %s; is the disk full or failing?\n", rank,
-                 what);
+        char text[STATUS_MESSAGE_BYTES + 64];
+        snprintf(text, sizeof text,
+                 "error: rank %d: %s; the call does not return, so the run ends\n",
+                 window->beat[monitor->mine].rank, trouble);
         say(text);
     }
     exit_note(code);
@@ -284,7 +289,6 @@ static void look(const struct hang_monitor *monitor, struct alarm *alarm)
     if (ending != 0) {
         _exit(ending);
     }
-    end_stuck_file(monitor);
     const double limit = phase_limit(monitor, phase);
     look_at_writer(monitor, alarm);
     if (alarm->overdue_at > 0 && since != alarm->stuck_since) {
@@ -308,6 +312,9 @@ static void look(const struct hang_monitor *monitor, struct alarm *alarm)
             tell_mine(monitor);
             tell_silent(monitor);
         }
+    }
+    if (alarm->overdue_at > 0 || alarm->late_write > 0) {
+        end_lost_file(monitor);
     }
     if (alarm->overdue_at > 0 && seconds_since(alarm->overdue_at) > monitor->grace) {
         tell_silent(monitor);

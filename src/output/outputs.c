@@ -318,9 +318,15 @@ static enum status submit_checkpoint(void *object, const struct output_context *
 
 enum status outputs_checkpoint(struct outputs *o, bool wait)
 {
+    const int kind = output_number(&output_checkpoints);
     TRY(refresh(o));
-    TRY(write_kind(o, output_number(&output_checkpoints), submit_checkpoint));
-    return wait ? outputs_wait(o) : STATUS_OK;
+    TRY(write_kind(o, kind, submit_checkpoint));
+    if (wait) {
+        const int before = phases_enter(o->in.stepper->phases, PHASE_OUTPUTS + kind);
+        TRY(writer_finish(o->writer));
+        phases_enter(o->in.stepper->phases, before);
+    }
+    return STATUS_OK;
 }
 
 int64_t outputs_checkpoint_step(const struct outputs *o)

@@ -64,7 +64,7 @@ MAY_INCLUDE = {
 # (header, the only folders for it, or those without it)
 ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
            (r"(hip|cuda)\w*[./].*", ("kernels/hip", "kernels/study")),
-           (r"cairo\S*\.h", ("io/picture", "tests/io")),
+           (r"(png|cairo\S*)\.h", ("io/picture", "tests/io")),
            (r"hwloc\.h", ("src/machine",)),
            (r"(yaml|libfyaml|muParserDLL)\.h", ("src/config",))]
 NOT_IN = [(r"mpi\.h", ("kernels",))]
@@ -83,7 +83,7 @@ Include = collections.namedtuple("Include", "path line name quoted target")
 
 def module_of(path):
     """A header and the source file of the same name are one module."""
-    return re.sub(r"(\.h\.in|\.\w+)$", "", path)
+    return re.sub(r"(\.hip\.cpp|\.h\.in|\.\w+)$", "", path)
 
 
 def layer_of(path):

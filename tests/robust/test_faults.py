@@ -1,6 +1,7 @@
 """Calls of the operating system that fail: the n-th write, fsync, rename ... on the output folder,
 once or from then on, on one rank or on all. The run ends with exit code 3 and one message, or goes
-on where nothing was lost; never does it hang, and the checkpoints from before are as they were.
+on where nothing was lost; where MPI-IO hangs, the watchdog ends it (4); and the checkpoints from
+before are as they were.
 
 Every case begins in a copy of a folder with two checkpoints, and goes on from there. A run without
 a fault, under the shim, tells which calls there are. ISOTHERM_TEST_FAULTS=all tries all of them, in
@@ -36,6 +37,13 @@ class Faults:
     AMOUNT = None if AMOUNT == "all" else int(AMOUNT)
     MAY_STAY = (".tmp",)  # a disk that refuses everything refuses to remove files, too
     AGAIN = 0.1  # the share of the failed cases that are continued
+
+    @classmethod
+    def configuration(cls, keep=None):
+        """The watchdog waits longer than the ranks do for each other (5.25 s)."""
+        config = super().configuration(keep)
+        config["run"] = {"watchdog": {"patience": 8, "grace": 3}}
+        return config
 
     def setUp(self):
         super().setUp()
@@ -95,8 +103,23 @@ class Faults:
             self.assertTrue(harmless, f"{what}: exit code 0\n{result}")
             self.expect_whole_run(result, what)
             return
+        if result.code == 4:
+            self.expect_hang(result, fired, what)
+            return
         self.assertEqual(result.code, 3, f"{what}:\n{result}")
         self.assert_one_error(result)
+
+    def expect_hang(self, result, fired, what):
+        """The watchdog ended it: the call of one rank failed within MPI-IO, which compressed cells
+        go through, and OMPIO then waits forever without a word."""
+        output = self.configuration()["output"]
+        compressed = [entry.get("name", "snapshots") for entry in
+                      [output["snapshots"], *output.get("regions", [])] if entry.get("compress")]
+        self.assertTrue(any(f" {name}/" in line for name in compressed for line in fired),
+                        f"{what}: {fired}\n{result}")
+        self.assertRegex(result.err, r"watchdog: rank \d .*writing snapshots for [\d.]+ s", what)
+        self.assertRegex(result.err, r"watchdog: error: rank \d: no progress .* while writing "
+                                     "snapshots: ending the run with exit code 4", what)
 
     def try_case(self, case):
         number, name, kind, once, victim = case

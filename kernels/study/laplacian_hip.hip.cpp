@@ -1,7 +1,7 @@
 /* The Laplacian kernels of the study in docs/laplacian_study.md, from one point a thread to
  * launches by subdomains. For `bench kernels` alone; what a run uses is in step_*.hip.cpp. */
-#include "kernels/hip/arch.h"
 #include "kernels/study/laplacian_hip.h"
+#include "kernels/hip/arch.h"
 
 /* All of them evaluate the expression of laplacian_point.h, in steps, since the rows of a thread
  * share points. */
