@@ -30,7 +30,8 @@ enum schema_flag {
     SCHEMA_OR_FORMULA = 4, /* or a formula: then the char * at `alternative` is it */
     SCHEMA_SELECTOR = 8,   /* its value says which keys of the section apply (see `kinds`) */
     SCHEMA_ONES = 16,      /* what a list of numbers leaves out is 1 */
-    SCHEMA_NOTED = 32      /* the bool at `alternative` says whether it is given */
+    SCHEMA_NOTED = 32,     /* the bool at `alternative` says whether it is given */
+    SCHEMA_CADENCE = 64    /* `offset` is that of a struct cadence, whose first member it is */
 };
 
 /* What a restart does when this key's value is not the one that the checkpoint was written with. */

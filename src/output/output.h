@@ -71,7 +71,7 @@ struct output_kind {
 /* In the order in which they are written: checkpoints last, so that the other files are complete up
  * to the step that a restart begins at. */
 enum { OUTPUT_KINDS = 5 };
-extern const struct output_kind *const output_kinds[OUTPUT_KINDS];
+extern const struct output_kind *const output_kinds[];
 
 /* Their place in the table. */
 int output_number(const struct output_kind *kind);
