@@ -139,7 +139,7 @@ class Viewers(Case):
         exec(self.lines_of("The last state:"), names)
         np.testing.assert_array_equal(names["T"], last)
         self.assertEqual(names["t"], config["time"]["end"])
-        exec(self.lines_of("One snapshot after the other, with its step:"), {"print": lambda *_: None})
+        exec(self.lines_of("One snapshot at a time, with its step:"), {"print": lambda *_: None})
         try:
             import xarray  # pylint: disable=unused-import
         except ImportError:

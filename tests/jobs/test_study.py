@@ -1,4 +1,4 @@
-"""Scaling studies through mpirun: what is run, what is gathered, continuing after an interruption."""
+"""Scaling studies through mpirun: what is run and gathered, and how an interruption is continued."""
 import csv
 import importlib.util
 import json
