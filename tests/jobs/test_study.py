@@ -1,4 +1,4 @@
-"""Scaling studies through mpirun: what is run and gathered, and how an interruption is continued."""
+"""Scaling studies through mpirun: what is run and gathered, and continuing an interrupted one."""
 import csv
 import importlib.util
 import json
