@@ -7,8 +7,8 @@
 
 struct outputs;
 
-/* Collective. Check the folder (outputs_check), make it, open the files. `stepper` must outlive the
- * outputs. On failure *outputs is NULL. */
+/* Collective. Check the folder (outputs_check), make and lock it, open the files. `stepper` must
+ * outlive the outputs. On failure *outputs is NULL. */
 enum status outputs_open(struct stepper *stepper, enum output_mode mode,
                          struct outputs **outputs) MUST_CHECK;
 void outputs_close(struct outputs *outputs); /* takes NULL */
@@ -34,6 +34,10 @@ int64_t outputs_checkpoint_step(const struct outputs *outputs);
 
 /* The longest that a checkpoint has taken in this run, until it was on the disk, s; 0: none yet. */
 double outputs_checkpoint_seconds(const struct outputs *outputs);
+
+/* Not collective; about every second, or so seldom as steps are long: keep the folder locked for
+ * this run (run_lock_touch). */
+enum status outputs_keep_folder(struct outputs *outputs) MUST_CHECK;
 
 /* Collective. Wait until everything that was handed to the writer is on the disk, or could not be
  * put there. */
