@@ -111,8 +111,8 @@ def plan_of(words, sets, ranks):
         found = re.search(pattern, done.stdout, re.MULTILINE)
         return found.group(1) if found else "?"
     return {"cells": [int(n) for n in re.findall(r"\d+", find(r"^grid +(\d+ x \d+ x \d+)"))],
-            "memory": find(r"^memory a rank +(\S+ \S+)"), "steps": find(r"^steps +(\d+)"),
-            "halo": find(r"^halo a step .*?(\S+ \S+) sent")}
+            "memory": find(r"^memory/rank +(\S+ \S+)"), "steps": find(r"^steps +(\d+)"),
+            "halo": find(r"^halo/step .*?(\S+ \S+) sent")}
 
 
 def make_points(words):
@@ -149,8 +149,8 @@ def missing_runs(words, points):
 
 def print_plan(words, points, missing):
     print(f"{words.kind} scaling of {words.config}, {words.repeats} repeats, in {words.folder}")
-    print(f"{'ranks':>6} {'nodes':>6} {'grid':>20} {'steps':>7} {'memory a rank':>14} "
-          f"{'halo a step':>12} {'to run':>7}")
+    print(f"{'ranks':>6} {'nodes':>6} {'grid':>20} {'steps':>7} {'memory/rank':>14} "
+          f"{'halo/step':>12} {'to run':>7}")
     for point in points:
         count = sum(one["ranks"] == point["ranks"] for one, _ in missing)
         print(f"{point['ranks']:6} {point['nodes']:6} "
