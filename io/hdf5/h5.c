@@ -136,7 +136,7 @@ enum status h5_reserve(const char *path, uint64_t bytes)
     return status;
 }
 
-/* A pipe would wait until somebody writes. What is not there, or a folder, HDF5 itself reports. */
+/* Opening a pipe waits for a writer. A missing file and a folder are reported by HDF5. */
 static enum status check_kind(const char *path)
 {
     struct stat found;

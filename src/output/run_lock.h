@@ -1,9 +1,7 @@
 /* One run at a time in an output folder: the file run.lock says which. Its contents decide, not
- * flock, which not every Lustre or NFS has. A run that was killed leaves its file; it no longer
- * counts
- *   on the same host: when that process is gone,
- *   on another host: when it was of this Slurm job, which was requeued, or when nobody has touched
- *   the file for five minutes.
+ * flock, which not every Lustre or NFS has. A run that was killed leaves its file, which no longer
+ * counts on the same host once that process is gone; on another host if it belongs to the same
+ * Slurm job (requeued), or once it has not been touched for five minutes.
  * Rank 0 alone works here. */
 #ifndef ISOTHERM_OUTPUT_RUN_LOCK_H
 #define ISOTHERM_OUTPUT_RUN_LOCK_H
