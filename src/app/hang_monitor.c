@@ -16,7 +16,7 @@
 #include "app/hang_window.h"
 #include "base/clock.h"
 #include "base/comm.h"
-#include "io/hdf5/h5_broken.h"
+#include "io/hdf5/h5_about.h"
 
 /* A rank whose thread has not ticked for this long is stopped, or its node is. */
 static const double SILENCE = 2.0; /* s */

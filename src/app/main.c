@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "halo/probe.h"
-#include "io/hdf5/h5_broken.h"
+#include "io/hdf5/h5_about.h"
 
 static const struct command *const commands[] = {
     &command_run, &command_plan, &command_compare, &command_bench, &command_verify, &command_doctor,

@@ -291,7 +291,7 @@ done:
 
 enum status file_remove(const char *path)
 {
-    if (unlink(path) != 0) {
+    if (unlink(path) != 0 && errno != ENOENT) {
         return fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
     }
     return STATUS_OK;

@@ -66,6 +66,7 @@ enum status file_create(const char *path, const char *bytes, size_t nbytes) MUST
  * file or the new one, never a part. */
 enum status file_replace(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 
+/* STATUS_FILE when it cannot be removed. A file that does not exist is fine. */
 enum status file_remove(const char *path) MUST_CHECK;
 
 /* STATUS_FILE when file_replace could not create that file now. Leaves nothing behind. Call it

@@ -21,6 +21,9 @@ enum status fail(enum status code, const char *format, ...)
 enum status fail_prefix(enum status code, const char *format, ...)
 {
     char old[STATUS_MESSAGE_BYTES];
+    if (code == STATUS_OK) {
+        return code;
+    }
     memcpy(old, message, sizeof old);
     va_list args;
     va_start(args, format);

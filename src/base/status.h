@@ -46,12 +46,15 @@ enum { STATUS_MESSAGE_BYTES = 2048 };
         }                                                                                          \
     } while (0)
 
+/* STATUS_MEMORY, with the message, unless `allocated`. */
+#define CHECK_MEMORY(allocated, ...) ((allocated) ? STATUS_OK : fail(STATUS_MEMORY, __VA_ARGS__))
+
 /* Record the message of a failure and return `code` (never STATUS_OK). The message says what is
  * wrong, with the value, and what would be right; no newline at the end. A later call replaces it.
  * Not collective. */
 enum status fail(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Prepend context to the recorded message; returns `code`. */
+/* Prepend context to the recorded message; nothing for STATUS_OK. Returns `code`. */
 enum status fail_prefix(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* The message recorded last on this thread, "" when there is none. Never NULL. */

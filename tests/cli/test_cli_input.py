@@ -94,7 +94,7 @@ MISTAKES = {
                                ["output.history.interval", "every 1e-30 s", "far too often",
                                 "give a longer"]),
     "unknown backend": ("  backend: cpu", "  backend: gpu", 24,
-                        ["run.backend", "gpu", "it has: auto", "cpu"]),
+                        ["run.backend", "gpu", "available: auto", "cpu"]),
     "unknown transport": ("  backend: cpu\n", "  backend: cpu\n  halo: {transport: pigeon}\n", 25,
                           ["run.halo.transport", "pigeon", "auto, host, staged"]),
     "wrong product of the decomposition": (
@@ -315,7 +315,7 @@ class Words(Input):
                 ("run", "config.yaml", "--output"): ["--output needs a value"],
                 ("run", "config.yaml", "--overwrite=yes"): ["--overwrite takes no value"],
                 ("run", "config.yaml", "--backend", "gpu"):
-                    ["error: --backend gpu: run.backend", "it has: auto", "cpu"],
+                    ["error: --backend gpu: run.backend", "available: auto", "cpu"],
                 ("run", "config.yaml", "--output", ""):
                     ["error: --output : output.directory: empty"],
                 ("run", "config.yaml", "--restart", "auto", "--overwrite"):
@@ -332,7 +332,7 @@ class Words(Input):
                 ("bench",): ["missing", "usage: isotherm bench"],
                 ("bench", "sleep"): ["'sleep'", "kernels"],
                 ("bench", "kernels", "--size", "4", "4"): ["--size"],
-                ("bench", "kernels", "--backend", "gpu"): ["gpu", "it has: auto", "cpu"],
+                ("bench", "kernels", "--backend", "gpu"): ["gpu", "available: auto", "cpu"],
         }.items():
             with self.subTest(" ".join(words)):
                 self.check_refused(*words, says=says, ranks=1)
