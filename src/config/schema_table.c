@@ -82,7 +82,7 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
 #define CADENCE(path_, offset_, ...)                                                               \
     KEY(path_ ".every", LONG, FREE, (offset_) + offsetof(struct cadence, every),                   \
         "The interval in steps.", .limit = &from_zero, .rival = "interval", .unit = "steps",       \
-        __VA_ARGS__),                                                                              \
+        .flags = SCHEMA_CADENCE, __VA_ARGS__),                                                     \
         KEY(path_ ".interval", REAL, FREE, (offset_) + offsetof(struct cadence, interval),         \
             "The interval in simulated time, instead of `every`. The step before each multiple "   \
             "is shortened to land "                                                                \

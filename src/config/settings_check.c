@@ -200,10 +200,12 @@ SETTINGS_CHECK(face)
                              name);
     }
     if (axis_used(settings, axis) && !given) {
+        char types[SCHEMA_TEXT_BYTES];
+        schema_expectation(schema_child(item_members(item), "type", 0), types);
         return settings_fail(settings, item->key,
                              "missing: the %s axis has %lld cells, so its faces need a boundary; "
-                             "give a type: temperature, flux, convection or periodic",
-                             name, (long long)settings->grid.cells[axis]);
+                             "give a type: %s",
+                             name, (long long)settings->grid.cells[axis], types);
     }
     const enum face opposite = face_opposite(face);
     if (boundary->kind == BOUNDARY_PERIODIC &&

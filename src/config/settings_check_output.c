@@ -25,17 +25,19 @@ SETTINGS_CHECK(cadence)
     return STATUS_OK;
 }
 
-/* The names of the run's other files, also on file systems that ignore case. */
+/* Names of files that other outputs write, also on file systems that ignore case. */
 static bool is_taken(const char *name)
 {
-    static const char *const taken[] = {"snapshots", "probes",      "history",
-                                        "report",    "checkpoints", "pictures"};
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
-        if (strcasecmp(name, taken[i]) == 0) {
+    char path[sizeof "output..every" + NAME_BYTES];
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    snprintf(path, sizeof path, "output.%s.every", name);
+    for (int i = 0; i < count; i++) {
+        if ((table[i].flags & SCHEMA_CADENCE) != 0 && strcasecmp(path, table[i].path) == 0) {
             return true;
         }
     }
-    return false;
+    return strcasecmp(name, "report") == 0;
 }
 
 static enum status check_letters(const struct settings *settings, const char *key, const char *name)

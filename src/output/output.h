@@ -71,7 +71,7 @@ struct output_kind {
 /* In the order of writing: checkpoints last, so that the other files are complete up to the step at
  * which a restart begins. */
 enum { OUTPUT_KINDS = 5 };
-extern const struct output_kind *const output_kinds[OUTPUT_KINDS];
+extern const struct output_kind *const output_kinds[];
 
 /* The index in the table. */
 int output_number(const struct output_kind *kind);

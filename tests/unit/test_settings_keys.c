@@ -51,7 +51,7 @@ static const struct damage missing_keys[] = {
     {"end: 10", "dt: 1", "c.yaml:22: time: neither end nor steps; give one of them"},
     {"  y_min: {type: convection, coefficient: 10, ambient: 293}\n", "",
      "c.yaml:17: boundary.y_min: missing: the y axis has 12 cells, so its faces need a boundary; "
-     "give a type: temperature, flux, convection or periodic"},
+     "give a type: one of temperature, flux, convection, periodic"},
     {"{type: flux, value: -5}", "{value: -5}",
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
      "periodic"},
