@@ -269,7 +269,7 @@ class Restart(Case):
         result, _ = self.start(self.config, "--restart", "auto", output=run.folder.name)
         self.assert_code(result, 2)
         self.assert_says(result, "holds a finished run", "--overwrite")
-        self.assertNotIn("starting from the beginning", result.out)
+        self.assertNotIn("starting from the initial state", result.out)
         self.assertEqual(tree(run.folder), before)
 
 
