@@ -108,8 +108,8 @@ def plan_of(args, sets, ranks):
         found = re.search(pattern, done.stdout, re.MULTILINE)
         return found.group(1) if found else "?"
     return {"cells": [int(n) for n in re.findall(r"\d+", find(r"^grid +(\d+ x \d+ x \d+)"))],
-            "memory": find(r"^memory (?:a|per) rank +(\S+ \S+)"), "steps": find(r"^steps +(\d+)"),
-            "halo": find(r"^halo (?:a|per) step .*?(\S+ \S+) sent")}
+            "memory": find(r"^memory/rank +(\S+ \S+)"), "steps": find(r"^steps +(\d+)"),
+            "halo": find(r"^halo/step .*?(\S+ \S+) sent")}
 
 
 def make_points(args):

@@ -1,4 +1,4 @@
-/* The subcommands: one file each. */
+/* The subcommands. */
 #ifndef ISOTHERM_BASE_COMMAND_H
 #define ISOTHERM_BASE_COMMAND_H
 
@@ -9,18 +9,15 @@
 
 struct command {
     const char *name;
-    const char *summary;          /* one line for `isotherm --help` */
-    bool uses_mpi;                /* false: works on a login node without a launcher */
-    const char *const *mpi_words; /* first words that make it use MPI after all, to NULL; or NULL */
+    const char *summary; /* one line for `isotherm --help` */
+    bool uses_mpi;       /* false: works on a login node without a launcher */
+    const char *const
+        *mpi_words; /* first operands that make it use MPI anyway, up to NULL; or NULL */
     const struct command_line *line;
     enum status (*execute)(void); /* after parsing; collective when uses_mpi */
 };
 
-extern const struct command command_run;     /* command_run.c, run.c, step.c */
-extern const struct command command_doctor;  /* command_doctor.c, doctor_*.c */
-extern const struct command command_plan;    /* command_plan.c */
-extern const struct command command_bench;   /* command_bench.c */
-extern const struct command command_verify;  /* command_verify.c */
-extern const struct command command_compare; /* command_compare.c */
+extern const struct command command_run, command_doctor, command_plan, command_bench,
+    command_verify, command_compare;
 
 #endif

@@ -26,7 +26,7 @@ enum status settings_fail(const struct settings *settings, const char *key, cons
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     if (settings->origin == NULL) {
-        /* settings that a program filled in itself, as verify does */
+        /* not read from a file, as in `verify` */
         return fail(STATUS_INPUT, "%s: %s", key, message);
     }
     bool exact;

@@ -1,5 +1,4 @@
-/* From facts to findings: no calls to anything but the C library, so that tests can invent
- * machines. */
+/* From facts to findings: uses only the C library, so that tests can define machines. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,25 +18,25 @@ struct host {
     int nranks;
     int first;
     int machine_cores;
-    struct core_set cores; /* of all its ranks */
+    struct core_set cores; /* of all ranks */
     int threads;           /* of all its ranks, at least one each */
 };
 
-static struct finding *add(struct report *report, bool wrong, const char *mend)
+static struct finding *add(struct report *report, bool wrong, const char *fix)
 {
-    static struct finding spill; /* beyond the last one: written, not kept */
+    static struct finding spill; /* for findings beyond the last one */
     struct finding *finding =
         report->count < DOCTOR_MAX_FINDINGS ? &report->findings[report->count++] : &spill;
     finding->wrong = wrong;
-    snprintf(finding->mend, sizeof finding->mend, "%s", mend);
+    snprintf(finding->fix, sizeof finding->fix, "%s", fix);
     return finding;
 }
 
-static void say(struct report *report, bool wrong, const char *mend, const char *format, ...)
+static void say(struct report *report, bool wrong, const char *fix, const char *format, ...)
     PRINTF_LIKE(4, 5);
-static void say(struct report *report, bool wrong, const char *mend, const char *format, ...)
+static void say(struct report *report, bool wrong, const char *fix, const char *format, ...)
 {
-    struct finding *finding = add(report, wrong, mend);
+    struct finding *finding = add(report, wrong, fix);
     va_list args;
     va_start(args, format);
     vsnprintf(finding->what, sizeof finding->what, format, args);
@@ -54,8 +53,8 @@ static bool is_on(const struct host *host, int rank)
     return strcmp(host->facts->ranks[rank].machine.host, host->name) == 0;
 }
 
-/* "rank 3", "ranks 0, 1, 4 and 12 more": those of the host that `is_one` says. */
-typedef bool question(const struct host *host, const struct rank_facts *rank, const void *with);
+/* "rank 3", "ranks 0, 1, 4 and 12 more": the ranks of the host for which `is_one` holds. */
+typedef bool question(const struct rank_facts *rank, const void *with);
 
 static int list_ranks(const struct host *host, question *is_one, const void *with, char text[128])
 {
@@ -63,7 +62,7 @@ static int list_ranks(const struct host *host, question *is_one, const void *wit
     int count = 0;
     char names[96] = "";
     for (int rank = host->first; rank < host->facts->nranks; rank++) {
-        if (is_on(host, rank) && is_one(host, &host->facts->ranks[rank], with)) {
+        if (is_on(host, rank) && is_one(&host->facts->ranks[rank], with)) {
             if (count < SHOWN) {
                 const size_t used = strlen(names);
                 snprintf(names + used, sizeof names - used, "%s%d", count > 0 ? ", " : "", rank);
@@ -79,11 +78,8 @@ static int list_ranks(const struct host *host, question *is_one, const void *wit
     return count;
 }
 
-/* ---- devices --------------------------------------------------------------------------------- */
-
-static bool has_device(const struct host *host, const struct rank_facts *rank, const void *pci)
+static bool has_device(const struct rank_facts *rank, const void *pci)
 {
-    (void)host;
     return strcmp(rank->pci, pci) == 0;
 }
 
@@ -106,21 +102,20 @@ static void find_shared_devices(struct report *report, const struct host *host)
         most = facts->ranks[rank].devices > most ? facts->ranks[rank].devices : most;
         if (list_ranks(host, has_device, pci, who) > 1) {
             say(report, true,
-                "start one rank a device: as many tasks a node as devices, and with Slurm "
+                "start one rank per device: as many tasks per node as devices, with Slurm "
                 "--gpus-per-task=1 --gpu-bind=closest",
                 "%s on %s share the device %s", who, host->name, pci);
         }
     }
     if (distinct > 0 && distinct < most && distinct == host->nranks) {
-        say(report, false, "start as many ranks a node as it has devices",
+        say(report, false, "start as many ranks per node as it has devices",
             "%d of the %d devices of %s %s a rank", distinct, most, host->name,
             distinct == 1 ? "has" : "have");
     }
 }
 
-static bool is_far(const struct host *host, const struct rank_facts *rank, const void *unused)
+static bool is_far(const struct rank_facts *rank, const void *unused)
 {
-    (void)host;
     (void)unused;
     const struct machine *machine = &rank->machine;
     return rank->pci[0] != '\0' && machine->device_numa >= 0 && machine->device_numa < 64 &&
@@ -134,65 +129,61 @@ static void find_far_devices(struct report *report, const struct host *host)
         return;
     }
     int rank = host->first;
-    while (!is_on(host, rank) || !is_far(host, &host->facts->ranks[rank], NULL)) {
+    while (!is_on(host, rank) || !is_far(&host->facts->ranks[rank], NULL)) {
         rank++;
     }
     char numa[64];
     numa_text(host->facts->ranks[rank].machine.numa, numa, sizeof numa);
     say(report, true,
-        "bind each rank to the cores beside its device: srun --gpu-bind=closest, or --cpu-bind "
+        "bind each rank to the cores nearest to its device: srun --gpu-bind=closest, or --cpu-bind "
         "with a map of cores in the order of the devices (jobscripts/); mpirun --map-by numa",
         "%s on %s run%s far from the device: rank %d on NUMA node %s, its device on %d", who,
         host->name, strncmp(who, "rank ", 5) == 0 ? "s" : "", rank, numa,
         host->facts->ranks[rank].machine.device_numa);
 }
 
-/* ---- cores ----------------------------------------------------------------------------------- */
-
-static bool has_too_few_cores(const struct host *host, const struct rank_facts *rank,
-                              const void *unused)
+static bool has_too_few_cores(const struct rank_facts *rank, const void *unused)
 {
-    (void)host;
     (void)unused;
     const int cores = core_set_count(&rank->machine.cores);
     return cores > 0 && rank->threads > cores;
 }
 
-static bool has_one_core(const struct host *host, const struct rank_facts *rank, const void *unused)
+static bool has_one_core(const struct rank_facts *rank, const void *unused)
 {
-    (void)host;
     (void)unused;
     return core_set_count(&rank->machine.cores) == 1;
 }
 
-/* More threads than cores on a rank; else on the host; else cores without a rank. */
+/* More threads than cores on a rank, or on the host, or unused cores. */
 static void find_crowds(struct report *report, const struct host *host)
 {
     const int cores = core_set_count(&host->cores);
     char who[128];
     if (list_ranks(host, has_too_few_cores, NULL, who) > 0) {
         int rank = host->first;
-        while (!is_on(host, rank) || !has_too_few_cores(host, &host->facts->ranks[rank], NULL)) {
+        while (!is_on(host, rank) || !has_too_few_cores(&host->facts->ranks[rank], NULL)) {
             rank++;
         }
         const struct rank_facts *example = &host->facts->ranks[rank];
         const int has = core_set_count(&example->machine.cores);
         say(report, true,
-            "give a rank as many cores as threads: mpirun --map-by slot:PE=THREADS, or --bind-to "
+            "give each rank as many cores as threads: mpirun --map-by slot:PE=THREADS, or "
+            "--bind-to "
             "none; srun -c THREADS; or set OMP_NUM_THREADS to the number of cores",
             "%s on %s: more threads than cores (rank %d: %d threads, bound to %d core%s)", who,
             host->name, rank, example->threads, has, has == 1 ? "" : "s");
     } else if (cores > 0 && host->threads > cores) {
         say(report, true,
             "start fewer ranks or threads, or bind the ranks to cores of their own (mpirun "
-            "--map-by slot:PE=THREADS, srun -c THREADS); if it must be, set "
+            "--map-by slot:PE=THREADS, srun -c THREADS); if that is not possible, set "
             "OMPI_MCA_mpi_yield_when_idle=1",
             "the %d rank%s of %s run %d threads on %d core%s", host->nranks,
             host->nranks == 1 ? "" : "s", host->name, host->threads, cores, cores == 1 ? "" : "s");
     } else if (cores < host->machine_cores &&
                list_ranks(host, has_one_core, NULL, who) == host->nranks) {
         say(report, true,
-            "mpirun binds a rank to one core unless told otherwise: --map-by slot:PE=THREADS, or "
+            "mpirun binds each rank to one core by default; use --map-by slot:PE=THREADS, or "
             "--bind-to none; srun -c THREADS --cpu-bind=cores",
             "%s on %s %s bound to one core%s, and %d of %d cores have no rank", who, host->name,
             host->nranks == 1 ? "is" : "are", host->nranks == 1 ? "" : " each",
@@ -204,43 +195,38 @@ static void find_crowds(struct report *report, const struct host *host)
     }
 }
 
-/* ---- libraries ------------------------------------------------------------------------------- */
-
 static void find_library_faults(struct report *report)
 {
     const struct doctor_facts *facts = report->facts;
     if (facts->gpu_fails[0] != '\0') {
         say(report, false, "on a node with GPUs: check the driver, and that the job asks for GPUs",
-            "this build can use GPUs, but none answers: %s", facts->gpu_fails);
+            "this build supports GPUs, but none is available: %s", facts->gpu_fails);
     }
     if (facts->travel == TRAVEL_NO) {
         say(report, true,
             "Cray MPICH: module load craype-accel-amd-gfx90a before building, and set "
-            "MPICH_GPU_SUPPORT_ENABLED=1; Open MPI: one built with UCX and CUDA or ROCm, and no "
-            "UCX_TLS, OMPI_MCA_pml or OMPI_MCA_btl that leaves them out. Until then faces between "
-            "nodes go through host memory (staged)",
-            "MPI does not move device memory: %s", facts->travel_fails);
+            "MPICH_GPU_SUPPORT_ENABLED=1; Open MPI: use a build with UCX and CUDA or ROCm, and no "
+            "UCX_TLS, OMPI_MCA_pml or OMPI_MCA_btl that excludes them. Until then faces between "
+            "nodes are staged through host memory",
+            "MPI cannot send device memory: %s", facts->travel_fails);
     }
     if (facts->thread_level < MPI_THREAD_FUNNELED) {
-        say(report, true, "use an MPI library that was built with threads",
-            "MPI grants no threads at all");
+        say(report, true, "use an MPI library with thread support", "MPI does not support threads");
     } else if (facts->thread_level < MPI_THREAD_MULTIPLE) {
-        say(report, false, "Open MPI: one built with --enable-mpi-thread-multiple",
-            "MPI does not grant MPI_THREAD_MULTIPLE: files cannot be written beside the steps");
+        say(report, false, "Open MPI: use a build with --enable-mpi-thread-multiple",
+            "MPI does not provide MPI_THREAD_MULTIPLE: files cannot be written in the background");
     }
     if (!facts->hdf5_parallel) {
         say(report, true, "build with a parallel HDF5 (Debian: libhdf5-openmpi-dev)",
-            "HDF5 has no MPI-IO driver: ranks cannot write one file together");
+            "HDF5 has no MPI-IO driver: ranks cannot write a common file");
     }
     if (facts->lock_fails[0] != '\0' && !facts->locking_off) {
-        say(report, true, "export HDF5_USE_FILE_LOCKING=FALSE for all that read the files",
-            "files in this folder cannot be locked (%s): h5py, h5dump and ParaView will refuse "
+        say(report, true, "export HDF5_USE_FILE_LOCKING=FALSE for all programs that read the files",
+            "files in this folder cannot be locked (%s): h5py, h5dump and ParaView cannot open "
             "them",
             facts->lock_fails);
     }
 }
-
-/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool is_first_of_host(const struct doctor_facts *facts, int rank)
 {

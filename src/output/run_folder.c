@@ -7,7 +7,6 @@
 #include "io/checkpoint/checkpoint.h"
 #include "output/folder.h"
 
-/* Visit each of a run's files in the folder; stops when a visit fails. */
 static enum status visit_all(const struct settings *settings, output_visitor *visit)
 {
     TRY(folder_visit_file(settings->output.directory, "report.json", visit, NULL));
@@ -17,10 +16,7 @@ static enum status visit_all(const struct settings *settings, output_visitor *vi
     return STATUS_OK;
 }
 
-/* ---- what may happen to it ------------------------------------------------------------------ */
-
-/* --restart auto found no checkpoint: what a run left that ended before its first one is replaced,
- * a finished run is not. */
+/* --restart auto without a checkpoint: replaces an unfinished run, but not a finished one. */
 static enum status refuse_finished(void *context, const char *path)
 {
     const char *name = strrchr(path, '/');
@@ -30,7 +26,7 @@ static enum status refuse_finished(void *context, const char *path)
     }
     return fail(STATUS_INPUT,
                 "there is no checkpoint to restart from, and the output folder holds a finished "
-                "run (%s); replace it by --overwrite instead of --restart, or choose another "
+                "run (%s); replace it with --overwrite instead of --restart, or choose another "
                 "folder with --output",
                 path);
 }
@@ -39,8 +35,8 @@ static enum status refuse_file(void *context, const char *path)
 {
     (void)context;
     return fail(STATUS_INPUT,
-                "the output folder already holds a run (%s); continue it by --restart auto, "
-                "replace it by --overwrite, or choose another folder with --output",
+                "the output folder already holds a run (%s); continue it with --restart auto, "
+                "replace it with --overwrite, or choose another folder with --output",
                 path);
 }
 
@@ -53,7 +49,7 @@ static enum status refuse_later(const char *directory, int64_t step)
     }
     return fail(STATUS_INPUT,
                 "%s holds states up to step %lld, which a restart from step %lld would remove; "
-                "give --overwrite as well if that is what you mean, or choose another folder with "
+                "add --overwrite if that is intended, or choose another folder with "
                 "--output",
                 directory, (long long)newest, (long long)step);
 }

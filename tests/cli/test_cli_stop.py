@@ -130,7 +130,7 @@ class Walltime(StopCase):
         result, folder = self.start(problem(ENDLESS), ranks=2,
                                     sets=["run.walltime=100", "run.walltime_margin=92"])
         step = self.check_stopped(result, folder)
-        self.assert_says(result, "s are left of run.walltime", "(a guess)", stream="out")
+        self.assert_says(result, "s are left of run.walltime", "(estimated)", stream="out")
         if not SMALL:
             self.check_goes_on(step, folder.name)
 
