@@ -21,7 +21,7 @@ EXPECTED = {
     "mpirun -n 4 isotherm run": r"done: step 959, t = 120 s",
     "isotherm compare": r"equal in all \d+ cells",
     "mpirun -n 3 isotherm run": r"(?s)3 ranks.*done: step 1199, t = 150 s; 240 steps",
-    "isotherm plan": r"(?s)cells (a|per) rank +2097152 \.\. 2097152 .*time step",
+    "isotherm plan": r"(?s)cells/rank +2097152 \.\. 2097152 .*time step",
     "isotherm bench kernels": r"production +\d",
     "isotherm verify": r"3D .* ok",
     "mpirun -n 2 isotherm doctor": r"host",
