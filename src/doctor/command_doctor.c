@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/comm.h"
-#include "base/command.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "doctor/doctor.h"

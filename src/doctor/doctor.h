@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include "base/command.h"
 #include "halo/transport_hints.h"
 #include "kernels/backend.h"
 #include "machine/rank_facts.h"
@@ -58,5 +59,7 @@ enum status doctor_measure_pairs(MPI_Comm comm, const struct backend *backend,
 enum status doctor_test_device_send(MPI_Comm comm, const struct backend *backend,
                                     const struct doctor_pair *pairs, int npairs,
                                     struct doctor_facts *facts) MUST_CHECK;
+
+extern const struct command command_doctor;
 
 #endif
