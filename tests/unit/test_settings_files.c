@@ -244,7 +244,7 @@ static void test_mutations(void **state)
     uint64_t seed = 20240607;
     const clock_t start = clock();
     int i = 0;
-    for (; i < 20000 && clock() - start < 2 * CLOCKS_PER_SEC; i++) {
+    for (; i < 200 || (i < 20000 && clock() - start < 2 * CLOCKS_PER_SEC); i++) {
         char *text = strdup(original);
         assert_non_null(text);
         size_t length = nbytes;
@@ -266,7 +266,6 @@ static void test_mutations(void **state)
         free(text);
     }
     free(original);
-    assert_true(i >= 200);
     assert_true(accepted > 0 && accepted < i);
 }
 
