@@ -142,11 +142,14 @@ static uint64_t sum_table(const uint64_t *table, uint64_t blocks)
 /* Collective, agreed: open on every rank; the size that rank 0 finds. */
 static enum status open_everywhere(MPI_Comm comm, const char *path, int *fd, uint64_t *size)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* of a pipe an open that waits would wait for a writer */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat found = {0};
     enum status status = STATUS_OK;
     if (*fd < 0 || fstat(*fd, &found) != 0) {
         status = fail(STATUS_FILE, "it cannot be opened: %s", strerror(errno));
+    } else if (!S_ISREG(found.st_mode)) {
+        status = fail(STATUS_FILE, "it is not a regular file");
     } else if (found.st_size < CHECKPOINT_SEAL_BYTES) {
         status = fail(STATUS_FILE, "it ends too early");
     }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/comm.h"
@@ -135,6 +136,16 @@ enum status h5_reserve(const char *path, uint64_t bytes)
     return status;
 }
 
+/* Opening a pipe waits for a writer. A missing file and a folder are reported by HDF5. */
+static enum status check_kind(const char *path)
+{
+    struct stat found;
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) {
+        return fail(STATUS_FILE, "%s is not a regular file", path);
+    }
+    return STATUS_OK;
+}
+
 static enum status open_with(hid_t access, const char *path, bool writable, hid_t *file)
 {
     const hid_t opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
@@ -151,6 +162,7 @@ enum status h5_open_plain(const char *path, bool writable, hid_t *file)
         ROOM_BYTES = 1 << 18, /* for the attributes and list entries added */
         LARGE_BYTES = 1 << 16
     };
+    TRY(check_kind(path));
     if (writable) {
         TRY(h5_reserve(path, ROOM_BYTES));
     }

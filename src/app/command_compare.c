@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/commands.h"
 #include "base/comm.h"
-#include "base/command.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "io/compare/compare.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/commands.h"
 #include "app/configuration.h"
-#include "base/command.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "machine/placement.h"

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/commands.h"
 #include "app/configuration.h"
 #include "app/simulate.h"
 #include "app/stop.h"
 #include "base/comm.h"
-#include "base/command.h"
 #include "kernels/backends.h"
 
 static struct {

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/commands.h"
 #include "app/verify_case.h"
 #include "base/comm.h"
-#include "base/command.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "kernels/backends.h"

@@ -5,11 +5,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "app/commands.h"
 #include "app/exit_note.h"
 #include "base/comm.h"
-#include "base/command.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "bench/bench.h"
+#include "doctor/doctor.h"
 #include "halo/probe.h"
 #include "io/hdf5/h5_about.h"
 

@@ -108,6 +108,7 @@ static enum status advance(struct simulation *s)
 {
     const struct state *state = &s->solver.state;
     const double start = MPI_Wtime();
+    phases_restart(&s->solver.phases);
     TRY(handle_events(s));
     while (state->step < s->solver.problem.timeline.steps) {
         TRY(stepper_advance(&s->solver.stepper, next_event(s) - state->step));

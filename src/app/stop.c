@@ -214,12 +214,13 @@ static bool checkpoint_is_due(struct stop *stop, const struct outputs *outputs, 
 }
 
 /* Collective. Returns the same requests on all ranks. */
-static enum status agree(struct stop *stop, const struct stepper *stepper,
-                         const struct outputs *outputs, int64_t request[REQUEST_COUNT])
+static enum status agree(struct stop *stop, const struct stepper *stepper, struct outputs *outputs,
+                         int64_t request[REQUEST_COUNT])
 {
     const struct team *team = stepper->team;
     /* queued steps must be complete: otherwise the measured times would be too short */
-    const enum status status = engine_wait(stepper->engine);
+    enum status status = engine_wait(stepper->engine);
+    status = status == STATUS_OK ? outputs_keep_folder(outputs) : status;
     const double now = MPI_Wtime();
     if (stop->agreed_at > 0) {
         stop->longest = fmax(stop->longest, now - stop->agreed_at);

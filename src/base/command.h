@@ -17,7 +17,4 @@ struct command {
     enum status (*execute)(void); /* after parsing; collective when uses_mpi */
 };
 
-extern const struct command command_run, command_doctor, command_plan, command_bench,
-    command_verify, command_compare;
-
 #endif

@@ -409,7 +409,7 @@ enum status directory_check_room(const char *directory, uint64_t bytes)
                     strerror(errno));
     }
     const uint64_t room = (uint64_t)system.f_bavail * system.f_frsize;
-    if (room < bytes) {
+    if (room < bytes && system.f_blocks > 0) {
         char has[BYTES_TEXT];
         char needs[BYTES_TEXT];
         char more[BYTES_TEXT];

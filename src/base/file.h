@@ -86,7 +86,8 @@ enum status directory_make(const char *path) MUST_CHECK;
 enum { BYTES_TEXT = 32 };
 const char *bytes_text(double bytes, char text[BYTES_TEXT]);
 
-/* STATUS_FILE, with the amounts, when the file system of `directory` has less than `bytes` free. */
+/* STATUS_FILE, with the amounts, when the file system of `directory` has less than `bytes` free.
+ * STATUS_OK where it does not report its size, as ramfs. */
 enum status directory_check_room(const char *directory, uint64_t bytes) MUST_CHECK;
 
 bool file_exists(const char *path);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/box.h"
+#include "base/command.h"
 #include "base/options.h"
 #include "base/status.h"
 
@@ -36,5 +37,7 @@ enum status bench_kernels(const struct bench_request *request) MUST_CHECK;
 enum status bench_io(const struct bench_request *request) MUST_CHECK;
 /* bench_halo.c; collective over MPI_COMM_WORLD */
 enum status bench_halo(const struct bench_request *request) MUST_CHECK;
+
+extern const struct command command_bench;
 
 #endif

@@ -138,7 +138,7 @@ static enum status make_settings(const struct halo_bench *bench, const char *pre
 
 static enum status run_batch(struct stepper *stepper, int64_t steps, double *seconds)
 {
-    const MPI_Comm comm = stepper->team->comm;
+    MPI_Comm comm = stepper->team->comm;
     TRY_MPI(MPI_Barrier(comm));
     const double start = MPI_Wtime();
     /* on failure its neighbours wait in MPI: no agreement is possible */

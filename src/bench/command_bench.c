@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/command.h"
 #include "base/log.h"
 #include "base/precision.h"
 #include "bench/bench.h"

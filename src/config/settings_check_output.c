@@ -25,15 +25,16 @@ SETTINGS_CHECK(cadence)
     return STATUS_OK;
 }
 
-/* Names of files that other outputs write, also on file systems that ignore case. */
-static bool is_taken(const char *name)
+/* The run's own files and folders, run.lock among them; a folder `stop` would end the run. In
+ * capitals they are the same on some file systems. */
+#define RESERVED "checkpoints, history, pictures, postmortem, probes, report, run, snapshots, stop"
+
+static bool is_reserved(const char *name)
 {
-    char path[sizeof "output..every" + NAME_BYTES];
-    int count;
-    const struct schema_key *table = schema_table(&count);
-    snprintf(path, sizeof path, "output.%s.every", name);
-    for (int i = 0; i < count; i++) {
-        if ((table[i].flags & SCHEMA_CADENCE) != 0 && strcasecmp(path, table[i].path) == 0) {
+    const size_t length = strlen(name);
+    for (const char *word = RESERVED; word != NULL; word = strchr(word, ' ')) {
+        word += word[0] == ' ';
+        if (strncasecmp(word, name, length) == 0 && strcspn(word, ",") == length) {
             return true;
         }
     }
@@ -81,9 +82,10 @@ SETTINGS_CHECK(file)
     const char *const name = *(char *const *)item->base;
     settings_key_below(item, "name", key);
     TRY(check_letters(settings, key, name));
-    if (is_taken(name)) {
-        return settings_fail(settings, key,
-                             "another file of the run has this name (%s); choose another", name);
+    if (is_reserved(name)) {
+        return settings_fail(
+            settings, key,
+            "reserved for the run's own files (%s); give another name than " RESERVED, name);
     }
     TRY(check_is_new(settings, item, strcasecmp));
     return settings_check_cadence(settings, item);

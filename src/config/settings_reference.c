@@ -94,11 +94,11 @@ static void write_restart_keys(FILE *out, enum schema_restart restart, const cha
         bool whole = true;
         bool first = true; /* of its section with this answer */
         for (int j = 0; j < count; j++) {
-            const bool beside = strncmp(table[j].path, key->path, top) == 0 &&
-                                strcspn(table[j].path, ".[") == top &&
-                                table[j].restart != SCHEMA_RESTART_UNSAID;
-            whole = whole && (!beside || table[j].restart == restart);
-            first = first && !(beside && j < i && table[j].restart == restart);
+            const bool same_section = strncmp(table[j].path, key->path, top) == 0 &&
+                                      strcspn(table[j].path, ".[") == top &&
+                                      table[j].restart != SCHEMA_RESTART_UNSAID;
+            whole = whole && (!same_section || table[j].restart == restart);
+            first = first && !(same_section && j < i && table[j].restart == restart);
         }
         const bool twice = i > 0 && strcmp(table[i - 1].path, key->path) == 0;
         if (key->restart != restart || twice || (whole && !first)) {

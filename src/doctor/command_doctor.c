@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/comm.h"
-#include "base/command.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "doctor/doctor.h"
@@ -132,8 +131,8 @@ static enum status examine(struct doctor *doctor)
     TRY(rank_facts_gather(MPI_COMM_WORLD, &machine, &doctor->info, &doctor->ranks));
     TRY(doctor_measure_pairs(MPI_COMM_WORLD, doctor->backend, doctor->device, &doctor->pairs,
                              &doctor->npairs));
-    TRY(doctor_prove_travel(MPI_COMM_WORLD, doctor->backend, doctor->pairs,
-                            doctor->pairs != NULL ? doctor->npairs : 0, facts));
+    TRY(doctor_test_device_send(MPI_COMM_WORLD, doctor->backend, doctor->pairs,
+                                doctor->pairs != NULL ? doctor->npairs : 0, facts));
     TRY(status_agree(MPI_COMM_WORLD, query_mpi(doctor)));
     if (comm_rank(MPI_COMM_WORLD) == 0) {
         facts->nranks = comm_size(MPI_COMM_WORLD);
@@ -156,11 +155,11 @@ static const char *level_name(int level)
                                             : "MPI_THREAD_SINGLE";
 }
 
-static const char *travel_name(enum travel travel)
+static const char *device_send_name(enum device_send device_send)
 {
     static const char *const names[] = {"not needed: fields are in host memory",
                                         "can be sent, verified byte by byte", "cannot be sent"};
-    return names[travel];
+    return names[device_send];
 }
 
 static void print_libraries(const struct doctor *doctor)
@@ -173,9 +172,9 @@ static void print_libraries(const struct doctor *doctor)
     log_info("MPI            %s, %s", doctor->mpi, level_name(facts->thread_level));
     log_info("MPI claims     CUDA: %s; ROCm: %s", mpi_hint_name(facts->hints.cuda),
              mpi_hint_name(facts->hints.rocm));
-    log_info("device buffers %s%s%s", travel_name(facts->travel),
-             facts->travel == TRAVEL_NO ? ": " : "",
-             facts->travel == TRAVEL_NO ? facts->travel_fails : "");
+    log_info("device buffers %s%s%s", device_send_name(facts->device_send),
+             facts->device_send == DEVICE_SEND_NO ? ": " : "",
+             facts->device_send == DEVICE_SEND_NO ? facts->device_send_error : "");
     log_info("HDF5           %s, %s, files here %s", doctor->hdf5.version,
              facts->hdf5_parallel ? "parallel" : "not parallel",
              facts->lock_fails[0] == '\0' ? "can be locked" : "cannot be locked");
@@ -262,7 +261,7 @@ static void write_pairs(struct json *json, const struct doctor *doctor)
 
 static enum status write_json(const struct doctor *doctor)
 {
-    static const char *const travels[] = {"not needed", "yes", "no"};
+    static const char *const sends[] = {"not needed", "yes", "no"};
     const struct doctor_facts *facts = &doctor->facts;
     struct json json;
     TRY(json_open(&json));
@@ -276,8 +275,8 @@ static enum status write_json(const struct doctor *doctor)
     json_string(&json, "mpi_threads", level_name(facts->thread_level));
     json_string(&json, "mpi_says_cuda", mpi_hint_name(facts->hints.cuda));
     json_string(&json, "mpi_says_rocm", mpi_hint_name(facts->hints.rocm));
-    json_string(&json, "device_buffers_travel", travels[facts->travel]);
-    json_string(&json, "device_buffers_fail", facts->travel_fails);
+    json_string(&json, "device_buffers_travel", sends[facts->device_send]);
+    json_string(&json, "device_buffers_fail", facts->device_send_error);
     json_string(&json, "hdf5", doctor->hdf5.version);
     json_bool(&json, "hdf5_parallel", facts->hdf5_parallel);
     json_string(&json, "locking_fails", facts->lock_fails);

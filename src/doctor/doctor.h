@@ -4,12 +4,13 @@
 
 #include <mpi.h>
 
+#include "base/command.h"
 #include "halo/transport_hints.h"
 #include "kernels/backend.h"
 #include "machine/rank_facts.h"
 
 /* Whether MPI can send device memory. */
-enum travel { TRAVEL_NOT_NEEDED, TRAVEL_YES, TRAVEL_NO };
+enum device_send { DEVICE_SEND_NOT_NEEDED, DEVICE_SEND_YES, DEVICE_SEND_NO };
 
 /* The input of the diagnosis, on rank 0. */
 struct doctor_facts {
@@ -20,8 +21,8 @@ struct doctor_facts {
                             none */
     int thread_level;    /* of MPI */
     struct mpi_hints hints;
-    enum travel travel; /* tested, not claimed by MPI */
-    char travel_fails[384];
+    enum device_send device_send; /* tested, not claimed by MPI */
+    char device_send_error[384];
     bool hdf5_parallel;
     bool locking_off;     /* HDF5_USE_FILE_LOCKING=FALSE */
     char lock_fails[128]; /* why files in the current folder cannot be locked; "": they can */
@@ -55,8 +56,10 @@ enum status doctor_measure_pairs(MPI_Comm comm, const struct backend *backend,
 
 /* Collective. Whether MPI can send device memory, from these measurements (rank 0), and with one
  * rank from a message to itself. */
-enum status doctor_prove_travel(MPI_Comm comm, const struct backend *backend,
-                                const struct doctor_pair *pairs, int npairs,
-                                struct doctor_facts *facts) MUST_CHECK;
+enum status doctor_test_device_send(MPI_Comm comm, const struct backend *backend,
+                                    const struct doctor_pair *pairs, int npairs,
+                                    struct doctor_facts *facts) MUST_CHECK;
+
+extern const struct command command_doctor;
 
 #endif

@@ -202,13 +202,13 @@ static void find_library_faults(struct report *report)
         say(report, false, "on a node with GPUs: check the driver, and that the job asks for GPUs",
             "this build supports GPUs, but none is available: %s", facts->gpu_fails);
     }
-    if (facts->travel == TRAVEL_NO) {
+    if (facts->device_send == DEVICE_SEND_NO) {
         say(report, true,
             "Cray MPICH: module load craype-accel-amd-gfx90a before building, and set "
             "MPICH_GPU_SUPPORT_ENABLED=1; Open MPI: use a build with UCX and CUDA or ROCm, and no "
             "UCX_TLS, OMPI_MCA_pml or OMPI_MCA_btl that excludes them. Until then faces between "
             "nodes are staged through host memory",
-            "MPI cannot send device memory: %s", facts->travel_fails);
+            "MPI cannot send device memory: %s", facts->device_send_error);
     }
     if (facts->thread_level < MPI_THREAD_FUNNELED) {
         say(report, true, "use an MPI library with thread support", "MPI does not support threads");

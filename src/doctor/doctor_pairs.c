@@ -154,26 +154,27 @@ done:
     return status;
 }
 
-enum status doctor_prove_travel(MPI_Comm comm, const struct backend *backend,
-                                const struct doctor_pair *pairs, int npairs,
-                                struct doctor_facts *facts)
+enum status doctor_test_device_send(MPI_Comm comm, const struct backend *backend,
+                                    const struct doctor_pair *pairs, int npairs,
+                                    struct doctor_facts *facts)
 {
-    facts->travel = backend_has(backend, BACKEND_HOST_ACCESS) ? TRAVEL_NOT_NEEDED : TRAVEL_YES;
-    if (facts->travel == TRAVEL_NOT_NEEDED) {
+    facts->device_send =
+        backend_has(backend, BACKEND_HOST_ACCESS) ? DEVICE_SEND_NOT_NEEDED : DEVICE_SEND_YES;
+    if (facts->device_send == DEVICE_SEND_NOT_NEEDED) {
         return STATUS_OK;
     }
     struct rig rig = {.comm = comm, .backend = backend};
     TRY(probe(&rig)); /* cached, so the second call costs nothing */
     if (!rig.probed) {
-        facts->travel = TRAVEL_NO;
-        snprintf(facts->travel_fails, sizeof facts->travel_fails, "%s", rig.why_not);
+        facts->device_send = DEVICE_SEND_NO;
+        snprintf(facts->device_send_error, sizeof facts->device_send_error, "%s", rig.why_not);
     }
     for (int p = 0; p < npairs; p++) {
         const struct transport *transport = transport_find(pairs[p].transport);
-        if (transport->gives_mpi_data && !pairs[p].works && facts->travel == TRAVEL_YES) {
-            facts->travel = TRAVEL_NO;
-            snprintf(facts->travel_fails, sizeof facts->travel_fails, "ranks %d and %d: %.340s",
-                     pairs[p].a, pairs[p].b, pairs[p].why);
+        if (transport->gives_mpi_data && !pairs[p].works && facts->device_send == DEVICE_SEND_YES) {
+            facts->device_send = DEVICE_SEND_NO;
+            snprintf(facts->device_send_error, sizeof facts->device_send_error,
+                     "ranks %d and %d: %.340s", pairs[p].a, pairs[p].b, pairs[p].why);
         }
     }
     return STATUS_OK;

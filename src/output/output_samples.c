@@ -214,7 +214,7 @@ static enum status write_series(struct series *series, const struct output_conte
 static enum status write_due(void *object, const struct output_context *in)
 {
     const struct sample_outputs *outputs = object;
-    const MPI_Comm comm = in->team->comm;
+    MPI_Comm comm = in->team->comm;
     for (int i = 0; i < outputs->count; i++) {
         const struct sample_output *output = &outputs->output[i];
         const double *values = NULL;

@@ -9,6 +9,7 @@
 #include "output/output_checkpoints.h"
 #include "output/progress.h"
 #include "output/report.h"
+#include "output/run_lock.h"
 #include "solve/derive.h"
 #include "solve/numerics_check.h"
 
@@ -29,7 +30,8 @@ struct outputs {
     struct progress progress;
     struct diagnostics latest;
     bool has_latest;
-    bool continued; /* rank 0: this run continues the run in the folder */
+    bool continued;       /* rank 0: this run continues the run in the folder */
+    struct run_lock lock; /* rank 0 */
 };
 
 static struct checkpoint_output *checkpoints(const struct outputs *o)
@@ -48,8 +50,13 @@ static const struct output_context *context(struct outputs *o, int kind)
 enum status outputs_check(const struct team *team, const struct settings *settings,
                           enum output_mode mode, const char *from)
 {
-    return status_agree(team->comm,
-                        team->rank == 0 ? run_folder_check(settings, mode, from) : STATUS_OK);
+    enum status status = STATUS_OK;
+    if (team->rank == 0) {
+        TRY_GOTO(run_lock_check(settings->output.directory));
+        TRY_GOTO(run_folder_check(settings, mode, from));
+    }
+done:
+    return status_agree(team->comm, status);
 }
 
 static enum status list_cadences(struct outputs *o)
@@ -93,6 +100,8 @@ static enum status prepare_folder(struct outputs *o, enum output_mode mode)
     o->continued = run_folder_is_continued(settings->output.directory, state->restarted_from);
     o->in.restart_step = o->continued ? state->first_step : -1;
     TRY(directory_make(settings->output.directory));
+    TRY(run_lock_take(settings->output.directory, &o->lock));
+    TRY(run_folder_check(settings, mode, state->restarted_from));
     if (!o->continued) {
         return run_folder_clear(settings);
     }
@@ -144,7 +153,6 @@ enum status outputs_open(struct stepper *stepper, enum output_mode mode, struct 
 {
     const struct team *team = stepper->team;
     *outputs = NULL;
-    TRY(outputs_check(team, stepper->problem->settings, mode, stepper->state->restarted_from));
     struct outputs *built = calloc(1, sizeof *built);
     TRY(status_agree(team->comm,
                      built == NULL ? fail(STATUS_MEMORY, "no memory for the outputs") : STATUS_OK));
@@ -183,6 +191,7 @@ void outputs_close(struct outputs *o)
             output_kinds[k]->close(o->object[k]);
         }
     }
+    run_lock_release(&o->lock);
     fail_restore(&reason);
     free(o->due);
     free(o);
@@ -333,6 +342,11 @@ int64_t outputs_checkpoint_step(const struct outputs *o)
 double outputs_checkpoint_seconds(const struct outputs *o)
 {
     return writer_figures(o->writer, output_number(&output_checkpoints)).longest_s;
+}
+
+enum status outputs_keep_folder(struct outputs *o)
+{
+    return run_lock_touch(&o->lock);
 }
 
 /* ---- the end ---- */

@@ -7,8 +7,8 @@
 
 struct outputs;
 
-/* Collective. Check the folder (outputs_check), create it, open the files. `stepper` must outlive
- * the outputs. On failure *outputs is NULL. */
+/* Collective. Check the folder (outputs_check), create and lock it, open the files. `stepper` must
+ * outlive the outputs. On failure *outputs is NULL. */
 enum status outputs_open(struct stepper *stepper, enum output_mode mode,
                          struct outputs **outputs) MUST_CHECK;
 void outputs_close(struct outputs *outputs); /* takes NULL */
@@ -33,6 +33,10 @@ int64_t outputs_checkpoint_step(const struct outputs *outputs);
 
 /* The longest time of a checkpoint in this run until it was on disk, s; 0: none. */
 double outputs_checkpoint_seconds(const struct outputs *outputs);
+
+/* Not collective; call it about every second, or as often as steps allow: keep the folder locked
+ * for this run (run_lock_touch). */
+enum status outputs_keep_folder(struct outputs *outputs) MUST_CHECK;
 
 /* Collective. Wait until all submitted jobs are complete or have failed. */
 enum status outputs_wait(struct outputs *outputs) MUST_CHECK;

@@ -32,7 +32,7 @@ static enum status restore(struct stepper *stepper, enum derived_kind kind, bool
     const struct engine *engine = stepper->engine;
     const struct box owned = layout_owned(&stepper->state->field->derived->layout);
     const size_t bytes = (size_t)box_cells(&owned) * sizeof(double);
-    const MPI_Comm comm = stepper->team->comm;
+    MPI_Comm comm = stepper->team->comm;
     double *h_values = malloc(bytes);
     void *d_packed = NULL;
     enum status status =

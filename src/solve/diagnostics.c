@@ -27,7 +27,7 @@ static enum status take_face_sums(struct stepper *stepper, struct exact_sum sums
 
 enum status diagnostics_gather_ledger(struct stepper *stepper)
 {
-    const MPI_Comm comm = stepper->team->comm;
+    MPI_Comm comm = stepper->team->comm;
     struct exact_sum sums[FACE_COUNT];
     TRY(status_agree(comm, take_face_sums(stepper, sums)));
     TRY(add_sums(comm, sums, FACE_COUNT));
@@ -49,7 +49,7 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
 
 static enum status summarise(struct stepper *stepper, struct field_summary *all)
 {
-    const MPI_Comm comm = stepper->team->comm;
+    MPI_Comm comm = stepper->team->comm;
     struct field_summary mine;
     TRY(status_agree(comm, summarise_rank(stepper, &mine)));
 

@@ -46,7 +46,7 @@ enum status initial_check(const struct settings *settings, const struct grid *gr
 static enum status paint(const struct stepper *stepper, int entry)
 {
     const struct problem *problem = stepper->problem;
-    const MPI_Comm comm = stepper->team->comm;
+    MPI_Comm comm = stepper->team->comm;
     struct field *field = stepper->state->field;
     const struct initial_setting *shape = &problem->settings->initial[entry];
     enum status status = STATUS_OK;
@@ -62,7 +62,7 @@ static enum status paint(const struct stepper *stepper, int entry)
 static enum status check_covered(struct stepper *stepper)
 {
     const struct settings *settings = stepper->problem->settings;
-    const MPI_Comm comm = stepper->team->comm;
+    MPI_Comm comm = stepper->team->comm;
     struct diagnostics diagnostics;
     const enum status status = diagnostics_take(stepper, &diagnostics);
     if (status == STATUS_NUMERICS) {

@@ -1,5 +1,7 @@
 #include "solve/phases.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 
 void phases_init(struct phases *phases)
@@ -39,6 +41,12 @@ int phases_enter(struct phases *phases, int phase)
     atomic_store_explicit(&phases->present, phase, memory_order_relaxed);
     atomic_store_explicit(&phases->since, now, memory_order_relaxed);
     return left;
+}
+
+void phases_restart(struct phases *phases)
+{
+    phases_enter(phases, PHASE_OTHER);
+    memset(phases->seconds, 0, sizeof phases->seconds);
 }
 
 void phases_write_begin(struct phases *phases, int kind)

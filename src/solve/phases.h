@@ -54,6 +54,9 @@ void phases_init(struct phases *phases);
 /* The time of `since`, ns. */
 int64_t phases_now(void);
 
+/* Count the seconds from now on, as the time loop begins: the longest stays are kept. */
+void phases_restart(struct phases *phases);
+
 /* Enter a phase; returns the previous one, to return to it. Costs some ten nanoseconds. */
 int phases_enter(struct phases *phases, int phase);
 

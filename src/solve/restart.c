@@ -135,7 +135,7 @@ static enum status continue_state(struct stepper *stepper, struct problem *probl
 enum status restart_from(struct stepper *stepper, struct problem *problem, const char *from,
                          bool may_change, bool *found)
 {
-    const MPI_Comm comm = stepper->team->comm;
+    MPI_Comm comm = stepper->team->comm;
     struct state *state = stepper->state;
     struct judge context = {
         .settings = problem->settings, .changes = &state->changes, .may_change = may_change};

@@ -249,6 +249,22 @@ class InitialFile(Input):
         (self.folder / "start.h5").write_text("no HDF5 at all\n" * 100)
         self.check_refused("run", "config.yaml", code=3, says=["start.h5"])
 
+    def test_not_a_regular_file(self):
+        """A pipe is not waited for, and a device is not read."""
+        os.mkfifo(self.folder / "pipe.h5")
+        self.write(RIGHT)
+        starts = [("run", 3, RIGHT, "--restart", path) for path in ("pipe.h5", "/dev/zero")]
+        for path in ("pipe.h5", "/dev/zero"):
+            config = RIGHT.replace("uniform: {value: 300}", f"file: {{path: {path}, dataset: /T}}")
+            starts += [("run", 3, config), ("plan", 1, config)]
+        for command, ranks, config, *options in starts:
+            self.write(config)
+            result = self.isotherm(command, "config.yaml", *options, ranks=ranks)
+            self.assert_code(result, 3)
+            self.assert_one_error(result)
+            self.assert_says(result, "is not a regular file")
+        self.assertFalse((self.folder / "out").exists(), "nothing may be written")
+
     def test_dataset_missing(self):
         self.write_start(np.full((8, 10, 12), 300.0), "/temperature")
         for command, ranks in (("run", 3), ("plan", 1)):

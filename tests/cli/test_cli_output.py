@@ -258,5 +258,38 @@ class Regions(Case):
                          stream="out")
 
 
+class Room(Case):
+    """On file systems of their own, as far as they can be mounted."""
+
+    def run_on(self, kind, options, compress, cells=64):
+        """A field that gzip makes a hundred times smaller; 2 MiB without."""
+        config = problems.mixed([cells] * 3)
+        config["initial"] = [{"uniform": {"value": 300.0}}]
+        config["time"] = {"steps": 1, "dt": 1e-6}
+        config["output"] = {"history": {"every": 0},
+                            "snapshots": {"every": 1, "precision": "float64", "compress": compress}}
+        disk = self.folder / "disk"
+        disk.mkdir(exist_ok=True)
+        if subprocess.run(["mount", "-t", kind, "-o", options, "none", disk],
+                          stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest(f"a {kind} cannot be mounted here")
+        try:
+            return self.start(config, output="disk/run", ranks=1)[0]
+        finally:
+            subprocess.run(["umount", "-l", disk], check=True)
+
+    def test_free_space_is_not_known(self):
+        self.assert_code(self.run_on("ramfs", "mode=700", 0), 0)
+
+    def test_compressed(self):
+        """Refused only where they could hardly fit."""
+        self.assert_code(self.run_on("tmpfs", "size=1M", 1), 0)
+        for size, compress in (("1M", 0), ("128k", 1)):
+            result = self.run_on("tmpfs", f"size={size}", compress)
+            self.assert_code(result, 3)
+            self.assert_one_error(result)
+            self.assert_says(result, "no room: disk/run", "free", "are needed")
+
+
 if __name__ == "__main__":
     unittest.main()

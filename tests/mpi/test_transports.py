@@ -1,5 +1,5 @@
 """Which way the halos go when MPI cannot do what it says: proofs before use, one clear line, and
-exit code 4 for a transport that was requested and does not work. ISOTHERM_LYING_MPI names the library
+exit code 4 for a requested transport that does not work. ISOTHERM_LYING_MPI names the library
 that stands in for such an MPI (lying_mpi.c); device memory is that of the backend guard."""
 import os
 import unittest

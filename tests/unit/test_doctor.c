@@ -48,7 +48,7 @@ static void healthy_gpu_node(int nranks)
                                   .ranks = ranks,
                                   .backend = "hip",
                                   .thread_level = MPI_THREAD_MULTIPLE,
-                                  .travel = TRAVEL_YES,
+                                  .device_send = DEVICE_SEND_YES,
                                   .hdf5_parallel = true};
 }
 
@@ -57,7 +57,7 @@ static void cpu_node(int nranks, int threads, int cores)
 {
     healthy_gpu_node(nranks);
     facts.backend = "cpu";
-    facts.travel = TRAVEL_NOT_NEEDED;
+    facts.device_send = DEVICE_SEND_NOT_NEEDED;
     for (int rank = 0; rank < nranks; rank++) {
         ranks[rank].pci[0] = '\0';
         ranks[rank].devices = 0;
@@ -194,8 +194,8 @@ static void libraries_are_judged(void **state)
 {
     (void)state;
     healthy_gpu_node(8);
-    facts.travel = TRAVEL_NO;
-    (void)snprintf(facts.travel_fails, sizeof facts.travel_fails, "zeros came");
+    facts.device_send = DEVICE_SEND_NO;
+    (void)snprintf(facts.device_send_error, sizeof facts.device_send_error, "zeros came");
     expect(true, "MPI cannot send device memory: zeros came", "MPICH_GPU_SUPPORT_ENABLED=1");
     healthy_gpu_node(8);
     facts.hdf5_parallel = false;

@@ -1,6 +1,7 @@
 /* The keys of named outputs: read, and the exact messages where they do not fit. */
 #include "test_settings_common.h"
 
+#define RESERVED "checkpoints, history, pictures, postmortem, probes, report, run, snapshots, stop"
 #define TIME "time:\n  end: 10\n"
 /* from line 22 on */
 #define REGION(keys) "output:\n  regions:\n    - " keys "\n" TIME
@@ -34,8 +35,15 @@ static const struct damage regions[] = {
      "c.yaml:24: output.regions[0].name: not a valid file name (-a); use letters, digits, _ and -, "
      "and do not begin with -"},
     {TIME, REGION("{name: snapshots, every: 1}"),
-     "c.yaml:24: output.regions[0].name: another file of the run has this name (snapshots); choose "
-     "another"},
+     "c.yaml:24: output.regions[0].name: reserved for the run's own files (snapshots); give "
+     "another name than " RESERVED},
+    {TIME, REGION("{name: Stop, every: 1}"),
+     "c.yaml:24: output.regions[0].name: reserved for the run's own files (Stop); give another "
+     "name than " RESERVED},
+    {TIME,
+     REGION("{name: top, every: 1}\n    - {name: stop2, every: 1}\n    - {name: run, every: 1}"),
+     "c.yaml:26: output.regions[2].name: reserved for the run's own files (run); give another "
+     "name than " RESERVED},
     {TIME,
      REGION("{name: a123456789b123456789c123456789d123456789e123456, every: 1}\n"
             "    - {name: A123456789b123456789c123456789d123456789e1234567, every: 1}"),
@@ -130,8 +138,11 @@ static const struct damage samples[] = {
     {TIME, LINE("{name: a, from: [0, 0], to: [0.4, 0.3], points: 1, every: 1}"),
      "c.yaml:23: output.lines[0].points: out of range (1); give an integer from 2 to 1000000"},
     {TIME, LINE("{name: history, from: [0, 0], to: [0.4, 0.3], points: 3, every: 1}"),
-     "c.yaml:23: output.lines[0].name: another file of the run has this name (history); choose "
-     "another"},
+     "c.yaml:23: output.lines[0].name: reserved for the run's own files (history); give "
+     "another name than " RESERVED},
+    {TIME, LINE("{name: postmortem, from: [0, 0], to: [0.4, 0.3], points: 3, every: 1}"),
+     "c.yaml:23: output.lines[0].name: reserved for the run's own files (postmortem); give another "
+     "name than " RESERVED},
     {TIME,
      LINE("{name: a, from: [0, 0], to: [0.4, 0.3], points: 3, every: 1}, {name: A, from: [0, 0], "
           "to: [0.4, 0.3], points: 3, every: 1}"),
