@@ -90,7 +90,7 @@ job_may_try_again() {
 job_again() {
     local code=$1
     if ((code != 75 && code != 4 && code < 128)); then
-        job_say "not requeued: the error of exit code $code would only occur again"
+        job_say "not requeued: exit code $code, and the error would only occur again"
     elif [[ -e $job_output/stop ]]; then
         job_say "not requeued: $job_output/stop exists; remove it to continue"
     elif [[ $code == 75 && -n ${ISOTHERM_CHAIN:-} ]]; then

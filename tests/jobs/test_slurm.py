@@ -245,7 +245,7 @@ class Jobs(unittest.TestCase):
         for number in (first, second, third):
             job = slurm.wait_for_end(number)
             self.assertEqual((job["JobState"], job["Restarts"]), ("COMPLETED", "0"), log("chain"))
-        self.assertIn("the next job of the chain goes on", log("chain"))
+        self.assertIn("the next job of the chain resumes", log("chain"))
         self.assertIn("nothing is left to do", log("chain"))
         self.assertEqual(report("chain")["field_hash"], field_hash("unchained", config))
 
