@@ -13,6 +13,7 @@
 #include "bench/bench.h"
 #include "bench/bench_data.h"
 #include "kernels/backends.h"
+#include "machine/cores.h"
 #include "solve/solver.h"
 
 enum { BATCHES = 5, WARM_UP_STEPS = 5, MOST_STEPS = 2000 };
@@ -84,6 +85,7 @@ static enum status time_device(struct halo_bench *bench)
     int node_size = 1;
     double copy = 0;
     TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
+    TRY(cores_share(MPI_COMM_WORLD));
     enum status status = bench->backend->runtime->open(node_rank, node_size, &device);
     if (status == STATUS_OK) {
         status = bench->backend->runtime->info(device, &info);

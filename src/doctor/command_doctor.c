@@ -15,6 +15,7 @@
 #include "doctor/doctor.h"
 #include "io/hdf5/h5_about.h"
 #include "kernels/backends.h"
+#include "machine/cores.h"
 
 static struct {
     struct option_name backend;
@@ -74,6 +75,7 @@ static enum status open_device(struct doctor *doctor)
                      backend_choose(asked.backend.name, &doctor->backend, doctor->backend_reason,
                                     sizeof doctor->backend_reason)));
     TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
+    TRY(cores_share(MPI_COMM_WORLD));
     enum status status = doctor->backend->runtime->open(node_rank, node_size, &doctor->device);
     if (status == STATUS_OK) {
         status = doctor->backend->runtime->info(doctor->device, &doctor->info);

@@ -48,6 +48,22 @@ class Placement(Case):
             self.assertGreaterEqual(row["cores"], 1)
             self.assertEqual(row["threads"], 1)
 
+    def test_ranks_share_the_cores(self):
+        """Where OMP_NUM_THREADS says nothing; the field does not depend on it."""
+        hashes = set()
+        for ranks in some((1, 2, 3), 2):
+            run = self.solve(problems.mixed([12, 10, 17]), ranks=ranks, threads=None)
+            rows = run.report["rank_map"]
+            for row in rows:
+                self.assertEqual(row["threads"], max(1, row["cores"] // ranks))
+            threads = rows[0]["threads"]
+            self.assertEqual(run.report["threads"], threads)
+            self.assert_says(run.result, f", {threads} thread{'s' * (threads > 1)} (", stream="out")
+            hashes.add(run.report["field_hash"])
+        self.assertEqual(len(hashes), 1)
+        run = self.solve(problems.mixed([12, 10, 17]), ranks=2, threads=3)
+        self.assertEqual([row["threads"] for row in run.report["rank_map"]], [3, 3])
+
     def test_plan_tells_what_crosses_nodes(self):
         config = problems.mixed([128, 64, 64])
         config["run"]["decomposition"] = [4, 2, 2]
