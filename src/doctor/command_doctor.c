@@ -57,16 +57,6 @@ struct doctor {
 
 /* ---- finding out ----------------------------------------------------------------------------- */
 
-/* All threads of the kernels, so that the CPUs of all of them are seen. */
-static enum status wake_threads(struct doctor *doctor)
-{
-    const size_t bytes = (size_t)32 << 20;
-    void *d_memory = NULL;
-    TRY(doctor->backend->runtime->memory_alloc(doctor->device, bytes, &d_memory));
-    doctor->backend->runtime->memory_free(doctor->device, d_memory);
-    return STATUS_OK;
-}
-
 static enum status open_device(struct doctor *doctor)
 {
     int node_rank = 0;
@@ -79,9 +69,6 @@ static enum status open_device(struct doctor *doctor)
     enum status status = doctor->backend->runtime->open(node_rank, node_size, &doctor->device);
     if (status == STATUS_OK) {
         status = doctor->backend->runtime->info(doctor->device, &doctor->info);
-    }
-    if (status == STATUS_OK) {
-        status = wake_threads(doctor);
     }
     return status_agree(MPI_COMM_WORLD, status);
 }

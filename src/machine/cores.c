@@ -40,12 +40,17 @@ static bool environment_chooses(void)
 
 enum status cores_share(MPI_Comm comm)
 {
-    struct machine machine;
+    struct machine machine = {0};
     int threads = 0;
-    machine_examine("", &machine);
+    int started = 0;
+    if (!environment_chooses()) {
+        machine_examine("", &machine);
+    }
     TRY(cores_divide(comm, &machine.cores, &threads));
-    if (threads > 0 && !environment_chooses()) {
+    if (threads > 0) {
         omp_set_num_threads(threads);
     }
+#pragma omp parallel reduction(+ : started)
+    started += 1;
     return STATUS_OK;
 }

@@ -13,7 +13,8 @@
 enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *threads) MUST_CHECK;
 
 /* Collective, before the first OpenMP region. Let this rank run as many OpenMP threads as
- * cores_divide says, unless the environment chooses their number or their places. */
+ * cores_divide says, unless the environment chooses their number or their places; and start them,
+ * so that machine_examine finds the CPUs of all of them. */
 enum status cores_share(MPI_Comm comm) MUST_CHECK;
 
 #endif
