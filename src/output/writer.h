@@ -92,7 +92,8 @@ struct writer_room {
 };
 
 /* Room for the next job, `bytes` long (0: only a place). Waits for the copy before it, and while
- * all places are taken, which it says once. Not collective: agree on the outcome. */
+ * all places are taken, which it says once if the waits matter. Not collective: agree on the
+ * outcome. */
 enum status writer_reserve(struct writer *writer, size_t bytes,
                            struct writer_room *room) MUST_CHECK;
 
@@ -123,6 +124,8 @@ void writer_count(struct writer *writer, int kind, int64_t count, uint64_t bytes
                   double disk_since);
 
 struct writer_figures writer_figures(struct writer *writer, int kind);
+/* Are waits worth a message? More than 5 s and 10 % of the run so far. */
+bool writer_waits_matter(double wait_s, double run_s);
 /* How often, and how long (s), writer_reserve found all places taken, on this rank. */
 void writer_waits(struct writer *writer, int64_t *count, double *seconds);
 
