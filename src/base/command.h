@@ -7,11 +7,18 @@
 #include "base/options.h"
 #include "base/status.h"
 
+/* A first word that a command knows, with a page of its own. */
+struct command_word {
+    const char *name;
+    bool uses_mpi;
+    const struct command_line *page; /* for --help */
+};
+
 struct command {
     const char *name;
-    const char *summary;          /* one line for `isotherm --help` */
-    bool uses_mpi;                /* false: works on a login node without a launcher */
-    const char *const *mpi_words; /* first words that make it use MPI after all, to NULL; or NULL */
+    const char *summary;              /* one line for `isotherm --help` */
+    bool uses_mpi;                    /* false: works on a login node without a launcher */
+    const struct command_word *words; /* to one without a name; or NULL */
     const struct command_line *line;
     enum status (*execute)(void); /* after parsing; collective when uses_mpi */
 };

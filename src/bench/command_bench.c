@@ -31,13 +31,11 @@ static const struct option options[] = {
 
 static const struct command_line line = {
     .usage = "isotherm bench kernels|halo|io [options]",
-    .about = "Measure the copy ceiling and the effective bandwidth of every kernel: the step\n"
-             "with six faces of fixed temperature (one read and one write a cell, 16 bytes\n"
-             "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
-             "They take turns, so that all see the same machine, by the device's clock.\n"
-             "halo, under mpirun: each transport by message size, and what a step pays.\n"
-             "io, under mpirun: snapshots and checkpoints as a run writes them, against plain\n"
-             "writes and fsync of the same bytes, what `dd conv=fsync` does, in turns.",
+    .about = "Measure what this machine can do, and how near the program comes to it.\n"
+             "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
+             "  halo      under mpirun: each transport, and what a step pays for its exchange\n"
+             "  io        under mpirun: snapshots and checkpoints against plain writes\n"
+             "Each has a page of its own: isotherm bench halo --help.",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = options,
     .operand = "what to measure (kernels, halo or io)",
@@ -95,13 +93,49 @@ static enum status execute(void)
                 asked.what);
 }
 
-static const char *const mpi_words[] = {"halo", "io", NULL};
+static const struct command_line kernels_page = {
+    .usage = "isotherm bench kernels [options]",
+    .about = "Measure the copy ceiling and the effective bandwidth of every kernel: the step\n"
+             "with six faces of fixed temperature (one read and one write per cell, 16 bytes\n"
+             "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
+             "They take turns, so that all see the same machine, by the device's clock.",
+    .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
+    .options = options,
+    .only = "--backend --size --precision --kernel --tune --repeats --json",
+};
+
+static const struct command_line halo_page = {
+    .usage = "mpirun -n N isotherm bench halo [options]",
+    .about = "Measure each transport by message size, and what a step pays for its exchange:\n"
+             "the same blocks without the exchange, with the exchange before the step, and\n"
+             "with the exchange during the step.",
+    .example = "  mpirun -n 2 isotherm bench halo --size 128 128 128 --json halo.json",
+    .options = options,
+    .only = "--backend --size --precision --json",
+};
+
+static const struct command_line io_page = {
+    .usage = "mpirun -n N isotherm bench io [options]",
+    .about = "Measure snapshots and checkpoints as a run writes them, in float64 and float32,\n"
+             "against plain writes and fsync of the same bytes (what `dd conv=fsync` does), in\n"
+             "turns. The files are removed.",
+    .example = "  mpirun -n 2 isotherm bench io --directory /scratch/me --json io.json",
+    .options = options,
+    .only = "--backend --size --repeats --directory --json",
+};
+
+static const struct command_word words[] = {
+    {"kernels", false, &kernels_page},
+    {"halo", true, &halo_page},
+    {"io", true, &io_page},
+    {NULL, false, NULL},
+};
 
 const struct command command_bench = {
     .name = "bench",
     .summary = "measure kernels, halo exchanges and output",
     .uses_mpi = false,
-    .mpi_words = mpi_words,
+    .words = words,
     .line = &line,
     .execute = execute,
 };
