@@ -73,8 +73,9 @@ static void introduce(const struct solver *solver)
                  (long long)solver->state.step, solver->state.time);
         return;
     }
-    log_info("%lld steps of %s%.4g s to t = %.6g s", (long long)timeline->steps,
-             timeline->nstretches > 1 ? "at most " : "", timeline->dt, timeline->end);
+    log_info("%lld step%s of %s%.4g s to t = %.6g s", (long long)timeline->steps,
+             timeline->steps == 1 ? "" : "s", timeline->nstretches > 1 ? "at most " : "",
+             timeline->dt, timeline->end);
 }
 
 static enum status open_all(struct simulation *s, const struct settings *settings,

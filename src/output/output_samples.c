@@ -275,8 +275,9 @@ static double plan(const struct problem *problem)
         const int64_t points =
             line != NULL ? line->points : problem->settings->output.probes.npoints;
         if (cadence_is_on(cadence)) {
-            printf("%-14s %lld times %lld point%s\n", line != NULL ? line->name : "probes",
-                   (long long)steps, (long long)points, points == 1 ? "" : "s");
+            printf("%-14s %lld time%s %lld point%s\n", line != NULL ? line->name : "probes",
+                   (long long)steps, steps == 1 ? "" : "s", (long long)points,
+                   points == 1 ? "" : "s");
             /* a line's rows have the place of the point as well */
             total += (double)(steps * points) * (line != NULL ? 110.0 : 25.0);
         }
