@@ -14,7 +14,7 @@ struct question {
     const struct transport_site *site;
     const struct neighbourhood *neighbourhoods;
     enum precision precision;
-    bool trusted;        /* what is asked for by name */
+    bool trusted;        /* requested by name */
     bool transfer_alone; /* time it without packing */
 };
 
@@ -24,8 +24,8 @@ static void add(char *text, size_t text_bytes, const char *more)
     snprintf(text + used, text_bytes - used, "%s", more);
 }
 
-/* On one rank of each node, before any rank gives MPI device memory. */
-static enum status probe_once_a_node(const struct transport_site *site, bool trusted)
+/* On one rank per node, before any rank passes device memory to MPI. */
+static enum status probe_once_per_node(const struct transport_site *site, bool trusted)
 {
     int node_rank = 0;
     int node_size = 1;
@@ -39,14 +39,14 @@ static bool is_fatal(enum status status)
     return status == STATUS_MPI && !fail_is_agreed();
 }
 
-/* Probe, proof and times of one transport, for the neighbours of one nearness. */
+/* Probe, verify and time one transport, for the neighbours of one nearness. */
 static enum status try_on(const struct question *question, const struct transport_site *site,
                           const struct transport *transport, enum nearness nearness,
                           struct halo_trial *trial)
 {
     const struct neighbourhood *all = &question->neighbourhoods[nearness];
     if (transport->gives_mpi_data && !backend_has(site->backend, BACKEND_HOST_ACCESS)) {
-        const enum status status = probe_once_a_node(site, question->trusted);
+        const enum status status = probe_once_per_node(site, question->trusted);
         if (is_fatal(status)) {
             return status;
         }
@@ -72,7 +72,7 @@ static enum status try_transport(const struct question *question, const struct t
     *trial = (struct halo_trial){.transport = transport->name, .on_node = nearness == ON_NODE};
     *result = trial;
     struct transport_site site = *question->site;
-    /* messages of a trial that failed half-way must not be met by the next one */
+    /* the next trial must not receive messages of one that failed */
     TRY_MPI(MPI_Comm_dup(question->site->comm, &site.comm));
     TRY_MPI(MPI_Comm_set_errhandler(site.comm, MPI_ERRORS_RETURN));
     const enum status status = try_on(question, &site, transport, nearness, trial);
@@ -80,7 +80,7 @@ static enum status try_transport(const struct question *question, const struct t
     return status;
 }
 
-/* ---- asked for by name ----------------------------------------------------------------------- */
+/* ---- requested by name ----------------------------------------------------------------------- */
 
 static enum status find_transport(const char *name, const struct transport **transport)
 {
@@ -106,8 +106,8 @@ static enum status prove_wanted(const struct question *question, const struct tr
     }
     return status_agree(question->site->comm,
                         fail(STATUS_DEVICE,
-                             "the halo transport \"%s\" was asked for and does not work here: %s. "
-                             "\"auto\" takes one that does",
+                             "the halo transport \"%s\" does not work here: %s. \"auto\" chooses "
+                             "one that does",
                              transport->name, trial->why));
 }
 
@@ -119,7 +119,7 @@ static enum status take_wanted(const struct question *question, const struct hal
     TRY(find_transport(options->transport, &near));
     TRY(find_transport(options->off_node != NULL ? options->off_node : options->transport, &far));
     const struct transport *const wanted[NEARNESS_COUNT] = {near, far};
-    snprintf(choice->reason, sizeof choice->reason, "asked for; %s", near->about);
+    snprintf(choice->reason, sizeof choice->reason, "requested; %s", near->about);
     for (int n = 0; n < NEARNESS_COUNT; n++) {
         if (!question->neighbourhoods[n].exists) {
             continue;
@@ -129,8 +129,8 @@ static enum status take_wanted(const struct question *question, const struct hal
             return status_agree(
                 question->site->comm,
                 fail(STATUS_DEVICE,
-                     "the halo transport \"%s\" reaches ranks of the same node alone, and some "
-                     "neighbours are on another; \"auto\" uses it where it can",
+                     "the halo transport \"%s\" works within a node only, and some neighbours are "
+                     "on other nodes; \"auto\" uses it where possible",
                      wanted[n]->name));
         }
         if (!options->unproved) {
@@ -176,11 +176,11 @@ static void explain(const struct choice *choice, int first, enum nearness nearne
         }
         add(text, text_bytes, part);
     }
-    add(text, text_bytes, " an exchange");
+    add(text, text_bytes, " per exchange");
 }
 
-/* Device memory that goes through the host is slow: whoever pays for it should know. */
-static void tell_of_staging(const struct choice *choice, int first, enum nearness nearness,
+/* Staging device memory through the host is slow. */
+static void warn_of_staging(const struct choice *choice, int first, enum nearness nearness,
                             const struct transport *best)
 {
     for (int n = first; n < choice->ntrials; n++) {
@@ -217,7 +217,7 @@ static enum status take_fastest(const struct question *question, enum nearness n
     }
     choice->transport[nearness] = best;
     explain(choice, first, nearness, best, choice->reason, sizeof choice->reason);
-    tell_of_staging(choice, first, nearness, best);
+    warn_of_staging(choice, first, nearness, best);
     return STATUS_OK;
 }
 

@@ -1,22 +1,21 @@
-/* Which transports one exchange uses: proved, and where there is a choice measured. */
+/* The choice of transports for an exchange, by verification and measurement. */
 #ifndef ISOTHERM_HALO_CHOOSE_H
 #define ISOTHERM_HALO_CHOOSE_H
 
 #include "halo/transport.h"
 #include "halo/trial.h"
 
-/* What is asked of an exchange. */
 struct halo_options {
     const char *transport; /* "auto" or a name */
-    /* for tests, which make thousands: */
-    int node_ranks;       /* > 0: take so many consecutive ranks for a node, whatever MPI says */
-    const char *off_node; /* a name: for neighbours on other nodes; NULL: `transport` for all */
-    bool unproved;        /* take what is asked for by name as it is */
+    /* for tests: */
+    int node_ranks;       /* > 0: treat each group of this many consecutive ranks as a node */
+    const char *off_node; /* for neighbours on other nodes; NULL: `transport` for all */
+    bool unproved;        /* do not verify a transport requested by name */
 };
 
 enum nearness { ON_NODE, OFF_NODE, NEARNESS_COUNT };
 
-/* The channels of one rank to neighbours of one nearness; and whether any rank has such. */
+/* The channels of one rank to neighbours of one nearness; and whether any rank has some. */
 struct neighbourhood {
     struct transport_channel channels[HALO_MESSAGES_MAX];
     int nchannels;
@@ -32,20 +31,20 @@ struct choice {
     int ntrials;
 };
 
-/* Collective; all ranks choose alike. STATUS_INPUT for an unknown name;
- * STATUS_DEVICE, agreed, when what was asked for (with auto: any) does not work; STATUS_MPI, not
+/* Collective; the same choice on all ranks. STATUS_INPUT for an unknown name; STATUS_DEVICE,
+ * agreed, when the requested transport (with auto: every one) does not work; STATUS_MPI, not
  * agreed, when MPI itself fails. */
 enum status choose_transports(const struct transport_site *site,
                               const struct neighbourhood neighbourhoods[NEARNESS_COUNT],
                               enum precision precision, const struct halo_options *options,
                               struct choice *choice) MUST_CHECK;
 
-/* The transports' names, NULL behind the last. */
+/* The transports' names; NULL after the last. */
 const char *halo_transport_at(int index);
-/* Collective. Prove and time one transport: ranks 0 and 1, 2 and 3, ... send each other `bytes`
- * bytes (multiples of 8) at the same time; the odd one sends to itself. Without packing where that
- * is a kernel of its own. STATUS_DEVICE when the transport is not for this backend; one that does
- * not work sets trial->works and trial->why. STATUS_MPI may be one rank's alone. */
+/* Collective. Verify and time one transport: ranks 0 and 1, 2 and 3, ... exchange `bytes` bytes (a
+ * multiple of 8); a single last rank sends to itself. Without packing where that is a separate
+ * kernel. STATUS_DEVICE when the transport does not support the backend; one that does not work
+ * sets trial->works and trial->why. STATUS_MPI may occur on one rank only. */
 enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct device *device,
                             const char *name, size_t bytes, struct halo_trial *trial) MUST_CHECK;
 

@@ -8,7 +8,7 @@
 #include "base/comm.h"
 #include "halo/choose.h"
 
-/* The messages of an exchange that go the same way. */
+/* The messages of an exchange that use the same transport. */
 struct leg {
     const struct transport *transport;
     struct transport_state *state;
@@ -18,12 +18,12 @@ struct leg {
 };
 
 struct halo {
-    MPI_Comm comm; /* its own: no message of anybody else can be mistaken for a face */
+    MPI_Comm comm; /* its own, against confusion with other messages */
     struct transport_site site;
     struct halo_plan plan;
     struct layout layout;
     struct choice choice;
-    struct leg legs[NEARNESS_COUNT]; /* one where both kinds of neighbours go the same way */
+    struct leg legs[NEARNESS_COUNT]; /* only the first if one transport serves all neighbours */
     char name[64];
     /* by message of the plan */
     struct box send_box[HALO_MESSAGES_MAX];
@@ -36,8 +36,7 @@ struct halo {
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-/* Ranks of the node, as ranks of `comm`: near[rank]. `node_ranks` > 0: pretend that so many
- * neighbouring ranks share a node. */
+/* near[rank]: is this rank of `comm` on the same node? `node_ranks`: see halo_options. */
 static enum status find_near(MPI_Comm comm, int node_ranks, bool near[])
 {
     const int nranks = comm_size(comm);
@@ -45,15 +44,15 @@ static enum status find_near(MPI_Comm comm, int node_ranks, bool near[])
     int *node_of = calloc((size_t)nranks, sizeof *node_of);
     MPI_Comm node = MPI_COMM_NULL;
     int mine = rank;
-    enum status status = node_of != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no memory for ranks");
-    TRY(status_agree(comm, status));
+    enum status status = STATUS_OK;
+    TRY_GOTO(status_agree(comm, CHECK_MEMORY(node_of != NULL, "no memory for a list of ranks")));
     if (node_ranks > 0) {
         mine = rank / node_ranks;
     } else {
         TRY_GOTO(
             comm_check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
                        "MPI_Comm_split_type"));
-        /* a node is known by its first rank */
+        /* a node is identified by its first rank */
         TRY_GOTO(comm_check(MPI_Bcast(&mine, 1, MPI_INT, 0, node), "MPI_Bcast"));
         comm_free(&node);
     }
@@ -72,14 +71,11 @@ static enum status find_neighbours(const struct halo *halo, int node_ranks,
                                    enum nearness of_message[HALO_MESSAGES_MAX])
 {
     bool *near = calloc((size_t)comm_size(halo->comm), sizeof *near);
-    const enum status memory =
-        near == NULL ? fail(STATUS_MEMORY, "no memory for a list of ranks") : STATUS_OK;
-    enum status status = status_agree(halo->comm, memory);
-    if (status == STATUS_OK) {
-        status = find_near(halo->comm, node_ranks, near);
-    }
     int counts[NEARNESS_COUNT] = {0, 0};
-    for (int m = 0; m < halo->plan.nmessages && status == STATUS_OK; m++) {
+    enum status status = STATUS_OK;
+    TRY_GOTO(status_agree(halo->comm, CHECK_MEMORY(near != NULL, "no memory for a list of ranks")));
+    TRY_GOTO(find_near(halo->comm, node_ranks, near));
+    for (int m = 0; m < halo->plan.nmessages; m++) {
         const struct halo_message *message = &halo->plan.message[m];
         of_message[m] = near[message->peer] ? ON_NODE : OFF_NODE;
         struct neighbourhood *here = &all[of_message[m]];
@@ -91,13 +87,15 @@ static enum status find_neighbours(const struct halo *halo, int node_ranks,
         };
         counts[of_message[m]]++;
     }
-    free(near);
-    TRY(status);
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, counts, NEARNESS_COUNT, MPI_INT, MPI_SUM, halo->comm));
+    TRY_GOTO(comm_check(
+        MPI_Allreduce(MPI_IN_PLACE, counts, NEARNESS_COUNT, MPI_INT, MPI_SUM, halo->comm),
+        "MPI_Allreduce"));
     for (int n = 0; n < NEARNESS_COUNT; n++) {
         all[n].exists = counts[n] > 0;
     }
-    return STATUS_OK;
+done:
+    free(near);
+    return status;
 }
 
 static void name_choice(struct halo *halo)
@@ -111,7 +109,7 @@ static void name_choice(struct halo *halo)
     }
 }
 
-/* One leg a transport, with the messages of the neighbours that it reaches. */
+/* One leg per transport, with the messages of its neighbours. */
 static enum status open_legs(struct halo *halo, const enum nearness of_message[])
 {
     const struct transport *const *chosen = halo->choice.transport;
@@ -172,8 +170,7 @@ enum status halo_create(MPI_Comm comm, const struct backend *backend, struct dev
     *halo = NULL;
     struct halo *built = calloc(1, sizeof *built);
     enum status status =
-        built == NULL ? fail(STATUS_MEMORY, "no memory for the halo exchange") : STATUS_OK;
-    status = status_agree(comm, status);
+        status_agree(comm, CHECK_MEMORY(built != NULL, "no memory for the halo exchange"));
     if (status != STATUS_OK) {
         free(built);
         return status;
@@ -223,7 +220,7 @@ int halo_trials(const struct halo *halo, const struct halo_trial **trials)
     return halo->choice.ntrials;
 }
 
-/* Whether this rank has messages that go this way. */
+/* Does this rank have messages on this leg? */
 static bool is_used(const struct leg *leg)
 {
     return leg->transport != NULL && leg->nchannels > 0;
@@ -234,7 +231,7 @@ static bool is_used(const struct leg *leg)
 static enum status post_and_send(struct halo *halo, struct queue *queue, const void *d_field,
                                  int slot)
 {
-    /* receives first: a face that comes early goes straight to its place */
+    /* receives first: avoids unexpected-message copies */
     for (int n = 0; n < NEARNESS_COUNT; n++) {
         if (is_used(&halo->legs[n])) {
             TRY(halo->legs[n].transport->post(halo->legs[n].state, slot));
@@ -242,7 +239,7 @@ static enum status post_and_send(struct halo *halo, struct queue *queue, const v
     }
     TRY(halo->site.backend->operations->pack_boxes(queue, &halo->layout, d_field, halo->send_box,
                                                    halo->d_send[slot], halo->plan.nmessages));
-    /* those on the node first: MPI may wait for the queue */
+    /* neighbours on the node first: MPI may wait for the queue */
     for (int n = 0; n < NEARNESS_COUNT; n++) {
         if (is_used(&halo->legs[n])) {
             TRY(halo->legs[n].transport->send(halo->legs[n].state, queue, slot));
@@ -256,22 +253,22 @@ enum status halo_begin(struct halo *halo, struct queue *queue, void *d_field,
 {
     assert(!halo->in_flight);
     *flight = (struct halo_flight){NULL, NULL, NULL};
+    enum status status = STATUS_OK;
     if (halo->plan.nmessages > 0) {
         const int slot = (halo->slot + 1) % TRANSPORT_SLOTS;
-        const enum status status = post_and_send(halo, queue, d_field, slot);
-        if (status != STATUS_OK) {
-            for (int n = 0; n < NEARNESS_COUNT; n++) {
-                if (is_used(&halo->legs[n])) {
-                    halo->legs[n].transport->cancel(halo->legs[n].state);
-                }
-            }
-            return status;
-        }
+        TRY_GOTO(post_and_send(halo, queue, d_field, slot));
         halo->slot = slot;
     }
     halo->in_flight = true;
     *flight = (struct halo_flight){halo, queue, d_field};
     return STATUS_OK;
+done:
+    for (int n = 0; n < NEARNESS_COUNT; n++) {
+        if (is_used(&halo->legs[n])) {
+            halo->legs[n].transport->cancel(halo->legs[n].state);
+        }
+    }
+    return status;
 }
 
 enum status halo_end(struct halo_flight *flight)

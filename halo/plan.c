@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-/* Direction n of 27 as a step an axis; 13 is no step at all. */
+/* Direction n of 27 as a step per axis; 13 means no step. */
 enum { DIRECTIONS = 27 };
 
 static int direction_toward(int direction, int toward[AXIS_COUNT])
@@ -21,7 +21,7 @@ static int direction_opposite(int direction)
     return DIRECTIONS - 1 - direction;
 }
 
-/* The cells of `owned` within `width` of what lies that way ... */
+/* The cells of `owned` within `width` of its side in that direction ... */
 static struct box cells_inside(const struct box *owned, const int toward[AXIS_COUNT], int width)
 {
     struct box box = *owned;
@@ -49,7 +49,7 @@ static struct box cells_outside(const struct box *owned, const int toward[AXIS_C
 static enum status check_width(const struct decomp *decomp, const struct layout *layout, int width)
 {
     if (width < 1) {
-        return fail(STATUS_INPUT, "a halo exchange %d layers wide; at least 1 is needed", width);
+        return fail(STATUS_INPUT, "a halo exchange of %d layers; at least 1 is needed", width);
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (!decomp_exchanges(decomp, (enum axis)axis)) {
@@ -58,7 +58,7 @@ static enum status check_width(const struct decomp *decomp, const struct layout 
         const int64_t thinnest = decomp->global_cells[axis] / decomp->ranks[axis];
         if (thinnest < width) {
             return fail(STATUS_INPUT,
-                        "a halo exchange %d layers wide needs blocks at least as thick, and the "
+                        "a halo exchange of %d layers needs blocks at least as thick, and the "
                         "thinnest on %s has %" PRId64 " of its %" PRId64
                         " cells; use a narrower exchange or fewer blocks on %s",
                         width, axis_name((enum axis)axis), thinnest, decomp->global_cells[axis],
@@ -66,14 +66,14 @@ static enum status check_width(const struct decomp *decomp, const struct layout 
         }
         if (layout->halo[axis] < width) {
             return fail(STATUS_INPUT,
-                        "a halo exchange %d layers wide, and the field has %d halo layers on %s",
+                        "a halo exchange of %d layers, but the field has %d halo layers on %s",
                         width, layout->halo[axis], axis_name((enum axis)axis));
         }
     }
     return STATUS_OK;
 }
 
-/* Add the messages whose peers lie beside this rank on exactly `axes` axes. */
+/* Add the messages whose peers differ in position on exactly `axes` axes. */
 static void add_messages(const struct decomp *decomp, int rank, const struct box *owned, int axes,
                          struct halo_plan *plan)
 {

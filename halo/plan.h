@@ -1,4 +1,4 @@
-/* Which boxes travel to whom: the halo exchange of one rank, computed once. */
+/* The boxes and peers of one rank's halo exchange, computed once. */
 #ifndef ISOTHERM_HALO_PLAN_H
 #define ISOTHERM_HALO_PLAN_H
 
@@ -6,23 +6,22 @@
 #include "kernels/layout.h"
 #include "model/decomp.h"
 
-/* How far round a block the exchange goes: the number of axes on which a message's receiver may
- * lie beside its sender. One step of the 7-point stencil needs the faces; two steps in one pass
- * need the edges too, three or more the corners. */
+/* The number of axes on which the positions of sender and receiver may differ. One step of the
+ * 7-point stencil needs the faces; two steps in one pass need the edges too, three or more the
+ * corners. */
 enum halo_reach { HALO_FACES = 1, HALO_EDGES = 2, HALO_CORNERS = 3 };
 
 /* 6 faces, 12 edges, 8 corners. */
 enum { HALO_MESSAGES_MAX = 26 };
 
-/* One face's, edge's or corner's exchange with one neighbour. Boxes in local indices of the
- * layout. */
+/* The exchange of one face, edge or corner with one neighbour. Boxes in local indices. */
 struct halo_message {
-    int toward[AXIS_COUNT]; /* -1, 0 or 1 an axis: where the peer's block lies */
+    int toward[AXIS_COUNT]; /* -1, 0 or 1 per axis: the direction of the peer's block */
     int peer;               /* may be this rank itself (periodic, one block) */
     struct box send;        /* the owned cells next to the face, edge or corner */
     struct box recv;        /* the halo cells beyond it */
-    int send_tag;           /* the direction as the peer sees it: tells apart what two ranks */
-    int recv_tag;           /* exchange through several faces, edges and corners */
+    int send_tag;           /* the direction as the peer sees it: distinguishes the messages */
+    int recv_tag;           /* of two ranks through several faces, edges and corners */
     int64_t cells;
 };
 
@@ -36,11 +35,9 @@ struct halo_plan {
     struct box shell[FACE_COUNT]; /* the other owned cells */
 };
 
-/* Plan the exchange of `width` layers (at least 1) of a field of `layout`, which may have more
- * halo layers: those farther out are left alone.
- * STATUS_INPUT when the layout has fewer halo layers than that, or the thinnest block of the
- * decomposition fewer cells, on an axis that is exchanged; the same answer on all ranks. Not
- * collective. */
+/* Not collective. Plan the exchange of `width` layers (at least 1) of a field of `layout`, which
+ * may have more halo layers. STATUS_INPUT when, on an axis that is exchanged, the layout has fewer
+ * halo layers or the thinnest block fewer cells; the same on all ranks. */
 enum status halo_plan_create(const struct decomp *decomp, int rank, const struct layout *layout,
                              int width, enum halo_reach reach, struct halo_plan *plan) MUST_CHECK;
 size_t halo_plan_bytes(const struct halo_plan *plan, enum precision precision); /* sent at once */

@@ -18,12 +18,12 @@
 
 static const char word[] = "halo-probe";
 
-/* What the probe says through its pipe, one letter after the other. */
+/* What the probe reports through its pipe, one character each. */
 enum { SAYS_BEGUN = 'b', SAYS_GOOD = 'g', SAYS_WRONG = 'w' };
 
 /* ---- the probe itself ------------------------------------------------------------------------ */
 
-/* argv: program, word, backend, node rank, node size, file descriptor to speak to */
+/* argv: program, word, backend, node rank, node size, file descriptor of the pipe */
 enum { PROBE_WORDS = 6 };
 
 bool halo_probe_is_asked(int argc, char **argv)
@@ -33,7 +33,7 @@ bool halo_probe_is_asked(int argc, char **argv)
 
 static void say(int to, char letter)
 {
-    /* nobody may be listening any more: then it does not matter */
+    /* fails when the other end is closed: then it does not matter */
     const ssize_t written = write(to, &letter, 1);
     (void)written;
 }
@@ -54,7 +54,7 @@ struct probe {
     unsigned char *from, *to;
 };
 
-/* `bytes` there and back. */
+/* Send `bytes` bytes of device memory and compare them. */
 static enum status try_size(struct probe *probe, size_t bytes)
 {
     const struct runtime *runtime = probe->backend->runtime;
@@ -70,7 +70,7 @@ static enum status try_size(struct probe *probe, size_t bytes)
     TRY(runtime->queue_wait(probe->queue));
     return memcmp(probe->from, probe->to, bytes) == 0
                ? STATUS_OK
-               : fail(STATUS_DEVICE, "%zu bytes came back wrong", bytes);
+               : fail(STATUS_DEVICE, "%zu bytes were received wrong", bytes);
 }
 
 enum { SMALL_BYTES = 64, LARGE_BYTES = 1 << 20 };
@@ -98,7 +98,7 @@ int halo_probe_main(int argc, char **argv)
 {
     const int to = (int)strtol(argv[5], NULL, 10);
     struct probe probe = {0};
-    /* the device first: some libraries look for it when they start */
+    /* the device first: some MPI libraries look for it in MPI_Init */
     enum status status =
         probe_open(&probe, argv[2], (int)strtol(argv[3], NULL, 10), (int)strtol(argv[4], NULL, 10));
     if (status == STATUS_OK) {
@@ -125,8 +125,8 @@ static bool begins_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* What launchers leave for the processes that they start: with it the probe would take itself for
- * this rank. Choices that people make by OMPI_MCA_... stay. */
+/* Variables that launchers set for their processes, and with which the probe would act as this
+ * rank. Settings of users in OMPI_MCA_... are kept. */
 static bool is_launchers(const char *variable)
 {
     static const char *const theirs[] = {
@@ -185,7 +185,7 @@ static enum status spawn(const struct backend *backend, int node_rank, int node_
     char **environment = probe_environment();
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    /* a library that dies says so at length */
+    /* hide the messages of a library that crashes */
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     const int error = posix_spawn(child, program, &actions, NULL, words, environment);
@@ -194,7 +194,7 @@ static enum status spawn(const struct backend *backend, int node_rank, int node_
     return error == 0 ? STATUS_OK : fail(STATUS_DEVICE, "%s: %s", program, strerror(error));
 }
 
-/* The last letter that the probe said; 0: none. False when it went on for too long. */
+/* The last character from the probe; 0: none. False on a timeout. */
 static bool listen_to(int from, char *letter)
 {
     enum { LIMIT_MS = 60000 };
@@ -221,10 +221,10 @@ static enum status judge(bool in_time, char letter, int ended)
         return STATUS_OK;
     }
     if (!in_time) {
-        return fail(STATUS_DEVICE, "MPI hung in a trial process when it was given device memory");
+        return fail(STATUS_DEVICE, "MPI hung in a trial process with device memory");
     }
     if (letter == SAYS_WRONG) {
-        return fail(STATUS_DEVICE, "MPI moved device memory wrong in a trial process");
+        return fail(STATUS_DEVICE, "MPI transferred device memory wrong in a trial process");
     }
     return WIFSIGNALED(ended)
                ? fail(STATUS_DEVICE,
@@ -236,7 +236,7 @@ static enum status judge(bool in_time, char letter, int ended)
                       WEXITSTATUS(ended));
 }
 
-/* *known: whether it came to the trial at all. */
+/* *known: whether the trial began. */
 static enum status run_probe(const struct backend *backend, int node_rank, int node_size,
                              bool *known)
 {
@@ -265,7 +265,7 @@ static enum status run_probe(const struct backend *backend, int node_rank, int n
     return status;
 }
 
-static bool site_says_so(void)
+static bool site_enables_gpus(void)
 {
     const char *setting = getenv("MPICH_GPU_SUPPORT_ENABLED");
     return setting != NULL && strcmp(setting, "1") == 0;
@@ -282,11 +282,11 @@ enum status halo_probe(const struct backend *backend, int node_rank, int node_si
         snprintf(why, sizeof why, "%s", verdict == STATUS_OK ? "" : fail_message());
         tried = backend->name;
     }
-    if (verdict == STATUS_OK && !known && !trusted && !site_says_so()) {
+    if (verdict == STATUS_OK && !known && !trusted && !site_enables_gpus()) {
         return fail(STATUS_DEVICE,
-                    "device memory could not be tried in a process of its own, since "
-                    "MPI does not start without a launcher here; "
-                    "run.halo.transport: gpu-aware goes without that trial");
+                    "device memory could not be tested in a separate process, since MPI does not "
+                    "start without a launcher here; run.halo.transport: gpu-aware skips that "
+                    "test");
     }
     return verdict == STATUS_OK ? STATUS_OK : fail(verdict, "%s", why);
 }

@@ -16,7 +16,7 @@ static enum status describe(size_t bytes, int max_count, MPI_Datatype *type, int
         *count = (int)bytes;
         return STATUS_OK;
     }
-    /* blocks of max_count bytes and a rest, as one contiguous type */
+    /* blocks of max_count bytes and a remainder, as one contiguous type */
     const size_t blocks = bytes / (size_t)max_count;
     const int rest = (int)(bytes % (size_t)max_count);
     MPI_Datatype block = MPI_DATATYPE_NULL;
@@ -50,7 +50,7 @@ static enum status open_channel(MPI_Comm comm, const struct transport_channel *c
     }
     requests->count = n + 1;
     if (derived) {
-        comm_note(MPI_Type_free(&type), "MPI_Type_free"); /* lives on in the requests */
+        comm_note(MPI_Type_free(&type), "MPI_Type_free"); /* the requests keep it */
     }
     return comm_check(code, "setting up a halo message");
 }
@@ -107,7 +107,7 @@ enum status requests_send_one(struct requests *requests, int n)
     return comm_check(MPI_Start(&requests->send[n]), "sending the halo");
 }
 
-/* Between two looks: the core is for others too, and after many looks for them alone. */
+/* Between two tests: yield the core, and sleep after many tests. */
 static void pause_between(int looks)
 {
     enum { OFFERS = 300 };
@@ -121,10 +121,10 @@ static void pause_between(int looks)
 
 static enum status too_late(const struct requests *requests)
 {
-    return fail(STATUS_DEVICE, "a halo message did not come or go within %g s", requests->limit_s);
+    return fail(STATUS_DEVICE, "a halo message was not completed within %g s", requests->limit_s);
 }
 
-/* The first error among `statuses`, where MPI says that there is one. */
+/* The first error among `statuses`, if `code` refers to them. */
 static enum status check_all(int code, int count, const MPI_Status statuses[], const char *what)
 {
     if (code == MPI_ERR_IN_STATUS) {
@@ -197,13 +197,12 @@ enum status requests_wait(struct requests *requests)
 void requests_cancel(struct requests *requests)
 {
     if (requests->posted < 0 || comm_is_broken()) {
-        return; /* not even posted, perhaps */
+        return;
     }
     MPI_Request *recv = requests->recv[requests->posted];
     requests->posted = -1;
     for (int n = 0; n < requests->count; n++) {
-        /* not waited for: a receive that has met its message cannot be cancelled, and the rest
-         * of that message may never come */
+        /* no wait: a matched receive cannot be cancelled, and its message may never complete */
         if (recv[n] != MPI_REQUEST_NULL && MPI_Cancel(&recv[n]) == MPI_SUCCESS) {
             int done = 0;
             MPI_Test(&recv[n], &done, MPI_STATUS_IGNORE);

@@ -1,5 +1,4 @@
-/* Persistent MPI requests for the messages of one rank: what the transports through MPI send with.
- */
+/* Persistent MPI requests for the messages of one rank, for the transports that use MPI. */
 #ifndef ISOTHERM_HALO_REQUESTS_H
 #define ISOTHERM_HALO_REQUESTS_H
 
@@ -7,10 +6,10 @@
 
 #include "halo/transport.h"
 
-/* MPI counts are ints: longer messages travel as blocks of a derived type. */
+/* MPI counts are ints: longer messages use a derived type. */
 enum { REQUESTS_MAX_COUNT = INT_MAX };
 
-/* `send` and `recv` are memory that MPI can read and write; they stay where they are. */
+/* Memory that MPI can access; it must last until requests_close. */
 struct request_buffers {
     const void *send;
     void *recv[TRANSPORT_SLOTS];
@@ -20,12 +19,12 @@ struct requests {
     int count;
     MPI_Request send[HALO_MESSAGES_MAX];
     MPI_Request recv[TRANSPORT_SLOTS][HALO_MESSAGES_MAX];
-    int posted;     /* slot whose receives are posted, -1: none */
-    double limit_s; /* of a wait, 0: none */
+    int posted;     /* slot whose receives are posted; -1: none */
+    double limit_s; /* of a wait; 0: none */
 };
 
-/* Set up, one pair a channel. `max_count`: REQUESTS_MAX_COUNT, or less in tests.
- * On failure `requests` may be half-built: requests_close is right then too. */
+/* Set up one pair per channel. `max_count`: REQUESTS_MAX_COUNT, or less in tests. Call
+ * requests_close on failure too. */
 enum status requests_open(MPI_Comm comm, const struct transport_channel *channels, int nchannels,
                           const struct request_buffers *buffers, int max_count, double limit_s,
                           struct requests *requests) MUST_CHECK;
@@ -35,12 +34,12 @@ enum status requests_post(struct requests *requests, int slot) MUST_CHECK;
 enum status requests_send(struct requests *requests) MUST_CHECK;
 /* Send channel n alone. */
 enum status requests_send_one(struct requests *requests, int n) MUST_CHECK;
-/* Block until one more of the posted receives is done; *n: its channel, -1 when all are. Then
- * requests_wait follows. */
+/* Block until one more of the posted receives is done; *n: its channel, or -1 when all are done;
+ * then call requests_wait. */
 enum status requests_wait_some(struct requests *requests, int *n) MUST_CHECK;
 /* Block until the posted receives and the sends are done. STATUS_DEVICE at the limit. */
 enum status requests_wait(struct requests *requests) MUST_CHECK;
-/* Take back the posted receives, when there will be no send. */
+/* Cancel the posted receives, when there will be no send. */
 void requests_cancel(struct requests *requests);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* In the order in which a tie is decided. */
+/* The first wins a tie. */
 const struct transport *const transports[] = {
     &transport_peer, &transport_gpu_aware, &transport_host, &transport_staged, NULL,
 };

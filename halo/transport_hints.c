@@ -1,4 +1,4 @@
-/* Each library has its own way to be asked; what a library lacks it says nothing about. */
+/* Each MPI library has its own query functions. */
 #include "halo/transport_hints.h"
 
 #include <mpi.h>

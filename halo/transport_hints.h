@@ -1,5 +1,5 @@
-/* What the MPI library says of itself about device memory. Hints, unreliable in both directions:
- * only messages that arrive whole prove anything. */
+/* What the MPI library reports about device memory. Only hints, unreliable in both directions: see
+ * trial.h for the verification. */
 #ifndef ISOTHERM_HALO_TRANSPORT_HINTS_H
 #define ISOTHERM_HALO_TRANSPORT_HINTS_H
 

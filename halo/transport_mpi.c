@@ -1,5 +1,5 @@
-/* The transports `host` and `gpu-aware`: MPI reads and writes the packed faces where they are, in
- * host memory or in device memory. The same calls; what differs is what MPI must be able to do. */
+/* The transports `host` and `gpu-aware`: MPI reads and writes the packed faces in place, in host or
+ * in device memory. */
 #include <stdlib.h>
 
 #include "halo/requests.h"
@@ -14,16 +14,15 @@ struct transport_state {
 static enum status host_supports(const struct backend *backend)
 {
     if (!backend_has(backend, BACKEND_HOST_ACCESS)) {
-        return fail(STATUS_DEVICE,
-                    "the halo transport \"host\" needs memory that the host can read, and that of "
-                    "the backend \"%s\" is not; \"staged\" works, and \"gpu-aware\" with an MPI "
-                    "that is",
-                    backend->name);
+        return fail(
+            STATUS_DEVICE,
+            "the halo transport \"host\" needs memory that the host can read, unlike that of "
+            "the backend \"%s\"; \"staged\" works, and \"gpu-aware\" with a GPU-aware MPI",
+            backend->name);
     }
     return STATUS_OK;
 }
 
-/* With host memory it is the same as `host`. */
 static enum status gpu_aware_supports(const struct backend *backend)
 {
     (void)backend;
@@ -44,9 +43,7 @@ static enum status mpi_open(const struct transport_site *site, struct transport_
 {
     struct request_buffers buffers[HALO_MESSAGES_MAX];
     struct transport_state *built = calloc(1, sizeof *built);
-    if (built == NULL) {
-        return fail(STATUS_MEMORY, "no memory for a halo transport");
-    }
+    TRY(CHECK_MEMORY(built != NULL, "no memory for a halo transport"));
     built->site = site;
     built->channels = channels;
     built->nchannels = nchannels;
@@ -72,7 +69,7 @@ static enum status mpi_post(struct transport_state *state, int slot)
     return requests_post(&state->requests, slot);
 }
 
-/* MPI knows no queues: what it sends must have been packed. */
+/* MPI does not support queues: packing must be finished. */
 static enum status mpi_send(struct transport_state *state, struct queue *queue, int slot)
 {
     (void)slot;

@@ -1,22 +1,17 @@
-/* The transport `peer`: within a node the packing kernel stores straight into the neighbour's
- * receive buffer, and flags in device memory say that a face is there. Nothing waits on the host.
- *
- * Why two slots are enough. Exchange n goes into slot n mod 2 of the neighbour, which it last used
- * for exchange n - 2. Its flag n - 1 came after it had unpacked n - 2, since both were on its one
- * queue; and we have waited, on ours, for that flag before we unpacked n - 1, which comes before
- * the packing of n. So whoever packs n knows that the slot is free. It holds for each pair of
- * messages alone: for two faces of one neighbour, and for a rank that is its own neighbour. */
+/* The transport `peer`: within a node the packing kernel stores directly into the neighbour's
+ * receive buffer, and flags in device memory report that a face is complete. The host never waits.
+ * Why two slots are enough: docs/halo.md. */
 #include <stdlib.h>
 
 #include "base/comm.h"
 #include "halo/transport.h"
 
 enum {
-    ALIGN_BYTES = 256, /* buffers begin at whole memory transactions */
-    FLAG_BYTES = 64,   /* a cache line a flag: neighbours write them at the same time */
+    ALIGN_BYTES = 256, /* buffers are aligned to memory transactions */
+    FLAG_BYTES = 64,   /* one cache line per flag: neighbours write them at the same time */
 };
 
-/* What a rank tells the neighbour of one message: where to store it. */
+/* Sent to the neighbour of one message: where to store it. */
 struct offer {
     struct shared_handle handle;
     uint64_t recv_at[TRANSPORT_SLOTS];
@@ -83,7 +78,7 @@ static uint64_t take(uint64_t *used, size_t bytes)
     return at;
 }
 
-/* One piece of memory for all buffers and flags: one handle for everybody. */
+/* One allocation for all buffers and flags, and so one handle. */
 static enum status allocate(struct transport_state *state)
 {
     const struct transport_site *site = state->site;
@@ -112,7 +107,7 @@ static enum status allocate(struct transport_state *state)
     return STATUS_OK;
 }
 
-/* Every offer goes to the peer of its channel, under the tag of the message that it is for. */
+/* Every offer is sent to the peer of its channel, with the tag of its message. */
 static enum status swap_offers(struct transport_state *state)
 {
     MPI_Request requests[2 * HALO_MESSAGES_MAX];
@@ -165,15 +160,14 @@ static enum status peer_open(const struct transport_site *site, struct transport
                              int nchannels, struct transport_state **state)
 {
     struct transport_state *built = calloc(1, sizeof *built);
-    enum status status =
-        built == NULL ? fail(STATUS_MEMORY, "no memory for a halo transport") : STATUS_OK;
+    enum status status = CHECK_MEMORY(built != NULL, "no memory for a halo transport");
     if (built != NULL) {
         built->site = site;
         built->channels = channels;
         built->nchannels = nchannels;
         status = allocate(built);
     }
-    /* nobody waits for the offer of a rank that has none */
+    /* before any rank waits for the offer of one that failed */
     TRY_GOTO(status_agree(site->comm, status));
     TRY_GOTO(swap_offers(built));
     TRY_GOTO(map_peers(built));
@@ -203,8 +197,7 @@ static enum status peer_send(struct transport_state *state, struct queue *queue,
 
 static enum status peer_finish(struct transport_state *state, struct queue *queue, int slot)
 {
-    /* legitimate waits are short, since files and reports are waited for in MPI; and a queue cannot
-     * wait for ever, or a rank that fails would leave its neighbours behind */
+    /* legitimate waits are short, and without a limit the neighbours of a failed rank would hang */
     const double patience_s = 600;
     (void)slot;
     const double limit_s = state->site->limit_s > 0 ? state->site->limit_s : patience_s;
@@ -219,7 +212,7 @@ static void peer_cancel(struct transport_state *state)
 
 const struct transport transport_peer = {
     .name = "peer",
-    .about = "kernels store the faces into the neighbour's memory, and flags say when",
+    .about = "kernels store the faces into the neighbour's memory and set flags",
     .on_node_only = true,
     .supports = peer_supports,
     .open = peer_open,

@@ -1,6 +1,5 @@
-/* The transport `staged`: through pinned host buffers. Works with every backend and every MPI.
- * A face is sent as soon as its own copy is there, and goes to the device as soon as it has come.
- */
+/* The transport `staged`: through pinned host buffers. Works with every backend and every MPI. A
+ * face is sent as soon as it is copied, and copied to the device as soon as it is received. */
 #include <stdlib.h>
 
 #include "halo/requests.h"
@@ -63,9 +62,7 @@ static enum status staged_open(const struct transport_site *site,
 {
     struct request_buffers buffers[HALO_MESSAGES_MAX];
     struct transport_state *built = calloc(1, sizeof *built);
-    if (built == NULL) {
-        return fail(STATUS_MEMORY, "no memory for a halo transport");
-    }
+    TRY(CHECK_MEMORY(built != NULL, "no memory for a halo transport"));
     built->site = site;
     built->channels = channels;
     built->nchannels = nchannels;

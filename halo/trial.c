@@ -18,8 +18,8 @@ enum {
     TIMES = 5,
 };
 
-/* A transport opened for a trial. All messages' bytes lie one behind the other in a field of one
- * row, from which they are packed as faces are. */
+/* A transport opened for a trial. The messages are contiguous in a field of one row, from which
+ * they are packed like faces. */
 struct rig {
     struct transport_site site;
     const struct transport *transport;
@@ -32,7 +32,7 @@ struct rig {
     size_t at[HALO_MESSAGES_MAX];      /* the same in h_bytes */
     void *d_field;
     char *h_bytes;  /* pinned */
-    bool is_packed; /* and need not be again */
+    bool is_packed; /* do not pack again */
 };
 
 /* ---- one exchange ---------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static void rig_close(struct rig *rig)
     runtime->pinned_free(rig->site.device, rig->h_bytes);
 }
 
-/* Lay the messages out; `bytes` 0: of their own sizes, else all of that size at least. */
+/* Lay out the messages, all of `bytes` bytes; 0: of their own sizes. */
 static size_t divide(struct rig *rig, const struct transport_channel *channels, size_t bytes,
                      size_t cell_bytes)
 {
@@ -113,8 +113,8 @@ static enum status exchange(struct rig *rig, int slot)
     return backend->runtime->queue_wait(rig->queue);
 }
 
-/* What becomes of this rank's outcome. A failure of MPI cannot be agreed on through MPI; all
- * others are waited for, which ends because messages have a limit. */
+/* Agree on the outcome. A failure of MPI cannot be agreed on through MPI; waiting for the others
+ * ends, since messages have a time limit. */
 static enum status settle(MPI_Comm comm, enum status mine, struct halo_trial *trial)
 {
     if (mine == STATUS_MPI && !fail_is_agreed()) {
@@ -132,7 +132,7 @@ static enum status settle(MPI_Comm comm, enum status mine, struct halo_trial *tr
     return STATUS_OK;
 }
 
-/* ---- the proof ------------------------------------------------------------------------------- */
+/* ---- verification ---------------------------------------------------------------------------- */
 
 enum { WORD = sizeof(uint64_t) };
 
@@ -193,8 +193,8 @@ static enum status look(const struct rig *rig, int n, int round)
     if (wrong > 0) {
         return fail(
             STATUS_DEVICE,
-            "of the %zu bytes of a message from rank %d to rank %d about %zu arrived wrong, "
-            "from byte %zu on",
+            "of the %zu bytes of a message from rank %d to rank %d about %zu are wrong, from byte "
+            "%zu on",
             channel->bytes, channel->peer, comm_rank(rig->site.comm), wrong, first);
     }
     return STATUS_OK;
@@ -218,7 +218,7 @@ static enum status verify(struct rig *rig, int slot, int round)
 static enum status prove_round(struct rig *rig, int round, struct halo_trial *trial)
 {
     const int slot = round % TRANSPORT_SLOTS;
-    TRY(settle(rig->site.comm, prepare(rig, round), trial)); /* all are poisoned before any sends */
+    TRY(settle(rig->site.comm, prepare(rig, round), trial)); /* all poison before any sends */
     if (!trial->works) {
         return STATUS_OK;
     }
@@ -274,7 +274,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A rank that fails goes on as far as the others are waiting for it. */
+/* A rank that fails continues as long as the others wait for it. */
 static enum status time_exchanges(struct rig *rig, bool transfer_alone, double seconds[TIMES])
 {
     enum status status = STATUS_OK;

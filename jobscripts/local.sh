@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a bare Debian or Ubuntu machine to a solved heat problem:
-# install what is missing, build, run, name the files.
+# From a bare Debian or Ubuntu machine to a solved heat problem: install missing packages, build,
+# run, and list the files.
 set -euo pipefail
 # shellcheck source=jobscripts/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -9,15 +9,16 @@ usage() {
     cat <<'TEXT'
 usage: bash jobscripts/local.sh [-n RANKS] [CONFIG] [-- ARGUMENTS]
 
-Build Isotherm in build/cpu and run CONFIG (configs/quickstart.yaml) on this machine.
-Missing packages are installed with apt-get. What is done already is not done again.
+Install missing packages with apt-get, build Isotherm in build/cpu, and run CONFIG
+(configs/quickstart.yaml). Steps that are already done are skipped. Also writes env.sh:
+after `. ./env.sh` a shell finds the program `isotherm`.
 
-  -n RANKS      MPI ranks (2); the cores are shared out as threads
-  -- ARGUMENTS  go to `isotherm run`, e.g. -- --set time.steps=100
+  -n RANKS      MPI ranks (2); each gets an equal share of the cores as threads
+  -- ARGUMENTS  passed to `isotherm run`, e.g. -- --set time.steps=100
   -h, --help    this text
 
-The results are in out/<name of CONFIG>, replacing an earlier run of this script.
-OMP_NUM_THREADS, when set, is the number of threads a rank.
+The results are in out/<name of CONFIG>; they replace those of an earlier call.
+OMP_NUM_THREADS sets the number of threads per rank.
 TEXT
 }
 
@@ -40,15 +41,15 @@ while (($# > 0)); do
         extra=("$@")
         break
         ;;
-    -*) die "unknown option $1; see --help" ;;
+    -*) die "unknown option: $1; see --help" ;;
     *)
-        [[ -z $config ]] || die "one CONFIG at a time: $config, $1"
+        [[ -z $config ]] || die "unexpected argument: $1 (CONFIG is $config); see --help"
         config=$1
         ;;
     esac
     shift
 done
-[[ $ranks =~ ^[1-9][0-9]*$ ]] || die "-n $ranks: a whole number of ranks, 1 or more"
+[[ $ranks =~ ^[1-9][0-9]*$ ]] || die "-n $ranks: '$ranks' is not a positive integer"
 config=${config:-$isotherm_root/configs/quickstart.yaml}
 [[ -f $config ]] || die "no such configuration: $config"
 
@@ -56,6 +57,7 @@ setup_packages run
 setup_mpi_environment
 say "Building (build/cpu)"
 build_preset cpu
+write_environment "$isotherm_root/env.sh"
 
 cores=$(count_cores)
 threads=$((cores / ranks > 0 ? cores / ranks : 1))
@@ -68,11 +70,15 @@ arguments=(run "$config" --output "$output")
 if [[ -n $(ls -A "$output" 2>/dev/null) ]]; then
     arguments+=(--overwrite)
 fi
-say "Running ${name%.*}: ranks $ranks, threads a rank $OMP_NUM_THREADS"
-# Bound to nothing: mpirun's default ties a rank to one core, and then all its threads share it.
+say "Running ${name%.*}: ranks $ranks, threads per rank $OMP_NUM_THREADS"
+# no binding: by default mpirun binds each rank, with all its threads, to one core
 mpirun -n "$ranks" --bind-to none "$isotherm_root/build/cpu/isotherm" \
     "${arguments[@]}" "${extra[@]}"
 
-# the program itself has named its files and the last picture
+# the run itself has listed its files
+setting=./env.sh
+[[ $PWD -ef $isotherm_root ]] || setting=$isotherm_root/env.sh
 say ""
-say "The program is $isotherm_root/build/cpu/isotherm; what else it does: isotherm --help"
+say "To use the program in this shell, type:"
+say "  . $setting"
+say "  isotherm --help"

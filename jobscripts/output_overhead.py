@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What snapshots cost a run, and what the disk would take: medians of runs that take turns.
+"""The cost of snapshots in a run, compared with the disk: medians of runs in turn.
 
     python3 jobscripts/output_overhead.py build/cpu/isotherm
     OMPI_MCA_io=romio321 python3 jobscripts/output_overhead.py build/cpu/isotherm --folder /scratch
 
-Every round has a run without output, one whose snapshots a thread writes, one that writes them
-itself, and `dd bs=64M conv=fsync` of as many bytes as one snapshot. A round before them warms up
-and does not count. The folder of the runs is made, and removed in the end.
+Each round has a run without output, one with snapshots written in the background, one in the
+foreground, and `dd bs=64M conv=fsync` of as many bytes as one snapshot. A first round warms up and
+does not count. The runs have a temporary folder.
 """
 import argparse
 import json
@@ -100,8 +100,9 @@ def show(reports, rates):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
-    parser.add_argument("--launch", default="mpirun -n 2 --bind-to core", help="in front of it")
-    parser.add_argument("--folder", default=".", help="on the disk in question")
+    parser.add_argument("--launch", default="mpirun -n 2 --bind-to core",
+                        help="the launcher (mpirun -n 2 --bind-to core)")
+    parser.add_argument("--folder", default=".", help="a folder on the disk to measure (.)")
     parser.add_argument("--cells", type=int, default=256, help="along each axis")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--every", type=int, default=20)

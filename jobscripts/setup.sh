@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What this machine needs to build, run and test Isotherm; the one place that knows the packages.
+# What this machine needs to build, run and test Isotherm; the only list of packages.
 #
 #   bash jobscripts/setup.sh [run|test]     install what is missing, then stop
 #   . jobscripts/setup.sh                   get the functions (local.sh and tests/run.sh do this)
 #
-# Done twice it does nothing twice: what is installed is asked of dpkg, not remembered.
+# A second call does nothing: dpkg says what is installed.
 set -euo pipefail
 
 isotherm_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -17,15 +17,15 @@ packages_run=(build-essential cmake ninja-build pkg-config
 packages_test=(libcmocka-dev python3 python3-numpy python3-h5py python3-venv hdf5-tools
     clang-format clang-tidy shellcheck)
 
-# A Slurm that tests/jobs starts for itself, and the figures of scaling studies. Tests that lack
-# them are skipped.
+# A Slurm that tests/jobs starts for itself, and the figures of scaling studies. Without them
+# their tests are skipped.
 packages_jobs=(slurm-wlm munge python3-matplotlib)
 
-# Compiles for MI250X without one; CUDA's compiler is not the distribution's to give.
+# Compile for MI250X on a machine without one. The distribution has no CUDA compiler.
 packages_gpu=(hipcc libamdhip64-dev rocm-device-libs)
 
-# libFuzzer, for the tests of what reads files; the GPU packages bring the same clang. llvm-15: its
-# symbolizer, without which the suppressed leaks of Open MPI have no names.
+# libFuzzer, for the readers of files; the GPU packages bring the same clang. llvm-15: its
+# symbolizer, which gives names to the suppressed leaks of Open MPI.
 packages_fuzz=(clang-15 llvm-15)
 
 say() { printf '%s\n' "$*"; }
@@ -47,8 +47,8 @@ run_logged() {
     fi
 }
 
-# Cores that this process may use; threads that share a core count once, for they share its path
-# to memory, which is what a stencil waits for.
+# Cores that this process may use. Threads that share a core count once: they share its path to
+# memory, and a stencil is limited by memory.
 count_cores() {
     local allowed cores
     allowed=$(env -u OMP_NUM_THREADS nproc)
@@ -71,12 +71,12 @@ missing_packages() {
 apt_install() {
     local as_root=("$@")
     local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
-    # A fresh image has no package lists, and old lists name files that are gone: only then update.
+    # update only when needed: a fresh image has no package lists, old lists name deleted files
     "${apt[@]}" install --no-install-recommends "${missing[@]}" && return
     "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
-# setup_packages run|test|gpu|jobs
+# setup_packages run|test|gpu|fuzz|jobs
 setup_packages() {
     local wanted=("${packages_run[@]}") missing as_root=()
     case $1 in
@@ -86,7 +86,7 @@ setup_packages() {
     jobs) wanted=("${packages_jobs[@]}") ;;
     esac
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-        say "This is neither Debian nor Ubuntu: expecting to find what they call ${wanted[*]}."
+        say "Not Debian or Ubuntu: nothing is installed. Needed (Debian names): ${wanted[*]}"
         return
     fi
     mapfile -t missing < <(missing_packages "${wanted[@]}")
@@ -96,7 +96,7 @@ setup_packages() {
     if ((EUID != 0)); then
         command -v sudo >/dev/null ||
             die "these packages are missing, and installing them needs root: ${missing[*]}"
-        # without a terminal nobody can type a password: fail instead of waiting
+        # without a terminal sudo cannot ask for a password: fail instead of waiting
         as_root=(sudo)
         [[ -t 0 ]] || as_root+=(-n)
         "${as_root[@]}" true || die "these packages are missing, and sudo refused: ${missing[*]}"
@@ -107,7 +107,7 @@ setup_packages() {
 }
 
 # setup_python FOLDER FILE VENV_OPTION PIP_OPTION PACKAGES...: a Python environment build/FOLDER
-# with packages from PyPI, unless its site-packages have FILE.
+# with packages from PyPI, unless its site-packages already have FILE.
 setup_python() {
     local venv=$isotherm_root/build/$1 log=$isotherm_root/build/$1.log file=$2 options=("$3" "$4")
     shift 4
@@ -115,7 +115,7 @@ setup_python() {
     then
         return
     fi
-    say "Fetching $* from PyPI into ${venv#"$isotherm_root"/}"
+    say "Installing $* from PyPI into ${venv#"$isotherm_root"/}"
     rm -rf "$venv"
     if ! (run_logged "$log" "making $venv" /usr/bin/python3 -m venv "${options[0]}" "$venv" &&
             run_logged "$log" "pip install $*" "$venv/bin/python" -m pip install \
@@ -126,20 +126,21 @@ setup_python() {
     fi
 }
 
-# What users read snapshots with, in today's versions; without it those tests are skipped.
-# VTK: Debian's reads neither VTKHDF with time steps nor XDMF. Its readers need numpy alone, and
-# the distribution's h5py needs the distribution's: --no-deps. h5py: brings a newer HDF5.
+# Readers of snapshots in their newest versions; without them those tests are skipped.
+# VTK: Debian's version reads neither VTKHDF with time steps nor XDMF. --no-deps: it needs numpy
+# only, and must not replace the numpy that the distribution's h5py was built for. h5py: brings a
+# newer HDF5.
 setup_readers() {
     setup_python venv vtk.py --system-site-packages --no-deps vtk
     setup_python venv-h5py h5py/__init__.py --clear --prefer-binary h5py xarray
 }
 
-# In a shell of its own: what cannot be installed ends that alone.
+# In a subshell: a package that cannot be installed must not end the caller.
 setup_jobs() {
     (setup_packages jobs) || say "No Slurm or matplotlib: the tests that need them will be skipped."
 }
 
-# Does this machine's clang have libFuzzer?
+# Does clang-15 have libFuzzer?
 has_fuzzer() {
     printf 'int LLVMFuzzerTestOneInput(void) { return 0; }\n' |
         clang-15 -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null
@@ -153,15 +154,34 @@ setup_mpi_environment() {
     fi
 }
 
-# setup_oversubscribe RANKS CORES: ranks that share a core must give it up while they wait.
+# setup_oversubscribe RANKS CORES: ranks that share a core give it up while they wait.
 setup_oversubscribe() {
     if (($1 > $2)); then
         export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
     fi
 }
 
-# build_preset NAME [CMAKE ARGUMENTS]: configure and compile what changed, into build/NAME; only
-# $isotherm_target where that is set.
+# write_environment FILE: what a shell needs so that `isotherm` and `mpirun` work as typed.
+write_environment() {
+    {
+        say "# Written by jobscripts/local.sh for this machine and folder. Use: . ./env.sh"
+        say "export PATH=$(printf %q "$isotherm_root/build/cpu"):\$PATH"
+        if ((EUID == 0)); then
+            say "# mpirun refuses to start as root, as in containers, unless both are set"
+            say "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+        fi
+        cat <<'TEXT'
+# mpirun refuses more ranks than cores unless this is set
+export OMPI_MCA_rmaps_base_oversubscribe=1
+# ranks and threads that wait give up their core; otherwise, with more of them than cores, each
+# spins while the others need the core, and a run takes ten times as long
+export OMPI_MCA_mpi_yield_when_idle=1 OMP_WAIT_POLICY=passive
+TEXT
+    } >"$1"
+}
+
+# build_preset NAME [CMAKE ARGUMENTS]: configure and build in build/NAME; only $isotherm_target if
+# that is set.
 build_preset() {
     local preset=$1
     shift

@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
 """A weak or strong scaling study from one command: plan, run (mpirun or Slurm), gather, draw.
 
-A script beside the job scripts, not a command of the program: it talks to Slurm and draws, on a
-login node, and the program needs neither.
-
     python3 jobscripts/study.py weak configs/weak_scaling.yaml
     python3 jobscripts/study.py strong configs/strong_scaling.yaml --ranks 8,16,32 --repeats 3 \\
         --script jobscripts/frontier_cray.sbatch --ranks-per-node 8 --sbatch "-A abc123" --submit
 
-Shows the plan, asks, and starts what has no report yet; with --submit it does not ask. The same
-line again gathers what has come since and goes on where it stopped.
+Shows the plan, asks, and starts the runs that have no report yet; --submit starts without asking.
+The same command again gathers the new reports and continues where it stopped.
 """
 import argparse
 import csv
@@ -32,48 +29,48 @@ COLUMNS = ("ranks", "repeat", "nodes", "cells_x", "cells_y", "cells_z", "steps",
            "transport", "backend", "field_hash")
 
 
-def read_words():
+def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("kind", choices=("weak", "strong"))
     add("config")
     add("--ranks", help="such as 1,2,4,8; by default powers of two up to this machine's cores, or "
-                        "1, 2, 4 and 8 nodes of a --script")
+                        "1, 2, 4 and 8 nodes with --script")
     add("--repeats", type=int, default=3, help="runs of each point (3)")
-    add("--cells", help="NX,NY,NZ: weak, of one rank; strong, of all; by default CONFIG's")
+    add("--cells", help="NX,NY,NZ: weak, per rank; strong, in total; by default CONFIG's")
     add("--set", action="append", default=[], metavar="KEY=VALUE", help="as for isotherm run")
     add("--output", help="the study's folder (out/study_KIND_NAME)")
     add("--isotherm", default=os.environ.get("ISOTHERM", str(ROOT / "build/cpu/isotherm")),
         help="the program (ISOTHERM, else build/cpu/isotherm)")
     add("--launcher", default="mpirun -n {ranks} --bind-to none", help="without --script")
-    add("--script", help="a job script of jobscripts/: one job a run, through Slurm")
+    add("--script", help="a job script of jobscripts/: one job per run, through Slurm")
     add("--ranks-per-node", type=int, default=8, help="with --script (8)")
     add("--minutes", type=int, default=10, help="time limit of a job (10)")
     add("--sbatch", default="", help='more options for sbatch: "-A abc123"')
     add("--submit", action="store_true", help="start without asking")
     add("--wait", action="store_true", help="with --script: until the jobs are done, then gather")
-    words = parser.parse_args()
-    if words.repeats < 1 or words.ranks_per_node < 1 or words.minutes < 1:
-        parser.error("--repeats, --ranks-per-node and --minutes are 1 or more")
-    name = Path(words.config).stem
-    words.folder = Path(words.output or f"out/study_{words.kind}_{name}")
-    words.ranks = whole_numbers(parser, words.ranks) if words.ranks else derive_ranks(words)
-    words.cells = whole_numbers(parser, words.cells) if words.cells else None
-    if words.cells and len(words.cells) != 3:
-        parser.error("--cells wants three numbers: NX,NY,NZ")
-    return words
+    args = parser.parse_args()
+    if args.repeats < 1 or args.ranks_per_node < 1 or args.minutes < 1:
+        parser.error("--repeats, --ranks-per-node and --minutes must be 1 or more")
+    name = Path(args.config).stem
+    args.folder = Path(args.output or f"out/study_{args.kind}_{name}")
+    args.ranks = positive_integers(parser, args.ranks) if args.ranks else derive_ranks(args)
+    args.cells = positive_integers(parser, args.cells) if args.cells else None
+    if args.cells and len(args.cells) != 3:
+        parser.error("--cells needs three integers: NX,NY,NZ")
+    return args
 
 
-def whole_numbers(parser, text):
+def positive_integers(parser, text):
     if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", text):
-        parser.error(f"'{text}' is no list of whole numbers such as 1,2,4")
+        parser.error(f"'{text}' is not a list of positive integers such as 1,2,4")
     return [int(word) for word in text.split(",")]
 
 
-def derive_ranks(words):
-    if words.script:
-        return [nodes * words.ranks_per_node for nodes in (1, 2, 4, 8)]
+def derive_ranks(args):
+    if args.script:
+        return [nodes * args.ranks_per_node for nodes in (1, 2, 4, 8)]
     cores = len(os.sched_getaffinity(0))
     return [2**n for n in range(cores.bit_length()) if 2**n <= cores]
 
@@ -85,7 +82,7 @@ def stop(text):
 # ---- points --------------------------------------------------------------------------------------
 
 def blocks(ranks):
-    """Ranks along x, y, z: as cubic as they come, z cut most, since faces across x cost most."""
+    """Ranks along x, y, z: as cubic as possible, most along z, since faces across x cost most."""
     best = None
     for px in range(1, round(ranks ** (1 / 3)) + 1):
         for py in range(px, int((ranks // px) ** 0.5) + 1):
@@ -95,15 +92,15 @@ def blocks(ranks):
     return best
 
 
-def plan_of(words, sets, ranks):
-    """What `isotherm plan` says of a point; it also refuses what cannot run."""
-    command = [words.isotherm, "plan", words.config, "--ranks", str(ranks)]
+def plan_of(args, sets, ranks):
+    """The plan of a point by `isotherm plan`, which also refuses what cannot run."""
+    command = [args.isotherm, "plan", args.config, "--ranks", str(ranks)]
     for item in sets:
         command += ["--set", item]
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except OSError as error:
-        stop(f"cannot start {words.isotherm}: {error.strerror}; give --isotherm, or set ISOTHERM")
+        stop(f"cannot start {args.isotherm}: {error.strerror}; give --isotherm, or set ISOTHERM")
     if done.returncode != 0:
         stop(f"{shlex.join(command)}\n{done.stderr.strip()}")
 
@@ -111,68 +108,68 @@ def plan_of(words, sets, ranks):
         found = re.search(pattern, done.stdout, re.MULTILINE)
         return found.group(1) if found else "?"
     return {"cells": [int(n) for n in re.findall(r"\d+", find(r"^grid +(\d+ x \d+ x \d+)"))],
-            "memory": find(r"^memory a rank +(\S+ \S+)"), "steps": find(r"^steps +(\d+)"),
-            "halo": find(r"^halo a step .*?(\S+ \S+) sent")}
+            "memory": find(r"^memory/rank +(\S+ \S+)"), "steps": find(r"^steps +(\d+)"),
+            "halo": find(r"^halo/step .*?(\S+ \S+) sent")}
 
 
-def make_points(words):
-    """One a rank count; its runs are repeats of it."""
-    base = words.cells or plan_of(words, words.set, 1)["cells"]
+def make_points(args):
+    """One point per number of ranks; its runs are repeats."""
+    base = args.cells or plan_of(args, args.set, 1)["cells"]
     points = []
-    for ranks in words.ranks:
-        cut = blocks(ranks) if words.kind == "weak" else (1, 1, 1)
-        sets = [*words.set, "grid.cells=[{}]".format(", ".join(
+    for ranks in args.ranks:
+        cut = blocks(ranks) if args.kind == "weak" else (1, 1, 1)
+        sets = [*args.set, "grid.cells=[{}]".format(", ".join(
             str(n * p) for n, p in zip(base, cut)))]
-        if words.kind == "weak":
+        if args.kind == "weak":
             sets.append("run.decomposition=[{}, {}, {}]".format(*cut))
-        points.append({"ranks": ranks, "sets": sets, **plan_of(words, sets, ranks),
-                       "nodes": -(-ranks // words.ranks_per_node) if words.script else 1})
+        points.append({"ranks": ranks, "sets": sets, **plan_of(args, sets, ranks),
+                       "nodes": -(-ranks // args.ranks_per_node) if args.script else 1})
     return points
 
 
-def run_folder(words, point, repeat):
-    return words.folder / "runs" / f"ranks_{point['ranks']}_{repeat}"
+def run_folder(args, point, repeat):
+    return args.folder / "runs" / f"ranks_{point['ranks']}_{repeat}"
 
 
 def read_report(folder):
-    """None when there is none, or no whole one."""
+    """None when there is none, or an incomplete one."""
     try:
         return json.loads((folder / "report.json").read_text())
     except (OSError, ValueError):
         return None
 
 
-def missing_runs(words, points):
-    return [(point, repeat) for repeat in range(1, words.repeats + 1) for point in points
-            if read_report(run_folder(words, point, repeat)) is None]
+def missing_runs(args, points):
+    return [(point, repeat) for repeat in range(1, args.repeats + 1) for point in points
+            if read_report(run_folder(args, point, repeat)) is None]
 
 
-def print_plan(words, points, missing):
-    print(f"{words.kind} scaling of {words.config}, {words.repeats} repeats, in {words.folder}")
-    print(f"{'ranks':>6} {'nodes':>6} {'grid':>20} {'steps':>7} {'memory a rank':>14} "
-          f"{'halo a step':>12} {'to run':>7}")
+def print_plan(args, points, missing):
+    print(f"{args.kind} scaling of {args.config}, {args.repeats} repeats, in {args.folder}")
+    print(f"{'ranks':>6} {'nodes':>6} {'grid':>20} {'steps':>7} {'memory/rank':>14} "
+          f"{'halo/step':>12} {'to run':>7}")
     for point in points:
         count = sum(one["ranks"] == point["ranks"] for one, _ in missing)
         print(f"{point['ranks']:6} {point['nodes']:6} "
               f"{' x '.join(map(str, point['cells'])):>20} {point['steps']:>7} "
               f"{point['memory']:>14} {point['halo']:>12} {count:7}")
-    if words.script:
-        hours = sum(point["nodes"] for point, _ in missing) * words.minutes / 60
-        print(f"{len(missing)} jobs of {words.minutes} min: {hours:.3g} node hours at most")
+    if args.script:
+        hours = sum(point["nodes"] for point, _ in missing) * args.minutes / 60
+        print(f"{len(missing)} jobs of {args.minutes} min: {hours:.3g} node hours at most")
     else:
-        print(f"{len(missing)} runs with: {words.launcher}")
+        print(f"{len(missing)} runs with: {args.launcher}")
 
 
 # ---- running -------------------------------------------------------------------------------------
 
-def options_of(words, point, repeat):
-    options = ["--output", str(run_folder(words, point, repeat))]
+def options_of(args, point, repeat):
+    options = ["--output", str(run_folder(args, point, repeat))]
     for item in point["sets"]:
         options += ["--set", item]
     return options
 
 
-def run_here(words, missing):
+def run_here(args, missing):
     environment = dict(os.environ)
     if os.geteuid() == 0:  # Open MPI refuses root otherwise, as in containers
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -181,40 +178,40 @@ def run_here(words, missing):
         if point["ranks"] > len(os.sched_getaffinity(0)):
             environment.update(OMPI_MCA_rmaps_base_oversubscribe="1",
                                OMPI_MCA_mpi_yield_when_idle="1")
-        command = [*shlex.split(words.launcher.format(ranks=point["ranks"])), words.isotherm,
-                   "run", words.config, *options_of(words, point, repeat), "--overwrite"]
+        command = [*shlex.split(args.launcher.format(ranks=point["ranks"])), args.isotherm,
+                   "run", args.config, *options_of(args, point, repeat), "--overwrite"]
         print(f"run {number} of {len(missing)}: {point['ranks']} ranks, repeat {repeat}",
               flush=True)
         done = subprocess.run(command, env=environment, text=True, stdin=subprocess.DEVNULL,
                               capture_output=True)
         if done.returncode != 0:
             stop(f"exit code {done.returncode}: {shlex.join(command)}\n{done.stderr.strip()}\n"
-                 "the same line again goes on from here")
+                 "the same command again continues from here")
 
 
 def queued(number):
-    """Whether the job waits or runs."""
+    """Does the job wait or run?"""
     done = subprocess.run(["squeue", "--noheader", "--format=%T", f"--jobs={number}"],
                           capture_output=True, text=True)
     return done.returncode == 0 and done.stdout.strip() != ""
 
 
-def submit(words, missing):
-    """One job a run; those that still wait or run from an earlier call are left alone."""
-    environment = {**os.environ, "ISOTHERM": words.isotherm}
+def submit(args, missing):
+    """One job per run; jobs of an earlier call that still wait or run are not submitted again."""
+    environment = {**os.environ, "ISOTHERM": args.isotherm}
     alive = []
     for point, repeat in missing:
-        folder = run_folder(words, point, repeat)
+        folder = run_folder(args, point, repeat)
         note = folder / "job"
         if note.exists() and queued(note.read_text().strip()):
             alive.append(note.read_text().strip())
             continue
         folder.mkdir(parents=True, exist_ok=True)
         command = ["sbatch", "--parsable", f"--nodes={point['nodes']}",
-                   f"--ntasks-per-node={min(point['ranks'], words.ranks_per_node)}",
-                   f"--ntasks={point['ranks']}", f"--time={words.minutes}",
-                   f"--output={folder}/job.log", *shlex.split(words.sbatch), words.script,
-                   words.config, *options_of(words, point, repeat)]
+                   f"--ntasks-per-node={min(point['ranks'], args.ranks_per_node)}",
+                   f"--ntasks={point['ranks']}", f"--time={args.minutes}",
+                   f"--output={folder}/job.log", *shlex.split(args.sbatch), args.script,
+                   args.config, *options_of(args, point, repeat)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode != 0:
             stop(f"{shlex.join(command)}\n{done.stderr.strip()}")
@@ -222,7 +219,7 @@ def submit(words, missing):
         note.write_text(number + "\n")
         alive.append(number)
     print(f"{len(alive)} jobs wait or run")
-    while words.wait and any(map(queued, alive)):
+    while args.wait and any(map(queued, alive)):
         time.sleep(2)
 
 
@@ -245,19 +242,19 @@ def row_of(point, repeat, report):
             "field_hash": report["field_hash"]}
 
 
-def gather(words, points):
-    """A row a report, in order; the efficiency is against the median of the fewest ranks."""
+def gather(args, points):
+    """A row per report; the efficiency is relative to the median of the fewest ranks."""
     rows = []
     for point in points:
-        for repeat in range(1, words.repeats + 1):
-            report = read_report(run_folder(words, point, repeat))
+        for repeat in range(1, args.repeats + 1):
+            report = read_report(run_folder(args, point, repeat))
             if report is not None:
                 rows.append(row_of(point, repeat, report))
     if rows:
         fewest = min(row["ranks"] for row in rows)
         first = statistics.median(row["step_s"] for row in rows if row["ranks"] == fewest)
         for row in rows:
-            scale = row["ranks"] / fewest if words.kind == "strong" else 1
+            scale = row["ranks"] / fewest if args.kind == "strong" else 1
             row["efficiency"] = first / (row["step_s"] * scale)
     return sorted(rows, key=lambda row: (row["ranks"], row["repeat"]))
 
@@ -277,7 +274,7 @@ def by_ranks(rows):
 
 
 def print_table(rows):
-    print(f"{'ranks':>6} {'runs':>5} {'ms a step':>10} {'least':>9} {'most':>9} {'Gcell/s':>9} "
+    print(f"{'ranks':>6} {'runs':>5} {'ms/step':>10} {'min':>9} {'max':>9} {'Gcell/s':>9} "
           f"{'efficiency':>11} {'compute':>8} {'halo':>6} {'output':>7}")
     for ranks, group in by_ranks(rows).items():
         def middle(key, group=group):
@@ -292,52 +289,52 @@ def print_table(rows):
               f"{share('compute'):7.1f}% {share('halo'):5.1f}% {share('output'):6.1f}%")
 
 
-def remember(words):
-    """A folder holds one study: other settings would be compared with it unnoticed."""
-    mark = {"kind": words.kind, "set": words.set, "cells": words.cells,
-            "config": Path(words.config).read_text(encoding="utf-8")}
-    path = words.folder / "study.json"
+def remember(args):
+    """A folder holds one study: runs with other settings must not be compared with it."""
+    mark = {"kind": args.kind, "set": args.set, "cells": args.cells,
+            "config": Path(args.config).read_text(encoding="utf-8")}
+    path = args.folder / "study.json"
     if path.exists():
         if json.loads(path.read_text()) != mark:
-            stop(f"{words.folder} holds a study with another configuration; give another --output")
+            stop(f"{args.folder} holds a study with another configuration; give another --output")
         return
-    words.folder.mkdir(parents=True, exist_ok=True)
+    args.folder.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(mark, indent=2) + "\n")
 
 
 def main():
-    words = read_words()
-    if not Path(words.config).is_file():
-        stop(f"no such configuration: {words.config}")
-    points = make_points(words)
-    missing = missing_runs(words, points)
-    print_plan(words, points, missing)
-    go_on = words.submit
-    if missing and not go_on and sys.stdin.isatty():
-        go_on = input("start them? [y/N] ").strip().lower() in ("y", "yes")
-    if missing and go_on:
-        remember(words)
-        (submit if words.script else run_here)(words, missing)
+    args = read_arguments()
+    if not Path(args.config).is_file():
+        stop(f"no such configuration: {args.config}")
+    points = make_points(args)
+    missing = missing_runs(args, points)
+    print_plan(args, points, missing)
+    confirmed = args.submit
+    if missing and not confirmed and sys.stdin.isatty():
+        confirmed = input("start them? [y/N] ").strip().lower() in ("y", "yes")
+    if missing and confirmed:
+        remember(args)
+        (submit if args.script else run_here)(args, missing)
     elif missing:
         print("nothing started; --submit starts them")
-    rows = gather(words, points)
+    rows = gather(args, points)
     if not rows:
         print("no reports yet")
         return
-    write_csv(words.folder / "study.csv", rows)
-    left = len(missing_runs(words, points))
-    print(f"{len(rows)} reports, {left} to come; efficiency against {rows[0]['ranks']} rank"
+    write_csv(args.folder / "study.csv", rows)
+    left = len(missing_runs(args, points))
+    print(f"{len(rows)} reports, {left} to come; efficiency relative to {rows[0]['ranks']} rank"
           f"{'' if rows[0]['ranks'] == 1 else 's'}")
     print_table(rows)
     names = ["study.csv"]
     try:
         from study_figure import draw
-        draw(words.kind, Path(words.config).stem, by_ranks(rows), words.folder)
+        draw(args.kind, Path(args.config).stem, by_ranks(rows), args.folder)
         names += ["study.svg", "study.png"]
     except ImportError:
-        print("no figure: python3-matplotlib is not installed", file=sys.stderr)
+        print("no figure: python3-matplotlib is missing", file=sys.stderr)
     for name in names:
-        print(f"  {words.folder}/{name}")
+        print(f"  {args.folder}/{name}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """The figure of a scaling study: time per step, efficiency, and where the time goes. Readable in
-grey: marks and hatches differ, and the fills differ in lightness."""
+grey: markers and hatches differ, and the fills differ in lightness."""
 import statistics
 
 import matplotlib
@@ -19,12 +19,12 @@ def middle(group, key):
 
 
 def middle_run(group):
-    """The run of the median step, or the one just below it: its parts add up, medians do not."""
+    """The run of the median step, or the next below: its parts add up, medians of parts do not."""
     return sorted(group, key=lambda row: row["step_s"])[(len(group) - 1) // 2]
 
 
 def draw_curve(axis, groups, key, scale, ideal):
-    """The median as a line, every run as a mark, least to most as a bar, the ideal dashed."""
+    """The median as a line, each run as a marker, the range as a bar, the ideal dashed."""
     ranks = list(groups)
     medians = [scale * middle(group, key) for group in groups.values()]
     least = [scale * min(row[key] for row in group) for group in groups.values()]
@@ -33,7 +33,7 @@ def draw_curve(axis, groups, key, scale, ideal):
     axis.errorbar(ranks, medians, [[m - low for m, low in zip(medians, least)],
                                    [high - m for m, high in zip(medians, most)]],
                   fmt="o-", color=INK, ecolor=SPREAD, capsize=4, markersize=5,
-                  label="median, least to most")
+                  label="median, range")
     for count, group in groups.items():
         axis.plot([count] * len(group), [scale * row[key] for row in group], "_", color=SPREAD,
                   markersize=9)
@@ -91,7 +91,7 @@ def draw(kind, name, groups, folder):
     draw_split(axes[2], groups)
     cells = " x ".join(str(some[f"cells_{axis}"]) for axis in "xyz")
     on = f"on {some['ranks']} rank{'' if some['ranks'] == 1 else 's'}"
-    of = f"{cells} cells {on if kind == 'weak' else 'in all'}"
+    of = f"{cells} cells {on if kind == 'weak' else 'in total'}"
     runs = sum(map(len, groups.values()))
     figure.suptitle(f"{kind} scaling, {name}: {of}, backend {some['backend']}, {runs} runs",
                     fontsize=11)

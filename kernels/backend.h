@@ -1,29 +1,27 @@
-/* The seam between the program and the machine that runs its kernels.
- *
- * A backend is two const tables of functions: what runs kernels (runtime.h) and what is done to
- * fields (operations.h), chosen by name at run time (backends.h). Kernels know boxes, strides,
- * pointers and coefficients; no MPI, no files, no settings. */
+/* A backend: two const tables of functions, for the device (runtime.h) and for fields
+ * (operations.h), chosen by name at run time (backends.h). Kernels take boxes, strides, pointers
+ * and coefficients; no MPI, no files, no settings. */
 #ifndef ISOTHERM_KERNELS_BACKEND_H
 #define ISOTHERM_KERNELS_BACKEND_H
 
 #include "kernels/operations.h"
 #include "kernels/runtime.h"
 
-/* What is true of a backend. None follows from another: on a chip where processor and GPU share
- * their memory, BACKEND_GPU, BACKEND_HOST_ACCESS and BACKEND_NODE_MEMORY hold at once. */
+/* Properties of a backend, independent of each other: where CPU and GPU share their memory,
+ * BACKEND_GPU, BACKEND_HOST_ACCESS and BACKEND_NODE_MEMORY hold at once. */
 enum backend_capability {
     /* Kernels run on a GPU, not on host threads. */
     BACKEND_GPU = 1 << 0,
-    /* Host code, MPI's included, may read and write memory_alloc's memory after queue_wait. */
+    /* Host code, MPI included, may access memory of memory_alloc after queue_wait. */
     BACKEND_HOST_ACCESS = 1 << 1,
-    /* Operations may be given any host memory in the place of the device's. */
+    /* Operations accept host memory in place of device memory. */
     BACKEND_HOST_POINTERS = 1 << 2,
-    /* memory_alloc's memory is the node's: its ranks and their host buffers share it. */
+    /* memory_alloc allocates from the node's memory, like host buffers. */
     BACKEND_NODE_MEMORY = 1 << 3,
-    /* Copies to the host leave the memory's bandwidth to the kernels that run meanwhile. */
+    /* Copies to the host hardly slow down concurrent kernels. */
     BACKEND_FREE_COPIES = 1 << 4,
-    /* Kernels run along rows: fastest through fields whose rows follow each other
-     * (layout_close_rows) and boxes of whole rows. */
+    /* Kernels run along rows: fastest for contiguous rows (layout_close_rows) and boxes of whole
+     * rows. */
     BACKEND_ALONG_ROWS = 1 << 5,
 };
 

@@ -54,14 +54,11 @@ static enum status choose_by_name(const char *name, const struct backend **backe
 {
     *backend = backend_find(name);
     if (*backend == NULL) {
-        return fail(STATUS_INPUT, "there is no backend '%s' in this build; it has: %s", name,
+        return fail(STATUS_INPUT, "there is no backend '%s' in this build; available: %s", name,
                     backend_names());
     }
-    const enum status status = (*backend)->runtime->probe();
-    if (status != STATUS_OK) {
-        return fail_prefix(status, "the backend '%s' cannot run here: ", name);
-    }
-    snprintf(why, why_bytes, "asked for by name");
+    TRY(fail_prefix((*backend)->runtime->probe(), "the backend '%s' cannot run here: ", name));
+    snprintf(why, why_bytes, "requested by name");
     return STATUS_OK;
 }
 
@@ -79,7 +76,7 @@ enum status backend_choose(const char *name, const struct backend **backend, cha
         if (backends[i]->runtime->probe() == STATUS_OK) {
             *backend = backends[i];
             if (backend_has(backends[i], BACKEND_GPU)) {
-                snprintf(why, why_bytes, "a device answers");
+                snprintf(why, why_bytes, "a device was found");
             }
             return STATUS_OK;
         }

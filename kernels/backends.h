@@ -1,4 +1,4 @@
-/* The backends of this build: the only place that knows their names. */
+/* The backends of this build. */
 #ifndef ISOTHERM_KERNELS_BACKENDS_H
 #define ISOTHERM_KERNELS_BACKENDS_H
 
@@ -9,11 +9,11 @@ int backend_count(void);
 const struct backend *backend_at(int index);
 /* NULL when there is none of that name. */
 const struct backend *backend_find(const char *name);
-/* What a user may ask backend_choose for: "auto", and the backends that are not for tests. */
+/* The names that backend_choose takes from users: "auto", and the backends that are not for tests.
+ */
 const char *backend_names(void);
-/* By name, or "auto": the first that can run here. Writes into `why` (at least 256 bytes) a
- * sentence on the choice. STATUS_INPUT for an unknown name, STATUS_DEVICE for one that cannot run
- * here. */
+/* By name, or "auto": the first that can run here. `why` receives the reason (at least 256 bytes).
+ * STATUS_INPUT for an unknown name, STATUS_DEVICE for one that cannot run here. */
 enum status backend_choose(const char *name, const struct backend **backend, char *why,
                            size_t why_bytes) MUST_CHECK;
 

@@ -1,6 +1,6 @@
-/* What derived fields make of one cell: the expressions that every backend evaluates, as
- * heat_cell.h has the update. Comparisons, and arithmetic whose every rounding is spelled out; so
- * the results are the same bits everywhere. Included by C and by HIP sources. */
+/* Derived fields of one cell: the expressions that every backend evaluates. Comparisons, and
+ * arithmetic in a fixed order with explicit fma, for the same bits everywhere (heat_cell.h).
+ * Included by C and by HIP sources. */
 #ifndef ISOTHERM_KERNELS_DERIVED_CELL_H
 #define ISOTHERM_KERNELS_DERIVED_CELL_H
 
@@ -14,7 +14,7 @@ KERNEL_INLINE double derived_highest(double highest, double temperature)
     return highest >= temperature ? highest : temperature;
 }
 
-/* When a cell was first found at or above the isotherm; NaN until then. s. */
+/* The time when a cell was first at or above the isotherm, s; NaN before. */
 KERNEL_INLINE double derived_arrival(double arrival, double temperature, double isotherm,
                                      double time)
 {
@@ -22,7 +22,7 @@ KERNEL_INLINE double derived_arrival(double arrival, double temperature, double 
     return !there && temperature >= isotherm ? time : arrival;
 }
 
-/* How long it has been above the threshold: what the sample stands for, counted when it is. s. */
+/* The time above the threshold so far, s; `weight` is the time that the sample stands for. */
 KERNEL_INLINE double derived_above(double above, double temperature, double threshold,
                                    double weight)
 {
@@ -30,8 +30,8 @@ KERNEL_INLINE double derived_above(double above, double temperature, double thre
 }
 
 /* The square of the heat flux, W^2/m^4. scale: k / (2 h) per axis, W/(m^2 K): the mean of the
- * fluxes through the two faces of the cell, which are k (T - T+) / h each. The root is the
- * host's: not every device rounds it as IEEE 754 asks. */
+ * fluxes k (T - T+) / h through the two faces of the cell. The root is taken by extract_root, since
+ * not every device rounds it as IEEE 754 requires. */
 KERNEL_INLINE double derived_flux_squared(double xm, double xp, double ym, double yp, double zm,
                                           double zp, double sx, double sy, double sz)
 {

@@ -1,7 +1,6 @@
-/* What becomes of one value on its way into a file: the conversions that every backend makes, with
- * the bits of the host's own. Devices differ from it in two places: a NaN that they convert is
- * another NaN, and not every one rounds a root as IEEE 754 asks. Included by C and by HIP sources.
- */
+/* Conversions of one value for a file, with the bits that the host gives. Devices differ in two
+ * cases: the payload of a converted NaN, and the rounding of roots. Included by C and by HIP
+ * sources. */
 #ifndef ISOTHERM_KERNELS_EXTRACT_CELL_H
 #define ISOTHERM_KERNELS_EXTRACT_CELL_H
 
@@ -17,7 +16,7 @@ KERNEL_INLINE uint64_t extract_bits(double value)
     return bits;
 }
 
-/* To the nearest float; of a NaN sign and upper digits stay. */
+/* To the nearest float; a NaN keeps its sign and upper digits. */
 KERNEL_INLINE float extract_narrow(double value)
 {
     if (value == value) {
@@ -54,9 +53,9 @@ KERNEL_INLINE double extract_beside(double value, int step)
     return beside;
 }
 
-/* The root of `square` to the nearest, from a guess that is a few units of the last digit off: r is
- * it where r (r before) < square <= r (r after) (B. Tuckerman's test; the sign of an fma is
- * exact). square: 2^-600 to the largest. */
+/* The correctly rounded root of `square`, from a guess within a few units of the last digit: the r
+ * with r (r before) < square <= r (r after) (B. Tuckerman's test; the sign of an fma is exact).
+ * square: 2^-600 to the largest. */
 KERNEL_INLINE double extract_nearest_root(double square, double guess)
 {
     while (fma(guess, extract_beside(guess, -1), -square) >= 0) {
@@ -74,7 +73,7 @@ KERNEL_INLINE double extract_root(double square)
     if (!(square > 0 && square <= 0x1.fffffffffffffp+1023)) {
         return square; /* 0, infinite, NaN */
     }
-    const bool is_small = square < 0x1p-600; /* then the test's fma might vanish */
+    const bool is_small = square < 0x1p-600; /* the test's fma could underflow */
     const double scaled = is_small ? square * 0x1p+600 : square;
     const double root = extract_nearest_root(scaled, sqrt(scaled));
     return is_small ? root * 0x1p-300 : root;

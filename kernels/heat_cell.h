@@ -1,10 +1,9 @@
-/* The update of one cell: the one expression that every backend evaluates.
+/* The update of one cell: the expression that every backend evaluates.
  *
  * Forward Euler on the 7-point Laplacian, T' = T + sum over axes of r (T- - 2 T + T+), with
- * r = alpha dt / h^2. Every rounding is spelled out with fma and the order is fixed, so that any
- * compiler that contracts nothing of its own (-ffp-contract=off) gives the same bits on any
- * machine. The difference form is on purpose: a uniform field stays exactly uniform, and the
- * rounding of the sum does not drift the heat.
+ * r = alpha dt / h^2. Explicit fma in a fixed order, with -ffp-contract=off, gives the same bits on
+ * any machine. The difference form keeps a uniform field exactly uniform, and its rounding does not
+ * drift the heat.
  *
  * Included by C and by HIP sources. */
 #ifndef ISOTHERM_KERNELS_HEAT_CELL_H

@@ -1,6 +1,6 @@
-/* Functions of kernels, which must become part of their callers: their arguments are constants
- * there, or their results vectors. HIP sources bring kernels/hip/arch.h first, which says the same
- * for a device. */
+/* Functions that must be inlined, because their arguments are constants in the caller or their
+ * results are vectors. HIP sources include kernels/hip/arch.h first, which defines it for devices.
+ */
 #ifndef ISOTHERM_KERNELS_INLINE_H
 #define ISOTHERM_KERNELS_INLINE_H
 

@@ -8,7 +8,7 @@ static int64_t round_up(int64_t value, int64_t step)
 }
 
 enum {
-    CLOSE_ROW_BYTES = 8192, /* longer ones are cut where they are worked on, and end seldom */
+    CLOSE_ROW_BYTES = 8192, /* kernels divide longer rows, and their ends matter less */
     CLOSE_PLANE_LINES = 8   /* between planes */
 };
 
@@ -34,7 +34,7 @@ enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_C
 {
     const int64_t unit = LAYOUT_ALIGN_BYTES / (int64_t)precision_bytes(precision);
     const int64_t left = round_up(halo[AXIS_X] > 0 ? halo[AXIS_X] : 1, unit);
-    /* at least one padding element on the right: vector kernels may load (not use) cell nx */
+    /* at least one element of padding on the right: vector kernels may load (not use) cell nx */
     int64_t pitch_y = round_up(left + cells[AXIS_X] + (halo[AXIS_X] > 0 ? halo[AXIS_X] : 1), unit);
     const int64_t page = 4096 / (int64_t)precision_bytes(precision);
     if (pitch_y % page == 0) {

@@ -1,4 +1,4 @@
-/* How a subdomain's field lies in memory: [z][y][x] with halo layers, x fastest. */
+/* The layout of a subdomain's field in memory: [z][y][x] with halo layers, x fastest. */
 #ifndef ISOTHERM_KERNELS_LAYOUT_H
 #define ISOTHERM_KERNELS_LAYOUT_H
 
@@ -9,7 +9,7 @@
 #include "base/precision.h"
 #include "base/status.h"
 
-/* Cell (0, 0, 0) of every row starts on such a boundary: full-width aligned stores. */
+/* Owned cells of every row begin at a multiple of this: full-width aligned stores. */
 enum { LAYOUT_ALIGN_BYTES = 64 };
 
 /* Strides count elements. Owned cells have local indices 0 <= i < cells[axis]; halo cells
@@ -17,23 +17,22 @@ enum { LAYOUT_ALIGN_BYTES = 64 };
 struct layout {
     enum precision precision;
     int64_t cells[AXIS_COUNT]; /* owned by this rank */
-    int halo[AXIS_COUNT];      /* layers on either side; 0 on an axis that is not in use */
+    int halo[AXIS_COUNT];      /* layers on either side; 0 on an unused axis */
     int64_t origin;            /* element of the owned cell (0, 0, 0) */
     int64_t pitch_y;           /* elements from j to j + 1 */
     int64_t pitch_z;           /* elements from k to k + 1 */
-    int64_t elements;          /* in all, with halo and padding */
+    int64_t elements;          /* total, with halo and padding */
 };
 
-/* Compute the layout. Rows are padded on both sides, so that owned cells start aligned, and so that
- * the pitch is no large power of two (rows of neighbouring planes would share cache sets). Returns
- * STATUS_INPUT when the element count does not fit 63 bits. */
+/* Compute the layout. Rows are padded on both sides, so that owned cells are aligned, and so that
+ * the pitch is not a large power of two (rows of neighbouring planes would share cache sets).
+ * Returns STATUS_INPUT when the element count does not fit 63 bits. */
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
                           enum precision precision, struct layout *layout) MUST_CHECK;
 
-/* Take the padding out of a fresh layout where nothing needs it: no halo in x, and rows short
- * enough that the end of one matters. A processor's own fetching ahead then goes on from row to row
- * (docs/kernels_cpu.md). Planes are moved against each other instead, out of common cache sets.
- * Memory is still there for a line in front of the first row and behind the last. */
+/* Remove the padding from a fresh layout with short rows and without halo in x: the hardware
+ * prefetcher then continues from row to row (docs/kernels_cpu.md). Planes are padded instead. One
+ * cache line before the first row and after the last remains allocated. */
 void layout_close_rows(struct layout *layout);
 
 static inline size_t layout_bytes(const struct layout *layout)

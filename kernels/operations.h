@@ -1,7 +1,7 @@
-/* What is done to fields: a table of kernels that take boxes, strides, pointers and coefficients.
+/* Operations on fields: a table of kernels that take boxes, strides, pointers and coefficients.
  *
- * All functions put their work on a queue; see runtime.h for the order of work. Where a backend has
- * nothing to offer a member is NULL, as its comment says. */
+ * All functions put their work on a queue; see runtime.h for the order of work. Members that may be
+ * NULL say so. */
 #ifndef ISOTHERM_KERNELS_OPERATIONS_H
 #define ISOTHERM_KERNELS_OPERATIONS_H
 
@@ -15,24 +15,23 @@
 
 /* Coefficients of one step on one subdomain. */
 struct step_args {
-    double r[AXIS_COUNT];    /* alpha dt / h^2; 0 on an axis that is not in use. For a float32
-                                field rounded once to float, and so are a and b. */
-    bool closed[FACE_COUNT]; /* this face of the subdomain is closed: outside = a inside + b.
-                                Else the neighbour is read from the halo. Both faces of an axis
-                                that is not in use are closed with a = 1, b = 0. */
+    double r[AXIS_COUNT];    /* alpha dt / h^2; 0 on an unused axis. For a float32 field r, a and b
+                                are rounded once to float. */
+    bool closed[FACE_COUNT]; /* outside = a inside + b; else the neighbour is read from the halo.
+                                Both faces of an unused axis are closed with a = 1, b = 0. */
     double a[FACE_COUNT];
     double b[FACE_COUNT];
-    /* Where not NULL (device memory): add the exact sum, in K, of the inside cells of that
-     * closed face, before the step, over the boxes given; what the heat ledger needs. */
+    /* Device memory, or NULL: add the exact sum, in K, of the inside cells of that closed face
+     * before the step, over the given boxes, for the heat ledger. */
     struct exact_sum *d_face_sum[FACE_COUNT];
 };
 
-/* What `track` keeps of every cell: fields of float64 in device memory that share one layout
- * without halo; NULL where not wanted. See kernels/derived_cell.h. */
+/* The fields that `track` updates: float64 in device memory, with one layout without halo; NULL if
+ * not used. See kernels/derived_cell.h. */
 struct track_args {
     bool first;       /* the first sample: d_above starts from 0 */
     double time;      /* s, of this sample */
-    double weight;    /* s, since the sample before; 0 for the first */
+    double weight;    /* s, since the previous sample; 0 for the first */
     double isotherm;  /* K */
     double threshold; /* K */
     double *d_highest;
@@ -45,28 +44,28 @@ struct flux_args {
     bool closed[FACE_COUNT];
     double a[FACE_COUNT];
     double b[FACE_COUNT];     /* K */
-    double scale[AXIS_COUNT]; /* k / (2 h), W/(m^2 K); 0 on an axis that is not in use */
+    double scale[AXIS_COUNT]; /* k / (2 h), W/(m^2 K); 0 on an unused axis */
 };
 
-/* What leaves a field for a file: every stride-th cell of a box. */
+/* Cells of a field for a file: every stride-th cell of a box. */
 struct extract_args {
-    int64_t first[AXIS_COUNT]; /* local index of the first one */
+    int64_t first[AXIS_COUNT]; /* local index */
     int64_t stride[AXIS_COUNT];
-    int64_t cells[AXIS_COUNT]; /* how many; 1 at least */
-    bool root;                 /* of a float64 field without negative values: their square roots */
-    enum precision precision;  /* of what leaves */
+    int64_t cells[AXIS_COUNT]; /* at least 1 */
+    bool root;                 /* take square roots; of a float64 field without negative values */
+    enum precision precision;  /* of the output */
 };
 
-/* What a reduction over a box finds. */
+/* The result of a reduction. */
 struct field_summary {
-    double min;           /* K, of the good cells; +inf when there is none */
-    double max;           /* K; -inf when there is none */
-    struct exact_sum sum; /* of the good cells */
+    double min;           /* K, of the valid cells; +inf when there are none */
+    double max;           /* K; -inf when there are none */
+    struct exact_sum sum; /* of the valid cells */
     int64_t bad_cells;    /* NaN, Inf, or magnitude >= EXACT_SUM_LIMIT */
-    int64_t first_bad;    /* lowest global index of a bad cell, -1 when there is none */
+    int64_t first_bad;    /* lowest global index of these; -1: none */
 };
 
-/* Where a subdomain lies in the global grid: for hashes and for naming cells. */
+/* The position of a subdomain in the global grid. */
 struct placement {
     int64_t global_cells[AXIS_COUNT];
     int64_t offset[AXIS_COUNT]; /* global index of the local cell (0, 0, 0) */
@@ -81,7 +80,7 @@ struct kernel_variant {
     const char *name;
     const char *about;
     step_function *step;
-    int settling_calls; /* it tries ways of working during its first so many calls for a size */
+    int settling_calls; /* calls for a new size during which it tries its variants */
 };
 
 struct operations {
@@ -91,12 +90,11 @@ struct operations {
      * the boxes, except beyond closed faces, where it is never read. */
     step_function *step;
 
-    /* The launch shapes that `step` can take, by name. The first is the backend's own rule; which
-     * one is taken changes the speed and never a bit. Returns how many there are. NULL: nothing to
-     * choose; then so is step_shape. */
+    /* The launch shapes of `step`, by name; returns their number. The first is the backend's own
+     * rule. A shape changes the speed and never a bit. Both this and step_shape may be NULL. */
     int (*step_shapes)(const char *const **names);
-    /* From now on `step` takes this shape for boxes of these extents in fields of this precision,
-     * and its own rule for all others. */
+    /* Let `step` use this shape for boxes of these extents in fields of this precision, and its
+     * own rule for all others. */
     enum status (*step_shape)(struct device *device, enum precision precision,
                               const int64_t extent[AXIS_COUNT], int shape);
 
@@ -107,7 +105,7 @@ struct operations {
     enum status (*unpack)(struct queue *queue, const struct layout *layout, const void *d_buffer,
                           const struct box *box, void *d_field);
 
-    /* The same for several boxes, each with a buffer of its own; at once, where that is faster. */
+    /* The same for several boxes, each with its own buffer. */
     enum status (*pack_boxes)(struct queue *queue, const struct layout *layout, const void *d_field,
                               const struct box *boxes, void *const *d_buffers, int nboxes);
     enum status (*unpack_boxes)(struct queue *queue, const struct layout *layout,
@@ -124,23 +122,23 @@ struct operations {
     enum status (*hash)(struct queue *queue, const struct layout *layout,
                         const struct placement *placement, const void *d_field, uint64_t *h_hash);
 
-    /* Queued. Elements of a field, by their numbers in its allocation, into a contiguous buffer;
-     * all in device memory. */
+    /* Queued. Copy elements of a field, given by their indices in its allocation, to a contiguous
+     * buffer; all in device memory. */
     enum status (*gather)(struct queue *queue, enum precision precision, const void *d_field,
                           const int64_t *d_elements, int64_t count, void *d_values);
-    /* Queued. Take one sample of the owned cells into the fields of `args`, which are laid out as
-     * `kept` says (float64, the same cells, no halo). They hold NaN before the first sample. */
+    /* Queued. Update the fields of `args`, of layout `kept` (float64, the same cells, no halo),
+     * with the owned cells. They hold NaN before the first sample. */
     enum status (*track)(struct queue *queue, const struct layout *layout,
                          const struct layout *kept, const struct track_args *args,
                          const void *d_field);
-    /* Queued. The square of the heat flux in the middle of the owned cells, W^2/m^4. The halo of
+    /* Queued. The square of the heat flux at the centres of the owned cells, W^2/m^4. The halo of
      * d_field must be complete, except beyond closed faces. */
     enum status (*flux_squared)(struct queue *queue, const struct layout *layout,
                                 const struct layout *kept, const struct flux_args *args,
                                 const void *d_field, double *d_flux);
 
-    /* Queued. The cells that `args` names, in its precision, into a contiguous buffer, x fastest:
-     * the bits that the host's conversions give (extract_cell.h). */
+    /* Queued. Copy the cells of `args`, in its precision, to a contiguous buffer, x fastest, with
+     * the bits of the host's conversions (extract_cell.h). */
     enum status (*extract)(struct queue *queue, const struct layout *layout,
                            const struct extract_args *args, const void *d_field, void *d_values);
 

@@ -1,12 +1,10 @@
-/* What runs kernels: a device, its memory, queues of work, events and stopwatches, copies, and
- * memory that processes of one node share. Says nothing of what the memory holds.
+/* A device: its memory, queues, events, stopwatches, copies, and memory that processes of one node
+ * share.
  *
- * Order of work: operations are put on a queue and may run later; operations of one queue run in
- * order; those of two queues run in any order unless an event ties them. A result in host memory
- * is valid after queue_wait. Structs and boxes are copied when the call is made; buffers must live
- * until the operation has run. No function is collective.
- *
- * Every function returns STATUS_DEVICE (with a message) when the device refuses. */
+ * Order of work: operations of one queue run in order, perhaps later; those of two queues run in
+ * any order unless an event orders them. A result in host memory is valid after queue_wait. Structs
+ * and boxes are copied by the call; buffers must live until the operation has run. No function is
+ * collective. All return STATUS_DEVICE, with a message, when the device reports an error. */
 #ifndef ISOTHERM_KERNELS_RUNTIME_H
 #define ISOTHERM_KERNELS_RUNTIME_H
 
@@ -26,54 +24,54 @@ enum queue_priority { QUEUE_NORMAL, QUEUE_HIGH, QUEUE_LOW };
 
 struct device_info {
     char name[128];        /* e.g. "AMD EPYC, 2 threads" */
-    char driver[64];       /* what runs it, with its version; "" where there is nothing between */
+    char driver[64];       /* driver and version; "" without one */
     int threads;           /* host threads that the kernels use; 0 for a GPU */
-    int devices;           /* that this process could have opened; 0 for a backend without any */
-    uint64_t memory_bytes; /* in all */
-    uint64_t free_bytes;   /* at the time of asking */
-    char address[32];      /* of the device: PCI, "0000:c1:00.0"; "": the node is the device */
+    int devices;           /* visible to this process; 0 for a backend without devices */
+    uint64_t memory_bytes; /* total */
+    uint64_t free_bytes;   /* now */
+    char address[32];      /* PCI, "0000:c1:00.0"; "": the node is the device */
 };
 
-/* Names memory of shared_alloc to another process of this node; travels as plain bytes. */
+/* Identifies memory of shared_alloc to another process of this node; plain bytes. */
 enum { SHARED_HANDLE_BYTES = 128 };
 struct shared_handle {
     unsigned char bytes[SHARED_HANDLE_BYTES];
 };
 
 struct runtime {
-    /* Can it run here? STATUS_OK, or the reason why not as the recorded message. */
+    /* STATUS_OK if the backend can run here; else the message has the reason. */
     enum status (*probe)(void);
-    /* Open the device for this rank: the `node_rank`th of `node_size` ranks on this node. */
+    /* Open the device for rank `node_rank` of the `node_size` ranks on this node. */
     enum status (*open)(int node_rank, int node_size, struct device **device);
     void (*close)(struct device *device); /* takes NULL */
     enum status (*info)(struct device *device, struct device_info *info);
 
-    /* Aligned to LAYOUT_ALIGN_BYTES at least; every byte is 0xFF, so every element is NaN.
-     * STATUS_MEMORY, with the numbers, when it does not fit. */
+    /* Aligned to LAYOUT_ALIGN_BYTES at least; all bytes are 0xFF, so all elements are NaN.
+     * STATUS_MEMORY, with the sizes, when it does not fit. */
     enum status (*memory_alloc)(struct device *device, size_t bytes, void **d_memory);
     void (*memory_free)(struct device *device, void *d_memory); /* takes NULL */
-    /* Host memory that copies run fastest from and to. */
+    /* Host memory for fast copies. */
     enum status (*pinned_alloc)(struct device *device, size_t bytes, void **h_memory);
     void (*pinned_free)(struct device *device, void *h_memory); /* takes NULL */
 
     enum status (*queue_create)(struct device *device, enum queue_priority priority,
                                 struct queue **queue);
     void (*queue_destroy)(struct queue *queue); /* waits; takes NULL */
-    /* Block until everything on the queue has run; returns the first failure of it. */
+    /* Block until everything on the queue has run; returns its first failure. */
     enum status (*queue_wait)(struct queue *queue);
     enum status (*event_create)(struct device *device, struct event **event);
     void (*event_destroy)(struct event *event); /* takes NULL */
     /* Mark the present end of the queue. */
     enum status (*event_record)(struct queue *queue, struct event *event);
-    /* Later work on `queue` waits until the work before the mark has run. The host goes on. */
+    /* Later work on `queue` waits until the work before the mark has run. Does not block. */
     enum status (*event_wait)(struct queue *queue, struct event *event);
-    /* Block until the work before the mark has run; other work on its queue need not have. */
+    /* Block until the work before the mark has run. */
     enum status (*event_sync)(struct event *event);
-    /* Has it? Returns at once; asked again and again, it comes true. */
+    /* Has it run? Does not block; true after enough calls. */
     enum status (*event_done)(struct event *event, bool *done);
 
-    /* A stopwatch for the work of one queue, by the device's own clock where it has one: the time
-     * between the two marks, without what the host needs to queue it. */
+    /* The time between two marks in a queue, by the device's clock where it has one, so without the
+     * host's time. */
     enum status (*stopwatch_create)(struct device *device, struct stopwatch **stopwatch);
     void (*stopwatch_destroy)(struct stopwatch *stopwatch); /* takes NULL */
     /* Queued. */
@@ -86,27 +84,27 @@ struct runtime {
     enum status (*copy_to_device)(struct queue *queue, void *d_to, const void *h_from,
                                   size_t bytes);
     enum status (*copy_to_host)(struct queue *queue, void *h_to, const void *d_from, size_t bytes);
-    /* Device to device at the memory's full speed: also the ceiling that `bench` measures. */
+    /* Device to device at the full memory bandwidth; also the reference of `bench`. */
     enum status (*copy_on_device)(struct queue *queue, void *d_to, const void *d_from,
                                   size_t bytes);
 
-    /* Memory that kernels of other processes of this node can read and write, filled like
-     * memory_alloc's; the handle is what they open it with. STATUS_DEVICE where it cannot be. */
+    /* Memory that kernels of other processes of this node can access, filled as by memory_alloc;
+     * they open it with the handle. STATUS_DEVICE where this is not supported. */
     enum status (*shared_alloc)(struct device *device, size_t bytes, void **d_memory,
                                 struct shared_handle *handle);
     void (*shared_free)(struct device *device, void *d_memory); /* takes NULL */
-    /* Map another process's memory, which must live until shared_close. Once a handle. */
+    /* Map another process's memory, which must live until shared_close. Once per handle. */
     enum status (*shared_open)(struct device *device, const struct shared_handle *handle,
                                void **d_memory);
     void (*shared_close)(struct device *device, void *d_memory); /* takes NULL */
-    /* Flags are words of shared memory that count; fresh ones count as -1. Queued: when all that is
-     * on the queue before has run and can be seen by whoever sees the flags, store `value`. That
-     * comes without a call more: the host may wait for another process that waits for them. */
+    /* Flags are counters in shared memory; fresh ones are -1. Queued: store `value` once all
+     * earlier work on the queue has run and is visible to a process that sees the flags. This needs
+     * no further call: the host may then wait for a process that waits for the flags. */
     enum status (*flags_write)(struct queue *queue, uint32_t *const *d_flags, int nflags,
                                uint32_t value);
-    /* Queued: later work on the queue waits until all flags have counted to `value` (modulo 2^32)
-     * and sees what was done before. When that takes longer than `limit_s` the queue goes on, and
-     * its queue_wait returns STATUS_DEVICE: whoever should have come may be gone. */
+    /* Queued: later work on the queue waits until all flags have reached `value` (modulo 2^32), and
+     * sees what was stored before. After `limit_s` the queue continues, and its queue_wait returns
+     * STATUS_DEVICE: the other process may have ended. */
     enum status (*flags_wait)(struct queue *queue, uint32_t *const *d_flags, int nflags,
                               uint32_t value, double limit_s);
 };

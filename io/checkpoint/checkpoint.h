@@ -1,15 +1,14 @@
-/* Checkpoints: the exact state, verified before it counts, restartable on any rank count.
+/* Checkpoints: the exact state, verified before it is published, for a restart on any rank count.
  *
- * A file is HDF5 between a 512-byte user block, the seal, and a table of checksums: XXH3 of every
- * block of 1 MiB, so that all ranks check in parallel. The seal is a line of text with the format
- * version, the file's size and the table's checksum. So any damage, HDF5's own structures included,
- * is found, with its place, before anything is used. /T holds the field in the run's precision;
- * attributes of /T hold step, time, the ledger, the field hash, grid and material; /configuration
- * the text.
+ * A file is HDF5 between a 512-byte user block, the seal, and a table of checksums: XXH3 of each
+ * block of 1 MiB. The seal is a line of text with the format version, the file's size and the
+ * table's checksum. So damage anywhere, HDF5's own structures included, is found before anything is
+ * used. /T holds the field in the run's precision, its attributes step, time, ledger, field hash,
+ * grid and material; /configuration the text.
  *
- * Writing: room checked; temporary name; every rank writes its share (raw.h); read back and
- * compared with the field hash of the device's state; flushed; sealed; fsync; rename; fsync of the
- * folder; `latest`; then only the oldest ones go. Every step's outcome is agreed on all ranks. */
+ * Order of writing: check room; write under a temporary name (raw.h); read back and compare with
+ * the field hash of the device's state; seal; fsync; rename; `latest`; remove the oldest ones. All
+ * ranks agree on the outcome of each step. */
 #ifndef ISOTHERM_IO_CHECKPOINT_CHECKPOINT_H
 #define ISOTHERM_IO_CHECKPOINT_CHECKPOINT_H
 
@@ -21,25 +20,25 @@
 #include "model/grid.h"
 #include "model/ledger.h"
 
-/* What a checkpoint says beside the temperature. */
+/* The contents of a checkpoint besides the temperature. */
 struct checkpoint_state {
     int64_t step;
     double time; /* s */
     uint64_t field_hash;
     struct ledger ledger;
-    double boundary_heat; /* J, what the ledger came to with the coefficients of that run */
-    bool changed; /* read: material, precision or the grid's corners are others than the run's */
+    double boundary_heat; /* J, by the ledger, with the coefficients of that run */
+    bool changed; /* read: material, precision or the grid's corners differ from the run's */
 };
 
-/* What a restart may differ in from the run that wrote the checkpoint, judged before a value is
+/* How a restart may differ from the run that wrote the checkpoint; checked before the values are
  * read. */
 struct checkpoint_terms {
-    /* On rank 0, of a file that is whole: STATUS_INPUT when its configuration rules a restart out.
-     * Called once for each file that is tried. */
+    /* On rank 0, once for each intact file: STATUS_INPUT when its configuration does not allow a
+     * restart. */
     enum status (*judge)(void *context, const char *path, const char *config_text);
     void *context;
-    /* Another material, precision or other corners of the grid may pass: the values stay, rounded
-     * to the new precision. Another number of cells never does. */
+    /* Material, precision and the grid's corners may differ; the values are rounded to the new
+     * precision. The number of cells may not. */
     bool may_change;
 };
 
@@ -48,25 +47,23 @@ struct checkpoint_part {
     struct box cells;                     /* global indices; not empty */
     enum precision precision;             /* the run's */
     const void *values;                   /* [z][y][x]; borrowed */
-    unsigned kept;                        /* the derived fields that belong to the state, */
-    const double *derived[DERIVED_COUNT]; /* and the same cells of them; borrowed */
+    unsigned kept;                        /* mask of the derived fields in the checkpoint */
+    const double *derived[DERIVED_COUNT]; /* the same cells of them; borrowed */
 };
 
 /* The capture half; not collective. Copy the owned cells of the present state to h_memory, of
- * checkpoint_capture_bytes, which must last until the checkpoint is written. Through `copy_out`,
- * which has begun: only queued, and h_memory is pinned; or NULL: blocks until done. */
+ * checkpoint_capture_bytes, which must last until the checkpoint is written. With `copy_out`, which
+ * has begun: queued, and h_memory is pinned; NULL: blocks until done. */
 size_t checkpoint_capture_bytes(const struct field *field);
-/* The same before there is a field: of a rank that owns these cells and keeps these derived fields.
- */
+/* The same without a field: for a rank that owns these cells. */
 size_t checkpoint_part_bytes(const struct box *owned, enum precision precision, unsigned derived);
 enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,
                                struct checkpoint_part *part) MUST_CHECK;
 
 /* The write half. Collective. Write `directory`/checkpoints/step_<step, 10 digits>.h5 and publish
- * it, then keep the newest `keep` (at least this one). Those of later steps go too: they belong to
- * a run that was given up when this one was restarted from before them. state->field_hash is the
- * hash of the device's state when it was captured. On failure nothing is left of the new one and
- * the old ones are whole. */
+ * it, then keep the newest `keep` (at least this one). Checkpoints of later steps are removed: they
+ * belong to a run that was abandoned. state->field_hash is the hash of the device's state when it
+ * was captured. On failure the new file is removed and the old ones are unchanged. */
 enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct checkpoint_part *part,
                            const struct grid *grid, const struct medium *material,
                            const struct checkpoint_state *state, const char *config_text,
@@ -78,9 +75,9 @@ enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field 
                              const struct checkpoint_state *state, const char *config_text,
                              int keep) MUST_CHECK;
 
-/* Collective, agreed. The same contents as `path`, without a seal, so that no restart takes it, and
- * with the attribute `reason` on /T: the state of a run whose numbers went bad. Replaces an older
- * one; on failure that stays. */
+/* Collective, agreed. Write the same contents to `path`, without a seal, so that no restart uses
+ * it, and with the attribute `reason` on /T: the state of a run with invalid values. Replaces an
+ * older one; on failure that is kept. */
 enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct field *field,
                                         const struct grid *grid, const struct medium *material,
                                         const struct checkpoint_state *state,
@@ -88,37 +85,37 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
 
 /* Collective. Check the seal and the shape of the file, then load it into the field (any
  * decomposition) and check the field hash. STATUS_FILE when it is missing or damaged; STATUS_INPUT
- * when it is good but of another grid, precision or material than `terms` (NULL: none of these)
- * let pass. The field is garbage on failure. */
+ * when it is valid but differs in grid, precision or material more than `terms` allow (NULL: not at
+ * all). The field is undefined on failure. */
 enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field,
                             const struct grid *grid, const struct medium *material,
                             const struct checkpoint_terms *terms,
                             struct checkpoint_state *state) MUST_CHECK;
 
-/* Collective. Load the newest good checkpoint of `directory`; damaged ones are passed over with a
- * warning that says which and why. *found false (and STATUS_OK) when there is none at all;
- * STATUS_FILE when there are some and none is good. `path` receives the name (4096 bytes). */
+/* Collective. Load the newest valid checkpoint of `directory`; damaged ones are skipped with a
+ * warning. *found false (and STATUS_OK) when there are no checkpoints; STATUS_FILE when none of
+ * them is valid. `path` receives the name (4096 bytes). */
 enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
                                    const struct grid *grid, const struct medium *material,
                                    const struct checkpoint_terms *terms,
                                    struct checkpoint_state *state, bool *found,
                                    char *path) MUST_CHECK;
 
-/* Collective, agreed. This rank's box of a derived field of a checkpoint that checkpoint_read found
- * good; *found false when it does not hold that kind. */
+/* Collective, agreed. Read this rank's box of a derived field, after checkpoint_read; *found false
+ * when the checkpoint does not hold that kind. */
 enum status checkpoint_read_derived(MPI_Comm comm, const char *path, enum derived_kind kind,
                                     const struct box *box, double *values, bool *found) MUST_CHECK;
 
-/* Not collective. The step of `path` if it is one of the checkpoints of `directory` (by links,
- * too), -1 if not. */
+/* Not collective. The step of `path` if it is, perhaps by links, a checkpoint of `directory`, else
+ * -1. */
 int64_t checkpoint_step_here(const char *directory, const char *path);
-/* Not collective. The newest step in `directory` by name, -1: none. */
+/* Not collective. The newest step in `directory` by file name, -1: none. */
 enum status checkpoint_newest_step(const char *directory, int64_t *step) MUST_CHECK;
-/* Not collective. The run goes on from `step`, whose checkpoint stays: `latest` names it, and those
- * of later steps go, the newest first. */
+/* Not collective. The run continues from `step`: let `latest` name its checkpoint, and remove those
+ * of later steps, the newest first. */
 enum status checkpoint_give_up_after(const char *directory, int64_t step) MUST_CHECK;
 
-/* Of the temperature alone; a derived field that is kept adds 8 bytes a cell. */
+/* Without derived fields, which add 8 bytes per cell each. */
 uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision);
 
 /* Collective. Fill the owned cells from a dataset of shape (nz, ny, nx) of any HDF5 file, in K,
@@ -128,8 +125,7 @@ uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision
 enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset,
                             struct field *field, const struct grid *grid) MUST_CHECK;
 
-/* Not collective, needs no MPI. Is there a dataset of numbers of that shape? Looks at none of them.
- * Fails as field_file_read. */
+/* Not collective, needs no MPI. The checks of field_file_read, except those of the values. */
 enum status field_file_check(const char *path, const char *dataset,
                              const struct grid *grid) MUST_CHECK;
 

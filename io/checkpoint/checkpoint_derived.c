@@ -1,10 +1,8 @@
 #include "io/checkpoint/checkpoint_derived.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/comm.h"
 #include "io/hdf5/h5_field.h"
+#include "model/view.h"
 
 unsigned checkpoint_kept(const struct derived *derived)
 {
@@ -20,7 +18,7 @@ static struct view whole_grid(const struct field *field)
     return whole;
 }
 
-/* One field with its own bits, at once or on its way. */
+/* One field, bit for bit; blocks without `copy_out`. */
 static enum status take(struct field *field, struct copy_out *copy_out, const struct layout *layout,
                         const void *d_memory, const struct box *cells, void *h_values)
 {
@@ -52,14 +50,9 @@ enum status checkpoint_capture_fields(struct field *field, struct copy_out *copy
 
 static enum status describe(hid_t file, const struct derived_label *label)
 {
-    const hid_t dataset = H5Dopen2(file, label->name, H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("cannot open the dataset %s again", label->name);
-    }
-    enum status status = h5_attribute_string(dataset, "units", label->units);
-    if (status == STATUS_OK) {
-        status = h5_attribute_string(dataset, "long_name", label->long_name);
-    }
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(h5_dataset_open(file, label->name, &dataset));
+    const enum status status = h5_attribute_label(dataset, label->units, label->long_name);
     H5Dclose(dataset);
     return status;
 }
@@ -77,64 +70,38 @@ enum status checkpoint_make_derived(hid_t file, const struct grid *grid, unsigne
     return STATUS_OK;
 }
 
-static enum status open_dataset(MPI_Comm comm, hid_t file, enum derived_kind kind, hid_t *dataset)
-{
-    const char *name = derived_label(kind)->name;
-    *dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    return status_agree(comm,
-                        *dataset < 0 ? h5_fail("cannot open the dataset %s", name) : STATUS_OK);
-}
-
-/* Collective, agreed. Read this rank's box in pieces. */
+/* Collective, agreed. Read this rank's box in pieces, which are contiguous in `values`. */
 static enum status read_pieces(MPI_Comm comm, hid_t dataset, const struct box *box, double *values)
 {
-    const int64_t limit = H5_FIELD_PIECE_BYTES / (int64_t)sizeof(double);
     struct pieces pieces;
     int64_t cells[AXIS_COUNT];
     for (int a = 0; a < AXIS_COUNT; a++) {
         cells[a] = box_extent(box, (enum axis)a);
     }
-    TRY(pieces_create(comm, cells, limit, &pieces));
-    double *piece = malloc((size_t)pieces.piece_cells * sizeof *piece);
-    enum status status = STATUS_OK;
-    if (piece == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for a piece of a derived field");
-    }
-    status = status_agree(comm, status);
-    int64_t done = 0; /* pieces taken in turn are contiguous */
-    for (int64_t p = 0; status == STATUS_OK && p < pieces.count; p++) {
+    TRY(pieces_create(comm, cells, H5_FIELD_PIECE_BYTES / (int64_t)sizeof *values, &pieces));
+    for (int64_t p = 0; p < pieces.count; p++) {
         const struct box local = pieces_box(&pieces, p);
         const struct box global = box_shift(&local, box->lo);
-        const size_t bytes = (size_t)box_cells(&local) * sizeof *piece;
-        status = h5_read_box(dataset, &global, PRECISION_FLOAT64, true, piece);
-        if (status == STATUS_OK) {
-            memcpy(values + done, piece, bytes);
-        }
-        done += box_cells(&local);
-        status = status_agree(comm, status);
+        TRY(status_agree(comm, h5_read_box(dataset, &global, PRECISION_FLOAT64, true, values)));
+        values += box_cells(&local);
     }
-    free(piece);
-    return status;
+    return STATUS_OK;
 }
 
 enum status checkpoint_read_derived(MPI_Comm comm, const char *path, enum derived_kind kind,
                                     const struct box *box, double *values, bool *found)
 {
+    const char *name = derived_label(kind)->name;
     hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
     TRY(h5_open_parallel(comm, path, false, &file));
     enum status status = STATUS_OK;
-    /* the same file for all: found by all or by none */
-    *found = H5Lexists(file, derived_label(kind)->name, H5P_DEFAULT) > 0;
+    *found = H5Lexists(file, name, H5P_DEFAULT) > 0; /* the same on all ranks */
     if (*found) {
-        status = open_dataset(comm, file, kind, &dataset);
-        if (status == STATUS_OK) {
-            status = read_pieces(comm, dataset, box, values);
-        }
+        TRY_GOTO(status_agree(comm, h5_dataset_open(file, name, &dataset)));
+        TRY_GOTO(read_pieces(comm, dataset, box, values));
     }
+done:
     h5_close(file);
-    if (status != STATUS_OK) {
-        fail_prefix(status, "%s of the checkpoint %s: ", derived_label(kind)->name, path);
-    }
-    return status;
+    return fail_prefix(status, "%s of the checkpoint %s: ", name, path);
 }

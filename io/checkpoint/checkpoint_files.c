@@ -1,11 +1,9 @@
-/* Names of checkpoints, and which are there. */
-#include <errno.h>
+/* Names of checkpoints, and finding them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/checkpoint_internal.h"
@@ -15,9 +13,6 @@ enum status checkpoint_folder(const char *directory, char folder[PATH_BYTES])
 {
     return path_join(directory, "checkpoints", folder);
 }
-
-/* ---- for a restart -----------------------------------------------------------------------------
- */
 
 static bool is_same_folder(const char *one, const char *two)
 {
@@ -68,16 +63,16 @@ enum status checkpoint_give_up_after(const char *directory, int64_t step)
     int count = 0;
     TRY(checkpoint_folder(directory, folder));
     TRY(step_files_list(folder, &steps, &count));
-    enum status status =
-        count > 0 && steps[0] > step ? checkpoint_name_latest(folder, step) : STATUS_OK;
-    for (int i = 0; status == STATUS_OK && i < count && steps[i] > step; i++) {
-        char path[PATH_BYTES];
-        status = step_file_path(folder, steps[i], path);
-        if (status == STATUS_OK && unlink(path) != 0) {
-            status =
-                fail(STATUS_FILE, "cannot remove the checkpoint %s: %s", path, strerror(errno));
-        }
+    enum status status = STATUS_OK;
+    if (count > 0 && steps[0] > step) {
+        TRY_GOTO(checkpoint_name_latest(folder, step));
     }
+    for (int i = 0; i < count && steps[i] > step; i++) {
+        char path[PATH_BYTES];
+        TRY_GOTO(step_file_path(folder, steps[i], path));
+        TRY_GOTO(file_remove(path));
+    }
+done:
     free(steps);
     return status;
 }

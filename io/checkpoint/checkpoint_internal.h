@@ -9,13 +9,13 @@
 
 enum { CHECKPOINT_SEAL_BYTES = 512, CHECKPOINT_FORMAT = 2 };
 
-/* Collective, agreed. Write the seal into the user block of a finished file: everything behind it
- * is read and summed by all ranks together. The file must not be open in HDF5. */
+/* Collective, agreed. Write the seal and the checksums of a finished file, which must not be open
+ * in HDF5. */
 enum status checkpoint_seal_write(MPI_Comm comm, const char *path) MUST_CHECK;
-/* What that adds to a file of so many bytes. */
+/* What that adds to a file of `bytes` bytes. */
 uint64_t checkpoint_seal_table_bytes(uint64_t bytes);
-/* Collective, agreed. STATUS_FILE, with what is wrong and which block, unless every byte of the
- * file, the seal's own included, is as it was sealed. */
+/* Collective, agreed. STATUS_FILE, naming the damaged block, unless every byte of the file, the
+ * seal included, is unchanged. */
 enum status checkpoint_seal_check(MPI_Comm comm, const char *path) MUST_CHECK;
 
 /* The folder `directory`/checkpoints. */

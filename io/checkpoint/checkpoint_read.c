@@ -108,13 +108,13 @@ struct reading {
     const struct checkpoint_terms *terms; /* may be NULL */
 };
 
-/* What rank 0 finds, for all. */
+/* What rank 0 reads for all ranks. */
 struct contents {
     struct checkpoint_state state;
     enum precision precision;
 };
 
-/* One property: as the run has it, or let pass as changed. */
+/* One property: the same as in the run, or allowed to change. */
 static enum status allow(const struct reading *r, enum status same, bool *changed)
 {
     if (same == STATUS_INPUT && r->terms != NULL && r->terms->may_change) {
@@ -161,26 +161,19 @@ static enum status judge(const struct reading *r, hid_t file)
 static enum status read_metadata(const struct reading *r, struct contents *contents)
 {
     hid_t file = H5I_INVALID_HID;
+    hid_t dataset = H5I_INVALID_HID;
     TRY(h5_open_plain(r->path, false, &file));
-    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
     enum status status = STATUS_OK;
-    if (dataset < 0) {
-        status = h5_fail("it has no dataset /T");
-    }
-    if (status == STATUS_OK) {
-        status = judge(r, file);
-    }
-    if (status == STATUS_OK) {
-        status = check_fit(r, dataset, contents);
-    }
-    if (status == STATUS_OK) {
-        status = read_state(dataset, &contents->state);
-    }
+    TRY_GOTO(h5_dataset_open(file, "/T", &dataset));
+    TRY_GOTO(judge(r, file));
+    TRY_GOTO(check_fit(r, dataset, contents));
+    TRY_GOTO(read_state(dataset, &contents->state));
+done:
     h5_close(file);
     return status;
 }
 
-/* Collective, agreed: has everything arrived on the device? */
+/* Collective, agreed: the field hash of what is on the device. */
 static enum status device_hash(const struct reading *r, uint64_t *hash)
 {
     struct field *field = r->field;
@@ -195,8 +188,8 @@ static enum status device_hash(const struct reading *r, uint64_t *hash)
     return STATUS_OK;
 }
 
-/* Collective, agreed. In another precision the values are others: then the file's are hashed, as
- * they are read a second time. */
+/* Collective, agreed. Where the precision changes, the file's values are read again to be hashed.
+ */
 static enum status load(const struct reading *r, hid_t dataset, enum precision in_file,
                         uint64_t *hash)
 {
@@ -214,14 +207,10 @@ static enum status load(const struct reading *r, hid_t dataset, enum precision i
 static enum status read_values(const struct reading *r, const struct contents *contents)
 {
     hid_t file = H5I_INVALID_HID;
+    hid_t dataset = H5I_INVALID_HID;
     uint64_t hash = 0;
     TRY(h5_open_parallel(r->comm, r->path, false, &file));
-    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (dataset < 0) {
-        status = h5_fail("it has no dataset /T");
-    }
-    status = status_agree(r->comm, status);
+    enum status status = status_agree(r->comm, h5_dataset_open(file, "/T", &dataset));
     if (status == STATUS_OK) {
         status = load(r, dataset, contents->precision, &hash);
     }
@@ -229,8 +218,7 @@ static enum status read_values(const struct reading *r, const struct contents *c
     TRY(status);
     if (hash != contents->state.field_hash) {
         status = fail(STATUS_FILE,
-                      "the field that was loaded has the hash %016" PRIx64
-                      " and the file says %016" PRIx64,
+                      "the loaded field has the hash %016" PRIx64 ", the file records %016" PRIx64,
                       hash, contents->state.field_hash);
     }
     return status_agree(r->comm, status);
@@ -241,11 +229,8 @@ static enum status read_checked(const struct reading *r, struct checkpoint_state
     struct contents found;
     memset(&found, 0, sizeof found);
     TRY(checkpoint_seal_check(r->comm, r->path));
-    enum status status = STATUS_OK;
-    if (comm_rank(r->comm) == 0) {
-        status = read_metadata(r, &found);
-    }
-    TRY(status_agree(r->comm, status));
+    const bool first = comm_rank(r->comm) == 0;
+    TRY(status_agree(r->comm, first ? read_metadata(r, &found) : STATUS_OK));
     TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, r->comm));
     TRY(read_values(r, &found));
     *state = found.state;
@@ -263,11 +248,7 @@ enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field
                               .material = material,
                               .terms = terms};
     h5_init();
-    const enum status status = read_checked(&r, state);
-    if (status != STATUS_OK) {
-        fail_prefix(status, "the checkpoint %s cannot be used: ", path);
-    }
-    return status;
+    return fail_prefix(read_checked(&r, state), "the checkpoint %s cannot be used: ", path);
 }
 
 /* Collective, agreed: rank 0's list for all. Caller frees. */
@@ -277,24 +258,18 @@ static enum status list_for_all(MPI_Comm comm, const char *folder, int64_t **ste
     int nfound = 0;
     const bool first = comm_rank(comm) == 0;
     TRY(status_agree(comm, first ? step_files_list(folder, &found, &nfound) : STATUS_OK));
-    enum status status = comm_check(MPI_Bcast(&nfound, 1, MPI_INT, 0, comm), "MPI_Bcast");
-    if (status == STATUS_OK && !first && nfound > 0) {
-        found = malloc((size_t)nfound * sizeof *found);
-        if (found == NULL) {
-            status = fail(STATUS_MEMORY, "no memory to list the checkpoints");
-        }
-    }
-    status = status_agree(comm, status);
-    if (status == STATUS_OK) {
-        status = comm_check(MPI_Bcast(found, nfound, MPI_INT64_T, 0, comm), "MPI_Bcast");
-    }
-    if (status != STATUS_OK) {
-        free(found);
-        return status;
-    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(comm_check(MPI_Bcast(&nfound, 1, MPI_INT, 0, comm), "MPI_Bcast"));
+    found = first ? found : malloc(((size_t)nfound + 1) * sizeof *found);
+    TRY_GOTO(status_agree(
+        comm, CHECK_MEMORY(first || found != NULL, "no memory to list the checkpoints")));
+    TRY_GOTO(comm_check(MPI_Bcast(found, nfound, MPI_INT64_T, 0, comm), "MPI_Bcast"));
     *steps = found;
     *count = nfound;
     return STATUS_OK;
+done:
+    free(found);
+    return status;
 }
 
 enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
@@ -316,26 +291,21 @@ enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct 
     TRY(checkpoint_folder(directory, folder));
     TRY(list_for_all(comm, folder, &steps, &count));
     enum status status = STATUS_OK;
-    int tried = 0;
-    for (; tried < count; tried++) {
-        status = step_file_path(folder, steps[tried], path);
-        if (status == STATUS_OK) {
-            status = read_checked(&r, state);
-        }
-        if (status == STATUS_OK) {
-            *found = true;
-            break;
-        }
+    for (int i = 0; i < count; i++) {
+        TRY_GOTO(step_file_path(folder, steps[i], path));
+        status = read_checked(&r, state);
         if (status != STATUS_FILE) {
+            *found = status == STATUS_OK;
             fail_prefix(status, "the checkpoint %s cannot be used: ", path);
-            break;
+            goto done;
         }
-        log_warn("the checkpoint %s is damaged (%s): passed over", path, fail_message());
+        log_warn("the checkpoint %s is damaged (%s): skipped", path, fail_message());
     }
+    if (count > 0) {
+        status = status_agree(
+            comm, fail(STATUS_FILE, "none of the %d checkpoints in %s is valid", count, folder));
+    }
+done:
     free(steps);
-    if (count > 0 && tried == count) {
-        status = fail(STATUS_FILE, "none of the %d checkpoints in %s is good", count, folder);
-        status = status_agree(comm, status);
-    }
     return status;
 }

@@ -1,7 +1,6 @@
-/* The seal: 512 bytes of text in front of the HDF5 data, a function of three numbers, so that
- * damage to the seal itself shows too: the file's size, the count of blocks, and the checksum of
- * their table. The table is at the file's very end, where HDF5 does not look: the checksum of each
- * block of 1 MiB between the two, so that damage has a place. */
+/* The seal: 512 bytes of text before the HDF5 data, determined by three numbers, so that damage to
+ * the seal itself is found too: the file's size, the number of blocks, and the checksum of their
+ * table. The table follows the HDF5 data: the checksum of each block of 1 MiB between the two. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -99,8 +98,8 @@ static enum status read_at(int fd, uint64_t offset, size_t bytes, void *buffer)
     return STATUS_OK;
 }
 
-/* The blocks are dealt in contiguous runs, so that the lowest rank that finds damage finds the
- * first. */
+/* Each rank checks a contiguous run of blocks, so that the lowest rank with damage has the first.
+ */
 static uint64_t first_block(uint64_t blocks, int rank, int nranks)
 {
     return blocks * (uint64_t)rank / (uint64_t)nranks;
@@ -110,9 +109,7 @@ static uint64_t first_block(uint64_t blocks, int rank, int nranks)
 static enum status sum_blocks(MPI_Comm comm, int fd, uint64_t body, uint64_t *table)
 {
     unsigned char *block = malloc(BLOCK_BYTES);
-    if (block == NULL) {
-        return fail(STATUS_MEMORY, "no memory for a buffer of %d bytes", (int)BLOCK_BYTES);
-    }
+    TRY(CHECK_MEMORY(block != NULL, "no memory for a buffer of %d bytes", (int)BLOCK_BYTES));
     const uint64_t blocks = blocks_of(body);
     const uint64_t last = first_block(blocks, comm_rank(comm) + 1, comm_size(comm));
     enum status status = STATUS_OK;
@@ -122,7 +119,7 @@ static enum status sum_blocks(MPI_Comm comm, int fd, uint64_t body, uint64_t *ta
         const uint64_t left = body - begin;
         const size_t bytes = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
         status = read_at(fd, CHECKPOINT_SEAL_BYTES + begin, bytes, block);
-        /* the number as the seed: exchanged blocks have other checksums */
+        /* the block's number as the seed: swapped blocks are found */
         table[b] = XXH3_64bits_withSeed(block, bytes, b);
     }
     free(block);
@@ -134,8 +131,7 @@ static enum status table_create(MPI_Comm comm, uint64_t blocks, uint64_t **table
 {
     *table = calloc((size_t)blocks + 1, sizeof **table);
     return status_agree(
-        comm, *table != NULL ? STATUS_OK
-                             : fail(STATUS_MEMORY, "no memory for %" PRIu64 " checksums", blocks));
+        comm, CHECK_MEMORY(*table != NULL, "no memory for %" PRIu64 " checksums", blocks));
 }
 
 static uint64_t sum_table(const uint64_t *table, uint64_t blocks)
@@ -143,14 +139,17 @@ static uint64_t sum_table(const uint64_t *table, uint64_t blocks)
     return XXH3_64bits(table, (size_t)blocks * sizeof *table);
 }
 
-/* Collective, agreed: open on every rank, and rank 0's idea of the size. */
+/* Collective, agreed: open on every rank; the size that rank 0 finds. */
 static enum status open_everywhere(MPI_Comm comm, const char *path, int *fd, uint64_t *size)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* of a pipe an open that waits would wait for a writer */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat found = {0};
     enum status status = STATUS_OK;
     if (*fd < 0 || fstat(*fd, &found) != 0) {
         status = fail(STATUS_FILE, "it cannot be opened: %s", strerror(errno));
+    } else if (!S_ISREG(found.st_mode)) {
+        status = fail(STATUS_FILE, "it is not a regular file");
     } else if (found.st_size < CHECKPOINT_SEAL_BYTES) {
         status = fail(STATUS_FILE, "it ends too early");
     }
@@ -204,22 +203,17 @@ enum status checkpoint_seal_write(MPI_Comm comm, const char *path)
     uint64_t end = 0;
     uint64_t *table = NULL;
     struct seal seal = {0};
-    enum status status = open_everywhere(comm, path, &fd, &end);
-    if (status == STATUS_OK) {
-        seal.blocks = blocks_of(end - CHECKPOINT_SEAL_BYTES);
-        seal.size = end + seal.blocks * sizeof *table;
-        status = table_create(comm, seal.blocks, &table);
-    }
-    if (status == STATUS_OK) {
-        status = make_table(comm, fd, body_of(&seal), table);
-    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(open_everywhere(comm, path, &fd, &end));
+    seal.blocks = blocks_of(end - CHECKPOINT_SEAL_BYTES);
+    seal.size = end + seal.blocks * sizeof *table;
+    TRY_GOTO(table_create(comm, seal.blocks, &table));
+    TRY_GOTO(make_table(comm, fd, body_of(&seal), table));
+    seal.checksum = sum_table(table, seal.blocks);
+    status = status_agree(comm, comm_rank(comm) == 0 ? put_seal(path, &seal, table) : STATUS_OK);
+done:
     if (fd >= 0) {
         close(fd);
-    }
-    if (status == STATUS_OK) {
-        seal.checksum = sum_table(table, seal.blocks);
-        status =
-            status_agree(comm, comm_rank(comm) == 0 ? put_seal(path, &seal, table) : STATUS_OK);
     }
     free(table);
     return status;
@@ -270,19 +264,13 @@ static enum status check_blocks(MPI_Comm comm, int fd, const struct seal *seal)
 {
     uint64_t *wanted = NULL;
     uint64_t *found = NULL;
-    enum status status = table_create(comm, seal->blocks, &wanted);
-    if (status == STATUS_OK) {
-        status = table_create(comm, seal->blocks, &found);
-    }
-    if (status == STATUS_OK) {
-        status = status_agree(comm, read_table(fd, seal, wanted));
-    }
-    if (status == STATUS_OK) {
-        status = status_agree(comm, sum_blocks(comm, fd, body_of(seal), found));
-    }
-    if (status == STATUS_OK) {
-        status = status_agree(comm, compare_blocks(comm, seal, wanted, found));
-    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(table_create(comm, seal->blocks, &wanted));
+    TRY_GOTO(table_create(comm, seal->blocks, &found));
+    TRY_GOTO(status_agree(comm, read_table(fd, seal, wanted)));
+    TRY_GOTO(status_agree(comm, sum_blocks(comm, fd, body_of(seal), found)));
+    TRY_GOTO(status_agree(comm, compare_blocks(comm, seal, wanted, found)));
+done:
     free(found);
     free(wanted);
     return status;
@@ -293,13 +281,11 @@ enum status checkpoint_seal_check(MPI_Comm comm, const char *path)
     int fd = -1;
     uint64_t size = 0;
     struct seal seal = {0};
-    enum status status = open_everywhere(comm, path, &fd, &size);
-    if (status == STATUS_OK) {
-        status = status_agree(comm, read_seal(fd, size, &seal));
-    }
-    if (status == STATUS_OK) {
-        status = check_blocks(comm, fd, &seal);
-    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(open_everywhere(comm, path, &fd, &size));
+    TRY_GOTO(status_agree(comm, read_seal(fd, size, &seal)));
+    TRY_GOTO(check_blocks(comm, fd, &seal));
+done:
     if (fd >= 0) {
         close(fd);
     }

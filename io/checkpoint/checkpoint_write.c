@@ -13,7 +13,6 @@
 #include "io/checkpoint/checkpoint_derived.h"
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/hdf5/step_files.h"
-#include "io/raw/h5_raw.h"
 
 /* What all steps of one write need. */
 struct job {
@@ -76,8 +75,7 @@ static enum status write_attributes(const struct job *job, hid_t dataset)
 {
     const struct grid *grid = job->grid;
     const struct medium *material = job->material;
-    TRY(h5_attribute_string(dataset, "units", "K"));
-    TRY(h5_attribute_string(dataset, "long_name", "temperature"));
+    TRY(h5_attribute_label(dataset, "K", "temperature"));
     TRY(h5_attribute_string(dataset, "isotherm_version", ISOTHERM_VERSION));
     TRY(h5_attribute_string(dataset, "precision", precision_name(job->part->precision)));
     TRY(h5_attribute_int(dataset, "cells", grid->cells, AXIS_COUNT, H5T_STD_I64LE));
@@ -91,14 +89,12 @@ static enum status write_attributes(const struct job *job, hid_t dataset)
     return write_state(dataset, job->state);
 }
 
-/* The datasets, whole but for their values. */
+/* The datasets, complete except for their values. */
 static enum status make_datasets(const struct job *job, hid_t file, struct raw_place *places)
 {
     TRY(h5_raw_make(file, "T", job->grid->cells, job->part->precision, &places[0]));
-    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("cannot open /T again");
-    }
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(h5_dataset_open(file, "/T", &dataset));
     const enum status status = write_attributes(job, dataset);
     H5Dclose(dataset);
     TRY(status);
@@ -109,30 +105,21 @@ static enum status lay_out(const struct job *job, struct raw_place *places)
 {
     hid_t file = H5I_INVALID_HID;
     TRY(h5_open_plain(job->temporary, true, &file));
-    const enum status status = make_datasets(job, file, places);
-    if (status != STATUS_OK) {
-        h5_close(file);
-        return status;
-    }
-    return h5_close_flushed(file, job->temporary);
+    return h5_close_flushed(file, job->temporary, make_datasets(job, file, places));
 }
 
-/* Rank 0: everything but the values, and room on the disk for these. */
+/* Rank 0: everything but the values, and disk space for these. */
 static enum status make_file(const struct job *job, struct raw_place *places)
 {
     hid_t file = H5I_INVALID_HID;
     TRY(h5_create_memory(CHECKPOINT_SEAL_BYTES, &file));
-    const enum status status = h5_text_dataset(file, "/configuration", job->config_text);
-    if (status != STATUS_OK) {
-        h5_close(file);
-        return status;
-    }
-    TRY(h5_save_temporary(file, job->temporary));
+    TRY(h5_save_temporary(file, job->temporary,
+                          h5_text_dataset(file, "/configuration", job->config_text)));
     TRY(h5_reserve(job->temporary, file_bytes(job)));
     return lay_out(job, places);
 }
 
-/* Collective, agreed: all fields, read back. Is what lies in the file what the device holds? */
+/* Collective, agreed: write all fields, read them back and compare with the device's hash. */
 static enum status write_values(const struct job *job)
 {
     struct raw_place places[1 + DERIVED_COUNT];
@@ -154,22 +141,21 @@ static enum status write_values(const struct job *job)
     enum status status = STATUS_OK;
     if (job->reason == NULL && hash != job->state->field_hash) {
         status = fail(STATUS_FILE,
-                      "what was read back is not what was written (field hash %016" PRIx64
+                      "what was read back differs from what was written (field hash %016" PRIx64
                       " instead of %016" PRIx64 "); is the disk full or failing?",
                       hash, job->state->field_hash);
     }
     return status_agree(job->comm, status);
 }
 
-/* Rank 0. Remove all but the newest `keep`. What lies past the present step belongs to a run that
- * was given up when this one was restarted from before it. Never a failure: the new checkpoint
- * is good. */
+/* Rank 0. Remove all but the newest `keep`. Checkpoints of later steps belong to an abandoned run.
+ * Never a failure: the new checkpoint is valid. */
 static void prune(const struct job *job, int keep)
 {
     int64_t *steps = NULL;
     int count = 0;
     if (step_files_list(job->folder, &steps, &count) != STATUS_OK) {
-        log_warn("old checkpoints stay: %s", fail_message());
+        log_warn("old checkpoints are not removed: %s", fail_message());
         return;
     }
     int kept = 0;
@@ -196,10 +182,11 @@ static enum status publish(const struct job *job, int keep)
     return STATUS_OK;
 }
 
-static enum status write_checked(const struct job *job)
+static enum status write_checked(const struct job *job, int keep)
 {
     TRY(write_values(job));
-    return checkpoint_seal_write(job->comm, job->temporary);
+    TRY(checkpoint_seal_write(job->comm, job->temporary));
+    return status_agree(job->comm, comm_rank(job->comm) == 0 ? publish(job, keep) : STATUS_OK);
 }
 
 static enum status name_files(const char *directory, struct job *job)
@@ -225,21 +212,15 @@ enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct ch
     const bool first = comm_rank(comm) == 0;
     h5_init();
     TRY(name_files(directory, &job));
-    enum status status = status_agree(comm, first ? prepare(&job) : STATUS_OK);
-    if (status == STATUS_OK) {
-        status = write_checked(&job);
-        if (status == STATUS_OK) {
-            status = status_agree(comm, first ? publish(&job, keep) : STATUS_OK);
-        }
-        if (status != STATUS_OK && first) {
-            unlink(job.temporary);
-        }
+    enum status status = STATUS_OK;
+    TRY_GOTO(status_agree(comm, first ? prepare(&job) : STATUS_OK));
+    status = write_checked(&job, keep);
+    if (status != STATUS_OK && first) {
+        unlink(job.temporary);
     }
-    if (status != STATUS_OK) {
-        fail_prefix(status,
-                    "the checkpoint of step %" PRId64 " could not be written: ", state->step);
-    }
-    return status;
+done:
+    return fail_prefix(status,
+                       "the checkpoint of step %" PRId64 " could not be written: ", state->step);
 }
 
 size_t checkpoint_part_bytes(const struct box *owned, enum precision precision, unsigned derived)
@@ -265,19 +246,16 @@ enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, v
     return checkpoint_capture_fields(field, copy_out, h_memory, part);
 }
 
-/* Collective, agreed: into fresh memory, which the caller frees, on failure too. */
+/* Collective, agreed: allocate and capture. The caller frees the memory, on failure too. */
 static enum status capture_fresh(MPI_Comm comm, struct field *field, void **memory,
                                  struct checkpoint_part *part)
 {
     const size_t bytes = checkpoint_capture_bytes(field);
     *memory = malloc(bytes);
-    enum status status = STATUS_OK;
-    if (*memory == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for %zu bytes of a checkpoint", bytes);
-    } else {
-        status = checkpoint_capture(field, NULL, *memory, part);
-    }
-    return status_agree(comm, status);
+    return status_agree(comm,
+                        *memory == NULL
+                            ? fail(STATUS_MEMORY, "no memory for %zu bytes of a checkpoint", bytes)
+                            : checkpoint_capture(field, NULL, *memory, part));
 }
 
 enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,

@@ -1,5 +1,5 @@
-/* `initial: file`: the temperature from anybody's HDF5 file. Every rank opens it for itself through
- * the plain driver: this reads any filter, and happens once per run. */
+/* `initial: file`: the temperature from any HDF5 file. Every rank opens it through the plain
+ * driver, which supports all filters. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "io/hdf5/h5_link.h"
 #include "io/raw/h5_raw.h"
 
-static const double LIMIT_K = 1e12; /* within what exact sums can hold */
+static const double LIMIT_K = 1e12; /* within the range of exact sums */
 
 static void shape_text(const hsize_t *shape, int rank, char *text, size_t bytes)
 {
@@ -96,31 +96,25 @@ static enum status read_pieces(hid_t dataset, const char *path, const char *name
 {
     const enum precision precision = field->layout.precision;
     void *values = malloc((size_t)pieces->piece_cells * precision_bytes(precision));
-    if (values == NULL) {
-        return fail(STATUS_MEMORY, "no memory to read %s", path);
-    }
     enum status status = STATUS_OK;
-    for (int64_t p = 0; status == STATUS_OK && p < pieces->count; p++) {
+    TRY(CHECK_MEMORY(values != NULL, "no memory to read %s", path));
+    for (int64_t p = 0; p < pieces->count; p++) {
         const struct box local = pieces_box(pieces, p);
         const struct box global = box_shift(&local, field->placement.offset);
         if (box_is_empty(&local)) {
             continue;
         }
-        status = h5_read_box(dataset, &global, precision, false, values);
-        if (status != STATUS_OK) {
-            fail_prefix(status, "the dataset %s of %s: ", name, path);
-            break;
-        }
-        status = check_values(&global, precision, values, path, name);
-        if (status == STATUS_OK) {
-            status = field_write(field, &local, values);
-        }
+        TRY_GOTO(fail_prefix(h5_read_box(dataset, &global, precision, false, values),
+                             "the dataset %s of %s: ", name, path));
+        TRY_GOTO(check_values(&global, precision, values, path, name));
+        TRY_GOTO(field_write(field, &local, values));
     }
+done:
     free(values);
     return status;
 }
 
-/* The attribute's text, cut to fit; "" when there is none. Libraries write it in either form. */
+/* The attribute's string, truncated to fit; "" without one. Of fixed or of variable length. */
 static void read_units(hid_t dataset, char *units, size_t bytes)
 {
     units[0] = '\0';
@@ -129,25 +123,21 @@ static void read_units(hid_t dataset, char *units, size_t bytes)
     }
     const hid_t attribute = H5Aopen(dataset, "units", H5P_DEFAULT);
     const hid_t type = H5Aget_type(attribute);
-    if (H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0) {
-        char *text = NULL;
-        if (H5Aread(attribute, type, (void *)&text) >= 0 && text != NULL) {
-            snprintf(units, bytes, "%s", text);
-            H5free_memory(text);
-        }
-        H5Tclose(type);
-        H5Aclose(attribute);
-        return;
+    const bool variable = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
+    char *text = NULL;
+    if (variable && H5Aread(attribute, type, (void *)&text) >= 0 && text != NULL) {
+        snprintf(units, bytes, "%s", text);
+        H5free_memory(text);
     }
     H5Tclose(type);
     H5Aclose(attribute);
-    if (h5_get_string(dataset, "units", units, bytes) != STATUS_OK) {
-        fail_clear(); /* something else of that name */
+    if (!variable && h5_get_string(dataset, "units", units, bytes) != STATUS_OK) {
+        fail_clear(); /* not a string */
         units[0] = '\0';
     }
 }
 
-/* A flux, a time, or degrees Celsius would be taken for kelvins. The names are UDUNITS'. */
+/* So that a flux, a time or degrees Celsius are not read as kelvins. The names are UDUNITS'. */
 static enum status check_units(hid_t dataset, const char *path, const char *name)
 {
     static const char *const kelvins[] = {"",     "K",       "kelvin",   "kelvins",       "Kelvin",
@@ -183,7 +173,7 @@ static enum status read_mine(struct h5_place *place, struct field *field,
     return status;
 }
 
-/* The place of the dataset itself, and whether it fits. */
+/* Find the dataset and check that it fits. */
 static enum status find(const char *path, const char *name, const struct grid *grid,
                         struct h5_place *place)
 {

@@ -14,10 +14,9 @@
 /* Of one piece in memory, and so of one read. */
 enum { PIECE_CELLS = 1 << 20 };
 
-/* ---- the difference of two numbers ------------------------------------------------------------
- */
+/* ---- the difference of two numbers ----------------------------------------------------------- */
 
-/* Bits as integers that count numbers upward through 0. */
+/* Integers in the order of the numbers, without gaps. */
 static int64_t order64(double x)
 {
     int64_t bits;
@@ -37,7 +36,7 @@ double ulp_distance(enum precision precision, double x, double y)
     const bool wide = precision == PRECISION_FLOAT64;
     const int64_t first = wide ? order64(x) : order32((float)x);
     const int64_t second = wide ? order64(y) : order32((float)y);
-    /* unsigned: between the largest numbers of both signs lie more than an int64_t counts */
+    /* unsigned: the distance can exceed an int64_t */
     const uint64_t distance =
         first > second ? (uint64_t)first - (uint64_t)second : (uint64_t)second - (uint64_t)first;
     return (double)distance;
@@ -74,7 +73,7 @@ static void compare_cell(struct difference *d, enum precision narrower, double r
                 index, a, b);
     keep_larger(&d->ulp, ulp_distance(narrower, a, b), index, a, b);
     d->unequal += apart != 0 ? 1 : 0;
-    /* a tolerance relative to an infinity would allow anything */
+    /* a tolerance relative to infinity would accept anything */
     const bool within = apart == 0 || (!isinf(apart) && apart <= atol + rtol * larger);
     d->beyond += within ? 0 : 1;
 }
@@ -103,10 +102,9 @@ static struct difference no_difference(void)
         .absolute = none, .relative = none, .ulp = none, .first_one_nan = -1};
 }
 
-/* ---- all cells --------------------------------------------------------------------------------
- */
+/* ---- all cells ------------------------------------------------------------------------------- */
 
-/* One of the two files, open, and what of it is in memory. */
+/* One of the two files, open, and a piece of it in memory. */
 struct reader {
     const char *path; /* borrowed */
     hid_t file, dataset;
@@ -120,9 +118,7 @@ static enum status reader_open(const struct frames *frames, int64_t n, size_t ce
     const struct frame *frame = &frames->frame[n];
     reader->path = frame->path;
     reader->values = malloc(cells * sizeof *reader->values);
-    if (reader->values == NULL) {
-        return fail(STATUS_MEMORY, "no memory to read %s", frame->path);
-    }
+    TRY(CHECK_MEMORY(reader->values != NULL, "no memory to read %s", frame->path));
     TRY(h5_place_set(frame->path, frame->dataset, &place));
     return h5_open_place(&place, &reader->file, &reader->dataset);
 }
@@ -135,13 +131,9 @@ static void reader_close(struct reader *reader)
 
 static enum status reader_read(struct reader *reader, const struct box *box)
 {
-    /* HDF5 widens: float64 holds every float32 */
-    const enum status status =
-        h5_read_box(reader->dataset, box, PRECISION_FLOAT64, false, reader->values);
-    if (status != STATUS_OK) {
-        fail_prefix(status, "%s: ", reader->path);
-    }
-    return status;
+    /* HDF5 converts float32 to float64, exactly */
+    return fail_prefix(h5_read_box(reader->dataset, box, PRECISION_FLOAT64, false, reader->values),
+                       "%s: ", reader->path);
 }
 
 static void compare_piece(const struct frames *frames, const struct box *box,
@@ -160,7 +152,7 @@ static void compare_piece(const struct frames *frames, const struct box *box,
     }
 }
 
-/* This rank's share: a run of the pieces. */
+/* This rank's share: a contiguous run of the pieces. */
 static enum status compare_share(const struct frames *const frames[2], const int64_t n[2],
                                  const struct pieces *pieces, int rank, int nranks, double rtol,
                                  double atol, struct difference *d)
@@ -173,24 +165,21 @@ static enum status compare_share(const struct frames *const frames[2], const int
     const int64_t first = pieces->count * rank / nranks;
     const int64_t last = pieces->count * (rank + 1) / nranks;
     enum status status = STATUS_OK;
-    for (int s = 0; s < 2 && status == STATUS_OK; s++) {
-        status = reader_open(frames[s], n[s], (size_t)pieces->piece_cells, &reader[s]);
-    }
-    for (int64_t p = first; p < last && status == STATUS_OK; p++) {
+    TRY_GOTO(reader_open(frames[0], n[0], (size_t)pieces->piece_cells, &reader[0]));
+    TRY_GOTO(reader_open(frames[1], n[1], (size_t)pieces->piece_cells, &reader[1]));
+    for (int64_t p = first; p < last; p++) {
         const struct box box = pieces_box(pieces, p);
-        for (int s = 0; s < 2 && status == STATUS_OK; s++) {
-            status = reader_read(&reader[s], &box);
-        }
-        if (status == STATUS_OK) {
-            compare_piece(frames[0], &box, narrower, reader, rtol, atol, d);
-        }
+        TRY_GOTO(reader_read(&reader[0], &box));
+        TRY_GOTO(reader_read(&reader[1], &box));
+        compare_piece(frames[0], &box, narrower, reader, rtol, atol, d);
     }
+done:
     reader_close(&reader[0]);
     reader_close(&reader[1]);
     return status;
 }
 
-/* Collective, agreed. Damaged data are not compared. */
+/* Collective, agreed: are the data intact? */
 static enum status check_state(MPI_Comm comm, const struct frames *frames, int64_t n)
 {
     return h5_raw_check(comm, frames->frame[n].path, frames->frame[n].dataset);
@@ -216,7 +205,7 @@ enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
     }
     TRY(status_agree(comm, status));
     struct difference *all = malloc((size_t)nranks * sizeof *all);
-    TRY(status_agree(comm, all != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory")));
+    TRY(status_agree(comm, CHECK_MEMORY(all != NULL, "out of memory")));
     status = comm_check(
         MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm),
         "MPI_Allgather");

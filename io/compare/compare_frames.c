@@ -1,4 +1,4 @@
-/* What states a file holds. */
+/* Finding the states in a file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +19,7 @@ static bool is_folder(const char *path)
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/* Also when it cannot be reached: its reader will say why. */
+/* Also when it cannot be accessed: the error is reported when it is opened. */
 static bool is_named(const char *path)
 {
     struct stat found;
@@ -64,8 +64,8 @@ static enum status find_in_folder(const char *directory, char path[PATH_BYTES])
     return step_file_path(folder, newest, path);
 }
 
-/* Does the file claim to be a checkpoint? Then its seal counts. Any part of one is a claim, so that
- * damage to the others shows; other files begin with HDF5's signature, and may hold any text. */
+/* Is the file meant to be a checkpoint? Any part of a seal counts, so that damage to the others is
+ * found; other files begin with HDF5's signature. */
 static bool has_seal(const char *path)
 {
     static const char other[] = "\211HDF\r\n\032\n";
@@ -127,8 +127,8 @@ static void read_place(hid_t object, struct frames *frames)
     fail_clear();
 }
 
-/* Snapshots and checkpoints say different things in different places: on the dataset, on the
- * temperature beside it, for the whole file. */
+/* Snapshots and checkpoints have these attributes in different places: on the dataset, on the
+ * temperature next to it, or on the file. */
 static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct frames *frames)
 {
     char name[H5_NAME_BYTES + 2];
@@ -138,7 +138,7 @@ static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct fr
     struct h5_place place;
     if (h5_place_set(frame->path, name, &place) != STATUS_OK ||
         h5_open_dataset(file, &place, &temperature) != STATUS_OK) {
-        fail_clear(); /* there may be none */
+        fail_clear(); /* optional */
     }
     const hid_t places[] = {dataset, temperature, file};
     for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
@@ -198,8 +198,7 @@ static enum status check_form(const int64_t cells[AXIS_COUNT], const struct fram
     return STATUS_OK;
 }
 
-/* ---- a series --------------------------------------------------------------------------------
- */
+/* ---- a series -------------------------------------------------------------------------------- */
 
 static enum status add_state(hid_t file, int64_t n, struct frames *frames)
 {
@@ -214,7 +213,7 @@ static enum status add_state(hid_t file, int64_t n, struct frames *frames)
     return add_frame(frames, place.path, place.name);
 }
 
-/* The steps that the index lists; NULL where another program left the list out. */
+/* The steps that the index lists; NULL without such a list, which other programs may omit. */
 static enum status read_steps(hid_t file, const char *path, int64_t **steps, int64_t *count)
 {
     const htri_t there = H5Lexists(file, "/steps", H5P_DEFAULT);
@@ -225,10 +224,9 @@ static enum status read_steps(hid_t file, const char *path, int64_t **steps, int
     const enum status status =
         h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof **steps, &found, count);
     *steps = found;
-    return status == STATUS_OK ? STATUS_OK : fail_prefix(status, "%s: ", path);
+    return fail_prefix(status, "%s: ", path);
 }
 
-/* Where the states lie. */
 static enum status read_links(hid_t file, int64_t listed, struct frames *frames)
 {
     H5G_info_t group;
@@ -249,11 +247,9 @@ static enum status read_links(hid_t file, int64_t listed, struct frames *frames)
     return STATUS_OK;
 }
 
-/* ---- the states ------------------------------------------------------------------------------
- */
+/* ---- the states ------------------------------------------------------------------------------ */
 
-/* Is a name in the file, with all groups on the way? What is named and cannot be opened is damage.
- */
+/* Is the name in the file, with all its groups? */
 static enum status find_name(hid_t file, const char *path, const char *name, bool *found)
 {
     char part[H5_NAME_BYTES];
@@ -285,7 +281,7 @@ static enum status open_dataset(hid_t file, const char *path, const char *name, 
     return found ? status : fail(STATUS_INPUT, "%s has no dataset %s", path, name);
 }
 
-/* In the file that holds it. */
+/* `file` holds the state. */
 static enum status read_state(hid_t file, int64_t n, struct frames *frames)
 {
     struct frame *frame = &frames->frame[n];
@@ -296,14 +292,11 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
     read_about(file, dataset, frame, frames);
     enum status status = STATUS_OK;
     if (frames->is_series && frame->step < 0) {
-        status = fail(STATUS_FILE, "%s of %s does not say of which step it is", name, frame->path);
+        TRY_GOTO(fail(STATUS_FILE, "%s of %s has no attribute step", name, frame->path));
     }
-    if (status == STATUS_OK) {
-        status = read_form(dataset, name, frame, cells);
-    }
-    if (status == STATUS_OK) {
-        status = check_form(cells, frame, frames);
-    }
+    TRY_GOTO(read_form(dataset, name, frame, cells));
+    TRY_GOTO(check_form(cells, frame, frames));
+done:
     H5Dclose(dataset);
     return status;
 }
@@ -387,10 +380,8 @@ enum status frames_read(MPI_Comm comm, const char *path, const char *name, struc
     TRY_MPI(MPI_Bcast(&sealed, 1, MPI_INT, 0, comm));
     frames->from_folder = strcmp(path, frames->path) != 0;
     if (sealed) {
-        const enum status status = checkpoint_seal_check(comm, frames->path);
-        if (status != STATUS_OK) {
-            return fail_prefix(status, "the checkpoint %s is damaged: ", frames->path);
-        }
+        TRY(fail_prefix(checkpoint_seal_check(comm, frames->path),
+                        "the checkpoint %s is damaged: ", frames->path));
     }
     return status_agree(comm, read_mine(frames));
 }

@@ -7,15 +7,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/comm.h"
 #include "base/file.h"
-#include "io/hdf5/h5_broken.h"
+#include "io/hdf5/h5_about.h"
 
 void h5_init(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+struct h5_about h5_about(void)
+{
+    struct h5_about about = {.parallel = false};
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned release = 0;
+    h5_init();
+    H5get_libversion(&major, &minor, &release);
+    (void)snprintf(about.version, sizeof about.version, "%u.%u.%u", major, minor, release);
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    about.parallel = H5Pset_fapl_mpio(access, MPI_COMM_SELF, MPI_INFO_NULL) >= 0 &&
+                     H5Pget_driver(access) == H5FD_MPIO;
+    H5Pclose(access);
+    return about;
 }
 
 static herr_t keep_innermost(unsigned level, const H5E_error2_t *error, void *reason)
@@ -55,7 +72,7 @@ enum status h5_fail(const char *format, ...)
 enum status h5_create_memory(hsize_t userblock, hid_t *file)
 {
     enum { GROW_BYTES = 1 << 16 };
-    static unsigned made; /* HDF5 takes open files of one name for one file */
+    static unsigned made; /* HDF5 treats open files of the same name as one file */
     char name[32];
     snprintf(name, sizeof name, "in-memory-%u.h5", made++);
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -63,13 +80,10 @@ enum status h5_create_memory(hsize_t userblock, hid_t *file)
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     H5Pset_fapl_core(access, GROW_BYTES, false);
     H5Pset_userblock(creation, userblock);
-    enum status status = STATUS_OK;
     const hid_t created = H5Fcreate(name, H5F_ACC_TRUNC, creation, access);
-    if (created < 0) {
-        status = h5_fail("cannot make an HDF5 file in memory");
-    } else {
-        *file = created;
-    }
+    const enum status status =
+        created < 0 ? h5_fail("cannot create an HDF5 file in memory") : STATUS_OK;
+    *file = created < 0 ? *file : created;
     H5Pclose(creation);
     H5Pclose(access);
     return status;
@@ -82,7 +96,7 @@ static enum status save(hid_t file, const char *path,
     void *handle = NULL; /* where the driver keeps the address of the file's bytes */
     if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 || H5Fget_filesize(file, &bytes) < 0 ||
         H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0) {
-        return h5_fail("cannot take the HDF5 file for %s out of memory", path);
+        return h5_fail("cannot copy the HDF5 file for %s from memory", path);
     }
     return write(path, *(const char **)handle, (size_t)bytes);
 }
@@ -92,16 +106,9 @@ enum status h5_copy_memory(hid_t file, const char *path)
     return save(file, path, file_replace);
 }
 
-enum status h5_save_memory(hid_t file, const char *path)
+enum status h5_save_temporary(hid_t file, const char *path, enum status written)
 {
-    const enum status status = save(file, path, file_replace);
-    h5_close(file);
-    return status;
-}
-
-enum status h5_save_temporary(hid_t file, const char *path)
-{
-    const enum status status = save(file, path, file_create);
+    const enum status status = written == STATUS_OK ? save(file, path, file_create) : written;
     h5_close(file);
     return status;
 }
@@ -118,15 +125,25 @@ enum status h5_reserve(const char *path, uint64_t bytes)
             status = fail(STATUS_FILE, "no room for %.1f MB more in %s: %s", (double)bytes * 1e-6,
                           path, strerror(errno));
         }
-        /* a part may have been taken */
+        /* a part may have been allocated */
         if (ftruncate(fd, end) != 0 && status == STATUS_OK) {
-            status = fail(STATUS_FILE, "cannot cut %s: %s", path, strerror(errno));
+            status = fail(STATUS_FILE, "cannot truncate %s: %s", path, strerror(errno));
         }
     }
     if (fd >= 0) {
         close(fd);
     }
     return status;
+}
+
+/* Opening a pipe waits for a writer. A missing file and a folder are reported by HDF5. */
+static enum status check_kind(const char *path)
+{
+    struct stat found;
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) {
+        return fail(STATUS_FILE, "%s is not a regular file", path);
+    }
+    return STATUS_OK;
 }
 
 static enum status open_with(hid_t access, const char *path, bool writable, hid_t *file)
@@ -142,9 +159,10 @@ static enum status open_with(hid_t access, const char *path, bool writable, hid_
 enum status h5_open_plain(const char *path, bool writable, hid_t *file)
 {
     enum {
-        ROOM_BYTES = 1 << 18, /* for what one opening adds: attributes, entries of lists */
+        ROOM_BYTES = 1 << 18, /* for the attributes and list entries added */
         LARGE_BYTES = 1 << 16
     };
+    TRY(check_kind(path));
     if (writable) {
         TRY(h5_reserve(path, ROOM_BYTES));
     }
@@ -166,12 +184,12 @@ bool h5_is_broken(void)
 
 /* How MPI-IO failed in the file that is open for writing. */
 static struct {
-    atomic_bool is_known;  /* then the text is whole */
-    char path[PATH_BYTES]; /* "": one that is read */
+    atomic_bool is_known;  /* then `text` is complete */
+    char path[PATH_BYTES]; /* "": not open for writing */
     char text[STATUS_MESSAGE_BYTES];
 } trouble;
 
-/* MPI calls it when an operation on a file fails, before that returns. The signature is MPI's. */
+/* MPI calls it when an operation on a file fails, before the operation returns. */
 static void note_trouble(MPI_File *file, int *code, ...)
 {
     (void)file;
@@ -185,7 +203,7 @@ static void note_trouble(MPI_File *file, int *code, ...)
     }
 }
 
-/* Files take over what MPI_FILE_NULL has when they are opened. */
+/* A file inherits the handler of MPI_FILE_NULL when it is opened. */
 static void listen_to_mpi(const char *path)
 {
     static bool listens;
@@ -201,8 +219,8 @@ const char *h5_trouble(void)
     return trouble.is_known ? trouble.text : NULL;
 }
 
-/* A collective open that fails on some ranks only leaves the others waiting in it: so each rank
- * first tries for itself whether it can reach the file. */
+/* A collective open that fails on some ranks leaves the others waiting in it. So each rank first
+ * checks that it can open the file by itself. */
 static enum status try_reaching(const char *path, int flags)
 {
     const int fd = open(path, flags | O_CLOEXEC);
@@ -223,10 +241,7 @@ enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid
     if (H5Pset_fapl_mpio(access, comm, MPI_INFO_NULL) >= 0) {
         opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
     }
-    enum status status = STATUS_OK;
-    if (opened < 0) {
-        status = h5_fail("cannot open %s in parallel", path);
-    }
+    enum status status = opened < 0 ? h5_fail("cannot open %s in parallel", path) : STATUS_OK;
     H5Pclose(access);
     status = status_agree(comm, status);
     if (status != STATUS_OK) {
@@ -250,7 +265,7 @@ static herr_t close_file(hid_t file)
     return failed;
 }
 
-/* Also of a file that was left open: then MPI is why. */
+/* Where the file was left open, MPI is the cause. */
 static enum status fail_to_close(const char *path)
 {
     return comm_is_broken() ? comm_cause() : h5_fail("cannot close %s", path);
@@ -261,13 +276,14 @@ void h5_give_up(hid_t file)
     broken = broken || file >= 0;
 }
 
+static enum status flush(hid_t file, const char *path)
+{
+    return H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 ? h5_fail("cannot flush %s", path) : STATUS_OK;
+}
+
 enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path)
 {
-    enum status status = STATUS_OK;
-    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
-        status = h5_fail("cannot flush %s", path);
-    }
-    status = status_agree(comm, status);
+    enum status status = status_agree(comm, flush(file, path));
     if (status != STATUS_OK) {
         h5_give_up(file);
         return status;
@@ -280,12 +296,9 @@ enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path)
     return status_agree(comm, status);
 }
 
-enum status h5_close_flushed(hid_t file, const char *path)
+enum status h5_close_flushed(hid_t file, const char *path, enum status written)
 {
-    enum status status = STATUS_OK;
-    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
-        status = h5_fail("cannot flush %s", path);
-    }
+    enum status status = written == STATUS_OK ? flush(file, path) : written;
     if (close_file(file) < 0 && status == STATUS_OK) {
         status = fail_to_close(path);
     }
@@ -299,13 +312,19 @@ void h5_close(hid_t file)
     }
 }
 
+enum status h5_dataset_open(hid_t file, const char *name, hid_t *dataset)
+{
+    *dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    return *dataset < 0 ? h5_fail("it has no dataset %s", name) : STATUS_OK;
+}
+
 hid_t h5_type(enum precision precision)
 {
     return precision == PRECISION_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
 }
 
-/* Select the box in the file's space, using its last axes, and make a memory space of the same
- * size. Both are closed by the caller. */
+/* Select the box on the last axes of the dataset, and make a memory space of the same size. The
+ * caller closes both. */
 static enum status select_box(hid_t dataset, const struct box *box, hid_t *file_space,
                               hid_t *memory_space)
 {
@@ -356,10 +375,10 @@ enum status h5_write_box(hid_t dataset, const struct box *box, enum precision pr
     hid_t memory_space = H5I_INVALID_HID;
     TRY(select_box(dataset, box, &file_space, &memory_space));
     const hid_t transfer = collective_transfer();
-    enum status status = STATUS_OK;
-    if (H5Dwrite(dataset, h5_type(precision), memory_space, file_space, transfer, values) < 0) {
-        status = h5_fail("cannot write the temperature");
-    }
+    const enum status status =
+        H5Dwrite(dataset, h5_type(precision), memory_space, file_space, transfer, values) < 0
+            ? h5_fail("cannot write the temperature")
+            : STATUS_OK;
     H5Pclose(transfer);
     H5Sclose(memory_space);
     H5Sclose(file_space);
@@ -373,10 +392,10 @@ enum status h5_read_box(hid_t dataset, const struct box *box, enum precision pre
     hid_t memory_space = H5I_INVALID_HID;
     TRY(select_box(dataset, box, &file_space, &memory_space));
     const hid_t transfer = collective ? collective_transfer() : H5P_DEFAULT;
-    enum status status = STATUS_OK;
-    if (H5Dread(dataset, h5_type(precision), memory_space, file_space, transfer, values) < 0) {
-        status = h5_fail("cannot read the temperature");
-    }
+    const enum status status =
+        H5Dread(dataset, h5_type(precision), memory_space, file_space, transfer, values) < 0
+            ? h5_fail("cannot read the temperature")
+            : STATUS_OK;
     if (collective) {
         H5Pclose(transfer);
     }

@@ -13,10 +13,9 @@ static enum status attribute_write(hid_t object, const char *name, hid_t file_ty
     const hsize_t length = (hsize_t)count;
     const hid_t space = count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
     const hid_t attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (attribute < 0 || H5Awrite(attribute, memory_type, values) < 0) {
-        status = h5_fail("cannot write the attribute %s", name);
-    }
+    const enum status status = attribute < 0 || H5Awrite(attribute, memory_type, values) < 0
+                                   ? h5_fail("cannot write the attribute %s", name)
+                                   : STATUS_OK;
     if (attribute >= 0) {
         H5Aclose(attribute);
     }
@@ -46,6 +45,12 @@ enum status h5_attribute_string(hid_t object, const char *name, const char *valu
     return status;
 }
 
+enum status h5_attribute_label(hid_t object, const char *units, const char *long_name)
+{
+    TRY(h5_attribute_string(object, "units", units));
+    return h5_attribute_string(object, "long_name", long_name);
+}
+
 enum status h5_attribute_double(hid_t object, const char *name, const double *values, int count)
 {
     return attribute_write(object, name, H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, count, values);
@@ -57,7 +62,7 @@ enum status h5_attribute_int(hid_t object, const char *name, const int64_t *valu
     return attribute_write(object, name, file_type, H5T_NATIVE_INT64, count, values);
 }
 
-/* The length that `count` stands for: 0 is a scalar, of one value. */
+/* `count` 0 is a scalar. */
 static hssize_t values_of(int count)
 {
     return count == 0 ? 1 : count;
@@ -95,7 +100,7 @@ enum status h5_get_int(hid_t object, const char *name, int64_t *values, int coun
     return attribute_read(object, name, H5T_NATIVE_INT64, H5T_INTEGER, count, values);
 }
 
-/* HDF5 converts no character set to another, not even ASCII to UTF-8. */
+/* HDF5 does not convert character sets, not even ASCII to UTF-8. */
 static H5T_cset_t character_set(hid_t object, const char *name)
 {
     const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
@@ -126,10 +131,10 @@ enum status h5_text_dataset(hid_t file, const char *name, const char *text)
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_obj_track_times(creation, false);
     const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    enum status status = STATUS_OK;
-    if (dataset < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
-        status = h5_fail("cannot write %s", name);
-    }
+    const enum status status =
+        dataset < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0
+            ? h5_fail("cannot write %s", name)
+            : STATUS_OK;
     if (dataset >= 0) {
         H5Dclose(dataset);
     }
@@ -147,12 +152,10 @@ static enum status read_text(hid_t dataset, hid_t type, const char *name, size_t
     const bool scalar = H5Sget_simple_extent_npoints(space) == 1;
     H5Sclose(space);
     if (bytes == 0 || bytes > most || !scalar) {
-        return fail(STATUS_FILE, "%s is no text of at most %zu bytes", name, most);
+        return fail(STATUS_FILE, "%s is not a string of at most %zu bytes", name, most);
     }
     char *found = calloc(bytes + 1, 1);
-    if (found == NULL) {
-        return fail(STATUS_MEMORY, "no memory to read %s", name);
-    }
+    TRY(CHECK_MEMORY(found != NULL, "no memory to read %s", name));
     if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
         free(found);
         return h5_fail("cannot read %s", name);
@@ -164,10 +167,8 @@ static enum status read_text(hid_t dataset, hid_t type, const char *name, size_t
 enum status h5_get_text(hid_t file, const char *name, size_t most, char **text)
 {
     *text = NULL;
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("it has no %s", name);
-    }
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(h5_dataset_open(file, name, &dataset));
     const hid_t type = H5Dget_type(dataset);
     const enum status status = read_text(dataset, type, name, most, text);
     H5Tclose(type);
@@ -178,10 +179,8 @@ enum status h5_get_text(hid_t file, const char *name, size_t most, char **text)
 enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
                         int64_t *count)
 {
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("it has no dataset %s", name);
-    }
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(h5_dataset_open(file, name, &dataset));
     const hid_t space = H5Dget_space(dataset);
     const hssize_t length = H5Sget_simple_extent_npoints(space);
     void *found = length < 0 ? NULL : malloc(((size_t)length + 1) * bytes);

@@ -47,36 +47,33 @@ enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
 {
     struct pieces pieces;
     int64_t cells[AXIS_COUNT];
-    const char *next = values; /* pieces taken in turn are contiguous */
-    enum status status = STATUS_OK;
+    const char *next = values; /* the pieces are contiguous */
     for (int a = 0; a < AXIS_COUNT; a++) {
         cells[a] = box_is_empty(box) ? 0 : box_extent(box, (enum axis)a);
     }
     TRY(pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(precision)), &pieces));
-    for (int64_t p = 0; status == STATUS_OK && p < pieces.count; p++) {
+    for (int64_t p = 0; p < pieces.count; p++) {
         const struct box local = pieces_box(&pieces, p);
         const struct box piece = box_shift(&local, box->lo);
-        status = h5_write_box(dataset, &piece, precision, next);
+        TRY(status_agree(comm, h5_write_box(dataset, &piece, precision, next)));
         next += (size_t)box_cells(&local) * precision_bytes(precision);
-        status = status_agree(comm, status);
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status read_pieces(MPI_Comm comm, hid_t dataset, struct field *field,
                                const struct pieces *pieces, void *values)
 {
-    enum status status = STATUS_OK;
-    for (int64_t p = 0; status == STATUS_OK && p < pieces->count; p++) {
+    for (int64_t p = 0; p < pieces->count; p++) {
         const struct box local = pieces_box(pieces, p);
         const struct box global = box_shift(&local, field->placement.offset);
-        status = h5_read_box(dataset, &global, field->layout.precision, true, values);
+        enum status status = h5_read_box(dataset, &global, field->layout.precision, true, values);
         if (status == STATUS_OK && !box_is_empty(&local)) {
             status = field_write(field, &local, values);
         }
-        status = status_agree(comm, status);
+        TRY(status_agree(comm, status));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, size_t piece_bytes)
@@ -87,14 +84,10 @@ enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, siz
     const size_t bytes = (size_t)pieces.piece_cells * cell_bytes;
     void *values = malloc(bytes);
     enum status status = STATUS_OK;
-    if (values == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for a buffer of %zu bytes to move the field with",
-                      bytes);
-    }
-    status = status_agree(comm, status);
-    if (status == STATUS_OK) {
-        status = read_pieces(comm, dataset, field, &pieces, values);
-    }
+    TRY_GOTO(status_agree(
+        comm, CHECK_MEMORY(values != NULL, "no memory for a buffer of %zu bytes", bytes)));
+    TRY_GOTO(read_pieces(comm, dataset, field, &pieces, values));
+done:
     free(values);
     return status;
 }
@@ -129,18 +122,14 @@ static enum status hash_pieces(MPI_Comm comm, hid_t dataset, const struct box *b
                                const int64_t global_cells[AXIS_COUNT], enum precision precision,
                                const struct pieces *pieces, void *values, uint64_t *mine)
 {
-    enum status status = STATUS_OK;
     *mine = 0;
-    for (int64_t p = 0; status == STATUS_OK && p < pieces->count; p++) {
+    for (int64_t p = 0; p < pieces->count; p++) {
         const struct box local = pieces_box(pieces, p);
         const struct box piece = box_shift(&local, box->lo);
-        status = h5_read_box(dataset, &piece, precision, true, values);
-        if (status == STATUS_OK) {
-            *mine += hash_box(&piece, global_cells, precision, values);
-        }
-        status = status_agree(comm, status);
+        TRY(status_agree(comm, h5_read_box(dataset, &piece, precision, true, values)));
+        *mine += hash_box(&piece, global_cells, precision, values);
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
@@ -156,17 +145,11 @@ enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
     TRY(pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(precision)), &pieces));
     void *values = malloc((size_t)pieces.piece_cells * precision_bytes(precision));
     enum status status = STATUS_OK;
-    if (values == NULL) {
-        status = fail(STATUS_MEMORY, "no memory to read a file back");
-    }
-    status = status_agree(comm, status);
-    if (status == STATUS_OK) {
-        status = hash_pieces(comm, dataset, box, global_cells, precision, &pieces, values, &mine);
-    }
+    TRY_GOTO(status_agree(comm, CHECK_MEMORY(values != NULL, "no memory to read a file back")));
+    TRY_GOTO(hash_pieces(comm, dataset, box, global_cells, precision, &pieces, values, &mine));
+    TRY_GOTO(
+        comm_check(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, comm), "MPI_Allreduce"));
+done:
     free(values);
-    TRY(status);
-    uint64_t sum = 0;
-    TRY_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, comm));
-    *hash = sum;
-    return STATUS_OK;
+    return status;
 }

@@ -1,18 +1,17 @@
 /* A distributed field, moved to and from a dataset of shape (nz, ny, nx) in pieces, so that host
- * memory stays bounded. All functions are collective, all ranks make the same number of HDF5
- * calls whatever their share, and the outcome is agreed. */
+ * memory stays bounded. All functions are collective and the outcome is agreed. All ranks make the
+ * same number of HDF5 calls. */
 #ifndef ISOTHERM_IO_HDF5_H5_FIELD_H
 #define ISOTHERM_IO_HDF5_H5_FIELD_H
 
 #include "io/hdf5/h5.h"
 #include "model/field.h"
 
-/* What one rank holds in host memory at a time: large enough for the file system's stripes. */
+/* Host memory per rank; large enough for the file system's stripes. */
 enum { H5_FIELD_PIECE_BYTES = 32 << 20 };
 
 /* Write the part `box` of a dataset, in its own indices, from host memory: [z][y][x] in the
- * dataset's precision. Empty on ranks that have no part, which take part in the collective calls
- * all the same. */
+ * dataset's precision. Empty on ranks without a part, which must call too. */
 enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
                           enum precision precision, const void *values,
                           size_t piece_bytes) MUST_CHECK;
@@ -31,9 +30,9 @@ enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field,
 struct pieces {
     int64_t cells[AXIS_COUNT];  /* of this rank */
     int64_t extent[AXIS_COUNT]; /* of a piece, the same on all ranks */
-    int64_t groups[AXIS_COUNT]; /* pieces an axis on the rank that has most */
+    int64_t groups[AXIS_COUNT]; /* pieces per axis on the rank with most cells */
     int64_t count;              /* product of the groups */
-    int64_t piece_cells;        /* room that a piece needs on this rank */
+    int64_t piece_cells;        /* of the largest piece on this rank */
 };
 
 /* Collective. Cut into pieces of at most `cells_limit` cells: whole planes, else whole rows. */

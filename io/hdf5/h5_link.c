@@ -30,13 +30,13 @@ static enum status beside(const char *file, const char *target, char path[PATH_B
     return STATUS_OK;
 }
 
-/* Beside the file, or beside the one that this is a symbolic link to. */
+/* Next to the file or, where that is a symbolic link, next to the file that it points to. */
 static enum status find_target(const char *file, const char *target, char path[PATH_BYTES])
 {
     TRY(beside(file, target, path));
     char *real = file_exists(path) ? NULL : realpath(file, NULL);
     if (real == NULL) {
-        return STATUS_OK; /* or it is missing: its reader will say so */
+        return STATUS_OK; /* a missing file is reported when it is opened */
     }
     char other[PATH_BYTES];
     const enum status status = beside(real, target, other);
@@ -87,7 +87,7 @@ enum status h5_find_snapshot(hid_t file, struct h5_place *place)
     return h5_place_set(path, name, place);
 }
 
-/* What HDF5 calls before it follows a link into another file. */
+/* HDF5 calls it before it follows a link into another file. */
 static herr_t refuse_link(const char *file, const char *group, const char *target,
                           const char *object, unsigned *flags, hid_t access, void *refused)
 {
@@ -107,7 +107,7 @@ static enum status fail_elsewhere(const struct h5_place *place, const char *what
                 place->path, what, target->name, path);
 }
 
-/* HDF5 finds by itself where such values are, or goes without. */
+/* HDF5 looks for such values by itself, and returns constants where it finds none. */
 static enum status check_own_values(hid_t dataset, const struct h5_place *place)
 {
     struct h5_place source = {.path = ""};

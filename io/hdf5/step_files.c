@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum status step_file_path(const char *folder, int64_t step, char path[PATH_BYTES])
 {
@@ -86,21 +85,20 @@ static enum status remove_all(const char *folder, const char *suffix)
     int count = 0;
     TRY(list(folder, suffix, &steps, &count));
     enum status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
+    for (int i = 0; i < count; i++) {
         char name[64];
         char path[PATH_BYTES];
         snprintf(name, sizeof name, "step_%010" PRId64 "%s", steps[i], suffix);
-        status = path_join(folder, name, path);
-        if (status == STATUS_OK && unlink(path) != 0 && errno != ENOENT) {
-            status = fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
-        }
+        TRY_GOTO(path_join(folder, name, path));
+        TRY_GOTO(file_remove(path));
     }
+done:
     free(steps);
     return status;
 }
 
 enum status step_files_remove_temporaries(const char *folder)
 {
-    TRY(remove_all(folder, ".h5.tmp.tmp")); /* of file_replace, for the temporary file itself */
+    TRY(remove_all(folder, ".h5.tmp.tmp")); /* file_replace's own */
     return remove_all(folder, ".h5.tmp");
 }

@@ -1,5 +1,5 @@
-/* Files with a state each, in a folder: step_<step, 10 digits>.h5. Checkpoints and snapshots are
- * kept so. Nothing here is collective. */
+/* Folders with one file per state, step_<step, 10 digits>.h5: checkpoints and snapshots. Not
+ * collective. */
 #ifndef ISOTHERM_IO_HDF5_STEP_FILES_H
 #define ISOTHERM_IO_HDF5_STEP_FILES_H
 
@@ -14,11 +14,10 @@ enum status step_file_path(const char *folder, int64_t step, char path[PATH_BYTE
 /* The step in "step_0000000123<suffix>", -1 for any other name. */
 int64_t step_file_step(const char *name, const char *suffix);
 
-/* The steps of the files in `folder`, newest first; a folder that is not there holds none. Caller
- * frees. */
+/* The steps of the files in `folder`, newest first; none when it does not exist. Caller frees. */
 enum status step_files_list(const char *folder, int64_t **steps, int *count) MUST_CHECK;
 
-/* Remove what killed runs left half written. */
+/* Remove the incomplete files of killed runs. */
 enum status step_files_remove_temporaries(const char *folder) MUST_CHECK;
 
 #endif

@@ -4,11 +4,10 @@
 
 enum { INTERVALS = 16 };
 
-/* Evenly spaced colours; what lies between them is within 5/255 of the published tables. Inferno,
- * magma (S. van der Walt, N. Smith) and viridis (also E. Firing) are CC0: equal steps look equally
- * large, and lightness grows all the way, so that they read the same in grey and to the
- * colour-blind. Coolwarm: K. Moreland, "Diverging Color Maps for Scientific Visualization", 2009.
- */
+/* Evenly spaced colours; interpolation is within 5/255 of the published tables. Inferno, magma
+ * (S. van der Walt, N. Smith) and viridis (also E. Firing), CC0: perceptually uniform, with
+ * increasing lightness. Coolwarm: K. Moreland, "Diverging Color Maps for Scientific Visualization",
+ * 2009. */
 static const uint32_t maps[][INTERVALS + 1] = {
     [COLORMAP_INFERNO] = {0x000004, 0x090723, 0x210d4b, 0x3d0867, 0x570f6e, 0x70196e, 0x89226a,
                           0xa32b62, 0xbb3655, 0xd14545, 0xe45932, 0xf1711f, 0xfa8d07, 0xfcab0c,

@@ -6,11 +6,10 @@
 
 #include "config/settings.h"
 
-/* Of a value that is not finite: no map has this grey. */
+/* For values that are not finite; no map contains this grey. */
 enum { COLORMAP_GREY = 0x808080 };
 
-/* 0xRRGGBB: the colour of `value` when the map spans [low, high], low < high; beyond that, the
- * end's. */
+/* 0xRRGGBB: the colour of `value`, clamped to [low, high], when the map spans that, low < high. */
 uint32_t colormap_of(enum colormap map, double value, double low, double high);
 
 #endif

@@ -9,11 +9,11 @@
 #include "base/file.h"
 #include "io/picture/picture_draw.h"
 
-/* Cells read from the device at once, where the plane is not thinned out. */
+/* Cells read from the device at once, where all rows are shown. */
 enum { READ_CELLS = 1 << 22 };
 
-/* The plane that is pictured: sample p of a direction is the cell in the middle of the p-th of
- * `samples` equal parts, so all cells where there are few, and evenly spread ones of many. */
+/* The plane to draw: sample p of a direction is the cell in the middle of the p-th of `samples`
+ * equal parts. */
 struct plane {
     enum axis axis[2]; /* across and up */
     enum axis normal;
@@ -60,7 +60,7 @@ static struct plane plane_choose(const struct grid *grid, const struct picture_s
     return plane;
 }
 
-/* A rank's samples: [first, last) in each direction; none when it does not hold the plane. */
+/* A rank's samples: [first, last) in each direction; none when the plane is elsewhere. */
 struct part {
     int first[2];
     int last[2];
@@ -85,8 +85,8 @@ static struct part part_of(const struct plane *plane, const struct field *field)
     return part;
 }
 
-/* Read the rows of samples [row, row + nrows) (more than one only where no row between them is
- * left out) and pick their samples into `values`. */
+/* Read the rows of samples [row, row + nrows), which are contiguous, and copy their samples to
+ * `values`. */
 static enum status read_rows(struct field *field, const struct plane *plane,
                              const struct part *part, int row, int nrows, void *h_rows,
                              double *values)
@@ -104,7 +104,7 @@ static enum status read_rows(struct field *field, const struct plane *plane,
     TRY(field_read(field, &box, h_rows));
     for (int r = 0; r < nrows; r++) {
         for (int p = part->first[0]; p < part->last[0]; p++) {
-            /* with the upward axis the slower one, the box is [up][across] in memory */
+            /* the upward axis is the slower one: the box is [up][across] in memory */
             const int64_t i = r * across + sample_cell(plane, 0, p) - offset[plane->axis[0]];
             values[(int64_t)(row + r) * plane->samples[0] + p] =
                 wide ? ((const double *)h_rows)[i] : (double)((const float *)h_rows)[i];
@@ -123,17 +123,18 @@ static enum status read_part(struct field *field, const struct plane *plane, dou
     int64_t nrows = READ_CELLS / across > 1 && !thinned ? READ_CELLS / across : 1;
     nrows = nrows < height ? nrows : height;
     void *h_rows = malloc((size_t)(nrows * across + 1) * sizeof(double));
-    enum status status =
-        h_rows != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no room to read a picture's plane");
-    for (int row = part.first[1]; row < part.last[1] && status == STATUS_OK; row += (int)nrows) {
+    enum status status = STATUS_OK;
+    TRY_GOTO(CHECK_MEMORY(h_rows != NULL, "no memory to read a picture's plane"));
+    for (int row = part.first[1]; row < part.last[1]; row += (int)nrows) {
         const int n = part.last[1] - row < (int)nrows ? part.last[1] - row : (int)nrows;
-        status = read_rows(field, plane, &part, row, n, h_rows, values);
+        TRY_GOTO(read_rows(field, plane, &part, row, n, h_rows, values));
     }
+done:
     free(h_rows);
     return status;
 }
 
-/* A uniform field needs a range too, and so does one without a single good value. */
+/* For a uniform field, and for one without any valid value. */
 static void widen(double range[2], double margin)
 {
     if (!isfinite(range[0]) || !isfinite(range[1])) {
@@ -196,9 +197,9 @@ enum status picture_write(MPI_Comm comm, const char *directory, struct field *fi
     double *values = calloc((size_t)count, sizeof *values);
     char file[PATH_BYTES];
     enum status status = values != NULL ? read_part(field, &plane, values)
-                                        : fail(STATUS_MEMORY, "no room for a picture's plane");
+                                        : fail(STATUS_MEMORY, "no memory for a picture's plane");
     TRY_GOTO(status_agree(comm, status));
-    /* every sample is on one rank and zero on all others: its bits stay as they are */
+    /* each sample is on one rank and zero on all others: the bits do not change */
     TRY_GOTO(comm_check(MPI_Reduce(root ? MPI_IN_PLACE : values, root ? values : NULL, count,
                                    MPI_UINT64_T, MPI_BOR, 0, comm),
                         "MPI_Reduce"));

@@ -1,4 +1,4 @@
-/* Draws pictures where the build has Cairo; picture_none.c stands in for it elsewhere. */
+/* Drawing with Cairo; picture_none.c replaces it in builds without. */
 #include <cairo.h>
 #include <fcntl.h>
 #include <math.h>
@@ -18,8 +18,8 @@ bool picture_supported(void)
     return true;
 }
 
-/* Where it finds no fonts or no room for a cache, fontconfig writes that to standard error, once,
- * and all goes well: Cairo has a plain font of its own. */
+/* Load the fonts with standard error closed: fontconfig complains there when it finds no fonts or
+ * no cache, although Cairo then uses a font of its own. */
 static void find_fonts(cairo_t *cairo)
 {
     static bool found;
@@ -61,7 +61,7 @@ static void set_color(cairo_t *cairo, uint32_t color)
                          (color & 0xFF) / 255.0);
 }
 
-/* samples[1] rows of values, the first lowest, as rectangles that fill a place. */
+/* samples[1] rows of values, the lowest first, as rectangles that fill a place. */
 static void draw_cells(cairo_t *cairo, const struct picture_view *view, const double *values,
                        const int samples[2], const struct picture_place *place)
 {
@@ -99,7 +99,7 @@ static void draw_bar(cairo_t *cairo, const struct picture_view *view,
     draw_cells(cairo, view, values, (const int[]){1, BAR_SAMPLES}, bar);
 }
 
-/* A gap where a value is not finite. */
+/* With gaps where a value is not finite. */
 static void draw_curve(cairo_t *cairo, const struct picture_view *view,
                        const struct picture_place *plot)
 {
@@ -156,25 +156,20 @@ static cairo_status_t append(void *file, const unsigned char *bytes, unsigned nb
                                                     : CAIRO_STATUS_WRITE_ERROR;
 }
 
-/* Into memory first: file_replace writes it whole or not at all. */
 static enum status write_png(cairo_t *cairo, const char *path)
 {
     char *bytes = NULL;
     size_t nbytes = 0;
     FILE *file = open_memstream(&bytes, &nbytes);
-    if (file == NULL) {
-        return fail(STATUS_MEMORY, "no room for %s", path);
-    }
+    TRY(CHECK_MEMORY(file != NULL, "no memory for %s", path));
     cairo_status_t drawn = cairo_status(cairo);
     if (drawn == CAIRO_STATUS_SUCCESS) {
         drawn = cairo_surface_write_to_png_stream(cairo_get_target(cairo), append, file);
     }
-    enum status status = STATUS_OK;
-    if (fclose(file) != 0 || drawn != CAIRO_STATUS_SUCCESS) {
-        status = fail(STATUS_MEMORY, "cannot draw %s: %s", path, cairo_status_to_string(drawn));
-    } else {
-        status = file_replace(path, bytes, nbytes);
-    }
+    const enum status status =
+        fclose(file) != 0 || drawn != CAIRO_STATUS_SUCCESS
+            ? fail(STATUS_MEMORY, "cannot draw %s: %s", path, cairo_status_to_string(drawn))
+            : file_replace(path, bytes, nbytes);
     free(bytes);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Pictures of samples in memory: a plane in colours, or a curve. No MPI, no devices. */
+/* Pictures of samples in memory: a coloured plane or a curve. No MPI, no devices. */
 #ifndef ISOTHERM_IO_PICTURE_PICTURE_DRAW_H
 #define ISOTHERM_IO_PICTURE_PICTURE_DRAW_H
 
@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "config/settings.h"
 
-/* What is to be seen. Samples are spread evenly over the lengths. */
+/* What to draw. Samples are spread evenly over the lengths. */
 struct picture_view {
     const char *title; /* UTF-8 */
     int64_t step;

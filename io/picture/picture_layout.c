@@ -70,7 +70,7 @@ static void add_text(struct picture_layout *layout, cairo_t *cairo,
     }
 }
 
-/* From x to the right margin, its end cut where it is too long. */
+/* From x to the right margin, truncated where it is too long. */
 static void add_heading(struct picture_layout *layout, cairo_t *cairo,
                         const struct picture_style *style, int x, int y, const char *string)
 {
@@ -242,7 +242,7 @@ static void add_headings(struct picture_layout *layout, cairo_t *cairo,
     add_heading(layout, cairo, &note_style, x, layout->height - GAP - LINE, text);
 }
 
-/* Small grids are magnified by a whole number, so that all cells look equally large. */
+/* Small grids are magnified by an integer, so that all cells have the same size. */
 static void plot_size(const struct picture_view *view, int size[2])
 {
     const double length[2] = {view->upper[0] - view->lower[0], view->upper[1] - view->lower[1]};

@@ -1,4 +1,4 @@
-/* Where everything is in a picture. In pixels; the origin is at the top left, y downward. */
+/* The layout of a picture, in pixels; the origin is at the top left, y downward. */
 #ifndef ISOTHERM_IO_PICTURE_PICTURE_LAYOUT_H
 #define ISOTHERM_IO_PICTURE_PICTURE_LAYOUT_H
 
@@ -39,7 +39,7 @@ struct picture_layout {
     int width; /* of the image */
     int height;
     struct picture_place plot; /* the cells or the curve */
-    struct picture_place bar;  /* the colours of the map; nothing beside a curve */
+    struct picture_place bar;  /* the colours of the map; empty for a curve */
     struct picture_text texts[PICTURE_MAX_TEXTS];
     int ntexts;
     struct picture_line lines[PICTURE_MAX_LINES];

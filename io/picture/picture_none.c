@@ -1,4 +1,4 @@
-/* In place of picture_cairo.c where the build has no Cairo. */
+/* Replaces picture_cairo.c in builds without Cairo. */
 #include "io/picture/picture.h"
 #include "io/picture/picture_draw.h"
 

@@ -15,7 +15,7 @@ static void sums_name(const char *name, char sums[NAME_BYTES])
     snprintf(sums, NAME_BYTES, "/checksums/%s", slash == NULL ? name : slash + 1);
 }
 
-/* Room in the file at once, and nothing written to it. */
+/* With space allocated in the file, and nothing written to it. */
 static enum status make_dataset(hid_t file, const char *name, hid_t type, int rank,
                                 const hsize_t *shape, hid_t *dataset)
 {
@@ -25,19 +25,19 @@ static enum status make_dataset(hid_t file, const char *name, hid_t type, int ra
     H5Pset_create_intermediate_group(link, 1);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    H5Pset_obj_track_times(creation, false); /* the same bytes whenever it is made */
+    H5Pset_obj_track_times(creation, false); /* the same bytes at any time of day */
     *dataset = H5Dcreate2(file, name, type, space, link, creation, H5P_DEFAULT);
     H5Pclose(link);
     H5Pclose(creation);
     H5Sclose(space);
-    return *dataset < 0 ? h5_fail("cannot make the dataset %s", name) : STATUS_OK;
+    return *dataset < 0 ? h5_fail("cannot create the dataset %s", name) : STATUS_OK;
 }
 
 static enum status get_offset(hid_t dataset, const char *name, uint64_t *offset)
 {
     const haddr_t address = H5Dget_offset(dataset);
     *offset = (uint64_t)address;
-    return address == HADDR_UNDEF ? h5_fail("the dataset %s has no place in its file", name)
+    return address == HADDR_UNDEF ? h5_fail("the dataset %s has no offset in its file", name)
                                   : STATUS_OK;
 }
 
@@ -90,9 +90,9 @@ uint64_t h5_raw_bytes(const int64_t cells[AXIS_COUNT], enum precision precision)
 
 /* What rank 0 finds. */
 struct found {
-    bool is_ours;
+    bool has_sums;
     struct raw_place place;
-    char path[PATH_BYTES]; /* of the file that really holds the dataset */
+    char path[PATH_BYTES]; /* of the file that holds the dataset */
 };
 
 static enum status find_cells(hid_t dataset, const char *name, struct raw_place *place)
@@ -106,7 +106,7 @@ static enum status find_cells(hid_t dataset, const char *name, struct raw_place 
     H5Tclose(type);
     H5Sclose(space);
     if (rank != AXIS_COUNT || (!is_double && !is_float) || shape[0] * shape[1] * shape[2] == 0) {
-        return fail(STATUS_FILE, "the dataset %s is not of the form that its checksums are for",
+        return fail(STATUS_FILE, "the dataset %s does not have the shape or type of its checksums",
                     name);
     }
     const int64_t cells[AXIS_COUNT] = {(int64_t)shape[2], (int64_t)shape[1], (int64_t)shape[0]};
@@ -125,7 +125,7 @@ static enum status check_form(hid_t dataset, const char *name, const struct raw_
     H5Sclose(space);
     if (line_cells != place->line_cells || block_lines != place->block_lines ||
         blocks != place->blocks) {
-        return fail(STATUS_FILE, "%s has a form that this program does not know", name);
+        return fail(STATUS_FILE, "%s has a form that this program does not support", name);
     }
     return STATUS_OK;
 }
@@ -133,25 +133,21 @@ static enum status check_form(hid_t dataset, const char *name, const struct raw_
 static enum status read_sums(hid_t file, const char *name, const struct raw_place *place,
                              uint64_t **sums)
 {
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    hid_t dataset = H5I_INVALID_HID;
     enum status status = STATUS_OK;
-    if (dataset < 0) {
-        return h5_fail("cannot open %s", name);
-    }
-    status = check_form(dataset, name, place);
-    if (status == STATUS_OK) {
-        *sums = malloc((size_t)place->blocks * sizeof **sums);
-        status = *sums == NULL ? fail(STATUS_MEMORY, "no memory for checksums") : STATUS_OK;
-    }
-    if (status == STATUS_OK &&
-        H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, *sums) < 0) {
+    TRY(h5_dataset_open(file, name, &dataset));
+    TRY_GOTO(check_form(dataset, name, place));
+    *sums = malloc((size_t)place->blocks * sizeof **sums);
+    TRY_GOTO(CHECK_MEMORY(*sums != NULL, "no memory for checksums"));
+    if (H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, *sums) < 0) {
         status = h5_fail("cannot read %s", name);
     }
+done:
     H5Dclose(dataset);
     return status;
 }
 
-/* What cannot be read is not taken for missing: then the cells would pass unchecked. */
+/* An error is not "no checksums": the cells would then pass unchecked. */
 static enum status find_sums(hid_t file, const char *of_sums, bool *found)
 {
     htri_t there = H5Lexists(file, "/checksums", H5P_DEFAULT);
@@ -169,17 +165,17 @@ static enum status find_in(hid_t file, hid_t dataset, const char *name, struct f
     char of_sums[NAME_BYTES];
     sums_name(name, of_sums);
     if (H5Fget_name(file, found->path, sizeof found->path) < 0) {
-        return h5_fail("cannot tell which file holds %s", name);
+        return h5_fail("cannot determine which file holds %s", name);
     }
-    TRY(find_sums(file, of_sums, &found->is_ours));
-    if (!found->is_ours) {
+    TRY(find_sums(file, of_sums, &found->has_sums));
+    if (!found->has_sums) {
         return STATUS_OK;
     }
     TRY(find_cells(dataset, name, &found->place));
     return read_sums(file, of_sums, &found->place, sums);
 }
 
-/* Rank 0. What cannot be opened is no matter for this: its reader will say so. */
+/* Rank 0. A dataset that cannot be opened is reported by its reader. */
 static enum status find(const char *path, const char *name, struct found *found, uint64_t **sums)
 {
     hid_t file = H5I_INVALID_HID;
@@ -188,10 +184,7 @@ static enum status find(const char *path, const char *name, struct found *found,
     const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     if (dataset >= 0) {
         const hid_t holder = H5Iget_file_id(dataset);
-        status = find_in(holder, dataset, name, found, sums);
-        if (status != STATUS_OK) {
-            fail_prefix(status, "%s: ", found->path);
-        }
+        status = fail_prefix(find_in(holder, dataset, name, found, sums), "%s: ", found->path);
         H5Fclose(holder);
         H5Dclose(dataset);
     }
@@ -202,12 +195,10 @@ static enum status find(const char *path, const char *name, struct found *found,
 /* Collective, agreed. */
 static enum status share_sums(MPI_Comm comm, const struct raw_place *place, uint64_t **sums)
 {
-    enum status status = STATUS_OK;
     if (*sums == NULL) {
         *sums = malloc((size_t)place->blocks * sizeof **sums);
-        status = *sums == NULL ? fail(STATUS_MEMORY, "no memory for checksums") : STATUS_OK;
     }
-    TRY(status_agree(comm, status));
+    TRY(status_agree(comm, CHECK_MEMORY(*sums != NULL, "no memory for checksums")));
     return comm_check(MPI_Bcast(*sums, (int)place->blocks, MPI_UINT64_T, 0, comm), "MPI_Bcast");
 }
 
@@ -218,16 +209,14 @@ enum status h5_raw_check(MPI_Comm comm, const char *path, const char *name)
     h5_init();
     memset(&found, 0, sizeof found);
     const bool first = comm_rank(comm) == 0;
-    enum status status = status_agree(comm, first ? find(path, name, &found, &sums) : STATUS_OK);
-    if (status == STATUS_OK) {
-        status = comm_check(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm), "MPI_Bcast");
+    enum status status = STATUS_OK;
+    TRY_GOTO(status_agree(comm, first ? find(path, name, &found, &sums) : STATUS_OK));
+    TRY_GOTO(comm_check(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm), "MPI_Bcast"));
+    if (found.has_sums) {
+        TRY_GOTO(share_sums(comm, &found.place, &sums));
+        TRY_GOTO(raw_check(comm, found.path, name, &found.place, sums));
     }
-    if (status == STATUS_OK && found.is_ours) {
-        status = share_sums(comm, &found.place, &sums);
-        if (status == STATUS_OK) {
-            status = raw_check(comm, found.path, name, &found.place, sums);
-        }
-    }
+done:
     free(sums);
     return status;
 }

@@ -15,7 +15,7 @@
 
 enum {
     LINE_CELLS = 65536,
-    BLOCK_BYTES = 1 << 20, /* about: whole lines */
+    BLOCK_BYTES = 1 << 20, /* about, in whole lines */
     MOST_BLOCKS = 4096,
     WRITE_BYTES = 8 << 20, /* of one system call; a multiple of common stripes */
     READ_BYTES = 256 << 10 /* stays in the core's cache until it is summed */
@@ -46,7 +46,7 @@ void raw_layout(const int64_t cells[AXIS_COUNT], enum precision precision, struc
     place->blocks = round_up(lines, place->block_lines);
 }
 
-/* Whole lines, at least one, in about so many bytes. */
+/* Whole lines, at least one, in about `bytes` bytes. */
 static int64_t piece_cells(const struct raw_place *place, int64_t bytes)
 {
     const int64_t line_bytes = place->line_cells * (int64_t)precision_bytes(place->precision);
@@ -79,9 +79,8 @@ static enum status write_run(struct file_output *file, const struct raw_place *p
                              place->offset + (uint64_t)run->begin * bytes);
 }
 
-/* Behind `memory`, as far behind the beginning of a page as the cell's place in the file is: from
- * there it can be written past the cache. The cells begin with a page of the file if they are many
- * (H5_ALIGNMENT_BYTES). */
+/* The first address in `memory` with the offset in its page that the cell has in the file, as
+ * direct writes need. Large datasets begin at a page of the file (H5_ALIGNMENT_BYTES). */
 static void *in_page(void *memory, const struct raw_place *place, int64_t cell)
 {
     const size_t before = (size_t)cell * precision_bytes(place->precision) % FILE_PAGE_BYTES;
@@ -136,10 +135,9 @@ static enum status write_exchanged(MPI_Comm comm, struct file_output *file,
     const size_t bytes = (size_t)cells * precision_bytes(place->precision);
     char *room = malloc(bytes);
     char *memory = malloc(raw_room_bytes(bytes));
-    enum status status = STATUS_OK;
-    if (room == NULL || memory == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for two buffers of %zu bytes to write with", bytes);
-    }
+    enum status status =
+        CHECK_MEMORY(room != NULL && memory != NULL,
+                     "no memory for two buffers of %zu bytes to write with", bytes);
     enum status exchanged = status_agree(comm, status);
     for (int64_t n = 0; exchanged == STATUS_OK && n < rounds; n++) {
         const struct raw_run run = raw_run_piece(&shares->runs[shares->rank], n, cells);
@@ -181,32 +179,27 @@ static enum status write_shares(MPI_Comm comm, struct file_output *file,
     return status_agree(comm, shares->rank == 0 ? write_sums(file, place, sums) : STATUS_OK);
 }
 
-/* Two arrays in one: this rank's sums and everybody's. */
+/* This rank's sums and those of all ranks. */
 static enum status make_sums(MPI_Comm comm, const struct raw_place *place, uint64_t **mine,
                              uint64_t **sums)
 {
     *mine = calloc((size_t)place->blocks, sizeof **mine);
     *sums = calloc((size_t)place->blocks, sizeof **sums);
-    enum status status = STATUS_OK;
-    if (*mine == NULL || *sums == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for %" PRId64 " checksums", place->blocks);
-    }
-    return status_agree(comm, status);
+    return status_agree(comm, CHECK_MEMORY(*mine != NULL && *sums != NULL,
+                                           "no memory for %" PRId64 " checksums", place->blocks));
 }
 
 enum status raw_write(MPI_Comm comm, struct file_output *file, const struct raw_place *place,
                       const struct box *box, const void *values, uint64_t **sums)
 {
-    struct raw_shares shares;
+    struct raw_shares shares = {0};
     uint64_t *mine = NULL;
-    enum status status = make_sums(comm, place, &mine, sums);
-    if (status == STATUS_OK) {
-        status = raw_shares_create(comm, place, box, &shares);
-        if (status == STATUS_OK) {
-            status = write_shares(comm, file, place, &shares, values, mine, *sums);
-        }
-        raw_shares_free(&shares);
-    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(make_sums(comm, place, &mine, sums));
+    TRY_GOTO(raw_shares_create(comm, place, box, &shares));
+    TRY_GOTO(write_shares(comm, file, place, &shares, values, mine, *sums));
+done:
+    raw_shares_free(&shares);
     free(mine);
     return status;
 }
@@ -240,21 +233,19 @@ static enum status sum_share(int fd, const char *path, const struct raw_place *p
     const int64_t cells = piece_cells(place, READ_BYTES);
     const size_t bytes = precision_bytes(place->precision);
     char *values = malloc((size_t)cells * bytes);
-    if (values == NULL) {
-        return fail(STATUS_MEMORY, "no memory for %zu bytes to read with", (size_t)cells * bytes);
-    }
     enum status status = STATUS_OK;
-    for (int64_t p = 0; status == STATUS_OK && p * cells < share->end - share->begin; p++) {
+    TRY(CHECK_MEMORY(values != NULL, "no memory for %zu bytes to read with",
+                     (size_t)cells * bytes));
+    for (int64_t p = 0; p * cells < share->end - share->begin; p++) {
         const struct raw_run piece = raw_run_piece(share, p, cells);
-        status = file_read_at(fd, path, values, (size_t)(piece.end - piece.begin) * bytes,
-                              place->offset + (uint64_t)piece.begin * bytes);
-        if (status == STATUS_OK) {
-            add_sums(place, &piece, values, sums);
-            if (hash != NULL) {
-                *hash += hash_run(place, &piece, values);
-            }
+        TRY_GOTO(file_read_at(fd, path, values, (size_t)(piece.end - piece.begin) * bytes,
+                              place->offset + (uint64_t)piece.begin * bytes));
+        add_sums(place, &piece, values, sums);
+        if (hash != NULL) {
+            *hash += hash_run(place, &piece, values);
         }
     }
+done:
     free(values);
     return status;
 }
@@ -306,24 +297,20 @@ enum status raw_verify(MPI_Comm comm, int fd, const char *path, const char *name
     uint64_t *found = NULL;
     uint64_t my_hash = 0;
     TRY(choose_share(comm, place, box, &share));
-    enum status status = make_sums(comm, place, &mine, &found);
-    if (status == STATUS_OK) {
-        status = status_agree(
-            comm, sum_share(fd, path, place, &share, mine, hash == NULL ? NULL : &my_hash));
+    enum status status = STATUS_OK;
+    TRY_GOTO(make_sums(comm, place, &mine, &found));
+    TRY_GOTO(status_agree(
+        comm, sum_share(fd, path, place, &share, mine, hash == NULL ? NULL : &my_hash)));
+    TRY_GOTO(add_up(comm, place, mine, found));
+    TRY_GOTO(status_agree(comm, compare_sums(path, name, place, sums, found)));
+    if (hash != NULL) {
+        status = comm_check(MPI_Allreduce(&my_hash, hash, 1, MPI_UINT64_T, MPI_SUM, comm),
+                            "MPI_Allreduce");
     }
-    if (status == STATUS_OK) {
-        status = add_up(comm, place, mine, found);
-    }
-    if (status == STATUS_OK) {
-        status = status_agree(comm, compare_sums(path, name, place, sums, found));
-    }
+done:
     free(found);
     free(mine);
-    TRY(status);
-    if (hash != NULL) {
-        TRY_MPI(MPI_Allreduce(&my_hash, hash, 1, MPI_UINT64_T, MPI_SUM, comm));
-    }
-    return STATUS_OK;
+    return status;
 }
 
 /* ---- all datasets of a file ----------------------------------------------------------------- */
@@ -332,13 +319,9 @@ static enum status read_back(MPI_Comm comm, const struct file_output *file,
                              const struct raw_place *place, const struct raw_part *part,
                              const struct box *box, const uint64_t *sums)
 {
-    const enum status status =
-        raw_verify(comm, file->fd, file->path, part->name, place, box, sums, part->hash);
-    if (status != STATUS_OK) {
-        fail_prefix(status, "what was read back is not what was written; is the disk full or "
-                            "failing? ");
-    }
-    return status;
+    return fail_prefix(
+        raw_verify(comm, file->fd, file->path, part->name, place, box, sums, part->hash),
+        "what was read back differs from what was written; is the disk full or failing? ");
 }
 
 static enum status fill_open(MPI_Comm comm, struct file_output *file,
@@ -363,14 +346,14 @@ enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
 {
     struct file_output file;
     TRY_MPI(MPI_Bcast(places, nparts * (int)sizeof *places, MPI_BYTE, 0, comm));
-    const bool direct = after == RAW_FORGET; /* read back, they would come from the disk */
-    enum status status = status_agree(comm, file_output_open(path, direct, &file));
-    if (status == STATUS_OK) {
-        status = fill_open(comm, &file, places, parts, nparts, box, after);
-    }
-    if (status == STATUS_OK && after == RAW_FORGET) {
+    const bool direct = after == RAW_FORGET; /* else reading back would access the disk */
+    enum status status = STATUS_OK;
+    TRY_GOTO(status_agree(comm, file_output_open(path, direct, &file)));
+    TRY_GOTO(fill_open(comm, &file, places, parts, nparts, box, after));
+    if (after == RAW_FORGET) {
         file_forget(file.fd);
     }
+done:;
     const enum status closed = file_output_close(&file);
     return status_agree(comm, status == STATUS_OK ? closed : status);
 }
@@ -385,10 +368,10 @@ enum status raw_check(MPI_Comm comm, const char *path, const char *name,
                       const struct raw_place *place, const uint64_t *sums)
 {
     int fd = -1;
-    enum status status = status_agree(comm, open_to_read(path, &fd));
-    if (status == STATUS_OK) {
-        status = raw_verify(comm, fd, path, name, place, NULL, sums, NULL);
-    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(status_agree(comm, open_to_read(path, &fd)));
+    TRY_GOTO(raw_verify(comm, fd, path, name, place, NULL, sums, NULL));
+done:
     if (fd >= 0) {
         close(fd);
     }

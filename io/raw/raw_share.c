@@ -5,7 +5,7 @@
 
 #include "base/comm.h"
 
-/* Of what must be exchanged, a rank takes no less than this: few long writes. */
+/* The least that a rank writes of exchanged cells: few long writes. */
 enum { LEAST_BYTES = 1 << 20 };
 
 static int64_t clamp(int64_t value, int64_t high)
@@ -91,11 +91,8 @@ enum status raw_shares_create(MPI_Comm comm, const struct raw_place *place, cons
         .boxes = calloc((size_t)nranks, sizeof *shares->boxes),
         .runs = calloc((size_t)nranks, sizeof *shares->runs),
     };
-    enum status status = STATUS_OK;
-    if (shares->boxes == NULL || shares->runs == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for the shares of %d ranks in a file", nranks);
-    }
-    TRY(status_agree(comm, status));
+    TRY(status_agree(comm, CHECK_MEMORY(shares->boxes != NULL && shares->runs != NULL,
+                                        "no memory for the shares of %d ranks in a file", nranks)));
     const int numbers = (int)(sizeof *box / sizeof(int64_t));
     TRY_MPI(MPI_Allgather(box, numbers, MPI_INT64_T, shares->boxes, numbers, MPI_INT64_T, comm));
     choose(place, shares);
@@ -116,8 +113,8 @@ struct raw_run raw_run_piece(const struct raw_run *run, int64_t number, int64_t 
                             run->begin + clamp((number + 1) * cells, length)};
 }
 
-/* How many cells of the box come before a flat index. They lie in the box's memory in this order,
- * so the cells of a run are one piece of that memory. */
+/* How many cells of the box come before a flat index. The box's memory has the same order, so the
+ * cells of a run are contiguous there. */
 static int64_t cells_before(const struct raw_place *place, const struct box *box, int64_t index)
 {
     const int64_t nx = place->cells[AXIS_X];
@@ -147,7 +144,7 @@ static struct raw_run part_of(const struct raw_place *place, const struct box *b
                             cells_before(place, box, run->end)};
 }
 
-/* Put a part of a box's cells where they belong in the run's memory, row by row. */
+/* Copy a part of a box's cells to their places in the run's memory, row by row. */
 static void scatter(const struct raw_place *place, const struct box *box,
                     const struct raw_run *part, const char *from, const struct raw_run *run,
                     char *to)
@@ -169,8 +166,7 @@ static void scatter(const struct raw_place *place, const struct box *box,
     }
 }
 
-/* Post what the others have for this rank, one after the other in `room`, and what it has for
- * them. */
+/* Post the receives, one after the other in `room`, and the sends. */
 static enum status post(MPI_Comm comm, const struct raw_shares *shares,
                         const struct raw_place *place, int64_t number, int64_t cells,
                         const char *values, char *room, MPI_Request *requests, int *nrequests)
@@ -219,17 +215,13 @@ enum status raw_exchange(MPI_Comm comm, const struct raw_shares *shares,
     MPI_Request *requests = malloc(2 * (size_t)shares->nranks * sizeof(MPI_Request));
     int nrequests = 0;
     enum status status = STATUS_OK;
-    if (requests == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for the messages of %d ranks", shares->nranks);
-    }
-    TRY(status_agree(comm, status));
-    status = post(comm, shares, place, number, cells, values, room, requests, &nrequests);
-    if (status == STATUS_OK) {
-        status = comm_check(MPI_Waitall(nrequests, requests, MPI_STATUSES_IGNORE), "MPI_Waitall");
-    }
-    if (status == STATUS_OK) {
-        unpack(shares, place, number, cells, values, room, piece);
-    }
+    TRY_GOTO(
+        status_agree(comm, CHECK_MEMORY(requests != NULL, "no memory for the messages of %d ranks",
+                                        shares->nranks)));
+    TRY_GOTO(post(comm, shares, place, number, cells, values, room, requests, &nrequests));
+    TRY_GOTO(comm_check(MPI_Waitall(nrequests, requests, MPI_STATUSES_IGNORE), "MPI_Waitall"));
+    unpack(shares, place, number, cells, values, room, piece);
+done:
     free(requests);
     return status;
 }

@@ -1,8 +1,7 @@
-/* Who moves which cells of a dataset that many ranks write: every rank a run of its cells that is
- * contiguous in the file, its share. Where the ranks' own blocks are such runs (cut along the
- * slowest axis alone), each writes its own, and nothing is exchanged. Otherwise rows are short and
- * interleaved in the file; then the cells are exchanged first, piece by piece, so that every rank
- * writes long runs all the same. This is the one place where that is decided. For raw.c. */
+/* Which rank reads or writes which cells of a dataset: every rank a run of cells that is contiguous
+ * in the file, its share. Where the ranks' own blocks are such runs (cut along the slowest axis
+ * only), each writes its own. Otherwise the cells are first exchanged, piece by piece, so that
+ * every rank writes long runs. For raw.c. */
 #ifndef ISOTHERM_IO_RAW_RAW_SHARE_H
 #define ISOTHERM_IO_RAW_RAW_SHARE_H
 
@@ -12,11 +11,10 @@
 #include "base/precision.h"
 #include "base/status.h"
 
-/* Where a dataset lies in its file, and how its blocks are cut. Plain numbers, so that rank 0 can
- * send it to the others. */
+/* The place of a dataset in its file, and its blocks. Without pointers: rank 0 broadcasts it. */
 struct raw_place {
     uint64_t offset;           /* of the cells, bytes from the beginning of the file */
-    uint64_t sums_offset;      /* of the checksums, 8 bytes a block */
+    uint64_t sums_offset;      /* of the checksums, 8 bytes per block */
     int64_t cells[AXIS_COUNT]; /* shape (nz, ny, nx) */
     int64_t line_cells, block_lines, blocks;
     enum precision precision;
@@ -30,11 +28,11 @@ struct raw_run {
 struct raw_shares {
     int nranks, rank;
     struct box *boxes;    /* what each rank holds in memory */
-    struct raw_run *runs; /* what it moves: whole lines */
-    bool own;             /* the two are the same */
+    struct raw_run *runs; /* its share: whole lines */
+    bool own;             /* the two are the same: no exchange */
 };
 
-/* Collective, agreed. `box` is what this rank holds; all of them together are the dataset. Free
+/* Collective, agreed. `box`: what this rank holds; the boxes of all ranks cover the dataset. Free
  * with raw_shares_free, on failure too. */
 enum status raw_shares_create(MPI_Comm comm, const struct raw_place *place, const struct box *box,
                               struct raw_shares *shares) MUST_CHECK;
@@ -43,11 +41,12 @@ void raw_shares_free(struct raw_shares *shares);
 /* The flat index of a box's first cell. */
 int64_t raw_run_begin(const struct raw_place *place, const struct box *box);
 
-/* Not collective. Even shares for those who only read. */
+/* Not collective. Even shares, for reading. */
 struct raw_run raw_share_even(const struct raw_place *place, int rank, int nranks);
 
-/* Collective. Send and receive what belongs to piece `number` of everybody's share, `cells` each;
- * `values` are this rank's own, [z][y][x]. Its piece is in `piece` then; `room` is as large. */
+/* Collective. Exchange the cells of piece `number`, of `cells` cells, of every rank's share.
+ * `values` are this rank's own, [z][y][x]; `piece` receives its piece; `room` is a buffer of the
+ * same size. */
 enum status raw_exchange(MPI_Comm comm, const struct raw_shares *shares,
                          const struct raw_place *place, int64_t number, int64_t cells,
                          const void *values, void *room, void *piece) MUST_CHECK;

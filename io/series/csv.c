@@ -16,7 +16,7 @@ static int count(const char *from, const char *to, char what)
     return found;
 }
 
-/* The columns, and the notes behind them; `text` itself where there is no whole line. */
+/* The end of the columns and notes; `text` itself without a complete line. */
 static const char *end_of_head(const char *text)
 {
     const char *rows = text;
@@ -33,7 +33,7 @@ static enum status open_stream(const char *path, FILE **stream)
                            : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
 }
 
-/* The next bytes of the stream. */
+/* Are these the next bytes of the stream? */
 static bool are_next(FILE *stream, const char *text, size_t nbytes)
 {
     size_t n = 0;
@@ -55,7 +55,7 @@ enum status csv_has_columns(const char *path, const char *columns, bool *has)
 enum status csv_differs(const char *path, const char *what)
 {
     return fail(STATUS_INPUT,
-                "the %s of %s differ from those of the configuration; move the file away to "
+                "the %s of %s differ from those of the configuration; move the file elsewhere to "
                 "continue",
                 what, path);
 }
@@ -76,8 +76,8 @@ enum status csv_check(const char *path, const struct csv_format *format)
     return columns && same ? STATUS_OK : csv_differs(path, columns ? "points" : "columns");
 }
 
-/* Keep whole steps up to `restart_step`, in place: at most `rows` lines of each; 0: any number.
- * `text` is what follows the head. A last line without its end is what a kill left of a row. */
+/* Keep complete steps up to `restart_step`, in place: at most `rows` lines of each; 0: any number.
+ * `text` follows the head. An incomplete last line, left by a kill, is dropped. */
 static enum status cut_rows(const char *path, const char *head, char *text, int64_t rows,
                             int64_t restart_step, size_t *kept_bytes, int64_t *last_step)
 {
@@ -86,14 +86,15 @@ static enum status cut_rows(const char *path, const char *head, char *text, int6
     char *whole = text;
     char *out = text;
     int64_t last = -1;
-    int64_t found = 0; /* rows of it */
+    int64_t found = 0; /* rows of that step */
     for (char *line = out, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         char *after = NULL;
         number++;
         const long long step = strtoll(line, &after, 10);
         if (after == line || *after != ',' || count(line, end, ',') != commas) {
-            return fail(STATUS_FILE, "%s:%d is not a row of it; move the file away to continue",
-                        path, number);
+            return fail(STATUS_FILE,
+                        "%s:%d is not a valid row; move the file elsewhere to continue", path,
+                        number);
         }
         if (step > restart_step || step < last || (step == last && rows > 0 && found == rows)) {
             continue;
@@ -114,7 +115,7 @@ static enum status cut_rows(const char *path, const char *head, char *text, int6
     return STATUS_OK;
 }
 
-/* `head`: the new one; NULL: it stays. */
+/* `head`: the new one; NULL: keep the old one. */
 static enum status cut(const char *path, const char *head, int64_t rows, int64_t restart_step,
                        int64_t *last_step)
 {
@@ -125,13 +126,10 @@ static enum status cut(const char *path, const char *head, int64_t rows, int64_t
     const size_t old_bytes = (size_t)(end_of_head(text) - text);
     const size_t head_bytes = head != NULL ? strlen(head) : old_bytes;
     enum status status = STATUS_OK;
-    if (old_bytes > 0) { /* else not even its columns */
+    if (old_bytes > 0) { /* else not even the line of columns is complete */
         TRY_GOTO(cut_rows(path, text, text + old_bytes, rows, restart_step, &nbytes, last_step));
         whole = malloc(head_bytes + nbytes);
-        if (whole == NULL) {
-            status = fail(STATUS_MEMORY, "no memory for the rows of %s", path);
-            goto done;
-        }
+        TRY_GOTO(CHECK_MEMORY(whole != NULL, "no memory for the rows of %s", path));
         memcpy(whole, head != NULL ? head : text, head_bytes);
         memcpy(whole + head_bytes, text + old_bytes, nbytes);
         TRY_GOTO(file_replace(path, whole, head_bytes + nbytes));
@@ -169,7 +167,7 @@ enum status csv_open(const char *directory, const char *name, const struct csv_f
 enum status csv_append(struct csv *csv, int64_t step, const char *rows, size_t nbytes)
 {
     if (step > csv->last_step) {
-        /* at once: somebody may be watching, and a kill loses no row */
+        /* unbuffered: for viewers, and so that a kill loses no row */
         TRY(file_write(csv->fd, csv->path, rows, nbytes));
         csv->last_step = step;
         csv->bytes += nbytes;

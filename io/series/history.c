@@ -26,9 +26,7 @@ enum status history_open(const char *directory, int64_t restart_step, struct his
 {
     *history = NULL;
     struct history *opened = calloc(1, sizeof *opened);
-    if (opened == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the history");
-    }
+    TRY(CHECK_MEMORY(opened != NULL, "no memory for the history"));
     const enum status status =
         csv_open(directory, "history.csv", &FORMAT, restart_step, &opened->csv);
     if (status != STATUS_OK) {

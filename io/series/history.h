@@ -1,4 +1,4 @@
-/* history.csv: one line of diagnostics every so many steps. */
+/* history.csv: one line of diagnostics every n-th step. */
 #ifndef ISOTHERM_IO_SERIES_HISTORY_H
 #define ISOTHERM_IO_SERIES_HISTORY_H
 
@@ -16,13 +16,13 @@ struct history_row {
 };
 
 /* Rank 0 only. Start a new file, or (restart_step >= 0) continue the old one, as csv_open does.
- * Numbers carry 17 digits, so that they read back to the same bits. */
+ * Numbers have 17 digits and read back to the same bits. */
 enum status history_open(const char *directory, int64_t restart_step,
                          struct history **history) MUST_CHECK;
-/* Rank 0 only; nothing is changed. STATUS_INPUT when history.csv is something else. */
+/* Rank 0 only; changes nothing. STATUS_INPUT when the columns of history.csv differ. */
 enum status history_check(const char *directory) MUST_CHECK;
 enum status history_write(struct history *history, const struct history_row *row) MUST_CHECK;
-/* To the disk: before a checkpoint, whose restart does not write these rows again. Takes NULL. */
+/* As csv_flush. Takes NULL. */
 enum status history_flush(struct history *history) MUST_CHECK;
 enum status history_close(struct history *history) MUST_CHECK; /* takes NULL */
 

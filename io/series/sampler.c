@@ -8,7 +8,7 @@
 
 enum { CORNERS = 8 };
 
-/* A point: its lower corner cell on each axis, the upper one, and how far it is between them. */
+/* A point: its lower and upper corner cell on each axis, and its position between them. */
 struct point {
     int64_t low[AXIS_COUNT]; /* global indices */
     int64_t high[AXIS_COUNT];
@@ -22,7 +22,7 @@ struct sampler {
     struct point *point;
     double *values;  /* npoints */
     double *corners; /* npoints times CORNERS; 0 where another rank owns the cell */
-    /* The corners that this rank owns. */
+    /* the corners that this rank owns */
     int64_t nmine;
     int64_t *slot;       /* in `corners` */
     int64_t *d_elements; /* in the field's allocation */
@@ -90,9 +90,7 @@ static enum status send_elements(struct sampler *s, const struct field *field,
 static enum status find_mine(struct sampler *s, const struct field *field)
 {
     int64_t *elements = malloc((size_t)s->npoints * CORNERS * sizeof *elements);
-    if (elements == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the points of probes and lines");
-    }
+    TRY(CHECK_MEMORY(elements != NULL, "no memory for the points of probes and lines"));
     for (int64_t p = 0; p < s->npoints; p++) {
         for (int c = 0; c < CORNERS; c++) {
             int64_t cell[AXIS_COUNT];
@@ -115,9 +113,7 @@ enum status sampler_create(const struct field *field, const struct grid *grid,
 {
     *sampler = NULL;
     struct sampler *s = calloc(1, sizeof *s);
-    if (s == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the points of probes and lines");
-    }
+    TRY(CHECK_MEMORY(s != NULL, "no memory for the points of probes and lines"));
     const size_t n = (size_t)npoints;
     s->backend = field->backend;
     s->device = field->device;
@@ -127,22 +123,20 @@ enum status sampler_create(const struct field *field, const struct grid *grid,
     s->corners = calloc(n * CORNERS, sizeof *s->corners);
     s->slot = calloc(n * CORNERS, sizeof *s->slot);
     enum status status = STATUS_OK;
-    if (s->point == NULL || s->values == NULL || s->corners == NULL || s->slot == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for the points of probes and lines");
-    } else {
-        for (int64_t p = 0; p < npoints; p++) {
-            for (int a = 0; a < AXIS_COUNT; a++) {
-                place(grid, periodic[a], (enum axis)a, points[p * AXIS_COUNT + a], &s->point[p]);
-            }
+    TRY_GOTO(
+        CHECK_MEMORY(s->point != NULL && s->values != NULL && s->corners != NULL && s->slot != NULL,
+                     "no memory for the points of probes and lines"));
+    for (int64_t p = 0; p < npoints; p++) {
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            place(grid, periodic[a], (enum axis)a, points[p * AXIS_COUNT + a], &s->point[p]);
         }
-        status = find_mine(s, field);
     }
-    if (status != STATUS_OK) {
-        sampler_destroy(s);
-        return status;
-    }
+    TRY_GOTO(find_mine(s, field));
     *sampler = s;
     return STATUS_OK;
+done:
+    sampler_destroy(s);
+    return status;
 }
 
 void sampler_destroy(struct sampler *s)
@@ -205,7 +199,7 @@ enum status sampler_take(MPI_Comm comm, struct sampler *s, const struct field *f
     const bool first = comm_rank(comm) == 0;
     *values = NULL;
     TRY(status_agree(comm, take_mine(s, field)));
-    /* one rank has the value and the others 0: the sum is exact, in whatever order */
+    /* one rank has the value and the others 0: the sum is exact in any order */
     TRY_MPI(MPI_Reduce(first ? MPI_IN_PLACE : s->corners, first ? s->corners : NULL,
                        (int)(s->npoints * CORNERS), MPI_DOUBLE, MPI_SUM, 0, comm));
     if (first) {

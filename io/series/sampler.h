@@ -1,9 +1,7 @@
-/* Temperatures at points: for probes and lines. Trilinear between the centres of the eight cells
- * around a point. Within half a cell of a face there are none beyond it: along that axis the
- * value is that of the cells at the face; across periodic faces it goes on at the other side.
- *
- * Each cell comes from the rank that owns it, exactly, and one rank does the arithmetic: the bits
- * do not depend on the ranks. */
+/* Temperatures at points, for probes and lines: trilinear interpolation between the centres of the
+ * eight cells around a point. Within half a cell of a face it is constant along that axis; across
+ * periodic faces it uses the cells at the other side. The bits do not depend on the decomposition.
+ */
 #ifndef ISOTHERM_IO_SERIES_SAMPLER_H
 #define ISOTHERM_IO_SERIES_SAMPLER_H
 
@@ -14,15 +12,15 @@
 
 struct sampler;
 
-/* Not collective. `points`: npoints times x, y, z, m, inside the grid; copied. Coordinates of axes
- * that are not in use do not matter. The field's device must outlive the sampler. */
+/* Not collective. `points`: npoints times x, y, z, m, inside the grid; copied. Coordinates of
+ * unused axes are ignored. The field's device must outlive the sampler. */
 enum status sampler_create(const struct field *field, const struct grid *grid,
                            const bool periodic[AXIS_COUNT], const double *points, int64_t npoints,
                            struct sampler **sampler) MUST_CHECK;
 void sampler_destroy(struct sampler *sampler); /* takes NULL */
 
-/* Collective. The temperatures of the present step, K, on rank 0: npoints values, borrowed until
- * the next call; NULL on other ranks. The outcome is agreed. */
+/* Collective, agreed. The temperatures of the present step, K, on rank 0: npoints values, borrowed
+ * until the next call; NULL elsewhere. */
 enum status sampler_take(MPI_Comm comm, struct sampler *sampler, const struct field *field,
                          const double **values) MUST_CHECK;
 

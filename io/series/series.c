@@ -18,7 +18,7 @@ struct series {
     FILE *rows; /* of one step in memory: `text`, `nbytes` */
     char *text;
     size_t nbytes;
-    bool columns; /* a column a point */
+    bool columns; /* one column per point */
     int64_t npoints;
     double *points;
 };
@@ -28,9 +28,9 @@ static enum status no_memory(void)
     return fail(STATUS_MEMORY, "no memory for a time series");
 }
 
-/* ---- what the file is ------------------------------------------------------------------------ */
+/* ---- the format of the file ------------------------------------------------------------------ */
 
-/* As few digits as give the number back. */
+/* The fewest digits that read back to the same number. */
 static void print_number(FILE *out, double number)
 {
     char text[32];
@@ -38,7 +38,7 @@ static void print_number(FILE *out, double number)
     fprintf(out, strtod(text, NULL) == number ? ",%.15g" : ",%.17g", number);
 }
 
-/* Lines behind the first one say where probes are; a line cut's rows do so themselves. */
+/* Notes with the places of probes; the rows of a line cut have their own. */
 static void print_head(FILE *out, const struct series_setup *setup)
 {
     if (setup->names == NULL) {
@@ -83,7 +83,7 @@ enum status series_is_line(const char *csv_path, bool *is_line)
 
 /* ---- the rows -------------------------------------------------------------------------------- */
 
-/* ",distance,x,y,z," of a point of a line, as its rows have it. */
+/* ",distance,x,y,z," of a point of a line. */
 static void print_place(const double *points, int64_t p, char text[PLACE_BYTES])
 {
     const double *at = points + 3 * p;
@@ -91,7 +91,7 @@ static void print_place(const double *points, int64_t p, char text[PLACE_BYTES])
     snprintf(text, PLACE_BYTES, ",%.9g,%.9g,%.9g,%.9g,", distance, at[0], at[1], at[2]);
 }
 
-/* The rows of a line say where they are. */
+/* Compare the places in the rows of a line. */
 static enum status check_places(const struct series_setup *setup, const char *path)
 {
     char *text = NULL;
@@ -147,10 +147,10 @@ static enum status open_all(const struct series_setup *setup, int64_t restart_st
         return no_memory();
     }
     memcpy(s->points, setup->points, bytes);
-    enum status status = make_format(setup, &head, &format);
-    if (status == STATUS_OK) {
-        status = csv_open(setup->directory, setup->csv_name, &format, restart_step, &s->csv);
-    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(make_format(setup, &head, &format));
+    TRY_GOTO(csv_open(setup->directory, setup->csv_name, &format, restart_step, &s->csv));
+done:
     free(head);
     return status;
 }
@@ -182,7 +182,7 @@ void series_close(struct series *s)
         fclose(s->rows);
     }
     if (s->csv.fd >= 0) {
-        close(s->csv.fd); /* every row has been written, and the last ones are flushed */
+        close(s->csv.fd); /* all rows are written, and the last ones flushed */
     }
     free(s->text);
     free(s->points);

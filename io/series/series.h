@@ -1,8 +1,7 @@
-/* Time series: the temperatures at fixed points, step after step, in a CSV file. Rank 0 alone works
- * here.
+/* Time series: the temperatures at fixed points in a CSV file. For rank 0 only.
  *
- * Probes have a column each, and lines that begin with '#' behind the columns' names say where they
- * are. A line cut has a row for each point, with its place. */
+ * Probes have one column each, and their places follow the column names in lines that begin with
+ * '#'. A line cut has one row per point, with its place. */
 #ifndef ISOTHERM_IO_SERIES_SERIES_H
 #define ISOTHERM_IO_SERIES_SERIES_H
 
@@ -13,33 +12,32 @@
 
 struct series;
 
-/* What one series is. All borrowed until series_open returns. */
+/* All borrowed until series_open returns. */
 struct series_setup {
     const char *directory;
     const char *csv_name;     /* "probes.csv" */
-    const char *const *names; /* a column a point; NULL: a line a point */
+    const char *const *names; /* one column per point; NULL: one row per point */
     const double *points;     /* npoints times x, y, z, m */
     int64_t npoints;
-    bool other_points; /* a restart: the run before had others, and so has a file without places */
+    bool other_points; /* restart: the earlier run had other points, so a file needs its notes */
 };
 
-/* Not collective. Start a new file, or continue that of an earlier run: rows past `restart_step`
- * are dropped. `restart_step` < 0: a new one. STATUS_INPUT when the file holds other points. */
+/* Not collective. Start a new file (`restart_step` < 0), or continue that of an earlier run without
+ * the rows past `restart_step`. STATUS_INPUT when the file holds other points. */
 enum status series_open(const struct series_setup *setup, int64_t restart_step,
                         struct series **series) MUST_CHECK;
 
-/* Before series_open of a restart; nothing is changed. STATUS_INPUT when the file is of other
- * points. */
+/* Before a restart; changes nothing. STATUS_INPUT when the file holds other points. */
 enum status series_check(const struct series_setup *setup) MUST_CHECK;
 
 /* Is it the CSV file of a line cut? */
 enum status series_is_line(const char *csv_path, bool *is_line) MUST_CHECK;
 
-/* Add the rows of a step, at once; a step that is there already is skipped. */
+/* Append the rows of a step; a step that the file has is skipped. */
 enum status series_write(struct series *series, int64_t step, double time,
                          const double *values) MUST_CHECK;
 uint64_t series_bytes(const struct series *series); /* added since series_open */
-/* To the disk. */
+/* Flush to disk. */
 enum status series_flush(struct series *series) MUST_CHECK;
 void series_close(struct series *series); /* takes NULL; does not flush */
 

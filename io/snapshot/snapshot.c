@@ -13,7 +13,7 @@
 #include "io/raw/h5_raw.h"
 #include "io/snapshot/snapshot_index.h"
 
-/* Near the file system's stripes; checksum and compression work on whole chunks. */
+/* About a stripe of the file system; checksums and compression work on whole chunks. */
 enum { CHUNK_BYTES = 1 << 20 };
 
 struct snapshots {
@@ -21,13 +21,13 @@ struct snapshots {
     struct view view;
     struct snapshot_setting setting; /* precision is the file's */
     struct snapshot_series series;
-    struct snapshot_list list; /* the same on all ranks; the write half's */
+    struct snapshot_list list; /* for the write half; the same on all ranks */
     struct snapshot_lists lists;
-    int64_t captured_step; /* the capture half's */
+    int64_t captured_step; /* for the capture half */
 };
 
-/* Whole rows, then whole planes, as many as fit; an axis that must be cut is cut evenly, because
- * the last chunk of an axis takes room in full. */
+/* Whole rows, then whole planes. An axis is divided evenly, since its last chunk is stored in full.
+ */
 static void chunk_shape(const struct grid *grid, enum precision precision,
                         hsize_t shape[AXIS_COUNT])
 {
@@ -43,7 +43,7 @@ static void chunk_shape(const struct grid *grid, enum precision precision,
 
 enum { STRUCTURES = 16384 }; /* HDF5's headers, attributes */
 
-/* Of one compressed field, at worst. */
+/* Upper limit for one compressed field. */
 static uint64_t chunked_bytes(const struct grid *grid, enum precision precision)
 {
     enum { PER_CHUNK = 64 };
@@ -74,18 +74,17 @@ static enum status find_earlier(struct snapshots *s, int64_t restart_step)
     bool rebuilt = false;
     TRY(snapshot_index_read(&s->series, restart_step, &s->list, &rebuilt));
     if (rebuilt && s->list.count > 0) {
-        log_warn("%s is missing: it is made anew from the %" PRId64 " files in %s", s->series.path,
+        log_warn("%s is missing: rebuilt from the %" PRId64 " files in %s", s->series.path,
                  s->list.count, s->series.folder);
     }
     if (s->list.precision != s->setting.precision) {
-        log_warn("snapshots stay %s, as %s began; another precision needs another file",
+        log_warn("snapshots remain %s, the precision of %s; use a new file for another precision",
                  precision_name(s->list.precision), s->series.path);
     }
     return STATUS_OK;
 }
 
-/* Rank 0. For viewers and for a restart: what the list holds is there whole before the list names
- * it, and the list forgets it before it goes. */
+/* Rank 0. A file is complete before the list names it, and removed only after the list drops it. */
 static enum status start_files(struct snapshots *s, int64_t restart_step)
 {
     s->list.precision = s->setting.precision;
@@ -103,10 +102,8 @@ static enum status share_list(struct snapshots *s)
     int64_t head[2] = {s->list.count, (int64_t)s->list.precision};
     TRY_MPI(MPI_Bcast(head, 2, MPI_INT64_T, 0, s->comm));
     enum status status = STATUS_OK;
-    if (comm_rank(s->comm) != 0) {
-        for (int64_t i = 0; status == STATUS_OK && i < head[0]; i++) {
-            status = snapshot_list_add(&s->list, 0, 0);
-        }
+    while (status == STATUS_OK && s->list.count < head[0]) { /* not on rank 0 */
+        status = snapshot_list_add(&s->list, 0, 0);
     }
     TRY(status_agree(s->comm, status));
     s->list.precision = (enum precision)head[1];
@@ -125,10 +122,14 @@ static enum status prepare(const char *directory, const char *name, const char *
     TRY(snapshot_series_name(directory, name, series));
     series->title = strdup(title);
     series->config_text = strdup(config_text);
-    if (series->title == NULL || series->config_text == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the snapshots");
-    }
-    return STATUS_OK;
+    return CHECK_MEMORY(series->title != NULL && series->config_text != NULL,
+                        "no memory for the snapshots");
+}
+
+/* Of the list; -1 when it is empty. */
+static int64_t last_step(const struct snapshots *s)
+{
+    return s->list.count > 0 ? s->list.steps[s->list.count - 1] : -1;
 }
 
 enum status snapshots_open(MPI_Comm comm, const char *directory, const char *name,
@@ -139,27 +140,22 @@ enum status snapshots_open(MPI_Comm comm, const char *directory, const char *nam
     *snapshots = NULL;
     h5_init();
     struct snapshots *s = calloc(1, sizeof *s);
-    enum status status = STATUS_OK;
-    if (s == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for the snapshots");
-    } else {
+    enum status status = CHECK_MEMORY(s != NULL, "no memory for the snapshots");
+    if (s != NULL) {
         *s = (struct snapshots){.comm = comm, .view = *view, .setting = *setting};
         status = prepare(directory, name, title, config_text, s);
         if (status == STATUS_OK && comm_rank(comm) == 0) {
             status = start_files(s, restart_step);
         }
     }
-    status = status_agree(comm, status);
-    if (status == STATUS_OK) {
-        status = share_list(s);
-    }
-    if (status != STATUS_OK) {
-        snapshots_close(s);
-        return status;
-    }
-    s->captured_step = s->list.count > 0 ? s->list.steps[s->list.count - 1] : -1;
+    TRY_GOTO(status_agree(comm, status));
+    TRY_GOTO(share_list(s));
+    s->captured_step = last_step(s);
     *snapshots = s;
     return STATUS_OK;
+done:
+    snapshots_close(s);
+    return status;
 }
 
 static hid_t creation_properties(const struct snapshots *s)
@@ -170,7 +166,7 @@ static hid_t creation_properties(const struct snapshots *s)
     H5Pset_chunk(creation, AXIS_COUNT, chunk);
     H5Pset_shuffle(creation);
     H5Pset_deflate(creation, (unsigned)s->setting.compress);
-    H5Pset_fletcher32(creation); /* HDF5 would hand out flipped bits without a word */
+    H5Pset_fletcher32(creation); /* else HDF5 returns flipped bits silently */
     return creation;
 }
 
@@ -187,10 +183,14 @@ static hid_t create_dataset(const struct snapshots *s, hid_t file, const char *n
     return dataset;
 }
 
-/* Rank 0. The file, and room for the temperature in it. */
+/* Rank 0. The file, with space for the data. */
 static enum status make_file(const struct snapshots *s, int64_t step)
 {
-    const uint64_t bytes = snapshot_file_bytes(&s->view.grid, &s->setting);
+    uint64_t bytes = snapshot_file_bytes(&s->view.grid, &s->setting);
+    if (s->setting.compress > 0 && directory_check_room(s->series.folder, bytes) != STATUS_OK) {
+        fail_clear();
+        bytes /= 10; /* a size that compressed values may well have */
+    }
     TRY(directory_check_room(s->series.folder, bytes));
     return snapshot_file_start(&s->series, step, bytes);
 }
@@ -200,17 +200,11 @@ static enum status write_field(struct snapshots *s, hid_t file, const char *name
                                const struct box *part, const void *values)
 {
     const hid_t dataset = create_dataset(s, file, name);
-    enum status status = STATUS_OK;
-    if (dataset < 0) {
-        status = h5_fail("cannot make the dataset %s", name);
-    }
-    TRY(status_agree(s->comm, status));
-    status =
-        h5_part_write(s->comm, dataset, part, s->setting.precision, values, H5_FIELD_PIECE_BYTES);
-    if (status == STATUS_OK) {
-        H5Dclose(dataset);
-    }
-    return status;
+    TRY(status_agree(s->comm,
+                     dataset < 0 ? h5_fail("cannot create the dataset %s", name) : STATUS_OK));
+    TRY(h5_part_write(s->comm, dataset, part, s->setting.precision, values, H5_FIELD_PIECE_BYTES));
+    H5Dclose(dataset);
+    return STATUS_OK;
 }
 
 /* Collective, agreed: all fields, through the parallel driver. */
@@ -221,15 +215,13 @@ static enum status write_values(struct snapshots *s, const struct snapshot_captu
     TRY(h5_open_parallel(s->comm, temporary, true, &file));
     enum status status = STATUS_OK;
     const struct derived_label *label = NULL;
-    for (int n = 0;
-         status == STATUS_OK && (label = snapshot_content(s->setting.derived, n)) != NULL; n++) {
-        status = write_field(s, file, label->name, &capture->part, capture->values[n]);
-    }
-    if (status != STATUS_OK) {
-        h5_give_up(file);
-        return status;
+    for (int n = 0; (label = snapshot_content(s->setting.derived, n)) != NULL; n++) {
+        TRY_GOTO(write_field(s, file, label->name, &capture->part, capture->values[n]));
     }
     return h5_close_parallel(s->comm, file, temporary);
+done:
+    h5_give_up(file);
+    return status;
 }
 
 static enum status write_compressed(struct snapshots *s, const struct snapshot_capture *capture,
@@ -281,21 +273,18 @@ static enum status write_one(struct snapshots *s, const struct snapshot_capture 
     const bool first = comm_rank(s->comm) == 0;
     const int64_t count = s->list.count;
     char temporary[PATH_BYTES];
+    enum status status = STATUS_OK;
     TRY(snapshot_file_path(&s->series, capture->step, SNAPSHOT_TEMPORARY, temporary));
-    enum status status = s->setting.compress > 0 ? write_compressed(s, capture, temporary)
-                                                 : write_contiguous(s, capture, temporary);
-    if (status == STATUS_OK) {
-        status = status_agree(s->comm, snapshot_list_add(&s->list, capture->step, capture->time));
-    }
-    if (status == STATUS_OK) {
-        status = status_agree(s->comm, first ? publish(s, capture->step) : STATUS_OK);
-    }
-    if (status != STATUS_OK) {
-        s->list.count = count;
-        snapshot_lists_close(&s->lists);
-        if (first) {
-            unlink(temporary);
-        }
+    TRY_GOTO(s->setting.compress > 0 ? write_compressed(s, capture, temporary)
+                                     : write_contiguous(s, capture, temporary));
+    TRY_GOTO(status_agree(s->comm, snapshot_list_add(&s->list, capture->step, capture->time)));
+    TRY_GOTO(status_agree(s->comm, first ? publish(s, capture->step) : STATUS_OK));
+    return STATUS_OK;
+done:
+    s->list.count = count;
+    snapshot_lists_close(&s->lists);
+    if (first) {
+        unlink(temporary);
     }
     return status;
 }
@@ -331,7 +320,7 @@ size_t snapshots_capture_bytes(const struct snapshots *s, const struct field *fi
     return (1 + (size_t)derived_count(s->setting.derived)) * values_bytes(&s->setting, &part);
 }
 
-/* One field of the view, at once or on its way. */
+/* One field of the view; blocks without `copy_out`. */
 static enum status take(const struct snapshots *s, struct field *field, struct copy_out *copy_out,
                         const struct layout *layout, const void *d_memory, enum view_values which,
                         void *h_values)
@@ -362,7 +351,7 @@ enum status snapshots_capture(struct snapshots *s, struct field *field, struct c
     int n = 1;
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (derived_wants(s->setting.derived, kind)) {
-            /* of the heat flux the device has the square */
+            /* the device has the square of the heat flux */
             TRY(take(s, field, copy_out, &derived->layout, derived->d_values[kind],
                      kind == DERIVED_FLUX ? VIEW_ROOT : VIEW_AS_IT_IS, capture->values[n++]));
         }
@@ -372,35 +361,19 @@ enum status snapshots_capture(struct snapshots *s, struct field *field, struct c
 
 enum status snapshots_put(struct snapshots *s, const struct snapshot_capture *capture)
 {
-    const enum status status = write_one(s, capture);
-    if (status != STATUS_OK) {
-        fail_prefix(status,
-                    "the snapshot of step %" PRId64 " could not be written to %s: ", capture->step,
-                    s->series.path);
-    }
-    return status;
+    return fail_prefix(write_one(s, capture),
+                       "the snapshot of step %" PRId64 " could not be written to %s: ",
+                       capture->step, s->series.path);
 }
 
 uint64_t snapshots_size(const struct snapshots *s, int64_t step)
 {
     char path[PATH_BYTES];
     if (snapshot_file_path(&s->series, step, "", path) != STATUS_OK) {
-        fail_clear(); /* then it could not be written */
+        fail_clear();
         return 0;
     }
     return file_size(path);
-}
-
-/* Both halves. */
-static enum status write_now(struct snapshots *s, struct field *field, int64_t step, double time,
-                             void *memory, enum status status)
-{
-    struct snapshot_capture capture = {0};
-    if (status == STATUS_OK) {
-        status = snapshots_capture(s, field, NULL, step, time, memory, &capture);
-    }
-    TRY(status_agree(s->comm, status));
-    return snapshots_put(s, &capture);
 }
 
 enum status snapshots_write(struct snapshots *s, struct field *field, int64_t step, double time)
@@ -408,17 +381,17 @@ enum status snapshots_write(struct snapshots *s, struct field *field, int64_t st
     if (!snapshots_wants(s, step)) {
         return STATUS_OK;
     }
+    struct snapshot_capture capture = {0};
     const size_t bytes = snapshots_capture_bytes(s, field);
     void *memory = malloc(bytes + 1);
-    enum status status = STATUS_OK;
-    if (memory == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for %zu bytes of a snapshot", bytes);
-    }
-    status = write_now(s, field, step, time, memory, status);
+    enum status status = memory == NULL
+                             ? fail(STATUS_MEMORY, "no memory for %zu bytes of a snapshot", bytes)
+                             : snapshots_capture(s, field, NULL, step, time, memory, &capture);
+    TRY_GOTO(status_agree(s->comm, status));
+    TRY_GOTO(snapshots_put(s, &capture));
+done:
     free(memory);
-    if (status != STATUS_OK) {
-        s->captured_step = s->list.count > 0 ? s->list.steps[s->list.count - 1] : -1;
-    }
+    s->captured_step = last_step(s);
     return status;
 }
 

@@ -1,9 +1,7 @@
-/* The files with the data of snapshots: made, finished, removed. */
-#include <errno.h>
+/* The files with the data of snapshots. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "io/hdf5/step_files.h"
 #include "io/snapshot/snapshot_index.h"
@@ -28,20 +26,12 @@ void snapshot_series_free(struct snapshot_series *series)
     series->config_text = NULL;
 }
 
-static enum status remove_list(const char *path)
-{
-    if (unlink(path) != 0 && errno != ENOENT) {
-        return fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
-    }
-    return STATUS_OK;
-}
-
 enum status snapshot_lists_write(const struct snapshot_series *series,
                                  const struct snapshot_list *list, struct snapshot_lists *lists)
 {
     if (list->count == 0) {
-        TRY(remove_list(series->xdmf_path));
-        return remove_list(series->path);
+        TRY(file_remove(series->xdmf_path));
+        return file_remove(series->path);
     }
     TRY(snapshot_index_write(series, list, &lists->index));
     return xdmf_write(series->xdmf_path, series, list, &lists->xdmf);
@@ -58,34 +48,24 @@ static enum status make_temporary(const struct snapshot_series *series, const ch
 {
     hid_t file = H5I_INVALID_HID;
     TRY(h5_create_memory(0, &file));
-    const enum status status = snapshot_write_root(file, series);
-    if (status != STATUS_OK) {
-        h5_close(file);
-        return status;
-    }
-    return h5_save_temporary(file, path);
+    return h5_save_temporary(file, path, snapshot_write_root(file, series));
 }
 
 static enum status describe_dataset(hid_t file, const struct derived_label *label, int64_t step,
                                     double time)
 {
-    const hid_t dataset = H5Dopen2(file, label->name, H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("cannot open /%s again", label->name);
-    }
-    enum status status = snapshot_describe(dataset, label);
-    if (status == STATUS_OK) {
-        status = h5_attribute_double(dataset, "time_s", &time, 0);
-    }
-    if (status == STATUS_OK) {
-        status = h5_attribute_int(dataset, "step", &step, 0, H5T_STD_I64LE);
-    }
+    hid_t dataset = H5I_INVALID_HID;
+    enum status status = STATUS_OK;
+    TRY(h5_dataset_open(file, label->name, &dataset));
+    TRY_GOTO(h5_attribute_label(dataset, label->units, label->long_name));
+    TRY_GOTO(h5_attribute_double(dataset, "time_s", &time, 0));
+    TRY_GOTO(h5_attribute_int(dataset, "step", &step, 0, H5T_STD_I64LE));
+done:
     H5Dclose(dataset);
     return status;
 }
 
-/* The datasets where they are to be contiguous, `places` not NULL, and what they say of themselves.
- */
+/* Create contiguous datasets, if `places` is not NULL, and add the attributes. */
 static enum status make_contents(hid_t file, const struct snapshot_series *series,
                                  enum precision precision, int64_t step, double time,
                                  struct raw_place *places)
@@ -106,12 +86,7 @@ static enum status add_contents(const struct snapshot_series *series, const char
 {
     hid_t file = H5I_INVALID_HID;
     TRY(h5_open_plain(path, true, &file));
-    const enum status status = make_contents(file, series, precision, step, time, places);
-    if (status != STATUS_OK) {
-        h5_close(file);
-        return status;
-    }
-    return h5_close_flushed(file, path);
+    return h5_close_flushed(file, path, make_contents(file, series, precision, step, time, places));
 }
 
 enum status snapshot_file_start(const struct snapshot_series *series, int64_t step, uint64_t bytes)
@@ -165,16 +140,14 @@ enum status snapshot_files_drop_others(const struct snapshot_series *series,
     TRY(step_files_remove_temporaries(series->folder));
     TRY(step_files_list(series->folder, &steps, &count));
     enum status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
+    for (int i = 0; i < count; i++) {
         char path[PATH_BYTES];
-        if (is_listed(list, steps[i])) {
-            continue;
-        }
-        status = snapshot_file_path(series, steps[i], "", path);
-        if (status == STATUS_OK && unlink(path) != 0) {
-            status = fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
+        if (!is_listed(list, steps[i])) {
+            TRY_GOTO(snapshot_file_path(series, steps[i], "", path));
+            TRY_GOTO(file_remove(path));
         }
     }
+done:
     free(steps);
     return status;
 }

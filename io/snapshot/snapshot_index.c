@@ -10,7 +10,6 @@
 #include "base/version.h"
 #include "io/hdf5/step_files.h"
 
-/* The files have the names of checkpoints, in a folder of their own. */
 enum status snapshot_file_path(const struct snapshot_series *series, int64_t step,
                                const char *suffix, char path[PATH_BYTES])
 {
@@ -52,7 +51,7 @@ void snapshot_list_free(struct snapshot_list *list)
     memset(list, 0, sizeof *list);
 }
 
-/* The geometry: points are the corners of cells, so 0..n for n cells, also where n is 1. */
+/* Points are the corners of cells: 0..n for n cells, also for n = 1. */
 static enum status write_geometry(hid_t group, const struct grid *grid)
 {
     static const int64_t version[2] = {2, 0};
@@ -67,7 +66,7 @@ static enum status write_geometry(hid_t group, const struct grid *grid)
     return h5_attribute_double(group, "Direction", direction, 9);
 }
 
-/* Tracking the order chooses the newer form of groups, half as large with many links. */
+/* Tracking the order selects the newer form of groups, half the size with many links. */
 static enum status make_group(hid_t file, const char *name)
 {
     const hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
@@ -75,7 +74,7 @@ static enum status make_group(hid_t file, const char *name)
     const hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT);
     H5Pclose(creation);
     if (group < 0) {
-        return h5_fail("cannot make the group %s", name);
+        return h5_fail("cannot create the group %s", name);
     }
     H5Gclose(group);
     return STATUS_OK;
@@ -97,15 +96,9 @@ const struct derived_label *snapshot_content(unsigned derived, int number)
     return NULL;
 }
 
-enum status snapshot_describe(hid_t dataset, const struct derived_label *label)
-{
-    TRY(h5_attribute_string(dataset, "units", label->units));
-    return h5_attribute_string(dataset, "long_name", label->long_name);
-}
-
-/* Block t of the virtual dataset is /fields/NAME/t; HDF5 finds by itself how many there are. It
- * looks for the first that is missing, and HDF5 2.0 fails where the group that would hold it is
- * missing, too: so not /snap/t/NAME. What cannot be opened later reads as NaN, not as 0 K. */
+/* Block t of the virtual dataset is /fields/NAME/t; HDF5 determines their number by looking for the
+ * first missing one. Not /snap/t/NAME: HDF5 2.0 fails where the group is missing as well. Blocks
+ * that cannot be opened later read as NaN, not as 0 K. */
 static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
                                         enum precision precision, const struct derived_label *label)
 {
@@ -136,9 +129,9 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
             H5Dcreate2(file, name, h5_type(precision), space, H5P_DEFAULT, creation, H5P_DEFAULT);
     }
     if (dataset < 0) {
-        status = h5_fail("cannot make the virtual dataset %s", name);
+        status = h5_fail("cannot create the virtual dataset %s", name);
     } else {
-        status = snapshot_describe(dataset, label);
+        status = h5_attribute_label(dataset, label->units, label->long_name);
         H5Dclose(dataset);
     }
     H5Pclose(creation);
@@ -147,7 +140,7 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
     return status;
 }
 
-/* An empty one; only chunks have checksums. */
+/* Empty, and chunked to have checksums. */
 static enum status make_list(hid_t file, const char *name, hid_t type)
 {
     const hsize_t length = 0;
@@ -161,13 +154,13 @@ static enum status make_list(hid_t file, const char *name, hid_t type)
     H5Pclose(creation);
     H5Sclose(space);
     if (dataset < 0) {
-        return h5_fail("cannot make the dataset %s", name);
+        return h5_fail("cannot create the dataset %s", name);
     }
     H5Dclose(dataset);
     return STATUS_OK;
 }
 
-/* Elements from `first` on; they become the last ones. */
+/* Set the elements from `first` on, which become the last ones. */
 static enum status extend_list(hid_t file, const char *name, hid_t type, int64_t first,
                                int64_t count, const void *values)
 {
@@ -177,12 +170,11 @@ static enum status extend_list(hid_t file, const char *name, hid_t type, int64_t
     const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     const hid_t memory = H5Screate_simple(1, &added, NULL);
     hid_t space = H5I_INVALID_HID;
-    enum status status = STATUS_OK;
-    if (dataset < 0 || H5Dset_extent(dataset, &length) < 0 || (space = H5Dget_space(dataset)) < 0 ||
+    const bool failed =
+        dataset < 0 || H5Dset_extent(dataset, &length) < 0 || (space = H5Dget_space(dataset)) < 0 ||
         H5Sselect_hyperslab(space, H5S_SELECT_SET, &begin, NULL, &added, NULL) < 0 ||
-        H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, values) < 0) {
-        status = h5_fail("cannot extend the list %s", name);
-    }
+        H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, values) < 0;
+    const enum status status = failed ? h5_fail("cannot extend the list %s", name) : STATUS_OK;
     H5Sclose(space);
     H5Sclose(memory);
     H5Dclose(dataset);
@@ -240,7 +232,7 @@ static enum status make_structure(hid_t file, const struct snapshot_series *seri
     return status;
 }
 
-/* Its file as /snap/<i>, and its fields. */
+/* The links of snapshot i: its file and its fields. */
 static enum status add_links(hid_t file, const struct snapshot_series *series, int64_t step,
                              int64_t i)
 {
@@ -250,19 +242,19 @@ static enum status add_links(hid_t file, const struct snapshot_series *series, i
     snprintf(name, sizeof name, "/snap/%" PRId64, i);
     snapshot_relative_path(series, step, target);
     if (H5Lcreate_external(target, "/", file, name, H5P_DEFAULT, H5P_DEFAULT) < 0) {
-        return h5_fail("cannot make the link %s", name);
+        return h5_fail("cannot create the link %s", name);
     }
     for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
         snprintf(name, sizeof name, "/fields/%s/%" PRId64, label->name, i);
         snprintf(target, sizeof target, "/snap/%" PRId64 "/%s", i, label->name);
         if (H5Lcreate_soft(target, file, name, H5P_DEFAULT, H5P_DEFAULT) < 0) {
-            return h5_fail("cannot make the link %s", name);
+            return h5_fail("cannot create the link %s", name);
         }
     }
     return STATUS_OK;
 }
 
-/* Time steps of VTKHDF from `first` on: when, and which snapshots they show. */
+/* Time steps of VTKHDF from `first` on: their times, and the snapshots that they show. */
 static enum status add_time_steps(hid_t file, unsigned derived, int64_t first, int64_t count,
                                   const double *times, const int64_t *shown)
 {
@@ -287,8 +279,8 @@ static enum status set_step_count(hid_t file, int64_t count)
     return status;
 }
 
-/* A single snapshot is entered twice: VTK's reader takes the 4D array of one step for a wrong one,
- * and readers abort where Values is longer than NSteps. */
+/* A single snapshot is entered twice: VTK's reader rejects the 4D array of a single step, and
+ * readers abort where Values is longer than NSteps. */
 static enum status add_lists(hid_t file, unsigned derived, const struct snapshot_list *list,
                              int64_t first, const int64_t *indices)
 {
@@ -305,17 +297,14 @@ static enum status add_snapshots(hid_t file, const struct snapshot_series *serie
                                  const struct snapshot_list *list, int64_t first)
 {
     int64_t *indices = malloc((size_t)(list->count - first) * sizeof *indices);
-    if (indices == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the list of snapshots");
-    }
     enum status status = STATUS_OK;
-    for (int64_t i = first; status == STATUS_OK && i < list->count; i++) {
+    TRY(CHECK_MEMORY(indices != NULL, "no memory for the list of snapshots"));
+    for (int64_t i = first; i < list->count; i++) {
         indices[i - first] = i;
-        status = add_links(file, series, list->steps[i], i);
+        TRY_GOTO(add_links(file, series, list->steps[i], i));
     }
-    if (status == STATUS_OK) {
-        status = add_lists(file, series->derived, list, first, indices);
-    }
+    TRY_GOTO(add_lists(file, series->derived, list, first, indices));
+done:
     free(indices);
     return status;
 }

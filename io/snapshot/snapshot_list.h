@@ -1,4 +1,4 @@
-/* What the two lists of snapshots, NAME.vtkhdf and NAME.xdmf, are made of. */
+/* The contents of the two lists of snapshots, NAME.vtkhdf and NAME.xdmf. */
 #ifndef ISOTHERM_IO_SNAPSHOT_SNAPSHOT_LIST_H
 #define ISOTHERM_IO_SNAPSHOT_SNAPSHOT_LIST_H
 
@@ -9,19 +9,19 @@
 #include "base/precision.h"
 #include "model/grid.h"
 
-/* What stays the same over a run. */
+/* Constant during a run. */
 struct snapshot_series {
     char name[128];
     char path[PATH_BYTES];      /* of NAME.vtkhdf */
     char xdmf_path[PATH_BYTES]; /* of NAME.xdmf */
     char folder[PATH_BYTES];    /* NAME */
     struct grid grid;
-    unsigned derived; /* the fields beside T */
+    unsigned derived; /* mask of the fields besides T */
     char *title;
     char *config_text;
 };
 
-/* The snapshots that count, in order. Zeroed memory is an empty list. */
+/* The snapshots in order of their steps. Zeroed memory is an empty list. */
 struct snapshot_list {
     int64_t count, capacity;
     int64_t *steps;

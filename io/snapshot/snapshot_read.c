@@ -1,10 +1,11 @@
-/* Finding the snapshots that are there, for a restart. */
+/* Reading a series of snapshots for a restart. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/file.h"
 #include "io/hdf5/step_files.h"
+#include "io/snapshot/snapshot.h"
 #include "io/snapshot/snapshot_index.h"
 
 #define LIST_FIELDS "/VTKHDF/CellData/"
@@ -32,7 +33,7 @@ static enum status check_grid(hid_t file, const struct grid *grid)
     return STATUS_OK;
 }
 
-/* Files of another form are not continued; before 2 the number was not there. */
+/* Files of format 1 have no number. */
 static enum status check_format(hid_t file)
 {
     int64_t format = 1;
@@ -55,7 +56,7 @@ static bool has_field(hid_t file, const char *group, enum derived_kind kind)
     return H5Lexists(file, path, H5P_DEFAULT) > 0;
 }
 
-/* A reader expects every field in every snapshot. */
+/* Viewers expect the same fields in every snapshot. */
 static enum status check_contents(hid_t file, const char *group, unsigned derived)
 {
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
@@ -63,9 +64,9 @@ static enum status check_contents(hid_t file, const char *group, unsigned derive
         const bool there = has_field(file, group, (enum derived_kind)kind);
         if (there != derived_wants(derived, kind)) {
             return fail(STATUS_INPUT,
-                        "it holds snapshots %s %s, and the configuration asks for it to be %s; "
+                        "it holds snapshots %s %s, and the configuration asks for snapshots %s it; "
                         "choose another output folder",
-                        there ? "with" : "without", name, there ? "left out" : "there");
+                        there ? "with" : "without", name, there ? "without" : "with");
         }
     }
     return STATUS_OK;
@@ -73,10 +74,8 @@ static enum status check_contents(hid_t file, const char *group, unsigned derive
 
 static enum status read_precision(hid_t file, const char *name, enum precision *precision)
 {
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("it has no dataset %s", name);
-    }
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(h5_dataset_open(file, name, &dataset));
     const hid_t type = H5Dget_type(dataset);
     *precision = H5Tget_size(type) == sizeof(float) ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
     H5Tclose(type);
@@ -106,16 +105,14 @@ static enum status read_entries(hid_t file, const struct snapshot_series *series
     int64_t ntimes = 0;
     void *steps = NULL;
     void *times = NULL;
-    TRY(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &count));
-    enum status status = h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE,
-                                     sizeof(double), &times, &ntimes);
-    if (status == STATUS_OK && ntimes < count) {
-        status =
-            fail(STATUS_FILE, "it names %" PRId64 " steps and %" PRId64 " times", count, ntimes);
-    }
-    if (status == STATUS_OK) {
-        status = add_entries(series, steps, times, count, restart_step, list);
-    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &count));
+    TRY_GOTO(h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, sizeof(double), &times,
+                         &ntimes));
+    TRY_GOTO(ntimes < count ? fail(STATUS_FILE, "it lists %" PRId64 " steps and %" PRId64 " times",
+                                   count, ntimes)
+                            : add_entries(series, steps, times, count, restart_step, list));
+done:
     free(times);
     free(steps);
     return status;
@@ -131,15 +128,12 @@ static enum status read_index(hid_t file, const struct snapshot_series *series,
     return read_entries(file, series, restart_step, list);
 }
 
-/* ---- without NAME.vtkhdf ----------------------------------------------------------------------
- */
+/* ---- without NAME.vtkhdf --------------------------------------------------------------------- */
 
 static enum status read_moment(hid_t file, int64_t *step, double *time)
 {
-    const hid_t dataset = H5Dopen2(file, "/T", H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("it has no dataset /T");
-    }
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(h5_dataset_open(file, "/T", &dataset));
     enum status status = h5_get_int(dataset, "step", step, 0);
     if (status == STATUS_OK) {
         status = h5_get_double(dataset, "time_s", time, 0);
@@ -148,7 +142,7 @@ static enum status read_moment(hid_t file, int64_t *step, double *time)
     return status;
 }
 
-/* One snapshot's own file; all have the precision of the first. */
+/* The file of one snapshot; all must have the precision of the first. */
 static enum status add_file(hid_t file, const struct snapshot_series *series,
                             struct snapshot_list *list)
 {
@@ -181,7 +175,7 @@ static enum status find_file(const struct snapshot_series *series, int64_t step,
         status = add_file(file, series, list);
         h5_close(file);
     }
-    return status == STATUS_OK ? STATUS_OK : fail_prefix(status, "%s: ", path);
+    return fail_prefix(status, "%s: ", path);
 }
 
 static enum status find_files(const struct snapshot_series *series, int64_t restart_step,
@@ -189,11 +183,12 @@ static enum status find_files(const struct snapshot_series *series, int64_t rest
 {
     int64_t *steps = NULL;
     int count = 0;
-    TRY(step_files_list(series->folder, &steps, &count)); /* they are named like those */
+    TRY(step_files_list(series->folder, &steps, &count));
     enum status status = STATUS_OK;
-    for (int i = count - 1; status == STATUS_OK && i >= 0 && steps[i] <= restart_step; i--) {
-        status = find_file(series, steps[i], list);
+    for (int i = count - 1; i >= 0 && steps[i] <= restart_step; i--) {
+        TRY_GOTO(find_file(series, steps[i], list));
     }
+done:
     free(steps);
     return status;
 }
@@ -211,19 +206,15 @@ enum status snapshot_index_read(const struct snapshot_series *series, int64_t re
         status = read_index(file, series, restart_step, list);
         h5_close(file);
     }
-    if (status == STATUS_FILE) {
-        fail_prefix(status,
-                    "the snapshots of the earlier run cannot be continued (move %s away, then "
-                    "the restart lists what is there anew): ",
-                    series->path);
-    } else if (status != STATUS_OK) {
-        fail_prefix(status, "%s: ", series->path);
-    }
-    return status;
+    return fail_prefix(status,
+                       status == STATUS_FILE
+                           ? "the snapshots of the earlier run cannot be continued (move %s to "
+                             "another folder, and the restart rebuilds it): "
+                           : "%s: ",
+                       series->path);
 }
 
-/* ---- what a series is --------------------------------------------------------------------------
- */
+/* ---- the description of a series ------------------------------------------------------------- */
 
 static enum status read_grid(hid_t file, struct grid *grid)
 {
@@ -250,9 +241,7 @@ static enum status read_series(hid_t file, struct snapshot_series *series)
         }
     }
     series->title = malloc(TITLE_BYTES);
-    if (series->title == NULL) {
-        return fail(STATUS_MEMORY, "no memory for a title");
-    }
+    TRY(CHECK_MEMORY(series->title != NULL, "no memory for a title"));
     TRY(h5_get_string(file, "title", series->title, TITLE_BYTES));
     return h5_get_text(file, "/configuration", MOST_BYTES, &series->config_text);
 }
@@ -263,5 +252,49 @@ enum status snapshot_series_read(struct snapshot_series *series)
     TRY(h5_open_plain(series->path, false, &file));
     const enum status status = read_series(file, series);
     h5_close(file);
+    return status;
+}
+
+/* ---- before a run continues a series, or leaves it --------------------------------------------
+ */
+
+enum status snapshots_check(const char *directory, const char *name, const struct view *view,
+                            const struct snapshot_setting *setting, int64_t restart_step)
+{
+    struct snapshot_series series = {.grid = view->grid, .derived = setting->derived};
+    struct snapshot_list list = {.precision = setting->precision};
+    bool rebuilt = false;
+    h5_init();
+    TRY(snapshot_series_name(directory, name, &series));
+    const enum status status = snapshot_index_read(&series, restart_step, &list, &rebuilt);
+    snapshot_list_free(&list);
+    return status;
+}
+
+static enum status cut(const struct snapshot_series *series, int64_t step)
+{
+    struct snapshot_list list = {0};
+    struct snapshot_lists lists = {0};
+    bool rebuilt = false;
+    enum status status = STATUS_OK;
+    TRY_GOTO(snapshot_index_read(series, step, &list, &rebuilt));
+    TRY_GOTO(snapshot_lists_write(series, &list, &lists));
+    TRY_GOTO(snapshot_files_drop_others(series, &list));
+done:
+    snapshot_lists_close(&lists);
+    snapshot_list_free(&list);
+    return status;
+}
+
+enum status snapshots_cut(const char *directory, const char *name, int64_t step)
+{
+    struct snapshot_series series = {0};
+    h5_init();
+    TRY(snapshot_series_name(directory, name, &series));
+    enum status status = STATUS_OK;
+    TRY_GOTO(snapshot_series_read(&series));
+    TRY_GOTO(cut(&series, step));
+done:
+    snapshot_series_free(&series);
     return status;
 }

@@ -32,7 +32,7 @@ static void write_escaped(FILE *out, const char *text)
     }
 }
 
-/* XDMF counts axes from the slowest: z y x. */
+/* XDMF orders axes from the slowest: z y x. */
 static void write_vector(FILE *out, const char *name, const double v[AXIS_COUNT])
 {
     fprintf(out,
@@ -53,7 +53,7 @@ static void write_attribute(FILE *out, const int64_t n[AXIS_COUNT], const char *
     fprintf(out, "        </Attribute>\n");
 }
 
-/* One whole dataset a step: HyperSlab selections read as nothing in some readers. */
+/* One complete dataset per step: some readers do not support HyperSlab selections. */
 static void write_step(FILE *out, const struct snapshot_series *series,
                        const struct snapshot_list *list, int64_t index)
 {
@@ -90,7 +90,7 @@ static void write_head(FILE *out, const char *title)
     fprintf(out, "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n");
 }
 
-/* A text that is written in memory. */
+/* A string built in memory. */
 struct text {
     FILE *out;
     char *bytes;
@@ -111,10 +111,10 @@ static enum status text_close(struct text *text, const char *path)
 }
 
 static const char MORE[] = "      <?more ";
-static const char CLOSED[] = "? "; /* no end of the instruction so far */
+static const char CLOSED[] = "? "; /* becomes "?>", the end of the instruction */
 
-/* A third of the file, so that the cost of copying it when the room is used up does not grow with
- * the number of steps; parsers take an instruction of up to 10 MB. */
+/* In proportion to the file, so that rewriting it does not cost more per step as it grows. Parsers
+ * accept an instruction of up to 10 MB. */
 static int room_for(const struct text *text)
 {
     enum { LEAST = 1 << 14, MOST = 1 << 20 };
@@ -153,7 +153,7 @@ static enum status add_text(int fd, const char *path, const struct text *text, u
     return file_sync(fd, path);
 }
 
-/* The new steps into the room, if it is there and large enough. */
+/* Write the new steps into the reserved room, if it is large enough. */
 static enum status add_steps(const char *path, const struct snapshot_series *series,
                              const struct snapshot_list *list, struct xdmf *xdmf, bool *added)
 {

@@ -1,10 +1,10 @@
-/* snapshots.xdmf: the same data for readers that do not know VTKHDF.
+/* NAME.xdmf: the same data for readers without VTKHDF support.
  *
- * It grows in place. Behind the last step lies room, within a processing instruction, which readers
- * skip: "<?more      ?>", and then the closing tags. A step is written there, with "? " in front
- * and "<?more " behind: still a part of the instruction, as far as it goes. When it is on the disk
- * the space turns into ">", and what was the instruction's text is the step. So the file is well
- * formed at any moment, whatever part of a write is done. */
+ * It grows in place. After the last step there is reserved room in a processing instruction, which
+ * readers skip: "<?more      ?>", and then the closing tags. A step is written there between "? "
+ * and "<?more ", still inside the instruction. When it is on disk the blank after "?" is replaced
+ * by
+ * ">", which ends the instruction before the step. So the file is well formed at any time. */
 #ifndef ISOTHERM_IO_SNAPSHOT_XDMF_H
 #define ISOTHERM_IO_SNAPSHOT_XDMF_H
 
@@ -13,14 +13,14 @@
 #include "base/status.h"
 #include "io/snapshot/snapshot_list.h"
 
-/* The file as it was left. Zeroed: not written so far. */
+/* The state of the file. Zeroed: not written yet. */
 struct xdmf {
     int64_t count;        /* of the steps in it */
     uint64_t bytes;       /* its length */
-    uint64_t room, limit; /* where the room begins and ends */
+    uint64_t room, limit; /* offsets of the reserved room */
 };
 
-/* Not collective. Make the file hold the list, whose first steps `xdmf` has. */
+/* Not collective. Write the list, of which `xdmf` has the first steps. */
 enum status xdmf_write(const char *path, const struct snapshot_series *series,
                        const struct snapshot_list *list, struct xdmf *xdmf) MUST_CHECK;
 

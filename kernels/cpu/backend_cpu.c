@@ -1,5 +1,4 @@
-/* The backend `cpu`: host memory, and operations that run at once, so queues and events have
- * nothing to wait for. */
+/* The backend `cpu`: host memory, and operations that run at once; queues and events never wait. */
 #include "kernels/cpu/backend_cpu.h"
 
 #include <stdlib.h>
@@ -193,7 +192,7 @@ static enum status unpack_boxes(struct queue *queue, const struct layout *layout
     return STATUS_OK;
 }
 
-/* In front of what is handed out, for the other processes too. */
+/* Before the memory that is handed out; the other processes see it too. */
 struct shared_header {
     size_t map_bytes;
     int file; /* the owner's */
@@ -346,7 +345,7 @@ static enum status step_production(struct queue *queue, const struct layout *lay
 static const struct kernel_variant variants[] = {
     CPU_STEP_VARIANTS(VARIANT){
         .name = "production",
-        .about = "the fastest of `ahead`, `wide` and `planes` and of some heights of tiles",
+        .about = "the fastest of `ahead`, `wide` and `planes` with several tile heights",
         .step = step_production,
         .settling_calls = TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES,
     },

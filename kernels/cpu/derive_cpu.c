@@ -1,5 +1,4 @@
-/* Samples of a field: single cells, what is kept of every cell, the heat flux, and what leaves for
- * files. */
+/* Samples of a field: single cells, derived fields, and the heat flux. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/share.h"
 #include "kernels/derived_cell.h"
@@ -58,7 +57,7 @@ void cpu_track(const struct layout *layout, const struct layout *kept,
     }
 }
 
-/* The neighbour of element `at` across a face: the value beyond a closed one. */
+/* The neighbour of element `at` across a face; the outside value if the face is closed. */
 KERNEL_INLINE double neighbour(const struct flux_args *args, const void *field,
                                enum precision precision, int64_t at, int64_t step, enum face face,
                                bool at_face)

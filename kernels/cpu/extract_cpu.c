@@ -1,5 +1,5 @@
-/* What leaves a field for a file, on the host. The compiler's own conversions and square root are
- * those that extract_cell.h gives the devices. */
+/* Cells of a field for a file. The compiler's conversions and square root give the bits that
+ * extract_cell.h defines. */
 #include <math.h>
 #include <string.h>
 
@@ -7,9 +7,8 @@
 #include "kernels/cpu/share.h"
 #include "kernels/cpu/stream.h"
 
-/* The common one by itself, with a stride that the compiler knows; past the cache, because nobody
- * reads it before the whole rank's part has gone through there. The processor alone does not fetch
- * far enough ahead; rows mostly follow each other, so the next one may be fetched from this. */
+/* The common conversion, with stride 1. Non-temporal stores, since the output is not read soon.
+ * Explicit prefetch, since the hardware's distance is too short; it may reach into the next row. */
 static void narrow(const double *restrict in, float *restrict out, int64_t cells)
 {
     enum { PART = STREAM_PART_BYTES / sizeof(float), AHEAD = 256 };
@@ -37,7 +36,7 @@ static void row_of_float32(const struct extract_args *args, const float *in, voi
     const int64_t stride = args->stride[AXIS_X];
     for (int64_t i = 0; i < args->cells[AXIS_X]; i++) {
         if (args->precision == PRECISION_FLOAT32) {
-            memcpy((float *)out + i, in + i * stride, sizeof *in); /* the bits, a NaN's too */
+            memcpy((float *)out + i, in + i * stride, sizeof *in); /* keeps the bits of a NaN */
         } else {
             ((double *)out)[i] = (double)in[i * stride];
         }

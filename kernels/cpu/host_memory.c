@@ -55,7 +55,7 @@ enum status host_memory_alloc(size_t bytes, void **memory)
                     (double)bytes * 0x1p-30);
     }
     if (huge) {
-        /* fewer TLB misses and longer prefetch; a wish, so its failure does not matter */
+        /* fewer TLB misses and longer prefetch; failure does not matter */
         (void)madvise(fresh, bytes, MADV_HUGEPAGE);
     }
     *memory = fresh;

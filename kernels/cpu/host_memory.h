@@ -1,4 +1,4 @@
-/* Host memory as the backends on the cpu hand it out. */
+/* Host memory for the backends on the CPU. */
 #ifndef ISOTHERM_KERNELS_CPU_HOST_MEMORY_H
 #define ISOTHERM_KERNELS_CPU_HOST_MEMORY_H
 
@@ -8,14 +8,13 @@
 #include "base/status.h"
 #include "kernels/backend.h"
 
-/* Bytes of main memory, in all and available to a new request; 0 when unknown. */
+/* Main memory, total and available, bytes; 0 when unknown. */
 void host_memory_room(uint64_t *total_bytes, uint64_t *available_bytes);
 
-/* STATUS_MEMORY, with the numbers, when `bytes` are not available. */
+/* STATUS_MEMORY, with the sizes, when `bytes` are not available. */
 enum status host_memory_check(size_t bytes) MUST_CHECK;
 
-/* Aligned to LAYOUT_ALIGN_BYTES, large requests to huge pages; contents undefined. Ends with
- * free(). */
+/* Aligned to LAYOUT_ALIGN_BYTES, large requests to huge pages; contents undefined. For free(). */
 enum status host_memory_alloc(size_t bytes, void **memory) MUST_CHECK;
 
 /* "<processor>, <n> threads", memory and threads. */

@@ -1,5 +1,5 @@
-/* The cpu kernels as plain synchronous functions on host memory: what the backends `cpu` and
- * `guard` put on their queues. Contracts as in operations.h. */
+/* The CPU kernels as synchronous functions on host memory, for the backends `cpu` and `guard`.
+ * Contracts as in operations.h. */
 #ifndef ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
 #define ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
 
@@ -8,24 +8,22 @@
 typedef void cpu_step_function(const struct layout *layout, const struct step_args *args, void *out,
                                const void *in, const struct box *boxes, int nboxes);
 
-/* The step kernels: name, and what `bench kernels` says of it. Each adds one idea to the one
- * before; the production kernel is one of the last ones, with tiles of a height that suits the
- * machine.
- * X(name, about) */
+/* The step kernels: X(name, description for `bench kernels`). Each adds one idea to the previous
+ * one; the production kernel is one of the last, with tiles of a suitable height. */
 #define CPU_STEP_VARIANTS(X)                                                                       \
     X(plain, "row by row, SIMD, ordinary stores")                                                  \
     X(streaming, "non-temporal stores, neighbours in x from registers")                            \
-    X(tiled, "and in tiles whose planes stay in the second-level cache")                           \
-    X(ahead, "and fetching the rows of the next plane ahead of use")                               \
-    X(ahead_second, "the same, but only into the second-level cache")                              \
-    X(wide, "and in vectors of 64 bytes, where there are any")                                     \
-    X(planes, "`ahead` in vectors of 64 bytes and three planes at once, where there are any")
+    X(tiled, "and in tiles whose planes stay in the L2 cache")                                     \
+    X(ahead, "and prefetching the rows of the next plane")                                         \
+    X(ahead_second, "the same, but only into the L2 cache")                                        \
+    X(wide, "and in vectors of 64 bytes, where available")                                         \
+    X(planes, "`ahead` in vectors of 64 bytes and three planes at once, where available")
 
 #define CPU_DECLARE_STEP(name, about) cpu_step_function cpu_step_##name;
 CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 #undef CPU_DECLARE_STEP
 
-/* cpu_step_ahead, cpu_step_wide or cpu_step_planes, with tiles of a height, as `tuner` chooses
+/* cpu_step_ahead, cpu_step_wide or cpu_step_planes, and the tile height, as `tuner` chooses
  * (tile_tuner.h). */
 struct tile_tuner;
 void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,

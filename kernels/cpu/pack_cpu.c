@@ -1,4 +1,4 @@
-/* Moving bytes: boxes in and out of contiguous buffers, whole memories, and first touch. */
+/* Copies: boxes to and from contiguous buffers, memory, and first touch. */
 #include <string.h>
 
 #include <omp.h>
@@ -50,7 +50,7 @@ KERNEL_INLINE void move_box(const struct layout *layout, char *field, const stru
 
 void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer)
 {
-    /* the field is only read: PACK is a constant there */
+    /* with PACK the field is only read */
     move_box(layout, (char *)field, box, buffer, PACK);
 }
 
@@ -90,7 +90,7 @@ enum { BYTES_WORTH_SHARING = 64 * 1024 };
 
 void cpu_copy(void *to, const void *from, size_t bytes)
 {
-    if (bytes < BYTES_WORTH_SHARING) { /* it will be read soon: leave it in the cache */
+    if (bytes < BYTES_WORTH_SHARING) { /* leave it in the cache, to be read soon */
         memcpy(to, from, bytes);
         return;
     }

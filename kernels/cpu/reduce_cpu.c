@@ -1,5 +1,5 @@
-/* What the host wants to know of a field: extremes, exact sum, bad cells, hash. Threads take rows
- * and add up integers (or take extremes), so the result does not depend on who took what. */
+/* Reductions of a field: extremes, exact sum, invalid cells, hash. Threads add integers or take
+ * extremes, so the result does not depend on the order. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "kernels/cpu/tally.h"
 #include "kernels/heat_cell.h"
 
-/* Cells taken at a time: a float32 row is widened into a buffer of so many first. */
+/* Cells per pass: the size of the buffer for widened float32 cells. */
 enum { CHUNK = EXACT_BINADE_MAX_TERMS };
 
 static int64_t global_index(const struct placement *at, int64_t i, int64_t j, int64_t k)
@@ -34,8 +34,8 @@ static double value_of(int64_t bits)
     return value;
 }
 
-/* The usual chunk: its cells are positive and in one binade, so integers order and add them. False,
- * and nothing added, where they are not. */
+/* The usual chunk: positive cells in one binade, which can be compared and added as integers.
+ * Otherwise returns false and adds nothing. */
 static bool find_in_binade(struct findings *f, const double *cells, int64_t n)
 {
     enum { FRACTION_BITS = 52, BIAS = 1023 };
@@ -77,7 +77,7 @@ static void find_in_chunk(struct findings *f, const double *cells, int64_t n, in
         max = high > max ? high : max;
         nbad += good ? 0 : 1;
     }
-    if (nbad < n) { /* else compilers differ: a reduction may start from a finite number */
+    if (nbad < n) { /* else the result depends on the compiler's initial value */
         f->min = min < f->min ? min : f->min;
         f->max = max > f->max ? max : f->max;
     }
@@ -124,7 +124,7 @@ static void merge_findings(struct field_summary *summary, struct findings *f)
 {
     tally_flush(&f->tally);
     exact_sum_add(&summary->sum, &f->tally.sum);
-    /* + 0.0: of -0 and 0, which compare equal, always report 0 */
+    /* + 0.0: report 0 rather than -0, which compares equal */
     summary->min = f->min < summary->min ? f->min + 0.0 : summary->min;
     summary->max = f->max > summary->max ? f->max + 0.0 : summary->max;
     summary->bad_cells += f->bad_cells;

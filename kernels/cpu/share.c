@@ -3,7 +3,7 @@
 static int share_along_x(const struct box *box, int part, int nparts, struct box *piece)
 {
     const int64_t unit = 64;
-    const int64_t first = box->lo[AXIS_X] / unit; /* owned cells: indices are not negative */
+    const int64_t first = box->lo[AXIS_X] / unit; /* indices are not negative */
     const int64_t nunits = (box->hi[AXIS_X] + unit - 1) / unit - first;
     const int64_t lo = (first + share_begin(nunits, part, nparts)) * unit;
     const int64_t hi = (first + share_begin(nunits, part + 1, nparts)) * unit;
@@ -26,7 +26,7 @@ int share_box(const struct box *box, int part, int nparts, struct box pieces[SHA
     while (row < end) {
         const int64_t j = row % ny;
         const int64_t left = end - row;
-        /* whole planes from the start of one, else the rest of this plane */
+        /* whole planes, or the rest of this plane */
         const int64_t nplanes = j == 0 && left >= ny ? left / ny : 1;
         const int64_t in_plane = left < ny - j ? left : ny - j;
         struct box piece = *box;

@@ -1,5 +1,5 @@
-/* How threads share a box: contiguous pieces in memory order, so that the thread that first
- * touches a page is the one that works on it later. */
+/* Division of a box among threads: contiguous pieces in memory order, so that the thread that first
+ * touches a page also works on it later. */
 #ifndef ISOTHERM_KERNELS_CPU_SHARE_H
 #define ISOTHERM_KERNELS_CPU_SHARE_H
 
@@ -7,7 +7,7 @@
 
 enum {
     SHARE_PIECES = 3,
-    /* fewer cells than this are not worth waking the other threads */
+    /* fewer cells are left to one thread */
     SHARE_MIN_CELLS = 8192
 };
 
@@ -17,13 +17,13 @@ static inline int64_t share_begin(int64_t n, int part, int nparts)
     return n / nparts * part + (part < n % nparts ? part : n % nparts);
 }
 
-/* The part of `box` that thread `part` of `nparts` works on, as at most SHARE_PIECES disjoint
- * boxes (some whole planes, and a piece of a plane before and after). A box of few rows is cut
- * along x, at multiples of 64 cells so that no two threads write one cache line. Returns how many
- * pieces there are, none of them empty. */
+/* The part of `box` for thread `part` of `nparts`, as at most SHARE_PIECES disjoint boxes (whole
+ * planes, and part of a plane before and after). A box of few rows is divided along x at multiples
+ * of 64 cells, so that no two threads write to one cache line. Returns the number of pieces, none
+ * of them empty. */
 int share_box(const struct box *box, int part, int nparts, struct box pieces[SHARE_PIECES]);
 
-/* Whether these boxes hold enough work for more than one thread. */
+/* Do these boxes have enough cells for more than one thread? */
 bool share_is_worthwhile(const struct box *boxes, int nboxes);
 
 #endif

@@ -23,13 +23,13 @@ enum status shared_memory_create(size_t bytes, int *file)
 {
     const int fresh = memfd_create("isotherm", MFD_CLOEXEC);
     if (fresh < 0) {
-        return fail(STATUS_DEVICE, "no memory can be shared here: memfd_create: %s",
+        return fail(STATUS_DEVICE, "memory cannot be shared here: memfd_create: %s",
                     strerror(errno));
     }
     if (ftruncate(fresh, (off_t)bytes) != 0) {
         const int error = errno;
         close(fresh);
-        return fail(STATUS_MEMORY, "%zu bytes of shared memory are not to be had: %s", bytes,
+        return fail(STATUS_MEMORY, "cannot allocate %zu bytes of shared memory: %s", bytes,
                     strerror(error));
     }
     *file = fresh;
@@ -47,7 +47,7 @@ static enum status map_with(int file, size_t bytes, void *at, int flags, void **
 {
     void *fresh = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | flags, file, 0);
     if (fresh == MAP_FAILED) {
-        return fail(STATUS_MEMORY, "%zu bytes of shared memory cannot be mapped: %s", bytes,
+        return fail(STATUS_MEMORY, "cannot map %zu bytes of shared memory: %s", bytes,
                     strerror(errno));
     }
     *map = fresh;
@@ -107,8 +107,8 @@ static bool has_come(uint32_t *flag, uint32_t value)
 
 enum status shared_flags_wait(uint32_t *const *flags, int nflags, uint32_t value, double limit_s)
 {
-    /* looks before the core is offered to others, and before it is left to them for a while: with a
-     * core to each process the flag is quick, with fewer it comes when the other one may run */
+    /* spin, then yield, then sleep: with fewer cores than processes the other process needs this
+     * one */
     enum { LOOKS = 200, OFFERS = 300 };
     const struct timespec nap = {.tv_nsec = 30000};
     const double start = clock_seconds();
@@ -124,7 +124,7 @@ enum status shared_flags_wait(uint32_t *const *flags, int nflags, uint32_t value
             }
             if (clock_seconds() - start > limit_s) {
                 return fail(STATUS_DEVICE,
-                            "a flag of another process did not come within %g s: that process has "
+                            "a flag of another process was not set within %g s: that process has "
                             "ended or is stuck",
                             limit_s);
             }

@@ -1,6 +1,5 @@
 /* The step kernel: one set of row functions (step_lines.h, step_rows.h) for both precisions, and
- * schedules that differ in the order of the rows and in how they are stored. All give the same
- * bits. */
+ * schedules that differ in the order of the rows and in the stores. All give the same bits. */
 #include <string.h>
 
 #include <omp.h>
@@ -15,21 +14,20 @@
 
 /* How a kernel goes through the cells of a thread. */
 struct schedule {
-    int64_t tile_bytes;     /* of input in a plane of a tile; 0: no tiles */
-    int64_t tile_row_bytes; /* about so long are its rows */
-    int64_t column_bytes;   /* of input in a tile; the z direction is cut for that */
-    enum stream_level
-        ahead_to;        /* fetch ahead of use into this cache, or leave it to the processor */
-    int64_t ahead_bytes; /* so far ahead */
-    bool stream;         /* non-temporal stores */
-    bool touch_pages;    /* of the output, ahead of the stores */
-    bool wide;           /* vectors of a whole line */
-    bool planes;         /* and of STEP_PLANES planes at once */
+    int64_t tile_bytes;         /* of input in a plane of a tile; 0: no tiles */
+    int64_t tile_row_bytes;     /* about; length of its rows */
+    int64_t column_bytes;       /* of input in a tile; limits its extent in z */
+    enum stream_level ahead_to; /* prefetch into this cache, or leave it to the hardware */
+    int64_t ahead_bytes;        /* prefetch distance */
+    bool stream;                /* non-temporal stores */
+    bool touch_pages;           /* prefetch the pages of the output */
+    bool wide;                  /* vectors of a whole line */
+    bool planes;                /* and of STEP_PLANES planes at once */
 };
 
 enum { STEP_PLANES = 3 };
 
-/* How many tiles a box is cut into along each axis. */
+/* The number of tiles of a box along each axis. */
 struct tiling {
     int64_t nx, ny, nz;
 };
@@ -45,7 +43,7 @@ static struct tiling tiling_of(const struct box *box, size_t cell_bytes, struct 
     if (schedule.tile_bytes == 0) {
         return (struct tiling){1, 1, 1};
     }
-    if (box_extent(box, AXIS_Z) == 1) { /* three rows are in use, not three planes */
+    if (box_extent(box, AXIS_Z) == 1) { /* three rows are used, not three planes */
         return (struct tiling){at_least_one(row_bytes / schedule.tile_bytes), 1, 1};
     }
     const int64_t nx =
@@ -56,7 +54,7 @@ static struct tiling tiling_of(const struct box *box, size_t cell_bytes, struct 
     return (struct tiling){nx, ny, at_least_one(bytes / (nx * ny) / schedule.column_bytes)};
 }
 
-/* Tile (x, y, z) of the box; cut in x where lines begin, and in z between blocks of planes. */
+/* Tile (x, y, z) of the box; divided in x at cache lines, in z between blocks of planes. */
 static struct box tile_at(const struct box *box, const struct tiling *tiling, int64_t x, int64_t y,
                           int64_t z)
 {
@@ -152,8 +150,8 @@ static void step_parallel(thread_function *thread, const struct layout *layout,
     }
 }
 
-/* Measured, see docs/kernels_cpu.md. What lies beside a tile is still in the third-level cache when
- * the next tile reads it. */
+/* Measured, see docs/kernels_cpu.md. The neighbours of a tile are still in the L3 cache when the
+ * next tile reads them. */
 enum { TILE_ROW_BYTES = 8192, COLUMN_PLANES = 64, AHEAD_BYTES = 8192 };
 #define TILED                                                                                      \
     .tile_row_bytes = TILE_ROW_BYTES, .tile_bytes = tile_bytes,                                    \

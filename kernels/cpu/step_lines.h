@@ -3,30 +3,30 @@
  *   REAL          the element type
  *   NAMED(name)   name with the precision appended */
 
-/* Cells to a cache line, and to a vector. */
+/* Cells per cache line and per vector. */
 enum {
     NAMED(LINE) = STREAM_LINE_BYTES / sizeof(REAL),
     NAMED(PART) = STREAM_PART_BYTES / sizeof(REAL)
 };
-/* Cells of a boundary row taken at a time: their outside values stay in the first-level cache. */
+/* Cells of a boundary row per pass: their outside values stay in the L1 cache. */
 enum { NAMED(CHUNK) = 4096 / sizeof(REAL) };
 
-/* What all rows need to know, with the coefficients in the field's precision. */
+/* Common to all rows; coefficients in the field's precision. */
 struct NAMED(stencil) {
     const struct layout *layout;
     const bool *closed;
-    struct tally *tally; /* one a face, this thread's own */
+    struct tally *tally; /* of this thread, one per face */
     REAL *out;
     const REAL *in;
     REAL r[AXIS_COUNT];
     REAL a[FACE_COUNT];
     REAL b[FACE_COUNT];
-    /* outside = inside (insulated, or an axis that is not in use): the row can be its own
-     * neighbour. fma(1, -0, 0) is +0 and not -0, which makes no difference to the update. */
+    /* outside = inside (insulated, or an unused axis): the row is its own neighbour. fma(1, -0, 0)
+     * is +0 and not -0, which does not change the update. */
     bool mirrored[FACE_COUNT];
 };
 
-/* The first cell of a range, its neighbours, and two rows to fetch ahead of use. */
+/* The first cell of a range, its neighbours, and two rows to prefetch. */
 struct NAMED(row) {
     const REAL *centre, *xm, *xp, *ym, *yp, *zm, *zp;
     const REAL *ahead, *beside;
@@ -35,7 +35,7 @@ struct NAMED(row) {
 /* The whole lines of a range of cells. */
 struct NAMED(middle) {
     int64_t begin, n;       /* cells */
-    REAL first_xm, last_xp; /* the neighbours in x of the first and last one */
+    REAL first_xm, last_xp; /* the neighbours in x of the ends */
 };
 
 KERNEL_INLINE struct NAMED(row) NAMED(row_from)(const struct NAMED(row) * row, int64_t i)
@@ -53,7 +53,7 @@ KERNEL_INLINE struct NAMED(row) NAMED(row_from)(const struct NAMED(row) * row, i
     };
 }
 
-/* `n` cells with ordinary stores; where n is a constant the compiler makes one vector of it. */
+/* `n` cells with ordinary stores; a constant n becomes one vector. */
 KERNEL_INLINE void NAMED(cells)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
                                 REAL *restrict out, int64_t n)
 {
@@ -90,7 +90,7 @@ static inline void NAMED(stored_cells)(const struct NAMED(stencil) * s,
     NAMED(cells)(s, &at, out + n - 1, 1);
 }
 
-/* One vector of cells, streamed; `before` and `after` are the vectors beside it. */
+/* One vector of cells, streamed; `before` and `after` are its neighbours. */
 KERNEL_INLINE void NAMED(streamed_part)(const struct NAMED(stencil) * s,
                                         const struct NAMED(row) * row, REAL *out, int64_t i,
                                         struct stream_vector before, struct stream_vector here,
@@ -112,16 +112,16 @@ KERNEL_INLINE void NAMED(streamed_part)(const struct NAMED(stencil) * s,
     stream_part(out + i, result);
 }
 
-/* `n` cells that are whole aligned lines, streamed, with the neighbours in x from registers. A
- * line at a time, and the last one apart: fewer instructions a cell, which count here. */
+/* `n` cells in complete aligned lines, streamed, with the neighbours in x from registers. The last
+ * line is separate, for fewer instructions per cell. */
 KERNEL_INLINE void NAMED(streamed_cells)(const struct NAMED(stencil) * stencil,
                                          const struct NAMED(row) * row, REAL *out, int64_t n,
                                          REAL first_xm, REAL last_xp, enum stream_level level)
 {
     enum { PART = NAMED(PART), LINE = NAMED(LINE) };
     _Static_assert(LINE == 2 * PART, "a line is two vectors");
-    const struct NAMED(stencil) s = *stencil; /* copies: the stores might alias the originals, */
-    const struct NAMED(row) first = *row;     /* which would then be loaded again and again */
+    const struct NAMED(stencil) s = *stencil; /* copies: stores may alias the originals, */
+    const struct NAMED(row) first = *row;     /* which would be reloaded in every iteration */
     REAL edge[PART] = {[PART - 1] = first_xm};
     struct stream_vector before = stream_load(edge);
     struct stream_vector here = stream_load(first.centre);
@@ -144,7 +144,7 @@ KERNEL_INLINE void NAMED(streamed_cells)(const struct NAMED(stencil) * stencil,
     NAMED(streamed_part)(&s, &first, out, i + PART, here, second, stream_load(edge));
 }
 
-/* Not inlined: the pointers of a row take all the registers that there are. */
+/* Not inlined: the pointers of a row need all registers. */
 static __attribute__((noinline)) void NAMED(lines)(const struct NAMED(stencil) * s,
                                                    const struct NAMED(row) * row, REAL *out,
                                                    int64_t n, REAL first_xm, REAL last_xp)
@@ -167,7 +167,7 @@ static __attribute__((noinline)) void NAMED(lines_second)(const struct NAMED(ste
 }
 
 #if STREAM_HAS_WIDE
-/* A whole line of cells, streamed; `before` and `after` are the lines beside it. */
+/* A complete line of cells, streamed; `before` and `after` are its neighbours. */
 KERNEL_INLINE void NAMED(streamed_line)(const struct NAMED(stencil) * s, struct NAMED(row) at,
                                         REAL *out, struct stream_line before,
                                         struct stream_line here, struct stream_line after)
@@ -188,8 +188,7 @@ KERNEL_INLINE void NAMED(streamed_line)(const struct NAMED(stencil) * s, struct 
     stream_part(out + PART, result + PART);
 }
 
-/* As lines_second, in vectors of a whole line. These come so fast that the plane above is fetched
- * on into the first level. */
+/* As lines_second, in vectors of a complete line, and prefetching the plane above into L1. */
 static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(const struct NAMED(stencil) *
                                                                         stencil,
                                                                     const struct NAMED(row) * row,
@@ -217,9 +216,8 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(const struct
     (&s, NAMED(row_from)(&first, i), out + i, before, here, NAMED(stream_line_of)(last_xp));
 }
 
-/* Line `i` of a row and of the same row in the next two planes: of the six neighbours in z four are
- * the others' cells, already in a register. Written out: what is indexed in a loop may not stay in
- * registers. */
+/* Line `i` of a row and of the same row in the next two planes: four of the six neighbours in z are
+ * already in registers. Unrolled by hand: arrays indexed in a loop may leave the registers. */
 KERNEL_INLINE void NAMED(streamed_block)(const struct NAMED(stencil) * s,
                                          const struct NAMED(row) row[STEP_PLANES],
                                          REAL *const out[STEP_PLANES], int64_t i,
@@ -243,7 +241,7 @@ KERNEL_INLINE void NAMED(streamed_block)(const struct NAMED(stencil) * s,
     stream_fetch(STREAM_FIRST_LEVEL, low.ahead);
     stream_fetch(STREAM_FIRST_LEVEL, middle.ahead);
     stream_fetch(STREAM_FIRST_LEVEL, high.ahead);
-    stream_fetch(STREAM_FIRST_LEVEL, high.zp + NEAR); /* it may have been pushed out again */
+    stream_fetch(STREAM_FIRST_LEVEL, high.zp + NEAR); /* it may have been evicted */
     NAMED(streamed_line)(s, low, out[0] + i, before[0], here[0], after[0]);
     NAMED(streamed_line)(s, middle, out[1] + i, before[1], here[1], after[1]);
     NAMED(streamed_line)(s, high, out[2] + i, before[2], here[2], after[2]);

@@ -1,8 +1,9 @@
-/* The rows, planes and tiles of the step kernel in one precision. Included after step_lines.h, and
- * as that. */
+/* The rows, planes and tiles of the step kernel in one precision. Included after step_lines.h, in
+ * the same way. */
 
-/* `n` cells, of which the first (last) lies on the closed face x_min (x_max) if at_min (at_max):
- * with ordinary stores those before and after the whole lines, which are left to be streamed. */
+/* Store the cells before and after the complete lines of `n` cells, and return those lines, which
+ * are streamed later. The first (last) cell lies on the closed face x_min (x_max) if at_min
+ * (at_max). */
 KERNEL_INLINE struct NAMED(middle)
     NAMED(store_ends)(const struct NAMED(stencil) * s, const struct NAMED(row) * row, REAL *out,
                       int64_t n, bool at_min, bool at_max, bool stream)
@@ -73,7 +74,7 @@ static __attribute__((noinline)) void NAMED(boundary_row)(const struct NAMED(ste
                                                           int64_t n, struct schedule schedule)
 {
     REAL beyond[FACE_COUNT][NAMED(CHUNK)] __attribute__((aligned(STREAM_LINE_BYTES)));
-    /* chunks end where lines do, so that all but the ends of the row are streamed */
+    /* chunks end at lines, so that all but the ends of the row are streamed */
     const int64_t head = stream_cells_to_line(out, sizeof(REAL));
     int64_t end = head > 0 && head < n ? head : 0;
     for (int64_t begin = 0; begin < n; begin = end) {
@@ -96,7 +97,7 @@ static __attribute__((noinline)) void NAMED(boundary_row)(const struct NAMED(ste
     }
 }
 
-/* The inside cells of closed faces in row (j, k), for the heat ledger. */
+/* Sum the inside cells of closed faces, for the heat ledger. */
 static inline void NAMED(tally_row)(const struct NAMED(stencil) * s, const bool on[FACE_COUNT],
                                     const REAL *c, int64_t n)
 {
@@ -113,10 +114,10 @@ static inline void NAMED(tally_row)(const struct NAMED(stencil) * s, const bool 
     }
 }
 
-/* The faces of the domain that cells [lo, hi) of a row lie on, where closed. */
+/* The closed faces on which cells [lo, hi) of a row lie. */
 struct NAMED(where) {
     bool on[FACE_COUNT];
-    bool values_beyond; /* a face in y or z with outside values of its own */
+    bool values_beyond; /* a face in y or z needs computed outside values */
 };
 
 KERNEL_INLINE struct NAMED(where)
@@ -137,8 +138,8 @@ KERNEL_INLINE struct NAMED(where)
     return where;
 }
 
-/* The row at `element`. On a closed face the neighbouring row may lie outside the allocation: never
- * point there. */
+/* The row at `element`. Beyond a closed face the neighbouring row may lie outside the allocation.
+ */
 KERNEL_INLINE struct NAMED(row)
     NAMED(row_at)(const struct NAMED(stencil) * s, const bool on[FACE_COUNT], int64_t element,
                   const REAL *ahead, const REAL *beside)
@@ -177,8 +178,7 @@ KERNEL_INLINE void NAMED(step_row)(const struct NAMED(stencil) * s, int64_t lo, 
 }
 
 #if STREAM_HAS_WIDE
-/* Cells [lo, hi) of row j of the planes from k on, fetching `ahead` and the same row of the planes
- * above it. */
+/* Cells [lo, hi) of row j of STEP_PLANES planes from k on, prefetching from `ahead` on. */
 KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
                                      int64_t j, int64_t k, const REAL *ahead,
                                      struct schedule schedule)
@@ -225,8 +225,8 @@ static inline int64_t NAMED(element_or)(const struct layout *l, int64_t i, int64
     return there ? layout_index(l, i, j, k) : otherwise;
 }
 
-/* One line of each page of the output row at `element`: streaming stores do not wait for memory,
- * but they do wait for the page's address. */
+/* Prefetch one line of each page of the output row at `element`: streaming stores wait for the
+ * page's address translation. */
 static inline void NAMED(fetch_pages)(const struct NAMED(stencil) * s, int64_t element, int64_t n)
 {
     enum { PAGE = 4096 / sizeof(REAL) };
@@ -235,9 +235,8 @@ static inline void NAMED(fetch_pages)(const struct NAMED(stencil) * s, int64_t e
     }
 }
 
-/* What to fetch while row (j, k) of a tile is computed: of the rows that come in with the next
- * plane one a row, `distance` rows ahead, and the two beside the tile during its first and last
- * row. In a single plane the rows follow each other in memory. */
+/* What to prefetch with row (j, k) of a tile: one row of the next plane, `distance` rows ahead, and
+ * with the first and last row those next to the tile. A single plane is contiguous in memory. */
 KERNEL_INLINE void NAMED(aim_ahead)(const struct NAMED(stencil) * s, const struct box *tile,
                                     int64_t j, int64_t k, int64_t distance,
                                     struct schedule schedule, const REAL **ahead,
@@ -270,7 +269,7 @@ KERNEL_INLINE void NAMED(aim_ahead)(const struct NAMED(stencil) * s, const struc
     } else if (j == j1 - 1) {
         *beside = s->in + NAMED(element_or)(l, lo, j1, k + 1, next);
     }
-    /* the lines that hold the neighbours in x of the row's ends */
+    /* the lines with the neighbours in x of the row's ends */
     if (lo > 0 || !s->closed[FACE_X_MIN]) {
         stream_fetch(schedule.ahead_to, *ahead - NAMED(LINE));
     }
@@ -283,7 +282,7 @@ KERNEL_INLINE void NAMED(aim_ahead)(const struct NAMED(stencil) * s, const struc
 }
 
 #if STREAM_HAS_WIDE
-/* As aim_ahead, of a block of planes. The rows beside the tile are left to the processor. */
+/* As aim_ahead, for a block of planes. The rows next to the tile are left to the hardware. */
 static inline const REAL *NAMED(aim_block_ahead)(const struct NAMED(stencil) * s,
                                                  const struct box *tile, int64_t j, int64_t k,
                                                  int64_t distance)
@@ -297,7 +296,7 @@ static inline const REAL *NAMED(aim_block_ahead)(const struct NAMED(stencil) * s
     const bool there = NAMED(element_or)(l, lo, j_next, k_next + STEP_PLANES, -1) >= 0;
     const REAL *ahead =
         s->in + (there ? layout_index(l, lo, j_next, k_next + 1) : layout_index(l, lo, j, k));
-    for (int p = 0; p < STEP_PLANES; p++) { /* the lines of the neighbours in x of the rows' ends */
+    for (int p = 0; p < STEP_PLANES; p++) { /* the neighbours in x of the rows' ends */
         if (lo > 0 || !s->closed[FACE_X_MIN]) {
             stream_fetch(STREAM_FIRST_LEVEL, ahead + p * l->pitch_z - NAMED(LINE));
         }

@@ -1,4 +1,4 @@
-/* Streaming (non-temporal) stores: a cache line goes to memory without being read first. */
+/* Streaming (non-temporal) stores: a cache line is written without being read first. */
 #ifndef ISOTHERM_KERNELS_CPU_STREAM_H
 #define ISOTHERM_KERNELS_CPU_STREAM_H
 
@@ -13,12 +13,12 @@
 
 enum {
     STREAM_LINE_BYTES = 64,
-    /* Vectors of half a line: with whole ones the processor looks so far ahead that it stumbles
-     * over lines which are still on their way (docs/kernels_cpu.md). */
+    /* Vectors of half a line: with full ones the loop overtakes its prefetches
+     * (docs/kernels_cpu.md). */
     STREAM_PART_BYTES = 32
 };
 
-/* How many cells of `cell_bytes` lie between `address` and the next line; 0 when it starts one. */
+/* The number of cells from `address` to the next line; 0 at the start of a line. */
 static inline int64_t stream_cells_to_line(const void *address, size_t cell_bytes)
 {
     return (int64_t)(-(uintptr_t)address % STREAM_LINE_BYTES / cell_bytes);
@@ -39,7 +39,7 @@ KERNEL_INLINE void stream_part(void *to, const void *part)
 #endif
 }
 
-/* Some cells of a row, in a register where the machine has one of that size. */
+/* Cells of a row, in a register where possible. */
 struct stream_vector {
 #if defined(__AVX2__)
     __m256i bits;
@@ -55,8 +55,8 @@ KERNEL_INLINE struct stream_vector stream_load(const void *cells)
     return vector;
 }
 
-/* The cells before those of `here`, into `to`; `before` holds the part before. Shifting in
- * registers saves loads across line boundaries, which cost double. `cell_bytes` is 4 or 8. */
+/* The left neighbours of the cells of `here`, to `to`; `before` is the previous vector. Shifting
+ * registers avoids loads across line boundaries. `cell_bytes` is 4 or 8. */
 KERNEL_INLINE void stream_minus(struct stream_vector before, struct stream_vector here,
                                 size_t cell_bytes, void *to)
 {
@@ -72,7 +72,7 @@ KERNEL_INLINE void stream_minus(struct stream_vector before, struct stream_vecto
 #endif
 }
 
-/* The cells after those of `here`, into `to`; `after` holds the part after. */
+/* The right neighbours; `after` is the next vector. */
 KERNEL_INLINE void stream_plus(struct stream_vector here, struct stream_vector after,
                                size_t cell_bytes, void *to)
 {
@@ -88,12 +88,12 @@ KERNEL_INLINE void stream_plus(struct stream_vector here, struct stream_vector a
 #endif
 }
 
-/* Registers of a whole line. */
+/* Registers of a full line. */
 #if defined(__AVX512F__)
 #define STREAM_HAS_WIDE 1
 #if defined(__clang__)
 #define STREAM_WIDE
-#else /* on its own it prefers half of it */
+#else /* gcc prefers half of it */
 #define STREAM_WIDE __attribute__((target("prefer-vector-width=512")))
 #endif
 
@@ -117,7 +117,7 @@ KERNEL_INLINE struct stream_line stream_line_of_float32(float cell)
     return (struct stream_line){_mm512_castps_si512(_mm512_set1_ps(cell))};
 }
 
-/* Not memcpy, which the compiler may split into halves: a load of the whole then waits for them. */
+/* Not memcpy, which the compiler may split: a load of the full line would wait for both halves. */
 KERNEL_INLINE void stream_line_store(struct stream_line line, void *to)
 {
     _mm512_storeu_si512(to, line.bits);
@@ -146,7 +146,7 @@ KERNEL_INLINE void stream_line_plus(struct stream_line here, struct stream_line 
 #define STREAM_HAS_WIDE 0
 #endif
 
-/* Where a line that is needed soon is fetched to. */
+/* The cache to prefetch into. */
 enum stream_level { STREAM_NO_LEVEL, STREAM_FIRST_LEVEL, STREAM_SECOND_LEVEL };
 
 KERNEL_INLINE void stream_fetch(enum stream_level level, const void *address)
@@ -158,7 +158,7 @@ KERNEL_INLINE void stream_fetch(enum stream_level level, const void *address)
     }
 }
 
-/* Streaming stores are weakly ordered: before another thread or the network reads them. */
+/* Orders streaming stores before other threads or the network read them. */
 static inline void stream_fence(void)
 {
 #if defined(__SSE2__)

@@ -8,7 +8,7 @@
 #include "base/exact_sum.h"
 
 struct tally {
-    struct exact_sum *target; /* where the sum goes in the end; NULL: not wanted */
+    struct exact_sum *target; /* receives the sum; NULL: no sum */
     struct exact_sum sum;
     struct exact_parts parts;
     int64_t nterms; /* in parts */
@@ -21,7 +21,7 @@ static inline void tally_flush(struct tally *tally)
     tally->nterms = 0;
 }
 
-/* Bad cells (summarise names them) count as 0: their pieces would overflow the counters. */
+/* Invalid cells, which summarise reports, count as 0: they would overflow the counters. */
 static inline double tally_term(double x)
 {
     return fabs(x) < EXACT_SUM_LIMIT ? x : 0.0;

@@ -3,9 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Measured, see docs/kernels_cpu.md. The first three are for chips like Zen 5: with a second-level
- * cache of 1 MiB nothing in between and nothing beyond is ever best by more than a point. The
- * next three are for chips like Zen 4, the last two for ones like Granite Rapids. */
+/* Measured, see docs/kernels_cpu.md: the first three for chips like Zen 5, the next three for Zen
+ * 4, the last two for Granite Rapids. */
 const struct tile_choice tile_tuner_choice[TILE_TUNER_CHOICES] = {
     {192 * 1024, TILE_AHEAD},  {256 * 1024, TILE_AHEAD},  {384 * 1024, TILE_AHEAD},
     {96 * 1024, TILE_WIDE},    {128 * 1024, TILE_WIDE},   {192 * 1024, TILE_WIDE},
@@ -34,8 +33,8 @@ struct tile_record *tile_tuner_find(struct tile_tuner *tuner, const struct box *
     return record;
 }
 
-/* The first choice is never far from the best in the machine's fast state, and the others can look
- * as good for a few steps: they must win by more than chance. In the slow state they do. */
+/* The first choice is close to the best in the machine's fast state, so the others must be clearly
+ * faster than the noise of a few steps. */
 static double score(const struct tile_record *record, int choice)
 {
     const double handicap = 1.03;
@@ -51,11 +50,10 @@ int tile_record_choose(const struct tile_record *record)
             }
         }
     }
-    if (record->calls % TILE_TUNER_RETRY == 0) { /* the others by turns */
+    if (record->calls % TILE_TUNER_RETRY == 0) { /* the others in turn */
         const int64_t turn = record->calls / TILE_TUNER_RETRY;
         const int other =
             (int)((record->best + 1 + turn % (TILE_TUNER_CHOICES - 1)) % TILE_TUNER_CHOICES);
-        /* once can be chance, twice is not */
         const bool pass = record->far[other] && record->trials[other] == TILE_TUNER_ROUNDS &&
                           turn % TILE_TUNER_SELDOM != 0;
         return pass ? record->best : other;
@@ -68,13 +66,13 @@ void tile_record_tell(struct tile_record *record, int choice, double seconds)
     const bool first_rounds = record->trials[choice] < TILE_TUNER_ROUNDS;
     double *known = &record->seconds[choice];
     if (first_rounds && *known > 0.0) {
-        /* the first touch of a page, a thread that wakes: not the kernel */
+        /* without first touches of pages and waking threads */
         *known = seconds < *known ? seconds : *known;
     } else if (choice == record->best && *known > 0.0) {
-        /* half and half: a change shows within a few steps, one disturbed step counts little */
+        /* follows a change within a few steps, and damps a single disturbance */
         *known = 0.5 * (*known + seconds);
     } else {
-        *known = seconds; /* what was known is old; a lucky one will not stay the best for long */
+        *known = seconds; /* the old time is outdated */
     }
     record->calls++;
     record->trials[choice] += first_rounds ? 1 : 0;

@@ -1,6 +1,6 @@
-/* The backend `guard`: a device in disguise. Its memory is mapped without access except while an
- * operation runs, so a host that touches it dies on the spot; its queues run nothing before
- * somebody waits, so a forgotten wait or event shows as wrong data. */
+/* The backend `guard`: it simulates a device. Its memory is accessible only while an operation
+ * runs, so host code that touches it crashes; its queues run only when waited for, so that a
+ * missing wait or event gives wrong data. */
 #include "kernels/guard/backend_guard.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static enum status stopwatch_start(struct queue *queue, struct stopwatch *stopwa
 
 static enum status stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
 {
-    stopwatch->stop = NAN; /* read before the wait it is no time */
+    stopwatch->stop = NAN; /* until the queue has been waited for */
     return guard_add(queue, &(struct operation){.run = run_mark, .to = &stopwatch->stop}, NULL);
 }
 
@@ -92,7 +92,7 @@ static bool is_awaited(const struct device *device, const char *h_bytes, size_t 
     return false;
 }
 
-/* A result that is read too early shall be seen to be wrong. */
+/* So that a result that is read too early is wrong. */
 static void poison(const struct queue *queue, void *h_result, size_t nbytes)
 {
     if (!is_awaited(queue->device, h_result, nbytes)) {
@@ -186,8 +186,7 @@ static enum status flags_write(struct queue *queue, uint32_t *const *d_flags, in
 {
     struct operation op = {.run = run_flags_write, .value = value};
     TRY(add_flags(queue, &op, d_flags, nflags));
-    /* a device gets there whatever the host does; this host may wait for the other rank next, and
-     * that one for these flags */
+    /* runtime.h: the flags need no further call; the other rank may be waiting for them */
     return guard_queue_wait(queue);
 }
 

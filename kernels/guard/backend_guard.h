@@ -1,5 +1,5 @@
-/* The backend `guard`: the cpu kernels on memory that the host cannot touch, with queues that
- * run nothing before somebody waits. For tests on machines without a GPU. */
+/* The backend `guard`: the CPU kernels on memory that the host cannot access, with queues that run
+ * only when waited for. For tests on machines without a GPU. */
 #ifndef ISOTHERM_KERNELS_GUARD_BACKEND_GUARD_H
 #define ISOTHERM_KERNELS_GUARD_BACKEND_GUARD_H
 

@@ -1,5 +1,4 @@
-/* The backend `guard`: memory that is mapped without access except while an operation runs, and
- * queues that run nothing before somebody waits, here or, for flags, on another rank. */
+/* The backend `guard`: device, queues and events. */
 #include "kernels/guard/guard_device.h"
 
 #include <stdlib.h>
@@ -132,7 +131,7 @@ void guard_queue_destroy(struct queue *queue)
         return;
     }
     (void)guard_queue_wait(queue);
-    while (queue->first != NULL) { /* left behind by one that failed */
+    while (queue->first != NULL) { /* after a failure */
         struct operation *op = queue->first;
         queue->first = op->next;
         free(op);

@@ -7,16 +7,16 @@
 struct allocation {
     struct allocation *next;
     void *d_memory;
-    char *map; /* whole pages, with one more on either side that is never accessible */
+    char *map; /* pages, with one more on either side that is never accessible */
     size_t map_bytes;
-    int file; /* that others can map; -1: none */
+    int file; /* for other processes to map; -1: none */
 };
 
 struct device {
     struct allocation *allocations;
     struct queue *queues;
     size_t page_bytes;
-    int open_depth; /* operations that are running: an event may start others in the middle */
+    int open_depth; /* running operations: waiting for an event can start others */
     uint64_t last_queue_id;
 };
 
@@ -24,7 +24,7 @@ struct device {
 struct queue {
     struct queue *next;
     struct device *device;
-    uint64_t id; /* events know queues by it: a destroyed one is not found, and so has run */
+    uint64_t id; /* for events; a queue that is destroyed, and has run, is not found */
     struct operation *first, *last;
     uint64_t nadded, nrun;
 };
@@ -33,19 +33,19 @@ struct event {
     struct device *device;
     uint64_t queue_id; /* 0: never recorded */
     uint64_t position;
-    int asked; /* by event_done since it was recorded */
+    int asked; /* calls of event_done since it was recorded */
 };
 
-/* A device takes its time: so often is event_done told that the work has not run, even if nobody
- * waits; longer than the host runs ahead of the steps, so that work which reads what a later step
- * overwrites comes too late. */
+/* The number of event_done calls that report unfinished work, to simulate a slow device: more than
+ * the steps that the host queues ahead, so that work which reads what a later step overwrites comes
+ * too late. */
 enum { GUARD_LAG = 8 };
 
 struct stopwatch {
     double start, stop; /* s */
 };
 
-enum { GUARD_FLAGS = 26 }; /* an operation's; more take several */
+enum { GUARD_FLAGS = 26 }; /* per operation */
 
 enum { GUARD_ARGUMENT_BYTES = 128 }; /* of guard_call, at most */
 
@@ -99,7 +99,7 @@ enum status guard_shared_alloc(struct device *device, size_t bytes, void **d_mem
 enum status guard_shared_open(struct device *device, const struct shared_handle *handle,
                               void **d_memory);
 
-/* Between these the memory can be read and written. */
+/* Between these the memory is accessible. */
 enum status guard_access_begin(struct device *device);
 enum status guard_access_end(struct device *device);
 /* Unmap one allocation, of any kind, or all; nothing queued may still use them. */

@@ -54,13 +54,11 @@ static void discard(struct allocation *a)
     }
 }
 
-/* Pages without access, in the place of which shared ones may be mapped. */
+/* Pages without access; shared ones may be mapped over them. */
 static enum status reserve(const struct device *device, size_t bytes, struct allocation **made)
 {
     struct allocation *a = calloc(1, sizeof *a);
-    if (a == NULL) {
-        return fail(STATUS_MEMORY, "out of memory");
-    }
+    TRY(CHECK_MEMORY(a != NULL, "out of memory"));
     const size_t page = device->page_bytes;
     const size_t inner = inner_bytes(device, bytes);
     a->file = -1;
@@ -72,32 +70,32 @@ static enum status reserve(const struct device *device, size_t bytes, struct all
         discard(a);
         return status;
     }
-    /* as near to the last page as alignment allows: running over the end is noticed too */
+    /* at the end of the pages, as far as alignment allows: overruns crash too */
     const size_t align = LAYOUT_ALIGN_BYTES;
     a->d_memory = a->map + page + (inner - bytes) / align * align;
     *made = a;
     return STATUS_OK;
 }
 
-/* Hand the allocation out, closed; `fresh`: filled first. On failure it is gone. */
+/* Hand out the allocation, not accessible; `fresh`: filled with NaN. On failure it is freed. */
 static enum status publish(struct device *device, struct allocation *a, bool fresh, size_t bytes,
                            void **d_memory)
 {
-    enum status status = protect(device, a, PROT_READ | PROT_WRITE);
-    if (status == STATUS_OK && fresh) {
+    enum status status = STATUS_OK;
+    TRY_GOTO(protect(device, a, PROT_READ | PROT_WRITE));
+    if (fresh) {
         cpu_fill_nan(a->d_memory, bytes);
     }
-    if (status == STATUS_OK && device->open_depth == 0) {
-        status = protect(device, a, PROT_NONE);
-    }
-    if (status != STATUS_OK) {
-        discard(a);
-        return status;
+    if (device->open_depth == 0) {
+        TRY_GOTO(protect(device, a, PROT_NONE));
     }
     a->next = device->allocations;
     device->allocations = a;
     *d_memory = a->d_memory;
     return STATUS_OK;
+done:
+    discard(a);
+    return status;
 }
 
 enum status guard_memory_alloc(struct device *device, size_t bytes, void **d_memory)
@@ -114,16 +112,14 @@ enum status guard_shared_alloc(struct device *device, size_t bytes, void **d_mem
     struct allocation *a = NULL;
     const size_t inner = inner_bytes(device, bytes);
     TRY(reserve(device, bytes, &a));
-    enum status status = shared_memory_create(inner, &a->file);
-    if (status == STATUS_OK) {
-        status = shared_memory_map_at(a->file, inner, a->map + device->page_bytes);
-    }
-    if (status != STATUS_OK) {
-        discard(a);
-        return status;
-    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(shared_memory_create(inner, &a->file));
+    TRY_GOTO(shared_memory_map_at(a->file, inner, a->map + device->page_bytes));
     shared_memory_name(a->file, bytes, handle);
     return publish(device, a, true, bytes, d_memory);
+done:
+    discard(a);
+    return status;
 }
 
 enum status guard_shared_open(struct device *device, const struct shared_handle *handle,
@@ -134,18 +130,16 @@ enum status guard_shared_open(struct device *device, const struct shared_handle 
     size_t bytes = 0;
     TRY(shared_memory_find(handle, &file, &bytes));
     enum status status = reserve(device, bytes, &a);
-    if (status == STATUS_OK) {
-        a->file = file;
-        status =
-            shared_memory_map_at(file, inner_bytes(device, bytes), a->map + device->page_bytes);
-        if (status != STATUS_OK) {
-            discard(a);
-        }
-    } else {
+    if (status != STATUS_OK) {
         shared_memory_forget(file);
+        return status;
     }
-    TRY(status);
+    a->file = file;
+    TRY_GOTO(shared_memory_map_at(file, inner_bytes(device, bytes), a->map + device->page_bytes));
     return publish(device, a, false, bytes, d_memory);
+done:
+    discard(a);
+    return status;
 }
 
 static void free_first(struct allocation **link)

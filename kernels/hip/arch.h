@@ -1,6 +1,5 @@
-/* Everything that differs between the two families of chips, for the kernel sources: the width of
- * a wave, streaming 16-byte accesses, and the copy of a tile of a plane into shared memory while
- * the threads do something else. */
+/* What differs between AMD and NVIDIA chips, for the kernel sources: the width of a wave, streaming
+ * 16-byte accesses, and asynchronous copies of tiles into shared memory. */
 #ifndef ISOTHERM_KERNELS_HIP_ARCH_H
 #define ISOTHERM_KERNELS_HIP_ARCH_H
 
@@ -10,7 +9,7 @@
 
 #define KERNEL_INLINE static __device__ __forceinline__ /* in place of kernels/inline.h's */
 
-/* 16 bytes of cells: what one thread loads and stores at once. */
+/* 16 bytes of cells: one load or store of a thread. */
 template <typename REAL> struct alignas(16) vec16 {
     static constexpr int N = 16 / (int)sizeof(REAL);
     REAL v[N];
@@ -26,7 +25,7 @@ template <typename REAL> struct arch_region {
 #ifdef __HIP_PLATFORM_AMD__
 
 constexpr int ARCH_WAVE = 64;
-constexpr bool ARCH_PACKS_BY_COPY = false; /* whether packing leaves long rows to the copy engine */
+constexpr bool ARCH_PACKS_BY_COPY = false; /* does the copy engine pack long rows? */
 
 typedef unsigned int arch_uint4 __attribute__((ext_vector_type(4)));
 
@@ -84,7 +83,7 @@ static __device__ __forceinline__ uint64_t arch_clock_ns(void)
     return __builtin_amdgcn_s_memrealtime() * 10;
 }
 
-/* No engine copies tiles into shared memory here: step_staged is not built. */
+/* No engine that copies tiles into shared memory: step_staged is not built. */
 #define ARCH_HAS_TILE_COPY 0
 
 #else /* NVIDIA, compute capability 9.0 and above */
@@ -130,7 +129,7 @@ static __device__ __forceinline__ void arch_fence_system(void)
     __threadfence_system();
 }
 
-/* Seen by other devices and the host after everything that this thread has stored or seen. */
+/* Visible to other devices and the host after everything that this thread has stored or seen. */
 static __device__ __forceinline__ void arch_store_release_system(uint32_t *to, uint32_t value)
 {
     asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
@@ -143,7 +142,7 @@ static __device__ __forceinline__ uint32_t arch_load_acquire_system(const uint32
     return value;
 }
 
-/* The same on all multiprocessors; ticks in steps of a microsecond or so. */
+/* The same on all multiprocessors; resolution about a microsecond. */
 static __device__ __forceinline__ uint64_t arch_clock_ns(void)
 {
     uint64_t now;
@@ -151,16 +150,16 @@ static __device__ __forceinline__ uint64_t arch_clock_ns(void)
     return now;
 }
 
-/* A tensor map: the chip's bulk copy engine reads tiles of cells of a plane by their indices, and
- * fills in zeros outside the region. A kernel's parameter, declared __grid_constant__. */
+/* A tensor map: the bulk copy engine reads tiles of a plane by cell indices, with zeros outside the
+ * region. A kernel parameter, declared __grid_constant__. */
 struct arch_tile_map {
     CUtensorMap tensor;
 };
 
 typedef decltype(cuTensorMapEncodeTiled) arch_encode;
 
-/* Through the runtime, so that nothing links against the driver's library, and a machine without
- * it can start the program. */
+/* Through the runtime instead of linking the driver's library, so that the program starts on a
+ * machine without it. */
 static inline arch_encode *arch_find_encode(void)
 {
     void *entry = nullptr;
@@ -198,7 +197,7 @@ static hipError_t arch_tile_map_make(arch_tile_map *map, const arch_region<REAL>
     return result == CUDA_SUCCESS ? hipSuccess : hipErrorInvalidValue;
 }
 
-/* In shared memory: counts arrivals of threads and of bytes; a round is over when all are there. */
+/* In shared memory: counts arrivals of threads and of bytes; a round ends when all have arrived. */
 typedef uint64_t arch_arrivals;
 
 static __device__ __forceinline__ uint32_t arch_shared_address(const void *shared)
@@ -206,7 +205,7 @@ static __device__ __forceinline__ uint32_t arch_shared_address(const void *share
     return (uint32_t)__cvta_generic_to_shared(shared);
 }
 
-/* One thread calls; then arch_arrivals_publish, then a barrier before anyone else comes near. */
+/* One thread calls; then arch_arrivals_publish, then a barrier before any other thread uses it. */
 static __device__ __forceinline__ void arch_arrivals_init(arch_arrivals *arrivals, int threads)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(arch_shared_address(arrivals)),
@@ -252,15 +251,14 @@ static __device__ __forceinline__ void arch_arrivals_wait(arch_arrivals *arrival
                  : "memory");
 }
 
-/* What this thread has read from shared memory comes before the engine's next write there. An
- * arrival alone does not say so: a read still under way can find what the engine has brought
- * since (docs/hip.md). */
+/* Orders this thread's reads of shared memory before the engine's next write there, which an
+ * arrival alone does not (docs/hip.md). */
 static __device__ __forceinline__ void arch_reads_before_tile_copy(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* A counter that other blocks add to: past this multiprocessor's own cache. */
+/* A counter that other blocks add to: bypasses the L1 cache. */
 static __device__ __forceinline__ unsigned int arch_read_counter(const unsigned int *counter)
 {
     unsigned int value;
@@ -268,9 +266,8 @@ static __device__ __forceinline__ unsigned int arch_read_counter(const unsigned 
     return value;
 }
 
-/* Start the copy of a tile whose first cell has these indices in the region (they may lie outside
- * of it). To be kept in the second-level cache rather than what is written: the neighbouring tiles
- * will read its edges soon, and nobody reads the output. */
+/* Start the copy of a tile whose first cell has these indices in the region, perhaps outside of it.
+ * Kept in the L2 cache in preference to the output: neighbouring tiles read its edges soon. */
 static __device__ __forceinline__ void arch_tile_copy(void *tile, const arch_tile_map &map,
                                                       arch_arrivals *arrivals, int x, int y, int z)
 {

@@ -7,7 +7,7 @@
 
 /* --- queues and events ----------------------------------------------------------------------- */
 
-/* Hand out what the reductions have found. */
+/* Deliver the results of reductions. */
 static void deliver(struct queue *queue)
 {
     for (int d = 0; d < queue->ndeliveries; d++) {
@@ -50,16 +50,16 @@ static enum status queue_build(struct queue *queue, enum queue_priority priority
     int least = 0;
     int greatest = 0;
     TRY_HIP(hipDeviceGetStreamPriorityRange, &least, &greatest);
-    /* the number falls as the priority rises */
+    /* lower numbers are higher priorities */
     const int number = priority == QUEUE_HIGH  ? greatest
                        : priority == QUEUE_LOW ? least
                                                : (least + greatest) / 2;
     TRY_HIP(hipStreamCreateWithPriority, &queue->stream, hipStreamNonBlocking, number);
-    queue->beside = priority == QUEUE_HIGH;
+    queue->has_priority = priority == QUEUE_HIGH;
     void *memory = NULL;
     TRY(hip_memory_alloc(queue->device, sizeof *queue->d_scratch, &memory));
     queue->d_scratch = memory;
-    TRY(hip_pinned_alloc(queue->device, RESULTS_A_QUEUE * sizeof *queue->results, &memory));
+    TRY(hip_pinned_alloc(queue->device, RESULTS_PER_QUEUE * sizeof *queue->results, &memory));
     queue->results = memory;
     TRY(hip_pinned_alloc(queue->device, sizeof *queue->late, &memory));
     queue->late = memory;
@@ -122,7 +122,6 @@ static enum status event_wait(struct queue *queue, struct event *event)
     return STATUS_OK;
 }
 
-/* Both marks or nothing. */
 static enum status stopwatch_create(struct device *device, struct stopwatch **stopwatch)
 {
     (void)device;
@@ -130,19 +129,17 @@ static enum status stopwatch_create(struct device *device, struct stopwatch **st
     if (built == NULL) {
         return hip_out_of_host_memory();
     }
-    enum status status = hip_check(hipEventCreate(&built->start), "hipEventCreate");
+    enum status status = STATUS_OK;
+    TRY_GOTO(hip_check(hipEventCreate(&built->start), "hipEventCreate"));
+    status = hip_check(hipEventCreate(&built->stop), "hipEventCreate");
     if (status == STATUS_OK) {
-        status = hip_check(hipEventCreate(&built->stop), "hipEventCreate");
-        if (status != STATUS_OK) {
-            (void)hipEventDestroy(built->start);
-        }
+        *stopwatch = built;
+        return STATUS_OK;
     }
-    if (status != STATUS_OK) {
-        free(built);
-        return status;
-    }
-    *stopwatch = built;
-    return STATUS_OK;
+    (void)hipEventDestroy(built->start);
+done:
+    free(built);
+    return status;
 }
 
 static void stopwatch_destroy(struct stopwatch *stopwatch)
@@ -185,7 +182,7 @@ static enum status event_done(struct event *event, bool *done)
     const hipError_t error = hipEventQuery(event->event);
     *done = error == hipSuccess;
     if (error == hipErrorNotReady) {
-        (void)hipGetLastError(); /* it would be reported again after the next launch */
+        (void)hipGetLastError(); /* else the next launch reports it again */
         return STATUS_OK;
     }
     return hip_check(error, "hipEventQuery");
@@ -237,7 +234,7 @@ static enum status unpack_boxes(struct queue *queue, const struct layout *layout
 
 static enum status make_room(struct queue *queue)
 {
-    return queue->ndeliveries < RESULTS_A_QUEUE ? STATUS_OK : queue_wait(queue);
+    return queue->ndeliveries < RESULTS_PER_QUEUE ? STATUS_OK : queue_wait(queue);
 }
 
 static enum status summarise(struct queue *queue, const struct layout *layout,

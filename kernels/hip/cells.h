@@ -15,8 +15,8 @@ template <typename REAL> struct rules {
     REAL a[FACE_COUNT];
     REAL b[FACE_COUNT];
     bool closed[FACE_COUNT];
-    bool sums;                         /* any of: */
-    struct exact_sum *sum[FACE_COUNT]; /* not NULL: closed, and its inside cells are wanted */
+    bool sums;                         /* any of these: */
+    struct exact_sum *sum[FACE_COUNT]; /* not NULL: closed, and its inside cells are summed */
     struct hip_scratch *scratch;
 };
 
@@ -111,8 +111,8 @@ static __device__ __forceinline__ vec16<REAL> beyond_vector(const rules<REAL> &r
     return cells;
 }
 
-/* One thread's counters of an exact sum: as exact_parts of base/exact_sum.h, which holds the
- * reasons. At most EXACT_PARTS_MAX_TERMS cells. */
+/* One thread's counters of an exact sum; see exact_parts in base/exact_sum.h. At most
+ * EXACT_PARTS_MAX_TERMS cells. */
 struct tally {
     long long part[3];
 
@@ -121,7 +121,8 @@ struct tally {
         const double magic0 = 0x1.8p52;
         const double magic1 = 0x1.8p12;
         const double magic2 = 0x1.8p-28;
-        const double good = fabs(x) < EXACT_SUM_LIMIT ? x : 0.0; /* summarise names the bad */
+        const double good =
+            fabs(x) < EXACT_SUM_LIMIT ? x : 0.0; /* summarise reports invalid cells */
         const double s0 = good + magic0;
         const double r0 = good - (s0 - magic0);
         const double s1 = r0 + magic1;
@@ -133,8 +134,8 @@ struct tally {
     }
 };
 
-/* Add a wave's tallies to four digits in memory, which need not come out normalised. Only
- * integers are added, so the order does not matter. All lanes call. */
+/* Add a wave's tallies to four digits in memory, without normalising them. Integers: the order does
+ * not matter. All lanes call. */
 static __device__ __forceinline__ void digits_add(unsigned long long *digits,
                                                   const struct tally &tally)
 {
@@ -150,7 +151,7 @@ static __device__ __forceinline__ void digits_add(unsigned long long *digits,
     }
 }
 
-/* The same for a face sum; waves that have seen no cell of the face leave early. */
+/* The same for a face sum; waves without a cell of the face return early. */
 static __device__ __forceinline__ void face_sum_add(struct exact_sum *sum,
                                                     const struct tally &tally)
 {
@@ -159,8 +160,8 @@ static __device__ __forceinline__ void face_sum_add(struct exact_sum *sum,
     }
 }
 
-/* True in one thread of the last block to come here, which then sees what all blocks have added.
- * Leaves the counter ready for the next kernel. All threads of all blocks call. */
+/* True in one thread of the last block to call, which then sees what all blocks have added. Resets
+ * the counter for the next kernel. All threads of all blocks call. */
 static __device__ __forceinline__ bool is_last_block(struct hip_scratch *scratch)
 {
     __threadfence();
@@ -174,9 +175,8 @@ static __device__ __forceinline__ bool is_last_block(struct hip_scratch *scratch
     return last;
 }
 
-/* Carry, so that a sum that nobody else is adding to comes out normalised. With atomics, since a
- * step on the other queue may be adding: then its own end carries again, and the value is right
- * at any moment. */
+/* Carry, to normalise the sum. With atomics, since a step on the other queue may be adding; it then
+ * carries again, and the value is correct at any time. */
 static __device__ __forceinline__ void face_sum_normalise(struct exact_sum *sum)
 {
     unsigned long long *digits = reinterpret_cast<unsigned long long *>(sum->digit);

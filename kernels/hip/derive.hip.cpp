@@ -1,5 +1,5 @@
-/* Samples of a field: single cells, what is kept of every cell, and the heat flux. One thread a
- * cell: these run seldom beside the step. */
+/* Samples of a field: single cells, derived fields, and the heat flux. One thread per cell: these
+ * run rarely. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/arch.h"
 
@@ -38,7 +38,7 @@ hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const
     return hipGetLastError();
 }
 
-/* A block of threads is a piece of a row; blockIdx.y strides over the rows. */
+/* A block of threads covers part of a row; blockIdx.y strides over the rows. */
 enum { MOST_ROWS = 65535 };
 
 static dim3 row_grid(const struct layout *layout)
@@ -94,7 +94,7 @@ hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,
     return hipGetLastError();
 }
 
-/* The neighbour across a face: the value beyond a closed one. */
+/* The neighbour across a face; the outside value if the face is closed. */
 template <typename REAL>
 static __device__ __forceinline__ double neighbour(const struct flux_args &args, const REAL *cell,
                                                    int64_t step, int face, bool at_face)

@@ -7,13 +7,13 @@
 
 /* --- errors ---------------------------------------------------------------------------------- */
 
-/* The one place where HIP's codes become ours. */
+/* Translates HIP's error codes. */
 enum status hip_check(hipError_t error, const char *what)
 {
     if (error == hipSuccess) {
         return STATUS_OK;
     }
-    (void)hipGetLastError(); /* it would be reported again after the next launch */
+    (void)hipGetLastError(); /* else the next launch reports it again */
     return fail(error == hipErrorMemoryAllocation ? STATUS_MEMORY : STATUS_DEVICE, "%s: %s (%s)",
                 what, hipGetErrorString(error), hipGetErrorName(error));
 }
@@ -28,7 +28,7 @@ static enum status device_count(int *count)
 {
     *count = 0;
     TRY_HIP(hipGetDeviceCount, count);
-    return *count > 0 ? STATUS_OK : fail(STATUS_DEVICE, "there is no GPU here");
+    return *count > 0 ? STATUS_OK : fail(STATUS_DEVICE, "no GPU found");
 }
 
 enum status hip_probe(void)
@@ -37,7 +37,7 @@ enum status hip_probe(void)
     return device_count(&count);
 }
 
-/* Each process sees all devices of the node, or only its own: both work. */
+/* A process may see all devices of the node, or only its own. */
 enum status hip_open(int node_rank, int node_size, struct device **device)
 {
     (void)node_size;
@@ -100,7 +100,7 @@ enum status hip_memory_alloc(struct device *device, size_t bytes, void **d_memor
     TRY(hip_check(error, "hipMalloc"));
     enum status status = hip_check(hipMemset(fresh, 0xFF, bytes), "hipMemset");
     if (status == STATUS_OK) {
-        /* hipMemset may return before it is done, and other queues do not wait for it */
+        /* hipMemset is asynchronous, and other queues do not wait for it */
         status = hip_check(hipDeviceSynchronize(), "hipDeviceSynchronize");
     }
     if (status != STATUS_OK) {

@@ -1,14 +1,13 @@
-/* What the C files of the backend `hip` share: its objects, and the one place where HIP's codes
- * become ours. */
+/* What the C files of the backend `hip` share. */
 #ifndef ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
 #define ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
 
 #include "kernels/hip/launch.h"
 
-/* Results of reductions that may be on their way at once. */
-enum { RESULTS_A_QUEUE = 16 };
+/* Reductions that may be queued at once. */
+enum { RESULTS_PER_QUEUE = 16 };
 
-/* The launch shape for boxes of one size; number 0: by the backend's own rule. */
+/* The launch shape for boxes of one size; number 0: the backend's own rule. */
 struct shape_choice {
     int64_t extent[AXIS_COUNT];
     int number;
@@ -19,8 +18,8 @@ struct device {
     struct shape_choice shape[PRECISION_FLOAT32 + 1];
 };
 
-/* A reduction's result waits in pinned memory until the queue has been waited for: only then may
- * the caller's memory, which the device cannot reach, be written. */
+/* A reduction's result stays in pinned memory until queue_wait copies it to the caller's memory,
+ * which the device cannot access. */
 struct delivery {
     struct field_summary *h_summary; /* one of the two */
     uint64_t *h_hash;
@@ -29,12 +28,12 @@ struct delivery {
 struct queue {
     struct device *device;
     hipStream_t stream;
-    bool beside; /* of high priority: its work runs beside the kernels of the other queue */
+    bool has_priority; /* its work runs concurrently with the step kernels of another queue */
     struct hip_scratch *d_scratch;
-    struct hip_result *results; /* pinned, RESULTS_A_QUEUE */
-    struct delivery deliveries[RESULTS_A_QUEUE];
+    struct hip_result *results; /* pinned, RESULTS_PER_QUEUE */
+    struct delivery deliveries[RESULTS_PER_QUEUE];
     int ndeliveries;
-    uint32_t *late; /* pinned: not 0 when a wait for flags has given up */
+    uint32_t *late; /* pinned: not 0 when a wait for flags has timed out */
     double limit_s; /* of the last such wait */
 };
 
@@ -49,7 +48,7 @@ struct stopwatch {
 enum status hip_check(hipError_t error, const char *what);
 enum status hip_out_of_host_memory(void);
 
-/* The name of the call alone: its arguments say nothing to a user. */
+/* Errors name the HIP function. */
 #define TRY_HIP(function, ...) TRY(hip_check(function(__VA_ARGS__), #function))
 
 /* The functions of runtime.h and operations.h by the same names: device_hip.c, step_hip.c. */
@@ -84,17 +83,17 @@ enum status hip_flags_write(struct queue *queue, uint32_t *const *d_flags, int n
                             uint32_t value);
 enum status hip_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
                            uint32_t value, double limit_s);
-/* After the queue has been waited for: whether all flags have come. */
+/* After the queue has been waited for: STATUS_DEVICE when a wait for flags has timed out. */
 enum status hip_flags_check(struct queue *queue);
 
-/* name, and what `bench kernels` says of it: hip_step_NAME of step_hip.c; the last is the
- * production kernel. */
+/* X(name, description for `bench kernels`): hip_step_NAME of step_hip.c; the last is the production
+ * kernel. */
 #define HIP_STEP_VARIANTS(X)                                                                       \
-    X(cell, "one thread a cell")                                                                   \
+    X(cell, "one thread per cell")                                                                 \
     X(march, "16-byte loads, marching in z in registers")                                          \
     X(staged_free, "tiles staged in shared memory by bulk copies, no pacing")                      \
-    X(staged_pair, "with pacing, two blocks a multiprocessor")                                     \
-    X(staged_deep, "with pacing, one block, more planes ahead")                                    \
+    X(staged_pair, "with pacing, two blocks per multiprocessor")                                   \
+    X(staged_deep, "with pacing, one block, more planes in flight")                                \
     X(staged_wide, "with pacing, one block, rows twice as long")                                   \
     X(production, "the best of these for the size")
 

@@ -1,11 +1,11 @@
-/* What leaves a field for a file: strided cells, converted. */
+/* Cells of a field for a file: strided and converted. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/arch.h"
 
 #include "kernels/extract_cell.h"
 #include "kernels/hip/launch.h"
 
-/* Of a block: along a row, and rows. */
+/* Threads of a block along a row, and its rows. */
 enum { WIDE = 64, HIGH = 4, MOST_BLOCKS = 65535 };
 
 template <typename FROM, typename TO> struct conversion;
@@ -37,7 +37,7 @@ template <bool ROOT, typename REAL> static __device__ __forceinline__ REAL root_
     }
 }
 
-/* No divisions: a block is a piece of a plane. */
+/* A block is part of a plane, which avoids divisions. */
 template <typename FROM, typename TO, bool ROOT>
 static __global__ __launch_bounds__(WIDE *HIGH) void extract_cells(const struct layout layout,
                                                                    const struct extract_args args,

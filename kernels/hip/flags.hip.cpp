@@ -1,10 +1,10 @@
-/* Flags between devices: words in device memory that other devices write. One small block each:
- * it takes next to nothing from the kernels beside it. */
+/* Flags between devices: words in device memory that other devices write. One small block, with
+ * little effect on concurrent kernels. */
 #include "kernels/hip/arch.h"
 #include "kernels/hip/launch.h"
 
 struct flag_list {
-    uint32_t *flag[HIP_BOXES_A_MOVE];
+    uint32_t *flag[HIP_BOXES_PER_MOVE];
     int count;
 };
 
@@ -12,7 +12,7 @@ enum { THREADS = 32 };
 
 static __global__ __launch_bounds__(THREADS) void write_flags(const flag_list list, uint32_t value)
 {
-    /* what earlier kernels of the stream have stored is older than the flag for everybody */
+    /* other devices see the stores of earlier kernels of the stream before the flag */
     if ((int)threadIdx.x < list.count) {
         arch_fence_system();
         arch_store_release_system(list.flag[threadIdx.x], value);

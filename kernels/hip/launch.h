@@ -1,7 +1,7 @@
-/* What the C host code and the kernel sources share: the launchers, included by both sides.
+/* The launchers, for both the C host code and the kernel sources.
  *
- * A launcher puts kernels on a stream and returns the first error, the launch's own included.
- * Layouts, boxes and arguments are copied; device memory must live until the kernels have run. */
+ * A launcher puts kernels on a stream and returns the first error. Layouts, boxes and arguments are
+ * copied; device memory must live until the kernels have run. */
 #ifndef ISOTHERM_KERNELS_HIP_LAUNCH_H
 #define ISOTHERM_KERNELS_HIP_LAUNCH_H
 
@@ -15,10 +15,10 @@ extern "C" {
 
 enum { HIP_PACE_COUNTERS = 1 << 15 };
 
-/* Device memory of one queue, whose kernels run one after another. Between kernels all of it is
- * as hip_launch_scratch_reset left it. */
+/* Device memory of one queue, whose kernels run one after another. Each kernel leaves it as
+ * hip_launch_scratch_reset does. */
 struct hip_scratch {
-    /* of a running reduction; min and max as keys that compare as the values do */
+    /* of the running reduction; min and max as keys in the order of the values */
     unsigned long long min_key;
     unsigned long long max_key;
     unsigned long long digit[4];
@@ -26,19 +26,19 @@ struct hip_scratch {
     unsigned long long first_bad;
     unsigned long long hash;
     unsigned int blocks_done; /* of the running kernel */
-    /* how far the blocks of a step kernel are, see step_staged.hip.cpp */
+    /* progress of the blocks of a step kernel, see step_staged.hip.cpp */
     unsigned int pace[HIP_PACE_COUNTERS];
 };
 
-/* What a reduction leaves in pinned host memory. */
+/* The result of a reduction, in pinned host memory. */
 struct hip_result {
     struct field_summary summary;
     uint64_t hash;
 };
 
-/* How a step kernel is launched; 0 leaves a choice to the kernel. */
+/* The launch of a step kernel; 0: the kernel's default. */
 struct hip_launch_shape {
-    int window_mib; /* staged: how far blocks may be ahead of the slowest, in all */
+    int window_mib; /* staged: how far all blocks together may be ahead of the slowest */
     int wide;       /* march: threads of a block along x, 16, 32, 64 or 128 of 256 */
     int depth;      /* march: planes of a column */
 };
@@ -49,21 +49,21 @@ typedef hipError_t hip_step_launcher(hipStream_t stream, struct hip_scratch *d_s
                                      void *d_out, const void *d_in, const struct box *box,
                                      const struct hip_launch_shape *shape);
 
-/* One thread a cell: any number of boxes, best for thin ones. */
+/* One thread per cell: any number of boxes, best for thin ones. */
 hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratch,
                                 const struct layout *layout, const struct step_args *args,
                                 void *d_out, const void *d_in, const struct box *boxes, int nboxes);
 
-/* Marching in z with the neighbours in z in registers: any box of a field that is no rod and no
- * sheet of one cell in x or y. */
+/* Marching in z with the neighbours in z in registers: any box of a field with several cells in x
+ * and y. */
 hip_step_launcher hip_launch_step_march;
 bool hip_step_march_takes(const struct layout *layout);
 
-/* Planes of tiles staged in shared memory, several ahead: boxes that hip_step_staged_takes. In
- * several shapes, of which the first is for boxes that fit the second-level cache. */
-hip_step_launcher hip_launch_step_staged_free; /* blocks go each at its own pace */
-hip_step_launcher hip_launch_step_staged_pair; /* two blocks a multiprocessor */
-hip_step_launcher hip_launch_step_staged_deep; /* one, more planes ahead */
+/* Planes of tiles staged in shared memory, several in flight: boxes that hip_step_staged_takes. In
+ * several shapes. */
+hip_step_launcher hip_launch_step_staged_free; /* no pacing: boxes that fit the L2 cache */
+hip_step_launcher hip_launch_step_staged_pair; /* two blocks per multiprocessor */
+hip_step_launcher hip_launch_step_staged_deep; /* one, more planes in flight */
 hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
@@ -74,10 +74,10 @@ hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, cons
 hipError_t hip_launch_unpack(hipStream_t stream, const struct layout *layout, const void *d_buffer,
                              const struct box *box, void *d_field);
 
-/* Several boxes in one launch, at most HIP_BOXES_A_MOVE of them; buffers may be another device's
+/* Several boxes in one launch, at most HIP_BOXES_PER_MOVE of them; buffers may be another device's
  * memory. */
-enum { HIP_BOXES_A_MOVE = 26 };
-/* Does packing leave long rows to the copy engine? */
+enum { HIP_BOXES_PER_MOVE = 26 };
+/* Does the copy engine pack long rows? */
 bool hip_packs_by_copy(void);
 hipError_t hip_launch_pack_boxes(hipStream_t stream, const struct layout *layout,
                                  const void *d_field, const struct box *boxes,
@@ -86,7 +86,7 @@ hipError_t hip_launch_unpack_boxes(hipStream_t stream, const struct layout *layo
                                    void *const *d_buffers, const struct box *boxes, int nboxes,
                                    void *d_field);
 
-/* At most HIP_BOXES_A_MOVE flags. The wait ends after limit_s; then *late, in pinned host memory,
+/* At most HIP_BOXES_PER_MOVE flags. The wait ends after limit_s; then *late, in pinned host memory,
  * becomes 1. */
 hipError_t hip_launch_flags_write(hipStream_t stream, uint32_t *const *d_flags, int nflags,
                                   uint32_t value);
@@ -105,7 +105,7 @@ hipError_t hip_launch_extract(hipStream_t stream, const struct layout *layout,
                               const struct extract_args *args, const void *d_field, void *d_values);
 
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
-/* `result`: pinned host memory, whole when the stream has been waited for. */
+/* `result`: pinned host memory, valid when the stream has been waited for. */
 hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
                                 const struct layout *layout, const struct placement *placement,
                                 const void *d_field, struct hip_result *result);

@@ -1,13 +1,11 @@
-/* Moving bytes on the device: the copy at the memory's full speed, and boxes in and out of
- * contiguous buffers. */
+/* Copies on the device: memory at full bandwidth, and boxes to and from contiguous buffers. */
 #include "kernels/hip/arch.h"
 #include "kernels/hip/launch.h"
 
 enum { THREADS = 256 };
 
-/* One vector a thread and nothing clever: blocks run in order, so that the memory sees one stream
- * of reads and one of writes. (On an H200 more vectors a thread, streaming hints and bulk copies
- * through shared memory were 2 to 10 % slower; see docs/hip.md.) */
+/* One vector per thread: blocks run in order, so that the memory sees one stream of reads and one
+ * of writes. More vectors per thread, streaming hints and bulk copies were slower (docs/hip.md). */
 static __global__ __launch_bounds__(THREADS) void copy_vectors(vec16<double> *to,
                                                                const vec16<double> *from,
                                                                int64_t nvectors)
@@ -18,7 +16,7 @@ static __global__ __launch_bounds__(THREADS) void copy_vectors(vec16<double> *to
     }
 }
 
-/* Bytes that are no whole aligned vectors. */
+/* Bytes outside complete aligned vectors. */
 static __global__ __launch_bounds__(THREADS) void copy_bytes(char *to, const char *from,
                                                              int64_t nbytes)
 {
@@ -33,7 +31,7 @@ hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, s
     const size_t misfit = ((uintptr_t)d_to | (uintptr_t)d_from) % 16;
     const int64_t nvectors = misfit == 0 ? (int64_t)(bytes / 16) : 0;
     const int64_t rest = (int64_t)bytes - 16 * nvectors;
-    if (misfit != 0 && bytes > 65536) { /* rare: let the runtime find the best way */
+    if (misfit != 0 && bytes > 65536) { /* rare */
         return hipMemcpyAsync(d_to, d_from, bytes, hipMemcpyDeviceToDevice, stream);
     }
     if (nvectors > 0) {
@@ -49,14 +47,14 @@ hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, s
     return hipGetLastError();
 }
 
-/* A box of a field beside a contiguous buffer, counted in cells. */
+/* A box of a field and a contiguous buffer, in cells. */
 struct transfer {
     int64_t first; /* the box's first cell in the field */
     int64_t pitch_y, pitch_z;
     uint64_t nx, ny, count;
 };
 
-/* INDEX: 32 bits where they are enough, since divisions of 64 bits are slow. */
+/* INDEX: 32 bits where possible, since 64-bit divisions are slow. */
 template <typename CELL, typename INDEX, bool PACK>
 static __global__ __launch_bounds__(THREADS) void move_box(CELL *field, CELL *buffer,
                                                            const transfer t)
@@ -102,7 +100,7 @@ static hipError_t launch_move(hipStream_t stream, const struct layout *layout, v
     return hipGetLastError();
 }
 
-/* Bits are moved, not numbers: NaNs keep theirs. */
+/* As integers, so that NaNs keep their bits. */
 hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
                            const struct box *box, void *d_buffer)
 {
@@ -127,13 +125,13 @@ hipError_t hip_launch_unpack(hipStream_t stream, const struct layout *layout, co
 struct transfer_list {
     int64_t pitch_y, pitch_z;
     int count;
-    uint32_t begin[HIP_BOXES_A_MOVE + 1];
-    uint32_t nx[HIP_BOXES_A_MOVE], ny[HIP_BOXES_A_MOVE];
-    int64_t first[HIP_BOXES_A_MOVE];
-    void *buffer[HIP_BOXES_A_MOVE];
+    uint32_t begin[HIP_BOXES_PER_MOVE + 1];
+    uint32_t nx[HIP_BOXES_PER_MOVE], ny[HIP_BOXES_PER_MOVE];
+    int64_t first[HIP_BOXES_PER_MOVE];
+    void *buffer[HIP_BOXES_PER_MOVE];
 };
 
-/* Small blocks: they find room beside those of a step kernel. */
+/* Small blocks, which run concurrently with those of a step kernel. */
 enum { LIST_THREADS = 128 };
 
 template <typename CELL, bool PACK>
@@ -178,7 +176,7 @@ static hipError_t launch_list(hipStream_t stream, const struct layout *layout, v
     return hipGetLastError();
 }
 
-/* Boxes whose cells 32 bits cannot count go one by one. */
+/* Boxes with more cells than 32 bits can count are moved one by one. */
 template <bool PACK>
 static hipError_t move_all(hipStream_t stream, const struct layout *layout, void *d_field,
                            const struct box *boxes, void *const *d_buffers, int nboxes)
@@ -197,7 +195,7 @@ static hipError_t move_all(hipStream_t stream, const struct layout *layout, void
             error = PACK ? hip_launch_pack(stream, layout, d_field, &box, d_buffers[b])
                          : hip_launch_unpack(stream, layout, d_buffers[b], &box, d_field);
         } else if (cells > 0) {
-            if (list.count == HIP_BOXES_A_MOVE || list.begin[list.count] > most - cells) {
+            if (list.count == HIP_BOXES_PER_MOVE || list.begin[list.count] > most - cells) {
                 error = launch_list<PACK>(stream, layout, d_field, list);
                 list.count = 0;
             }

@@ -1,5 +1,4 @@
-/* The backend `hip`: memory that other processes of the node map, packing into it, and flags in
- * it. */
+/* The backend `hip`: memory shared with other processes of the node, packing into it, and flags. */
 #include "kernels/hip/device_hip.h"
 
 #include <string.h>
@@ -9,14 +8,13 @@ _Static_assert(sizeof(hipIpcMemHandle_t) <= SHARED_HANDLE_BYTES, "a handle fits"
 enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memory,
                              struct shared_handle *handle)
 {
-    /* whole blocks of the allocator's own: a handle gives all of a block away */
+    /* complete blocks of the allocator: a handle exposes the entire block */
     const size_t block = (size_t)2 << 20;
     const size_t whole = (bytes + block - 1) / block * block;
     hipIpcMemHandle_t ipc;
     void *fresh = NULL;
     (void)device;
-    /* fine-grained where the chip knows the difference: caches then hold nothing that another
-     * device has overwritten */
+    /* fine-grained where supported: no stale cache lines after stores of another device */
     TRY_HIP(hipExtMallocWithFlags, &fresh, whole, hipDeviceMallocFinegrained);
     enum status status = hip_check(hipMemset(fresh, 0xFF, whole), "hipMemset");
     if (status == STATUS_OK) {
@@ -56,7 +54,7 @@ void hip_shared_close(struct device *device, void *d_memory)
     }
 }
 
-/* Rows at one stride: what a two-dimensional copy can move. */
+/* Rows with one stride, for a two-dimensional copy. */
 struct sheet {
     size_t row_bytes, rows, pitch_bytes;
 };
@@ -74,16 +72,16 @@ static bool is_sheet(const struct layout *layout, const struct box *box, struct 
     return (ny == 1 || nz == 1) && sheet->rows > 0;
 }
 
-/* Beside a step kernel that paces its blocks, a kernel on any multiprocessor holds up all of them;
- * the copy engine does not (docs/halo.md). It wants long rows. On AMD it reaches a part of the
- * links' speed only, and step kernels have no pace. */
+/* Another kernel slows down all blocks of a step kernel with pacing; the copy engine does not
+ * (docs/halo.md), but needs long rows. On AMD it does not reach the speed of the links, and step
+ * kernels have no pacing. */
 static enum status pack_by_copy(struct queue *queue, const struct layout *layout,
                                 const void *d_field, const struct box *box, void *d_buffer,
                                 bool *done)
 {
     const size_t long_row_bytes = 1024;
     struct sheet sheet;
-    *done = hip_packs_by_copy() && queue->beside && is_sheet(layout, box, &sheet) &&
+    *done = hip_packs_by_copy() && queue->has_priority && is_sheet(layout, box, &sheet) &&
             sheet.row_bytes >= long_row_bytes;
     if (*done) {
         const int64_t first = layout_index(layout, box->lo[0], box->lo[1], box->lo[2]);
@@ -98,8 +96,8 @@ static enum status pack_by_copy(struct queue *queue, const struct layout *layout
 enum status hip_pack_boxes(struct queue *queue, const struct layout *layout, const void *d_field,
                            const struct box *boxes, void *const *d_buffers, int nboxes)
 {
-    struct box left[HIP_BOXES_A_MOVE];
-    void *d_left[HIP_BOXES_A_MOVE];
+    struct box left[HIP_BOXES_PER_MOVE];
+    void *d_left[HIP_BOXES_PER_MOVE];
     int nleft = 0;
     for (int b = 0; b < nboxes; b++) {
         bool done = false;
@@ -108,7 +106,7 @@ enum status hip_pack_boxes(struct queue *queue, const struct layout *layout, con
             left[nleft] = boxes[b];
             d_left[nleft++] = d_buffers[b];
         }
-        if (nleft == HIP_BOXES_A_MOVE || (nleft > 0 && b == nboxes - 1)) {
+        if (nleft == HIP_BOXES_PER_MOVE || (nleft > 0 && b == nboxes - 1)) {
             TRY_HIP(hip_launch_pack_boxes, queue->stream, layout, d_field, left, d_left, nleft);
             nleft = 0;
         }
@@ -119,8 +117,8 @@ enum status hip_pack_boxes(struct queue *queue, const struct layout *layout, con
 enum status hip_flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
                             uint32_t value)
 {
-    for (int n = 0; n < nflags; n += HIP_BOXES_A_MOVE) {
-        const int count = nflags - n < HIP_BOXES_A_MOVE ? nflags - n : HIP_BOXES_A_MOVE;
+    for (int n = 0; n < nflags; n += HIP_BOXES_PER_MOVE) {
+        const int count = nflags - n < HIP_BOXES_PER_MOVE ? nflags - n : HIP_BOXES_PER_MOVE;
         TRY_HIP(hip_launch_flags_write, queue->stream, d_flags + n, count, value);
     }
     return STATUS_OK;
@@ -130,8 +128,8 @@ enum status hip_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nf
                            uint32_t value, double limit_s)
 {
     queue->limit_s = limit_s;
-    for (int n = 0; n < nflags; n += HIP_BOXES_A_MOVE) {
-        const int count = nflags - n < HIP_BOXES_A_MOVE ? nflags - n : HIP_BOXES_A_MOVE;
+    for (int n = 0; n < nflags; n += HIP_BOXES_PER_MOVE) {
+        const int count = nflags - n < HIP_BOXES_PER_MOVE ? nflags - n : HIP_BOXES_PER_MOVE;
         TRY_HIP(hip_launch_flags_wait, queue->stream, d_flags + n, count, value, limit_s,
                 queue->late);
     }
@@ -145,7 +143,7 @@ enum status hip_flags_check(struct queue *queue)
     }
     *queue->late = 0;
     return fail(STATUS_DEVICE,
-                "a flag of another process did not come within %g s: that process has ended or is "
+                "a flag of another process was not set within %g s: that process has ended or is "
                 "stuck",
                 queue->limit_s);
 }

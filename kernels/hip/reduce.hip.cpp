@@ -1,11 +1,11 @@
-/* What the host wants to know of a field: extremes, exact sum, bad cells, hash. Blocks add
- * integers and take extremes with atomics, so the result does not depend on who took what; the
- * last block writes it to pinned host memory and makes the scratch ready for the next kernel. */
+/* Reductions of a field: extremes, exact sum, invalid cells, hash. Blocks add integers and take
+ * extremes with atomics, so the result does not depend on the order; the last block writes it to
+ * pinned host memory and resets the scratch memory. */
 #include "kernels/hip/cells.h"
 
 enum { THREADS = 256, BLOCKS_MAX = 4096 };
 
-/* The owned cells by rows: `lanes` threads take a row, a block takes THREADS / lanes rows. */
+/* The owned cells by rows: `lanes` threads per row, THREADS / lanes rows per block. */
 template <typename REAL> struct sweep {
     const REAL *in; /* cell (0, 0, 0) */
     int64_t cells[AXIS_COUNT];
@@ -15,7 +15,7 @@ template <typename REAL> struct sweep {
     unsigned lanes;
 };
 
-/* Doubles as integers that compare as they do. */
+/* Integers in the order of the doubles. */
 static __device__ __forceinline__ unsigned long long key_of(double value)
 {
     const unsigned long long bits = (unsigned long long)__double_as_longlong(value);
@@ -53,9 +53,9 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, VISIT vis
 {
     constexpr int N = vec16<REAL>::N;
     const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
-    const unsigned rows_a_block = THREADS / s.lanes;
-    for (int64_t row = (int64_t)blockIdx.x * rows_a_block + threadIdx.x / s.lanes; row < rows;
-         row += (int64_t)gridDim.x * rows_a_block) {
+    const unsigned rows_per_block = THREADS / s.lanes;
+    for (int64_t row = (int64_t)blockIdx.x * rows_per_block + threadIdx.x / s.lanes; row < rows;
+         row += (int64_t)gridDim.x * rows_per_block) {
         const int64_t k = row / s.cells[AXIS_Y];
         const int64_t j = row - k * s.cells[AXIS_Y];
         const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
@@ -81,7 +81,7 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, VISIT vis
     }
 }
 
-/* Merge the waves' findings: shuffles first, so that few atomics meet at one address. */
+/* Merge the waves' findings: shuffles first, for fewer atomics at one address. */
 static __device__ __forceinline__ void merge(struct hip_scratch *scratch, const findings &f)
 {
     unsigned long long min = key_of(f.min);
@@ -119,7 +119,7 @@ static __device__ void reset(struct hip_scratch *scratch)
     scratch->hash = 0;
 }
 
-/* Reads where the atomics of the other blocks have been: past this block's own caches. */
+/* Reads what the atomics of other blocks have written, bypassing the L1 cache. */
 static __device__ unsigned long long seen(unsigned long long *where)
 {
     return atomicAdd(where, 0ULL);
@@ -216,12 +216,12 @@ static sweep<REAL> sweep_of(const struct layout *layout, const struct placement 
     return s;
 }
 
-/* Enough blocks to fill any chip; each takes several rows when there are many. */
+/* Enough blocks to fill any chip. */
 template <typename REAL> static unsigned blocks_of(const sweep<REAL> &s)
 {
-    const int64_t rows_a_block = THREADS / s.lanes;
+    const int64_t rows_per_block = THREADS / s.lanes;
     const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
-    const int64_t nblocks = (rows + rows_a_block - 1) / rows_a_block;
+    const int64_t nblocks = (rows + rows_per_block - 1) / rows_per_block;
     return (unsigned)(nblocks < BLOCKS_MAX ? nblocks : (int64_t)BLOCKS_MAX);
 }
 

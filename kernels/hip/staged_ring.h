@@ -7,9 +7,9 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* A shape: up to TY rows of SUBTILES * SUB_X cells, ROWS of them a thread, and BLOCKS such blocks
- * at a time on a multiprocessor. Each subtile has its own halo columns, since the copy engine takes
- * at most 256 cells of a row at once. */
+/* A shape: up to TY rows of SUBTILES * SUB_X cells, ROWS per thread, and BLOCKS blocks per
+ * multiprocessor. Each subtile has its own halo columns, since the copy engine takes at most 256
+ * cells of a row. */
 template <typename REAL_, int SUBTILES_, int SUB_X_, int TY_, int ROWS_, int BLOCKS_> struct shape {
     typedef REAL_ REAL;
     static constexpr int N = vec16<REAL>::N;
@@ -19,21 +19,19 @@ template <typename REAL_, int SUBTILES_, int SUB_X_, int TY_, int ROWS_, int BLO
     static constexpr int TY = TY_;
     static constexpr int ROWS = ROWS_;
     static constexpr int BLOCKS = BLOCKS_;
-    static constexpr int WIDE = TX / N; /* threads to a row */
+    static constexpr int WIDE = TX / N; /* threads per row */
     static constexpr int WORKERS = WIDE * (TY / ROWS);
-    /* one wave more that fetches, and one that sums up closed faces */
+    /* one more wave that fetches, and one that sums over closed faces */
     static constexpr int THREADS = WORKERS + 2 * ARCH_WAVE;
-    /* 32 bytes of halo at either end: the engine splits rows that begin elsewhere into small pieces
-     */
+    /* 32 bytes of halo at either end: the engine splits rows with other alignments */
     static constexpr int PAD = 32 / (int)sizeof(REAL);
     static constexpr int PITCH = SUB_X + 2 * PAD;
     static constexpr int SHARED_BYTES = (BLOCKS == 1 ? 225 : 111) * 1024; /* of 228 KiB */
 };
 
-/* A ring has at most so many stages. */
 enum { MOST_STAGES = 24 };
-/* Looks at the counter until a block stops waiting for the others, for good: a millisecond or so.
- * Only when the device runs something else beside and has not even begun all blocks. */
+/* Looks at the counter until a block stops waiting for the others, for good; about a millisecond.
+ * Happens only when the device has not started all blocks. */
 enum { PATIENCE = 2000 };
 
 /* The work of one launch. Indices are of cells; those of tile copies count from the region. */
@@ -43,12 +41,12 @@ struct work {
     int region_x;                       /* cell index where the region begins: */
     int region_y, region_z;             /* in the halo where a face is open */
     int height;                         /* rows of a tile, at most TY */
-    int waves;                          /* of workers that so many rows keep busy */
+    int waves;                          /* of workers for these rows */
     int depth;                          /* planes of a column */
-    int tiles_x, tiles, items;          /* items: tiles * columns one above the other */
-    int stages, stage_cells, sub_cells; /* the ring: stages, cells to a stage and to a subtile */
+    int tiles_x, tiles, items;          /* items: tiles * columns in z */
+    int stages, stage_cells, sub_cells; /* the ring: stages, cells per stage and per subtile */
     /* blocks count their progress in groups of planes, and a block may begin a group when all have
-     * asked for the one `lead` before it; groups: to a patch, 0: no pacing */
+     * requested the one `lead` before it; groups: per patch, 0: no pacing */
     int group, groups, lead;
 };
 
@@ -71,11 +69,11 @@ static __device__ __forceinline__ column column_of(const work &w, int item, int 
 /* In shared memory, as each wave goes round it. */
 template <typename S> struct stage_ring {
     typename S::REAL *cells;
-    arch_arrivals *filled;  /* of a stage: all its bytes have come */
-    arch_arrivals *emptied; /* of a stage: all waves have read it for the last time */
+    arch_arrivals *filled;  /* of a stage: all its bytes have arrived */
+    arch_arrivals *emptied; /* of a stage: all waves have finished reading it */
     int stages, stage_cells;
     int slot;
-    unsigned round; /* its lowest bit is of interest */
+    unsigned round; /* only its lowest bit is used */
 
     __device__ typename S::REAL *stage() const
     {

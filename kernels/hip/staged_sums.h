@@ -1,4 +1,4 @@
-/* Part of step_staged.hip.cpp: the wave that sums up the cells of closed faces. */
+/* Part of step_staged.hip.cpp: the wave that sums over the cells of closed faces. */
 #ifndef ISOTHERM_KERNELS_HIP_STAGED_SUMS_H
 #define ISOTHERM_KERNELS_HIP_STAGED_SUMS_H
 
@@ -6,13 +6,13 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* A wave's sums over the sides of a column, fed a plane at a time from the ring: beside the
- * workers, so that the blocks at the edge, for which all others wait, are as fast as those. */
+/* A wave's sums over the sides of a column, plane by plane from the ring. In a separate wave, so
+ * that the blocks at the edge, for which all others wait, are not slower. */
 struct side_tallies {
     tally x_min, x_max, y_min, y_max;
 };
 
-/* A stage by the cells that it holds. */
+/* Access to the cells of a stage. */
 template <typename S> struct stage_view {
     const typename S::REAL *stage;
     const work &w;
@@ -80,7 +80,7 @@ static __device__ __forceinline__ void sum_all(const grid_view<typename S::REAL>
                                                const rules<typename S::REAL> &rules,
                                                stage_ring<S> ring, const work &w)
 {
-    static_assert(S::TY <= ARCH_WAVE, "a lane a row");
+    static_assert(S::TY <= ARCH_WAVE, "one lane per row");
     const int last[AXIS_COUNT] = {(int)view.cells[0] - 1, (int)view.cells[1] - 1,
                                   (int)view.cells[2] - 1};
     for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {

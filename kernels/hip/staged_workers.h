@@ -6,7 +6,7 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* A worker's place in a tile: one vector in each of ROWS rows. */
+/* A worker's position in a tile: one vector in each of ROWS rows. */
 template <typename S> struct place {
     int offset;     /* of its first vector in a stage, in cells */
     int i, j;       /* in the field */

@@ -1,13 +1,13 @@
-/* The step kernel for thin boxes: one thread a cell, all boxes in one launch. Neighbours come
- * straight from memory, which the caches make cheap enough for shells. */
+/* The step kernel for thin boxes: one thread per cell, all boxes in one launch. Neighbours come
+ * from the caches, which is fast enough for shells. */
 #include "kernels/hip/cells.h"
 
-enum { THREADS = 256, BOXES_A_LAUNCH = 8 };
+enum { THREADS = 256, BOXES_PER_LAUNCH = 8 };
 
 /* Boxes as one row of cells: box b holds the cells with begin[b] <= n < begin[b + 1]. */
 struct box_list {
-    struct box box[BOXES_A_LAUNCH];
-    int64_t begin[BOXES_A_LAUNCH + 1];
+    struct box box[BOXES_PER_LAUNCH];
+    int64_t begin[BOXES_PER_LAUNCH + 1];
     int count;
 };
 
@@ -34,7 +34,7 @@ static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &
     view.out[at] = heat_cell(c, n[0], n[1], n[2], n[3], n[4], n[5], rules.r);
 }
 
-/* INDEX: 32 bits where they are enough, since divisions of 64 bits are slow. */
+/* INDEX: 32 bits where possible, since 64-bit divisions are slow. */
 template <typename REAL, typename INDEX>
 static __global__ __launch_bounds__(THREADS) void step_cell(const grid_view<REAL> view,
                                                             const rules<REAL> rules,
@@ -82,8 +82,8 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     return hipGetLastError();
 }
 
-/* Cells that one launch may take: the grid's size is a 31-bit number of blocks. */
-static const int64_t cells_a_launch = (int64_t)THREADS << 30;
+/* Most cells of one launch: the grid's size is a 31-bit number of blocks. */
+static const int64_t cells_per_launch = (int64_t)THREADS << 30;
 
 hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratch,
                                 const struct layout *layout, const struct step_args *args,
@@ -98,7 +98,8 @@ hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratc
             list.begin[list.count + 1] = list.begin[list.count] + cells;
             list.count++;
         }
-        const bool full = list.count == BOXES_A_LAUNCH || list.begin[list.count] > cells_a_launch;
+        const bool full =
+            list.count == BOXES_PER_LAUNCH || list.begin[list.count] > cells_per_launch;
         if (list.count > 0 && (full || b == nboxes - 1)) {
             const hipError_t error =
                 layout->precision == PRECISION_FLOAT64

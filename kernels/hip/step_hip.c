@@ -1,4 +1,4 @@
-/* The backend `hip`: which step kernel runs where, and in which shape. */
+/* The backend `hip`: the choice of step kernel and launch shape. */
 #include "kernels/hip/device_hip.h"
 
 /* One call of a step function. */
@@ -12,7 +12,7 @@ struct step_call {
 
 /* A kernel, and how it is launched. */
 struct step_choice {
-    hip_step_launcher *launch; /* NULL: one thread a cell, as many boxes a launch as possible */
+    hip_step_launcher *launch; /* NULL: one thread per cell, several boxes per launch */
     struct hip_launch_shape shape;
 };
 
@@ -31,7 +31,6 @@ static enum status run_cells(const struct step_call *call, const struct box *box
     return STATUS_OK;
 }
 
-/* What is for a box. */
 typedef struct step_choice choose_function(const struct device *device, const struct layout *layout,
                                            const struct box *box);
 
@@ -76,8 +75,7 @@ static struct step_choice choose_march(const struct device *device, const struct
     return (struct step_choice){.launch = takes ? hip_launch_step_march : NULL};
 }
 
-/* What neither needs nor suits the copy engine. A thin box is not worth a launch of its own, nor a
- * march of a few planes. */
+/* Without the copy engine. Thin boxes share a launch. */
 static struct step_choice choose_plain(const struct device *device, const struct layout *layout,
                                        const struct box *box)
 {
@@ -103,8 +101,8 @@ DEFINE_CHOOSE(staged_wide)
 
 /* --- the production kernel ------------------------------------------------------------------- */
 
-/* The best by measurement (docs/hip.md). What fits the second-level cache needs no pacing; where a
- * plane is small blocks look further ahead. */
+/* Measured (docs/hip.md). Boxes that fit the L2 cache need no pacing; with small planes, more of
+ * them are in flight. */
 static hip_step_launcher *staged_by_rule(const struct layout *layout, const struct box *box)
 {
     const int64_t cache_bytes = (int64_t)40 << 20;
@@ -120,8 +118,8 @@ static hip_step_launcher *staged_by_rule(const struct layout *layout, const stru
                                                   : hip_launch_step_staged_pair;
 }
 
-/* name, kernel, MiB of pacing window (0: its own), threads in x and planes of the march. The rule
- * first; few, since a run of a new size tries all. */
+/* X(name, kernel, MiB of pacing window (0: its own), threads in x and planes of the march). The
+ * rule first; few, since a run tries all. */
 #define STAGED_SHAPES(X)                                                                           \
     X("rule", staged_free, 0, 0, 0)                                                                \
     X("free", staged_free, 0, 0, 0)                                                                \
@@ -175,7 +173,7 @@ enum status hip_step_shape(struct device *device, enum precision precision,
     return STATUS_OK;
 }
 
-/* NULL where nothing was chosen for boxes of this size. */
+/* NULL where no shape was chosen for boxes of this size. */
 static const struct step_choice *tuned(const struct device *device, const struct layout *layout,
                                        const struct box *box)
 {

@@ -1,10 +1,10 @@
-/* The step kernel that marches in z: a thread keeps 16 bytes of cells of a row and their
- * neighbours in z in registers, so that every plane is loaded once; neighbours in x and y come
- * from the caches. It loads the plane after the next one while it computes. */
+/* The step kernel that marches in z: a thread keeps 16 bytes of cells of a row and their neighbours
+ * in z in registers, so that every plane is loaded once; neighbours in x and y come from the
+ * caches. The plane after the next one is loaded during the computation. */
 #include "kernels/hip/cells.h"
 
-/* A block: 2^wide_bits vectors of a row by so many rows as make THREADS of them, marching through
- * `depth` planes. */
+/* A block: 2^wide_bits vectors of a row by THREADS >> wide_bits rows, marching through `depth`
+ * planes. */
 enum { THREADS = 256 };
 
 struct march {
@@ -102,7 +102,7 @@ static __device__ __forceinline__ void step_vector(const grid_view<REAL> &view,
         row[i + 1] = here.v[i];
     }
     row[N + 1] = here.v[N - 1];
-    if (c.end == N) { /* else the cell may lie behind the memory */
+    if (c.end == N) { /* else the cell may lie outside the allocation */
         row[N + 1] = in[N];
     }
     vec16<REAL> out;
@@ -124,8 +124,8 @@ static __device__ __forceinline__ void step_vector(const grid_view<REAL> &view,
     }
 }
 
-/* SUMS: of closed faces are wanted. Apart, since they take registers from every wave. At least 8
- * waves a SIMD (gfx90a). */
+/* SUMS: over closed faces; separate, since they need more registers. At least 8 waves a SIMD
+ * (gfx90a). */
 template <typename REAL, bool SUMS>
 static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REAL> view,
                                                              const rules<REAL> rules, const march m)

@@ -1,15 +1,14 @@
 /* The step kernel that stages planes of tiles in shared memory.
  *
- * A block marches in z through a column of tiles. One thread of it tells the chip's copy engine to
- * bring the tiles of the planes ahead, halo included, into a ring of stages; the others compute the
- * plane that has come. So the bytes in flight depend neither on registers nor on the number of
- * waves. Neighbours in x and y come from shared memory, those in z from registers.
+ * A block marches in z through a column of tiles. One thread makes the copy engine load the tiles
+ * of the next planes, with halo, into a ring of stages; the others compute. So the bytes in flight
+ * depend neither on registers nor on the number of waves. Neighbours in x and y come from shared
+ * memory, those in z from registers.
  *
- * Blocks pace each other: none asks for a plane before all have asked for the planes up to a few
- * before it. Without that they drift apart, and then the edges of a tile have left the second-level
- * cache when the neighbouring tile reads them, and the memory sees many short rows from everywhere
- * instead of a few planes in order. docs/hip.md has the figures. It is only a matter of speed: a
- * block that has waited too long goes on. */
+ * Pacing: no block fetches a plane before all have requested the planes up to a few before it. Else
+ * the blocks drift apart, the edges of tiles leave the L2 cache before their neighbours read them,
+ * and the memory sees scattered short rows (figures: docs/hip.md). A block that has waited too long
+ * continues without pacing. */
 #include "kernels/hip/cells.h"
 #include "kernels/hip/staged_ring.h"
 #include "kernels/hip/staged_sums.h"
@@ -19,7 +18,7 @@
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
-/* The last block of the launch leaves the counters as it found them, and the sums normalised. */
+/* The last block of the launch resets the counters and normalises the sums. */
 template <typename REAL>
 static __device__ __forceinline__ void finish(const rules<REAL> &rules, const work &w)
 {
@@ -46,8 +45,8 @@ static __global__ __launch_bounds__(S::THREADS, S::BLOCKS) void step_staged(
     const __grid_constant__ arch_tile_map map, const grid_view<typename S::REAL> view,
     const rules<typename S::REAL> rules, const work w)
 {
-    /* no arithmetic on it as an integer: the compiler must see that it is shared memory, or every
-     * load from it waits for the stores to global memory before it */
+    /* no integer arithmetic on it: the compiler must see that it is shared memory, or loads from it
+     * wait for earlier stores to global memory */
     extern __shared__ __attribute__((aligned(128))) char shared[];
     __shared__ arch_arrivals filled[MOST_STAGES];
     __shared__ arch_arrivals emptied[MOST_STAGES];
@@ -81,7 +80,7 @@ static __global__ __launch_bounds__(S::THREADS, S::BLOCKS) void step_staged(
 /* --- the launch ------------------------------------------------------------------------------ */
 
 /* The cells that may be read: owned ones, and one layer beyond open faces. In x the region begins
- * a whole vector before, since the engine needs 16-byte alignment; rows are padded so far. */
+ * one vector earlier, in the padding, since the engine needs 16-byte alignment. */
 template <typename REAL>
 static arch_region<REAL> region_of(const grid_view<REAL> &view, const rules<REAL> &rules, work &w)
 {
@@ -98,8 +97,8 @@ static arch_region<REAL> region_of(const grid_view<REAL> &view, const rules<REAL
     return region;
 }
 
-/* Planes to a column where there is no pacing. More columns leave a smaller part of the last round
- * of blocks idle, but each reads two planes that its neighbours in z read too. */
+/* Planes per column without pacing. With more columns fewer blocks are idle in the last round, but
+ * each column reads two extra planes. */
 static int depth_of(int64_t tiles, int planes, int64_t blocks_at_a_time)
 {
     const int most = planes / 8 > 1 ? planes / 8 : 1;
@@ -109,7 +108,7 @@ static int depth_of(int64_t tiles, int planes, int64_t blocks_at_a_time)
         const int depth = (planes + columns - 1) / columns;
         const double rounds = (double)(tiles * columns) / (double)blocks_at_a_time;
         const double whole = (double)(int64_t)rounds;
-        /* few blocks are faster each: they share the memory with fewer others */
+        /* fewer blocks are faster each, since they share the memory */
         const double last = rounds - whole > 0.6 ? rounds - whole : (rounds > whole ? 0.6 : 0.0);
         const double cost = (whole + last) * (depth + 2.0);
         if (best_cost == 0 || cost < best_cost) {
@@ -126,11 +125,11 @@ static void plan_ring(work &w, int64_t nblocks, bool paced, const struct hip_lau
 {
     typedef typename S::REAL REAL;
     constexpr int line = 128 / (int)sizeof(REAL);
-    /* what the blocks may have asked for beyond the slowest: less leaves them waiting for each
-     * other for the microsecond or two that a counter takes, more is less order */
+    /* what the blocks may have requested beyond the slowest: less makes them wait for the counters,
+     * more allows more drift */
     const int64_t window_bytes = (int64_t)(shape->window_mib > 0 ? shape->window_mib : 13) << 20;
     const int planes = w.depth + 2;
-    /* workers read whole groups of rows, also where the tile ends before */
+    /* workers read complete groups of rows, also beyond the end of the tile */
     const int rows = (w.height + S::ROWS - 1) / S::ROWS * S::ROWS + 2;
     w.waves = S::WIDE / ARCH_WAVE * ((w.height + S::ROWS - 1) / S::ROWS);
     w.sub_cells = (S::PITCH * rows + line - 1) / line * line;
@@ -148,8 +147,8 @@ static void plan_ring(work &w, int64_t nblocks, bool paced, const struct hip_lau
     }
 }
 
-/* Cut the box into columns. With pacing all columns reach from bottom to top, and the height of
- * tiles is such that whole patches of one tile to a block cover the box. */
+/* Divide the box into columns. With pacing all columns span the box in z, and the height of tiles
+ * is such that complete patches of one tile per block cover it. */
 template <typename S>
 static void divide(work &w, int64_t nblocks, bool paced, const struct hip_launch_shape *shape)
 {
@@ -171,7 +170,7 @@ static void divide(work &w, int64_t nblocks, bool paced, const struct hip_launch
     plan_ring<S>(w, nblocks, paced, shape);
 }
 
-/* How many blocks the device runs at a time; makes the kernel ready to run. */
+/* The number of blocks that the device runs at a time; also prepares the kernel. */
 template <typename S> static hipError_t blocks_of_device(int64_t *blocks)
 {
     int device = 0;

@@ -30,7 +30,7 @@ static double expected(const struct study_problem *problem, study_input *input, 
                                      (float)w[2], (float)wc);
 }
 
-/* Read, as the study says: all points but the 8 corners and the 12 edges. */
+/* Read: all points but the 8 corners and the 12 edges, as in the study. */
 static struct study_traffic traffic(const struct study_problem *problem)
 {
     const uint64_t width = precision_bytes(problem->precision);

@@ -1,5 +1,4 @@
-/* The Laplacian on the host: plane by plane, rows as loops that the compiler turns into SIMD. Not
- * tuned. */
+/* The Laplacian on the host: plane by plane, rows as SIMD loops. Not tuned. */
 #include <omp.h>
 
 #include "kernels/guard/guard_device.h"

@@ -26,8 +26,8 @@ static enum status run_laplacian(struct queue *queue, const struct study_problem
 }
 
 #define LAPLACIANS(X)                                                                              \
-    X(1, BASELINE, 1, "one point a thread, blocks of 256 x 1 x 1")                                 \
-    X(2_m1, TILED, 1, "loop tiling in y: m = 1 points a thread")                                   \
+    X(1, BASELINE, 1, "one point per thread, blocks of 256 x 1 x 1")                               \
+    X(2_m1, TILED, 1, "loop tiling in y: m = 1 points per thread")                                 \
     X(2_m2, TILED, 2, "m = 2")                                                                     \
     X(2_m4, TILED, 4, "m = 4")                                                                     \
     X(2_m8, TILED, 8, "m = 8")                                                                     \

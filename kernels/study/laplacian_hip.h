@@ -9,9 +9,8 @@
 extern "C" {
 #endif
 
-/* `rows`: of a thread, for the tiled,
- * the reordered (1, 2, 4, 8, 16) and the bounded one (8, 16). A block a plane, and one for so many
- * rows: at most 65535 of either. */
+/* `rows`: per thread, for the tiled and reordered (1, 2, 4, 8, 16) and the bounded kernels (8, 16).
+ * At most 65535 blocks in y and z. */
 enum hip_laplacian {
     HIP_LAPLACIAN_BASELINE,
     HIP_LAPLACIAN_TILED,

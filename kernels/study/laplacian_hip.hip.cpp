@@ -1,10 +1,9 @@
-/* The Laplacian kernels of the study in docs/laplacian_study.md, from one point a thread to
- * launches by subdomains. For `bench kernels` alone; what a run uses is in step_*.hip.cpp. */
+/* The Laplacian kernels of the study in docs/laplacian_study.md, for `bench kernels` only. */
 #include "kernels/study/laplacian_hip.h"
 #include "kernels/hip/arch.h"
 
-/* All of them evaluate the expression of laplacian_point.h, in steps, since the rows of a thread
- * share points. */
+/* All evaluate the expression of laplacian_point.h, in steps, since the rows of a thread share
+ * points. */
 
 /* Threads of a block lie in x; the study's best tile has 8 rows. */
 enum { WIDE = 256, BEST_ROWS = 8 };
@@ -114,7 +113,7 @@ static __device__ __forceinline__ void ascending(REAL *__restrict__ f, const REA
     }
 }
 
-/* M rows at once, or what is left of them at the end; all threads of a block take the same way. */
+/* M rows at once, or the rest at the end; all threads of a block take the same branch. */
 template <typename REAL, int M, bool ASCENDING, bool STREAM>
 static __device__ __forceinline__ void compute(REAL *__restrict__ f, const REAL *__restrict__ u,
                                                const grid_points<REAL> &g, const spot &s)
@@ -136,7 +135,7 @@ static __device__ __forceinline__ void compute(REAL *__restrict__ f, const REAL 
     }
 }
 
-/* 1: one point a thread. At least 8 waves a SIMD (gfx90a). */
+/* 1: one point per thread. At least 8 waves a SIMD (gfx90a). */
 template <typename REAL>
 static __global__ void laplacian_baseline(REAL *__restrict__ f, const REAL *__restrict__ u,
                                           const grid_points<REAL> g)
@@ -144,7 +143,7 @@ static __global__ void laplacian_baseline(REAL *__restrict__ f, const REAL *__re
     compute<REAL, 1, false, false>(f, u, g, spot_xyz<1>(g.j_begin));
 }
 
-/* 2: M rows a thread. At least 7 waves a SIMD. Without launch bounds the compiler leaves room for
+/* 2: M rows per thread. At least 7 waves a SIMD. Without launch bounds the compiler leaves room for
  * blocks of 1024 threads. */
 template <typename REAL, int M>
 static __global__ void laplacian_tiled(REAL *__restrict__ f, const REAL *__restrict__ u,
@@ -161,7 +160,7 @@ static __global__ void laplacian_reordered(REAL *__restrict__ f, const REAL *__r
     compute<REAL, M, true, false>(f, u, g, spot_xyz<M>(g.j_begin));
 }
 
-/* 4: and the compiler knows how many threads a block has. At least 5 waves a SIMD. */
+/* 4: and the compiler is given the block size. At least 5 waves a SIMD. */
 template <typename REAL, int M>
 static __global__ __launch_bounds__(WIDE) void laplacian_bounded(REAL *__restrict__ f,
                                                                  const REAL *__restrict__ u,
@@ -170,8 +169,7 @@ static __global__ __launch_bounds__(WIDE) void laplacian_bounded(REAL *__restric
     compute<REAL, M, true, false>(f, u, g, spot_xyz<M>(g.j_begin));
 }
 
-/* 5, and by launches over subdomains 7: and stores that do not stay in the cache. At least 8 waves
- * a SIMD. */
+/* 5 and, by launches over subdomains, 7: and nontemporal stores. At least 8 waves a SIMD. */
 template <typename REAL>
 static __global__ __launch_bounds__(WIDE) void laplacian_streaming(REAL *__restrict__ f,
                                                                    const REAL *__restrict__ u,
@@ -180,8 +178,7 @@ static __global__ __launch_bounds__(WIDE) void laplacian_streaming(REAL *__restr
     compute<REAL, BEST_ROWS, true, true>(f, u, g, spot_xyz<BEST_ROWS>(g.j_begin));
 }
 
-/* 5 in blocks of 128 x 1 x 8 threads, for planes that outgrow the cache. At least 8 waves a SIMD.
- */
+/* 5 in blocks of 128 x 1 x 8 threads, for planes larger than the cache. At least 8 waves a SIMD. */
 template <typename REAL>
 static __global__ __launch_bounds__(1024) void laplacian_deep_blocks(REAL *__restrict__ f,
                                                                      const REAL *__restrict__ u,
@@ -226,8 +223,8 @@ template <typename REAL> static grid_points<REAL> points_of(const struct study_p
     return g;
 }
 
-/* Blocks in the order x, y, z over the rows of g. The first thread of a row has nothing to do, so
- * that the others are aligned. */
+/* Blocks in the order x, y, z over the rows of g. The first thread of a row is idle, which aligns
+ * the others. */
 template <typename REAL> static dim3 blocks_xyz(const grid_points<REAL> &g, int rows)
 {
     return dim3(parts(g.nx - 1, WIDE), parts(g.j_end - g.j_begin, rows), (unsigned)(g.k_end - 1));

@@ -1,7 +1,5 @@
-/* The Laplacian at one point: the one expression that every Laplacian kernel evaluates, in the
- * order of the addresses, with every rounding spelled out (see heat_cell.h for the reasons).
- *
- * Included by C and by HIP sources. */
+/* The Laplacian at one point: the expression that every Laplacian kernel evaluates, in the order of
+ * the addresses, with explicit fma (see heat_cell.h). Included by C and by HIP sources. */
 #ifndef ISOTHERM_KERNELS_STUDY_LAPLACIAN_POINT_H
 #define ISOTHERM_KERNELS_STUDY_LAPLACIAN_POINT_H
 

@@ -1,4 +1,4 @@
-/* isotherm compare: how far two files, or two series, are apart. */
+/* isotherm compare: the differences between two files or series. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,36 +16,35 @@ static struct {
     double rtol, atol;
     const char *name;
     const char *json;
-} asked = {.name = "T"};
+} options = {.name = "T"};
 
-static const struct option options[] = {
-    {OPTION_REAL, "--rtol", "X", "allowed, relative to the larger value (default 0)", &asked.rtol},
-    {OPTION_REAL, "--atol", "X", "allowed absolute difference, K (default 0)", &asked.atol},
-    {OPTION_STRING, "--dataset", "NAME", "what to compare (default T)", &asked.name},
-    {OPTION_STRING, "--json", "FILE", "write the result as JSON too", &asked.json},
+static const struct option option_table[] = {
+    {OPTION_REAL, "--rtol", "X", "relative tolerance (default 0)", &options.rtol},
+    {OPTION_REAL, "--atol", "X", "absolute tolerance, K (default 0)", &options.atol},
+    {OPTION_STRING, "--dataset", "NAME", "the dataset to compare (default T)", &options.name},
+    {OPTION_STRING, "--json", "FILE", "also write the result as JSON", &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
 static const struct command_line line = {
     .usage = "isotherm compare A B [--rtol X] [--atol X]",
-    .about = "Compare two checkpoints, two files of snapshots or two output folders, cell by\n"
-             "cell: the largest absolute, relative and ULP difference, where, and when. A\n"
-             "folder stands for its snapshots.vtkhdf, else for its newest checkpoint. Series\n"
-             "are matched by step; a single state beside a series, by its step. float32\n"
-             "beside float64: ULP are counted in float32. NaN equals NaN and nothing else.\n"
+    .about = "Compare two checkpoints, snapshot files or output folders cell by cell: the\n"
+             "largest absolute, relative and ULP difference, with its cell and step. Of a\n"
+             "folder, snapshots.vtkhdf is compared, or else the newest checkpoint. States\n"
+             "are matched by step. float32 with float64: ULP are those of float32. NaN\n"
+             "equals NaN only.\n"
              "Exit code: 0 when |a - b| <= atol + rtol max(|a|, |b|) in every cell, 1 when\n"
              "not, 2 when the two cannot be compared (grids or steps differ), 3 when a file\n"
              "cannot be read or is damaged.",
     .example = "  isotherm compare out/a out/b\n"
                "  mpirun -n 4 isotherm compare a/snapshots.vtkhdf b/snapshots.vtkhdf --rtol 1e-6",
-    .options = options,
+    .options = option_table,
     .operand = "A or B (two files or folders)",
     .min_operands = 2,
     .max_operands = 2,
-    .operands = asked.file,
+    .operands = options.file,
 };
 
-/* Both files, and which state of one belongs to which of the other. */
 struct pairing {
     struct frames side[2];
     int64_t count;
@@ -60,14 +59,14 @@ static void pairing_free(struct pairing *pairing)
     }
 }
 
-/* Grids of this program have the same bits; those of others may be a rounding apart. */
+/* Corners written by this program match bitwise; those of others may differ by rounding. */
 static bool same_corners(const struct frames *a, const struct frames *b, int axis)
 {
     static const double rounding = 1e-6; /* of a cell */
-    const double least = rounding * fabs(a->upper[axis] - a->lower[axis]) / (double)a->cells[axis];
+    const double limit = rounding * fabs(a->upper[axis] - a->lower[axis]) / (double)a->cells[axis];
     return !a->has_place || !b->has_place ||
-           (fabs(a->lower[axis] - b->lower[axis]) <= least &&
-            fabs(a->upper[axis] - b->upper[axis]) <= least);
+           (fabs(a->lower[axis] - b->lower[axis]) <= limit &&
+            fabs(a->upper[axis] - b->upper[axis]) <= limit);
 }
 
 static void grid_text(const struct frames *frames, char *text, size_t bytes)
@@ -99,7 +98,7 @@ static enum status check_grids(const struct frames *a, const struct frames *b)
     return STATUS_OK;
 }
 
-/* A single state beside a series: where the series has its step; -1 when it has not. */
+/* The index of a step in a series; -1 when it has none. */
 static int64_t find_step(const struct frames *series, int64_t step)
 {
     for (int64_t n = 0; n < series->count; n++) {
@@ -116,8 +115,8 @@ static enum status match_single(struct pairing *pairing, int single)
     const struct frames *many = &pairing->side[1 - single];
     const bool known = one->frame[0].step >= 0;
     if (!known && many->count > 1) {
-        return fail(STATUS_INPUT, "%s does not say of which step it is, and %s has %" PRId64,
-                    one->path, many->path, many->count);
+        return fail(STATUS_INPUT, "%s has no step number, and %s has %" PRId64, one->path,
+                    many->path, many->count);
     }
     const int64_t n = known ? find_step(many, one->frame[0].step) : 0;
     if (n < 0) {
@@ -153,8 +152,8 @@ static enum status match_series(struct pairing *pairing)
     return STATUS_OK;
 }
 
-/* Two states that somebody names are compared, whatever their steps. The newest one of a folder is
- * named by nobody. */
+/* Two files named by the user are compared whatever their steps, but not the newest states of
+ * folders. */
 static enum status check_newest(const struct frames *a, const struct frames *b)
 {
     const int64_t steps[2] = {a->frame[0].step, b->frame[0].step};
@@ -162,7 +161,7 @@ static enum status check_newest(const struct frames *a, const struct frames *b)
         steps[1] >= 0) {
         return fail(STATUS_INPUT,
                     "%s is of step %" PRId64 " and %s of step %" PRId64
-                    "; name two files to compare them all the same",
+                    "; name two files to compare them anyway",
                     a->path, steps[0], b->path, steps[1]);
     }
     return STATUS_OK;
@@ -190,8 +189,7 @@ static enum status match(struct pairing *pairing)
     return match_series(pairing);
 }
 
-/* ---- telling ----------------------------------------------------------------------------------
- */
+/* ---- the report ---- */
 
 enum { SHOWN_STATES = 40 };
 
@@ -202,12 +200,11 @@ static void describe(const char *letter, const struct frames *frames)
              frames->cells[1], frames->cells[2], precision_name(frames->frame[0].precision));
 }
 
-/* Cells are matched by their indices. */
 static void describe_places(const struct pairing *pairing)
 {
     const struct frames *side = pairing->side;
     if (side[0].has_place != side[1].has_place) {
-        log_info("only %s says where its cells lie", side[side[0].has_place ? 0 : 1].path);
+        log_info("only %s has coordinates", side[side[0].has_place ? 0 : 1].path);
     }
 }
 
@@ -240,7 +237,6 @@ static void place_text(const struct frames *frames, int64_t index, char *text, s
     }
 }
 
-/* The largest difference of one kind over all states. */
 struct worst {
     struct extreme extreme;
     int64_t state;
@@ -286,8 +282,7 @@ static void json_worst(struct json *json, const char *key, const struct pairing 
     json_end(json, '}');
 }
 
-/* ---- comparing --------------------------------------------------------------------------------
- */
+/* ---- the comparison ---- */
 
 struct result {
     struct worst absolute, relative, ulp;
@@ -303,7 +298,7 @@ static void keep_worst(struct worst *worst, const struct extreme *extreme, int64
     }
 }
 
-static void take_in(struct result *result, const struct difference *d, int64_t state)
+static void add_difference(struct result *result, const struct difference *d, int64_t state)
 {
     keep_worst(&result->absolute, &d->absolute, state);
     keep_worst(&result->relative, &d->relative, state);
@@ -330,8 +325,8 @@ static enum status compare_all(const struct pairing *pairing, struct result *res
         const int64_t na = pairing->match[0][n];
         const int64_t nb = pairing->match[1][n];
         struct difference d;
-        TRY(frames_compare(MPI_COMM_WORLD, a, na, b, nb, asked.rtol, asked.atol, &d));
-        take_in(result, &d, n);
+        TRY(frames_compare(MPI_COMM_WORLD, a, na, b, nb, options.rtol, options.atol, &d));
+        add_difference(result, &d, n);
         result->time_apart = fmax(result->time_apart, fabs(a->frame[na].time - b->frame[nb].time));
         if (n < SHOWN_STATES) {
             print_state(&a->frame[na], &d);
@@ -365,10 +360,10 @@ static void print_result(const struct pairing *pairing, const struct result *res
     }
     if (result->beyond > 0) {
         log_info("different: %" PRId64 " of %.0f cells are more than %g K + %g max(|a|, |b|) apart",
-                 result->beyond, cells, asked.atol, asked.rtol);
+                 result->beyond, cells, options.atol, options.rtol);
     } else if (result->unequal > 0) {
         log_info("equal within %g K + %g max(|a|, |b|); %" PRId64 " of %.0f cells differ",
-                 asked.atol, asked.rtol, result->unequal, cells);
+                 options.atol, options.rtol, result->unequal, cells);
     } else {
         log_info("equal in all %.0f cells", cells);
     }
@@ -383,8 +378,8 @@ static enum status save_json(const struct pairing *pairing, const struct result 
     json_string(&json, "b", pairing->side[1].path);
     json_int3(&json, "cells", pairing->side[0].cells);
     json_int(&json, "states", pairing->count);
-    json_real(&json, "rtol", asked.rtol);
-    json_real(&json, "atol", asked.atol);
+    json_real(&json, "rtol", options.rtol);
+    json_real(&json, "atol", options.atol);
     json_bool(&json, "equal", result->beyond == 0);
     json_int(&json, "unequal_cells", result->unequal);
     json_int(&json, "cells_beyond", result->beyond);
@@ -395,15 +390,15 @@ static enum status save_json(const struct pairing *pairing, const struct result 
     json_worst(&json, "relative", pairing, &result->relative);
     json_worst(&json, "ulp", pairing, &result->ulp);
     json_end(&json, '}');
-    return json_save(&json, asked.json);
+    return json_save(&json, options.json);
 }
 
 static enum status compare_pairing(struct pairing *pairing)
 {
     const bool first = comm_rank(MPI_COMM_WORLD) == 0;
-    TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(asked.json) : STATUS_OK));
+    TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(options.json) : STATUS_OK));
     for (int s = 0; s < 2; s++) {
-        TRY(frames_read(MPI_COMM_WORLD, asked.file[s], asked.name, &pairing->side[s]));
+        TRY(frames_read(MPI_COMM_WORLD, options.file[s], options.name, &pairing->side[s]));
     }
     TRY(status_agree(MPI_COMM_WORLD, match(pairing)));
     describe("a", &pairing->side[0]);
@@ -412,7 +407,7 @@ static enum status compare_pairing(struct pairing *pairing)
     struct result result;
     TRY(compare_all(pairing, &result));
     print_result(pairing, &result);
-    if (asked.json != NULL) {
+    if (options.json != NULL) {
         TRY(status_agree(MPI_COMM_WORLD, first ? save_json(pairing, &result) : STATUS_OK));
     }
     if (result.beyond > 0) {
@@ -432,7 +427,7 @@ static enum status execute(void)
 
 const struct command command_compare = {
     .name = "compare",
-    .summary = "how far two files or series are apart; exit code 1 when they differ",
+    .summary = "compare two files or series; exit code 1 when they differ",
     .uses_mpi = true,
     .line = &line,
     .execute = execute,

@@ -1,4 +1,4 @@
-/* isotherm plan: what a run will need, before anyone queues it. Runs nothing, needs no MPI. */
+/* isotherm plan: the needs of a run. Runs nothing, needs no MPI. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -25,47 +25,44 @@ static struct {
     int64_t ranks;
     int64_t ranks_per_node;
     int64_t ranks_per_module;
-} asked = {.ranks = 1, .ranks_per_node = INT32_MAX, .ranks_per_module = 1};
+} options = {.ranks = 1, .ranks_per_node = INT32_MAX, .ranks_per_module = 1};
 
-static const struct option options[] = {
-    {OPTION_COUNT, "--ranks", "N", "how many MPI ranks the run will have (default 1)",
-     &asked.ranks},
-    {OPTION_COUNT, "--ranks-per-node", "N", "of these on one node (default all)",
-     &asked.ranks_per_node},
-    {OPTION_COUNT, "--ranks-per-module", "N", "dies of a GPU module (MI250X: 2; default 1)",
-     &asked.ranks_per_module},
-    {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &asked.sets},
+static const struct option option_table[] = {
+    {OPTION_COUNT, "--ranks", "N", "number of MPI ranks (default 1)", &options.ranks},
+    {OPTION_COUNT, "--ranks-per-node", "N", "ranks per node (default all)",
+     &options.ranks_per_node},
+    {OPTION_COUNT, "--ranks-per-module", "N", "ranks per GPU module (MI250X: 2; default 1)",
+     &options.ranks_per_module},
+    {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &options.sets},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
 static const struct command_line line = {
     .usage = "isotherm plan CONFIG [options]",
-    .about = "Show what `isotherm run` would do: decomposition, memory a rank, halo traffic,\n"
-             "time step and why, file sizes, and warnings about what will hurt. Runs nothing\n"
-             "and writes nothing; works on a login node.",
+    .about = "Show what `isotherm run` would do: decomposition, memory per rank, halo traffic,\n"
+             "time step and its limit, file sizes, and warnings about performance problems.\n"
+             "Runs nothing and writes nothing; works on a login node.",
     .example = "  isotherm plan configs/weak_scaling.yaml --ranks 64",
-    .options = options,
+    .options = option_table,
     .operand = "CONFIG",
     .min_operands = 1,
     .max_operands = 1,
-    .operands = &asked.config,
+    .operands = &options.config,
 };
 
-/* Everything that is printed, computed first. */
 struct plan {
     const struct settings *settings;
     const struct backend *backend;
     struct problem problem;
     struct decomp decomp;
-    int64_t min_cells, max_cells; /* owned by a rank */
-    int64_t min_halo, max_halo;   /* cells sent a step */
+    int64_t min_cells, max_cells; /* per rank */
+    int64_t min_halo, max_halo;   /* cells sent per step */
     int max_messages;
-    int64_t thinnest; /* block, on an axis that is cut */
+    int64_t thinnest; /* of a block, on a divided axis */
     enum axis thinnest_axis;
-    uint64_t max_bytes;        /* device memory of the busiest rank */
+    uint64_t max_bytes;        /* device memory, largest of all ranks */
     uint64_t max_output_bytes; /* host memory for outputs, likewise */
-    uint64_t
-        max_copy_bytes; /* device memory for them, where captures are copied in the background */
+    uint64_t max_copy_bytes;   /* device memory for background copies, likewise */
     int warnings;
 };
 
@@ -111,7 +108,7 @@ static enum status examine_rank(struct plan *plan, int rank)
     return STATUS_OK;
 }
 
-/* A job before this one may make the file. */
+/* An earlier job may create the file. */
 static bool is_missing(const struct initial_setting *shape)
 {
     return shape->kind == INITIAL_FILE && !file_exists(shape->path);
@@ -133,13 +130,13 @@ static enum status make_plan(const struct settings *settings, struct plan *plan)
     *plan = (struct plan){.settings = settings};
     TRY(problem_create(settings, &plan->problem));
     TRY(check_initial(plan));
-    if (asked.ranks > INT32_MAX) {
-        return fail(STATUS_INPUT, "--ranks %" PRId64 " is beyond what MPI can count", asked.ranks);
+    if (options.ranks > INT32_MAX) {
+        return fail(STATUS_INPUT, "--ranks %" PRId64 " is more than MPI supports", options.ranks);
     }
-    if (asked.ranks_per_node > INT32_MAX || asked.ranks_per_module > INT32_MAX) {
-        return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: %d at most", INT32_MAX);
+    if (options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX) {
+        return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX);
     }
-    TRY(problem_decompose(&plan->problem, (int)asked.ranks, &plan->decomp));
+    TRY(problem_decompose(&plan->problem, (int)options.ranks, &plan->decomp));
     TRY(engine_choose(settings, &plan->backend, why, sizeof why));
     for (int rank = 0; rank < plan->decomp.nranks; rank++) {
         TRY(examine_rank(plan, rank));
@@ -174,27 +171,27 @@ static void print_blocks(const struct plan *plan)
            plan->problem.grid.spacing[1], plan->problem.grid.spacing[2]);
     printf("decomposition  %d rank%s as %d x %d x %d (%s)\n", plan->decomp.nranks,
            plan->decomp.nranks == 1 ? "" : "s", p[0], p[1], p[2],
-           plan->settings->run.decomposition_auto ? "auto: least halo traffic, x faces weighted"
+           plan->settings->run.decomposition_auto ? "auto: minimal halo traffic, x faces weighted"
                                                   : "as configured");
-    printf("cells a rank   %" PRId64 " .. %" PRId64 " (largest is %.1f %% over the mean)\n",
+    printf("cells/rank     %" PRId64 " .. %" PRId64 " (the largest is %.1f %% above the mean)\n",
            plan->min_cells, plan->max_cells,
            100.0 * ((double)plan->max_cells * plan->decomp.nranks /
                         (double)grid_total_cells(&plan->problem.grid) -
                     1.0));
-    printf("memory a rank  %s on the device, %s on the host for outputs in flight\n",
+    printf("memory/rank    %s on the device, %s on the host for outputs in flight\n",
            bytes_text((double)plan->max_bytes, memory),
            bytes_text((double)plan->max_output_bytes, low));
     if (plan->max_copy_bytes > 0) {
-        printf("on a GPU       %s more on the device: outputs on their way to the host\n",
+        printf("on a GPU       another %s on the device for outputs in flight\n",
                bytes_text((double)plan->max_copy_bytes, low));
     }
-    printf("halo a step    %s .. %s sent by a rank, at most %d message%s\n",
+    printf("halo/step      %s .. %s sent by each rank, at most %d message%s\n",
            bytes_text((double)plan->min_halo * width, low),
            bytes_text((double)plan->max_halo * width, high), plan->max_messages,
            plan->max_messages == 1 ? "" : "s");
 }
 
-/* The order that ranks get on nodes and modules filled one after the other. */
+/* The order of the ranks if nodes and modules are filled in turn. */
 static enum status print_placement(const struct plan *plan)
 {
     const struct decomp *decomp = &plan->decomp;
@@ -209,13 +206,13 @@ static enum status print_placement(const struct plan *plan)
     if (places == NULL) {
         return fail(STATUS_MEMORY, "no memory to place %d ranks", nranks);
     }
-    placement_assume(nranks, (int)asked.ranks_per_node, (int)asked.ranks_per_module, places);
+    placement_assume(nranks, (int)options.ranks_per_node, (int)options.ranks_per_module, places);
     const enum status status = placement_choose(decomp, places, &order);
     free(places);
     TRY(status);
     placement_reason(&order, reason, sizeof reason);
     printf("placement      %s\n", reason);
-    printf("links a step   %s inside modules, %s inside nodes, %s between nodes, all ranks\n",
+    printf("links/step     %s inside modules, %s inside nodes, %s between nodes, all ranks\n",
            bytes_text((double)order.link_cells[LINK_GROUP] * width, module),
            bytes_text((double)order.link_cells[LINK_NODE] * width, node),
            bytes_text((double)order.link_cells[LINK_NETWORK] * width, network));
@@ -236,12 +233,12 @@ static void print_time(const struct plan *plan)
     }
     printf("steps          %" PRId64 " to t = %.6g s", timeline->steps, timeline->end);
     if (timeline->nstretches > 1) {
-        printf(", landing on %" PRId64 " time%s on the way: %.6g s a step on average",
+        printf(", landing on %" PRId64 " intermediate time%s: %.6g s per step on average",
                timeline->nstretches - 1, timeline->nstretches == 2 ? "" : "s",
                timeline->end / (double)timeline->steps);
     }
     if (timeline->dt_last != timeline->dt) {
-        printf(", the last one %.6g s long to land on it", timeline->dt_last);
+        printf(", the last one shortened to %.6g s", timeline->dt_last);
     }
     printf("\n");
 }
@@ -257,18 +254,16 @@ static double print_files(const struct plan *plan)
 
 static void warn_of_blocks(struct plan *plan)
 {
-    const int64_t sliver = 8;
-    if (plan->thinnest > 0 && plan->thinnest < sliver) {
+    const int64_t thin = 8;
+    if (plan->thinnest > 0 && plan->thinnest < thin) {
         warn(plan,
-             "some ranks are slivers of %" PRId64
-             " cells in %s: mostly halo; use fewer ranks or another run.decomposition",
+             "some blocks are only %" PRId64
+             " cells thick in %s: mostly halo; use fewer ranks or another run.decomposition",
              plan->thinnest, axis_name(plan->thinnest_axis));
     }
     const double share = (double)plan->max_halo / (double)plan->min_cells;
     if (share > 0.2) {
-        warn(plan,
-             "a rank sends up to %.0f %% of the cells that it owns each step: the exchange will "
-             "outweigh the work",
+        warn(plan, "a rank sends up to %.0f %% of its cells per step: the exchange will dominate",
              100.0 * share);
     }
     const double imbalance = (double)plan->max_cells / (double)plan->min_cells;
@@ -295,15 +290,15 @@ static void warn_of_cadence(struct plan *plan, const char *key, const struct cad
              cadence->interval, timeline->end, ends);
     } else if (between >= 100000) {
         warn(plan,
-             "dt is far under the interval of %s: %" PRId64
-             " steps between two; a coarser grid would allow longer steps",
+             "dt is far below the interval of %s: %" PRId64
+             " steps between two outputs; a coarser grid would allow longer steps",
              key, between);
     } else if (count > section->many + 1) {
-        warn(plan, "there will be %" PRId64 " %s: raise %s.%s", count, section->pieces, key, unit);
+        warn(plan, "%" PRId64 " %s will be written: raise %s.%s", count, section->pieces, key,
+             unit);
     }
 }
 
-/* Steps that are cut short to land on the times of outputs. */
 static void warn_of_landings(struct plan *plan)
 {
     const struct timeline *timeline = &plan->problem.timeline;
@@ -320,8 +315,8 @@ static void warn_of_landings(struct plan *plan)
     }
     if (isfinite(interval) && (double)timeline->steps > 1.2 * needed) {
         warn(plan,
-             "landing on the times of outputs takes %" PRId64 " steps where %.15g of %.4g s would "
-             "do: raise %s.interval (%g s), or give every instead",
+             "landing on the times of outputs takes %" PRId64 " steps instead of %.15g of %.4g s: "
+             "raise %s.interval (%g s), or give every instead",
              timeline->steps, needed, timeline->dt, shortest, interval);
     }
 }
@@ -334,7 +329,7 @@ static void warn_of_initial(struct plan *plan)
             fail_clear();
         }
         if (is_missing(&plan->settings->initial[entry])) {
-            warn(plan, "initial[%d].file: there is no %.200s yet; a run will need it", entry,
+            warn(plan, "initial[%d].file: %.200s does not exist yet; a run will need it", entry,
                  plan->settings->initial[entry].path);
         }
     }
@@ -346,8 +341,7 @@ static void warn_of_time(struct plan *plan)
     const struct timeline *timeline = &plan->problem.timeline;
     const double best = settings->time.safety * timeline->dt_stable;
     if (timeline->dt < 0.1 * best) {
-        warn(plan,
-             "dt is %.3g times smaller than it need be: %.4g s would be stable and take %.3g steps",
+        warn(plan, "dt is %.3g times smaller than necessary: %.4g s is stable and takes %.3g steps",
              best / timeline->dt, best, ceil(timeline->end / best));
     }
     warn_of_landings(plan);
@@ -371,28 +365,26 @@ static enum status warn_of_memory(struct plan *plan)
     TRY(status);
     char need[BYTES_TEXT];
     char have[BYTES_TEXT];
-    printf("device here    %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
+    printf("local device   %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
     const double all = ((double)plan->max_bytes + (double)plan->max_output_bytes) *
-                       plan->decomp.nranks; /* where the device is the host */
-    const bool sends = backend_has(backend, BACKEND_FREE_COPIES) && plan->max_copy_bytes > 0;
+                       plan->decomp.nranks; /* if the device is the host */
+    const bool copies = backend_has(backend, BACKEND_FREE_COPIES) && plan->max_copy_bytes > 0;
     if (plan->max_bytes > info.memory_bytes) {
         warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
              bytes_text((double)plan->max_bytes, need),
              bytes_text((double)info.memory_bytes, have));
-    } else if (sends && plan->max_bytes + plan->max_copy_bytes > info.memory_bytes) {
+    } else if (copies && plan->max_bytes + plan->max_copy_bytes > info.memory_bytes) {
         warn(plan,
-             "no room on the device for outputs on their way (%s): the steps will wait while they "
-             "are copied out",
+             "no device memory for outputs in flight (%s): the steps will wait while they are "
+             "copied",
              bytes_text((double)plan->max_copy_bytes, need));
     } else if (backend_has(backend, BACKEND_NODE_MEMORY) && all > (double)info.memory_bytes) {
-        warn(plan, "all %d ranks on this machine would need %s, more than its %s",
-             plan->decomp.nranks, bytes_text(all, need),
-             bytes_text((double)info.memory_bytes, have));
+        warn(plan, "all %d ranks on this machine need %s, more than its %s", plan->decomp.nranks,
+             bytes_text(all, need), bytes_text((double)info.memory_bytes, have));
     }
     return STATUS_OK;
 }
 
-/* Of the output folder, or of the nearest folder above it that exists. */
 static void warn_of_disk(struct plan *plan, double bytes)
 {
     char path[PATH_BYTES];
@@ -424,7 +416,7 @@ static enum status show(struct plan *plan)
     warn_of_time(plan);
     warn_of_disk(plan, bytes);
     if (plan->warnings == 0) {
-        printf("nothing to warn of\n");
+        printf("no warnings\n");
     }
     return STATUS_OK;
 }
@@ -432,12 +424,12 @@ static enum status show(struct plan *plan)
 static enum status execute(void)
 {
     struct settings *settings = NULL;
-    TRY(configuration_read(MPI_COMM_NULL, asked.config, &asked.sets, NULL, NULL, &settings));
+    TRY(configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
     struct plan plan;
-    enum status status = make_plan(settings, &plan);
-    if (status == STATUS_OK) {
-        status = show(&plan);
-    }
+    enum status status;
+    TRY_GOTO(make_plan(settings, &plan));
+    TRY_GOTO(show(&plan));
+done:
     problem_destroy(&plan.problem);
     settings_destroy(settings);
     return status;
@@ -445,7 +437,7 @@ static enum status execute(void)
 
 const struct command command_plan = {
     .name = "plan",
-    .summary = "what a run will need, before anyone queues it; runs nothing",
+    .summary = "show the needs of a run without running it",
     .uses_mpi = false,
     .line = &line,
     .execute = execute,

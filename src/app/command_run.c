@@ -1,4 +1,4 @@
-/* isotherm run: from a configuration to files. */
+/* isotherm run: solve the problem of a configuration. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,71 +17,71 @@ static struct {
     struct option_name backend;
     bool restart_changed;
     bool overwrite;
-} asked = {.backend.known = backend_names};
+} options = {.backend.known = backend_names};
 
-static const struct option options[] = {
+static const struct option option_table[] = {
     {OPTION_LIST, "--set", "KEY=VALUE", "override a key (repeatable): --set time.steps=9",
-     &asked.sets},
-    {OPTION_STRING, "--output", "DIR", "the folder for all files (output.directory)",
-     &asked.output},
-    {OPTION_FLAG, "--overwrite", "", "replace the run that the folder already holds",
-     &asked.overwrite},
-    {OPTION_STRING, "--restart", "auto|FILE", "go on from the newest good checkpoint, or from FILE",
-     &asked.restart},
-    {OPTION_FLAG, "--restart-changed", "", "also with another material, precision, grid corners",
-     &asked.restart_changed},
-    {OPTION_NAME, "--backend", "NAME", " (run.backend)", &asked.backend},
+     &options.sets},
+    {OPTION_STRING, "--output", "DIR", "the folder of all files (output.directory)",
+     &options.output},
+    {OPTION_FLAG, "--overwrite", "", "replace the run in the output folder", &options.overwrite},
+    {OPTION_STRING, "--restart", "auto|FILE", "resume from the newest valid checkpoint, or FILE",
+     &options.restart},
+    {OPTION_FLAG, "--restart-changed", "", "allow another material, precision or grid corners",
+     &options.restart_changed},
+    {OPTION_NAME, "--backend", "NAME", " (run.backend)", &options.backend},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
 static const struct command_line line = {
     .usage = "isotherm run CONFIG [options]",
-    .about = "Solve the heat equation as CONFIG (YAML) says, on as many ranks as are started,\n"
+    .about = "Solve the heat equation defined in CONFIG (YAML) on all ranks of the launcher,\n"
              "and write report.json, history.csv, snapshots, checkpoints and pictures.\n"
              "docs/configuration.md lists all keys; `isotherm plan` shows the needs of a run.",
     .example = "  mpirun -n 2 isotherm run configs/quickstart.yaml --output out/a\n"
                "  mpirun -n 3 isotherm run configs/quickstart.yaml --output out/a "
                "--restart auto",
-    .options = options,
+    .options = option_table,
     .operand = "CONFIG",
     .min_operands = 1,
     .max_operands = 1,
-    .operands = &asked.config,
+    .operands = &options.config,
 };
 
-static enum status check_words(void)
+static enum status check_options(void)
 {
-    if (asked.restart != NULL && asked.overwrite && strcmp(asked.restart, "auto") == 0) {
-        return fail(STATUS_INPUT, "--restart auto goes on with the run in the output folder and "
+    if (options.restart != NULL && options.overwrite && strcmp(options.restart, "auto") == 0) {
+        return fail(STATUS_INPUT, "--restart auto continues the run in the output folder and "
                                   "--overwrite replaces it: give one of them");
     }
-    if (asked.restart_changed && asked.restart == NULL) {
-        return fail(STATUS_INPUT, "--restart-changed says how --restart goes on: give --restart "
-                                  "auto or --restart FILE as well");
+    if (options.restart_changed && options.restart == NULL) {
+        return fail(
+            STATUS_INPUT,
+            "--restart-changed modifies --restart: also give --restart auto or --restart FILE");
     }
     return STATUS_OK;
 }
 
 static enum output_mode folder_mode(void)
 {
-    if (asked.overwrite) {
+    if (options.overwrite) {
         return OUTPUT_REPLACE;
     }
-    return asked.restart != NULL && strcmp(asked.restart, "auto") == 0 ? OUTPUT_RETRY
-                                                                       : OUTPUT_FRESH;
+    return options.restart != NULL && strcmp(options.restart, "auto") == 0 ? OUTPUT_RETRY
+                                                                           : OUTPUT_FRESH;
 }
 
 static enum status solve(void)
 {
     struct settings *settings = NULL;
-    const struct simulate_options how = {.restart = asked.restart,
-                                         .restart_changed = asked.restart_changed,
-                                         .folder = folder_mode()};
-    TRY(configuration_read(MPI_COMM_WORLD, asked.config, &asked.sets, asked.output,
-                           asked.backend.name, &settings));
-    const enum status status = simulate(MPI_COMM_WORLD, settings, &how);
-    if (!comm_is_broken()) { /* else the writer's thread may still use them: main ends the program
-                              */
+    const struct simulate_options simulation = {.restart = options.restart,
+                                                .restart_changed = options.restart_changed,
+                                                .folder = folder_mode()};
+    TRY(configuration_read(MPI_COMM_WORLD, options.config, &options.sets, options.output,
+                           options.backend.name, &settings));
+    const enum status status = simulate(MPI_COMM_WORLD, settings, &simulation);
+    /* the writer's thread may still use them if MPI is broken: main aborts the program */
+    if (!comm_is_broken()) {
         settings_destroy(settings);
     }
     return status;
@@ -90,7 +90,7 @@ static enum status solve(void)
 static enum status execute(void)
 {
     stop_listen();
-    TRY(status_agree(MPI_COMM_WORLD, check_words()));
+    TRY(status_agree(MPI_COMM_WORLD, check_options()));
     return solve();
 }
 

@@ -1,10 +1,10 @@
 /* isotherm verify: measured orders of accuracy, for every boundary type, against exact solutions.
  *
- * Every case is a product of one-dimensional modes f(x) on top of a steady profile. In space the
- * error against the solution of the heat equation falls as h^2 when dt ~ h^2; in time the error
- * against the exact solution of the equations that are discrete in space only falls as dt. That
- * solution is known: the modes stay the same, only the decay rate becomes
- * alpha sum 4/h^2 sin^2(beta h / 2), with beta from the closure (docs/numerics.md). */
+ * Every case is a product of one-dimensional modes f(x) on a steady profile. In space, the error
+ * against the solution of the heat equation falls as h^2 when dt ~ h^2. In time, the error against
+ * the exact solution of the semi-discrete equations falls as dt. That solution has the same modes,
+ * with the decay rate alpha sum 4/h^2 sin^2(beta h / 2) and beta from the closure
+ * (docs/numerics.md). */
 #include <math.h>
 #include <mpi.h>
 #include <stdarg.h>
@@ -23,22 +23,22 @@
 static struct {
     struct option_name backend;
     const char *json;
-} asked = {.backend = {"auto", backend_names}};
+} options = {.backend = {"auto", backend_names}};
 
-static const struct option options[] = {
-    {OPTION_NAME, "--backend", "NAME", " (default auto)", &asked.backend},
-    {OPTION_STRING, "--json", "FILE", "write the table as JSON too", &asked.json},
+static const struct option option_table[] = {
+    {OPTION_NAME, "--backend", "NAME", " (default auto)", &options.backend},
+    {OPTION_STRING, "--json", "FILE", "also write the table as JSON", &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
 static const struct command_line line = {
     .usage = "isotherm verify [options]",
-    .about = "Measure the orders of accuracy on this machine for every boundary type in 1, 2\n"
-             "and 3 dimensions, by solving problems with known solutions on finer and finer\n"
-             "grids and with shorter and shorter steps. Expected: 2.00 in space, 1.00 in time,\n"
-             "each within 0.05; the exit code is 5 when one is not.",
+    .about = "Measure the orders of accuracy for every boundary type in 1, 2 and 3 dimensions:\n"
+             "solve problems with known solutions on successively finer grids and with\n"
+             "successively shorter steps. Expected: 2.00 in space and 1.00 in time, each\n"
+             "within 0.05; otherwise the exit code is 5.",
     .example = "  isotherm verify\n  mpirun -n 3 isotherm verify --json orders.json",
-    .options = options,
+    .options = option_table,
     .min_operands = 0,
     .max_operands = 0,
     .operands = NULL,
@@ -47,7 +47,7 @@ static const struct command_line line = {
 enum { LEVELS = 3 };
 static const double ORDER_TOLERANCE = 0.05;
 
-/* The root mean square of (T - exact) over all cells, K. */
+/* The sum of (T - exact)^2 over the cells of this rank, K^2. */
 static enum status local_square_error(const struct solver *solver, struct expression *exact,
                                       double *sum)
 {
@@ -82,10 +82,10 @@ static enum status measure_error(const struct solver *solver, const char *exact_
     static const char *const variables[] = {"x", "y", "z", "t"};
     struct expression *exact = NULL;
     double sum = 0;
-    enum status status = expression_create(exact_text, variables, 4, &exact);
-    if (status == STATUS_OK) {
-        status = local_square_error(solver, exact, &sum);
-    }
+    enum status status;
+    TRY_GOTO(expression_create(exact_text, variables, 4, &exact));
+    TRY_GOTO(local_square_error(solver, exact, &sum));
+done:
     expression_destroy(exact);
     TRY(status_agree(solver->team.comm, status));
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, solver->team.comm));
@@ -99,7 +99,7 @@ static enum status solve(const struct verify_problem *problem, double *error)
     struct settings *settings = NULL;
     struct solver solver;
     enum status status = STATUS_OK;
-    snprintf(backend, sizeof backend, "run.backend=%s", asked.backend.name);
+    snprintf(backend, sizeof backend, "run.backend=%s", options.backend.name);
     const char *const sets[] = {backend};
     TRY(settings_read_text("verify", problem->config, sets, 1, &settings));
     TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
@@ -133,9 +133,9 @@ static enum status measure_orders(enum verify_kind kind, int dimensions, struct 
     return STATUS_OK;
 }
 
-static bool is_good(const struct orders *orders)
+static bool is_correct(const struct orders *orders)
 {
-    /* not >, so that NaN is bad */
+    /* NaN is not */
     return fabs(orders->space - 2.0) <= ORDER_TOLERANCE &&
            fabs(orders->time - 1.0) <= ORDER_TOLERANCE;
 }
@@ -146,7 +146,7 @@ static void report_case(enum verify_kind kind, int dimensions, const struct orde
     log_info("  %-22s %dD  %10.3e %10.3e  %6.3f  %10.3e %10.3e  %6.3f  %s", verify_kind_name(kind),
              dimensions, orders->space_error[0], orders->space_error[LEVELS - 1], orders->space,
              orders->time_error[0], orders->time_error[LEVELS - 1], orders->time,
-             is_good(orders) ? "ok" : "WRONG");
+             is_correct(orders) ? "ok" : "WRONG");
     json_begin(json, NULL, '{');
     json_string(json, "boundary", verify_kind_name(kind));
     json_int(json, "dimensions", dimensions);
@@ -154,7 +154,7 @@ static void report_case(enum verify_kind kind, int dimensions, const struct orde
     json_real(json, "order_in_time", orders->time);
     json_real(json, "finest_space_error_K", orders->space_error[LEVELS - 1]);
     json_real(json, "finest_time_error_K", orders->time_error[LEVELS - 1]);
-    json_bool(json, "ok", is_good(orders));
+    json_bool(json, "ok", is_correct(orders));
     json_end(json, '}');
 }
 
@@ -170,7 +170,7 @@ static enum status verify_all(struct json *json, int *wrong)
             struct orders orders;
             TRY(measure_orders((enum verify_kind)kind, dimensions, &orders));
             report_case((enum verify_kind)kind, dimensions, &orders, json);
-            *wrong += is_good(&orders) ? 0 : 1;
+            *wrong += is_correct(&orders) ? 0 : 1;
         }
     }
     json_end(json, ']');
@@ -183,23 +183,19 @@ static enum status execute(void)
     const bool first = comm_rank(MPI_COMM_WORLD) == 0;
     struct json json;
     int wrong = 0;
-    TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(asked.json) : STATUS_OK));
+    TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(options.json) : STATUS_OK));
     TRY(status_agree(MPI_COMM_WORLD, json_open(&json)));
-    enum status status = verify_all(&json, &wrong);
+    const enum status status = verify_all(&json, &wrong);
     log_transient("%s", "");
-    if (status == STATUS_OK && asked.json != NULL && first) {
-        status = json_save(&json, asked.json);
-    } else {
-        json_discard(&json);
-    }
-    TRY(status_agree(MPI_COMM_WORLD, status));
+    TRY(status_agree(MPI_COMM_WORLD, json_finish(&json, status, first ? options.json : NULL)));
     if (wrong > 0) {
-        return status_agree(MPI_COMM_WORLD, fail(STATUS_NUMERICS,
-                                                 "%d of the orders above are not what they must "
-                                                 "be: this build does not solve the equation",
-                                                 wrong));
+        return status_agree(
+            MPI_COMM_WORLD,
+            fail(STATUS_NUMERICS,
+                 "%d of the orders above are wrong: this build does not solve the equation",
+                 wrong));
     }
-    log_info("all orders are as they must be: 2 in space, 1 in time, within %g", ORDER_TOLERANCE);
+    log_info("all orders are correct: 2 in space, 1 in time, within %g", ORDER_TOLERANCE);
     return STATUS_OK;
 }
 

@@ -24,7 +24,7 @@ static enum status broadcast_text(MPI_Comm comm, char **text, uint64_t *length)
     return STATUS_OK;
 }
 
-/* One reader: thousands of ranks that open one file at once are a burden to the file system. */
+/* Only rank 0 reads: thousands of ranks opening one file would burden the file system. */
 static enum status read_text(MPI_Comm comm, const char *path, char **text, size_t *length)
 {
     *length = 0;
@@ -47,7 +47,8 @@ enum status configuration_read(MPI_Comm comm, const char *path, const struct opt
 {
     *settings = NULL;
     struct settings_option options[2];
-    struct settings_words words = {.sets = sets->item, .nsets = sets->count, .options = options};
+    struct settings_overrides words = {
+        .sets = sets->item, .nsets = sets->count, .options = options};
     if (output != NULL) {
         options[words.noptions++] =
             (struct settings_option){"--output", "output.directory", output};
@@ -58,11 +59,11 @@ enum status configuration_read(MPI_Comm comm, const char *path, const struct opt
     char *text = NULL;
     size_t length = 0;
     TRY(read_text(comm, path, &text, &length));
-    enum status status = settings_read_bytes(path, text, length, &words, settings);
+    enum status status;
+    TRY_GOTO(settings_read_bytes(path, text, length, &words, settings));
+    TRY_GOTO(view_check_regions(*settings));
+done:
     free(text);
-    if (status == STATUS_OK) {
-        status = view_check_regions(*settings);
-    }
     if (status != STATUS_OK) {
         settings_destroy(*settings);
         *settings = NULL;

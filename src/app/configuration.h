@@ -1,4 +1,4 @@
-/* From the command line to settings: the file once, the overrides in order. */
+/* Settings from the configuration file and the command line. */
 #ifndef ISOTHERM_APP_CONFIGURATION_H
 #define ISOTHERM_APP_CONFIGURATION_H
 
@@ -8,8 +8,8 @@
 #include "config/settings.h"
 
 /* Collective over `comm`: rank 0 reads the file, all ranks check the same text. MPI_COMM_NULL: this
- * process alone, MPI not needed. `output` and `backend` (may be NULL) come from their own options
- * and win over --set. On failure *settings is NULL. */
+ * process only, without MPI. `output` and `backend` (may be NULL) are values of their own options
+ * and override --set. On failure *settings is NULL. */
 enum status configuration_read(MPI_Comm comm, const char *path, const struct option_list *sets,
                                const char *output, const char *backend,
                                struct settings **settings) MUST_CHECK;

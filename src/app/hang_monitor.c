@@ -16,7 +16,7 @@
 #include "app/hang_window.h"
 #include "base/clock.h"
 #include "base/comm.h"
-#include "io/hdf5/h5_broken.h"
+#include "io/hdf5/h5_about.h"
 
 /* A rank whose thread has not ticked for this long is stopped, or its node is. */
 static const double SILENCE = 2.0; /* s */
@@ -26,14 +26,14 @@ struct hang_monitor {
     const struct phases *phases; /* observed, borrowed */
     struct hang_window *window;
     size_t bytes;
-    int mates, mine; /* ranks in the window; this one's place in it */
+    int mates, mine; /* ranks in the window; index of this one */
     double patience, factor, grace;
-    int neighbour[FACE_COUNT]; /* ranks that this one exchanges halos with */
+    int neighbour[FACE_COUNT]; /* ranks that exchange halos with this one */
     int nneighbours;
     char node[64];
     pthread_t thread;
     bool has_thread;
-    pthread_mutex_t lock; /* of `done` alone */
+    pthread_mutex_t lock; /* for `done` */
     pthread_cond_t wake;
     bool done;
 };
@@ -43,7 +43,7 @@ double hang_monitor_limit(double patience, double factor, double longest)
     return fmax(patience, factor * longest);
 }
 
-/* ---- saying where everybody stands ----------------------------------------------------------- */
+/* ---- reports ---- */
 
 static const char *phase_name(const struct hang_monitor *monitor, int phase)
 {
@@ -51,7 +51,7 @@ static const char *phase_name(const struct hang_monitor *monitor, int phase)
     return name != NULL ? name : "?";
 }
 
-/* Straight to the descriptor: the main thread may hang with a lock of stdio. */
+/* Not through stdio: the main thread may hang with its lock. */
 static void say(const char *line)
 {
     size_t left = strlen(line);
@@ -95,7 +95,7 @@ static void append_neighbours(const struct hang_monitor *monitor, char *text, si
     }
 }
 
-static void tell_mine(const struct hang_monitor *monitor)
+static void report_own(const struct hang_monitor *monitor)
 {
     const struct beat *beat = &monitor->window->beat[monitor->mine];
     const struct phases *phases = monitor->phases;
@@ -120,8 +120,8 @@ static void tell_mine(const struct hang_monitor *monitor)
     say(text);
 }
 
-/* Silent ranks are told of by the first that is not. */
-static void tell_silent(const struct hang_monitor *monitor)
+/* The first rank that is not silent reports the silent ones. */
+static void report_silent(const struct hang_monitor *monitor)
 {
     const struct hang_window *window = monitor->window;
     for (int i = 0; i < monitor->mine; i++) {
@@ -136,7 +136,7 @@ static void tell_silent(const struct hang_monitor *monitor)
         }
         char text[512];
         snprintf(text, sizeof text,
-                 "watchdog: rank %d (%.60s, pid %d) does not answer for %.1f s: that process is "
+                 "watchdog: rank %d (%.60s, pid %d) has not answered for %.1f s: its process is "
                  "stopped; last seen at step %" PRId64 ", %s\n",
                  beat->rank, monitor->node, beat->pid, seconds_since(atomic_load(&beat->tick)),
                  atomic_load(&beat->step), phase_name(monitor, atomic_load(&beat->phase)));
@@ -144,11 +144,11 @@ static void tell_silent(const struct hang_monitor *monitor)
     }
 }
 
-/* ---- ending ---------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
-/* _exit, not MPI_Abort: the main thread may be anywhere inside MPI, with its locks held. Every
- * rank that can does it by itself; a launcher that sees one rank go without MPI_Finalize takes
- * the others down too. Stopped processes are woken, so that their threads see that it is over. */
+/* _exit, not MPI_Abort: the main thread may hold locks inside MPI. Every rank exits by itself; a
+ * launcher that sees one rank exit without MPI_Finalize kills the others, too. Stopped processes
+ * are woken, so that their threads notice the end. */
 static void end_all(const struct hang_monitor *monitor, double limit)
 {
     struct hang_window *window = monitor->window;
@@ -175,7 +175,7 @@ static void end_all(const struct hang_monitor *monitor, double limit)
         }
     }
     if (woken) {
-        /* as long as their threads need to look */
+        /* enough for their threads to notice */
         const struct timespec pause = {.tv_sec = 2};
         nanosleep(&pause, NULL);
     }
@@ -188,8 +188,8 @@ static void end_all(const struct hang_monitor *monitor, double limit)
     _exit(code);
 }
 
-/* MPI-IO has failed on this rank and still does not return: it will not, so the others, which would
- * wait for the grace, are ended now, and for the right reason. */
+/* MPI-IO has failed on this rank without returning: end all ranks now, with the true reason,
+ * instead of after the grace time. */
 static void end_lost_file(const struct hang_monitor *monitor)
 {
     struct hang_window *window = monitor->window;
@@ -209,9 +209,8 @@ static void end_lost_file(const struct hang_monitor *monitor)
     _exit(code);
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/* ---- the thread ---- */
 
-/* True when the thread is to end. */
 static bool pause_until(struct hang_monitor *monitor, double seconds)
 {
     struct timespec until;
@@ -235,7 +234,7 @@ static double write_limit(const struct hang_monitor *monitor, int kind)
                               (double)atomic_load(&monitor->phases->longest_write[kind]) * 1e-9);
 }
 
-/* Steps that wait for a file may take as long as that may. */
+/* Steps that wait for a file have the limit of that file. */
 static double phase_limit(const struct hang_monitor *monitor, int phase)
 {
     const struct phases *phases = monitor->phases;
@@ -246,36 +245,35 @@ static double phase_limit(const struct hang_monitor *monitor, int phase)
                : limit;
 }
 
-/* What the thread remembers from look to look. */
 struct alarm {
-    int answered;        /* of window->told */
-    int64_t told_since;  /* the stay that was told of; 0: none */
-    int64_t overdue_at;  /* ns; 0: in time */
-    int64_t stuck_since; /* the stay that is overdue */
-    int64_t late_write;  /* the write that is overdue, by its beginning; 0: none */
+    int answered;           /* of window->reports */
+    int64_t reported_since; /* the phase that was reported, by its start; 0: none */
+    int64_t overdue_at;     /* ns; 0: in time */
+    int64_t stuck_since;    /* the overdue phase, by its start */
+    int64_t late_write;     /* the overdue write, by its start; 0: none */
 };
 
-/* A write beside the steps that takes too long is told of once. It ends the run only when the steps
- * wait for it. */
-static void look_at_writer(const struct hang_monitor *monitor, struct alarm *alarm)
+/* An overdue write in the background is reported once. It ends the run only when the steps wait for
+ * it. */
+static void check_writer(const struct hang_monitor *monitor, struct alarm *alarm)
 {
     struct hang_window *window = monitor->window;
     const struct beat *beat = &window->beat[monitor->mine];
     const int64_t since = atomic_load(&monitor->phases->write_since);
     if (alarm->late_write > 0 && since != alarm->late_write) {
         char text[96];
-        snprintf(text, sizeof text, "watchdog: rank %d has written it\n", beat->rank);
+        snprintf(text, sizeof text, "watchdog: rank %d has completed the write\n", beat->rank);
         say(text);
         alarm->late_write = 0;
     }
     if (since > 0 && alarm->late_write == 0 &&
         seconds_since(since) > write_limit(monitor, atomic_load(&monitor->phases->written))) {
         alarm->late_write = since;
-        atomic_fetch_add(&window->told, 1);
+        atomic_fetch_add(&window->reports, 1);
     }
 }
 
-static void look(const struct hang_monitor *monitor, struct alarm *alarm)
+static void check(const struct hang_monitor *monitor, struct alarm *alarm)
 {
     struct hang_window *window = monitor->window;
     const struct phases *phases = monitor->phases;
@@ -290,34 +288,34 @@ static void look(const struct hang_monitor *monitor, struct alarm *alarm)
         _exit(ending);
     }
     const double limit = phase_limit(monitor, phase);
-    look_at_writer(monitor, alarm);
+    check_writer(monitor, alarm);
     if (alarm->overdue_at > 0 && since != alarm->stuck_since) {
         char text[96];
-        snprintf(text, sizeof text, "watchdog: rank %d goes on\n", beat->rank);
+        snprintf(text, sizeof text, "watchdog: rank %d continues\n", beat->rank);
         say(text);
         alarm->overdue_at = 0;
     }
     if (alarm->overdue_at == 0 && seconds_since(since) > limit) {
         alarm->overdue_at = phases_now();
         alarm->stuck_since = since;
-        if (alarm->told_since != since) {
-            atomic_fetch_add(&window->told, 1);
+        if (alarm->reported_since != since) {
+            atomic_fetch_add(&window->reports, 1);
         }
     }
-    const int told = atomic_load(&window->told);
-    if (told != alarm->answered) {
-        alarm->answered = told;
-        if (alarm->told_since != since) {
-            alarm->told_since = since;
-            tell_mine(monitor);
-            tell_silent(monitor);
+    const int reports = atomic_load(&window->reports);
+    if (reports != alarm->answered) {
+        alarm->answered = reports;
+        if (alarm->reported_since != since) {
+            alarm->reported_since = since;
+            report_own(monitor);
+            report_silent(monitor);
         }
     }
     if (alarm->overdue_at > 0 || alarm->late_write > 0) {
         end_lost_file(monitor);
     }
     if (alarm->overdue_at > 0 && seconds_since(alarm->overdue_at) > monitor->grace) {
-        tell_silent(monitor);
+        report_silent(monitor);
         end_all(monitor, monitor->grace);
     }
 }
@@ -325,10 +323,10 @@ static void look(const struct hang_monitor *monitor, struct alarm *alarm)
 static void *watch(void *argument)
 {
     struct hang_monitor *monitor = argument;
-    struct alarm alarm = {.answered = atomic_load(&monitor->window->told)};
+    struct alarm alarm = {.answered = atomic_load(&monitor->window->reports)};
     const double tick = fmin(SLOWEST_TICK, monitor->patience / 4);
     while (!pause_until(monitor, tick)) {
-        look(monitor, &alarm);
+        check(monitor, &alarm);
     }
     return NULL;
 }
@@ -341,7 +339,7 @@ static enum status start_thread(struct hang_monitor *monitor)
     pthread_mutex_init(&monitor->lock, NULL);
     pthread_cond_init(&monitor->wake, &attributes);
     pthread_condattr_destroy(&attributes);
-    /* signals are the main thread's */
+    /* signals belong to the main thread */
     sigset_t all;
     sigset_t old;
     sigfillset(&all);
@@ -355,8 +353,7 @@ static enum status start_thread(struct hang_monitor *monitor)
     return STATUS_OK;
 }
 
-/* ---- setting up -------------------------------------------------------------------------------
- */
+/* ---- creation ---- */
 
 static enum status open_window(const struct team *team, struct hang_monitor *monitor)
 {
@@ -371,7 +368,7 @@ static enum status open_window(const struct team *team, struct hang_monitor *mon
         beat->pid = (int)getpid();
         atomic_store(&beat->phase, PHASE_START);
         atomic_store(&beat->tick, phases_now());
-        /* nobody looks before all have written */
+        /* no rank reads before all have written */
         status = comm_check(MPI_Barrier(node), "starting the watchdog");
     }
     comm_free(&node);
@@ -392,6 +389,12 @@ static void list_neighbours(const struct halo_plan *plan, int rank, struct hang_
     }
 }
 
+static enum status start(const struct team *team, struct hang_monitor *monitor)
+{
+    TRY(open_window(team, monitor));
+    return start_thread(monitor);
+}
+
 enum status hang_monitor_create(const struct team *team, const struct settings *settings,
                                 const struct halo_plan *plan, const struct phases *phases,
                                 struct hang_monitor **monitor)
@@ -400,26 +403,22 @@ enum status hang_monitor_create(const struct team *team, const struct settings *
     if (settings->run.watchdog_patience == 0) {
         return STATUS_OK;
     }
-    struct hang_monitor *made = calloc(1, sizeof *made);
-    TRY(status_agree(team->comm,
-                     made == NULL ? fail(STATUS_MEMORY, "no memory for the watchdog") : STATUS_OK));
-    made->phases = phases;
-    made->patience = settings->run.watchdog_patience;
-    made->factor = settings->run.watchdog_factor;
-    made->grace = settings->run.watchdog_grace;
-    gethostname(made->node, sizeof made->node - 1);
-    list_neighbours(plan, team->rank, made);
-    enum status status = open_window(team, made);
+    struct hang_monitor *built = calloc(1, sizeof *built);
+    TRY(status_agree(team->comm, built == NULL ? fail(STATUS_MEMORY, "no memory for the watchdog")
+                                               : STATUS_OK));
+    built->phases = phases;
+    built->patience = settings->run.watchdog_patience;
+    built->factor = settings->run.watchdog_factor;
+    built->grace = settings->run.watchdog_grace;
+    gethostname(built->node, sizeof built->node - 1);
+    list_neighbours(plan, team->rank, built);
+    const enum status status = status_agree(team->comm, start(team, built));
     if (status == STATUS_OK) {
-        status = start_thread(made);
+        *monitor = built;
+    } else {
+        hang_monitor_destroy(built);
     }
-    status = status_agree(team->comm, status);
-    if (status != STATUS_OK) {
-        hang_monitor_destroy(made);
-        return status;
-    }
-    *monitor = made;
-    return STATUS_OK;
+    return status;
 }
 
 void hang_monitor_destroy(struct hang_monitor *monitor)
@@ -437,7 +436,7 @@ void hang_monitor_destroy(struct hang_monitor *monitor)
         pthread_mutex_destroy(&monitor->lock);
     }
     if (monitor->window != NULL) {
-        /* this rank is done: the others shall not take it for a silent one */
+        /* this rank has finished and must not count as silent */
         atomic_store(&monitor->window->beat[monitor->mine].tick, INT64_MAX);
         munmap(monitor->window, monitor->bytes);
     }

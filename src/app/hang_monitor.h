@@ -1,11 +1,11 @@
-/* A thread on every rank that notices when the run hangs, reports where each rank stands, and ends
+/* A thread on every rank that detects when the run hangs, reports the phase of each rank, and ends
  * the run when it does not continue.
  *
- * It observes the phases that the step loop and the writer's thread note. It calls no MPI and takes
- * no lock of theirs, so it also works while the main thread hangs inside MPI or MPI-IO. A rank that
- * is stopped as a whole cannot report anything: so the ranks of a node keep notes in memory that
- * they share, and the others see that its thread no longer ticks. Ranks on other nodes name the
- * neighbours that they wait for. */
+ * It observes the phases of the step loop and of the writer's thread. It makes no MPI call and
+ * takes no lock of theirs, so it also works while the main thread hangs inside MPI or MPI-IO. A
+ * stopped process cannot report: the ranks of a node therefore record their state in shared memory,
+ * and the others see that its thread no longer ticks. Ranks on other nodes name the neighbours for
+ * which they wait. */
 #ifndef ISOTHERM_APP_HANG_MONITOR_H
 #define ISOTHERM_APP_HANG_MONITOR_H
 
@@ -16,15 +16,14 @@
 
 struct hang_monitor;
 
-/* Collective. *monitor is NULL, too, when run.watchdog.patience is 0. Where the node's ranks cannot
- * share memory each one watches itself alone. `phases` must outlive the monitor. */
+/* Collective. *monitor is also NULL when run.watchdog.patience is 0. Without shared memory on a
+ * node each rank monitors itself only. `phases` must outlive the monitor. */
 enum status hang_monitor_create(const struct team *team, const struct settings *settings,
                                 const struct halo_plan *plan, const struct phases *phases,
                                 struct hang_monitor **monitor) MUST_CHECK;
 void hang_monitor_destroy(struct hang_monitor *monitor); /* takes NULL; not collective */
 
-/* How long a rank may stay in a phase, s: `patience`, or `factor` times the longest stay so far
- * when that is more. */
+/* The time limit of a phase, s: the larger of `patience` and `factor` times the longest so far. */
 double hang_monitor_limit(double patience, double factor, double longest);
 
 #endif

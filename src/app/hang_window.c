@@ -17,7 +17,7 @@ static void *map_named(const char *name, size_t bytes, bool create)
         return NULL;
     }
     void *memory = MAP_FAILED;
-    /* room now, or writing would end in a bus error when the memory is full */
+    /* allocate now: otherwise a write may raise a bus error when the memory is full */
     if (!create || posix_fallocate(fd, 0, (off_t)bytes) == 0) {
         memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
@@ -31,7 +31,7 @@ static void *map_private(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* The name is gone before anything can go wrong: nothing is left over. */
+/* The name is removed at once, so that nothing is left over. */
 enum status hang_window_share(MPI_Comm node, int *mates, int *mine, struct hang_window **window,
                               size_t *bytes)
 {

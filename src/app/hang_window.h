@@ -1,4 +1,4 @@
-/* The memory in which the ranks of a node note where they are, for each other's hang monitors. */
+/* The memory in which the ranks of a node record their state for each other's hang monitors. */
 #ifndef ISOTHERM_APP_HANG_WINDOW_H
 #define ISOTHERM_APP_HANG_WINDOW_H
 
@@ -9,25 +9,24 @@
 
 #include "base/status.h"
 
-/* What a rank's monitor notes for the others. */
+/* The state of one rank. */
 struct beat {
     _Alignas(64) int rank;
     int pid;
     atomic_int phase;
     _Atomic int64_t step;
-    _Atomic int64_t tick; /* ns of the node's monotonic clock: when it last looked */
+    _Atomic int64_t tick; /* ns, monotonic: of the monitor's last check */
 };
 
 /* Shared by the ranks of a node. */
 struct hang_window {
-    atomic_int told;   /* how often a rank asked all to say where they stand */
-    atomic_int ending; /* the exit code with which everybody ends; 0: they do not */
+    atomic_int reports; /* requested reports of all ranks so far */
+    atomic_int ending;  /* the exit code with which all ranks end; 0: none */
     struct beat beat[];
 };
 
-/* Collective over the node's ranks: *mates of them, this one being number *mine, and *bytes of
- * memory, zeroed. Where they cannot share any, each rank gets its own and is alone in it. Unmap it
- * with munmap. */
+/* Collective over the ranks of a node: *mates of them, this one with index *mine, and *bytes of
+ * zeroed memory. Without shared memory each rank has its own, alone. Unmap with munmap. */
 enum status hang_window_share(MPI_Comm node, int *mates, int *mine, struct hang_window **window,
                               size_t *bytes) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* isotherm: the one place that starts MPI, prints the last message and ends the program. */
+/* isotherm: starts MPI, runs a command, prints the last message and ends the program. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "halo/probe.h"
-#include "io/hdf5/h5_broken.h"
+#include "io/hdf5/h5_about.h"
 
 static const struct command *const commands[] = {
     &command_run, &command_plan, &command_compare, &command_bench, &command_verify, &command_doctor,
@@ -27,13 +27,14 @@ static void print_overview(FILE *stream)
     for (int i = 0; i < COMMAND_COUNT; i++) {
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
-    fprintf(stream, "\nisotherm COMMAND --help tells more; isotherm --version prints the version.\n"
-                    "Exit codes: 0 done, 1 the files of compare differ or doctor found something,\n"
-                    "2 wrong input, 3 file, 4 device, memory or MPI, 5 the numbers went bad,\n"
-                    "75 stopped early with a good checkpoint.\n");
+    fprintf(stream,
+            "\nSee isotherm COMMAND --help for details; isotherm --version prints the version.\n"
+            "Exit codes: 0 success, 1 files differ (compare) or problems found (doctor),\n"
+            "2 wrong input, 3 file, 4 device, memory or MPI, 5 invalid values in the\n"
+            "solution, 75 stopped early with a valid checkpoint.\n");
 }
 
-/* Before MPI_Init only the launcher's environment knows the rank; NULL without a launcher. */
+/* Before MPI_Init only the launcher's environment has the rank; NULL without a launcher. */
 static const char *launcher_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
@@ -47,7 +48,6 @@ static const char *launcher_rank(void)
     return NULL;
 }
 
-/* One rank prints the help page. */
 static bool is_first_process(void)
 {
     const char *rank = launcher_rank();
@@ -83,8 +83,8 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-/* --help, --version and mistakes in the first word need no MPI. Returns the exit code, or -1 to
- * go on with *command. */
+/* --help, --version and a missing command need no MPI. Returns the exit code, or -1 to continue
+ * with *command. */
 static int answer_at_once(int argc, char **argv, const struct command **command)
 {
     FILE *out = is_first_process() ? stdout : NULL;
@@ -116,7 +116,7 @@ static int answer_at_once(int argc, char **argv, const struct command **command)
     return -1;
 }
 
-/* How many ranks can be ended; 0 before MPI_Init has succeeded: then the launcher does that. */
+/* The number of ranks; 0 before MPI_Init has succeeded. */
 static int count_ranks(bool uses_mpi)
 {
     int started = 0;
@@ -124,8 +124,8 @@ static int count_ranks(bool uses_mpi)
     return has_started ? comm_size(MPI_COMM_WORLD) : 0;
 }
 
-/* Whoever reads standard output has it whole, or is told. A run that was stopped keeps its code:
- * what it said matters less than that it goes on. Collective where there are ranks. */
+/* Reports incomplete standard output. A stopped run keeps its exit code. Collective over all
+ * ranks. */
 static enum status finish_output(enum status status, int nranks)
 {
     struct failure reason;
@@ -150,35 +150,35 @@ static int end_mpi(enum status status, int code, int nranks)
     if (log_rank() == 0 || (status != STATUS_OK && alone)) {
         exit_note(code);
     }
-    /* a file that HDF5 could not close would take MPI_Finalize down with it */
+    /* a file that HDF5 could not close would make MPI_Finalize fail */
     if (status != STATUS_OK && (alone || h5_is_broken())) {
         if (!alone && log_rank() > 0) {
-            nanosleep(&(struct timespec){.tv_sec = 2}, NULL); /* rank 0 speaks for all first */
+            nanosleep(&(struct timespec){.tv_sec = 2}, NULL); /* rank 0 prints first */
         }
         MPI_Abort(MPI_COMM_WORLD, code);
     }
     if (comm_check(MPI_Finalize(), "MPI_Finalize") != STATUS_OK) {
         log_error("%s", fail_message());
         MPI_Abort(MPI_COMM_WORLD, status_exit_code(STATUS_MPI));
-        return status_exit_code(STATUS_MPI); /* where MPI is too far gone for that */
+        return status_exit_code(STATUS_MPI); /* if MPI_Abort returned */
     }
     return code;
 }
 
-/* One message from one rank. A failure that only this rank knows of takes the others down with
- * it: they would wait for it for ever. */
+/* Prints one message. A failure known only to this rank aborts the others, which would wait for it
+ * forever. */
 static int end(enum status status, bool uses_mpi)
 {
     log_transient("%s", "");
     const int nranks = count_ranks(uses_mpi);
     if (status == STATUS_OK && comm_is_broken()) {
-        status = comm_cause(); /* in a call whose failure nobody could return */
+        status = comm_cause(); /* in a call that could not return it */
     }
     status = finish_output(status, nranks);
     const bool is_error =
         status != STATUS_OK && status != STATUS_DIFFERENT && status != STATUS_UNFIT;
     if (status == STATUS_STOPPED) {
-        log_info("%s", fail_message()); /* as asked: no error */
+        log_info("%s", fail_message()); /* requested, not an error */
     } else if (is_error && (!uses_mpi || !fail_is_agreed() || log_rank() == 0)) {
         log_error("%s", fail_message());
     }
@@ -195,20 +195,22 @@ static int end(enum status status, bool uses_mpi)
 static enum status start_mpi(int *argc, char ***argv)
 {
     int provided = MPI_THREAD_SINGLE;
-    /* the most: the writer of files has a thread of its own, where MPI allows it */
+    /* the writer uses a thread if MPI allows it */
     TRY_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided));
     TRY_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     log_init(comm_rank(MPI_COMM_WORLD), comm_size(MPI_COMM_WORLD));
     if (provided < MPI_THREAD_FUNNELED) {
-        return fail(STATUS_MPI, "this MPI does not allow threads (MPI_THREAD_FUNNELED is needed)");
+        return fail(STATUS_MPI,
+                    "this MPI does not support threads (MPI_THREAD_FUNNELED is required)");
     }
     return STATUS_OK;
 }
 
-static enum status read_words(const struct command *command, int argc, char **argv)
+static enum status parse_arguments(const struct command *command, int argc, char **argv)
 {
     if (command == NULL) {
-        return fail(STATUS_INPUT, "there is no command '%s'; isotherm --help lists them", argv[1]);
+        return fail(STATUS_INPUT, "unknown command '%s'; isotherm --help lists the commands",
+                    argv[1]);
     }
     return options_parse(command->line, argc - 2, argv + 2);
 }
@@ -217,6 +219,14 @@ static bool needs_mpi(const struct command *command, int argc, char **argv)
 {
     const struct command_word *word = find_word(command, argc, argv);
     return command->uses_mpi || (word != NULL && word->uses_mpi);
+}
+
+static enum status run(const struct command *command, bool uses_mpi, int argc, char **argv)
+{
+    TRY(uses_mpi ? start_mpi(&argc, &argv) : STATUS_OK);
+    const enum status status = parse_arguments(command, argc, argv);
+    TRY(uses_mpi ? status_agree(MPI_COMM_WORLD, status) : status);
+    return command->execute();
 }
 
 int main(int argc, char **argv)
@@ -232,19 +242,9 @@ int main(int argc, char **argv)
     if (answered > 0) {
         return answered;
     }
-    /* an unknown command too: a launcher kills the rank that would say so when another has ended */
+    /* also for an unknown command: a launcher kills the rank that would report it when another ends
+     * first */
     const bool uses_mpi =
         command != NULL ? needs_mpi(command, argc, argv) : launcher_rank() != NULL;
-    enum status status = uses_mpi ? start_mpi(&argc, &argv) : STATUS_OK;
-    if (status == STATUS_OK) {
-        status = read_words(command, argc, argv);
-        if (uses_mpi) {
-            /* the words are the same on every rank, and so is the verdict */
-            status = status_agree(MPI_COMM_WORLD, status);
-        }
-    }
-    if (status == STATUS_OK) {
-        status = command->execute();
-    }
-    return end(status, uses_mpi);
+    return end(run(command, uses_mpi, argc, argv), uses_mpi);
 }

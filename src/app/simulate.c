@@ -15,16 +15,12 @@
 #include "solve/solver.h"
 #include "solve/tuning.h"
 
-/* The only place that holds everything. */
 struct simulation {
     struct solver solver;
     struct hang_monitor *monitor; /* NULL: off */
     struct stop *stop;
     struct outputs *outputs;
 };
-
-/* ---- building ---------------------------------------------------------------------------------
- */
 
 static enum status allocate(struct solver *solver)
 {
@@ -35,7 +31,6 @@ static enum status allocate(struct solver *solver)
     return solver_allocate(solver, &need);
 }
 
-/* The checkpoint asked for, or the initial state. */
 static enum status set_state(struct solver *solver, const struct simulate_options *options)
 {
     const struct settings *settings = solver->problem.settings;
@@ -46,12 +41,13 @@ static enum status set_state(struct solver *solver, const struct simulate_option
     }
     if (options->restart != NULL && !found) {
         TRY(outputs_check(&solver->team, settings, OUTPUT_RETRY, ""));
-        log_info("no checkpoint in %s: starting from the beginning", settings->output.directory);
+        log_info("no checkpoint in %s: starting from the initial state",
+                 settings->output.directory);
     }
     return found ? STATUS_OK : initial_state(&solver->stepper);
 }
 
-static void introduce(const struct solver *solver)
+static void print_header(const struct solver *solver)
 {
     const struct problem *problem = &solver->problem;
     const struct timeline *timeline = &problem->timeline;
@@ -83,31 +79,26 @@ static enum status open_all(struct simulation *s, const struct settings *setting
 {
     struct solver *solver = &s->solver;
     if (options->folder != OUTPUT_RETRY) {
-        /* before the time that the state takes */
+        /* before the state is created, which takes time */
         TRY(outputs_check(&solver->team, settings, options->folder,
                           options->restart != NULL ? options->restart : ""));
     }
     TRY(hang_monitor_create(&solver->team, settings, &solver->stepper.plan, &solver->phases,
                             &s->monitor));
     TRY(set_state(solver, options));
-    introduce(solver);
+    print_header(solver);
     TRY(tuning_of_stepper(&solver->stepper));
     TRY(derive_open(&solver->stepper));
     TRY(stop_create(&solver->team, &solver->problem, &s->stop));
     return outputs_open(&solver->stepper, options->folder, &s->outputs);
 }
 
-/* ---- the time loop ----------------------------------------------------------------------------
- */
-
-/* What is due at the present step, and what was asked of the run meanwhile. */
-static enum status see_to_events(struct simulation *s)
+static enum status handle_events(struct simulation *s)
 {
     TRY(outputs_write(s->outputs));
-    return stop_obey(s->stop, &s->solver.stepper, s->outputs);
+    return stop_handle_requests(s->stop, &s->solver.stepper, s->outputs);
 }
 
-/* The step of the next event, the last step at the latest. */
 static int64_t next_event(const struct simulation *s)
 {
     int64_t next = s->solver.problem.timeline.steps;
@@ -122,19 +113,19 @@ static enum status advance(struct simulation *s)
 {
     const struct state *state = &s->solver.state;
     const double start = MPI_Wtime();
-    TRY(see_to_events(s));
+    TRY(handle_events(s));
     while (state->step < s->solver.problem.timeline.steps) {
         TRY(stepper_advance(&s->solver.stepper, next_event(s) - state->step));
-        TRY(see_to_events(s));
+        TRY(handle_events(s));
     }
-    TRY(outputs_wait(s->outputs)); /* a part of the run's time */
+    TRY(outputs_wait(s->outputs)); /* counts as run time */
     return outputs_finish(s->outputs, MPI_Wtime() - start);
 }
 
 enum status simulate(MPI_Comm comm, const struct settings *settings,
                      const struct simulate_options *options)
 {
-    /* not on the stack: where MPI is broken the writer's thread may outlive this call */
+    /* on the heap: if MPI is broken the writer's thread may outlive this call */
     struct simulation *s = calloc(1, sizeof *s);
     enum status status = STATUS_OK;
     TRY(status_agree(comm, s == NULL ? fail(STATUS_MEMORY, "no memory for the simulation's data")
@@ -149,7 +140,7 @@ enum status simulate(MPI_Comm comm, const struct settings *settings,
 done:
     outputs_close(s->outputs);
     if (comm_is_broken()) {
-        return status; /* the writer's thread may still use all of it: main ends the program */
+        return status; /* the writer's thread may still use everything: main aborts the program */
     }
     hang_monitor_destroy(s->monitor);
     stop_destroy(s->stop);

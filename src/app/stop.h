@@ -1,13 +1,13 @@
-/* Ending well: who asks a run for a checkpoint or for its end, and how all ranks obey at one step.
+/* Requests for a checkpoint or for the end of a run, and how all ranks act on them at one step.
  *
- *   USR1                    a checkpoint, and go on
- *   the clock               the same, where output.checkpoints.walltime is given
- *   USR2, TERM              a checkpoint, and stop (exit code 75)
- *   `stop` in the output    the same, for as long as that file is there
+ *   USR1                    write a checkpoint and continue
+ *   the clock               the same, if output.checkpoints.walltime is given
+ *   USR2, TERM              write a checkpoint and stop (exit code 75)
+ *   `stop` in the output    the same, as long as that file exists
  *   the job's end is near   the same; from Slurm's SLURM_JOB_END_TIME or run.walltime
  *
- * Signals only set a flag on the rank that gets them. About four times a second all ranks agree
- * on what is asked of any of them. */
+ * A signal only sets a flag on the rank that receives it. About four times a second all ranks agree
+ * on the requests of any of them. */
 #ifndef ISOTHERM_APP_STOP_H
 #define ISOTHERM_APP_STOP_H
 
@@ -16,10 +16,9 @@
 
 struct stop;
 
-/* Take the signals from here to the end of the process; without it they end it. Called before the
- * objects that take long to build. Not collective. To the very end: a launcher that sees the first
- * rank go with an exit code that is not 0 sends TERM to those that are just about to go with the
- * same code, and that would change theirs. */
+/* Handle the signals from here to the end of the process. Called before objects that take long to
+ * create. Not collective. The handlers stay installed to the very end: when the first rank exits
+ * with a code other than 0, a launcher sends TERM to the others, which must keep their own code. */
 void stop_listen(void);
 
 /* Collective. From the settings and Slurm's variables. STATUS_INPUT when SLURM_JOB_END_TIME is not
@@ -28,31 +27,31 @@ enum status stop_create(const struct team *team, const struct problem *problem,
                         struct stop **stop) MUST_CHECK;
 void stop_destroy(struct stop *stop); /* takes NULL */
 
-/* The next step at which stop_obey has something to do. The same on all ranks. */
+/* The next step at which stop_handle_requests has work. The same on all ranks. */
 int64_t stop_next(const struct stop *stop);
 
-/* Collective; call before the first step and after every event, when its output is written. Obeys
- * what was asked of any rank since. STATUS_STOPPED, agreed, when a valid checkpoint of the present
- * step is there and the run is to end. */
-enum status stop_obey(struct stop *stop, struct stepper *stepper,
-                      struct outputs *outputs) MUST_CHECK;
+/* Collective; call before the first step and after every event, when its output is written. Acts on
+ * the requests of any rank. STATUS_STOPPED, agreed, when the run is to end and a valid checkpoint
+ * of the current step exists. */
+enum status stop_handle_requests(struct stop *stop, struct stepper *stepper,
+                                 struct outputs *outputs) MUST_CHECK;
 
-/* The arithmetic, apart for the tests. */
+/* The arithmetic, public for the tests. */
 
-/* How many steps until all ranks agree again, when the last `steps` took `seconds`: such that
- * agreeing costs less than a thousandth of the time, and at most twice as many as before. */
+/* The number of steps until the next agreement, when the last `steps` took `seconds`: agreement
+ * costs less than a thousandth of the time, and the number at most doubles. */
 int64_t stop_next_interval(int64_t steps, double seconds);
 
-/* What must be left of the walltime for going on until the next agreement, s:
- * `interval` is the longest from one agreement to the next so far (steps and what was written
- * among them), `checkpoint` the longest of a checkpoint, or its guess. */
+/* The walltime in s that must be left to continue to the next agreement. `interval`: the longest
+ * time between agreements so far, outputs included; `checkpoint`: the longest of a checkpoint, or
+ * its estimate. */
 double stop_reserve(double interval, double checkpoint, double margin);
 
-/* Before the first checkpoint nobody knows how long one takes: half a GB/s a node, and 5 s for
- * the file system to wake up. Units: bytes of the file; s. */
+/* The estimated time in s of the first checkpoint: half a GB/s per node, and 5 s for the file
+ * system to start. `bytes`: the size of the file. */
 double stop_guess_checkpoint(double bytes, int nodes);
 
-/* Unix time in s, as Slurm gives it. False when the text is no such number. */
+/* Parse a Unix time in s, as Slurm gives it. False when the string is not a positive number. */
 bool stop_parse_end(const char *text, double *end);
 
 #endif

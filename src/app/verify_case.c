@@ -1,4 +1,4 @@
-/* The solutions. On an axis of length L, with x' = x / L:
+/* The solutions. On an axis of length L:
  *   temperature: 0 at both ends        f = sin(beta x),            beta L = pi
  *   flux:        insulated, plus a     f = cos(beta x),            beta L = pi
  *                steady slope -q/k
@@ -6,10 +6,11 @@
  *   periodic:                          f = cos(beta x + 0.3),      beta L = 2 pi
  *   mixed: insulated at x = 0,         f = cos(beta x),            beta tan(beta L) = hc/k
  *          convection at x = L
- * and T = base + slope x + prod f exp(-alpha t sum beta^2). Discrete in space, the same with
- *   beta^2 -> (4/h^2) sin^2(beta h/2) and, for convection, hc/k = (2/h) tan(beta h/2) tan(beta ..).
- * Temperature as f(t): one axis moves, T = base + cos(beta x + 0.4) exp(-alpha beta^2 t), and the
- * ends follow it; discrete, what the closure sees at a face is that times cos(beta h/2). */
+ * and T = base + slope x + prod f exp(-alpha t sum beta^2). In the semi-discrete solution beta^2
+ * becomes (4/h^2) sin^2(beta h/2) and, for convection, hc/k = (2/h) tan(beta h/2) tan(beta ..).
+ * Temperature as f(t): only the last axis varies, T = base + cos(beta x + 0.4) exp(-alpha beta^2
+ * t), and its ends follow the solution; the semi-discrete value at a face has the factor cos(beta
+ * h/2). */
 #include "app/verify_case.h"
 
 #include <math.h>
@@ -26,12 +27,11 @@ static const double HEAT_CAPACITY_VOLUME = 4.0 * 1.25; /* J/(m^3 K) */
 static const double LENGTH[AXIS_COUNT] = {1.0, 0.8, 1.25};
 static const double BASE = 2.0;        /* K */
 static const double COEFFICIENT = 3.0; /* W/(m^2 K) */
-static const double FLUX = 1.5;        /* W/m^2, in at the lower end and out at the upper one */
+static const double FLUX = 1.5;        /* W/m^2, in at the lower end, out at the upper end */
 static const double PHASE = 0.4;
 static const double FOURIER = 0.4; /* alpha dt sum 1/h^2: 1/6 would cancel two errors */
-static const double DECAY = 0.7;   /* the mode falls to exp(-DECAY) */
+static const double DECAY = 0.7;   /* the mode decays to exp(-DECAY) */
 
-/* One axis of one problem. */
 struct mode {
     double beta;  /* 1/m */
     double decay; /* beta^2, or its discrete counterpart */
@@ -41,7 +41,7 @@ struct mode {
 struct scene {
     enum verify_kind kind;
     int dimensions;
-    int moving_axis; /* of VERIFY_TEMPERATURE_OF_TIME, else -1 */
+    int moving_axis; /* of VERIFY_TEMPERATURE_OF_TIME; otherwise -1 */
     int cells;
     bool discrete;
     struct mode mode[AXIS_COUNT];
@@ -128,7 +128,7 @@ static void make_scene(enum verify_kind kind, int dimensions, int cells, bool di
     }
 }
 
-/* A text that grows; what does not fit marks it as overfull. */
+/* A growing string; used >= size: it did not fit. */
 struct text {
     char *bytes;
     size_t size;
@@ -257,12 +257,11 @@ static enum status write_problem(const struct scene *scene, double dt, int steps
     add_config(&config, scene, dt, steps);
     add_solution(&exact, scene, true);
     if (config.used >= config.size || exact.used >= exact.size) {
-        return fail(STATUS_MEMORY, "the text of a verification problem is too long");
+        return fail(STATUS_MEMORY, "a verification problem is too long");
     }
     return STATUS_OK;
 }
 
-/* The step with the wanted Fourier number, and how many make the mode decay as wanted. */
 static void choose_steps(const struct scene *scene, double *dt, int *steps)
 {
     double inverse = 0;
@@ -282,7 +281,7 @@ enum status verify_problem_in_space(enum verify_kind kind, int dimensions, int l
     make_scene(kind, dimensions, 12, false, &scene);
     choose_steps(&scene, &dt, &steps);
     make_scene(kind, dimensions, 12 << level, false, &scene);
-    const int factor = 1 << (2 * level); /* the same end for all levels */
+    const int factor = 1 << (2 * level); /* the same end time for all levels */
     return write_problem(&scene, dt / factor, steps * factor, problem);
 }
 

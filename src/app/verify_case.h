@@ -23,11 +23,11 @@ struct verify_problem {
 
 const char *verify_kind_name(enum verify_kind kind);
 
-/* Level 0, 1, 2, ...: cells and 1/h double, dt falls fourfold; `exact` solves the heat equation. */
+/* Level 0, 1, 2, ...: h halves and dt falls fourfold; `exact` solves the heat equation. */
 enum status verify_problem_in_space(enum verify_kind kind, int dimensions, int level,
                                     struct verify_problem *problem) MUST_CHECK;
 
-/* Level 0, 1, 2, ...: dt halves on one grid; `exact` solves the equations discrete in space. */
+/* Level 0, 1, 2, ...: dt halves on one grid; `exact` solves the semi-discrete equations. */
 enum status verify_problem_in_time(enum verify_kind kind, int dimensions, int level,
                                    struct verify_problem *problem) MUST_CHECK;
 

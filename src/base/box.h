@@ -54,7 +54,7 @@ bool box_contains(const struct box *outer, const struct box *inner);
 struct box box_intersect(const struct box *a, const struct box *b);
 /* Move by `shift` cells. */
 struct box box_shift(const struct box *box, const int64_t shift[AXIS_COUNT]);
-/* Take `width` cells off one face (a negative width adds them). */
+/* Remove `width` cells at one face (a negative width adds them). */
 struct box box_shrink_face(const struct box *box, enum face face, int64_t width);
 /* The `width` layers of cells just inside `face` (all of the box where it is thinner). */
 struct box box_inside(const struct box *box, enum face face, int64_t width);

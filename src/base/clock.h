@@ -1,15 +1,31 @@
-/* Wall-clock time for measurements, where MPI_Wtime is not at hand. */
+/* Time for measurements without MPI_Wtime, and the median of several. */
 #ifndef ISOTHERM_BASE_CLOCK_H
 #define ISOTHERM_BASE_CLOCK_H
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 
-/* Seconds since some fixed moment; never goes back. */
+/* Seconds since a fixed moment; monotonic. */
 static inline double clock_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static inline int clock_compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median; sorts `seconds`. */
+static inline double clock_median(double *seconds, int64_t count)
+{
+    qsort(seconds, (size_t)count, sizeof *seconds, clock_compare);
+    return 0.5 * (seconds[(count - 1) / 2] + seconds[count / 2]);
 }
 
 #endif

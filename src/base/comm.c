@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 
-static atomic_bool broken; /* the writer of files has a thread of its own */
+static atomic_bool broken; /* the writer's thread sets it, too */
 
-/* Why this rank gave the others up: the other thread may notice before the one that failed has
- * told. Written once, the code last, before `broken`. */
+/* Why this rank gave up. Written once, the code last, before `broken`: the other thread may notice
+ * before the one that failed has reported. */
 static struct {
     atomic_flag taken;
     atomic_int code;
@@ -31,8 +31,8 @@ static void give_up(enum status code)
 enum status comm_cause(void)
 {
     const enum status code = (enum status)cause.code;
-    if (code == STATUS_OK) { /* two threads at once, and the first is not done with its message */
-        return fail(STATUS_MPI, "a call of MPI failed");
+    if (code == STATUS_OK) { /* another thread is still writing its message */
+        return fail(STATUS_MPI, "an MPI call failed");
     }
     return fail(code, "%s", cause.message);
 }
@@ -50,7 +50,7 @@ enum status comm_check(int mpi_code, const char *what)
     char text[MPI_MAX_ERROR_STRING] = "unknown error";
     int length = 0;
     int started = 0;
-    /* MPI has no words before MPI_Init */
+    /* MPI has no error texts before MPI_Init */
     if (MPI_Initialized(&started) == MPI_SUCCESS && started != 0) {
         MPI_Error_string(mpi_code, text, &length);
     }
@@ -62,7 +62,7 @@ enum status comm_check(int mpi_code, const char *what)
 void comm_note(int mpi_code, const char *what)
 {
     const enum status status = comm_check(mpi_code, what);
-    (void)status; /* kept there */
+    (void)status; /* comm_check has recorded it */
 }
 
 int comm_rank(MPI_Comm comm)
@@ -94,17 +94,16 @@ void comm_wait_asleep(void)
     asleep = true;
 }
 
-/* Longer from call to call, up to a millisecond. */
 static void sleep_a_while(int64_t *nanoseconds)
 {
-    enum { LONGEST_NS = 1000000 };
+    enum { MAX_NS = 1000000 };
     const struct timespec pause = {.tv_nsec = *nanoseconds};
     nanosleep(&pause, NULL);
-    *nanoseconds = 2 * *nanoseconds < LONGEST_NS ? 2 * *nanoseconds : LONGEST_NS;
+    *nanoseconds = 2 * *nanoseconds < MAX_NS ? 2 * *nanoseconds : MAX_NS;
 }
 
-/* Wait until `done`; who has failed does not wait for ever. One rank after the other gives up, so
- * that one of them speaks. */
+/* A rank that has failed waits for a limited time. The ranks give up one after the other, so that
+ * only one of them prints the failure. */
 static enum status wait_for_all(MPI_Request *request, int rank, enum status mine)
 {
     if (mine == STATUS_OK && !asleep) {
@@ -127,10 +126,9 @@ static enum status wait_for_all(MPI_Request *request, int rank, enum status mine
     return STATUS_OK;
 }
 
-/* The lowest of all ranks' claims. */
 static enum status agree_on_lowest(MPI_Comm comm, int claim, enum status mine, int *lowest)
 {
-    /* on the heap: MPI may still write to it after the wait has been given up */
+    /* on the heap: MPI may still write to it after this rank has given up waiting */
     int *claims = malloc(2 * sizeof *claims);
     if (claims == NULL) {
         const enum status status = fail(STATUS_MEMORY, "no memory to agree on a failure");
@@ -144,7 +142,7 @@ static enum status agree_on_lowest(MPI_Comm comm, int claim, enum status mine, i
         comm_check(MPI_Iallreduce(&claims[0], &claims[1], 1, MPI_INT, MPI_MIN, comm, &request),
                    "MPI_Iallreduce");
     if (status == STATUS_OK) {
-        status = wait_for_all(&request, claim, mine); /* who failed claims its rank */
+        status = wait_for_all(&request, claim, mine);
     }
     *lowest = claims[1];
     if (!broken) {

@@ -1,4 +1,4 @@
-/* MPI helpers: one place where MPI's error codes become ours, and agreement on failures. */
+/* MPI helpers: the translation of MPI's error codes, and agreement on failures. */
 #ifndef ISOTHERM_BASE_COMM_H
 #define ISOTHERM_BASE_COMM_H
 
@@ -10,34 +10,35 @@
 /* Translate an MPI return code; `what` names the call for the message. */
 enum status comm_check(int mpi_code, const char *what) MUST_CHECK;
 #define TRY_MPI(call) TRY(comm_check((call), #call))
-/* The same for calls whose failure cannot be returned: it is kept for comm_is_broken. */
+/* The same for calls whose failure cannot be returned: comm_is_broken reports it later. */
 void comm_note(int mpi_code, const char *what);
 
-/* Not collective. An MPI call has failed on this rank, or the others did not come to an agreement
- * on a failure. They may wait for this rank for ever, so nothing that needs them is begun any more
- * (status_agree returns at once, files are left open), and `main` ends all ranks. */
+/* Not collective. True when an MPI call has failed on this rank, or the ranks could not agree on a
+ * failure. Other ranks may wait for this one forever, so no collective operation may begin
+ * (status_agree returns at once, files are left open), and `main` aborts all ranks. */
 bool comm_is_broken(void);
 
-/* When it is: the failure that broke it, whichever thread met it, recorded on this one too. */
+/* The failure that broke it, whichever thread met it; recorded on this thread, too. */
 enum status comm_cause(void) MUST_CHECK;
 
 int comm_rank(MPI_Comm comm);
 int comm_size(MPI_Comm comm);
 void comm_free(MPI_Comm *comm); /* takes MPI_COMM_NULL */
 
-/* Collective. Every rank hands in its own outcome; all get the same one back: STATUS_OK when all
- * succeeded, else the status of the lowest failing rank, whose message (with its rank when there
- * is more than one) is then the recorded message on all ranks, marked as agreed.
- * Call it after every local step that may fail and before the next collective call.
- * A rank that has failed waits for the others for some seconds only: HDF5's collective calls may
- * fail on one rank and hold the others. STATUS_MPI at once, not agreed, when MPI is broken here. */
+/* Collective. Every rank passes its own outcome, and all get the same result: STATUS_OK when all
+ * succeeded, else the status of the lowest failing rank. Its message (with its rank when there is
+ * more than one) is then recorded on all ranks and marked as agreed. Call it after every local step
+ * that may fail and before the next collective call.
+ * A rank that has failed waits for the others for a few seconds only: HDF5's collective calls may
+ * fail on one rank and block the others. Returns STATUS_MPI at once, not agreed, when MPI is broken
+ * on this rank. */
 enum status status_agree(MPI_Comm comm, enum status mine) MUST_CHECK;
 
-/* On this thread status_agree waits asleep from now on: where one rank works alone while the others
- * wait, a spinning wait would take the cores from the threads that compute. */
+/* From now on status_agree sleeps while it waits on this thread: where one rank works alone,
+ * spinning would take cores from its threads. */
 void comm_wait_asleep(void);
 
-/* Ranks on this node, and the rank within it. Collective over `comm`. */
+/* The number of ranks on this node and the rank among them. Collective over `comm`. */
 enum status comm_node_rank(MPI_Comm comm, int *node_rank, int *node_size) MUST_CHECK;
 
 #endif

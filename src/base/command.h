@@ -1,4 +1,4 @@
-/* The subcommands: one file each. */
+/* The subcommands. */
 #ifndef ISOTHERM_BASE_COMMAND_H
 #define ISOTHERM_BASE_COMMAND_H
 
@@ -7,7 +7,7 @@
 #include "base/options.h"
 #include "base/status.h"
 
-/* A first word that a command knows, with a page of its own. */
+/* A first operand with its own help page. */
 struct command_word {
     const char *name;
     bool uses_mpi;
@@ -18,16 +18,12 @@ struct command {
     const char *name;
     const char *summary;              /* one line for `isotherm --help` */
     bool uses_mpi;                    /* false: works on a login node without a launcher */
-    const struct command_word *words; /* to one without a name; or NULL */
+    const struct command_word *words; /* ends with a NULL name; or NULL */
     const struct command_line *line;
     enum status (*execute)(void); /* after parsing; collective when uses_mpi */
 };
 
-extern const struct command command_run;     /* command_run.c, run.c, step.c */
-extern const struct command command_doctor;  /* command_doctor.c, doctor_*.c */
-extern const struct command command_plan;    /* command_plan.c */
-extern const struct command command_bench;   /* command_bench.c */
-extern const struct command command_verify;  /* command_verify.c */
-extern const struct command command_compare; /* command_compare.c */
+extern const struct command command_run, command_doctor, command_plan, command_bench,
+    command_verify, command_compare;
 
 #endif

@@ -1,14 +1,13 @@
 /* Sums of temperatures that do not depend on the order of the terms.
  *
- * A value is cut into three integers that count multiples of 1, 2^-40 and 2^-80 K; integers add
- * without rounding, so any order, thread count, decomposition or device gives the same bits.
- * The cut uses the classic rounding trick: adding 1.5 * 2^(52+e) leaves round(x / 2^e) in the low
- * bits of the significand (J. Demmel, H. D. Nguyen, "Parallel Reproducible Summation", IEEE
- * Trans. Computers 64, 2015, use the same extraction). Needs round-to-nearest and no
- * floating-point reordering (-ffp-contract=off, no -ffast-math).
+ * A value is split into three integers that count multiples of 1, 2^-40 and 2^-80 K. Integers add
+ * without rounding, so any order, thread count, decomposition or device gives the same bits. The
+ * split adds 1.5 * 2^(52+e), which leaves round(x / 2^e) in the low bits of the significand (J.
+ * Demmel, H. D. Nguyen, "Parallel Reproducible Summation", IEEE Trans. Computers 64, 2015). It
+ * needs round-to-nearest and no floating-point reordering (-ffp-contract=off, no -ffast-math).
  *
- * Exact for |x| < 2^40 K (1.1e12) down to multiples of 2^-80 K (8e-25); what is smaller is
- * rounded to the nearest such multiple, cell by cell, so still independent of the order. */
+ * Exact for |x| < 2^40 K (1.1e12) down to multiples of 2^-80 K (8e-25). Smaller parts are rounded
+ * cell by cell, so the sum is still independent of the order. */
 #ifndef ISOTHERM_BASE_EXACT_SUM_H
 #define ISOTHERM_BASE_EXACT_SUM_H
 
@@ -39,7 +38,7 @@ static inline int64_t exact_bits(double value)
     return bits;
 }
 
-/* Cut `x` (|x| < EXACT_SUM_LIMIT) and add the pieces to the counters. Branch-free: vectorises. */
+/* Split `x` (|x| < EXACT_SUM_LIMIT) and add the parts to the counters. Branch-free: vectorizes. */
 static inline void exact_parts_add(struct exact_parts *parts, double x)
 {
     const double magic0 = 0x1.8p52;  /* multiples of 1 */
@@ -55,11 +54,11 @@ static inline void exact_parts_add(struct exact_parts *parts, double x)
     parts->part[0] += exact_bits(s2) - exact_bits(magic2);
 }
 
-/* Binades whose numbers are multiples of 2^-80, and below EXACT_SUM_LIMIT: [2^e, 2^(e+1)). */
+/* Binades [2^e, 2^(e+1)) whose values are multiples of 2^-80 and below EXACT_SUM_LIMIT. */
 enum { EXACT_LEAST_EXPONENT = -28, EXACT_MOST_EXPONENT = 39, EXACT_BINADE_MAX_TERMS = 512 };
 
-/* Add `n` positive numbers of one such binade, at most EXACT_BINADE_MAX_TERMS, whose bits were
- * added up modulo 2^64: within a binade the bits count multiples of 2^(e - 52). */
+/* Add `n` positive values of one such binade, at most EXACT_BINADE_MAX_TERMS, whose bits were
+ * summed modulo 2^64: within a binade the bits count multiples of 2^(e - 52). */
 static inline void exact_parts_add_binade(struct exact_parts *parts, int exponent, uint64_t bits,
                                           uint64_t n)
 {
@@ -108,8 +107,8 @@ static inline void exact_sum_add(struct exact_sum *sum, const struct exact_sum *
     exact_sum_normalise(sum);
 }
 
-/* The sum as a double, K; within 2 ulp, and a function of the digits alone. Of a negative sum the
- * magnitude is taken first: -50 K is -2^40 + (2^40 - 50), which would round at 2^40. */
+/* The sum as a double, K; within 2 ulp, and a function of the digits alone. The sign is split off
+ * first: -50 K is -2^40 + (2^40 - 50), which would round at 2^40. */
 static inline double exact_sum_value(const struct exact_sum *sum)
 {
     const double step = 0x1p-40;

@@ -26,10 +26,10 @@ static int timed_fsync(int fd)
     return failed;
 }
 
-/* Only the beginning is shown: the whole path would push the reason out of the message. */
+/* Only the beginning is shown: the whole path would leave no space for the reason. */
 static enum status too_long(enum status code, const char *path)
 {
-    return fail(code, "the path %.200s... is too long; at most %d characters work", path,
+    return fail(code, "the path %.200s... is too long; at most %d characters are allowed", path,
                 PATH_BYTES - 1);
 }
 
@@ -57,7 +57,7 @@ static enum status sync_parent(const char *path)
     if (fd < 0) {
         return fail(STATUS_FILE, "cannot open the folder %s: %s", parent, strerror(errno));
     }
-    /* EINVAL: a file system that cannot sync folders; nothing more can be done there */
+    /* EINVAL: the file system cannot sync folders */
     const bool synced = timed_fsync(fd) == 0 || errno == EINVAL;
     const int reason = errno;
     close(fd);
@@ -107,7 +107,6 @@ enum status file_write_at(int fd, const char *path, const void *bytes, size_t nb
             status = fail(STATUS_FILE, "cannot write %s: %s", path, strerror(errno));
         }
     }
-    /* only a hint: fsync is what counts */
     (void)sync_file_range(fd, (off_t)offset, (off_t)done, SYNC_FILE_RANGE_WRITE);
     disk_seconds += clock_seconds() - since;
     return status;
@@ -123,7 +122,8 @@ enum status file_output_open(const char *path, bool direct, struct file_output *
     return STATUS_OK;
 }
 
-/* Many file systems refuse, some only when it comes to writing: then the cache is the way. */
+/* Many file systems refuse direct output, some only in the write itself; then the page cache is
+ * used. */
 static bool is_refusal(int reason)
 {
     return reason == EINVAL || reason == EOPNOTSUPP;
@@ -141,8 +141,8 @@ static enum status open_direct(struct file_output *file)
     return STATUS_OK;
 }
 
-/* Past the cache. `done` is how much went there: what the file system refuses is still to be
- * written, and so is what follows a write that was cut short within a page. */
+/* Writes pages bypassing the page cache. `done` is the number of bytes written so. The rest is left
+ * to the caller: what the file system refused, or what follows a write that ended within a page. */
 static enum status write_pages(struct file_output *file, const char *bytes, size_t nbytes,
                                uint64_t offset, size_t *done)
 {
@@ -166,11 +166,12 @@ static enum status write_pages(struct file_output *file, const char *bytes, size
     return status;
 }
 
-/* What goes past the cache of what is to be written: the whole pages, if they are worth it. */
+/* The bytes that bypass the page cache: whole pages, if there are enough of them. */
 static size_t direct_part(const struct file_output *file, const char *bytes, size_t nbytes,
                           size_t head)
 {
-    enum { LEAST_BYTES = 2 << 20 }; /* less is better collected in the cache (docs/files.md) */
+    /* smaller writes are better collected in the page cache (docs/files_design.md) */
+    enum { LEAST_BYTES = 2 << 20 };
     const bool wanted =
         file->direct && nbytes >= LEAST_BYTES && ((uintptr_t)bytes + head) % FILE_PAGE_BYTES == 0;
     return wanted ? (nbytes - head) / FILE_PAGE_BYTES * FILE_PAGE_BYTES : 0;
@@ -196,16 +197,20 @@ enum status file_output_write(struct file_output *file, const void *bytes, size_
                : file_write_at(file->fd, file->path, from + done, nbytes - done, offset + done);
 }
 
-enum status file_output_close(struct file_output *file)
+enum status file_close(int fd, const char *path, enum status status)
 {
-    const int fds[2] = {file->direct_fd, file->fd};
-    enum status status = STATUS_OK;
-    for (int n = 0; n < 2; n++) {
-        if (fds[n] >= 0 && close(fds[n]) != 0 && status == STATUS_OK) {
-            status = fail(STATUS_FILE, "cannot close %s: %s", file->path, strerror(errno));
-        }
+    if (close(fd) != 0 && status == STATUS_OK) {
+        return fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
     }
     return status;
+}
+
+enum status file_output_close(struct file_output *file)
+{
+    const int direct_fd = file->direct_fd;
+    const enum status status =
+        direct_fd >= 0 ? file_close(direct_fd, file->path, STATUS_OK) : STATUS_OK;
+    return file->fd >= 0 ? file_close(file->fd, file->path, status) : status;
 }
 
 enum status file_read_at(int fd, const char *path, void *bytes, size_t nbytes, uint64_t offset)
@@ -234,7 +239,7 @@ enum status file_sync(int fd, const char *path)
 
 void file_forget(int fd)
 {
-    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* a hint */
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
 enum status file_sync_named(const char *path)
@@ -243,11 +248,7 @@ enum status file_sync_named(const char *path)
     if (fd < 0) {
         return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
     }
-    enum status status = file_sync(fd, path);
-    if (close(fd) != 0 && status == STATUS_OK) {
-        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
-    }
-    return status;
+    return file_close(fd, path, file_sync(fd, path));
 }
 
 static enum status create(const char *path, const char *bytes, size_t nbytes, bool synced)
@@ -260,9 +261,7 @@ static enum status create(const char *path, const char *bytes, size_t nbytes, bo
     if (status == STATUS_OK && synced) {
         status = file_sync(fd, path);
     }
-    if (close(fd) != 0 && status == STATUS_OK) {
-        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
-    }
+    status = file_close(fd, path, status);
     if (status != STATUS_OK) {
         unlink(path);
     }
@@ -280,19 +279,18 @@ enum status file_replace(const char *path, const char *bytes, size_t nbytes)
     if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= PATH_BYTES) {
         return too_long(STATUS_FILE, path);
     }
-    enum status status = create(temporary, bytes, nbytes, true);
-    if (status == STATUS_OK) {
-        status = file_publish(temporary, path);
-    }
-    if (status != STATUS_OK) {
-        unlink(temporary);
-    }
+    enum status status;
+    TRY_GOTO(create(temporary, bytes, nbytes, true));
+    TRY_GOTO(file_publish(temporary, path));
+    return STATUS_OK;
+done:
+    unlink(temporary);
     return status;
 }
 
 enum status file_remove(const char *path)
 {
-    if (unlink(path) != 0) {
+    if (unlink(path) != 0 && errno != ENOENT) {
         return fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
     }
     return STATUS_OK;
@@ -313,7 +311,6 @@ enum status file_check_place(const char *path)
     return STATUS_OK;
 }
 
-/* One byte more than the limit is read, so that a file beyond it is seen to be. */
 static enum status read_stream(FILE *stream, const char *path, size_t limit, char **bytes,
                                size_t *nbytes)
 {
@@ -351,7 +348,7 @@ static enum status read_stream(FILE *stream, const char *path, size_t limit, cha
 enum status file_read_all(const char *path, size_t limit, char **bytes, size_t *nbytes)
 {
     struct stat found;
-    /* of a pipe this would wait until somebody writes */
+    /* opening a pipe would wait for a writer */
     const bool pipe = stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
     FILE *stream = pipe ? NULL : fopen(path, "rbe");
     if (pipe) {
@@ -378,7 +375,7 @@ enum status directory_make(const char *path)
         const char kept = *p;
         *p = '\0';
         if (mkdir(partial, 0777) != 0 && errno != EEXIST) {
-            return fail(STATUS_FILE, "cannot make the folder %s: %s", partial, strerror(errno));
+            return fail(STATUS_FILE, "cannot create the folder %s: %s", partial, strerror(errno));
         }
         *p = kept;
         if (kept == '\0') {
@@ -408,11 +405,11 @@ enum status directory_check_room(const char *directory, uint64_t bytes)
 {
     struct statvfs system;
     if (statvfs(directory, &system) != 0) {
-        return fail(STATUS_FILE, "cannot ask %s for its free space: %s", directory,
+        return fail(STATUS_FILE, "cannot determine the free space of %s: %s", directory,
                     strerror(errno));
     }
     const uint64_t room = (uint64_t)system.f_bavail * system.f_frsize;
-    if (room < bytes) {
+    if (room < bytes && system.f_blocks > 0) {
         char has[BYTES_TEXT];
         char needs[BYTES_TEXT];
         char more[BYTES_TEXT];

@@ -107,12 +107,8 @@ enum status json_save(struct json *json, const char *path)
     fputc('\n', json->stream);
     const bool complete = ferror(json->stream) == 0;
     const bool closed = fclose(json->stream) == 0;
-    enum status status = STATUS_OK;
-    if (!complete || !closed) {
-        status = fail(STATUS_MEMORY, "no memory for %s", path);
-    } else {
-        status = file_replace(path, json->text, json->length);
-    }
+    const enum status status = complete && closed ? file_replace(path, json->text, json->length)
+                                                  : fail(STATUS_MEMORY, "no memory for %s", path);
     free(json->text);
     *json = (struct json){0};
     return status;
@@ -123,4 +119,13 @@ void json_discard(struct json *json)
     fclose(json->stream);
     free(json->text);
     *json = (struct json){0};
+}
+
+enum status json_finish(struct json *json, enum status status, const char *path)
+{
+    if (status == STATUS_OK && path != NULL) {
+        return json_save(json, path);
+    }
+    json_discard(json);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* A writer for small JSON documents: commas, quoting and indentation in one place. */
+/* A writer for small JSON documents. */
 #ifndef ISOTHERM_BASE_JSON_H
 #define ISOTHERM_BASE_JSON_H
 
@@ -22,15 +22,17 @@ void json_begin(struct json *json, const char *key, char bracket); /* '{' or '['
 void json_end(struct json *json, char bracket);                    /* '}' or ']' */
 void json_string(struct json *json, const char *key, const char *value);
 void json_int(struct json *json, const char *key, int64_t value);
-/* 17 digits: reads back to the same bits. NaN and infinities, which JSON lacks, become null. */
+/* 17 digits: reads back to the same bits. NaN and infinities become null. */
 void json_real(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_int3(struct json *json, const char *key, const int64_t value[3]);
-/* Before the work whose result is to be saved, on one rank: STATUS_FILE when there is no place for
- * it at `path`. NULL: nothing will be saved. */
+/* Before work whose result is to be saved, on one rank: STATUS_FILE when it could not be written to
+ * `path`. NULL: nothing will be saved. */
 enum status json_check_place(const char *path) MUST_CHECK;
-/* Finish, replace the file at `path` as a whole, and free. Also frees when it fails. */
+/* Finish, replace the file at `path`, and free, also on failure. */
 enum status json_save(struct json *json, const char *path) MUST_CHECK;
 void json_discard(struct json *json);
+/* json_save if `status` is STATUS_OK and `path` is not NULL, else json_discard. */
+enum status json_finish(struct json *json, enum status status, const char *path) MUST_CHECK;
 
 #endif

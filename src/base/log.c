@@ -11,8 +11,8 @@
 static int my_rank;
 static int rank_count = 1;
 static bool quiet_info;
-static int output_errno;            /* of the last line that standard output did not take */
-static atomic_bool transient_shown; /* the writer of files may warn from its own thread */
+static int output_errno; /* of the last line that could not be written to standard output */
+static atomic_bool transient_shown; /* the writer may warn from its own thread */
 
 void log_init(int rank, int nranks)
 {
@@ -30,8 +30,7 @@ void log_set_quiet(bool quiet)
     quiet_info = quiet;
 }
 
-/* mpirun hands the ranks a pipe and copies it to its own stderr: what counts is where that goes,
- * as far as it can be seen from a rank on the same node. */
+/* mpirun copies the ranks' output to its own stderr, which a rank on the same node can inspect. */
 static bool launcher_has_terminal(void)
 {
     if (getenv("OMPI_COMM_WORLD_RANK") == NULL) {
@@ -117,7 +116,7 @@ static void write_line(FILE *stream, const char *prefix, const char *format, va_
     if (vasprintf(&text, format, args) >= 0) {
         fputs(log_clean(text), stream);
         free(text);
-    } /* else: no memory, and the prefix alone has to do */
+    } /* else out of memory: only the prefix is printed */
     fputc('\n', stream);
     if (fflush(stream) != 0 && stream == stdout) {
         output_errno = errno;
@@ -144,7 +143,7 @@ enum status log_finish(void)
         return STATUS_OK;
     }
     return fail(STATUS_FILE, "cannot write to standard output: %s",
-                output_errno != 0 ? strerror(output_errno) : "something of it is lost");
+                output_errno != 0 ? strerror(output_errno) : "output was lost");
 }
 
 void log_warn(const char *format, ...)

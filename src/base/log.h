@@ -1,4 +1,4 @@
-/* Messages for people. Rank 0 speaks for all; other ranks only report what they alone know. */
+/* Messages for people. Rank 0 prints for all; other ranks report only what they alone know. */
 #ifndef ISOTHERM_BASE_LOG_H
 #define ISOTHERM_BASE_LOG_H
 
@@ -6,34 +6,34 @@
 
 #include "base/status.h"
 
-/* Bytes of the character of UTF-8 that `text` starts with; 0 when it starts with none. */
+/* The bytes of the UTF-8 character that `text` starts with; 0 when it is not valid UTF-8. */
 int utf8_length(const char *text);
 
-/* Make a text safe for a terminal, in place: '?' for what is not UTF-8 and for control characters
- * but the newline and the tab, as those that begin an escape sequence. Returns the text. All lines
- * below go through it. */
+/* Make a string safe for a terminal, in place: '?' replaces invalid UTF-8 and control characters
+ * except newline and tab (an escape sequence begins with one). Returns the string. All lines below
+ * are cleaned so. */
 char *log_clean(char *text);
 
 /* Until this is called the process counts as rank 0 of 1. */
 void log_init(int rank, int nranks);
 int log_rank(void);
 
-/* Silence log_info (verify runs many small simulations). Warnings and errors still show. */
+/* Turn log_info off. Warnings and errors still show. */
 void log_set_quiet(bool quiet);
 
-/* A line on stdout / stderr, from rank 0 only. `log_warn` starts with "warning: ".
- * A progress line that stands on the terminal is cleared first (see log_transient). */
+/* A line on stdout / stderr, from rank 0 only. log_warn starts it with "warning: ". A progress line
+ * on the terminal is removed first (see log_transient). */
 void log_info(const char *format, ...) PRINTF_LIKE(1, 2);
 void log_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* At the end: STATUS_FILE when something that this process put on standard output, with log_info or
- * otherwise, could not be written. Not collective. */
+/* At the end: STATUS_FILE when this process could not write all of its standard output. Not
+ * collective. */
 enum status log_finish(void) MUST_CHECK;
 
-/* A line on stderr from whichever rank calls, with "error: " and, on more than one rank, who. */
+/* A line on stderr from the calling rank, with "error: " and, with several ranks, its number. */
 void log_error(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* Replace the terminal's last line (rank 0, stderr); "" removes it. Nothing when stderr is not a
+/* Replace the last line of the terminal (rank 0, stderr); "" removes it. No effect without a
  * terminal. */
 void log_transient(const char *format, ...) PRINTF_LIKE(1, 2);
 bool log_is_terminal(void);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The words still to be read; the value of --name=value waits in `attached`. */
+/* The arguments still to be read; `attached` is the value of --name=value. */
 struct cursor {
     int argc;
     char **argv;
@@ -36,7 +36,7 @@ static enum status take_count(struct cursor *cursor, int64_t *count)
     errno = 0;
     const long long value = strtoll(word, &end, 10);
     if (end == word || *end != '\0' || errno != 0 || value < 1) {
-        return fail(STATUS_INPUT, "%s: '%s' is no positive whole number", cursor->option, word);
+        return fail(STATUS_INPUT, "%s: '%s' is not a positive integer", cursor->option, word);
     }
     *count = value;
     return STATUS_OK;
@@ -49,7 +49,7 @@ static enum status take_real(struct cursor *cursor, double *number)
     char *end = NULL;
     const double value = strtod(word, &end);
     if (end == word || *end != '\0' || !(value >= 0)) {
-        return fail(STATUS_INPUT, "%s: '%s' is no number of 0 or more", cursor->option, word);
+        return fail(STATUS_INPUT, "%s: '%s' is not a non-negative number", cursor->option, word);
     }
     *number = value;
     return STATUS_OK;
@@ -71,7 +71,7 @@ static enum status take_value(struct cursor *cursor, const struct option *option
     case OPTION_LIST: {
         struct option_list *list = (struct option_list *)option->target;
         if (list->count == OPTIONS_MAX_LIST) {
-            return fail(STATUS_INPUT, "%s may be given %d times at most", option->name,
+            return fail(STATUS_INPUT, "%s may be given at most %d times", option->name,
                         OPTIONS_MAX_LIST);
         }
         return take_word(cursor, &list->item[list->count++]);
@@ -98,7 +98,7 @@ static enum status unknown_option(const struct command_line *line, const char *w
         const size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, ", %s", o->name);
     }
-    return fail(STATUS_INPUT, "unknown option '%s'; there are: %s", word, known);
+    return fail(STATUS_INPUT, "unknown option '%s'; valid options: %s", word, known);
 }
 
 static enum status parse_option(const struct command_line *line, struct cursor *cursor)
@@ -126,7 +126,7 @@ enum status options_parse(const struct command_line *line, int argc, char **argv
         } else if (noperands < line->max_operands) {
             line->operands[noperands++] = argv[cursor.next++];
         } else {
-            return fail(STATUS_INPUT, "one word too many: '%s'; usage: %s", argv[cursor.next],
+            return fail(STATUS_INPUT, "unexpected argument '%s'; usage: %s", argv[cursor.next],
                         line->usage);
         }
     }
@@ -148,6 +148,6 @@ void options_help(const struct command_line *line, FILE *stream)
         const struct option_name *name = o->kind == OPTION_NAME ? o->target : NULL;
         fprintf(stream, "  %-26s %s%s\n", left, name != NULL ? name->known() : "", o->help);
     }
-    fprintf(stream, "  %-26s %s\n", "--help", "this page");
+    fprintf(stream, "  %-26s %s\n", "--help", "show this help");
     fprintf(stream, "\n%s\n", line->example);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* each thread its own: the writer of files has one beside the step loop (app/writer.h) */
+/* each thread has its own: the writer runs in the background */
 static _Thread_local char message[STATUS_MESSAGE_BYTES];
 static _Thread_local int agreed;
 
@@ -21,6 +21,9 @@ enum status fail(enum status code, const char *format, ...)
 enum status fail_prefix(enum status code, const char *format, ...)
 {
     char old[STATUS_MESSAGE_BYTES];
+    if (code == STATUS_OK) {
+        return code;
+    }
     memcpy(old, message, sizeof old);
     va_list args;
     va_start(args, format);

@@ -1,12 +1,12 @@
 /* Error codes, and the message that goes with them.
  *
- * Every function that can fail returns `enum status`. The one that notices the failure calls
- * `fail`, which records a message for a person; everybody above passes the code on with TRY.
- * Only `main` prints the message and ends the program. */
+ * Every function that can fail returns `enum status`. The one that detects the failure calls
+ * `fail`, which records a message for the user; its callers pass the code on with TRY. Only `main`
+ * prints the message and ends the program. */
 #ifndef ISOTHERM_BASE_STATUS_H
 #define ISOTHERM_BASE_STATUS_H
 
-/* name, exit code of the program, what it means to the user. One list for all of them. */
+/* name, exit code of the program, meaning for the user */
 #define STATUS_LIST(X)                                                                             \
     X(OK, 0, "done")                                                                               \
     X(DIFFERENT, 1, "the files differ (isotherm compare)")                                         \
@@ -16,8 +16,8 @@
     X(MEMORY, 4, "not enough memory")                                                              \
     X(DEVICE, 4, "the device failed")                                                              \
     X(MPI, 4, "MPI failed")                                                                        \
-    X(NUMERICS, 5, "the numbers went bad")                                                         \
-    X(STOPPED, 75, "stopped early with a good checkpoint: submit again")
+    X(NUMERICS, 5, "invalid values in the solution")                                               \
+    X(STOPPED, 75, "stopped early with a valid checkpoint: submit again")
 
 #define STATUS_ENUM(name, exit_code, meaning) STATUS_##name,
 enum status { STATUS_LIST(STATUS_ENUM) STATUS_COUNT };
@@ -28,7 +28,7 @@ enum status { STATUS_LIST(STATUS_ENUM) STATUS_COUNT };
 
 enum { STATUS_MESSAGE_BYTES = 2048 };
 
-/* Hand a failure to the caller unchanged. */
+/* Return a failure to the caller unchanged. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         const enum status try_status_ = (call);                                                    \
@@ -46,26 +46,29 @@ enum { STATUS_MESSAGE_BYTES = 2048 };
         }                                                                                          \
     } while (0)
 
-/* Record the message of a failure and return `code` (never STATUS_OK).
- * The message is a sentence for the user, without a trailing newline: what is wrong, with the
- * value, and what would be right. A later call replaces it. Not collective. */
+/* STATUS_MEMORY, with the message, unless `allocated`. */
+#define CHECK_MEMORY(allocated, ...) ((allocated) ? STATUS_OK : fail(STATUS_MEMORY, __VA_ARGS__))
+
+/* Record the message of a failure and return `code` (never STATUS_OK). The message says what is
+ * wrong, with the value, and what would be right; no newline at the end. A later call replaces it.
+ * Not collective. */
 enum status fail(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Put more context in front of the message recorded last; returns `code`. */
+/* Prepend context to the recorded message; nothing for STATUS_OK. Returns `code`. */
 enum status fail_prefix(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* The message recorded last on this rank, "" when there is none. Never NULL. */
+/* The message recorded last on this thread, "" when there is none. Never NULL. */
 const char *fail_message(void);
 
-/* Forget the message: for those who handle a failure themselves. */
+/* Discard the message, for callers that handle a failure themselves. */
 void fail_clear(void);
 
-/* True when all ranks know of the failure recorded last (see status_agree): then one rank
- * prints it. False: this rank alone knows, and must say so before it takes the others down. */
+/* True when all ranks know of the failure recorded last (see status_agree): one rank prints it.
+ * False: only this rank knows, and must report it before it aborts the others. */
 int fail_is_agreed(void);
 void fail_set_agreed(const char *agreed_message);
 
-/* Put the recorded failure aside while something else that may fail is done, and back again. */
+/* Save the recorded failure while something else may fail, and restore it. */
 struct failure {
     char message[STATUS_MESSAGE_BYTES];
     int agreed;

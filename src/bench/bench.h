@@ -1,4 +1,4 @@
-/* The benchmarks of `isotherm bench`: one file each. */
+/* The benchmarks of `isotherm bench`, one file each. */
 #ifndef ISOTHERM_BENCH_BENCH_H
 #define ISOTHERM_BENCH_BENCH_H
 
@@ -9,25 +9,25 @@
 #include "base/options.h"
 #include "base/status.h"
 
-/* What the words of the command line ask for. */
+/* The command line of `isotherm bench`. */
 struct bench_request {
     const char *what;
     struct option_name backend;
     const char *precision;    /* float64, float32 or both */
     const char *json;         /* a path, or NULL */
     const char *directory;    /* of the files of bench io */
-    int64_t size[AXIS_COUNT]; /* 0: the benchmark's own */
+    int64_t size[AXIS_COUNT]; /* 0: the default of the benchmark */
     int64_t repeats;
     struct option_list kernels; /* empty: all */
-    bool tune;                  /* list the launch shapes that were tried */
+    bool tune;                  /* list the launch shapes and their times */
 };
 
 enum { BENCH_MAX_REPEATS = 1000 };
 
-/* Which precisions a word asks for. STATUS_INPUT for any other. */
+/* The precisions of the option's value. STATUS_INPUT for an unknown one. */
 enum status bench_choose_precisions(const char *word, bool wanted[2]) MUST_CHECK;
 
-/* A launcher may have bound the process to one core: then "all cores" is not what is measured. */
+/* Warn when the process may not use all cores: a launcher may have bound it to one. */
 void bench_warn_of_binding(void);
 
 /* bench_kernels.c */

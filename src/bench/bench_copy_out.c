@@ -13,7 +13,7 @@ struct scene {
     const struct step_args *args;
     void *d_out;
     const void *d_in;
-    struct box box; /* what is copied */
+    struct box box; /* the cells that are copied */
     size_t bytes;
     void *d_stage, *h_stage;
 };
@@ -34,7 +34,7 @@ static enum status queue_copy(const struct scene *s)
     return s->backend->runtime->copy_to_host(s->copy_queue, s->h_stage, s->d_stage, s->bytes);
 }
 
-/* The copy first: it must be on its way when the steps fill the device. */
+/* The copy first: it must be in flight when the steps fill the device. */
 static enum status time_round(const struct scene *s, int steps, bool copy, double *best_s)
 {
     const double start = clock_seconds();
@@ -53,11 +53,11 @@ static enum status measure(const struct scene *s, struct bench_copy_out *result)
 {
     double one_s = 0;
     double copy_s = 0;
-    TRY(time_round(s, 1, true, &copy_s)); /* warm */
+    TRY(time_round(s, 1, true, &copy_s)); /* warm-up */
     copy_s = 0;
     TRY(time_round(s, 1, false, &one_s));
     TRY(time_round(s, 0, true, &copy_s));
-    /* half as long again as the copy, so that the copy can hide behind them */
+    /* longer than the copy, so that it can overlap completely */
     const double wanted = 1.5 * copy_s / one_s + 1;
     result->steps = wanted < MAX_STEPS ? (int)wanted : MAX_STEPS;
     for (int round = 0; round < ROUNDS; round++) {

@@ -1,4 +1,4 @@
-/* Does output cost the steps anything? Steps on one queue, a copy to the host on another. */
+/* The effect of output on the steps: steps on one queue, a copy to the host on another. */
 #ifndef ISOTHERM_BENCH_BENCH_COPY_OUT_H
 #define ISOTHERM_BENCH_BENCH_COPY_OUT_H
 
@@ -7,14 +7,14 @@
 
 struct bench_copy_out {
     enum precision precision;
-    double bytes; /* copied: the field, or as many planes of it as make 1 GiB */
+    double bytes; /* copied: the field, or about 1 GiB of its planes */
     int steps;
-    double steps_s, copy_s; /* alone */
-    double both_s;          /* at once */
+    double steps_s, copy_s; /* each alone */
+    double both_s;          /* concurrently */
 };
 
-/* `queue` runs the steps; the copy has a queue of low priority, which packs the box and copies it
- * to pinned memory. d_in is not changed. Best of three rounds, by the host's clock. Blocks. */
+/* `queue` runs the steps; the copy packs the box and copies it to pinned memory on a queue of low
+ * priority. Does not change d_in. Best of three rounds, by the host's clock. Blocks. */
 enum status bench_copy_out_measure(const struct backend *backend, struct device *device,
                                    struct queue *queue, const struct layout *layout,
                                    const struct step_args *args, void *d_out, const void *d_in,

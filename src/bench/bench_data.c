@@ -6,17 +6,17 @@
 
 #include "base/clock.h"
 
-/* Cell (i, j, k) has phase (7 i + 3 j + 5 k) mod 101, and what follows from the phase. 29 * 7 = 1
- * mod 101: a row that begins with phase p is part of the row of phase 0, 29 p cells on. */
+/* The value of cell (i, j, k) follows from its phase (7 i + 3 j + 5 k) mod 101. As 29 * 7 = 1 mod
+ * 101, a row that begins with phase p is the row of phase 0 from cell 29 p on. */
 enum { PHASES = 101, STEP_X = 7, STEP_Y = 3, STEP_Z = 5, ONE_OVER_STEP_X = 29 };
 
-/* A row of phase 0, long enough for any phase, and room for one plane in pinned memory. */
+/* A row of phase 0 long enough for any phase, and one plane in pinned memory. */
 struct pattern {
     const struct backend *backend;
     struct device *device;
     size_t width; /* bytes of a cell */
     char *values;
-    char *results; /* of a study, at inner points; NULL where they are not wanted */
+    char *results; /* of a study, at inner points; NULL: none */
     void *h_plane;
 };
 
@@ -34,14 +34,12 @@ static void set(char *cells, int64_t at, size_t width, double value)
     }
 }
 
-/* The value of a phase as it is stored. */
 static double stored(size_t width, int64_t phase)
 {
     const double value = value_of_phase(phase);
     return width == sizeof(double) ? value : (double)(float)value;
 }
 
-/* What a point sees around it, by its phase. */
 struct view {
     size_t width;
     int64_t phase;
@@ -60,7 +58,7 @@ static void pattern_close(struct pattern *p)
     p->backend->runtime->pinned_free(p->device, p->h_plane);
 }
 
-/* Rows of up to nx cells, planes of up to plane_cells. `study` may be NULL. */
+/* For rows of up to nx cells and planes of up to plane_cells. `study` may be NULL. */
 static enum status pattern_open(struct pattern *p, const struct backend *backend,
                                 struct device *device, enum precision precision, int64_t nx,
                                 int64_t plane_cells, const struct study *study,
@@ -88,7 +86,7 @@ static enum status pattern_open(struct pattern *p, const struct backend *backend
     return backend->runtime->pinned_alloc(device, (size_t)plane_cells * p->width, &p->h_plane);
 }
 
-/* Bytes into the row of phase 0 at which row (j, k) begins. */
+/* The offset in bytes of row (j, k) in the row of phase 0. */
 static size_t row_shift(const struct pattern *p, int64_t j, int64_t k)
 {
     const int64_t phase = (STEP_Y * (j % PHASES) + STEP_Z * (k % PHASES)) % PHASES;
@@ -130,16 +128,16 @@ enum status bench_fill(const struct backend *backend, struct device *device, str
                        const struct layout *layout, void *d_field)
 {
     struct pattern pattern;
-    enum status status = pattern_open(&pattern, backend, device, layout->precision,
-                                      layout->cells[AXIS_X], layout->pitch_z, NULL, NULL);
-    if (status == STATUS_OK) {
-        status = fill_planes(&pattern, queue, layout, d_field);
-    }
+    enum status status;
+    TRY_GOTO(pattern_open(&pattern, backend, device, layout->precision, layout->cells[AXIS_X],
+                          layout->pitch_z, NULL, NULL));
+    TRY_GOTO(fill_planes(&pattern, queue, layout, d_field));
+done:
     pattern_close(&pattern);
     return status;
 }
 
-/* Does row (j, k) hold what it should, where points within `radius` of a face keep their values? */
+/* Whether row (j, k) is correct; points within `radius` of a face keep their values. */
 static bool row_is_right(const struct pattern *p, const int64_t n[AXIS_COUNT], int radius,
                          int64_t j, int64_t k)
 {
@@ -160,7 +158,7 @@ static enum status check_planes(struct pattern *p, struct queue *queue, int radi
                                 const struct study_problem *problem, const void *d_out,
                                 const char *kernel)
 {
-    const int64_t most = (int64_t)1 << 26; /* points: half a second of work */
+    const int64_t most = (int64_t)1 << 26; /* points: half a second */
     const int64_t *n = problem->points;
     const int64_t plane = n[AXIS_X] * n[AXIS_Y];
     const int64_t last = n[AXIS_Z] - 1;
@@ -173,7 +171,7 @@ static enum status check_planes(struct pattern *p, struct queue *queue, int radi
             if (!row_is_right(p, n, radius, j, k)) {
                 return fail(STATUS_DEVICE,
                             "%s, %s: row j = %" PRId64 ", k = %" PRId64
-                            " is not what the host computes",
+                            " differs from the host's result",
                             kernel, precision_name(problem->precision), j, k);
             }
         }
@@ -188,11 +186,11 @@ enum status bench_check_study(const struct backend *backend, struct device *devi
 {
     const int64_t *n = problem->points;
     struct pattern pattern;
-    enum status status = pattern_open(&pattern, backend, device, problem->precision, n[AXIS_X],
-                                      n[AXIS_X] * n[AXIS_Y], study, problem);
-    if (status == STATUS_OK) {
-        status = check_planes(&pattern, queue, study->radius, problem, d_out, kernel);
-    }
+    enum status status;
+    TRY_GOTO(pattern_open(&pattern, backend, device, problem->precision, n[AXIS_X],
+                          n[AXIS_X] * n[AXIS_Y], study, problem));
+    TRY_GOTO(check_planes(&pattern, queue, study->radius, problem, d_out, kernel));
+done:
     pattern_close(&pattern);
     return status;
 }

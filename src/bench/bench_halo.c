@@ -1,12 +1,13 @@
-/* isotherm bench halo: every transport by message size, and what a step pays for its exchange.
+/* isotherm bench halo: every transport by message size, and the cost of the exchange per step.
  *
- * A step is timed in three ways on the same blocks: without the exchange, with the exchange before
- * the step, and with the exchange beside it. What the last one takes more than the first is
- * exposed; what it takes less than the second is hidden. */
+ * A step is timed in three variants on the same blocks: without the exchange, with the exchange
+ * before the step, and with the exchange overlapped. The difference of the last to the first is
+ * exposed, to the second hidden. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/comm.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -16,17 +17,15 @@
 #include "machine/cores.h"
 #include "solve/solver.h"
 
-enum { BATCHES = 5, WARM_UP_STEPS = 5, MOST_STEPS = 2000 };
+enum { BATCHES = 5, WARM_UP_STEPS = 5, MAX_STEPS = 2000 };
 
 struct halo_bench {
     const struct bench_request *request;
     const struct backend *backend;
     int rank, nranks;
-    int64_t size[AXIS_COUNT]; /* of a rank */
+    int64_t size[AXIS_COUNT]; /* per rank */
     struct json json;
 };
-
-/* ---- messages -------------------------------------------------------------------------------- */
 
 static enum status time_message(struct halo_bench *bench, struct device *device, const char *name,
                                 size_t bytes)
@@ -51,7 +50,7 @@ static enum status time_message(struct halo_bench *bench, struct device *device,
     return STATUS_OK;
 }
 
-/* `host` and `gpu-aware` are the same where the host can reach the memory. */
+/* `host` and `gpu-aware` are equivalent if the host can access the memory. */
 static bool is_offered(const struct backend *backend, const char *name)
 {
     return strcmp(name, backend_has(backend, BACKEND_HOST_ACCESS) ? "gpu-aware" : "host") != 0;
@@ -60,9 +59,9 @@ static bool is_offered(const struct backend *backend, const char *name)
 static enum status time_messages(struct halo_bench *bench, struct device *device, size_t most)
 {
     static const size_t sizes[] = {64 << 10, 1 << 20, 16 << 20, 128 << 20};
-    log_info("messages between pairs of ranks, both ways at once (peer: packing included, which is "
-             "the transfer)");
-    log_info("  %-10s %12s %12s %12s", "transport", "bytes", "us", "GB/s a way");
+    log_info("messages between pairs of ranks, both directions at once (peer: includes packing, "
+             "which is the transfer)");
+    log_info("  %-10s %12s %12s %12s", "transport", "bytes", "us", "GB/s per way");
     json_begin(&bench->json, "rows", '[');
     enum status status = STATUS_OK;
     for (int t = 0; halo_transport_at(t) != NULL && status == STATUS_OK; t++) {
@@ -77,6 +76,13 @@ static enum status time_messages(struct halo_bench *bench, struct device *device
     return status;
 }
 
+static enum status open_device(const struct backend *backend, int node_rank, int node_size,
+                               struct device **device, struct device_info *info)
+{
+    TRY(backend->runtime->open(node_rank, node_size, device));
+    return backend->runtime->info(*device, info);
+}
+
 static enum status time_device(struct halo_bench *bench)
 {
     struct device *device = NULL;
@@ -86,11 +92,8 @@ static enum status time_device(struct halo_bench *bench)
     double copy = 0;
     TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
     TRY(cores_share(MPI_COMM_WORLD));
-    enum status status = bench->backend->runtime->open(node_rank, node_size, &device);
-    if (status == STATUS_OK) {
-        status = bench->backend->runtime->info(device, &info);
-    }
-    TRY(status_agree(MPI_COMM_WORLD, status));
+    TRY(status_agree(MPI_COMM_WORLD,
+                     open_device(bench->backend, node_rank, node_size, &device, &info)));
     const size_t most = info.threads > 0 ? (size_t)16 << 20 : (size_t)128 << 20;
     TRY(status_agree(MPI_COMM_WORLD, bench_time_copy(bench->backend, device, most, &copy)));
     log_info("backend %s on %s, %d rank%s", bench->backend->name, info.name, bench->nranks,
@@ -102,17 +105,15 @@ static enum status time_device(struct halo_bench *bench)
     return STATUS_OK;
 }
 
-/* ---- steps ----------------------------------------------------------------------------------- */
-
-/* Every rank has a block of bench->size; axes that are cut are periodic, so that all have the same
- * work, and so is z on a single rank, that there be an exchange. */
+/* Every rank has a block of bench->size. Divided axes are periodic, so that all ranks have the same
+ * work, and so is z, so that a single rank has an exchange. */
 static enum status make_settings(const struct halo_bench *bench, const char *precision,
                                  const char *transport, bool overlap, struct settings **settings)
 {
     char text[2048];
     int dims[AXIS_COUNT] = {0, 0, 0};
     TRY_MPI(MPI_Dims_create(bench->nranks, AXIS_COUNT, dims));
-    /* the largest first, and z is best to cut */
+    /* dims has the largest first, and z is the best axis to divide */
     const int blocks[AXIS_COUNT] = {dims[2], dims[1], dims[0]};
     long long cells[AXIS_COUNT];
     const char *boundary[AXIS_COUNT];
@@ -142,7 +143,7 @@ static enum status run_batch(struct stepper *stepper, int64_t steps, double *sec
     const MPI_Comm comm = stepper->team->comm;
     TRY_MPI(MPI_Barrier(comm));
     const double start = MPI_Wtime();
-    /* when it fails its neighbours wait in MPI: nothing can be agreed on */
+    /* on failure its neighbours wait in MPI: no agreement is possible */
     TRY(stepper_advance(stepper, steps));
     TRY(engine_wait(stepper->engine));
     *seconds = (MPI_Wtime() - start) / (double)steps;
@@ -150,14 +151,7 @@ static enum status run_batch(struct stepper *stepper, int64_t steps, double *sec
                       "MPI_Allreduce");
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* s, the median of some batches of a twentieth of a second. */
+/* s, the median of several batches of 0.05 s. */
 static enum status time_steps(struct stepper *stepper, double *seconds)
 {
     const double batch_s = 0.05;
@@ -165,17 +159,16 @@ static enum status time_steps(struct stepper *stepper, double *seconds)
     double first = 0;
     TRY(run_batch(stepper, WARM_UP_STEPS, &first));
     TRY(run_batch(stepper, WARM_UP_STEPS, &first));
-    const double wanted = fmin(fmax(batch_s / first, 3), MOST_STEPS);
+    const double wanted = fmin(fmax(batch_s / first, 3), MAX_STEPS);
     for (int b = 0; b < BATCHES; b++) {
         TRY(run_batch(stepper, (int64_t)wanted, &batches[b]));
     }
-    qsort(batches, BATCHES, sizeof batches[0], compare);
-    *seconds = batches[BATCHES / 2];
+    *seconds = clock_median(batches, BATCHES);
     return STATUS_OK;
 }
 
 struct step_times {
-    double alone, before, beside; /* s: without the exchange, with it before or beside the step */
+    double alone, before, overlapped; /* s: without the exchange, with it before, or overlapped */
 };
 
 static enum status time_run(const struct halo_bench *bench, const char *precision,
@@ -188,7 +181,7 @@ static enum status time_run(const struct halo_bench *bench, const char *precisio
     TRY(status_agree(MPI_COMM_WORLD,
                      make_settings(bench, precision, transport, overlap, &settings)));
     TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
-    TRY_GOTO(time_steps(stepper, overlap ? &times->beside : &times->before));
+    TRY_GOTO(time_steps(stepper, overlap ? &times->overlapped : &times->before));
     if (!overlap) {
         /* without the exchange: the values are wrong, the work is the same */
         struct halo *halo = stepper->halo;
@@ -205,22 +198,22 @@ done:
 static void report_steps(struct halo_bench *bench, const char *precision, const char *transport,
                          const struct step_times *times)
 {
-    const double exposed = times->beside - times->alone;
-    const double hidden = times->before - times->beside;
+    const double exposed = times->overlapped - times->alone;
+    const double hidden = times->before - times->overlapped;
     struct json *json = &bench->json;
     json_begin(json, NULL, '{');
     json_string(json, "transport", transport);
     json_string(json, "precision", precision);
     json_int3(json, "cells_of_a_rank", bench->size);
-    json_real(json, "step_us", 1e6 * times->beside);
+    json_real(json, "step_us", 1e6 * times->overlapped);
     json_real(json, "step_without_overlap_us", 1e6 * times->before);
     json_real(json, "step_without_exchange_us", 1e6 * times->alone);
     json_real(json, "hidden_us", 1e6 * hidden);
     json_real(json, "exposed_us", 1e6 * exposed);
     json_end(json, '}');
     log_info("  %-10s %-8s %11.1f %11.1f %11.1f %11.1f %11.1f %7.1f %%", transport, precision,
-             1e6 * times->alone, 1e6 * times->before, 1e6 * times->beside, 1e6 * hidden,
-             1e6 * exposed, 100 * times->alone / times->beside);
+             1e6 * times->alone, 1e6 * times->before, 1e6 * times->overlapped, 1e6 * hidden,
+             1e6 * exposed, 100 * times->alone / times->overlapped);
 }
 
 static enum status time_transport(struct halo_bench *bench, const char *transport,
@@ -233,9 +226,7 @@ static enum status time_transport(struct halo_bench *bench, const char *transpor
             continue;
         }
         enum status status = time_run(bench, precision, transport, false, &times);
-        if (status == STATUS_OK) {
-            status = time_run(bench, precision, transport, true, &times);
-        }
+        status = status == STATUS_OK ? time_run(bench, precision, transport, true, &times) : status;
         if (status == STATUS_DEVICE && fail_is_agreed()) {
             log_info("  %-10s does not work here", transport);
             fail_clear();
@@ -249,10 +240,10 @@ static enum status time_transport(struct halo_bench *bench, const char *transpor
 
 static enum status time_all_steps(struct halo_bench *bench, const bool wanted[2])
 {
-    log_info("steps, %lld x %lld x %lld cells a rank, us", (long long)bench->size[0],
+    log_info("steps, %lld x %lld x %lld cells per rank, us", (long long)bench->size[0],
              (long long)bench->size[1], (long long)bench->size[2]);
     log_info("  %-10s %-8s %11s %11s %11s %11s %11s %9s", "transport", "", "alone", "before",
-             "beside", "hidden", "exposed", "alone/beside");
+             "overlapped", "hidden", "exposed", "alone/ovl");
     json_begin(&bench->json, "steps", '[');
     for (int t = 0; halo_transport_at(t) != NULL; t++) {
         if (is_offered(bench->backend, halo_transport_at(t))) {
@@ -262,8 +253,6 @@ static enum status time_all_steps(struct halo_bench *bench, const bool wanted[2]
     json_end(&bench->json, ']');
     return STATUS_OK;
 }
-
-/* ---- all of it ------------------------------------------------------------------------------- */
 
 static enum status measure(struct halo_bench *bench, const bool wanted[2])
 {
@@ -276,31 +265,27 @@ static enum status measure(struct halo_bench *bench, const bool wanted[2])
     return STATUS_OK;
 }
 
+static enum status prepare(struct halo_bench *bench, bool wanted[2])
+{
+    char why[256];
+    TRY(bench_choose_precisions(bench->request->precision, wanted));
+    TRY(backend_choose(bench->request->backend.name, &bench->backend, why, sizeof why));
+    return bench->rank == 0 ? json_check_place(bench->request->json) : STATUS_OK;
+}
+
 enum status bench_halo(const struct bench_request *request)
 {
     bool wanted[2];
-    char why[256];
     struct halo_bench bench = {
         .request = request, .rank = comm_rank(MPI_COMM_WORLD), .nranks = comm_size(MPI_COMM_WORLD)};
-    enum status status = bench_choose_precisions(request->precision, wanted);
-    if (status == STATUS_OK) {
-        status = backend_choose(request->backend.name, &bench.backend, why, sizeof why);
-    }
-    if (status == STATUS_OK && bench.rank == 0) {
-        status = json_check_place(request->json);
-    }
-    TRY(status_agree(MPI_COMM_WORLD, status));
+    TRY(status_agree(MPI_COMM_WORLD, prepare(&bench, wanted)));
     const int64_t fallback = backend_has(bench.backend, BACKEND_GPU) ? 256 : 96;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         bench.size[axis] = request->size[axis] > 0 ? request->size[axis] : fallback;
     }
     TRY(json_open(&bench.json));
-    status = measure(&bench, wanted);
-    if (status == STATUS_OK && request->json != NULL && bench.rank == 0) {
-        status = json_save(&bench.json, request->json);
-    } else {
-        json_discard(&bench.json);
-    }
+    const enum status status =
+        json_finish(&bench.json, measure(&bench, wanted), bench.rank == 0 ? request->json : NULL);
     TRY(status == STATUS_OK || status == STATUS_FILE ? status_agree(MPI_COMM_WORLD, status)
                                                      : status);
     return STATUS_OK;

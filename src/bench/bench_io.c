@@ -1,11 +1,11 @@
-/* isotherm bench io: snapshots and checkpoints as a run writes them, against what the disk takes.
+/* isotherm bench io: snapshots and checkpoints, compared with plain writes.
  *
- * The ceiling is what `dd bs=64M conv=fsync` does with the bytes of a float32 snapshot: write calls
- * of 64 MiB to a new file, then fsync; by one rank, and by all ranks at once to their parts of one
- * file. The faster of the two is 100 %. Everything takes turns, so that all see the same disk. What
- * is timed of an output is its write half, from memory to the last rename, as it is when a run
- * writes in the foreground; the capture, which alone the steps wait for otherwise, stands beside
- * it. */
+ * The ceiling is that of `dd bs=64M conv=fsync` for the bytes of a float32 snapshot: writes of 64
+ * MiB to a new file, then fsync; by one rank, and by all ranks to their parts of one file. The
+ * faster of the two is 100 %. All variants alternate, so that a disturbance affects all of them.
+ * The time of an output is that of its write half, from memory to the last rename, as in a run that
+ * writes in the foreground; the capture, for which the steps wait otherwise, is reported
+ * separately. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/comm.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -25,11 +26,11 @@
 #include "solve/diagnostics.h"
 #include "solve/solver.h"
 
-enum way { WRITE_ONE, WRITE_ALL, SNAPSHOT, CHECKPOINT };
+enum variant { WRITE_ONE, WRITE_ALL, SNAPSHOT, CHECKPOINT };
 
 static const struct subject {
     const char *name;
-    enum way way;
+    enum variant variant;
     enum precision precision;
     int compress;
 } subjects[] = {
@@ -46,13 +47,13 @@ enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 struct io_bench {
     const struct bench_request *request;
     struct solver solver;
-    char folder[PATH_BYTES];     /* made here, removed in the end */
-    void *memory;                /* what is captured, or written plainly */
-    double *capture_s[SUBJECTS]; /* of each round, the slowest rank's */
+    char folder[PATH_BYTES];     /* created here, removed at the end */
+    void *memory;                /* the captured data, or those of plain writes */
+    double *capture_s[SUBJECTS]; /* of each round, on the slowest rank */
     double *write_s[SUBJECTS];
 };
 
-/* ---- the folder ------------------------------------------------------------------------------ */
+/* ---- the folder ---- */
 
 static int remove_entry(const char *path, const struct stat *found, int type, struct FTW *place)
 {
@@ -76,7 +77,7 @@ static uint64_t cells_of(const struct io_bench *bench)
     return (uint64_t)grid_total_cells(&bench->solver.problem.grid);
 }
 
-/* Of its cells, all ranks together. */
+/* Of all cells of the grid. */
 static uint64_t bytes_of(const struct io_bench *bench, const struct subject *subject)
 {
     return cells_of(bench) * precision_bytes(subject->precision);
@@ -88,7 +89,7 @@ static enum status make_folder(struct io_bench *bench)
     struct stat found;
     const char *directory = bench->request->directory;
     if (stat(directory, &found) != 0 || !S_ISDIR(found.st_mode)) {
-        return fail(STATUS_INPUT, "--directory %s: there is no such folder", directory);
+        return fail(STATUS_INPUT, "--directory %s: no such folder", directory);
     }
     if (snprintf(bench->folder, PATH_BYTES, "%s/isotherm_bench_io.%ld", directory,
                  (long)getpid()) >= PATH_BYTES) {
@@ -100,7 +101,7 @@ static enum status make_folder(struct io_bench *bench)
     return directory_make(bench->folder);
 }
 
-/* ---- plain writes ---------------------------------------------------------------------------- */
+/* ---- plain writes ---- */
 
 static enum status write_and_flush(int fd, const char *path, const char *bytes, uint64_t nbytes)
 {
@@ -112,7 +113,6 @@ static enum status write_and_flush(int fd, const char *path, const char *bytes, 
     return file_sync(fd, path);
 }
 
-/* This rank's part of one file, which is there. */
 static enum status write_part(const struct io_bench *bench, const char *path, uint64_t begin,
                               uint64_t end)
 {
@@ -124,11 +124,7 @@ static enum status write_part(const struct io_bench *bench, const char *path, ui
         }
         return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(reason));
     }
-    enum status status = write_and_flush(fd, path, bench->memory, end - begin);
-    if (close(fd) != 0 && status == STATUS_OK) {
-        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
-    }
-    return status;
+    return file_close(fd, path, write_and_flush(fd, path, bench->memory, end - begin));
 }
 
 /* Collective, agreed. */
@@ -136,7 +132,7 @@ static enum status write_plainly(struct io_bench *bench, const struct subject *s
 {
     const struct solver *solver = &bench->solver;
     const uint64_t bytes = bytes_of(bench, subject);
-    const uint64_t nranks = subject->way == WRITE_ALL ? (uint64_t)solver->team.nranks : 1;
+    const uint64_t nranks = subject->variant == WRITE_ALL ? (uint64_t)solver->team.nranks : 1;
     const uint64_t rank = (uint64_t)solver->team.rank;
     char path[PATH_BYTES];
     enum status status = path_join(bench->folder, "plain", path);
@@ -150,9 +146,9 @@ static enum status write_plainly(struct io_bench *bench, const struct subject *s
     return status_agree(solver->team.comm, status);
 }
 
-/* ---- outputs --------------------------------------------------------------------------------- */
+/* ---- outputs ---- */
 
-/* Collective, agreed: since when the clock of the slowest rank runs. */
+/* Collective, agreed: the start of a measurement on all ranks. */
 static enum status begin(const struct solver *solver, double *since)
 {
     TRY_MPI(MPI_Barrier(solver->team.comm));
@@ -227,7 +223,7 @@ static enum status time_plain(struct io_bench *bench, const struct subject *subj
     return end(&bench->solver, since, write_s);
 }
 
-/* Collective, agreed. One after the other has the disk for itself. */
+/* Collective, agreed. Only one variant uses the disk at a time. */
 static enum status time_subject(struct io_bench *bench, int s, int64_t round)
 {
     const struct subject *subject = &subjects[s];
@@ -235,9 +231,9 @@ static enum status time_subject(struct io_bench *bench, int s, int64_t round)
     double *write_s = &bench->write_s[s][round];
     const bool first = bench->solver.team.rank == 0;
     TRY(status_agree(bench->solver.team.comm, first ? directory_make(bench->folder) : STATUS_OK));
-    if (subject->way == SNAPSHOT) {
+    if (subject->variant == SNAPSHOT) {
         TRY(time_snapshot(bench, subject, capture_s, write_s));
-    } else if (subject->way == CHECKPOINT) {
+    } else if (subject->variant == CHECKPOINT) {
         TRY(time_checkpoint(bench, capture_s, write_s));
     } else {
         TRY(time_plain(bench, subject, capture_s, write_s));
@@ -261,22 +257,7 @@ static enum status time_all(struct io_bench *bench)
     return STATUS_OK;
 }
 
-/* ---- figures --------------------------------------------------------------------------------- */
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts. */
-static double median(double *seconds, int64_t count)
-{
-    qsort(seconds, (size_t)count, sizeof *seconds, compare);
-    return count % 2 == 1 ? seconds[count / 2]
-                          : 0.5 * (seconds[count / 2 - 1] + seconds[count / 2]);
-}
+/* ---- figures ---- */
 
 struct figures {
     double capture_s, write_s, rate; /* rate: GB/s of the cells */
@@ -285,8 +266,8 @@ struct figures {
 static struct figures figures_of(struct io_bench *bench, int s)
 {
     const int64_t count = bench->request->repeats;
-    struct figures f = {.capture_s = median(bench->capture_s[s], count),
-                        .write_s = median(bench->write_s[s], count)};
+    struct figures f = {.capture_s = clock_median(bench->capture_s[s], count),
+                        .write_s = clock_median(bench->write_s[s], count)};
     f.rate = (double)bytes_of(bench, &subjects[s]) / f.write_s * 1e-9;
     return f;
 }
@@ -317,7 +298,7 @@ static void report(struct io_bench *bench, double copy, struct json *json)
     double ceiling = 0;
     for (int s = 0; s < SUBJECTS; s++) {
         figures[s] = figures_of(bench, s);
-        const bool is_plain = subjects[s].way == WRITE_ONE || subjects[s].way == WRITE_ALL;
+        const bool is_plain = subjects[s].variant == WRITE_ONE || subjects[s].variant == WRITE_ALL;
         ceiling = is_plain && figures[s].rate > ceiling ? figures[s].rate : ceiling;
     }
     json_begin(json, NULL, '{');
@@ -349,7 +330,7 @@ static void report(struct io_bench *bench, double copy, struct json *json)
     json_end(json, '}');
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static enum status make_settings(const struct bench_request *request, struct settings **settings)
 {
@@ -370,7 +351,7 @@ static enum status make_settings(const struct bench_request *request, struct set
     return settings_read_text("bench", text, NULL, 0, settings);
 }
 
-/* Memory for the largest of all, such as a run's writer has, and for the times. Not collective. */
+/* Memory for the largest variant, as in a run's writer, and for the times. Not collective. */
 static enum status make_memory(struct io_bench *bench)
 {
     const struct solver *solver = &bench->solver;
@@ -420,13 +401,8 @@ static enum status measure(struct io_bench *bench)
     TRY(status);
     TRY(json_open(&json));
     report(bench, copy, &json);
-    enum status saved = STATUS_OK;
-    if (solver->team.rank == 0 && bench->request->json != NULL) {
-        saved = json_save(&json, bench->request->json);
-    } else {
-        json_discard(&json);
-    }
-    return status_agree(solver->team.comm, saved);
+    const char *path = solver->team.rank == 0 ? bench->request->json : NULL;
+    return status_agree(solver->team.comm, json_finish(&json, STATUS_OK, path));
 }
 
 enum status bench_io(const struct bench_request *request)

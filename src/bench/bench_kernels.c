@@ -1,8 +1,9 @@
-/* isotherm bench kernels: effective bandwidth of every kernel beside the copy ceiling. */
+/* isotherm bench kernels: the effective bandwidth of every kernel, and the copy ceiling. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "bench/bench.h"
@@ -14,17 +15,16 @@
 
 enum { MAX_ROWS = 64 };
 
-/* One line of the table; neither step nor study: the copy. */
+/* A line of the table; neither step nor study: the copy. */
 struct row {
     const char *name;
     const char *about;
     step_function *step;
     study_function *study;
     int settling_calls;
-    double *seconds; /* one a round */
+    double *seconds; /* of each round */
 };
 
-/* What one kind of kernels is measured with in one precision. */
 struct bench {
     const struct bench_request *request;
     const struct backend *backend;
@@ -46,13 +46,6 @@ struct figures {
     double median_s, mean_s, best_s;
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static struct figures figures_of(const struct row *row, int64_t count)
 {
     double *seconds = row->seconds;
@@ -60,23 +53,21 @@ static struct figures figures_of(const struct row *row, int64_t count)
     for (int64_t i = 0; i < count; i++) {
         sum += seconds[i];
     }
-    qsort(seconds, (size_t)count, sizeof *seconds, compare_doubles);
-    const double middle =
-        count % 2 == 1 ? seconds[count / 2] : 0.5 * (seconds[count / 2 - 1] + seconds[count / 2]);
+    const double median = clock_median(seconds, count);
     return (struct figures){
-        .median_s = middle, .mean_s = sum / (double)count, .best_s = seconds[0]};
+        .median_s = median, .mean_s = sum / (double)count, .best_s = seconds[0]};
 }
 
-/* --- which kernels --------------------------------------------------------------------------- */
+/* ---- which kernels ---- */
 
-/* The kind of kernels: --kernel takes it for all of them. */
+/* The kind of kernels; as a value of --kernel it selects all of them. */
 static const char *kind_name(const struct study *study)
 {
     return study != NULL ? study->name : "step";
 }
 
-static bool is_asked_for(const struct bench_request *request, const struct study *study,
-                         const char *name)
+static bool is_selected(const struct bench_request *request, const struct study *study,
+                        const char *name)
 {
     const struct option_list *kernels = &request->kernels;
     bool found = kernels->count == 0;
@@ -87,7 +78,6 @@ static bool is_asked_for(const struct bench_request *request, const struct study
     return found;
 }
 
-/* Add a name to a list that does not hold it yet. */
 static void append(char *text, size_t nbytes, const char *name)
 {
     const size_t used = strlen(text);
@@ -97,7 +87,6 @@ static void append(char *text, size_t nbytes, const char *name)
     }
 }
 
-/* Every word of --kernel must name something. */
 static enum status check_kernel_names(const struct bench_request *request,
                                       const struct backend *backend)
 {
@@ -120,8 +109,9 @@ static enum status check_kernel_names(const struct bench_request *request,
             }
         }
         if (!known) {
-            return fail(STATUS_INPUT, "--kernel %s: the backend %s has no such kernel; it has: %s",
-                        word, backend->name, list);
+            return fail(STATUS_INPUT,
+                        "--kernel %s: the backend %s has no such kernel; available: %s", word,
+                        backend->name, list);
         }
     }
     return STATUS_OK;
@@ -149,7 +139,7 @@ static enum status choose_rows(struct bench *bench)
     TRY(add_row(bench, &(struct row){.name = "copy", .about = "the ceiling"}));
     for (int v = 0; bench->study == NULL && v < backend->operations->nvariants; v++) {
         const struct kernel_variant *variant = &backend->operations->variants[v];
-        if (is_asked_for(bench->request, NULL, variant->name)) {
+        if (is_selected(bench->request, NULL, variant->name)) {
             TRY(add_row(bench, &(struct row){.name = variant->name,
                                              .about = variant->about,
                                              .step = variant->step,
@@ -158,7 +148,7 @@ static enum status choose_rows(struct bench *bench)
     }
     const struct study_kernel *kernel = study_kernels(bench->study, backend);
     for (; kernel->name != NULL; kernel++) {
-        if (is_asked_for(bench->request, bench->study, kernel->name)) {
+        if (is_selected(bench->request, bench->study, kernel->name)) {
             TRY(add_row(
                 bench,
                 &(struct row){.name = kernel->name, .about = kernel->about, .study = kernel->run}));
@@ -167,7 +157,7 @@ static enum status choose_rows(struct bench *bench)
     return STATUS_OK;
 }
 
-/* --- measuring ------------------------------------------------------------------------------- */
+/* ---- measuring ---- */
 
 static enum status bench_open(struct bench *bench, enum precision precision)
 {
@@ -228,8 +218,8 @@ static enum status queue_one(struct bench *bench, const struct row *row)
     return runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench));
 }
 
-/* Calls a round: short ones are repeated, so that a round is long against the clock. */
-static int64_t calls_a_round(const struct bench *bench)
+/* Calls per round: enough to exceed the clock's resolution by far. */
+static int64_t calls_per_round(const struct bench *bench)
 {
     const int64_t wanted = (int64_t)256 << 20;
     const int64_t bytes = 2 * (int64_t)layout_bytes(&bench->layout);
@@ -252,8 +242,8 @@ static enum status time_one(struct bench *bench, const struct row *row, int64_t 
     return STATUS_OK;
 }
 
-/* Before the timing, which is then warm, and of the way of working that was found best; a
- * study's result is compared with the host's. */
+/* Warm up, until the kernel has settled on its best variant; compare a study's result with the
+ * host's. */
 static enum status warm_up(struct bench *bench, const struct row *row)
 {
     const struct backend *backend = bench->backend;
@@ -272,7 +262,7 @@ static enum status warm_up(struct bench *bench, const struct row *row)
 
 static enum status measure(struct bench *bench)
 {
-    const int64_t calls = calls_a_round(bench);
+    const int64_t calls = calls_per_round(bench);
     for (int64_t round = -1; round < bench->request->repeats; round++) {
         for (int r = 0; r < bench->nrows; r++) {
             log_transient("%s: round %" PRId64 " of %" PRId64 ", %s",
@@ -293,7 +283,6 @@ static bool has_production(const struct bench *bench)
     return last->step != NULL && last->step == bench->backend->operations->step;
 }
 
-/* What a run of this size would do; --tune lists the shapes. */
 static enum status tune(struct bench *bench)
 {
     if (!has_production(bench)) {
@@ -312,7 +301,7 @@ static enum status tune(struct bench *bench)
     };
     TRY(tuning_choose(&target, result));
     if (bench->request->tune && result->shape == NULL) {
-        log_info("launch shapes: nothing to choose here");
+        log_info("launch shapes: no choice for this size and backend");
     }
     if (bench->request->tune && result->shape != NULL) {
         log_info("launch shapes, found in %.2f s:", result->search_s);
@@ -325,9 +314,8 @@ static enum status tune(struct bench *bench)
     return STATUS_OK;
 }
 
-/* --- reporting ------------------------------------------------------------------------------- */
+/* ---- reporting ---- */
 
-/* What a kernel must move, and how many cells it computes. */
 struct work {
     double fetch_bytes, write_bytes, cells;
 };
@@ -395,7 +383,7 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
     *copy_GBs = *copy_GBs == 0 ? copy_rate * 1e-9 : *copy_GBs;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static bool has_inner_points(const struct study *study, const int64_t size[AXIS_COUNT])
 {
@@ -403,7 +391,6 @@ static bool has_inner_points(const struct study *study, const int64_t size[AXIS_
     return size[AXIS_X] > edges && size[AXIS_Y] > edges && size[AXIS_Z] > edges;
 }
 
-/* What all kinds and both precisions add to. */
 struct findings {
     double copy_GBs; /* of the first kind and precision */
     struct bench_copy_out copy_out[2];
@@ -414,8 +401,8 @@ static enum status bench_kind(struct bench *bench, enum precision precision, str
                               struct findings *findings)
 {
     if (bench->study != NULL && !has_inner_points(bench->study, bench->request->size)) {
-        log_info("%s: left out, since it needs at least %d points on every axis",
-                 bench->study->name, 2 * bench->study->radius + 1);
+        log_info("%s: skipped, needs at least %d points on every axis", bench->study->name,
+                 2 * bench->study->radius + 1);
         return STATUS_OK;
     }
     enum status status = choose_rows(bench);
@@ -483,12 +470,8 @@ enum status bench_kernels(const struct bench_request *request)
     TRY(backend->runtime->open(0, 1, &device));
     enum status status = json_open(&json);
     if (status == STATUS_OK) {
-        status = bench_device(request, backend, device, wanted, &json);
-        if (status == STATUS_OK && request->json != NULL) {
-            status = json_save(&json, request->json);
-        } else {
-            json_discard(&json);
-        }
+        status = json_finish(&json, bench_device(request, backend, device, wanted, &json),
+                             request->json);
     }
     backend->runtime->close(device);
     return status;

@@ -1,4 +1,4 @@
-/* isotherm bench: its words, and which benchmark they ask for. */
+/* isotherm bench: the command line. */
 #include <inttypes.h>
 #include <sched.h>
 #include <string.h>
@@ -10,38 +10,39 @@
 #include "bench/bench.h"
 #include "kernels/backends.h"
 
-static struct bench_request asked = {
+static struct bench_request options = {
     .backend = {"auto", backend_names}, .precision = "both", .repeats = 5, .directory = "."};
 
-static const struct option options[] = {
-    {OPTION_NAME, "--backend", "NAME", " (default auto)", &asked.backend},
+static const struct option option_table[] = {
+    {OPTION_NAME, "--backend", "NAME", " (default auto)", &options.backend},
     {OPTION_SIZE, "--size", "NX NY NZ", "cells (512, io 256; halo: per rank, 256, CPU 96)",
-     asked.size},
+     options.size},
     {OPTION_STRING, "--precision", "P", "float64, float32 or both (default both)",
-     &asked.precision},
-    {OPTION_LIST, "--kernel", "NAME", "this one, all of 'step' or 'laplacian' (repeatable)",
-     &asked.kernels},
-    {OPTION_FLAG, "--tune", "", "list the launch shapes that were tried", &asked.tune},
-    {OPTION_COUNT, "--repeats", "N", "rounds; the median counts (default 5)", &asked.repeats},
-    {OPTION_STRING, "--directory", "DIR", "io: the disk, by a folder on it (default .)",
-     &asked.directory},
-    {OPTION_STRING, "--json", "FILE", "write the figures as JSON too", &asked.json},
+     &options.precision},
+    {OPTION_LIST, "--kernel", "NAME", "a kernel, all of 'step' or 'laplacian' (repeatable)",
+     &options.kernels},
+    {OPTION_FLAG, "--tune", "", "list the launch shapes and their times", &options.tune},
+    {OPTION_COUNT, "--repeats", "N", "rounds, of which the median is taken (default 5)",
+     &options.repeats},
+    {OPTION_STRING, "--directory", "DIR", "io: a folder on the disk to measure (default .)",
+     &options.directory},
+    {OPTION_STRING, "--json", "FILE", "also write the figures as JSON", &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
 static const struct command_line line = {
     .usage = "isotherm bench kernels|halo|io [options]",
-    .about = "Measure what this machine can do, and how near the program comes to it.\n"
+    .about = "Measure the performance of this machine, and how close the program comes to it.\n"
              "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
-             "  halo      under mpirun: each transport, and what a step pays for its exchange\n"
-             "  io        under mpirun: snapshots and checkpoints against plain writes\n"
-             "Each has a page of its own: isotherm bench halo --help.",
+             "  halo      under mpirun: each transport, and its cost per step\n"
+             "  io        under mpirun: snapshots and checkpoints compared with plain writes\n"
+             "Each has its own help page: isotherm bench halo --help.",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
-    .options = options,
+    .options = option_table,
     .operand = "what to measure (kernels, halo or io)",
     .min_operands = 1,
     .max_operands = 1,
-    .operands = &asked.what,
+    .operands = &options.what,
 };
 
 void bench_warn_of_binding(void)
@@ -60,7 +61,7 @@ enum status bench_choose_precisions(const char *word, bool wanted[2])
     wanted[PRECISION_FLOAT64] = strcmp(word, "float32") != 0;
     wanted[PRECISION_FLOAT32] = strcmp(word, "float64") != 0;
     if (strcmp(word, "both") != 0 && wanted[0] == wanted[1]) {
-        return fail(STATUS_INPUT, "--precision %s: it is float64, float32 or both", word);
+        return fail(STATUS_INPUT, "--precision %s: give float64, float32 or both", word);
     }
     return STATUS_OK;
 }
@@ -68,7 +69,7 @@ enum status bench_choose_precisions(const char *word, bool wanted[2])
 static const struct {
     const char *name;
     enum status (*run)(const struct bench_request *request);
-    int64_t cells; /* an axis, unless --size says otherwise; 0: it depends */
+    int64_t cells; /* per axis, default of --size; 0: depends on the backend */
 } benchmarks[] = {
     {"kernels", bench_kernels, 512},
     {"halo", bench_halo, 0},
@@ -77,20 +78,21 @@ static const struct {
 
 static enum status execute(void)
 {
-    if (asked.repeats > BENCH_MAX_REPEATS) {
-        return fail(STATUS_INPUT, "--repeats %" PRId64 " is too many; at most %d", asked.repeats,
+    if (options.repeats > BENCH_MAX_REPEATS) {
+        return fail(STATUS_INPUT, "--repeats %" PRId64 " is too many; at most %d", options.repeats,
                     BENCH_MAX_REPEATS);
     }
     for (size_t b = 0; b < sizeof benchmarks / sizeof benchmarks[0]; b++) {
-        if (strcmp(benchmarks[b].name, asked.what) == 0) {
+        if (strcmp(benchmarks[b].name, options.what) == 0) {
             for (int axis = 0; axis < AXIS_COUNT; axis++) {
-                asked.size[axis] = asked.size[axis] > 0 ? asked.size[axis] : benchmarks[b].cells;
+                options.size[axis] =
+                    options.size[axis] > 0 ? options.size[axis] : benchmarks[b].cells;
             }
-            return benchmarks[b].run(&asked);
+            return benchmarks[b].run(&options);
         }
     }
-    return fail(STATUS_INPUT, "there is no benchmark '%s'; there are: kernels, halo, io",
-                asked.what);
+    return fail(STATUS_INPUT, "unknown benchmark '%s'; valid benchmarks: kernels, halo, io",
+                options.what);
 }
 
 static const struct command_line kernels_page = {
@@ -98,29 +100,29 @@ static const struct command_line kernels_page = {
     .about = "Measure the copy ceiling and the effective bandwidth of every kernel: the step\n"
              "with six faces of fixed temperature (one read and one write per cell, 16 bytes\n"
              "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
-             "They take turns, so that all see the same machine, by the device's clock.",
+             "The kernels alternate; times are by the device's clock.",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
-    .options = options,
+    .options = option_table,
     .only = "--backend --size --precision --kernel --tune --repeats --json",
 };
 
 static const struct command_line halo_page = {
     .usage = "mpirun -n N isotherm bench halo [options]",
-    .about = "Measure each transport by message size, and what a step pays for its exchange:\n"
-             "the same blocks without the exchange, with the exchange before the step, and\n"
-             "with the exchange during the step.",
+    .about = "Measure each transport by message size, and its cost per step: the same blocks\n"
+             "without the exchange, with the exchange before the step, and with the exchange\n"
+             "during the step.",
     .example = "  mpirun -n 2 isotherm bench halo --size 128 128 128 --json halo.json",
-    .options = options,
+    .options = option_table,
     .only = "--backend --size --precision --json",
 };
 
 static const struct command_line io_page = {
     .usage = "mpirun -n N isotherm bench io [options]",
-    .about = "Measure snapshots and checkpoints as a run writes them, in float64 and float32,\n"
-             "against plain writes and fsync of the same bytes (what `dd conv=fsync` does), in\n"
-             "turns. The files are removed.",
+    .about = "Measure snapshots and checkpoints as in a run, in float64 and float32, compared\n"
+             "with plain writes and fsync of the same bytes, as by `dd conv=fsync`. The two\n"
+             "alternate. The files are removed.",
     .example = "  mpirun -n 2 isotherm bench io --directory /scratch/me --json io.json",
-    .options = options,
+    .options = option_table,
     .only = "--backend --size --repeats --directory --json",
 };
 

@@ -10,19 +10,19 @@
 
 enum { NAMES_BYTES = 128, LONGEST_NAME = 60, CACHE_LINE = 64 };
 
-/* muparser's ecUNASSIGNABLE_TOKEN and ecEXPRESSION_TOO_LONG: its header for C has no names */
+/* muparser's ecUNASSIGNABLE_TOKEN and ecEXPRESSION_TOO_LONG, which its C header does not define */
 enum { UNKNOWN_TOKEN = 1, TOO_LONG = 37 };
 
 struct expression {
-    /* muparser reads the variables from here. No other thread writes to this cache line: each may
-     * have a formula of its own. */
+    /* muparser reads the variables from here. A cache line of its own: other threads write to
+     * theirs. */
     _Alignas(CACHE_LINE) double values[EXPRESSION_MAX_VARIABLES];
     muParserHandle_t parser;
-    const char *const *variables; /* while it is parsed */
+    const char *const *variables; /* valid during parsing */
     int nvariables;
 };
 
-/* Without a handler of ours muparser may end the program; mupError is asked after each call. */
+/* Without an error handler muparser may end the program; mupError is checked after each call. */
 static void ignore_error(muParserHandle_t parser)
 {
     (void)parser;
@@ -43,14 +43,14 @@ static void define_names(struct expression *expression, const char *const *varia
 {
     muParserHandle_t parser = expression->parser;
     mupSetErrorHandler(parser, ignore_error);
-    /* no locale: 0.5 is a number, ',' separates arguments */
+    /* independent of the locale: 0.5 is a number, ',' separates arguments */
     mupResetLocale(parser);
     mupSetArgSep(parser, ',');
-    /* muparser has _pi and _e of its own, the former with 12 digits only */
+    /* muparser's _pi has 12 digits only */
     mupClearConst(parser);
     mupDefineConst(parser, "pi", 3.14159265358979323846);
     mupDefineConst(parser, "e", 2.71828182845904523536);
-    /* log has meant both logarithms in muparser's history; here it is the natural one */
+    /* log has meant either logarithm in versions of muparser; here it is the natural one */
     mupDefineFun1(parser, "log", natural_log, 1);
     mupDefineFun1(parser, "ln", natural_log, 1);
     mupDefineFun2(parser, "atan2", arc_tangent2, 1);
@@ -73,8 +73,8 @@ static const char *find_assignment(const char *text)
     return NULL;
 }
 
-/* The length of muparser's message without its own position: it counts from 0, people count
- * columns from 1. */
+/* The length of muparser's message without its position, which counts from 0: users count columns
+ * from 1. */
 static int message_length(const char *message)
 {
     static const char *const tails[] = {" found at position ", " at position "};
@@ -109,7 +109,7 @@ static void list_names(const struct expression *expression, char names[NAMES_BYT
     }
 }
 
-/* A name or a sign that muparser does not know; it does not say what it would have known. */
+/* An unknown name or character: muparser does not list the valid ones. */
 static enum status fail_unknown(const struct expression *expression, const char *text, int position,
                                 int shown)
 {
@@ -118,7 +118,7 @@ static enum status fail_unknown(const struct expression *expression, const char 
     const char *token = text + position;
     int length = (int)strspn(token, letters);
     if (length == 0) {
-        return fail(STATUS_INPUT, "unknown sign at column %d (%.*s); operators are %s",
+        return fail(STATUS_INPUT, "unknown character at column %d (%.*s); operators are %s",
                     position + 1, shown, text, EXPRESSION_OPERATORS);
     }
     length = length < LONGEST_NAME ? length : LONGEST_NAME;
@@ -128,11 +128,11 @@ static enum status fail_unknown(const struct expression *expression, const char 
                 token, position + 1, shown, text, names, EXPRESSION_FUNCTIONS);
 }
 
-/* The message of the last error of a parser. muparser writes it, with a part of the formula, into a
- * buffer of 2048 bytes without a look at its length. */
+/* The parser's last error. muparser writes it, with a part of the formula, into a buffer of 2048
+ * bytes without checking its length. */
 static const char *parser_message(muParserHandle_t parser, const char *text)
 {
-    return strlen(text) < 1000 ? mupGetErrorMsg(parser) : "Something does not fit";
+    return strlen(text) < 1000 ? mupGetErrorMsg(parser) : "Syntax error";
 }
 
 static enum status fail_parse(const struct expression *expression, const char *text)
@@ -141,7 +141,7 @@ static enum status fail_parse(const struct expression *expression, const char *t
     const int position = mupGetErrorPos(parser);
     int shown = (int)strlen(text);
     while (shown > 0 && strchr(" \n\t\r", text[shown - 1]) != NULL) {
-        shown--; /* a folded text of YAML ends with a newline */
+        shown--; /* a folded string of YAML ends with a newline */
     }
     if (mupGetErrorCode(parser) == UNKNOWN_TOKEN && position >= 0 && position < shown) {
         return fail_unknown(expression, text, position, shown < 200 ? shown : 200);
@@ -190,22 +190,22 @@ enum status expression_create(const char *text, const char *const *variables, in
                               struct expression **expression)
 {
     *expression = NULL;
-    struct expression *made = aligned_alloc(CACHE_LINE, sizeof *made);
-    if (made != NULL) {
-        *made = (struct expression){.parser = mupCreate(muBASETYPE_FLOAT)};
+    struct expression *built = aligned_alloc(CACHE_LINE, sizeof *built);
+    if (built != NULL) {
+        *built = (struct expression){.parser = mupCreate(muBASETYPE_FLOAT)};
     }
-    if (made == NULL || made->parser == NULL) {
-        free(made);
+    if (built == NULL || built->parser == NULL) {
+        free(built);
         return fail(STATUS_MEMORY, "no memory for a formula");
     }
-    define_names(made, variables, nvariables);
-    const enum status status = parse(made, text);
-    if (status != STATUS_OK) {
-        expression_destroy(made);
-        return status;
+    define_names(built, variables, nvariables);
+    const enum status status = parse(built, text);
+    if (status == STATUS_OK) {
+        *expression = built;
+    } else {
+        expression_destroy(built);
     }
-    *expression = made;
-    return STATUS_OK;
+    return status;
 }
 
 void expression_destroy(struct expression *expression)

@@ -12,7 +12,7 @@ int main(int argc, char **argv)
     written = (page == NULL || fclose(page) == 0) && written;
     free(text);
     if (!written) {
-        fprintf(stderr, "cannot write %s\n", argc == 2 ? argv[1] : "it: give the name of the page");
+        fprintf(stderr, "cannot write %s\n", argc == 2 ? argv[1] : "the page: give its file name");
     }
     return written ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-/* The one table of all configuration keys. Reading, the checks of types and ranges, defaults,
- * `--set` and the reference page follow from it. */
+/* The table of all configuration keys. Reading, checks of types and ranges, defaults, `--set` and
+ * the reference page follow from it. */
 #ifndef ISOTHERM_CONFIG_SCHEMA_H
 #define ISOTHERM_CONFIG_SCHEMA_H
 
@@ -15,7 +15,7 @@ enum schema_type {
     SCHEMA_SECTION, /* a mapping of further keys */
     SCHEMA_LIST,    /* a list of sections */
     SCHEMA_TEXT,    /* char * */
-    SCHEMA_FORMULA, /* char *, of the variables in `variables` */
+    SCHEMA_FORMULA, /* char *, in the variables of `variables` */
     SCHEMA_NAME,    /* char *, one of `choices` */
     SCHEMA_CHOICE,  /* an enum, one of `choices` */
     SCHEMA_CHOICES, /* unsigned: a list of `choices`, SCHEMA_KIND bits of their values */
@@ -28,36 +28,37 @@ enum schema_flag {
     SCHEMA_REQUIRED = 1,   /* wherever its section is given */
     SCHEMA_OR_AUTO = 2,    /* or the word auto: then the bool at `alternative` is set */
     SCHEMA_OR_FORMULA = 4, /* or a formula: then the char * at `alternative` is it */
-    SCHEMA_SELECTOR = 8,   /* its value says which keys of the section apply (see `kinds`) */
-    SCHEMA_ONES = 16,      /* what a list of numbers leaves out is 1 */
-    SCHEMA_NOTED = 32      /* the bool at `alternative` says whether it is given */
+    SCHEMA_SELECTOR = 8,   /* its value determines which keys of the section apply (see `kinds`) */
+    SCHEMA_ONES = 16,      /* numbers left out of a list are 1 */
+    SCHEMA_NOTED = 32,     /* the bool at `alternative` is set if the key is given */
+    SCHEMA_CADENCE = 64    /* `offset` is that of a struct cadence, whose first member it is */
 };
 
-/* What a restart does when this key's value is not the one that the checkpoint was written with. */
+/* What a restart does when the value of this key differs from the checkpoint's. */
 enum schema_restart {
-    SCHEMA_RESTART_UNSAID, /* no row of the table: every key has to say */
-    SCHEMA_RESTART_FREE,   /* say so and go on */
-    SCHEMA_RESTART_IDLE,   /* say that it has no effect: it counts at step 0 alone */
-    SCHEMA_RESTART_WARN,   /* warn, and go on: what follows is computed with the new value */
-    SCHEMA_RESTART_ASK,    /* refuse, unless the user says that it is meant */
-    SCHEMA_RESTART_NEVER   /* refuse: the state does not fit */
+    SCHEMA_RESTART_UNSAID, /* invalid: every row of the table sets one of the others */
+    SCHEMA_RESTART_FREE,   /* report it */
+    SCHEMA_RESTART_IDLE,   /* report that it has no effect: the key is used at step 0 only */
+    SCHEMA_RESTART_WARN,   /* warn: the following steps use the new value */
+    SCHEMA_RESTART_ASK,    /* refuse, unless the user confirms it */
+    SCHEMA_RESTART_NEVER   /* refuse: the state cannot be used */
 };
 
 struct schema_choice {
-    const char *name; /* NULL ends the list */
+    const char *name; /* NULL: end of the list */
     int value;
 };
 
 struct schema_limit {
     double low, high;
     bool low_open, high_open;
-    const char *text;   /* behind "a number" */
-    const char *reason; /* NULL where it is plain */
+    const char *text;   /* follows "a number" */
+    const char *reason; /* NULL: obvious */
 };
 
 struct schema_key {
     const char *path;    /* "grid.cells", "boundary.*.type" (any face), "initial[].sphere.radius" */
-    const char *members; /* section: the path in front of its keys, when it is not `path` */
+    const char *members; /* section: the prefix of its keys, if not `path` */
     enum schema_type type;
     unsigned flags;
     size_t offset;      /* in struct settings, in one entry or in one face; section: of its keys */
@@ -72,7 +73,7 @@ struct schema_key {
     const char *variables; /* of a formula: "x, y, z" */
     const char *fallback;  /* the default, as in the YAML file; NULL: none */
     const char *rival;     /* the key of the same section that excludes this one */
-    /* what must hold beyond the row, when all keys have been read; of a list: of each entry */
+    /* a check after all keys have been read; list: of each entry */
     enum status (*check)(const struct settings *settings, const struct item *item);
     const char *unit;
     const char *example;
@@ -83,41 +84,41 @@ struct schema_key {
 
 enum { SCHEMA_TEXT_BYTES = 400 };
 
-/* The longest SCHEMA_TEXT: what fits a path, and an attribute of an HDF5 file (64 KiB, all of an
- * object's together). */
+/* The longest SCHEMA_TEXT: fits a path, and an attribute of an HDF5 file (an object's attributes
+ * have 64 KiB). */
 enum { SCHEMA_LONGEST_TEXT = 4000 };
 
-/* The table, in the order of the reference. */
+/* In the order of the reference page. */
 const struct schema_key *schema_table(int *count);
 
-/* The key of that name in the section whose keys start with `members` ("": the top level) that
- * applies to `kinds` (0: any); NULL when there is none. */
+/* The key of that name in the section whose keys have the prefix `members` ("": the top level) and
+ * that applies to `kinds` (0: any); NULL when there is none. */
 const struct schema_key *schema_child(const char *members, const char *name, unsigned kinds);
 
-/* True when `key` stands directly below `members`; *name is then its last part. */
+/* True when `key` is directly below `members`; *name is then its last part. */
 bool schema_is_child(const struct schema_key *key, const char *members, const char **name);
 
-/* True for a value that is a text as it stands: a text or a formula. */
+/* True for a value that is taken verbatim: a string or a formula. */
 static inline bool schema_takes_text(const struct schema_key *key)
 {
     return key->type == SCHEMA_TEXT || key->type == SCHEMA_FORMULA ||
            (key->flags & SCHEMA_OR_FORMULA) != 0;
 }
 
-/* Of one value of the key. */
+/* The size of one value. */
 size_t schema_value_bytes(const struct schema_key *key);
 
-/* The path in front of a section's keys. */
+/* The prefix of a section's keys. */
 const char *schema_members(const struct schema_key *section);
 
 /* "conductivity, density, heat_capacity": the keys of a section that apply to `kinds`. */
 const char *schema_list_keys(const char *members, unsigned kinds, char text[SCHEMA_TEXT_BYTES]);
 
-/* The key or choice most like `word`, NULL when none is near. */
+/* The key or choice most similar to `word`, NULL when none is. */
 const char *schema_nearest_key(const char *members, const char *word);
 const char *schema_nearest_choice(const struct schema_choice *choices, const char *word);
 
-/* "a number above 0", "'auto' or 1 to 3 whole numbers of 1 or more": what a value has to be. */
+/* "a number above 0", "auto or a list of 1 to 3 integers of 1 or more": what a value must be. */
 const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TEXT_BYTES]);
 
 #endif

@@ -50,7 +50,7 @@ static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
-/* names only: which of them this build has is for the transports to say */
+/* names only: the transports determine which of them this build has */
 static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0}, {"staged", 0},
                                                   {"gpu-aware", 0}, {"peer", 0}, {NULL, 0}};
 
@@ -68,7 +68,7 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
     KEY(path_, LIST, restart_, offset_, help_, .members = path_ "[]", .alternative = count_,       \
         .entry_bytes = sizeof(entry_), __VA_ARGS__)
 
-/* What an entry of `initial` may be. */
+/* A kind of entry of `initial`. */
 #define SHAPE(name_, kind_, help_, ...)                                                            \
     SECTION("initial[]." name_, help_, .kinds = SCHEMA_KIND(kind_),                                \
             .restart = SCHEMA_RESTART_IDLE, __VA_ARGS__)
@@ -79,26 +79,25 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
     KEY(path_, REAL, restart_, offset_, help_, .min_count = 1, .max_count = 3, .limit = &finite,   \
         .unit = "m", .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
 
-/* When an output is due. */
 #define CADENCE(path_, offset_, ...)                                                               \
     KEY(path_ ".every", LONG, FREE, (offset_) + offsetof(struct cadence, every),                   \
-        "The interval in steps, or:", .limit = &from_zero, .rival = "interval", .unit = "steps",   \
-        __VA_ARGS__),                                                                              \
+        "The interval in steps.", .limit = &from_zero, .rival = "interval", .unit = "steps",       \
+        .flags = SCHEMA_CADENCE, __VA_ARGS__),                                                     \
         KEY(path_ ".interval", REAL, FREE, (offset_) + offsetof(struct cadence, interval),         \
-            "The interval in simulated time. The step before each multiple is shortened to land "  \
+            "The interval in simulated time, instead of `every`. The step before each multiple "   \
+            "is shortened to land "                                                                \
             "exactly on it.",                                                                      \
             .limit = &positive, .rival = "every", .unit = "s")
 
-/* What a snapshot file holds, and how. */
 #define FILE_FORMAT(path_, offset_)                                                                \
     KEY(path_ ".derived", CHOICES, FREE, (offset_) + offsetof(struct snapshot_setting, derived),   \
-        "Fields beside the temperature, see `output.derived`.", .choices = derived_fields,         \
+        "Fields in addition to the temperature, see `output.derived`.", .choices = derived_fields, \
         .check = settings_check_derived, .example = "[T_max, heat_flux]"),                         \
         KEY(path_ ".precision", CHOICE, FREE,                                                      \
             (offset_) + offsetof(struct snapshot_setting, precision), "The format in the file.",   \
             .choices = precisions, .fallback = "float32"),                                         \
         KEY(path_ ".compress", INT, FREE, (offset_) + offsetof(struct snapshot_setting, compress), \
-            "The gzip level; 0 is none.", .limit = &gzip_level, .fallback = "0")
+            "The gzip level; 0: no compression.", .limit = &gzip_level, .fallback = "0")
 
 static const struct schema_key table[] = {
     KEY("title", TEXT, FREE, AT(title),
@@ -106,19 +105,20 @@ static const struct schema_key table[] = {
         .fallback = "untitled"),
 
     SECTION("grid",
-            "The uniform Cartesian grid of cells. An axis with one cell is not in use, so `[256, "
-            "256]` is a 2D problem.",
+            "The uniform Cartesian grid of cells. An axis with one cell is unused, so `[256, 256]` "
+            "is a 2D problem.",
             .flags = SCHEMA_REQUIRED),
     KEY("grid.cells", LONG, NEVER, AT(grid.cells),
-        "Cells along x, y, z; axes left out have one cell.", .flags = SCHEMA_REQUIRED | SCHEMA_ONES,
-        .min_count = 1, .max_count = 3, .limit = &from_one, .example = "[128, 128, 64]"),
+        "The number of cells along x, y, z; an axis left out has one.",
+        .flags = SCHEMA_REQUIRED | SCHEMA_ONES, .min_count = 1, .max_count = 3, .limit = &from_one,
+        .example = "[128, 128, 64]"),
     POINT("grid.lower", ASK, AT(grid.lower),
-          "The grid's lower corner. As many entries as `grid.cells`, or 3.",
+          "The lower corner of the grid. As many entries as `grid.cells`, or 3.",
           .fallback = "[0, 0, 0]"),
-    POINT("grid.upper", ASK, AT(grid.upper), "Its upper corner, likewise.", .flags = SCHEMA_ONES,
+    POINT("grid.upper", ASK, AT(grid.upper), "The upper corner of the grid.", .flags = SCHEMA_ONES,
           .fallback = "[1, 1, 1]"),
 
-    SECTION("material", "The material, the same everywhere.", .flags = SCHEMA_REQUIRED,
+    SECTION("material", "The material, uniform over the grid.", .flags = SCHEMA_REQUIRED,
             .check = settings_check_material),
     KEY("material.conductivity", REAL, ASK, AT(material.conductivity), "Thermal conductivity k.",
         .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "W/(m K)"),
@@ -129,51 +129,51 @@ static const struct schema_key table[] = {
         .limit = &positive, .unit = "J/(kg K)"),
 
     LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
-         "The temperature at the start: a list of entries, each of one kind. Later entries paint "
-         "over earlier ones. Coordinates have as many entries as `grid.cells`, or 3; those of axes "
-         "with one cell do not matter.",
+         "The initial temperature: a list of entries, each of one kind. Later entries overwrite "
+         "earlier ones. Coordinates have as many entries as `grid.cells`, or 3; those of axes with "
+         "one cell are ignored.",
          .flags = SCHEMA_REQUIRED, .example = "- uniform: {value: 300}"),
     SHAPE("uniform", INITIAL_UNIFORM, "One temperature everywhere."),
     KEY("initial[].uniform.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
         .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
         .check = settings_check_kelvins),
     SHAPE("sphere", INITIAL_SPHERE,
-          "The cells whose centre lies in a sphere (2D: a disc). It may reach out of the grid, but "
-          "not lie outside altogether.",
+          "The cells whose centre lies in a sphere (2D: a disc). It must overlap the grid.",
           .check = settings_check_sphere),
-    POINT("initial[].sphere.center", IDLE, IN_ENTRY(center), "Its centre.",
+    POINT("initial[].sphere.center", IDLE, IN_ENTRY(center), "The centre.",
           .flags = SCHEMA_REQUIRED),
-    KEY("initial[].sphere.radius", REAL, IDLE, IN_ENTRY(radius), "Its radius.",
+    KEY("initial[].sphere.radius", REAL, IDLE, IN_ENTRY(radius), "The radius.",
         .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),
-    KEY("initial[].sphere.value", REAL, IDLE, IN_ENTRY(value), "Its temperature.",
+    KEY("initial[].sphere.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
         .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
         .check = settings_check_kelvins),
-    SHAPE("box", INITIAL_BOX, "The cells whose centre lies in a box, which lies in the grid.",
+    SHAPE("box", INITIAL_BOX, "The cells whose centre lies in a box inside the grid.",
           .check = settings_check_box),
-    POINT("initial[].box.lower", IDLE, IN_ENTRY(lower), "Its lower corner.",
+    POINT("initial[].box.lower", IDLE, IN_ENTRY(lower), "The lower corner.",
           .flags = SCHEMA_REQUIRED),
-    POINT("initial[].box.upper", IDLE, IN_ENTRY(upper), "Its upper corner.",
+    POINT("initial[].box.upper", IDLE, IN_ENTRY(upper), "The upper corner.",
           .flags = SCHEMA_REQUIRED),
-    KEY("initial[].box.value", REAL, IDLE, IN_ENTRY(value), "Its temperature.",
+    KEY("initial[].box.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
         .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
         .check = settings_check_kelvins),
-    SHAPE("expression", INITIAL_EXPRESSION, "A formula of the position, everywhere."),
+    SHAPE("expression", INITIAL_EXPRESSION, "A formula of the position, for all cells."),
     KEY("initial[].expression.value", FORMULA, IDLE, IN_ENTRY(expression),
-        "The temperature at the centre (x, y, z) of a cell, in m.", .flags = SCHEMA_REQUIRED,
-        .variables = "x, y, z", .unit = "K", .example = "\"300 + 10*sin(pi*x)\""),
-    SHAPE("file", INITIAL_FILE, "A field from an HDF5 file, of exactly the grid's shape."),
+        "The temperature at the centre (x, y, z) of a cell; coordinates in m.",
+        .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .unit = "K",
+        .example = "\"300 + 10*sin(pi*x)\""),
+    SHAPE("file", INITIAL_FILE, "A field from an HDF5 file, of the shape of the grid."),
     KEY("initial[].file.path", TEXT, IDLE, IN_ENTRY(path),
         "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
         .example = "start.h5"),
     KEY("initial[].file.dataset", TEXT, IDLE, IN_ENTRY(dataset),
-        "The dataset in it, of numbers in K and of shape (nz, ny, nx); 2D also (ny, nx). An "
-        "attribute `units` must say so, too.",
+        "The dataset, of numbers in K and of shape (nz, ny, nx); in 2D also (ny, nx). Its "
+        "attribute `units`, if present, must be K.",
         .fallback = "/T"),
 
     SECTION("boundary",
-            "What happens at the faces. Every face of an axis in use must be given, faces of an "
-            "axis with one cell must not. `boundary.*` below stands for each of the six, `x_min` "
-            "to `z_max`.",
+            "The boundary conditions. Every face of an axis with several cells must be given, "
+            "faces of an axis with one cell must not. `boundary.*` below stands for each of the "
+            "six faces, `x_min` to `z_max`.",
             .flags = SCHEMA_REQUIRED),
     FACE("x_min", FACE_X_MIN, "The face at the lower end of x."),
     FACE("x_max", FACE_X_MAX, "The face at the upper end of x."),
@@ -182,10 +182,10 @@ static const struct schema_key table[] = {
     FACE("z_min", FACE_Z_MIN, "The face at the lower end of z."),
     FACE("z_max", FACE_Z_MAX, "The face at the upper end of z."),
     KEY("boundary.*.type", CHOICE, WARN, IN_FACE(kind),
-        "The kind of boundary. Periodic faces come in pairs.",
+        "The boundary condition. Periodic faces come in pairs.",
         .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR, .choices = boundary_types),
     KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
-        "Type temperature: the temperature of the face, also as a formula of the time t in s.",
+        "Type temperature: the temperature of the face, a number or a formula of the time t in s.",
         .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .alternative = IN_FACE(expression),
         .kinds = SCHEMA_KIND(BOUNDARY_TEMPERATURE), .limit = &temperature, .variables = "t",
         .unit = "K", .check = settings_check_kelvins),
@@ -196,94 +196,92 @@ static const struct schema_key table[] = {
         "Type convection: the heat transfer coefficient.", .flags = SCHEMA_REQUIRED,
         .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &not_negative, .unit = "W/(m^2 K)"),
     KEY("boundary.*.ambient", REAL, WARN, IN_FACE(ambient),
-        "Type convection: the temperature of the surroundings.", .flags = SCHEMA_REQUIRED,
+        "Type convection: the ambient temperature.", .flags = SCHEMA_REQUIRED,
         .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &temperature, .unit = "K",
         .check = settings_check_kelvins),
 
-    SECTION("time", "How far and in which steps: either `end` or `steps`.",
+    SECTION("time", "The length of the run (either `end` or `steps`) and the time step.",
             .flags = SCHEMA_REQUIRED, .check = settings_check_time),
     KEY("time.end", REAL, FREE, AT(time.end),
-        "The simulated time; the last step is shortened to land exactly on it.", .limit = &positive,
-        .rival = "steps", .unit = "s"),
+        "The simulated time at the end; the last step is shortened to land exactly on it.",
+        .limit = &positive, .rival = "steps", .unit = "s"),
     KEY("time.steps", LONG, FREE, AT(time.steps), "The number of steps, instead of `end`.",
         .flags = SCHEMA_NOTED, .alternative = AT(time.by_steps), .limit = &from_one,
         .rival = "end"),
     KEY("time.dt", REAL, WARN, AT(time.dt),
-        "The time step. `auto` takes `safety` times the largest stable one.",
-        .flags = SCHEMA_OR_AUTO, .alternative = AT(time.dt_auto), .limit = &positive,
-        .fallback = "auto", .unit = "s"),
+        "The time step. `auto`: `safety` times the largest stable step.", .flags = SCHEMA_OR_AUTO,
+        .alternative = AT(time.dt_auto), .limit = &positive, .fallback = "auto", .unit = "s"),
     KEY("time.safety", REAL, WARN, AT(time.safety),
-        "The fraction of the largest stable step that `dt: auto` takes.", .limit = &fraction,
+        "The fraction of the largest stable step used by `dt: auto`.", .limit = &fraction,
         .fallback = "0.9"),
 
-    SECTION(
-        "run",
-        "How the run uses the machine. None of these changes a bit of the result but `precision`."),
-    /* the table of backends knows their names */
+    SECTION("run", "How the run uses the machine. Only `precision` changes the result; all others "
+                   "give bitwise identical results."),
     KEY("run.backend", TEXT, FREE, AT(run.backend),
-        "What computes: `auto`, a GPU when one answers, else the CPU; or a backend by the name "
-        "that `isotherm run --help` gives.",
+        "The compute backend: `auto` (a GPU when one is available, else the CPU), or one of the "
+        "names that `isotherm run --help` lists.",
         .fallback = "auto"),
-    KEY("run.precision", CHOICE, ASK, AT(run.precision), "The format of the field in memory.",
-        .choices = precisions, .fallback = "float64"),
+    KEY("run.precision", CHOICE, ASK, AT(run.precision),
+        "The floating-point format of the field in memory.", .choices = precisions,
+        .fallback = "float64"),
     KEY("run.decomposition", INT, FREE, AT(run.decomposition),
-        "Ranks along x, y, z. `auto` makes the halo traffic least.",
+        "The number of ranks along x, y, z. `auto` minimizes the halo traffic.",
         .flags = SCHEMA_OR_AUTO | SCHEMA_ONES, .alternative = AT(run.decomposition_auto),
         .min_count = 1, .max_count = 3, .limit = &int_from_one, .fallback = "auto",
         .example = "[2, 2, 1]"),
     SECTION("run.halo", "The halo exchange between ranks."),
     KEY("run.halo.transport", NAME, FREE, AT(run.transport),
-        "The way of the halos from rank to rank. `auto` takes the fastest that is proven to work.",
+        "How halos are sent between ranks. `auto`: the fastest transport that passes a test.",
         .choices = transports, .fallback = "auto"),
     KEY("run.halo.overlap", CHOICE, FREE, AT(run.overlap),
-        "Whether the interior is computed while halos travel.", .choices = overlaps,
+        "Whether the interior is computed during the halo exchange.", .choices = overlaps,
         .fallback = "auto"),
     SECTION("run.watch",
-            "The numbers watched while the run goes on: no temperature beyond what initial and "
-            "boundary values allow (maximum principle), and no heat from nowhere (ledger). On a "
+            "Checks of the solution during the run: temperatures stay within the initial and "
+            "boundary values (maximum principle), and the heat balance holds (ledger). On a "
             "violation the run stops with exit code 5. On by default."),
     KEY("run.watch.every", LONG, FREE, AT(run.watch_every),
-        "The interval; also checked whenever the history, a checkpoint or a picture looks at the "
-        "field. Snapshots do not look: 0 turns it off, and then they look for NaN and infinities.",
+        "The interval. The history, checkpoints and pictures also check the field when they are "
+        "written. 0 turns the checks off; snapshots then check for NaN and infinities.",
         .limit = &from_zero, .fallback = "100", .unit = "steps"),
     KEY("run.watch.temperature", CHOICE, FREE, AT(run.temperature),
-        "`absolute`: kelvins; a temperature below 0 K is refused, with exit code 2 when it stands "
-        "in the configuration or is a formula's at the start, with 5 later. `difference`: the "
-        "field is a difference of temperatures, of any sign.",
+        "`absolute`: a temperature below 0 K is an error, with exit code 2 in the configuration "
+        "and in formulas at the start, with 5 later. `difference`: the field is a difference of "
+        "temperatures, of any sign.",
         .choices = scales, .fallback = "absolute"),
 
     KEY("run.walltime", REAL, FREE, AT(run.walltime),
-        "The wall-clock time that the run may take. It stops in time with a checkpoint and exit "
-        "code 75. `auto`: to the end of the Slurm job (`SLURM_JOB_END_TIME`); without one, no "
-        "limit.",
+        "The wall-clock time limit. The run stops before it with a checkpoint and exit code 75. "
+        "`auto`: the end of the Slurm job (`SLURM_JOB_END_TIME`); outside Slurm, no limit.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(run.walltime_auto), .limit = &positive,
         .fallback = "auto", .unit = "s"),
     KEY("run.walltime_margin", REAL, FREE, AT(run.walltime_margin),
-        "What shall be left of that time, beyond the measured time of steps and checkpoints.",
+        "The reserve before the limit, in addition to the measured time of steps and checkpoints.",
         .limit = &not_negative, .fallback = "30", .unit = "s"),
     SECTION("run.watchdog",
-            "When a step or a write takes far longer than any before, each rank says where it "
-            "stands; when it still goes on, the run ends with exit code 4."),
+            "When a step or a write takes far longer than any before, each rank reports its phase; "
+            "if it still does not finish, the run ends with exit code 4."),
     KEY("run.watchdog.patience", REAL, FREE, AT(run.watchdog_patience),
-        "What takes less never counts as hung; 0 turns the watchdog off.", .limit = &not_negative,
+        "The shortest time that counts as hung; 0 turns the watchdog off.", .limit = &not_negative,
         .fallback = "300", .unit = "s"),
     KEY("run.watchdog.factor", REAL, FREE, AT(run.watchdog_factor),
-        "Nor does what takes less than this many times the longest of its kind before.",
+        "A step or write counts as hung only if it takes this many times the longest one before.",
         .limit = &not_negative, .fallback = "20"),
     KEY("run.watchdog.grace", REAL, FREE, AT(run.watchdog_grace),
-        "From the first warning to the end of the run.", .limit = &not_negative, .fallback = "600",
-        .unit = "s"),
+        "The time from the first warning to the end of the run.", .limit = &not_negative,
+        .fallback = "600", .unit = "s"),
 
-    SECTION("output", "What is written. `every` counts steps, and 0 turns an output off."),
+    SECTION("output", "The outputs. `every` counts steps; 0 turns an output off."),
     KEY("output.directory", TEXT, FREE, AT(output.directory),
-        "The folder for all files, relative to the working directory.", .fallback = "out"),
+        "The folder of all output files, relative to the working directory.", .fallback = "out"),
     KEY("output.writer", CHOICE, FREE, AT(output.writer),
-        "`auto`: a thread writes snapshots and checkpoints while the steps go on, where MPI grants "
-        "MPI_THREAD_MULTIPLE; else, and with `foreground`, the steps wait. The files are the same.",
+        "`auto`: a thread writes snapshots and checkpoints in the background if MPI provides "
+        "MPI_THREAD_MULTIPLE; otherwise, and with `foreground`, the steps wait. The files are the "
+        "same.",
         .choices = writers, .fallback = "auto"),
     SECTION("output.history",
-            "One line of `history.csv`: least, greatest and mean temperature, "
-            "heat, and the heat ledger. On by default.",
+            "A line of `history.csv`: minimum, maximum and mean temperature, heat, and the heat "
+            "ledger. On by default.",
             .check = settings_check_cadence),
     CADENCE("output.history", AT(output.history), .fallback = "10"),
     SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
@@ -291,62 +289,60 @@ static const struct schema_key table[] = {
     CADENCE("output.snapshots", AT(output.snapshots.cadence)),
     FILE_FORMAT("output.snapshots", AT(output.snapshots)),
     LIST("output.regions", FREE, AT(output.regions), AT(output.nregions), struct region_setting,
-         "Parts of the grid, each with a file of its own beside `snapshots.vtkhdf`.",
+         "Parts of the grid, each with its own file next to `snapshots.vtkhdf`.",
          .example = "- {name: middle, slice: {axis: z, at: 0.5}, every: 10}",
          .check = settings_check_file),
     KEY("output.regions[].name", TEXT, FREE, IN_REGION(name),
-        "The files are NAME.vtkhdf and NAME.xdmf. Letters, digits, _ and -.",
+        "The files are NAME.vtkhdf and NAME.xdmf. Use letters, digits, _ and -.",
         .flags = SCHEMA_REQUIRED, .example = "middle"),
     CADENCE("output.regions[]", IN_REGION(file.cadence)),
-    SECTION(
-        "output.regions[].box",
-        "The cells whose centre lies in a box, which lies in the grid. Left out: the whole grid.",
-        .flags = SCHEMA_NOTED, .alternative = IN_REGION(has_box), .check = settings_check_box),
-    POINT("output.regions[].box.lower", FREE, IN_REGION(lower), "Its lower corner.",
+    SECTION("output.regions[].box",
+            "The cells whose centre lies in a box inside the grid. Left out: the whole grid.",
+            .flags = SCHEMA_NOTED, .alternative = IN_REGION(has_box), .check = settings_check_box),
+    POINT("output.regions[].box.lower", FREE, IN_REGION(lower), "The lower corner.",
           .flags = SCHEMA_REQUIRED),
-    POINT("output.regions[].box.upper", FREE, IN_REGION(upper), "Its upper corner.",
+    POINT("output.regions[].box.upper", FREE, IN_REGION(upper), "The upper corner.",
           .flags = SCHEMA_REQUIRED),
     SECTION("output.regions[].slice",
-            "One layer of cells of the box: those that a plane passes through.",
-            .flags = SCHEMA_NOTED, .alternative = IN_REGION(has_slice),
-            .check = settings_check_slice),
+            "One layer of cells of the box: those that a plane intersects.", .flags = SCHEMA_NOTED,
+            .alternative = IN_REGION(has_slice), .check = settings_check_slice),
     KEY("output.regions[].slice.axis", CHOICE, FREE, IN_REGION(slice_axis),
-        "The axis across which the plane lies.", .flags = SCHEMA_REQUIRED, .choices = axes),
+        "The axis normal to the plane.", .flags = SCHEMA_REQUIRED, .choices = axes),
     KEY("output.regions[].slice.at", REAL, FREE, IN_REGION(slice_at),
-        "Its position on that axis. Between two cells it takes the upper one.",
+        "The position on that axis. Between two cells the upper one is taken.",
         .flags = SCHEMA_REQUIRED, .limit = &finite, .unit = "m"),
     KEY("output.regions[].stride", LONG, FREE, IN_REGION(stride),
-        "Only the cells whose index along x, y, z, counted from 0 at the grid's lower corner, is a "
-        "multiple of this. The axis of a slice has none.",
+        "Only the cells whose index along x, y, z, from 0 at the lower corner of the grid, is a "
+        "multiple of this. Not used on the axis of a slice.",
         .min_count = 1, .max_count = 3, .limit = &from_one, .fallback = "[1, 1, 1]",
         .example = "[4, 4, 4]", .flags = SCHEMA_ONES),
     FILE_FORMAT("output.regions[]", IN_REGION(file)),
     SECTION("output.derived",
-            "The derived fields, which `derived` of snapshots and regions asks for: the highest "
-            "temperature so far (T_max), the time of the first sample at or above `isotherm` "
-            "(arrival_time; NaN before), the time spent above `threshold` (time_above), and the "
-            "magnitude of the heat flux in the middle of the cells (heat_flux)."),
+            "The fields that `derived` of snapshots and regions selects: the highest temperature "
+            "so far (T_max), the time of the first sample at or above `isotherm` (arrival_time; "
+            "NaN before), the time above `threshold` (time_above), and the magnitude of the heat "
+            "flux at the centre of each cell (heat_flux)."),
     KEY("output.derived.every", LONG, WARN, AT(output.derived.every),
-        "How often T_max, arrival_time and time_above take a sample of every cell.",
-        .limit = &from_one, .fallback = "1", .unit = "steps"),
+        "The interval between samples for T_max, arrival_time and time_above.", .limit = &from_one,
+        .fallback = "1", .unit = "steps"),
     KEY("output.derived.isotherm", REAL, WARN, AT(output.derived.isotherm),
-        "Whose arrival is noted; needed for arrival_time.", .limit = &temperature, .unit = "K"),
+        "The temperature of arrival_time; required for it.", .limit = &temperature, .unit = "K"),
     KEY("output.derived.threshold", REAL, WARN, AT(output.derived.threshold),
-        "Needed for time_above.", .limit = &temperature, .unit = "K"),
+        "The temperature of time_above; required for it.", .limit = &temperature, .unit = "K"),
     SECTION("output.probes",
             "The temperature at points, in `probes.csv` and `probes.h5`. Off when left out.",
             .check = settings_check_cadence),
     CADENCE("output.probes", AT(output.probes.cadence)),
     LIST("output.probes.points", FREE, AT(output.probes.points), AT(output.probes.npoints),
          struct probe_setting,
-         "The points. Between the centres of cells the temperature is interpolated linearly; "
-         "within half a cell of a face it is that of the cells at the face.",
+         "The points. The temperature is interpolated linearly between cell centres; within half a "
+         "cell of a face it is that of the cells at the face.",
          .flags = SCHEMA_REQUIRED, .example = "- {name: core, at: [0.5, 0.5, 0.5]}",
          .check = settings_check_probe),
     KEY("output.probes.points[].name", TEXT, FREE, IN_PROBE(name),
-        "The column's name. Letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
+        "The name of the column. Use letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
         .example = "core"),
-    POINT("output.probes.points[].at", FREE, IN_PROBE(at), "Where it is, inside the grid.",
+    POINT("output.probes.points[].at", FREE, IN_PROBE(at), "The position, inside the grid.",
           .flags = SCHEMA_REQUIRED, .check = settings_check_inside),
     LIST("output.lines", FREE, AT(output.lines), AT(output.nlines), struct line_setting,
          "The temperature along straight lines, in NAME.csv and `probes.h5`.",
@@ -354,35 +350,35 @@ static const struct schema_key table[] = {
              "- {name: axis, from: [0, 0.5, 0.5], to: [1, 0.5, 0.5], points: 101, every: 10}",
          .check = settings_check_file),
     KEY("output.lines[].name", TEXT, FREE, IN_LINE(name),
-        "The file is NAME.csv. Letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
+        "The file is NAME.csv. Use letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
         .example = "axis"),
-    POINT("output.lines[].from", FREE, IN_LINE(from), "Its first point.", .flags = SCHEMA_REQUIRED,
+    POINT("output.lines[].from", FREE, IN_LINE(from), "The first point.", .flags = SCHEMA_REQUIRED,
           .check = settings_check_inside),
-    POINT("output.lines[].to", FREE, IN_LINE(to), "Its last point.", .flags = SCHEMA_REQUIRED,
+    POINT("output.lines[].to", FREE, IN_LINE(to), "The last point.", .flags = SCHEMA_REQUIRED,
           .check = settings_check_inside),
     KEY("output.lines[].points", LONG, FREE, IN_LINE(points),
-        "How many, evenly spread from end to end.", .flags = SCHEMA_REQUIRED,
+        "The number of points, evenly spaced, both ends included.", .flags = SCHEMA_REQUIRED,
         .limit = &point_count),
     CADENCE("output.lines[]", IN_LINE(cadence)),
     SECTION("output.checkpoints",
-            "The exact state, to continue from with `--restart`. Off when left out.",
+            "The exact state, from which `--restart` continues. Off when left out.",
             .check = settings_check_cadence),
     CADENCE("output.checkpoints", AT(output.checkpoints.cadence)),
     KEY("output.checkpoints.walltime", REAL, FREE, AT(output.checkpoints.walltime),
-        "Also whenever so much wall-clock time has passed since the last one, within a quarter of "
-        "a second; may stand alone. Which steps these are changes nothing but the files.",
+        "Also write one when this much wall-clock time has passed since the last, to within a "
+        "quarter of a second. May be given alone. Does not affect the solution.",
         .limit = &positive, .unit = "s"),
     KEY("output.checkpoints.keep", INT, FREE, AT(output.checkpoints.keep),
-        "How many of the newest stay.", .limit = &int_from_one, .fallback = "2"),
+        "The number of checkpoints kept.", .limit = &int_from_one, .fallback = "2"),
     SECTION("output.pictures",
             "PNG pictures of the mid-plane, with a colour bar. Off when left out.",
             .check = settings_check_cadence),
     CADENCE("output.pictures", AT(output.pictures.cadence)),
     KEY("output.pictures.plane", CHOICE, FREE, AT(output.pictures.plane_normal),
-        "The axis across which the plane lies; 2D problems are shown whole.", .choices = axes,
+        "The axis normal to the plane; of a 2D problem the whole grid is shown.", .choices = axes,
         .fallback = "z"),
     KEY("output.pictures.range", REAL, FREE, AT(output.pictures.range),
-        "The temperatures at the ends of the colour bar. `auto`: those of the field.",
+        "The temperatures at the ends of the colour bar. `auto`: the range of the field.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(output.pictures.range_auto), .min_count = 2,
         .max_count = 2, .limit = &temperature, .fallback = "auto", .unit = "K",
         .example = "[273, 900]", .check = settings_check_range),

@@ -1,4 +1,4 @@
-/* Looking keys up in the schema, and saying what a key expects. */
+/* Look-up of keys in the schema, and the texts about them. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,21 +36,26 @@ bool schema_is_child(const struct schema_key *key, const char *members, const ch
     return strchr(rest, '.') == NULL;
 }
 
+static bool is_child_of_kind(const struct schema_key *key, const char *members, unsigned kinds,
+                             const char **name)
+{
+    return (key->kinds == 0 || kinds == 0 || (key->kinds & kinds) != 0) &&
+           schema_is_child(key, members, name);
+}
+
 const struct schema_key *schema_child(const char *members, const char *name, unsigned kinds)
 {
     int count;
     const struct schema_key *table = schema_table(&count);
     for (int i = 0; i < count; i++) {
         const char *own;
-        const bool applies = table[i].kinds == 0 || kinds == 0 || (table[i].kinds & kinds) != 0;
-        if (applies && schema_is_child(&table[i], members, &own) && strcmp(own, name) == 0) {
+        if (is_child_of_kind(&table[i], members, kinds, &own) && strcmp(own, name) == 0) {
             return &table[i];
         }
     }
     return NULL;
 }
 
-/* Appends as much as fits. */
 static void append(char text[SCHEMA_TEXT_BYTES], const char *more)
 {
     const size_t used = strlen(text);
@@ -64,9 +69,8 @@ const char *schema_list_keys(const char *members, unsigned kinds, char text[SCHE
     text[0] = '\0';
     for (int i = 0; i < count; i++) {
         const char *name;
-        const bool applies = table[i].kinds == 0 || kinds == 0 || (table[i].kinds & kinds) != 0;
-        /* a name may have one row for each kind that it applies to: list it once */
-        if (applies && schema_is_child(&table[i], members, &name) &&
+        /* a name may have several rows, one for each kind */
+        if (is_child_of_kind(&table[i], members, kinds, &name) &&
             schema_child(members, name, kinds) == &table[i]) {
             append(text, text[0] != '\0' ? ", " : "");
             append(text, name);
@@ -75,8 +79,8 @@ const char *schema_list_keys(const char *members, unsigned kinds, char text[SCHE
     return text;
 }
 
-/* Edit distance in which a swap of neighbouring letters counts as one ("optimal string
- * alignment"). */
+/* Optimal string alignment: an edit distance in which a swap of neighbouring characters counts as
+ * one. */
 static int edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };
@@ -105,7 +109,7 @@ static int edit_distance(const char *a, const char *b)
     return cost[na][nb];
 }
 
-/* Less than a third of the letters may be wrong: more is no slip of the pen. */
+/* A misspelling changes less than a third of the characters. */
 static bool nearer(const char *word, const char *candidate, int *best)
 {
     const int distance = edit_distance(word, candidate);
@@ -146,10 +150,10 @@ const char *schema_nearest_choice(const struct schema_choice *choices, const cha
 
 static void append_number(const struct schema_key *key, char text[SCHEMA_TEXT_BYTES])
 {
-    const char *noun = key->type == SCHEMA_REAL ? "number" : "whole number";
+    const char *noun = key->type == SCHEMA_REAL ? "number" : "integer";
     char piece[64];
     if (key->max_count == 0) {
-        snprintf(piece, sizeof piece, "a %s", noun);
+        snprintf(piece, sizeof piece, "%s %s", key->type == SCHEMA_REAL ? "a" : "an", noun);
     } else if (key->min_count == key->max_count) {
         snprintf(piece, sizeof piece, "a list of %d %ss", key->max_count, noun);
     } else {
@@ -177,7 +181,7 @@ const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TE
         append(text, "a list of entries");
         break;
     case SCHEMA_TEXT:
-        append(text, "a text");
+        append(text, "a string");
         break;
     case SCHEMA_FORMULA:
         append(text, "a formula in ");

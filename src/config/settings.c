@@ -3,7 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "config/schema.h"
 #include "config/settings_tree.h"
 
 void settings_destroy(struct settings *settings)
@@ -24,7 +26,7 @@ enum status settings_fail(const struct settings *settings, const char *key, cons
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     if (settings->origin == NULL) {
-        /* settings that a program filled in itself, as verify does */
+        /* not read from a file, as in `verify` */
         return fail(STATUS_INPUT, "%s: %s", key, message);
     }
     bool exact;
@@ -49,30 +51,29 @@ const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT])
 const struct cadence *settings_cadence(const struct settings *settings, int index,
                                        char key[CADENCE_KEY_BYTES])
 {
-    const struct {
-        const char *key;
-        const struct cadence *cadence;
-    } single[] = {
-        {"output.snapshots", &settings->output.snapshots.cadence},
-        {"output.history", &settings->output.history},
-        {"output.probes", &settings->output.probes.cadence},
-        {"output.checkpoints", &settings->output.checkpoints.cadence},
-        {"output.pictures", &settings->output.pictures.cadence},
-    };
-    const int nsingle = (int)(sizeof single / sizeof single[0]);
-    if (index < nsingle) {
-        snprintf(key, CADENCE_KEY_BYTES, "%s", single[index].key);
-        return single[index].cadence;
-    }
-    index -= nsingle;
-    if (index < settings->output.nregions) {
-        snprintf(key, CADENCE_KEY_BYTES, "output.regions[%d]", index);
-        return &settings->output.regions[index].file.cadence;
-    }
-    index -= settings->output.nregions;
-    if (index < settings->output.nlines) {
-        snprintf(key, CADENCE_KEY_BYTES, "output.lines[%d]", index);
-        return &settings->output.lines[index].cadence;
+    const char *top = (const char *)settings;
+    const struct schema_key *list = NULL; /* whose entries the next rows with [] are of */
+    int nrows;
+    const struct schema_key *row = schema_table(&nrows);
+    for (const struct schema_key *end = row + nrows; row < end; row++) {
+        list = row->type == SCHEMA_LIST ? row : list;
+        if ((row->flags & SCHEMA_CADENCE) == 0) {
+            continue;
+        }
+        const bool listed = strstr(row->path, "[]") != NULL;
+        const int count = listed ? *(const int *)(top + list->alternative) : 1;
+        if (index >= count) {
+            index -= count;
+            continue;
+        }
+        if (!listed) {
+            const int length = (int)(strlen(row->path) - strlen(".every"));
+            snprintf(key, CADENCE_KEY_BYTES, "%.*s", length, row->path);
+            return (const struct cadence *)(top + row->offset);
+        }
+        const char *entries = *(char *const *)(top + list->offset);
+        snprintf(key, CADENCE_KEY_BYTES, "%s[%d]", list->path, index);
+        return (const struct cadence *)(entries + (size_t)index * list->entry_bytes + row->offset);
     }
     return NULL;
 }

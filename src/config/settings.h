@@ -1,6 +1,4 @@
-/* What the user asked for: plain structs, checked, with all defaults filled in.
- *
- * settings_read.c turns YAML into these; nothing below the app layer parses anything. */
+/* The configuration of a run: plain structs, checked, with all defaults filled in. */
 #ifndef ISOTHERM_CONFIG_SETTINGS_H
 #define ISOTHERM_CONFIG_SETTINGS_H
 
@@ -19,7 +17,7 @@ enum initial_kind {
     INITIAL_FILE,
 };
 
-/* One entry of `initial`. Coordinates in m; on axes that are not in use they are ignored. */
+/* One entry of `initial`. Coordinates in m; ignored on unused axes. */
 struct initial_setting {
     enum initial_kind kind;
     bool may_be_negative;      /* the expression: the field is a difference of temperatures */
@@ -57,11 +55,11 @@ enum temperature_scale {
 
 enum overlap { OVERLAP_AUTO, OVERLAP_ON, OVERLAP_OFF };
 
-/* Who writes files: a thread beside the steps where MPI allows it, or the steps themselves. */
+/* Whether files are written in the background where MPI supports it. */
 enum writer_choice { WRITER_AUTO, WRITER_FOREGROUND };
 
-/* When an output is due: every so many steps, or every so many seconds of simulated time, on which
- * a step then lands exactly. Both 0: never. */
+/* When an output is due: at multiples of `every` steps, or of `interval` s of simulated time, on
+ * which a step then lands exactly. Both 0: never. */
 struct cadence {
     int64_t every;
     double interval; /* s; 0 when `every` counts */
@@ -85,10 +83,10 @@ struct snapshot_setting {
     struct cadence cadence;
     enum precision precision;
     int compress;     /* gzip level 0..9; above 0 also shuffle and fletcher32 */
-    unsigned derived; /* bits of derived_kind: the fields beside T */
+    unsigned derived; /* bits of derived_kind */
 };
 
-/* A part of the grid with a file of its own. Coordinates in m. */
+/* A part of the grid with its own file. Coordinates in m. */
 struct region_setting {
     char *name; /* of the file */
     struct snapshot_setting file;
@@ -101,7 +99,7 @@ struct region_setting {
     int64_t stride[AXIS_COUNT]; /* cells whose index is a multiple */
 };
 
-/* Points whose temperature is noted; coordinates in m. */
+/* Points whose temperature is written; coordinates in m. */
 struct probe_setting {
     char *name; /* of the column */
     double at[AXIS_COUNT];
@@ -111,14 +109,14 @@ struct line_setting {
     char *name; /* of the CSV file */
     double from[AXIS_COUNT];
     double to[AXIS_COUNT];
-    int64_t points; /* evenly spread, the ends included */
+    int64_t points; /* evenly spaced, both ends included */
     struct cadence cadence;
 };
 
 struct checkpoint_setting {
     struct cadence cadence;
-    double walltime; /* s since the last one; 0: the clock does not count */
-    int keep;        /* how many of the newest stay */
+    double walltime; /* s since the last one; 0: not used */
+    int keep;        /* number of checkpoints kept */
 };
 
 enum colormap { COLORMAP_INFERNO, COLORMAP_MAGMA, COLORMAP_VIRIDIS, COLORMAP_COOLWARM };
@@ -161,7 +159,7 @@ struct settings {
         int decomposition[AXIS_COUNT];
         char *transport;
         enum overlap overlap;
-        int64_t watch_every; /* steps between two checks of the numbers; 0: none */
+        int64_t watch_every; /* steps between two checks of the solution; 0: none */
         enum temperature_scale temperature;
         bool walltime_auto;       /* Slurm's end of the job, when there is one */
         double walltime;          /* s from the start, when not auto */
@@ -193,63 +191,63 @@ struct settings {
         struct picture_setting pictures;
     } output;
 
-    char *text;                     /* the effective configuration, as YAML, `--set` applied */
-    struct settings_origin *origin; /* where each value came from, for messages */
+    char *text;                     /* the effective configuration as YAML, with overrides */
+    struct settings_origin *origin; /* the source of each value, for messages */
 };
 
-/* Read and check a configuration: keys, types, ranges, and everything that needs no MPI and no
- * file system. `sets` are `key.path=value` texts that override the file, applied in order.
+/* Read and check a configuration: keys, types, ranges, and everything that needs neither MPI nor
+ * the file system. `sets` are strings `key.path=value` that override the file, applied in order.
  * Not collective; the same on every rank that reads the same file. Relative paths stay relative.
- * Returns STATUS_FILE when the file cannot be read, STATUS_INPUT with
- * "FILE:LINE: KEY: what is wrong (value); what would be right" else: up to ten such lines, in the
- * order of the file. On failure *settings is NULL.
+ * STATUS_FILE when the file cannot be read; STATUS_INPUT with up to ten lines "FILE:LINE: KEY: what
+ * is wrong (value); what would be right" in the order of the file. On failure *settings is NULL.
  * Free with settings_destroy. */
 enum status settings_read(const char *path, const char *const *sets, int nsets,
                           struct settings **settings) MUST_CHECK;
 
-/* The same from text in memory; `name` stands for the file in messages. */
+/* The same from memory; `name` replaces the file name in messages. */
 enum status settings_read_text(const char *name, const char *text, const char *const *sets,
                                int nsets, struct settings **settings) MUST_CHECK;
 
-/* What the command line says instead of the file. */
+/* Values on the command line, which override the file. */
 struct settings_option {
     const char *name;  /* "--output", for messages */
-    const char *key;   /* that it stands for */
-    const char *value; /* as it stands: no YAML */
+    const char *key;   /* that it sets */
+    const char *value; /* verbatim, not YAML */
 };
-struct settings_words {
+struct settings_overrides {
     const char *const *sets; /* "key.path=value" */
     int nsets;
-    const struct settings_option *options; /* they win over `sets` */
+    const struct settings_option *options; /* override `sets` */
     int noptions;
 };
 
-/* The same from bytes of any kind, which need not end with a zero and should not contain one. */
+/* The same from arbitrary bytes, not zero-terminated. */
 enum status settings_read_bytes(const char *name, const char *bytes, size_t nbytes,
-                                const struct settings_words *words,
+                                const struct settings_overrides *words,
                                 struct settings **result) MUST_CHECK;
 
 void settings_destroy(struct settings *settings); /* takes NULL */
 
 /* Record a STATUS_INPUT failure about `key` ("grid.cells", "initial[1].box.lower",
- * "boundary.x_min", "run.decomposition"), with the file and line (or the --set) it came from in
- * front. For checks that need more than the configuration (rank count, files). */
+ * "boundary.x_min"), prefixed with the file and line (or the --set) of its value. For checks
+ * that need more than the configuration (rank count, files). The arguments may contain
+ * fail_message(). */
 enum status settings_fail(const struct settings *settings, const char *key, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
-/* What to say of a value below 0 K: "kelvins? -20 K is below absolute zero; did you mean ...". */
+/* The message for a value below 0 K: "kelvins? -20 K is below absolute zero; did you mean ...". */
 enum { BELOW_ZERO_TEXT = 200 };
-#define BELOW_ZERO (-1e-9) /* K: more than the rounding of a formula */
+#define BELOW_ZERO (-1e-9) /* K: larger than the rounding error of a formula */
 const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT]);
 
-/* The cadences of all outputs, by number from 0; NULL behind the last one. `key` is that of the
- * section, for messages. */
+/* The cadence of output number `index`, from 0; NULL after the last. `key`: of its section, for
+ * messages. */
 enum { CADENCE_KEY_BYTES = 64 };
 const struct cadence *settings_cadence(const struct settings *settings, int index,
                                        char key[CADENCE_KEY_BYTES]);
 
-/* The reference of all keys as Markdown, from the schema: for docs/configuration.md.
- * Caller frees. NULL when out of memory. */
+/* The reference of all keys as Markdown, for docs/configuration.md. Caller frees. NULL when out of
+ * memory. */
 char *settings_reference(void);
 
 #endif

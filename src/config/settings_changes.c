@@ -16,7 +16,7 @@ static const char *text_at(const char *base, size_t offset)
     return *(const char *const *)(base + offset);
 }
 
-/* Numbers by their bits: both were made by the same reader from the same words. */
+/* Numbers are compared bitwise: the same reader made both. */
 static bool same_value(const struct schema_key *row, const char *a, const char *b)
 {
     if ((row->flags & SCHEMA_OR_AUTO) != 0) {
@@ -40,7 +40,7 @@ static bool same_value(const struct schema_key *row, const char *a, const char *
     return memcmp(a + row->offset, b + row->offset, count * schema_value_bytes(row)) == 0;
 }
 
-/* The value as it was written; `item` NULL: the key does not apply. */
+/* The value as written; `item` NULL: the key does not apply. */
 static void show(const struct item *item, const char *unit, char text[TREE_SHOW_BYTES + 16])
 {
     char shown[TREE_SHOW_BYTES];
@@ -54,7 +54,6 @@ static void show(const struct item *item, const char *unit, char text[TREE_SHOW_
              unit != NULL ? unit : "");
 }
 
-/* Where the new value stands. */
 static void locate(const struct item *item, char text[TREE_KEY_BYTES])
 {
     const struct tree *node = item != NULL ? item->node : NULL;
@@ -75,9 +74,9 @@ static void locate(const struct item *item, char text[TREE_KEY_BYTES])
     }
 }
 
-/* NULL: the key, section or entry is on the other side only. */
-static enum status tell(struct settings_changes *changes, const struct item *before,
-                        const struct item *now)
+/* NULL: not on that side. */
+static enum status add_change(struct settings_changes *changes, const struct item *before,
+                              const struct item *now)
 {
     const size_t count = (size_t)changes->count + 1;
     struct settings_change *larger = realloc(changes->change, count * sizeof *larger);
@@ -88,7 +87,7 @@ static enum status tell(struct settings_changes *changes, const struct item *bef
     changes->count++;
     struct settings_change *change = &larger[count - 1];
     const struct item *either = now != NULL ? now : before;
-    /* as of another type of boundary: then the number alone may be the same */
+    /* another type of boundary: the number alone may be the same */
     const bool units = before != NULL && now != NULL && before->row != now->row;
     snprintf(change->key, sizeof change->key, "%s", either->key);
     show(before, units ? before->row->unit : NULL, change->before);
@@ -108,7 +107,6 @@ static bool has_key(const struct item_list *list, const char *key)
     return false;
 }
 
-/* The index behind an item and, of a section or an entry, its keys. */
 static int skip(const struct item_list *list, int index)
 {
     const char *key = list->item[index].key;
@@ -126,7 +124,7 @@ static bool differ(const struct item *before, const struct item *now)
     return before->row != now->row || (single && !same_value(now->row, before->base, now->base));
 }
 
-/* Both lists have the order of the schema. */
+/* Both lists are in the order of the schema. */
 static enum status compare(const struct item_list *before, const struct item_list *now,
                            struct settings_changes *changes)
 {
@@ -136,14 +134,14 @@ static enum status compare(const struct item_list *before, const struct item_lis
         const struct item *old = b < before->count ? &before->item[b] : NULL;
         const struct item *new = n < now->count ? &now->item[n] : NULL;
         if (old != NULL && new != NULL && strcmp(old->key, new->key) == 0) {
-            TRY(differ(old, new) ? tell(changes, old, new) : STATUS_OK);
+            TRY(differ(old, new) ? add_change(changes, old, new) : STATUS_OK);
             b++;
             n++;
         } else if (old != NULL && !has_key(now, old->key)) {
-            TRY(tell(changes, old, NULL));
+            TRY(add_change(changes, old, NULL));
             b = skip(before, b);
         } else {
-            TRY(tell(changes, NULL, new));
+            TRY(add_change(changes, NULL, new));
             n = skip(now, n);
         }
     }

@@ -1,5 +1,5 @@
-/* What has changed from one configuration to another, key by key as the schema lists them: for a
- * restart, whose checkpoint holds the configuration that it was written with. */
+/* The changes from one configuration to another: for a restart, whose checkpoint holds its
+ * configuration. */
 #ifndef ISOTHERM_CONFIG_SETTINGS_CHANGES_H
 #define ISOTHERM_CONFIG_SETTINGS_CHANGES_H
 
@@ -9,7 +9,7 @@
 
 struct settings_change {
     char key[TREE_KEY_BYTES];
-    /* as they were written; a default as the schema has it; "none" where there is no value */
+    /* as written; a default as in the schema; "none" without a value */
     char before[TREE_SHOW_BYTES + 16];
     char now[TREE_SHOW_BYTES + 16];
     char place[TREE_KEY_BYTES]; /* of the new value: "line 12 of FILE", "--set KEY=VALUE" */
@@ -21,9 +21,9 @@ struct settings_changes {
     int count;
 };
 
-/* Compare the effective values, defaults included: 1e-2 is 0.01, and a default that is written out
- * is no change. Entries of lists are compared number by number, formulas letter by letter. Not
- * collective. `changes` is filled from the start, and empty on failure; free it. */
+/* Compare the effective values, defaults included: 1e-2 equals 0.01, and a default that is written
+ * out is not a change. List entries are compared number by number, formulas as strings. Not
+ * collective. `changes` is empty on failure; free it. */
 enum status settings_compare(const struct settings *before, const struct settings *now,
                              struct settings_changes *changes) MUST_CHECK;
 void settings_changes_free(struct settings_changes *changes); /* takes an empty one */

@@ -8,10 +8,10 @@
 
 #include "config/expression.h"
 
-/* How far a box may reach out of the grid by rounding, of the grid's length. */
+/* The rounding error by which a box may exceed the grid, relative to its length. */
 static const double OUTSIDE_TOLERANCE = 1e-9;
 
-/* Coordinates and sizes in bytes then fit 64 bits. */
+/* Up to this number coordinates and sizes in bytes fit 64 bits. */
 static const double MOST_CELLS = 5e17;
 
 static bool axis_used(const struct settings *settings, int axis)
@@ -56,11 +56,11 @@ static enum status check_grid(const struct settings *settings)
     }
     if (!any_used) {
         return settings_fail(settings, "grid.cells",
-                             "one cell in all; give at least one axis more than one cell");
+                             "one cell in total; give at least one axis more than one cell");
     }
     if (total > MOST_CELLS) {
         return settings_fail(settings, "grid.cells",
-                             "%.3g cells in all; give at most %.0e, so that sizes fit 64 bits",
+                             "%.3g cells in total; give at most %.0e, so that sizes fit 64 bits",
                              total, MOST_CELLS);
     }
     TRY(settings_check_point(settings, "grid.lower", grid_node(settings, "lower")));
@@ -78,15 +78,14 @@ static enum status check_grid(const struct settings *settings)
         const double spacing = (upper - lower) / (double)cells[axis];
         if (spacing < 16 * DBL_EPSILON * fmax(fabs(lower), fabs(upper)) || spacing < 1e-30) {
             return settings_fail(settings, key,
-                                 "the cells on the %s axis would be %g m thin, too thin to tell "
-                                 "their positions apart; give fewer cells or a longer axis",
+                                 "the cells on the %s axis would be %g m thin, too thin for "
+                                 "distinct positions; give fewer cells or a longer axis",
                                  axis_name((enum axis)axis), spacing);
         }
     }
     return STATUS_OK;
 }
 
-/* A formula, of a key that may be one. */
 static enum status check_formula(const struct settings *settings, const struct item *item)
 {
     static const char *const position[] = {"x", "y", "z"};
@@ -108,10 +107,8 @@ static enum status check_formula(const struct settings *settings, const struct i
     if (status != STATUS_INPUT) {
         return status;
     }
-    char reason[STATUS_MESSAGE_BYTES];
-    snprintf(reason, sizeof reason, "%s", fail_message());
     return settings_fail(settings, item->key, "not a formula: %s; give a number or a formula in %s",
-                         reason, row->variables);
+                         fail_message(), row->variables);
 }
 
 SETTINGS_CHECK(sphere)
@@ -203,10 +200,12 @@ SETTINGS_CHECK(face)
                              name);
     }
     if (axis_used(settings, axis) && !given) {
+        char types[SCHEMA_TEXT_BYTES];
+        schema_expectation(schema_child(item_members(item), "type", 0), types);
         return settings_fail(settings, item->key,
                              "missing: the %s axis has %lld cells, so its faces need a boundary; "
-                             "give a type: temperature, flux, convection or periodic",
-                             name, (long long)settings->grid.cells[axis]);
+                             "give a type: %s",
+                             name, (long long)settings->grid.cells[axis], types);
     }
     const enum face opposite = face_opposite(face);
     if (boundary->kind == BOUNDARY_PERIODIC &&
@@ -239,28 +238,30 @@ SETTINGS_CHECK(material)
     const double diffusivity = settings->material.conductivity / volumetric;
     if (!isnormal(volumetric) || !isnormal(diffusivity)) {
         return settings_fail(settings, item->key,
-                             "the diffusivity k / (rho c) is no usable number (%g m^2/s); give "
+                             "the diffusivity k / (rho c) is not a usable number (%g m^2/s); give "
                              "values in SI units",
                              diffusivity);
     }
     return STATUS_OK;
 }
 
+static enum status check_item(const struct settings *settings, const struct item *item)
+{
+    TRY(check_formula(settings, item));
+    return item->row->check != NULL ? item->row->check(settings, item) : STATUS_OK;
+}
+
 enum status settings_check(struct settings *settings)
 {
     struct item_list list;
     enum status status = STATUS_OK;
-    TRY(check_grid(settings)); /* what follows is measured by it */
+    TRY(check_grid(settings)); /* the other checks use it */
     TRY(item_list_all(settings, &list));
     for (int i = 0; i < list.count; i++) {
         const struct item *item = &list.item[i];
-        status = check_formula(settings, item);
-        if (status == STATUS_OK && item->row->check != NULL) {
-            status = item->row->check(settings, item);
-        }
-        TRY_GOTO(origin_collect(settings->origin, status));
+        TRY_GOTO(origin_collect(settings->origin, check_item(settings, item)));
     }
-    status = origin_tell(settings->origin);
+    status = origin_report(settings->origin);
     const bool may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
     for (int i = 0; i < settings->ninitial; i++) {
         settings->initial[i].may_be_negative = may_be_negative;

@@ -1,12 +1,11 @@
-/* What must hold beyond each key's own row of the schema, whose member `check` these are.
- * STATUS_INPUT with the problem. */
+/* The checks in the `check` member of the schema's rows. STATUS_INPUT with the problem. */
 #ifndef ISOTHERM_CONFIG_SETTINGS_CHECK_H
 #define ISOTHERM_CONFIG_SETTINGS_CHECK_H
 
 #include "config/settings.h"
 #include "config/settings_value.h"
 
-/* All of it, for settings whose keys have been read. */
+/* All checks, after all keys have been read. */
 enum status settings_check(struct settings *settings) MUST_CHECK;
 
 #define SETTINGS_CHECK(name)                                                                       \
@@ -25,7 +24,7 @@ SETTINGS_CHECK(derived) MUST_CHECK;
 SETTINGS_CHECK(kelvins) MUST_CHECK;
 SETTINGS_CHECK(range) MUST_CHECK;
 
-/* For checks. The key of that name in the section, as messages have it. */
+/* "SECTION.NAME", for messages. */
 const char *settings_key_below(const struct item *section, const char *name,
                                char key[TREE_KEY_BYTES]);
 /* A point has as many entries as grid.cells, or 3. */

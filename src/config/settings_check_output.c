@@ -1,4 +1,4 @@
-/* What must hold for the outputs. */
+/* The checks of the outputs. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -25,18 +25,20 @@ SETTINGS_CHECK(cadence)
     return STATUS_OK;
 }
 
-/* The names of files that are there anyway, and those that would meet on a file system which does
- * not tell capitals from small letters. */
-static bool is_taken(const char *name)
+/* The run's own files and folders, run.lock among them; a folder `stop` would end the run. In
+ * capitals they are the same on some file systems. */
+#define RESERVED "checkpoints, history, pictures, postmortem, probes, report, run, snapshots, stop"
+
+static bool is_reserved(const char *name)
 {
-    static const char *const taken[] = {"snapshots", "probes",      "history",
-                                        "report",    "checkpoints", "pictures"};
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
-        if (strcasecmp(name, taken[i]) == 0) {
+    const size_t length = strlen(name);
+    for (const char *word = RESERVED; word != NULL; word = strchr(word, ' ')) {
+        word += word[0] == ' ';
+        if (strncasecmp(word, name, length) == 0 && strcspn(word, ",") == length) {
             return true;
         }
     }
-    return false;
+    return strcasecmp(name, "report") == 0;
 }
 
 static enum status check_letters(const struct settings *settings, const char *key, const char *name)
@@ -44,20 +46,20 @@ static enum status check_letters(const struct settings *settings, const char *ke
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     if (strspn(name, allowed) != strlen(name) || name[0] == '-') {
-        return settings_fail(settings, key,
-                             "no name for a file (%.60s); use letters, digits, _ and -, and begin "
-                             "with none of -",
-                             name);
+        return settings_fail(
+            settings, key,
+            "not a valid file name (%.60s); use letters, digits, _ and -, and do not begin with -",
+            name);
     }
     if (strlen(name) >= NAME_BYTES) {
-        return settings_fail(settings, key, "too long (%zu letters); use at most %d", strlen(name),
-                             NAME_BYTES - 1);
+        return settings_fail(settings, key, "too long (%zu characters); use at most %d",
+                             strlen(name), NAME_BYTES - 1);
     }
     return STATUS_OK;
 }
 
-/* That an entry of a list has a name that none before it has; entries begin with their name;
- * `compare` is as strcmp. */
+/* Checks that no earlier entry of the list has this name. Entries begin with their name; `compare`
+ * works as strcmp. */
 static enum status check_is_new(const struct settings *settings, const struct item *entry,
                                 int (*compare)(const char *, const char *))
 {
@@ -67,7 +69,7 @@ static enum status check_is_new(const struct settings *settings, const struct it
         const char *other = entry->base - (size_t)(entry->index - before) * entry->row->entry_bytes;
         if (compare(name, *(char *const *)other) == 0) {
             return settings_fail(settings, settings_key_below(entry, "name", key),
-                                 "%s[%d] has this name already (%s); give another one",
+                                 "%s[%d] already has this name (%s); choose another",
                                  entry->row->path, before, name);
         }
     }
@@ -80,9 +82,10 @@ SETTINGS_CHECK(file)
     const char *const name = *(char *const *)item->base;
     settings_key_below(item, "name", key);
     TRY(check_letters(settings, key, name));
-    if (is_taken(name)) {
-        return settings_fail(settings, key,
-                             "another file of the run has this name (%s); give another one", name);
+    if (is_reserved(name)) {
+        return settings_fail(
+            settings, key,
+            "reserved for the run's own files (%s); give another name than " RESERVED, name);
     }
     TRY(check_is_new(settings, item, strcasecmp));
     return settings_check_cadence(settings, item);
@@ -106,8 +109,8 @@ SETTINGS_CHECK(slice)
     settings_key_below(item, "axis", key);
     if (settings->grid.cells[axis] == 1) {
         return settings_fail(settings, key,
-                             "the %s axis has one cell, so that the grid is a slice already; give "
-                             "an axis with more",
+                             "the %s axis has one cell, so the grid is already a slice; give an "
+                             "axis with more cells",
                              axis_name(axis));
     }
     const double lower = region->has_box ? region->lower[axis] : settings->grid.lower[axis];
@@ -121,7 +124,6 @@ SETTINGS_CHECK(slice)
     return STATUS_OK;
 }
 
-/* A field that needs a temperature needs it given. */
 SETTINGS_CHECK(derived)
 {
     static const struct {
@@ -164,8 +166,8 @@ SETTINGS_CHECK(range)
     const double *range = settings->output.pictures.range;
     if (!settings->output.pictures.range_auto && !(range[0] < range[1])) {
         return settings_fail(settings, item->key,
-                             "no range (from %g to %g); give the lower temperature first", range[0],
-                             range[1]);
+                             "not a range (from %g to %g); give the lower temperature first",
+                             range[0], range[1]);
     }
     return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* Walking over the keys of a configuration as the schema lists them. */
+/* Iteration over the keys of a configuration in the order of the schema. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,8 @@
 
 struct item item_top(const struct settings *settings)
 {
-    return (struct item){.origin = settings->origin,
-                         .base = (char *)settings,
-                         /* the reader fills it */ .node = settings->origin->root};
+    return (struct item){
+        .origin = settings->origin, .base = (char *)settings, .node = settings->origin->root};
 }
 
 struct item item_below(const struct item *section, const struct schema_key *row, const char *name)

@@ -1,4 +1,4 @@
-/* From the tree to struct settings, key by key as the schema says. */
+/* From the tree to struct settings, as the schema defines it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,6 @@ static enum status read_entries(const struct item *list)
     return STATUS_OK;
 }
 
-/* An unknown key, or one of another type. */
 static enum status fail_unknown(const struct item *section, const struct tree *node)
 {
     const char *members = item_members(section);
@@ -48,16 +47,16 @@ static enum status fail_unknown(const struct item *section, const struct tree *n
             type++;
         }
         return origin_fail(section->origin, node, item.key,
-                           "not a key of type %s (%s); the keys of that type are: %s", type->name,
+                           "not a key of type %s (%s); valid keys: %s", type->name,
                            tree_show(node, shown), keys);
     }
     const char *nearest = schema_nearest_key(members, node->key);
-    return origin_fail(section->origin, node, item.key, "unknown key; %s%s%sthe keys here are: %s",
+    return origin_fail(section->origin, node, item.key, "unknown key; %s%s%svalid keys: %s",
                        nearest != NULL ? "did you mean '" : "", nearest != NULL ? nearest : "",
                        nearest != NULL ? "'? " : "", keys);
 }
 
-/* Collects; `unknown` tells whether there were any. */
+/* Collects all unknown keys; `unknown`: there were some. */
 static enum status check_known(const struct item *section, bool *unknown)
 {
     const struct tree *node = section->node != NULL ? section->node->first : NULL;
@@ -71,7 +70,7 @@ static enum status check_known(const struct item *section, bool *unknown)
     return STATUS_OK;
 }
 
-/* A key that its section does not give: a default, or a message when it is required. */
+/* A key that is not given: its default, or a failure when it is required. */
 static enum status read_absent(const struct item *section, struct item *item)
 {
     const struct schema_key *row = item->row;
@@ -86,12 +85,12 @@ static enum status read_absent(const struct item *section, struct item *item)
     if (row->type == SCHEMA_SECTION) {
         return read_section(item);
     }
-    /* the rival given stands instead of the default */
+    /* the rival replaces the default */
     const bool replaced = row->rival != NULL && tree_child(section->node, row->rival) != NULL;
     if (row->fallback == NULL || replaced) {
         return STATUS_OK;
     }
-    /* read by the same code as a value of the user */
+    /* read by the same code as a value from the file */
     TRY(tree_parse(item->origin, NULL, row->fallback, strlen(row->fallback), &item->node));
     return value_read(item);
 }
@@ -144,7 +143,7 @@ static enum status check_shape(const struct item *entry)
     return STATUS_OK;
 }
 
-/* Without a node the section is left out: then all its defaults apply. */
+/* Without a node the section is left out: all defaults apply. */
 static enum status read_section(struct item *section)
 {
     const struct tree *node = section->node;
@@ -170,15 +169,13 @@ static enum status read_section(struct item *section)
     TRY(check_known(section, &unknown));
     struct item item;
     for (int row = 0; item_next(section, &row, &item);) {
-        /* what is missing is likely to be what is misspelt */
+        /* a missing key is probably the misspelt one */
         if (item.node != NULL || !unknown || (item.row->flags & SCHEMA_REQUIRED) == 0) {
             TRY(origin_collect(section->origin, read_item(section, &item)));
         }
     }
     return STATUS_OK;
 }
-
-/* ---- the whole ---- */
 
 static enum status read_tree(struct settings *settings)
 {
@@ -195,12 +192,12 @@ static enum status read_tree(struct settings *settings)
     }
     struct item top = item_top(settings);
     TRY(origin_collect(settings->origin, read_section(&top)));
-    TRY(origin_tell(settings->origin));
+    TRY(origin_report(settings->origin));
     return settings_check(settings);
 }
 
 enum status settings_read_bytes(const char *name, const char *bytes, size_t nbytes,
-                                const struct settings_words *words, struct settings **result)
+                                const struct settings_overrides *words, struct settings **result)
 {
     enum status status = STATUS_MEMORY;
     struct settings *settings = calloc(1, sizeof *settings);
@@ -223,7 +220,7 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
     for (int i = 0; i < words->noptions; i++) {
         TRY_GOTO(origin_collect(origin, origin_apply_option(origin, &words->options[i])));
     }
-    TRY_GOTO(origin_tell(origin));
+    TRY_GOTO(origin_report(origin));
     TRY_GOTO(read_tree(settings));
     TRY_GOTO(tree_emit(origin->root, &settings->text));
     *result = settings;
@@ -236,7 +233,7 @@ done:
 enum status settings_read_text(const char *name, const char *text, const char *const *sets,
                                int nsets, struct settings **settings)
 {
-    const struct settings_words words = {.sets = sets, .nsets = nsets};
+    const struct settings_overrides words = {.sets = sets, .nsets = nsets};
     return settings_read_bytes(name, text, strlen(text), &words, settings);
 }
 
@@ -247,14 +244,8 @@ enum status settings_read(const char *path, const char *const *sets, int nsets,
     size_t nbytes = 0;
     *settings = NULL;
     TRY(file_read_all(path, CONFIGURATION_LIMIT_BYTES, &bytes, &nbytes));
-    enum status status = STATUS_OK;
-    if (nbytes > CONFIGURATION_LIMIT_BYTES) {
-        status = fail(STATUS_FILE, "%s is larger than %d bytes: not what was expected", path,
-                      CONFIGURATION_LIMIT_BYTES);
-    } else {
-        const struct settings_words words = {.sets = sets, .nsets = nsets};
-        status = settings_read_bytes(path, bytes, nbytes, &words, settings);
-    }
+    const struct settings_overrides words = {.sets = sets, .nsets = nsets};
+    const enum status status = settings_read_bytes(path, bytes, nbytes, &words, settings);
     free(bytes);
     return status;
 }

@@ -1,4 +1,4 @@
-/* The reference of all configuration keys, from the schema. */
+/* The reference page, from the schema. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void write_row(FILE *out, const struct schema_key *key)
     fputs(" |\n", out);
 }
 
-/* The six faces are one section to the reader: boundary.* */
+/* The page shows the six faces as one section, boundary.* */
 static bool is_face(const struct schema_key *key)
 {
     return key->type == SCHEMA_SECTION && key->members != NULL;
@@ -81,7 +81,7 @@ static void write_section(FILE *out, const struct schema_key *section)
     }
 }
 
-/* One line: the keys with this answer, a section's as `time.*` where all of them have it. */
+/* One line: the keys with this answer; a section as `time.*` where all its keys have it. */
 static void write_restart_keys(FILE *out, enum schema_restart restart, const char *meaning)
 {
     int count;
@@ -92,13 +92,13 @@ static void write_restart_keys(FILE *out, enum schema_restart restart, const cha
         const struct schema_key *key = &table[i];
         const size_t top = strcspn(key->path, ".[");
         bool whole = true;
-        bool first = true; /* of its section with that answer */
+        bool first = true; /* of its section with this answer */
         for (int j = 0; j < count; j++) {
-            const bool beside = strncmp(table[j].path, key->path, top) == 0 &&
-                                strcspn(table[j].path, ".[") == top &&
-                                table[j].restart != SCHEMA_RESTART_UNSAID;
-            whole = whole && (!beside || table[j].restart == restart);
-            first = first && !(beside && j < i && table[j].restart == restart);
+            const bool same_section = strncmp(table[j].path, key->path, top) == 0 &&
+                                      strcspn(table[j].path, ".[") == top &&
+                                      table[j].restart != SCHEMA_RESTART_UNSAID;
+            whole = whole && (!same_section || table[j].restart == restart);
+            first = first && !(same_section && j < i && table[j].restart == restart);
         }
         const bool twice = i > 0 && strcmp(table[i - 1].path, key->path) == 0;
         if (key->restart != restart || twice || (whole && !first)) {
@@ -115,18 +115,18 @@ static void write_restart(FILE *out)
 {
     fputs("\n## A restart with another configuration\n\n"
           "A checkpoint holds the configuration that it was written with. `--restart` compares the "
-          "effective values,\n"
-          "key by key, and says what has changed, one line a key; `report.json` lists it.\n\n"
+          "effective values\n"
+          "key by key and reports every change; `report.json` lists them.\n\n"
           "| keys | a change |\n|---|---|\n",
           out);
     write_restart_keys(out, SCHEMA_RESTART_IDLE,
-                       "is told; it has no effect, since the state is the checkpoint's");
+                       "is reported; it has no effect, since the checkpoint holds the state");
     write_restart_keys(out, SCHEMA_RESTART_WARN,
-                       "is told as a warning: what follows is computed with the new value");
+                       "is reported as a warning: the following steps use the new value");
     write_restart_keys(out, SCHEMA_RESTART_ASK,
                        "is refused with exit code 2, unless `--restart-changed` is given");
     write_restart_keys(out, SCHEMA_RESTART_NEVER, "is always refused");
-    fputs("| all others | is told |\n", out);
+    fputs("| all others | is reported |\n", out);
 }
 
 static void write_reference(FILE *out)
@@ -136,20 +136,19 @@ static void write_reference(FILE *out)
     fputs("# Configuration\n\n"
           "A run is described by one YAML file. Lengths are in m, times in s, temperatures in K, "
           "heat in J.\n"
-          "Any key can be given on the command line instead, as `--set key.path=value`: the value "
-          "is YAML too.\n"
-          "Entries of a list are named by their number from 0: `--set "
-          "initial[1].sphere.radius=0.1`.\n"
-          "Setting `time.steps` replaces `time.end`, and the other way round.\n\n"
-          "Numbers go up to 1e30 in magnitude, whole numbers up to 2^53 (9007199254740992), "
-          "temperatures stay below 1e12 K. Texts have at most 4000 bytes.\n"
-          "A list of one may be given without brackets (`cells: 400`), and a whole number as `4e2` "
-          "or `400.0`.\n\n"
-          "Formulas know `" EXPRESSION_OPERATORS
+          "Any key can be set on the command line, as `--set key.path=value`; the value is also "
+          "YAML.\n"
+          "Entries of a list are numbered from 0: `--set initial[1].sphere.radius=0.1`.\n"
+          "Setting `time.steps` replaces `time.end`, and vice versa.\n\n"
+          "The largest magnitude of a number is 1e30, of an integer 2^53 (9007199254740992); "
+          "temperatures are below 1e12 K. Strings have at most 4000 bytes.\n"
+          "A list of one value may be given without brackets (`cells: 400`), and an integer as "
+          "`4e2` or `400.0`.\n\n"
+          "Formulas may use `" EXPRESSION_OPERATORS
           "`, the constants pi and e, and the functions\n" EXPRESSION_FUNCTIONS
-          ".\nlog is the natural one, as ln.\n\n"
-          "`required` means: wherever its section is given. Keys without a default or `required` "
-          "may be left out.\n\n"
+          ".\nlog is the natural logarithm, as is ln.\n\n"
+          "`required`: if its section is given. Keys without a default that are not required may "
+          "be left out.\n\n"
           "<!-- Written from src/config/schema_table.c: cmake --build build/cpu --target "
           "configuration_page -->\n\n"
           "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",

@@ -7,16 +7,15 @@
 #include "config/settings.h"
 #include "config/settings_tree.h"
 
-/* What the words of the command line lead to. */
+/* The place in tree and schema that an argument of the command line names. */
 struct target {
     struct settings_origin *origin;
-    struct tree words; /* for messages */
+    struct tree words; /* the argument, for messages */
     const char *path;
-    const struct schema_key *row; /* NULL: the schema has none */
+    const struct schema_key *row; /* NULL: not in the schema */
     struct tree *node, *parent;
 };
 
-/* `end` of the part of the path that was reached. */
 static enum status fail_path(const struct target *target, const char *end, const char *why)
 {
     char reached[TREE_KEY_BYTES];
@@ -24,7 +23,7 @@ static enum status fail_path(const struct target *target, const char *end, const
     return origin_fail(target->origin, &target->words, reached, "%s", why);
 }
 
-/* One step down to the child that is there, or to a new one. `end` of the path so far. */
+/* One step down, to a child that exists or is created. `end` of the path so far. */
 static enum status descend(struct target *target, const struct tree_step *step, const char *end,
                            enum tree_kind fresh_kind)
 {
@@ -32,11 +31,11 @@ static enum status descend(struct target *target, const struct tree_step *step, 
     char why[160];
     char shown[TREE_SHOW_BYTES];
     if (tree_is_empty(node)) {
-        node->kind = TREE_MAPPING; /* `output:` with nothing below it in the file */
+        node->kind = TREE_MAPPING; /* `output:` without keys in the file */
     }
     if (node->kind == TREE_LIST && (step->index < 0 || step->index > node->nchildren)) {
         snprintf(why, sizeof why,
-                 "a list with %d entries; name one by its number, from 0 (%d adds one), not '%s'",
+                 "a list with %d entries; give a number from 0 (%d adds an entry), not '%s'",
                  node->nchildren, node->nchildren, step->name);
         return fail_path(target, end, why);
     }
@@ -63,7 +62,7 @@ static enum status descend(struct target *target, const struct tree_step *step, 
     return STATUS_OK;
 }
 
-/* Walk along the path in the tree, which grows where it has to, and in the schema. */
+/* Follow the path in the tree, which grows as needed, and in the schema. */
 static enum status follow(struct target *target)
 {
     const char *members = "";
@@ -79,7 +78,7 @@ static enum status follow(struct target *target)
                     *rest == '[' ? TREE_LIST : TREE_MAPPING));
         if (target->row != NULL && target->row->type == SCHEMA_LIST &&
             members == target->row->path) {
-            members = schema_members(target->row); /* this step was the number of the entry */
+            members = schema_members(target->row); /* this step was the index of the entry */
         } else if (members != NULL) {
             target->row = schema_child(members, step.name, 0);
             members = target->row == NULL                ? NULL
@@ -90,7 +89,7 @@ static enum status follow(struct target *target)
     return STATUS_OK;
 }
 
-/* Setting one of two keys that exclude each other means: instead of the other. */
+/* Setting one of two exclusive keys removes the other. */
 static void remove_rival(struct tree *section, const char *key)
 {
     struct tree *before = NULL;
@@ -105,8 +104,8 @@ static void remove_rival(struct tree *section, const char *key)
     }
 }
 
-/* YAML, but texts and formulas are taken as they stand unless they are quoted: `? 1 : 2` and
- * `a # b` mean something else in YAML, and the shell has taken one level of quotes already. */
+/* YAML, but strings and formulas are taken verbatim unless they are quoted: `? 1 : 2` and `a # b`
+ * have another meaning in YAML, and the shell has removed one level of quotes. */
 static enum status parse_value(const struct target *target, const char *text, struct tree **value)
 {
     const struct schema_key *row = target->row;
@@ -120,7 +119,6 @@ static enum status parse_value(const struct target *target, const char *text, st
     return STATUS_OK;
 }
 
-/* `value` NULL: as parse_value reads `text`. */
 static enum status replace(struct target *target, const char *text, struct tree *value)
 {
     TRY(follow(target));
@@ -136,8 +134,8 @@ static enum status replace(struct target *target, const char *text, struct tree 
     return STATUS_OK;
 }
 
-/* "--set time.steps=9", for as long as the origin is there. The words go into the text of the
- * configuration, and so into files. */
+/* Store "--set time.steps=9" in the origin. The argument goes into files, with the
+ * configuration. */
 static enum status keep_words(struct target *target, const char *option, const char *value)
 {
     const size_t nbytes = strlen(option) + strlen(value) + 2;
@@ -152,7 +150,7 @@ static enum status keep_words(struct target *target, const char *option, const c
             const unsigned byte = (unsigned char)*p;
             log_clean(words);
             return origin_fail(target->origin, &target->words, NULL,
-                               "not a text in UTF-8: byte 0x%02x at column %zu; give UTF-8", byte,
+                               "not valid UTF-8: byte 0x%02x at column %zu; give UTF-8", byte,
                                (size_t)(p - value) + 1);
         }
     }
@@ -166,9 +164,8 @@ enum status origin_apply_set(struct settings_origin *origin, const char *set)
     struct target target = {.origin = origin, .path = path};
     TRY(keep_words(&target, "--set", set));
     if (equals == NULL || equals == set || equals - set >= TREE_KEY_BYTES) {
-        return origin_fail(
-            origin, &target.words, NULL,
-            "not of the form key.path=value; write for example --set time.steps=100");
+        return origin_fail(origin, &target.words, NULL,
+                           "not of the form key.path=value, such as --set time.steps=100");
     }
     snprintf(path, sizeof path, "%.*s", (int)(equals - set), set);
     return replace(&target, equals + 1, NULL);

@@ -8,8 +8,6 @@
 
 #include "base/log.h"
 
-/* ---- memory ---- */
-
 struct settings_memory {
     struct settings_memory *next;
     max_align_t bytes[];
@@ -43,8 +41,6 @@ void origin_destroy(struct settings_origin *origin)
     }
     free(origin);
 }
-
-/* ---- nodes ---- */
 
 struct tree *tree_create(struct settings_origin *origin, enum tree_kind kind, int line,
                          const char *typed)
@@ -87,8 +83,6 @@ bool tree_is_empty(const struct tree *node)
            (node->text[0] == '\0' || strcmp(node->text, "~") == 0 ||
             strcmp(node->text, "null") == 0);
 }
-
-/* ---- paths ---- */
 
 bool tree_step_next(const char **path, struct tree_step *step)
 {
@@ -137,8 +131,6 @@ struct tree *tree_find(struct tree *root, const char *key, bool *exact)
     *exact = true;
     return node;
 }
-
-/* ---- messages ---- */
 
 static void show_into(const struct tree *node, char *text, size_t room)
 {
@@ -193,7 +185,7 @@ enum status origin_fail(struct settings_origin *origin, const struct tree *at, c
         snprintf(whole, sizeof whole, "%.400s:%d: %.256s%s%s", origin->name, at->line, key, colon,
                  message);
     }
-    /* a message is one line, whatever control characters the text quoted in it has */
+    /* a message is one line: replace control characters in quoted values */
     for (char *p = whole; *p != '\0'; p++) {
         if ((unsigned char)*p < 0x20 || *p == 0x7f) {
             *p = ' ';
@@ -202,10 +194,8 @@ enum status origin_fail(struct settings_origin *origin, const struct tree *at, c
     return fail(STATUS_INPUT, "%s", log_clean(whole));
 }
 
-/* ---- several problems ---- */
-
 struct settings_problem {
-    struct settings_problem *next; /* in the order of the file; the command line comes last */
+    struct settings_problem *next; /* sorted by line; the command line comes last */
     int line;
     const char *text;
 };
@@ -231,25 +221,25 @@ enum status origin_collect(struct settings_origin *origin, enum status status)
     return STATUS_OK;
 }
 
-enum status origin_tell(struct settings_origin *origin)
+enum status origin_report(struct settings_origin *origin)
 {
     enum { MOST = 10, TAIL = 32 };
     char whole[STATUS_MESSAGE_BYTES] = "";
     size_t used = 0;
-    int told = 0;
+    int shown = 0;
     int left = 0;
     for (const struct settings_problem *p = origin->problems; p != NULL; p = p->next) {
         const size_t more = strlen(p->text) + 1;
-        if (left > 0 || (told > 0 && (told == MOST || used + more + TAIL > sizeof whole))) {
+        if (left > 0 || (shown > 0 && (shown == MOST || used + more + TAIL > sizeof whole))) {
             left++;
             continue;
         }
-        used += (size_t)snprintf(whole + used, sizeof whole - used, "%s%s", told > 0 ? "\n" : "",
+        used += (size_t)snprintf(whole + used, sizeof whole - used, "%s%s", shown > 0 ? "\n" : "",
                                  p->text);
-        told++;
+        shown++;
     }
     if (left > 0) {
         snprintf(whole + used, sizeof whole - used, "\nand %d more", left);
     }
-    return told > 0 ? fail(STATUS_INPUT, "%s", whole) : STATUS_OK;
+    return shown > 0 ? fail(STATUS_INPUT, "%s", whole) : STATUS_OK;
 }

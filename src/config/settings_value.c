@@ -1,4 +1,4 @@
-/* Single values and lists of numbers, checked as the schema says. */
+/* Single values and lists, checked against the schema. */
 #include "config/settings_value.h"
 
 #include <locale.h>
@@ -34,7 +34,7 @@ enum parsed { PARSED, NOT_A_NUMBER, TOO_LOW, TOO_HIGH };
 static enum parsed parse_real(const char *text, const struct schema_limit *limit, double *value)
 {
     const size_t length = strlen(text);
-    /* strtod alone would take nan, inf, hexadecimal and leading blanks */
+    /* strtod also accepts nan, inf, hexadecimal and leading blanks */
     if (length == 0 || strspn(text, "0123456789+-.eE") != length) {
         return NOT_A_NUMBER;
     }
@@ -68,7 +68,7 @@ static enum parsed parse_integer(const char *text, const struct schema_limit *li
         return NOT_A_NUMBER;
     }
     *value = number;
-    /* what strtoll cuts off lies beyond every limit; a double would round 2^53 + 1 */
+    /* values that strtoll clips exceed every limit; a double would round 2^53 + 1 */
     return number < (int64_t)limit->low    ? TOO_LOW
            : number > (int64_t)limit->high ? TOO_HIGH
                                            : PARSED;
@@ -92,8 +92,8 @@ static enum parsed parse_number(const struct schema_key *row, const char *text, 
     return parsed;
 }
 
-/* The bound that a value broke, unless the schema has a reason that says it. A lower one stands
- * among what would be right, where there is one that a user would think of. */
+/* The violated bound, unless the schema has a reason. A lower bound is left out where the
+ * expectation states it. */
 static enum status fail_range(const struct item *item, enum parsed parsed)
 {
     const struct schema_limit *limit = item->row->limit;
@@ -103,7 +103,7 @@ static enum status fail_range(const struct item *item, enum parsed parsed)
     } else if (parsed == TOO_HIGH) {
         snprintf(bound, sizeof bound, ": the largest is %.16g", limit->high);
     } else if (limit->text[0] == '\0') {
-        snprintf(bound, sizeof bound, ": the least is %.16g", limit->low);
+        snprintf(bound, sizeof bound, ": the smallest is %.16g", limit->low);
     }
     return value_fail(item, "out of range", bound);
 }
@@ -112,8 +112,8 @@ static enum status read_number(const struct item *item, void *at)
 {
     const enum parsed parsed = parse_number(item->row, item->node->text, at);
     if (parsed == NOT_A_NUMBER) {
-        return value_fail(
-            item, item->row->type == SCHEMA_REAL ? "not a number" : "not a whole number", "");
+        return value_fail(item, item->row->type == SCHEMA_REAL ? "not a number" : "not an integer",
+                          "");
     }
     return parsed == PARSED ? STATUS_OK : fail_range(item, parsed);
 }
@@ -159,7 +159,7 @@ static enum status read_text(const struct item *item, char **at)
 static enum status read_single(const struct item *item, void *at)
 {
     static const char *const not_one[] = {
-        [SCHEMA_TEXT] = "not a text",           [SCHEMA_FORMULA] = "not a formula",
+        [SCHEMA_TEXT] = "not a string",         [SCHEMA_FORMULA] = "not a formula",
         [SCHEMA_NAME] = "not a single word",    [SCHEMA_CHOICE] = "not a single word",
         [SCHEMA_CHOICES] = "not a single word", [SCHEMA_REAL] = "not a single value",
         [SCHEMA_INT] = "not a single value",    [SCHEMA_LONG] = "not a single value"};
@@ -182,7 +182,7 @@ static enum status read_single(const struct item *item, void *at)
     }
 }
 
-/* A list of numbers; of choices, as bits. One of them may stand without brackets. */
+/* A list of numbers; of choices as bits. One value may be given without brackets. */
 static enum status read_list(const struct item *item, char *at)
 {
     const struct schema_key *row = item->row;

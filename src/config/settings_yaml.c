@@ -1,4 +1,4 @@
-/* The tree from YAML and back, by libyaml. */
+/* The tree from YAML and back, with libyaml. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,7 @@
 
 #include "config/settings_tree.h"
 
-/* Far more than a configuration needs; they stop what aliases can build from a short file: cycles
- * and exponential growth. */
+/* Limits against cycles and exponential growth by aliases. */
 enum { MAX_DEPTH = 16, MAX_NODES = 10000 };
 
 struct conversion {
@@ -17,7 +16,7 @@ struct conversion {
     size_t nbytes;
     yaml_document_t document;
     int nnodes;
-    char path[TREE_KEY_BYTES]; /* of the node at work, for messages */
+    char path[TREE_KEY_BYTES]; /* of the current node, for messages */
     struct tree place;         /* see at_line */
 };
 
@@ -26,14 +25,11 @@ static enum status no_memory(void)
     return fail(STATUS_MEMORY, "no memory for the configuration");
 }
 
-/* A place for messages. */
 static const struct tree *at_line(struct conversion *from, size_t line)
 {
     from->place = (struct tree){.line = (int)line, .typed = from->typed};
     return &from->place;
 }
-
-/* ---- from libyaml ---- */
 
 static enum status convert(struct conversion *from, int index, size_t line, int depth,
                            struct tree *parent, const char *key);
@@ -72,7 +68,7 @@ static enum status convert_children(struct conversion *from, const yaml_node_t *
         }
         if (strlen(into->text) != node->data.scalar.length) {
             return origin_fail(from->origin, into, NULL,
-                               "a text contains a zero byte; leave it out");
+                               "a string contains a zero byte; remove it");
         }
         return STATUS_OK;
     }
@@ -93,7 +89,7 @@ static enum status convert_children(struct conversion *from, const yaml_node_t *
     return STATUS_OK;
 }
 
-/* One node as the last child of `parent`. `line` of the key in front, 0 when there is none. */
+/* Append one node to `parent`. `line` of its key, 0 when there is none. */
 static enum status convert(struct conversion *from, int index, size_t line, int depth,
                            struct tree *parent, const char *key)
 {
@@ -104,12 +100,11 @@ static enum status convert(struct conversion *from, int index, size_t line, int 
     line = line > 0 ? line : node->start_mark.line + 1;
     if (depth > MAX_DEPTH) {
         return origin_fail(from->origin, at_line(from, line), NULL,
-                           "nested deeper than %d levels; nothing here needs that", MAX_DEPTH);
+                           "nested deeper than %d levels; use fewer", MAX_DEPTH);
     }
     if (++from->nnodes > MAX_NODES) {
         return origin_fail(from->origin, at_line(from, line), NULL,
-                           "more than %d values (repeated by aliases?); nothing here needs that",
-                           MAX_NODES);
+                           "more than %d values (repeated by aliases?); use fewer", MAX_NODES);
     }
     struct tree *into = tree_create(from->origin, kinds[node->type], (int)line, from->typed);
     if (into == NULL || (key != NULL && (into->key = origin_text(from->origin, key)) == NULL)) {
@@ -149,7 +144,7 @@ static enum status fail_syntax(struct conversion *from, const yaml_parser_t *par
         return no_memory();
     }
     if (parser->error == YAML_READER_ERROR) {
-        /* the bytes are no text: libyaml gives the offset only */
+        /* not text: libyaml gives the offset only */
         return origin_fail(from->origin, at_line(from, line_of(from, parser->problem_offset)), NULL,
                            "not a text file: %s; give a configuration in YAML (UTF-8)", problem);
     }
@@ -160,9 +155,8 @@ static enum status fail_syntax(struct conversion *from, const yaml_parser_t *par
                        line_has_tab(from, line) ? "; indent with spaces, not tabs" : "");
 }
 
-/* What libyaml takes amiss. A zero byte is the end of the text to it: what stands behind it would
- * not count. And its time grows with the square of the nesting of brackets: minutes for a file of
- * them. */
+/* Input that libyaml handles badly. It ends the text at a zero byte and would ignore the rest. Its
+ * time grows with the square of the nesting of brackets: minutes for a file of them. */
 static enum status check_bytes(struct conversion *from)
 {
     int brackets = 0;
@@ -175,14 +169,13 @@ static enum status check_bytes(struct conversion *from)
         brackets += from->bytes[i] == '[' || from->bytes[i] == '{';
         if (brackets > MAX_NODES) {
             return origin_fail(from->origin, at_line(from, line_of(from, i)), NULL,
-                               "more than %d brackets; nothing here needs that", MAX_NODES);
+                               "more than %d brackets; use fewer", MAX_NODES);
         }
     }
     return STATUS_OK;
 }
 
-/* The first document becomes the child of `parent`; anything but the end of the stream behind it is
- * refused. */
+/* The first document becomes the child of `parent`; a second one is refused. */
 static enum status load(struct conversion *from, yaml_parser_t *parser, struct tree *parent)
 {
     if (yaml_parser_load(parser, &from->document) == 0) {
@@ -201,7 +194,7 @@ static enum status load(struct conversion *from, yaml_parser_t *parser, struct t
     const size_t line = from->document.start_mark.line + 1;
     yaml_document_delete(&from->document);
     return more ? origin_fail(from->origin, at_line(from, line), NULL,
-                              "a second YAML document starts here; a configuration is one")
+                              "a second YAML document starts here; give one")
                 : STATUS_OK;
 }
 
@@ -223,10 +216,8 @@ enum status tree_parse(struct settings_origin *origin, const char *typed, const 
     return *root != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
-/* ---- to libyaml ---- */
-
-/* The emitter turns to quotes of another kind where these cannot hold the text: in that order, so
- * that emitting what was read back gives the same text. */
+/* The emitter changes the kind of quotes if the text needs it; so emitting what was read back gives
+ * the same text. */
 static int add_scalar(yaml_document_t *document, const char *text, bool quoted)
 {
     return yaml_document_add_scalar(document, NULL, (const yaml_char_t *)text, (int)strlen(text),
@@ -261,7 +252,6 @@ static int add_node(yaml_document_t *document, const struct tree *node)
     return whole ? parent : 0;
 }
 
-/* Takes the document over. */
 static bool emit(yaml_document_t *document, FILE *out)
 {
     yaml_emitter_t emitter;
@@ -272,7 +262,7 @@ static bool emit(yaml_document_t *document, FILE *out)
     yaml_emitter_set_output_file(&emitter, out);
     yaml_emitter_set_unicode(&emitter, 1);
     yaml_emitter_set_width(&emitter, -1);
-    /* dump deletes the document */
+    /* dump takes the document over and deletes it */
     const bool whole = yaml_emitter_open(&emitter) != 0 &&
                        yaml_emitter_dump(&emitter, document) != 0 &&
                        yaml_emitter_close(&emitter) != 0;

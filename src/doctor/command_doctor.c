@@ -1,4 +1,4 @@
-/* isotherm doctor: what this node has, what is wrong with it, and what mends that. */
+/* isotherm doctor: the resources of this node, their problems, and how to fix them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,24 +20,24 @@
 static struct {
     struct option_name backend;
     const char *json;
-} asked = {.backend = {"auto", backend_names}};
+} options = {.backend = {"auto", backend_names}};
 
-static const struct option options[] = {
-    {OPTION_NAME, "--backend", "NAME", " (default auto)", &asked.backend},
-    {OPTION_STRING, "--json", "FILE", "write all of it as JSON too", &asked.json},
+static const struct option option_table[] = {
+    {OPTION_NAME, "--backend", "NAME", " (default auto)", &options.backend},
+    {OPTION_STRING, "--json", "FILE", "also write the results as JSON", &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
 static const struct command_line line = {
     .usage = "isotherm doctor [options]",
-    .about = "Show what this node has: devices, MPI and whether messages from device memory\n"
-             "really arrive, threads, HDF5, and which rank runs where; measure the bandwidth\n"
-             "between ranks; say what is wrong and which option mends it. Start it as you\n"
-             "start a run. Exit code 0: nothing is wrong; 1: something is.",
+    .about = "Show the resources of this node: devices, MPI and whether it can send device\n"
+             "memory, threads, HDF5, and the placement of ranks; measure the bandwidth\n"
+             "between ranks; report problems and how to fix them. Start it with the same\n"
+             "launcher options as a run. Exit code 0: no problems found; 1: problems found.",
     .example = "  isotherm doctor\n"
                "  mpirun -n 2 isotherm doctor\n"
                "  srun -N 2 --ntasks-per-node=8 -c 7 --gpus-per-task=1 isotherm doctor",
-    .options = options,
+    .options = option_table,
 };
 
 struct doctor {
@@ -55,25 +55,25 @@ struct doctor {
     int nfindings;
 };
 
-/* ---- finding out ----------------------------------------------------------------------------- */
+static enum status open_local(struct doctor *doctor, int node_rank, int node_size)
+{
+    TRY(doctor->backend->runtime->open(node_rank, node_size, &doctor->device));
+    return doctor->backend->runtime->info(doctor->device, &doctor->info);
+}
 
 static enum status open_device(struct doctor *doctor)
 {
     int node_rank = 0;
     int node_size = 1;
     TRY(status_agree(MPI_COMM_WORLD,
-                     backend_choose(asked.backend.name, &doctor->backend, doctor->backend_reason,
+                     backend_choose(options.backend.name, &doctor->backend, doctor->backend_reason,
                                     sizeof doctor->backend_reason)));
     TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
     TRY(cores_share(MPI_COMM_WORLD));
-    enum status status = doctor->backend->runtime->open(node_rank, node_size, &doctor->device);
-    if (status == STATUS_OK) {
-        status = doctor->backend->runtime->info(doctor->device, &doctor->info);
-    }
-    return status_agree(MPI_COMM_WORLD, status);
+    return status_agree(MPI_COMM_WORLD, open_local(doctor, node_rank, node_size));
 }
 
-/* Of the backends for devices, the first that cannot run. */
+/* The first GPU backend that cannot run. */
 static void find_dead_backend(struct doctor_facts *facts)
 {
     for (int i = 0; i < backend_count(); i++) {
@@ -87,15 +87,15 @@ static void find_dead_backend(struct doctor_facts *facts)
     }
 }
 
-/* What HDF5 does before it opens a file, in the folder where this was started. */
+/* Lock a file in the current folder, as HDF5 does before it opens one. */
 static void try_locking(struct doctor_facts *facts)
 {
-    const char *wish = getenv("HDF5_USE_FILE_LOCKING");
-    facts->locking_off = wish != NULL && strcasecmp(wish, "FALSE") == 0;
+    const char *locking = getenv("HDF5_USE_FILE_LOCKING");
+    facts->locking_off = locking != NULL && strcasecmp(locking, "FALSE") == 0;
     char path[] = "isotherm_doctor_XXXXXX";
     const int fd = mkstemp(path);
     if (fd < 0) {
-        return; /* a folder where nobody writes has no files of ours */
+        return; /* not writable: no output goes here */
     }
     if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
         snprintf(facts->lock_fails, sizeof facts->lock_fails, "%s", strerror(errno));
@@ -104,7 +104,7 @@ static void try_locking(struct doctor_facts *facts)
     unlink(path);
 }
 
-static enum status ask_mpi(struct doctor *doctor)
+static enum status query_mpi(struct doctor *doctor)
 {
     int length = 0;
     TRY_MPI(MPI_Get_library_version(doctor->mpi, &length));
@@ -114,7 +114,7 @@ static enum status ask_mpi(struct doctor *doctor)
     return STATUS_OK;
 }
 
-static enum status find_out(struct doctor *doctor)
+static enum status examine(struct doctor *doctor)
 {
     struct doctor_facts *facts = &doctor->facts;
     struct machine machine;
@@ -123,9 +123,9 @@ static enum status find_out(struct doctor *doctor)
     TRY(rank_facts_gather(MPI_COMM_WORLD, &machine, &doctor->info, &doctor->ranks));
     TRY(doctor_measure_pairs(MPI_COMM_WORLD, doctor->backend, doctor->device, &doctor->pairs,
                              &doctor->npairs));
-    TRY(doctor_prove_travel(MPI_COMM_WORLD, doctor->backend, doctor->pairs,
-                            doctor->pairs != NULL ? doctor->npairs : 0, facts));
-    TRY(status_agree(MPI_COMM_WORLD, ask_mpi(doctor)));
+    TRY(doctor_test_device_send(MPI_COMM_WORLD, doctor->backend, doctor->pairs,
+                                doctor->pairs != NULL ? doctor->npairs : 0, facts));
+    TRY(status_agree(MPI_COMM_WORLD, query_mpi(doctor)));
     if (comm_rank(MPI_COMM_WORLD) == 0) {
         facts->nranks = comm_size(MPI_COMM_WORLD);
         facts->ranks = doctor->ranks;
@@ -139,8 +139,6 @@ static enum status find_out(struct doctor *doctor)
     return STATUS_OK;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
-
 static const char *level_name(int level)
 {
     return level >= MPI_THREAD_MULTIPLE     ? "MPI_THREAD_MULTIPLE"
@@ -149,11 +147,11 @@ static const char *level_name(int level)
                                             : "MPI_THREAD_SINGLE";
 }
 
-static const char *travel_name(enum travel travel)
+static const char *device_send_name(enum device_send device_send)
 {
-    static const char *const names[] = {"not needed: the fields are in host memory",
-                                        "arrive whole, proved byte by byte", "do not arrive"};
-    return names[travel];
+    static const char *const names[] = {"not needed: fields are in host memory",
+                                        "can be sent, verified byte by byte", "cannot be sent"};
+    return names[device_send];
 }
 
 static void print_libraries(const struct doctor *doctor)
@@ -164,11 +162,11 @@ static void print_libraries(const struct doctor *doctor)
     log_info("backend        %s (%s)", facts->backend, doctor->backend_reason);
     log_info("driver         %s", doctor->info.driver[0] != '\0' ? doctor->info.driver : "none");
     log_info("MPI            %s, %s", doctor->mpi, level_name(facts->thread_level));
-    log_info("MPI's word     CUDA: %s; ROCm: %s", mpi_hint_name(facts->hints.cuda),
+    log_info("MPI claims     CUDA: %s; ROCm: %s", mpi_hint_name(facts->hints.cuda),
              mpi_hint_name(facts->hints.rocm));
-    log_info("device buffers %s%s%s", travel_name(facts->travel),
-             facts->travel == TRAVEL_NO ? ": " : "",
-             facts->travel == TRAVEL_NO ? facts->travel_fails : "");
+    log_info("device buffers %s%s%s", device_send_name(facts->device_send),
+             facts->device_send == DEVICE_SEND_NO ? ": " : "",
+             facts->device_send == DEVICE_SEND_NO ? facts->device_send_error : "");
     log_info("HDF5           %s, %s, files here %s", doctor->hdf5.version,
              facts->hdf5_parallel ? "parallel" : "not parallel",
              facts->lock_fails[0] == '\0' ? "can be locked" : "cannot be locked");
@@ -228,10 +226,10 @@ static void print_findings(const struct doctor *doctor)
     for (int f = 0; f < doctor->nfindings; f++) {
         const struct finding *finding = &doctor->findings[f];
         log_info("%s %s", finding->wrong ? "WRONG:" : "note: ", finding->what);
-        log_info("       %s", finding->mend);
+        log_info("       %s", finding->fix);
     }
     if (count_wrong(doctor) == 0) {
-        log_info("nothing is wrong");
+        log_info("no problems found");
     }
 }
 
@@ -255,7 +253,7 @@ static void write_pairs(struct json *json, const struct doctor *doctor)
 
 static enum status write_json(const struct doctor *doctor)
 {
-    static const char *const travels[] = {"not needed", "yes", "no"};
+    static const char *const sends[] = {"not needed", "yes", "no"};
     const struct doctor_facts *facts = &doctor->facts;
     struct json json;
     TRY(json_open(&json));
@@ -269,8 +267,8 @@ static enum status write_json(const struct doctor *doctor)
     json_string(&json, "mpi_threads", level_name(facts->thread_level));
     json_string(&json, "mpi_says_cuda", mpi_hint_name(facts->hints.cuda));
     json_string(&json, "mpi_says_rocm", mpi_hint_name(facts->hints.rocm));
-    json_string(&json, "device_buffers_travel", travels[facts->travel]);
-    json_string(&json, "device_buffers_fail", facts->travel_fails);
+    json_string(&json, "device_buffers_travel", sends[facts->device_send]);
+    json_string(&json, "device_buffers_fail", facts->device_send_error);
     json_string(&json, "hdf5", doctor->hdf5.version);
     json_bool(&json, "hdf5_parallel", facts->hdf5_parallel);
     json_string(&json, "locking_fails", facts->lock_fails);
@@ -281,31 +279,25 @@ static enum status write_json(const struct doctor *doctor)
         json_begin(&json, NULL, '{');
         json_bool(&json, "wrong", doctor->findings[f].wrong);
         json_string(&json, "what", doctor->findings[f].what);
-        json_string(&json, "mend", doctor->findings[f].mend);
+        json_string(&json, "fix", doctor->findings[f].fix);
         json_end(&json, '}');
     }
     json_end(&json, ']');
     json_end(&json, '}');
-    return json_save(&json, asked.json);
+    return json_save(&json, options.json);
 }
 
-static enum status tell(const struct doctor *doctor)
+/* On rank 0. */
+static enum status print_report(const struct doctor *doctor)
 {
-    enum status status = STATUS_OK;
-    if (comm_rank(MPI_COMM_WORLD) == 0) {
-        print_libraries(doctor);
-        print_ranks(doctor);
-        print_pairs(doctor);
-        print_findings(doctor);
-        if (asked.json != NULL) {
-            status = write_json(doctor);
-        }
-        const int wrong = count_wrong(doctor);
-        if (status == STATUS_OK && wrong > 0) {
-            status = fail(STATUS_UNFIT, "%d thing%s wrong", wrong, wrong == 1 ? " is" : "s are");
-        }
-    }
-    return status_agree(MPI_COMM_WORLD, status);
+    print_libraries(doctor);
+    print_ranks(doctor);
+    print_pairs(doctor);
+    print_findings(doctor);
+    TRY(options.json != NULL ? write_json(doctor) : STATUS_OK);
+    const int wrong = count_wrong(doctor);
+    return wrong == 0 ? STATUS_OK
+                      : fail(STATUS_UNFIT, "%d problem%s", wrong, wrong == 1 ? "" : "s");
 }
 
 static enum status execute(void)
@@ -314,17 +306,17 @@ static enum status execute(void)
     enum status status =
         doctor != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no memory for the findings");
     if (status == STATUS_OK && comm_rank(MPI_COMM_WORLD) == 0) {
-        status = json_check_place(asked.json);
+        status = json_check_place(options.json);
     }
     status = status_agree(MPI_COMM_WORLD, status);
-    if (status != STATUS_OK) {
+    if (doctor == NULL || status != STATUS_OK) {
         free(doctor);
         return status;
     }
-    status = find_out(doctor);
-    if (status == STATUS_OK) {
-        status = tell(doctor);
-    }
+    TRY_GOTO(examine(doctor));
+    status = comm_rank(MPI_COMM_WORLD) == 0 ? print_report(doctor) : STATUS_OK;
+    status = status_agree(MPI_COMM_WORLD, status);
+done:
     if (doctor->device != NULL) {
         doctor->backend->runtime->close(doctor->device);
     }
@@ -336,7 +328,7 @@ static enum status execute(void)
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "what this node has, what is wrong with it, and what mends that",
+    .summary = "show the resources of this node, and how to fix problems",
     .uses_mpi = true,
     .line = &line,
     .execute = execute,

@@ -1,4 +1,4 @@
-/* What `isotherm doctor` finds out, and what it makes of it. */
+/* The facts and the diagnosis of `isotherm doctor`. */
 #ifndef ISOTHERM_DOCTOR_DOCTOR_H
 #define ISOTHERM_DOCTOR_DOCTOR_H
 
@@ -8,54 +8,55 @@
 #include "kernels/backend.h"
 #include "machine/rank_facts.h"
 
-/* Do messages from device memory arrive? */
-enum travel { TRAVEL_NOT_NEEDED, TRAVEL_YES, TRAVEL_NO };
+/* Whether MPI can send device memory. */
+enum device_send { DEVICE_SEND_NOT_NEEDED, DEVICE_SEND_YES, DEVICE_SEND_NO };
 
-/* All that the diagnosis looks at, on rank 0. */
+/* The input of the diagnosis, on rank 0. */
 struct doctor_facts {
     int nranks;
     const struct rank_facts *ranks;
     const char *backend;
-    char gpu_fails[256]; /* the backend for GPUs that this build has cannot run, and why; "" */
+    char gpu_fails[256]; /* why the GPU backend of this build cannot run; "": it can, or there is
+                            none */
     int thread_level;    /* of MPI */
     struct mpi_hints hints;
-    enum travel travel; /* proved, not asked */
-    char travel_fails[384];
+    enum device_send device_send; /* tested, not claimed by MPI */
+    char device_send_error[384];
     bool hdf5_parallel;
     bool locking_off;     /* HDF5_USE_FILE_LOCKING=FALSE */
-    char lock_fails[128]; /* files in the present folder cannot be locked, and why; "" */
+    char lock_fails[128]; /* why files in the current folder cannot be locked; "": they can */
 };
 
 struct finding {
-    bool wrong; /* else it could be better */
+    bool wrong; /* false: a possible improvement */
     char what[512];
-    char mend[512];
+    char fix[512];
 };
 enum { DOCTOR_MAX_FINDINGS = 64 };
 
-/* Findings in plain words, host by host; returns how many. Not collective: pure. */
+/* The findings, host by host; returns their number. A pure function. */
 int doctor_diagnose(const struct doctor_facts *facts, struct finding findings[DOCTOR_MAX_FINDINGS]);
 
-/* Both ways at once between two ranks, by one transport. */
+/* A test between two ranks with one transport, both directions at once. */
 struct doctor_pair {
     int a, b;
     const char *transport;
     bool works;
     double seconds;
-    char why[384]; /* it does not work */
+    char why[384]; /* when it does not work */
 };
 enum { DOCTOR_PAIR_BYTES = 8 << 20, DOCTOR_PAIR_RANKS = 8 };
 
-/* Collective over `comm`: prove and time every transport that suits the backend, between all of
+/* Collective over `comm`: test and time every transport that the backend supports between all of
  * the first DOCTOR_PAIR_RANKS ranks. *pairs: on rank 0, to be freed; NULL on the others. */
 enum status doctor_measure_pairs(MPI_Comm comm, const struct backend *backend,
                                  struct device *device, struct doctor_pair **pairs,
                                  int *npairs) MUST_CHECK;
 
-/* Collective. Whether device memory travels, from what was measured (rank 0), and with one rank
- * from a message to itself. */
-enum status doctor_prove_travel(MPI_Comm comm, const struct backend *backend,
-                                const struct doctor_pair *pairs, int npairs,
-                                struct doctor_facts *facts) MUST_CHECK;
+/* Collective. Whether MPI can send device memory, from these measurements (rank 0), and with one
+ * rank from a message to itself. */
+enum status doctor_test_device_send(MPI_Comm comm, const struct backend *backend,
+                                    const struct doctor_pair *pairs, int npairs,
+                                    struct doctor_facts *facts) MUST_CHECK;
 
 #endif

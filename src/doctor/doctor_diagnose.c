@@ -1,5 +1,4 @@
-/* From facts to findings: no calls to anything but the C library, so that tests can invent
- * machines. */
+/* From facts to findings: uses only the C library, so that tests can define machines. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,28 +12,26 @@ struct report {
     int count;
 };
 
-static struct finding *add(struct report *report, bool wrong, const char *mend)
+static struct finding *add(struct report *report, bool wrong, const char *fix)
 {
-    static struct finding spill; /* beyond the last one: written, not kept */
+    static struct finding spill; /* for findings beyond the last one */
     struct finding *finding =
         report->count < DOCTOR_MAX_FINDINGS ? &report->findings[report->count++] : &spill;
     finding->wrong = wrong;
-    snprintf(finding->mend, sizeof finding->mend, "%s", mend);
+    snprintf(finding->fix, sizeof finding->fix, "%s", fix);
     return finding;
 }
 
-static void say(struct report *report, bool wrong, const char *mend, const char *format, ...)
+static void say(struct report *report, bool wrong, const char *fix, const char *format, ...)
     PRINTF_LIKE(4, 5);
-static void say(struct report *report, bool wrong, const char *mend, const char *format, ...)
+static void say(struct report *report, bool wrong, const char *fix, const char *format, ...)
 {
-    struct finding *finding = add(report, wrong, mend);
+    struct finding *finding = add(report, wrong, fix);
     va_list args;
     va_start(args, format);
     vsnprintf(finding->what, sizeof finding->what, format, args);
     va_end(args);
 }
-
-/* ---- devices --------------------------------------------------------------------------------- */
 
 static bool has_device(const struct rank_facts *rank, const void *pci)
 {
@@ -60,13 +57,13 @@ static void find_shared_devices(struct report *report, const struct host *host)
         most = facts->ranks[rank].devices > most ? facts->ranks[rank].devices : most;
         if (host_list(host, has_device, pci, who) > 1) {
             say(report, true,
-                "start one rank a device: as many tasks a node as devices, and with Slurm "
+                "start one rank per device: as many tasks per node as devices, with Slurm "
                 "--gpus-per-task=1 --gpu-bind=closest",
                 "%s on %s share the device %s", who, host->name, pci);
         }
     }
     if (distinct > 0 && distinct < most && distinct == host->nranks) {
-        say(report, false, "start as many ranks a node as it has devices",
+        say(report, false, "start as many ranks per node as it has devices",
             "%d of the %d devices of %s %s a rank", distinct, most, host->name,
             distinct == 1 ? "has" : "have");
     }
@@ -93,14 +90,12 @@ static void find_far_devices(struct report *report, const struct host *host)
     char numa[64];
     numa_text(host->ranks[rank].machine.numa, numa, sizeof numa);
     say(report, true,
-        "bind each rank to the cores beside its device: srun --gpu-bind=closest, or --cpu-bind "
+        "bind each rank to the cores nearest to its device: srun --gpu-bind=closest, or --cpu-bind "
         "with a map of cores in the order of the devices (jobscripts/); mpirun --map-by numa",
         "%s on %s run%s far from the device: rank %d on NUMA node %s, its device on %d", who,
         host->name, strncmp(who, "rank ", 5) == 0 ? "s" : "", rank, numa,
         host->ranks[rank].machine.device_numa);
 }
-
-/* ---- cores ----------------------------------------------------------------------------------- */
 
 static bool has_one_core(const struct rank_facts *rank, const void *unused)
 {
@@ -108,7 +103,7 @@ static bool has_one_core(const struct rank_facts *rank, const void *unused)
     return core_set_count(&rank->machine.cores) == 1;
 }
 
-/* More threads than cores on a rank; else on the host; else cores without a rank. */
+/* More threads than cores on a rank, or on the host, or unused cores. */
 static void find_crowds(struct report *report, const struct host *host)
 {
     const int cores = core_set_count(&host->cores);
@@ -119,7 +114,7 @@ static void find_crowds(struct report *report, const struct host *host)
     } else if (cores < host->machine_cores &&
                host_list(host, has_one_core, NULL, who) == host->nranks) {
         say(report, true,
-            "mpirun binds a rank to one core unless told otherwise: --map-by slot:PE=THREADS, or "
+            "mpirun binds each rank to one core by default; use --map-by slot:PE=THREADS, or "
             "--bind-to none; srun -c THREADS --cpu-bind=cores",
             "%s on %s %s bound to one core%s, and %d of %d cores have no rank", who, host->name,
             host->nranks == 1 ? "is" : "are", host->nranks == 1 ? "" : " each",
@@ -131,43 +126,38 @@ static void find_crowds(struct report *report, const struct host *host)
     }
 }
 
-/* ---- libraries ------------------------------------------------------------------------------- */
-
 static void find_library_faults(struct report *report)
 {
     const struct doctor_facts *facts = report->facts;
     if (facts->gpu_fails[0] != '\0') {
         say(report, false, "on a node with GPUs: check the driver, and that the job asks for GPUs",
-            "this build can use GPUs, but none answers: %s", facts->gpu_fails);
+            "this build supports GPUs, but none is available: %s", facts->gpu_fails);
     }
-    if (facts->travel == TRAVEL_NO) {
+    if (facts->device_send == DEVICE_SEND_NO) {
         say(report, true,
             "Cray MPICH: module load craype-accel-amd-gfx90a before building, and set "
-            "MPICH_GPU_SUPPORT_ENABLED=1; Open MPI: one built with UCX and CUDA or ROCm, and no "
-            "UCX_TLS, OMPI_MCA_pml or OMPI_MCA_btl that leaves them out. Until then faces between "
-            "nodes go through host memory (staged)",
-            "MPI does not move device memory: %s", facts->travel_fails);
+            "MPICH_GPU_SUPPORT_ENABLED=1; Open MPI: use a build with UCX and CUDA or ROCm, and no "
+            "UCX_TLS, OMPI_MCA_pml or OMPI_MCA_btl that excludes them. Until then faces between "
+            "nodes are staged through host memory",
+            "MPI cannot send device memory: %s", facts->device_send_error);
     }
     if (facts->thread_level < MPI_THREAD_FUNNELED) {
-        say(report, true, "use an MPI library that was built with threads",
-            "MPI grants no threads at all");
+        say(report, true, "use an MPI library with thread support", "MPI does not support threads");
     } else if (facts->thread_level < MPI_THREAD_MULTIPLE) {
-        say(report, false, "Open MPI: one built with --enable-mpi-thread-multiple",
-            "MPI does not grant MPI_THREAD_MULTIPLE: files cannot be written beside the steps");
+        say(report, false, "Open MPI: use a build with --enable-mpi-thread-multiple",
+            "MPI does not provide MPI_THREAD_MULTIPLE: files cannot be written in the background");
     }
     if (!facts->hdf5_parallel) {
         say(report, true, "build with a parallel HDF5 (Debian: libhdf5-openmpi-dev)",
-            "HDF5 has no MPI-IO driver: ranks cannot write one file together");
+            "HDF5 has no MPI-IO driver: ranks cannot write a common file");
     }
     if (facts->lock_fails[0] != '\0' && !facts->locking_off) {
-        say(report, true, "export HDF5_USE_FILE_LOCKING=FALSE for all that read the files",
-            "files in this folder cannot be locked (%s): h5py, h5dump and ParaView will refuse "
+        say(report, true, "export HDF5_USE_FILE_LOCKING=FALSE for all programs that read the files",
+            "files in this folder cannot be locked (%s): h5py, h5dump and ParaView cannot open "
             "them",
             facts->lock_fails);
     }
 }
-
-/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool is_first_of_host(const struct doctor_facts *facts, int rank)
 {

@@ -1,4 +1,4 @@
-/* Which transports work between two ranks, and how fast: with the proof and the times of halo/. */
+/* The transports between two ranks, with the test and the times of halo/. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,17 +8,17 @@
 #include "halo/probe.h"
 #include "halo/trial.h"
 
-/* What all pairs are measured with. */
+/* The setup of all measurements. */
 struct rig {
     MPI_Comm comm;
     const struct backend *backend;
     struct device *device;
     int rank;
-    bool probed; /* MPI may be given device memory */
+    bool probed; /* MPI accepts device memory */
     char why_not[384];
 };
 
-/* MPI gets device memory for the first time in a process of its own. */
+/* The first test with device memory runs in a separate process. */
 static enum status probe(struct rig *rig)
 {
     int node_rank = 0;
@@ -112,7 +112,7 @@ static enum status measure_all(struct rig *rig, const int nodes[DOCTOR_PAIR_RANK
     return STATUS_OK;
 }
 
-/* The lowest rank of each rank's node. */
+/* The lowest rank on the node of each rank. */
 static enum status find_nodes(const struct rig *rig, int nodes[DOCTOR_PAIR_RANKS], int nranks)
 {
     MPI_Comm node = MPI_COMM_NULL;
@@ -142,41 +142,39 @@ enum status doctor_measure_pairs(MPI_Comm comm, const struct backend *backend,
     *npairs = 0;
     enum status status =
         built != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no memory for a list of pairs");
-    status = status_agree(comm, status);
-    if (status == STATUS_OK) {
-        status = find_nodes(&rig, nodes, nranks);
+    TRY_GOTO(status_agree(comm, status));
+    TRY_GOTO(find_nodes(&rig, nodes, nranks));
+    TRY_GOTO(measure_all(&rig, nodes, nranks, built, npairs));
+    if (rig.rank == 0) {
+        *pairs = built;
+        return STATUS_OK;
     }
-    if (status == STATUS_OK) {
-        status = measure_all(&rig, nodes, nranks, built, npairs);
-    }
-    if (status != STATUS_OK || rig.rank != 0) {
-        free(built);
-        return status;
-    }
-    *pairs = built;
-    return STATUS_OK;
+done:
+    free(built);
+    return status;
 }
 
-enum status doctor_prove_travel(MPI_Comm comm, const struct backend *backend,
-                                const struct doctor_pair *pairs, int npairs,
-                                struct doctor_facts *facts)
+enum status doctor_test_device_send(MPI_Comm comm, const struct backend *backend,
+                                    const struct doctor_pair *pairs, int npairs,
+                                    struct doctor_facts *facts)
 {
-    facts->travel = backend_has(backend, BACKEND_HOST_ACCESS) ? TRAVEL_NOT_NEEDED : TRAVEL_YES;
-    if (facts->travel == TRAVEL_NOT_NEEDED) {
+    facts->device_send =
+        backend_has(backend, BACKEND_HOST_ACCESS) ? DEVICE_SEND_NOT_NEEDED : DEVICE_SEND_YES;
+    if (facts->device_send == DEVICE_SEND_NOT_NEEDED) {
         return STATUS_OK;
     }
     struct rig rig = {.comm = comm, .backend = backend};
-    TRY(probe(&rig)); /* what was found is kept, so this costs nothing the second time */
+    TRY(probe(&rig)); /* cached, so the second call costs nothing */
     if (!rig.probed) {
-        facts->travel = TRAVEL_NO;
-        snprintf(facts->travel_fails, sizeof facts->travel_fails, "%s", rig.why_not);
+        facts->device_send = DEVICE_SEND_NO;
+        snprintf(facts->device_send_error, sizeof facts->device_send_error, "%s", rig.why_not);
     }
     for (int p = 0; p < npairs; p++) {
         const struct transport *transport = transport_find(pairs[p].transport);
-        if (transport->gives_mpi_data && !pairs[p].works && facts->travel == TRAVEL_YES) {
-            facts->travel = TRAVEL_NO;
-            snprintf(facts->travel_fails, sizeof facts->travel_fails, "ranks %d and %d: %.340s",
-                     pairs[p].a, pairs[p].b, pairs[p].why);
+        if (transport->gives_mpi_data && !pairs[p].works && facts->device_send == DEVICE_SEND_YES) {
+            facts->device_send = DEVICE_SEND_NO;
+            snprintf(facts->device_send_error, sizeof facts->device_send_error,
+                     "ranks %d and %d: %.340s", pairs[p].a, pairs[p].b, pairs[p].why);
         }
     }
     return STATUS_OK;

@@ -7,14 +7,14 @@
 #include "base/status.h"
 #include "machine/machine.h"
 
-/* Collective. How many threads keep the cores `mine` busy when all ranks of the node use theirs:
- * its cores, divided by the most ranks that share one of them. So a rank that the launcher has
- * bound to cores of its own has them all. At least 1; 0 where `mine` is empty. */
+/* Collective. The number of threads of this rank: the number of its cores `mine`, divided by the
+ * largest number of ranks that share one of them. So a rank that the launcher has bound to separate
+ * cores uses all of these. At least 1; 0 if `mine` is empty. */
 enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *threads) MUST_CHECK;
 
-/* Collective, before the first OpenMP region. Let this rank run as many OpenMP threads as
- * cores_divide says, unless the environment chooses their number or their places; and start them,
- * so that machine_examine finds the CPUs of all of them. */
+/* Collective, before the first OpenMP region. Set the number of OpenMP threads as by
+ * cores_divide, unless the environment sets their number or places; and start them, so that
+ * machine_examine finds the CPUs of all of them. */
 enum status cores_share(MPI_Comm comm) MUST_CHECK;
 
 #endif

@@ -68,7 +68,7 @@ bool host_is_crowded(const struct host *host, struct crowd *crowd)
         const struct rank_facts *example = &host->ranks[rank];
         const int has = core_set_count(&example->machine.cores);
         *crowd = (struct crowd){
-            .fix = "give a rank as many cores as threads: mpirun --map-by slot:PE=THREADS, or "
+            .fix = "give each rank as many cores as threads: mpirun --map-by slot:PE=THREADS, or "
                    "--bind-to none; srun -c THREADS; or set OMP_NUM_THREADS to the number of "
                    "cores"};
         snprintf(crowd->what, sizeof crowd->what,
@@ -79,10 +79,11 @@ bool host_is_crowded(const struct host *host, struct crowd *crowd)
     if (cores > 0 && host->threads > cores) {
         *crowd = (struct crowd){
             .fix = "start fewer ranks or threads (OMP_NUM_THREADS), or bind the ranks to cores of "
-                   "their own (mpirun --map-by slot:PE=THREADS, srun -c THREADS); if it must be, "
-                   "set OMPI_MCA_mpi_yield_when_idle=1: without it Open MPI spins while it waits"};
-        snprintf(crowd->what, sizeof crowd->what, "the %d ranks of %s run %d threads on %d core%s",
-                 host->nranks, host->name, host->threads, cores, cores == 1 ? "" : "s");
+                   "their own (mpirun --map-by slot:PE=THREADS, srun -c THREADS); if that is not "
+                   "possible, set OMPI_MCA_mpi_yield_when_idle=1: by default Open MPI busy-waits"};
+        snprintf(crowd->what, sizeof crowd->what, "the %d rank%s of %s run %d threads on %d core%s",
+                 host->nranks, host->nranks == 1 ? "" : "s", host->name, host->threads, cores,
+                 cores == 1 ? "" : "s");
         return true;
     }
     return false;

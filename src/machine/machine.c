@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The whole machine, also what a job scheduler keeps from this process: a device may be attached
- * to a part of it. Only devices' places are wanted: components that start a GPU runtime would
- * cost seconds, and do it before the backend has chosen a device. */
+/* The whole machine, including what a job scheduler hides from this process: the device may be
+ * attached there. hwloc's GPU components are disabled: they would take seconds, and start a GPU
+ * runtime before the backend has chosen a device. */
 static bool load(hwloc_topology_t *topology)
 {
     static const char *const unwanted[] = {"cuda", "nvml", "rsmi", "levelzero", "opencl", "gl"};

@@ -1,11 +1,11 @@
-/* Where this process runs: host, cores, NUMA nodes, and how far its device is from them. */
+/* The place of this process: host, cores, NUMA nodes, and the device's distance from them. */
 #ifndef ISOTHERM_MACHINE_MACHINE_H
 #define ISOTHERM_MACHINE_MACHINE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Cores of one machine by their number there; beyond this many they are not told apart. */
+/* Cores of one machine by number; those above the maximum are ignored. */
 enum { MACHINE_MAX_CORES = 1024, CORE_SET_WORDS = MACHINE_MAX_CORES / 64 };
 
 struct core_set {
@@ -42,19 +42,18 @@ static inline void core_set_unite(struct core_set *set, const struct core_set *o
 
 struct machine {
     char host[64];
-    char cpus[128];        /* that this process may use, as taskset writes them: "0-7,64-71" */
-    struct core_set cores; /* to which these belong; hyperthreads of one core count once */
-    int machine_cores;     /* all that the machine has */
+    char cpus[128];        /* of this process, in the format of taskset: "0-7,64-71" */
+    struct core_set cores; /* of these CPUs; hyperthreads of one core count once */
+    int machine_cores;     /* of the machine */
     int numa_nodes;        /* of the machine */
-    uint64_t numa;         /* bit n: NUMA node n has some of the CPUs */
-    int device_numa;       /* NUMA node that the device is attached to; -1: none, or unknown */
-    int device_index;      /* its place among the machine's devices of its kind, in the order of */
-                           /* their PCI addresses; -1: unknown */
+    uint64_t numa;         /* bit n: NUMA node n has some of these CPUs */
+    int device_numa;       /* NUMA node of the device; -1: none or unknown */
+    int device_index;      /* among devices of its kind, by PCI address; -1: unknown */
 };
 
-/* Ask hwloc. `pci`: the device's address ("0000:c1:00.0"), "" for none. A process with several
- * threads: the CPUs of all of them. What cannot be found out stays 0, "" or -1. The first answer
- * is kept: asking takes some 30 ms. Not collective. */
+/* Query hwloc. `pci`: the address of the device ("0000:c1:00.0"), "" for none. The CPUs are those
+ * of all threads. Unknown values stay 0, "" or -1. The first result is cached: a query takes some
+ * 30 ms. Not collective. */
 void machine_examine(const char *pci, struct machine *machine);
 
 #endif

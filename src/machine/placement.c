@@ -8,8 +8,6 @@
 
 const int64_t link_cost[LINK_COUNT] = {0, 1, 3, 6};
 
-/* ---- the cost of an order -------------------------------------------------------------------- */
-
 static enum link link_between(const struct rank_place *places, int a, int b)
 {
     if (a == b) {
@@ -42,11 +40,9 @@ static void count_links(const struct decomp *decomp, const struct rank_place *pl
     }
 }
 
-/* ---- the ranks, node by node ----------------------------------------------------------------- */
-
 struct seat {
-    int node;  /* first as given, then the lowest rank of the node */
-    int group; /* the same of the group */
+    int node;  /* as given; after sorting, the lowest rank of the node */
+    int group; /* likewise */
     int rank;
 };
 
@@ -63,7 +59,7 @@ static int compare_seats(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The seats from `begin` on that share its node (and its group). */
+/* The end of the seats from `begin` that share its node (and its group). */
 static int end_of_run(const struct seat *seats, int nranks, int begin, bool same_group)
 {
     int end = begin + 1;
@@ -74,7 +70,7 @@ static int end_of_run(const struct seat *seats, int nranks, int begin, bool same
     return end;
 }
 
-/* Sort the ranks by node and group, both in the order of their lowest ranks: so rank 0 is first. */
+/* Sort the ranks by node and group, each in the order of its lowest rank; so rank 0 is first. */
 static void sort_seats(const struct rank_place *places, int nranks, struct seat *seats)
 {
     for (int rank = 0; rank < nranks; rank++) {
@@ -100,7 +96,7 @@ static void sort_seats(const struct rank_place *places, int nranks, struct seat 
     qsort(seats, (size_t)nranks, sizeof *seats, compare_seats);
 }
 
-/* Ranks a node, and a group, where all have the same number; else 1. */
+/* Ranks per node (or group) if equal for all; else 1. */
 static int run_length(const struct seat *seats, int nranks, bool same_group)
 {
     const int length = end_of_run(seats, nranks, 0, same_group);
@@ -114,9 +110,7 @@ static int run_length(const struct seat *seats, int nranks, bool same_group)
     return length;
 }
 
-/* ---- candidates ------------------------------------------------------------------------------ */
-
-/* Boxes of blocks: a node's, and in it a group's. */
+/* The box of blocks of a node, and of a group in it. */
 struct tiling {
     int node[AXIS_COUNT];
     int group[AXIS_COUNT];
@@ -130,7 +124,7 @@ struct search {
     struct placement_order best;
 };
 
-/* Coordinates of the n-th box of a grid of boxes, x fastest, times the boxes' size. */
+/* Add the coordinates of the n-th box of a grid of boxes, x fastest, times the box size. */
 static int add_box(int n, const int outer[AXIS_COUNT], const int inner[AXIS_COUNT],
                    int coords[AXIS_COUNT])
 {
@@ -255,9 +249,9 @@ enum status placement_choose(const struct decomp *decomp, const struct rank_plac
     const int nranks = decomp->nranks;
     struct search search = {.decomp = decomp, .places = places};
     struct seat *seats = malloc((size_t)nranks * sizeof *seats);
-    enum status status =
-        seats != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no memory to place %d ranks", nranks);
-    TRY_GOTO(status);
+    enum status status = STATUS_OK;
+    TRY_GOTO(seats != NULL ? STATUS_OK
+                           : fail(STATUS_MEMORY, "no memory to place %d ranks", nranks));
     TRY_GOTO(order_create(nranks, &search.trial));
     TRY_GOTO(order_create(nranks, &search.best));
     sort_seats(places, nranks, seats);
@@ -283,14 +277,12 @@ void placement_free(struct placement_order *order)
 void placement_reason(const struct placement_order *order, char *text, size_t bytes)
 {
     if (order->cost < order->natural_cost) {
-        snprintf(text, bytes, "%s: the links take %.1f %% less time than in the ranks' own order",
+        snprintf(text, bytes, "%s: the links take %.1f %% less time than in the natural order",
                  order->name, 100.0 - 100.0 * (double)order->cost / (double)order->natural_cost);
     } else {
-        snprintf(text, bytes, "the ranks' own order: no other that was tried costs less");
+        snprintf(text, bytes, "natural order: no other candidate costs less");
     }
 }
-
-/* ---- who runs where -------------------------------------------------------------------------- */
 
 void placement_assume(int nranks, int ranks_per_node, int ranks_per_group,
                       struct rank_place *places)
@@ -308,8 +300,8 @@ int placement_group(const struct machine *machine, const struct backend *backend
                     const struct device_info *info)
 {
     if (backend_has(backend, BACKEND_GPU)) {
-        /* the dies of a module are neighbours in the order of PCI addresses; other GPUs, so far,
-         * have links of one speed */
+        /* the dies of a module are adjacent in PCI order; links between other GPUs have one
+         * speed */
         const bool has_two_dies = strstr(info->name, "MI250") != NULL;
         return has_two_dies && machine->device_index >= 0 ? machine->device_index / 2 : -1;
     }

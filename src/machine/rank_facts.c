@@ -13,7 +13,7 @@ enum status rank_facts_gather(MPI_Comm comm, const struct machine *machine,
     struct rank_facts *built = NULL;
     enum status status = STATUS_OK;
     *all = NULL;
-    memset(&mine, 0, sizeof mine); /* its padding travels too */
+    memset(&mine, 0, sizeof mine); /* its padding is sent, too */
     mine.machine = *machine;
     memcpy(mine.device, info->name, sizeof mine.device);
     memcpy(mine.pci, info->address, sizeof mine.pci);
@@ -25,18 +25,15 @@ enum status rank_facts_gather(MPI_Comm comm, const struct machine *machine,
             status = fail(STATUS_MEMORY, "no memory for a list of %d ranks", nranks);
         }
     }
-    status = status_agree(comm, status);
-    if (status == STATUS_OK) {
-        status = comm_check(MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, built, (int)sizeof mine,
-                                       MPI_BYTE, 0, comm),
-                            "MPI_Gather");
-    }
-    if (status != STATUS_OK) {
-        free(built);
-        return status;
-    }
+    TRY_GOTO(status_agree(comm, status));
+    TRY_GOTO(comm_check(
+        MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, built, (int)sizeof mine, MPI_BYTE, 0, comm),
+        "MPI_Gather"));
     *all = built;
     return STATUS_OK;
+done:
+    free(built);
+    return status;
 }
 
 void numa_text(uint64_t numa, char *text, size_t bytes)

@@ -1,4 +1,4 @@
-/* The ranks of a run: who they are, which block each holds, and where they run. */
+/* The ranks of a run: their blocks, hosts and devices. */
 #ifndef ISOTHERM_MACHINE_TEAM_H
 #define ISOTHERM_MACHINE_TEAM_H
 
@@ -10,7 +10,7 @@
 #include "model/problem.h"
 
 struct team {
-    MPI_Comm comm; /* the ranks in the order of their blocks: borrowed, or `ordered` */
+    MPI_Comm comm; /* ranks in the order of their blocks: borrowed, or `ordered` */
     MPI_Comm ordered;
     int rank, nranks;
     struct decomp decomp;
@@ -19,13 +19,13 @@ struct team {
     struct rank_facts *rank_facts; /* of all ranks; rank 0 */
 };
 
-/* Collective. The ranks of `comm` with their blocks of the problem's grid, in the order in which
- * the launcher started them. The outcome is agreed. */
+/* Collective. The ranks of `comm` with their blocks of the grid, in the launcher's order. The
+ * outcome is agreed. */
 enum status team_create(MPI_Comm comm, const struct problem *problem, struct team *team) MUST_CHECK;
-void team_destroy(struct team *team); /* takes a half-built one, from team_create on */
+void team_destroy(struct team *team); /* also after team_create failed */
 
-/* Collective. Find out where the ranks run, and let the rank number of team->comm be the block's:
- * the heaviest halo faces on the fastest links. */
+/* Collective. Determine where the ranks run, and reorder team->comm so that rank n owns block n
+ * with the largest halo faces on the fastest links. */
 enum status team_place(struct team *team, const struct backend *backend,
                        const struct device_info *info) MUST_CHECK;
 

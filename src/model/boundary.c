@@ -15,10 +15,8 @@ static enum status parse_face(const struct settings *settings, enum face face,
         return status;
     }
     char key[KEY_BYTES];
-    char why[STATUS_MESSAGE_BYTES];
     snprintf(key, sizeof key, "boundary.%s.value", face_name(face));
-    snprintf(why, sizeof why, "%s", fail_message());
-    return settings_fail(settings, key, "%s", why);
+    return settings_fail(settings, key, "%s", fail_message());
 }
 
 enum status boundary_create(const struct settings *settings, struct boundary *boundary)
@@ -88,7 +86,7 @@ static void close_face(const struct boundary *boundary, const struct grid *grid,
     }
 }
 
-/* "boundary.x_min.value": what the user gave for the temperature at a face. */
+/* "boundary.x_min.value": the key of the temperature or flux of a face. */
 static const char *face_key(const struct boundary *boundary, enum face face, char key[KEY_BYTES])
 {
     const bool convection = boundary->face[face].kind == BOUNDARY_CONVECTION;
@@ -96,7 +94,6 @@ static const char *face_key(const struct boundary *boundary, enum face face, cha
     return key;
 }
 
-/* What is wrong with the value of that key, and what would be right. */
 static enum status fail_face(const struct boundary *boundary, enum face face, double t, double b)
 {
     const struct boundary_setting *setting = &boundary->face[face];
@@ -136,7 +133,7 @@ static enum status face_closure(const struct boundary *boundary, const struct gr
     }
     const bool below_zero = boundary->expression[face] != NULL && *b < 2 * BELOW_ZERO &&
                             !boundary->face[face].may_be_negative;
-    /* also what the ledger's exact sums can hold */
+    /* the limit of the ledger's exact sums */
     if (!isfinite(*a) || !(fabs(*b) < EXACT_SUM_LIMIT) || below_zero) {
         return fail_face(boundary, face, t, *b);
     }
@@ -151,9 +148,8 @@ enum status boundary_check(const struct settings *settings, const struct boundar
         double b = 0;
         if (face_closure(boundary, grid, medium, (enum face)face, 0, &a, &b) != STATUS_OK) {
             char key[KEY_BYTES];
-            char why[STATUS_MESSAGE_BYTES];
-            snprintf(why, sizeof why, "%s", fail_message());
-            return settings_fail(settings, face_key(boundary, (enum face)face, key), "%s", why);
+            return settings_fail(settings, face_key(boundary, (enum face)face, key), "%s",
+                                 fail_message());
         }
     }
     return STATUS_OK;

@@ -1,4 +1,4 @@
-/* Boundary conditions as affine closures, and what they let through. */
+/* Boundary conditions as affine closures. */
 #ifndef ISOTHERM_MODEL_BOUNDARY_H
 #define ISOTHERM_MODEL_BOUNDARY_H
 
@@ -8,21 +8,21 @@
 #include "model/grid.h"
 
 struct boundary {
-    struct boundary_setting face[FACE_COUNT];  /* borrowed strings: lives no longer than settings */
-    struct expression *expression[FACE_COUNT]; /* of t, where the temperature is a formula */
+    struct boundary_setting face[FACE_COUNT];  /* borrows strings of the settings */
+    struct expression *expression[FACE_COUNT]; /* of t; NULL when the temperature is a number */
     bool periodic[AXIS_COUNT];
 };
 
 enum status boundary_create(const struct settings *settings, struct boundary *boundary) MUST_CHECK;
 void boundary_destroy(struct boundary *boundary);
 
-/* The closure of every face at time t: outside = a inside + b (DESIGN, section 4):
+/* The closure of every face at time t: outside = a inside + b (docs/numerics.md):
  *   temperature Tb:      a = -1, b = 2 Tb
  *   flux q into it:      a = 1,  b = q h / k
  *   convection hc, Ta:   a = (2k - hc h) / (2k + hc h), b = 2 hc h Ta / (2k + hc h)
  *   axis not in use:     a = 1,  b = 0
- * Periodic faces: closed = false. Rounded to `precision`, so that the ledger counts with what the
- * kernel used. STATUS_NUMERICS when a formula gives no finite temperature. */
+ * Periodic faces: closed = false. Rounded to `precision`, so that the ledger uses the kernel's
+ * values. STATUS_NUMERICS when a formula gives no finite temperature. */
 struct closure {
     bool closed[FACE_COUNT];
     double a[FACE_COUNT];
@@ -32,8 +32,8 @@ enum status boundary_closure(const struct boundary *boundary, const struct grid 
                              const struct medium *medium, enum precision precision, double t,
                              struct closure *closure) MUST_CHECK;
 
-/* Try the closures at t = 0, s. STATUS_INPUT, with the face's line in the configuration, where one
- * has no finite value. */
+/* Evaluate the closures at t = 0 s. STATUS_INPUT, with the line of the face in the configuration,
+ * when one has no finite value. */
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
                            const struct grid *grid, const struct medium *medium) MUST_CHECK;
 

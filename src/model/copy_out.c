@@ -4,19 +4,19 @@
 
 #include "base/log.h"
 
-/* Pieces of one copy: those of the halo, which share the copy engine, get in between. */
+/* Copies are split so that copies of the halo, which share the copy engine, can run in between. */
 enum { PIECE_BYTES = 8 << 20 };
 
 struct copy_out {
-    const struct backend *backend; /* borrowed, and so are device and the queue of the steps */
+    const struct backend *backend; /* borrowed, as are device and steps */
     struct device *device;
     struct queue *steps;
-    struct queue *copies; /* its own: who waits for other reads does not wait for these */
+    struct queue *copies; /* own queue: waiting for other reads does not include these */
     char *d_memory;
     size_t room, used;
-    struct event *packed;  /* on `steps`: the latest values lie in d_memory */
-    struct event *arrived; /* on `copies`: all have left it */
-    bool is_waited_for;    /* or nothing is on its way */
+    struct event *packed;  /* on `steps`: the latest values are in d_memory */
+    struct event *arrived; /* on `copies`: all copies are complete */
+    bool is_waited_for;    /* or no copy is in flight */
 };
 
 static enum status build(struct copy_out *c)
@@ -41,12 +41,12 @@ enum status copy_out_create(const struct backend *backend, struct device *device
     *c = (struct copy_out){
         .backend = backend, .device = device, .steps = steps, .room = bytes, .is_waited_for = true};
     const enum status status = build(c);
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK) {
+        *copy_out = c;
+    } else {
         copy_out_destroy(c);
-        return status;
     }
-    *copy_out = c;
-    return STATUS_OK;
+    return status;
 }
 
 void copy_out_destroy(struct copy_out *c)
@@ -54,7 +54,7 @@ void copy_out_destroy(struct copy_out *c)
     if (c == NULL) {
         return;
     }
-    /* on failure, too, nothing may use the memory: freeing it waits for the device */
+    /* also on failure: freeing the memory waits for the device */
     if (copy_out_wait(c) != STATUS_OK) {
         log_warn("%s", fail_message());
     }
@@ -84,7 +84,8 @@ enum status copy_out_add(struct copy_out *c, const struct layout *layout,
     const size_t bytes = (size_t)box_cells(&cells) * precision_bytes(args->precision);
     char *d_values = c->d_memory + c->used;
     if (copy_out_bytes(bytes) > c->room - c->used) {
-        return fail(STATUS_MEMORY, "no room for %zu bytes more on their way to the host", bytes);
+        return fail(STATUS_MEMORY, "no device memory for another %zu bytes in flight to the host",
+                    bytes);
     }
     c->used += copy_out_bytes(bytes);
     c->is_waited_for = false;

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The most blocks that an axis can be cut into. */
 static int64_t most_blocks(const struct decomp *decomp, enum axis axis)
 {
     if (!decomp->used[axis]) {
@@ -18,9 +17,9 @@ static bool fits(const struct decomp *decomp, enum axis axis, int64_t blocks)
     return blocks <= most_blocks(decomp, axis);
 }
 
-/* The most expensive rank's cost. The first block of an axis is the largest, the second the
- * largest with two neighbours: every other one has no more cells and no more neighbours than one
- * of them, so their combinations are enough, however many ranks there are. */
+/* The cost of the most expensive rank. The first block of an axis is the largest, the second the
+ * largest with two neighbours; no other has more cells or neighbours, so their combinations
+ * suffice. */
 static int64_t busiest_cost(const struct decomp *decomp)
 {
     int64_t busiest = 0;
@@ -38,7 +37,7 @@ static int64_t busiest_cost(const struct decomp *decomp)
     return busiest;
 }
 
-/* Set the cheapest factorisation of `nranks`; false when none fits. */
+/* Set the factorization of `nranks` with the lowest cost; false when none fits. */
 static bool choose(struct decomp *decomp, int nranks)
 {
     int best[AXIS_COUNT] = {0, 0, 0};
@@ -71,7 +70,7 @@ static bool choose(struct decomp *decomp, int nranks)
     return best_cost >= 0;
 }
 
-/* The largest rank count below `nranks` that can be placed. One always can. */
+/* The largest valid rank count below `nranks`; at least 1. */
 static int largest_count(const struct decomp *decomp, int nranks)
 {
     struct decomp trial = *decomp;
@@ -99,8 +98,8 @@ static enum status refuse_count(const struct decomp *decomp, int nranks)
     }
     return fail(STATUS_INPUT,
                 "%" PRId64 " x %" PRId64 " x %" PRId64
-                " cells cannot be cut into %d blocks that are all at least the halo's width (%d) "
-                "thick; the next lower rank count that works is %d",
+                " cells cannot be divided into %d blocks that are at least as thick as the halo "
+                "(%d); the next lower valid rank count is %d",
                 cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z], nranks, decomp->halo_width, works);
 }
 
@@ -110,22 +109,21 @@ static enum status check_wanted(const struct decomp *decomp, const int *wanted, 
         const char *name = axis_name((enum axis)axis);
         const int64_t cells = decomp->global_cells[axis];
         if (wanted[axis] < 1) {
-            return fail(STATUS_INPUT, "%d blocks on %s; at least 1 is needed", wanted[axis], name);
+            return fail(STATUS_INPUT, "%d blocks on %s; use at least 1", wanted[axis], name);
         }
         if (!decomp->used[axis] && wanted[axis] > 1) {
-            return fail(STATUS_INPUT, "%d blocks on %s, which has only one cell; 1 would be right",
+            return fail(STATUS_INPUT, "%d blocks on %s, which has only one cell; use 1",
                         wanted[axis], name);
         }
         if (!fits(decomp, (enum axis)axis, wanted[axis])) {
             return fail(STATUS_INPUT,
                         "%d blocks on %s leave %" PRId64 " of its %" PRId64
-                        " cells to the thinnest, less than the halo's width (%d); at most "
+                        " cells to the thinnest, fewer than the halo width (%d); at most "
                         "%" PRId64 " blocks fit on %s",
                         wanted[axis], name, cells / wanted[axis], cells, decomp->halo_width,
                         most_blocks(decomp, (enum axis)axis), name);
         }
     }
-    /* cannot overflow: no more blocks than cells */
     const int64_t product =
         (int64_t)wanted[AXIS_X] * (int64_t)wanted[AXIS_Y] * (int64_t)wanted[AXIS_Z];
     if (product == nranks) {
@@ -143,7 +141,7 @@ static enum status check_wanted(const struct decomp *decomp, const int *wanted, 
                 nranks == 1 ? "" : "s", product, product == 1 ? "" : "s", instead);
 }
 
-/* A periodic axis sends whole halo layers to itself even when it is not cut. */
+/* A periodic axis sends halo layers to itself even when it is not divided. */
 static enum status check_periodic(const struct decomp *decomp)
 {
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -151,7 +149,7 @@ static enum status check_periodic(const struct decomp *decomp)
             decomp->global_cells[axis] < decomp->halo_width) {
             return fail(STATUS_INPUT,
                         "the periodic axis %s has %" PRId64
-                        " cells, less than the halo's width; at least %d are needed",
+                        " cells, fewer than the halo width; use at least %d",
                         axis_name((enum axis)axis), decomp->global_cells[axis], decomp->halo_width);
         }
     }

@@ -25,8 +25,7 @@ int derived_count(unsigned mask)
 
 static unsigned of_output(const struct snapshot_setting *setting)
 {
-    const bool on = setting->cadence.every > 0 || setting->cadence.interval > 0;
-    return on ? setting->derived : 0;
+    return cadence_is_on(&setting->cadence) ? setting->derived : 0;
 }
 
 unsigned derived_of_settings(const struct settings *settings)
@@ -77,12 +76,12 @@ enum status derived_create(const struct backend *backend, struct device *device,
     *built =
         (struct derived){.backend = backend, .device = device, .mask = mask, .sampled_step = -1};
     const enum status status = allocate(built, cells);
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK) {
+        *derived = built;
+    } else {
         derived_destroy(built);
-        return status;
     }
-    *derived = built;
-    return STATUS_OK;
+    return status;
 }
 
 void derived_destroy(struct derived *derived)

@@ -1,12 +1,12 @@
-/* Derived fields: what is kept of every cell over time, and the heat flux. In device memory, in
- * float64 whatever the temperature has: times that add up over millions of steps need it. */
+/* Derived fields: per-cell records over time, and the heat flux. In device memory and always in
+ * float64: times that accumulate over millions of steps need it. */
 #ifndef ISOTHERM_MODEL_DERIVED_H
 #define ISOTHERM_MODEL_DERIVED_H
 
 #include "config/settings.h"
 #include "kernels/backend.h"
 
-/* Of its datasets and of the key `derived`. */
+/* For its dataset and the key `derived`. */
 struct derived_label {
     const char *name;
     const char *units;
@@ -20,27 +20,27 @@ static inline bool derived_wants(unsigned mask, int kind)
 }
 int derived_count(unsigned mask);
 
-/* Of these, the ones that have a memory and so belong to the state. */
+/* Those that depend on the past and so belong to the state. */
 static inline unsigned derived_kept(unsigned mask)
 {
     return mask & ~(1U << (unsigned)DERIVED_FLUX);
 }
 
-/* The kinds that the outputs of these settings show; 0: none. */
+/* The kinds that the outputs of these settings use; 0: none. */
 unsigned derived_of_settings(const struct settings *settings);
 
 struct derived {
-    const struct backend *backend; /* borrowed, and so is the device */
+    const struct backend *backend; /* borrowed, as is the device */
     struct device *device;
-    unsigned mask;                   /* the kinds that there are */
-    struct layout layout;            /* of all of them: the field's cells, no halo */
-    double *d_values[DERIVED_COUNT]; /* NULL where not wanted; of the heat flux the square */
+    unsigned mask;                   /* the kinds in use */
+    struct layout layout;            /* of each: the cells of the field, no halo */
+    double *d_values[DERIVED_COUNT]; /* NULL where not in use; the heat flux squared */
     bool started;                    /* a sample has been taken */
-    int64_t sampled_step;            /* the latest one's */
+    int64_t sampled_step;            /* of the latest sample */
     double sampled_time;             /* s */
 };
 
-/* Not collective. For a rank that owns so many cells. Everything starts as NaN. */
+/* For a rank that owns `cells`. All values start as NaN. Not collective. */
 enum status derived_create(const struct backend *backend, struct device *device,
                            const int64_t cells[AXIS_COUNT], unsigned mask,
                            struct derived **derived) MUST_CHECK;

@@ -12,10 +12,11 @@
 #include "model/grid.h"
 #include "model/shape.h"
 
-/* Large enough that a copy runs at full speed, small beside any field that matters. */
+/* Large enough for copies at full speed, small compared with large fields. */
 enum { STAGE_BYTES = 32 << 20 };
 
-/* One thread more costs a parser, 30 us or the formula of 700 cells, and a wake-up. */
+/* The minimum per thread: a thread costs a parser (30 us, or the formula of 700 cells) and a
+ * wake-up. */
 enum { CELLS_WORTH_A_PAINTER = 8192 };
 
 static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
@@ -32,7 +33,7 @@ static enum status plan_memory(const struct backend *backend, const struct decom
     if (backend_has(backend, BACKEND_ALONG_ROWS)) {
         layout_close_rows(layout);
     }
-    /* room for a row in float64, whatever the field has: derived fields are moved here too */
+    /* a row in float64 must fit: derived fields use the stage, too */
     const size_t row = (size_t)cells[AXIS_X] * sizeof(double);
     const size_t all = row * (size_t)cells[AXIS_Y] * (size_t)cells[AXIS_Z];
     const size_t most = row > STAGE_BYTES ? row : STAGE_BYTES;
@@ -94,9 +95,9 @@ void field_destroy(struct field *field)
     free(field);
 }
 
-/* The next piece of `box` that fits the stage: whole planes, else whole rows of one plane.
- * `piece` starts as box_before(box); false when there is nothing left. Pieces taken in turn are
- * contiguous in [z][y][x] order. */
+/* The next piece of `box` that fits the stage: whole planes, else whole rows of one plane. `piece`
+ * starts as box_before(box); false after the last. Successive pieces are contiguous in [z][y][x]
+ * order. */
 static bool next_piece(const struct field *field, const struct box *box, struct box *piece)
 {
     const int64_t capacity =
@@ -188,14 +189,13 @@ enum status field_write(struct field *field, const struct box *box, const void *
     return STATUS_OK;
 }
 
-/* A part of each piece is one thread's. Its formula is its own: a parser serves one thread. */
+/* A thread paints a part of each piece, with its own formula: a parser is not thread-safe. */
 struct painter {
-    struct expression *expression; /* NULL unless the shape has one */
+    struct expression *expression; /* NULL: the shape has none */
     enum status status;
-    struct failure failure; /* when the status is one */
+    struct failure failure; /* if status is not STATUS_OK */
 };
 
-/* One shape being painted: what its cell functions need. */
 struct brush {
     const struct field *field;
     const struct grid *grid;
@@ -204,8 +204,7 @@ struct brush {
     int npainters;
 };
 
-/* Centre of a cell given by its local index: from the global index alone, so that every
- * decomposition sees the same bits. */
+/* The centre of a cell, from its global index alone: the same bits in every decomposition. */
 static double center(const struct brush *brush, int axis, int64_t index)
 {
     return grid_center(brush->grid, (enum axis)axis, index + brush->field->placement.offset[axis]);
@@ -216,7 +215,7 @@ static bool index_inside(const struct brush *brush, int axis, int64_t index)
     return shape_reaches(brush->grid, brush->shape, (enum axis)axis, center(brush, axis, index));
 }
 
-/* The cells of this rank that the shape can touch. */
+/* The bounding box of the shape in the cells of this rank. */
 static struct box bounds(const struct brush *brush)
 {
     struct box box = layout_owned(&brush->field->layout);
@@ -231,8 +230,8 @@ static struct box bounds(const struct brush *brush)
     return box;
 }
 
-/* Paint a row of h_stage, or a part of it: from the cell that is number `from` of the piece, in
- * [z][y][x] order, to before number `to`. */
+/* Paint the cells `from` to before `to` of the piece, in [z][y][x] order, which lie in one row of
+ * h_stage. */
 static enum status paint_row(const struct brush *brush, struct expression *expression,
                              const struct box *piece, int64_t from, int64_t to)
 {
@@ -260,7 +259,7 @@ static enum status paint_row(const struct brush *brush, struct expression *expre
     return STATUS_OK;
 }
 
-/* Paint the share of one painter: cells that follow each other, up to the first bad one. */
+/* Paint the contiguous share of one painter, up to its first failure. */
 static enum status paint_share(const struct brush *brush, int part, const struct box *piece)
 {
     const int64_t nx = box_extent(piece, AXIS_X);
@@ -274,8 +273,8 @@ static enum status paint_share(const struct brush *brush, int part, const struct
     return STATUS_OK;
 }
 
-/* Paint h_stage by all painters. A share is the same cells whoever paints it, and the shares are in
- * the order of the cells: the first that fails has the first bad cell. */
+/* Paint h_stage with all painters. Shares are in the order of the cells, so the first failed share
+ * has the first failed cell. */
 static enum status paint_stage(const struct brush *brush, const struct box *piece)
 {
 #pragma omp parallel for schedule(static, 1) num_threads(brush->npainters)
@@ -300,7 +299,7 @@ static enum status paint_pieces(struct field *field, const struct brush *brush,
 {
     struct box piece = box_before(box);
     while (next_piece(field, box, &piece)) {
-        /* only a sphere leaves cells of its bounding box as they are */
+        /* only a sphere leaves some cells of its bounding box unchanged */
         if (brush->shape->kind == INITIAL_SPHERE) {
             TRY(stage_in(field, &piece));
         }
@@ -318,7 +317,7 @@ static void painters_destroy(struct brush *brush)
     free(brush->painters);
 }
 
-/* As many painters as there are threads, or less when there is not work for all. */
+/* One painter per thread, fewer when there is little work. */
 static enum status painters_create(struct brush *brush, int64_t ncells)
 {
     const int64_t worth = ncells / CELLS_WORTH_A_PAINTER;
@@ -331,7 +330,7 @@ static enum status painters_create(struct brush *brush, int64_t ncells)
     }
     brush->npainters = npainters;
     if (brush->shape->kind == INITIAL_EXPRESSION) {
-        /* one after the other: formulas are not made by several threads at a time */
+        /* serial: expression_create is not thread-safe */
         for (int part = 0; part < npainters; part++) {
             TRY(shape_formula(brush->shape, &brush->painters[part].expression));
         }
@@ -344,13 +343,13 @@ enum status field_paint(struct field *field, const struct grid *grid,
 {
     struct brush brush = {.field = field, .grid = grid, .shape = shape};
     if (shape->kind == INITIAL_FILE) {
-        return fail(STATUS_INPUT, "a file is not painted but read");
+        return fail(STATUS_INPUT, "an initial file is read, not painted");
     }
     const struct box box = bounds(&brush);
-    enum status status = painters_create(&brush, box_cells(&box));
-    if (status == STATUS_OK) {
-        status = paint_pieces(field, &brush, &box);
-    }
+    enum status status;
+    TRY_GOTO(painters_create(&brush, box_cells(&box)));
+    TRY_GOTO(paint_pieces(field, &brush, &box));
+done:
     painters_destroy(&brush);
     return status;
 }

@@ -1,4 +1,4 @@
-/* The temperature on one rank: two copies in device memory that take turns. */
+/* The temperature on one rank: two buffers in device memory that alternate. */
 #ifndef ISOTHERM_MODEL_FIELD_H
 #define ISOTHERM_MODEL_FIELD_H
 
@@ -6,27 +6,27 @@
 #include "model/decomp.h"
 
 struct field {
-    const struct backend *backend; /* borrowed, and so are device and queue */
+    const struct backend *backend; /* borrowed, as are device and queue */
     struct device *device;
-    struct queue *queue; /* the one that field_read/field_write use */
+    struct queue *queue; /* used by field_read and field_write */
     struct layout layout;
     struct placement placement;
-    void *d_now;   /* complete state of the present step */
+    void *d_now;   /* the complete current state */
     void *d_next;  /* to be overwritten */
-    void *d_stage; /* contiguous staging buffer in device memory ... */
+    void *d_stage; /* staging buffer in device memory ... */
     void *h_stage; /* ... and in pinned host memory, stage_bytes each */
     size_t stage_bytes;
-    struct derived *derived; /* what follows from it (derived.h); NULL when nobody asks. Owned */
+    struct derived *derived; /* owned; NULL when no output uses any */
 };
 
-/* Allocate; everything, halo included, starts as NaN. Halo layers only on axes where they are
- * exchanged. Returns STATUS_MEMORY with the numbers when it does not fit. Not collective. */
+/* Allocate; all values start as NaN, halo included. Halo layers exist only on axes where they are
+ * exchanged. STATUS_MEMORY with the sizes when it does not fit. Not collective. */
 enum status field_create(const struct backend *backend, struct device *device, struct queue *queue,
                          const struct decomp *decomp, int rank, enum precision precision,
                          struct field **field) MUST_CHECK;
 void field_destroy(struct field *field); /* takes NULL */
 
-/* Bytes of device memory that field_create will take for this rank. */
+/* Device memory in bytes that field_create needs on this rank. */
 enum status field_bytes(const struct backend *backend, const struct decomp *decomp, int rank,
                         enum precision precision, uint64_t *bytes) MUST_CHECK;
 
@@ -37,9 +37,9 @@ static inline void field_swap(struct field *field)
     field->d_next = now;
 }
 
-/* Copy a box of owned cells (local indices) of the present step between the device and a
- * contiguous host buffer [z][y][x] in the field's own precision. Blocks until done. Boxes of any
- * size: moved in pieces of whole planes or rows through the staging buffers. */
+/* Copy a box of owned cells (local indices) of the current step between the device and a contiguous
+ * host buffer [z][y][x] in the precision of the field. Blocks until done. Large boxes are copied in
+ * pieces through the staging buffers. */
 enum status field_read(struct field *field, const struct box *box, void *h_values) MUST_CHECK;
 enum status field_write(struct field *field, const struct box *box,
                         const void *h_values) MUST_CHECK;
@@ -47,9 +47,9 @@ enum status field_write(struct field *field, const struct box *box,
 struct grid;
 struct initial_setting;
 
-/* Paint an initial shape (all kinds but INITIAL_FILE) over the present step, by all OpenMP threads:
- * the same bits whatever their number. STATUS_INPUT, naming the first cell in [z][y][x] order, when
- * a formula gives no temperature there. */
+/* Set the cells of an initial shape (all kinds but INITIAL_FILE) in the current step, with all
+ * OpenMP threads; the same bits for any number. STATUS_INPUT, naming the first cell in [z][y][x]
+ * order, when a formula gives no valid temperature. */
 enum status field_paint(struct field *field, const struct grid *grid,
                         const struct initial_setting *shape) MUST_CHECK;
 

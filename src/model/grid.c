@@ -31,7 +31,7 @@ double grid_center(const struct grid *grid, enum axis axis, int64_t index)
 
 int64_t grid_first_from(const struct grid *grid, enum axis axis, double position)
 {
-    int64_t low = 0; /* all below are before it */
+    int64_t low = 0; /* all cells below are before `position` */
     int64_t high = grid->cells[axis];
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;

@@ -11,7 +11,7 @@ struct grid {
     int dimensions;             /* axes in use: 1, 2 or 3 */
     double lower[AXIS_COUNT];   /* m */
     double upper[AXIS_COUNT];   /* m */
-    double spacing[AXIS_COUNT]; /* m; the whole length on an axis that is not in use */
+    double spacing[AXIS_COUNT]; /* m; the length of the axis where it is not in use */
 };
 
 struct medium {
@@ -26,13 +26,12 @@ void medium_create(const struct settings *settings, struct medium *medium);
 /* The centre of cell `index` on `axis`, m. */
 double grid_center(const struct grid *grid, enum axis axis, int64_t index);
 
-/* The first cell of `axis` whose centre is at `position` (m) or beyond; the number of cells when
- * there is none. */
+/* The first cell of `axis` with its centre at `position` (m) or above; the cell count when none. */
 int64_t grid_first_from(const struct grid *grid, enum axis axis, double position);
 int64_t grid_total_cells(const struct grid *grid);
 double grid_cell_volume(const struct grid *grid); /* m^3 */
 
-/* The largest stable step of forward Euler, s: 1 / (2 alpha sum of 1/h^2 over the axes in use). */
+/* The largest stable step of forward Euler, s: 1 / (2 alpha sum of 1/h^2 over the used axes). */
 double grid_stable_dt(const struct grid *grid, const struct medium *medium);
 
 #endif

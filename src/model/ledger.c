@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* An unevaluated sum of two doubles, about 106 bits: what a face lets through is a small
- * difference of sums over many steps, which would lose those digits in plain doubles. */
+/* An unevaluated sum of two doubles, about 106 bits: the heat through a face is a small difference
+ * of large sums. */
 struct wide {
     double high;
     double low;
@@ -57,7 +57,7 @@ static double face_difference(const struct ledger *ledger, enum face face, doubl
     return sum.high + sum.low;
 }
 
-/* J through one face since the last booking. */
+/* J through one face since the last ledger_close. */
 static double face_heat(const struct ledger *ledger, const struct grid *grid,
                         const struct medium *medium, const struct heat_operator *op, enum face face)
 {
@@ -102,10 +102,10 @@ void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct
                     double drift_J)
 {
     const double kelvin = drift_J / (medium->heat_capacity_volume * grid_cell_volume(grid));
-    /* many cells come to more than one term of a sum may be */
+    /* the sum over many cells may exceed the limit of one term */
     const double high = trunc(kelvin / EXACT_SUM_LIMIT);
     struct exact_parts parts = {{0, 0, 0}};
     exact_parts_add(&parts, kelvin - high * EXACT_SUM_LIMIT);
-    ledger->start.digit[3] += (int64_t)high; /* counts multiples of that limit */
+    ledger->start.digit[3] += (int64_t)high; /* counts multiples of EXACT_SUM_LIMIT */
     exact_sum_add_parts(&ledger->start, &parts);
 }

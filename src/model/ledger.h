@@ -1,10 +1,9 @@
-/* The heat ledger: where the heat in the domain came from.
+/* The heat ledger: the heat that entered through the boundary.
  *
- * What a step lets through a closed face is, cell by cell, rho c V r (outside - inside) with
- * outside = a inside + b; so a run needs the sum of the inside cells over the face and over the
- * steps, and the sum of b. Both are exact sums, so the ledger is the same to the last bit on any
- * decomposition and across restarts. Valid while a and r stay the same: `ledger_close` books
- * what came so far before they change. */
+ * In a step the heat through a closed face is, per cell, rho c V r (outside - inside) with outside
+ * = a inside + b. So a run needs the sum of the inside cells over face and steps, and the sum of b.
+ * Both are exact sums: the ledger is bitwise the same on any decomposition and across restarts. It
+ * is valid while a and r are constant; call `ledger_close` before they change. */
 #ifndef ISOTHERM_MODEL_LEDGER_H
 #define ISOTHERM_MODEL_LEDGER_H
 
@@ -12,36 +11,36 @@
 #include "model/grid.h"
 #include "model/operator.h"
 
-/* Plain data, the same on all ranks: goes into checkpoints as it is. */
+/* Plain data, the same on all ranks; stored in checkpoints. */
 struct ledger {
     struct exact_sum start;                /* sum of T over all cells at step 0, K */
     struct exact_sum face_sum[FACE_COUNT]; /* inside cells, over face and steps, K */
     struct exact_sum b_sum[FACE_COUNT];    /* b over the steps, K */
-    double booked_J;                       /* what came before the last change of r */
+    double booked_J;                       /* heat before the last change of r */
 };
 
 /* J, given the sum of T over all cells. */
 double ledger_heat(const struct grid *grid, const struct medium *medium,
                    const struct exact_sum *sum);
 
-/* Count one step's b. */
+/* Add the b of one step. */
 void ledger_add_step(struct ledger *ledger, const struct heat_operator *op);
 
-/* J that came in through the boundary since step 0. `op`: any of the steps since the last
- * booking. */
+/* The heat in J that entered through the boundary since step 0. `op`: of any step since the last
+ * ledger_close. */
 double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid,
                             const struct medium *medium, const struct heat_operator *op);
 
-/* The same without the signs: what the sum's rounding is relative to. */
+/* The sum of the magnitudes: the scale of the rounding error. */
 double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
                        const struct medium *medium, const struct heat_operator *op);
 
-/* Book what came so far and start new sums: before a step of another length. */
+/* Add the sums to booked_J and restart them: before a step of another length. */
 void ledger_close(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
                   const struct heat_operator *op);
 
-/* Let a drift of so many J be none: move the start by as much. For a state that means another heat
- * than it did, in another material or on another grid. */
+/* Shift the start so that a drift of `drift_J` becomes 0. For a state whose heat is redefined by
+ * another material or grid. */
 void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
                     double drift_J);
 

@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-/* One new temperature's rounding error is at most this times the unit roundoff and the largest
- * magnitude. At a closed face, the worst place, with r summing to at most 1/2 and values beyond
- * the face up to 3M: those 3M, sums of neighbours 4M, differences 6M, all times r: 6.5; and the
- * three partial results, up to 4M each: 12. */
+/* The rounding error of a new temperature is at most this times the unit roundoff and the largest
+ * magnitude M. The worst case is a closed face, with r summing to at most 1/2 and values beyond the
+ * face up to 3M: those 3M, sums of neighbours 4M and differences 6M, all times r: 6.5; and three
+ * partial results of up to 4M each: 12. */
 static const double ROUNDINGS_OF_A_CELL = 18.5;
 
 static double unit_roundoff(enum precision precision)
@@ -26,13 +26,10 @@ void limits_renew(struct limits *limits, double min, double max)
     limits->last = (struct reach){.low = min, .high = max, .overshoot = 1, .steps = 0};
 }
 
-/* ---- one step ---------------------------------------------------------------------------------
- */
-
-/* Cells that touch the faces of the axes in `touched`: the new value is g T + wn neighbours +
- * wb boundary values, g + wn + wb = 1. With g >= 0 it is a mean. Else, for deviations from the
- * middle of the data's range of half width E that stay within Y, the new one is at most
- * (-g + wn) Y + wb E; that is Y for Y = wb E / (1 + g - wn). */
+/* Cells at the faces of the axes in `touched`: the new value is g T + wn neighbours + wb boundary
+ * values, g + wn + wb = 1. With g >= 0 it is a mean. Otherwise, if deviations from the middle of
+ * the range (half width E) are at most Y, the new one is at most (-g + wn) Y + wb E, which is Y for
+ * Y = wb E / (1 + g - wn). */
 static double overshoot_of(const struct grid *grid, const double a[AXIS_COUNT],
                            const double r[AXIS_COUNT], unsigned touched)
 {
@@ -57,11 +54,11 @@ static double overshoot_of(const struct grid *grid, const double a[AXIS_COUNT],
 double limits_overshoot(const struct grid *grid, const struct heat_operator *op)
 {
     double a[AXIS_COUNT];
-    unsigned open = 0; /* axes without closed faces: nothing to touch */
+    unsigned open = 0; /* axes without closed faces */
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const enum face low = face_of((enum axis)axis, SIDE_MIN);
         const enum face high = face_of((enum axis)axis, SIDE_MAX);
-        /* the smaller a takes more from the cell itself */
+        /* the smaller a gives the cell itself less weight */
         a[axis] = fmin(op->closure.a[low], op->closure.a[high]);
         open |= grid->used[axis] && op->closure.closed[low] ? 0U : 1U << axis;
     }
@@ -74,8 +71,8 @@ double limits_overshoot(const struct grid *grid, const struct heat_operator *op)
     return most;
 }
 
-/* A closed face's own temperature, the fixed point of outside = a inside + b, or the side on which
- * a flux opens the range. */
+/* The temperature of a closed face is the fixed point of outside = a inside + b; a flux opens the
+ * range on one side. */
 static void widen_by_face(struct reach *reach, double a, double b)
 {
     if (a != 1) {
@@ -101,12 +98,12 @@ static void count_step(struct reach *reach, const struct grid *grid, const struc
     reach->steps++;
 }
 
-/* The roundings of heat_cell.h that the ledger does not know of, each at its worst. A is the
- * largest magnitude, D the range. Everywhere, with S the sum of r: the sum of two neighbours up to
- * 2A and the difference up to 2D, both times r on each axis; three partial results, means, up to A.
- * At a closed face the value beyond lies J from the inside one, J = (1 - a) D or |b|: it is rounded
- * itself, at up to A + J, and it makes the sum, the difference and the three partial results
- * larger by up to J, J and r J: r (A + 6 J) in all. */
+/* The worst case of the rounding errors in heat_cell.h that the ledger does not include. A is the
+ * largest magnitude, D the range, S the sum of r. Everywhere: the sum of two neighbours up to 2A
+ * and the difference up to 2D, both times r on each axis; three partial results, means, up to A. At
+ * a closed face the value beyond differs from the inside one by J = (1 - a) D or |b|: it is rounded
+ * itself, at up to A + J, and makes the sum, the difference and the three partial results larger by
+ * up to J, J and r J: r (A + 6 J) in total. */
 static void count_roundings(struct roundings *n, const struct grid *grid,
                             const struct heat_operator *op)
 {
@@ -139,9 +136,6 @@ void limits_step(struct limits *limits, const struct grid *grid, const struct he
     count_roundings(&limits->roundings, grid, op);
 }
 
-/* ---- what is allowed --------------------------------------------------------------------------
- */
-
 static void range_of(const struct reach *reach, enum precision precision, double *low, double *high)
 {
     *low = reach->low;
@@ -158,7 +152,7 @@ static void range_of(const struct reach *reach, enum precision precision, double
     }
     const double magnitude =
         fmax(isfinite(*low) ? fabs(*low) : 0, isfinite(*high) ? fabs(*high) : 0);
-    /* each step adds its own: the weights of old values never sum to more than 1 */
+    /* each step adds its error: the weights of old values never sum to more than 1 */
     const double rounding =
         ROUNDINGS_OF_A_CELL * unit_roundoff(precision) * (magnitude + wider) * (double)reach->steps;
     *low -= wider + rounding;
@@ -178,13 +172,13 @@ void limits_range(const struct limits *limits, enum precision precision, double 
 double limits_rounding(const struct limits *limits, const struct grid *grid,
                        enum precision precision, double min, double max)
 {
-    /* exact sums cut each term at 2^-80 K */
+    /* exact sums round each term at 2^-80 K */
     const double cut = 0x1p-80;
     const struct reach *last = &limits->last;
     const bool open = !isfinite(last->low) || !isfinite(last->high);
     const double low = fmin(min, isfinite(last->low) ? last->low : min);
     const double high = fmax(max, isfinite(last->high) ? last->high : max);
-    /* where a flux leaves no bound: what was met at both looks, and as much again */
+    /* with an unbounded flux: twice the extremes at both checks */
     const double room = open ? 2 : 1;
     const double magnitude = room * fmax(fabs(low), fabs(high));
     const struct roundings *n = &limits->roundings;

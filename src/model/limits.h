@@ -1,21 +1,21 @@
-/* What the numbers of a sound run can do between two looks at the field: how far temperatures can
- * go, and how far rounding can move the heat. docs/numerics.md gives the argument. */
+/* Bounds of a correct solution between two checks: the range of temperatures, and the effect of
+ * rounding on the heat. docs/numerics.md gives the argument. */
 #ifndef ISOTHERM_MODEL_LIMITS_H
 #define ISOTHERM_MODEL_LIMITS_H
 
 #include "model/grid.h"
 #include "model/operator.h"
 
-/* A range of temperatures and what widens it, since some moment. K; infinite on a side where a
- * flux lets heat in or out without bound. */
+/* A range of temperatures, K, and how far it may be exceeded. Infinite on a side where a flux adds
+ * or removes heat without bound. */
 struct reach {
     double low, high;
-    double overshoot; /* >= 1: how much further than the data a cell at a boundary can go */
+    double overshoot; /* >= 1: the factor by which a cell at a boundary can exceed the data */
     int64_t steps;
 };
 
-/* How much rounding there was, in cells and steps: u (of_magnitude A + of_range D + fixed), with A
- * the largest magnitude of a temperature and D the range of all. */
+/* The accumulated rounding error, in K times cells: u (of_magnitude A + of_range D + fixed), with A
+ * the largest magnitude and D the range of temperatures. */
 struct roundings {
     double of_magnitude, of_range;
     double fixed_K;
@@ -23,29 +23,29 @@ struct roundings {
 };
 
 struct limits {
-    struct reach ever; /* from the first state on */
-    struct reach last; /* from the last look on */
+    struct reach ever; /* since the first state */
+    struct reach last; /* since the last check */
     struct roundings roundings;
 };
 
-/* Begin with a state's extremes, K. */
+/* Start from the minimum and maximum of a state, K. */
 void limits_begin(struct limits *limits, double min, double max);
 
-/* Count one step, made with this operator. */
+/* Add one step with this operator. */
 void limits_step(struct limits *limits, const struct grid *grid, const struct heat_operator *op);
 
-/* The range that no cell can have left, rounding allowed for. */
+/* The range that no cell can have left, including rounding errors. */
 void limits_range(const struct limits *limits, enum precision precision, double *low, double *high);
 
-/* By how much rounding can have changed the sum of all temperatures beside what the ledger books,
- * since the last look: K times cells. `min` and `max` are the present extremes. */
+/* The largest change of the sum of all temperatures by rounding since the last check, in K times
+ * cells, not counting what the ledger includes. `min` and `max`: the current extremes. */
 double limits_rounding(const struct limits *limits, const struct grid *grid,
                        enum precision precision, double min, double max);
 
-/* A look found nothing wrong: the next one starts from these extremes. */
+/* After a check that passed: restart from these extremes. */
 void limits_renew(struct limits *limits, double min, double max);
 
-/* The factor for one step: 1 while every new value is a mean of old ones and boundary values. */
+/* The factor of one step: 1 while every new value is a mean of old and boundary values. */
 double limits_overshoot(const struct grid *grid, const struct heat_operator *op);
 
 #endif

@@ -42,7 +42,7 @@ void operator_step_args(const struct heat_operator *op, const struct problem *pr
         }
         args->a[f] = op->closure.a[f];
         args->b[f] = op->closure.b[f];
-        /* a = 1: what passes does not depend on the cell, so the ledger needs no sum */
+        /* a = 1: the heat does not depend on the cell, so the ledger needs no sum */
         if (problem->grid.used[face_axis(face)] && op->closure.a[f] != 1.0) {
             args->d_face_sum[f] = &d_face_sum[f];
         }

@@ -1,4 +1,4 @@
-/* The operator of one substep: all that a kernel needs to know of space. Built here alone, from the
+/* The operator of one time step: all spatial data of the kernels. Built only here, from the
  * problem, a time and the length of the step. */
 #ifndef ISOTHERM_MODEL_OPERATOR_H
 #define ISOTHERM_MODEL_OPERATOR_H
@@ -10,13 +10,13 @@
 #include "model/problem.h"
 
 struct heat_operator {
-    double r[AXIS_COUNT];   /* alpha dt / h^2, as the kernel uses it; 0 on an axis not in use */
-    struct closure closure; /* of the faces of the whole domain */
+    double r[AXIS_COUNT];   /* alpha dt / h^2 as in the kernel; 0 on an unused axis */
+    struct closure closure; /* of the faces of the domain */
 };
 
-/* For a step of length `dt` from time `time`, s. The numbers are rounded to the precision of the
- * run, so that the ledger counts with what the kernel used. STATUS_NUMERICS when a boundary formula
- * has no finite value then; the same on all ranks. Not collective. */
+/* For a step of length `dt` from `time`, s. Values are rounded to the precision of the run, so that
+ * the ledger uses the kernel's. STATUS_NUMERICS when a boundary formula is not finite at that time;
+ * the same on all ranks. Not collective. */
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op) MUST_CHECK;
 
@@ -28,14 +28,13 @@ enum status operator_of_step(const struct problem *problem, int64_t step,
 enum status operator_before(const struct problem *problem, int64_t step,
                             struct heat_operator *op) MUST_CHECK;
 
-/* What the step kernel of one rank needs: closed faces are those at the edge of the whole domain.
- * d_face_sum: FACE_COUNT sums in device memory, for faces where the heat that passes depends on the
- * cells. */
+/* The arguments of the step kernel on one rank: closed faces are those at the edge of the domain.
+ * d_face_sum: FACE_COUNT sums in device memory, for faces where the heat depends on the cells. */
 void operator_step_args(const struct heat_operator *op, const struct problem *problem,
                         const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
                         struct step_args *args);
 
-/* The same for the kernel of the heat flux. */
+/* The same for the heat flux kernel. */
 void operator_flux_args(const struct heat_operator *op, const struct problem *problem,
                         const struct decomp *decomp, int rank, struct flux_args *args);
 

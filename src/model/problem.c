@@ -1,6 +1,6 @@
 #include "model/problem.h"
 
-enum { HALO_WIDTH = 1 }; /* the reach of the 7-point stencil, one step per pass */
+enum { HALO_WIDTH = 1 }; /* the radius of the 7-point stencil */
 
 enum status problem_create(const struct settings *settings, struct problem *problem)
 {

@@ -1,5 +1,5 @@
-/* The problem: what the settings say, worked out. `run` and `plan` share it; it is the same on all
- * ranks and knows of no device. */
+/* The problem that the settings define. Shared by `run` and `plan`; the same on all ranks, and
+ * independent of the device. */
 #ifndef ISOTHERM_MODEL_PROBLEM_H
 #define ISOTHERM_MODEL_PROBLEM_H
 
@@ -17,14 +17,14 @@ struct problem {
     struct timeline timeline;
 };
 
-/* STATUS_INPUT, with the line of the configuration, for what no reader of single keys can see: a
- * time step above the stable limit, a boundary without a finite value. `settings` must outlive the
- * problem; on failure nothing is left to destroy. Not collective. */
+/* STATUS_INPUT, with the line of the configuration, when the time step is above the stable limit or
+ * a boundary has no finite value. `settings` must outlive the problem; on failure there is nothing
+ * to destroy. Not collective. */
 enum status problem_create(const struct settings *settings, struct problem *problem) MUST_CHECK;
 void problem_destroy(struct problem *problem); /* takes a zeroed one */
 
-/* The blocks for `nranks` ranks, with a halo as wide as the stencil reaches. STATUS_INPUT names the
- * line of run.decomposition, or of grid.cells when that is auto. */
+/* The blocks for `nranks` ranks, with a halo of the stencil radius. STATUS_INPUT names the line of
+ * run.decomposition, or of grid.cells when that is auto. */
 enum status problem_decompose(const struct problem *problem, int nranks,
                               struct decomp *decomp) MUST_CHECK;
 

@@ -47,7 +47,7 @@ static double best_center(const struct grid *grid, const struct initial_setting 
     return box || fabs(after - position) < fabs(before - position) ? after : before;
 }
 
-/* Rounding keeps order: what holds any cell holds the one that is best on every axis. */
+/* Rounding is monotonic: a shape that contains any cell contains the best one on every axis. */
 static bool has_cells(const struct grid *grid, const struct initial_setting *shape)
 {
     double center[AXIS_COUNT];
@@ -81,7 +81,7 @@ enum status shape_check_cells(const struct settings *settings, const struct grid
         }
     }
     return settings_fail(settings, key,
-                         "holds the centre of no cell, so it changes nothing; cells are %s m large",
+                         "contains no cell centre and so has no effect; the cells are %s m large",
                          cell);
 }
 

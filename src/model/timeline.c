@@ -6,22 +6,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Counts of steps stay exact in a double, so that n dt has one rounding. */
+/* Step counts are exact in a double, so that n dt is rounded once. */
 #define MAX_STEPS 9007199254740992.0 /* 2^53 */
 
-/* Each is at least one file access. */
+/* Each ends in at least one file access. */
 enum { MAX_STRETCHES = 1000000 };
 
 static enum status choose_dt(const struct settings *settings, double dt_stable, double *dt)
 {
     if (!(dt_stable > 0) || !isfinite(dt_stable)) {
         return settings_fail(settings, "material.conductivity",
-                             "the largest stable time step would be %g s: the grid's spacing and "
-                             "the material's diffusivity are out of all proportion",
+                             "the largest stable time step would be %g s: the grid spacing or the "
+                             "diffusivity is far out of range",
                              dt_stable);
     }
     *dt = settings->time.dt_auto ? settings->time.safety * dt_stable : settings->time.dt;
-    /* a dt copied from a printed stable limit may be above it by its last digits */
+    /* a dt copied from a printed limit may exceed it in its last digits */
     if (*dt > dt_stable * (1 + 1e-12)) {
         return settings_fail(settings, settings->time.dt_auto ? "time.safety" : "time.dt",
                              "the time step %.17g s is unstable on this grid; the largest stable "
@@ -31,31 +31,30 @@ static enum status choose_dt(const struct settings *settings, double dt_stable, 
     return STATUS_OK;
 }
 
-/* How many steps of length dt lead from `start` to `end`, both in s, and how long the last one has
- * to be to land there. */
+/* The number of steps of length dt from `start` to `end`, both in s, and the length of the last
+ * one, which lands on `end`. */
 static double count_between(const struct timeline *timeline, double start, double end,
                             double *dt_last)
 {
     const double dt = timeline->dt;
     const double left = fmax(end - start, 0);
     const double quotient = left / dt;
-    /* rounding in end and dt must not add a sliver of a step */
+    /* rounding errors of end and dt must not add a tiny step */
     const double steps = ceil(quotient - fmin(quotient * 1e-12, 1e-3));
     const double rest = fma(-(steps - 1), dt, left);
-    /* a whole step but for the rounding of the inputs: then all steps are alike */
+    /* a full step except for rounding: then all steps are equal */
     const bool whole = !(fabs(rest - dt) > 4 * DBL_EPSILON * end);
     *dt_last = whole || rest <= 0 ? dt : rest;
     return steps;
 }
 
-/* Two times that are nearer than this are one: no step is that short. */
+/* Times closer than this count as equal: no step is that short. */
 static double tolerance(const struct timeline *timeline, double time)
 {
     return fmax(1e-9 * timeline->dt, 8 * DBL_EPSILON * time);
 }
 
-/* The first multiple of an interval that is later than `time`, s; infinite when there is no
- * interval. */
+/* The first multiple of an interval after `time`, s; infinite without intervals. */
 static double next_landing(const struct settings *settings, const struct timeline *timeline,
                            double time)
 {
@@ -83,7 +82,7 @@ static enum status refuse_steps(const struct settings *settings, const struct ti
                          settings->time.end, timeline->dt, left / timeline->dt, MAX_STEPS);
 }
 
-/* The shortest interval in time of all outputs, and its key; infinite when there is none. */
+/* The shortest interval of all outputs, and its key; infinite without intervals. */
 static double shortest_interval(const struct settings *settings,
                                 char shortest_key[CADENCE_KEY_BYTES + 16])
 {
@@ -99,18 +98,17 @@ static double shortest_interval(const struct settings *settings,
     return shortest;
 }
 
-/* The output that lands most often is to blame. */
 static enum status refuse_landings(const struct settings *settings)
 {
     char key[CADENCE_KEY_BYTES + 16];
     const double shortest = shortest_interval(settings, key);
-    return settings_fail(settings, key,
-                         "an output every %g s gives more than %d of them; give a longer interval",
-                         shortest, (int)MAX_STRETCHES);
+    return settings_fail(
+        settings, key, "an output every %g s is written more than %d times; give a longer interval",
+        shortest, (int)MAX_STRETCHES);
 }
 
-/* Each multiple of an interval has to be another time, up to the end: else the walk from one to the
- * next would not get on. */
+/* The multiples of an interval must be distinct times up to the end; else lay_stretches would not
+ * advance. */
 static enum status check_intervals(const struct settings *settings, const struct timeline *timeline)
 {
     char key[CADENCE_KEY_BYTES + 16];
@@ -146,8 +144,7 @@ static enum status add_stretch(struct timeline *timeline, int64_t *capacity, int
     return STATUS_OK;
 }
 
-/* From start_step and start_time on, landing by landing, to the end or the last step. The count
- * of steps to a far end is checked before anything is walked. */
+/* From start_step and start_time, landing by landing, to the end or the last step. */
 static enum status lay_stretches(const struct settings *settings, struct timeline *timeline)
 {
     const bool by_steps = settings->time.by_steps;
@@ -188,14 +185,12 @@ static enum status lay_stretches(const struct settings *settings, struct timelin
     return STATUS_OK;
 }
 
-static enum status count_by_steps(const struct settings *settings, struct timeline *timeline)
+static void count_by_steps(const struct settings *settings, struct timeline *timeline)
 {
     const int64_t steps = settings->time.steps;
     const int64_t left = steps > timeline->start_step ? steps - timeline->start_step : 0;
     timeline->steps = timeline->start_step + left;
     timeline->end = timeline->start_time + (double)left * timeline->dt;
-    timeline->dt_last = timeline->dt;
-    return STATUS_OK;
 }
 
 static enum status count_to_end(const struct settings *settings, struct timeline *timeline)
@@ -223,8 +218,11 @@ static enum status count_steps(const struct settings *settings, struct timeline 
         TRY(check_intervals(settings, timeline));
         return lay_stretches(settings, timeline);
     }
-    return settings->time.by_steps ? count_by_steps(settings, timeline)
-                                   : count_to_end(settings, timeline);
+    if (!settings->time.by_steps) {
+        return count_to_end(settings, timeline);
+    }
+    count_by_steps(settings, timeline);
+    return STATUS_OK;
 }
 
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
@@ -233,12 +231,12 @@ enum status timeline_create(const struct settings *settings, const struct grid *
     struct timeline built = {.dt_stable = grid_stable_dt(grid, medium)};
     TRY(choose_dt(settings, built.dt_stable, &built.dt));
     const enum status status = count_steps(settings, &built);
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK) {
+        *timeline = built;
+    } else {
         timeline_destroy(&built);
-        return status;
     }
-    *timeline = built;
-    return STATUS_OK;
+    return status;
 }
 
 void timeline_destroy(struct timeline *timeline)
@@ -260,7 +258,7 @@ enum status timeline_continue(struct timeline *timeline, const struct settings *
     return count_steps(settings, timeline);
 }
 
-/* The number of the stretch that `step` begins in; the first one for a step before it. */
+/* The index of the stretch in which `step` begins; 0 for a step before the first. */
 static int64_t find_stretch(const struct timeline *timeline, int64_t step)
 {
     int64_t low = 0;
@@ -310,8 +308,8 @@ double timeline_dt_before(const struct timeline *timeline, int64_t step)
     return timeline_dt(timeline, step > 0 ? step - 1 : 0);
 }
 
-/* Does the time after `step` steps count as a multiple of the interval? Only ends of stretches
- * do: what lies near one by chance does not, for it is not exactly there. */
+/* Whether the time after `step` steps is a multiple of the interval. Only ends of stretches are
+ * exactly on one. */
 static bool lands_on(const struct timeline *timeline, double interval, int64_t step)
 {
     const bool at_stretch =

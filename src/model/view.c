@@ -9,7 +9,6 @@ void view_whole(const struct grid *grid, struct view *view)
     *view = (struct view){.grid = *grid, .stride = {1, 1, 1}};
 }
 
-/* The cell that holds a position inside the grid. */
 static int64_t cell_at(const struct grid *grid, enum axis axis, double position)
 {
     const double cells = (position - grid->lower[axis]) / grid->spacing[axis];
@@ -31,7 +30,7 @@ static void choose_cells(const struct grid *grid, const struct region_setting *r
     }
     if (region->has_slice && axis == region->slice_axis) {
         const int64_t index = cell_at(grid, axis, region->slice_at);
-        /* the plane lies in the box, its cell's centre perhaps just outside */
+        /* the plane lies in the box, the centre of its cell perhaps outside */
         low = index;
         high = index + 1;
         stride = 1;
@@ -54,7 +53,7 @@ void view_create(const struct grid *grid, const struct region_setting *region, s
         own->used[axis] = n > 1;
         own->dimensions += n > 1 ? 1 : 0;
         if (n == grid->cells[axis] && view->stride[axis] == 1) {
-            continue; /* the corners as they are, to the last bit */
+            continue; /* keep the exact corners */
         }
         const double h = grid->spacing[axis];
         const double stride = (double)view->stride[axis];
@@ -64,7 +63,7 @@ void view_create(const struct grid *grid, const struct region_setting *region, s
     }
 }
 
-/* A box between two centres, or a stride that steps over it. */
+/* Fails for a box between two centres, or a stride that skips it. */
 enum status view_check_regions(const struct settings *settings)
 {
     struct grid grid;
@@ -82,7 +81,7 @@ enum status view_check_regions(const struct settings *settings)
             snprintf(key, sizeof key, "output.regions[%d].%s", i, thinned ? "stride" : "box");
             return settings_fail(
                 settings, key,
-                "no cell is left in %s; the cells are %g m long there, and those %s count",
+                "no cell is left in %s; the cells are %g m long, and those %s are selected",
                 axis_name((enum axis)a), grid.spacing[a],
                 thinned ? "of the box whose index is a multiple of the stride"
                         : "whose centre lies in the box");
@@ -96,7 +95,6 @@ static int64_t clamp(int64_t value, int64_t high)
     return value < 0 ? 0 : value > high ? high : value;
 }
 
-/* How many of the view's cells lie below a global index. */
 static int64_t cells_below(const struct view *view, int axis, int64_t index)
 {
     const int64_t span = index - view->first[axis];
@@ -132,7 +130,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Through the staging buffers: whole planes, or rows of one. */
+/* Through the staging buffers, in whole planes or rows of one plane. */
 static enum status read_staged(struct field *field, const struct layout *layout,
                                const void *d_memory, const struct extract_args *args, char *to)
 {

@@ -64,8 +64,7 @@ bool name_ends_in(const char *name, const char *ending)
 enum status folder_report_uncut(const char *name, enum status status)
 {
     if (status != STATUS_OK) {
-        log_warn("%s, which this run does not continue, is left as it is: %s", name,
-                 fail_message());
+        log_warn("%s, which this run does not continue, is unchanged: %s", name, fail_message());
         fail_clear();
     }
     return STATUS_OK;

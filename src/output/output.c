@@ -5,9 +5,10 @@
 extern const struct output_kind output_history, output_samples, output_snapshots, output_pictures,
     output_checkpoints;
 
-const struct output_kind *const output_kinds[OUTPUT_KINDS] = {
+const struct output_kind *const output_kinds[] = {
     &output_history, &output_samples, &output_snapshots, &output_pictures, &output_checkpoints,
 };
+_Static_assert(sizeof output_kinds / sizeof output_kinds[0] == OUTPUT_KINDS, "see output.h");
 
 int output_number(const struct output_kind *kind)
 {

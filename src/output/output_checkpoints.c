@@ -1,4 +1,4 @@
-/* Output kind: checkpoints, captured on the step loop, written by the writer. */
+/* Output kind: checkpoints, captured by the step loop, written by the writer. */
 #include "output/output_checkpoints.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "model/derived.h"
 #include "output/folder.h"
 
-/* All that the write half needs; settings, grid and medium stay as they are during a run. */
+/* The data of the write half; settings, grid and medium do not change during a run. */
 struct checkpoint_job {
     struct checkpoint_output *output;
     const struct problem *problem;
@@ -19,7 +19,7 @@ struct checkpoint_job {
     struct checkpoint_state state;
 };
 
-/* By a cadence; a run can be asked for one at any time. */
+/* By a cadence; checkpoints on request are independent of it. */
 static bool is_on(const struct settings *settings)
 {
     const struct checkpoint_setting *checkpoints = &settings->output.checkpoints;
@@ -36,16 +36,15 @@ static enum status make_folder(const struct settings *settings)
 
 static enum status open_output(const struct output_context *in, void **object)
 {
-    struct checkpoint_output *made = calloc(1, sizeof *made);
-    enum status status =
-        made == NULL ? fail(STATUS_MEMORY, "no memory for the checkpoints' names") : STATUS_OK;
-    if (status == STATUS_OK && in->team->rank == 0) {
-        status = make_folder(in->problem->settings);
+    struct checkpoint_output *built = calloc(1, sizeof *built);
+    enum status status = STATUS_OK;
+    if (built == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for the checkpoints' names");
+    } else {
+        built->submitted_step = -1;
+        status = in->team->rank == 0 ? make_folder(in->problem->settings) : STATUS_OK;
     }
-    if (made != NULL) {
-        made->submitted_step = -1;
-    }
-    *object = made;
+    *object = built;
     return status_agree(in->team->comm, status);
 }
 
@@ -63,7 +62,6 @@ static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
     return STATUS_OK;
 }
 
-/* Not collective. */
 static enum status capture(const struct output_context *in, struct checkpoint_job *job)
 {
     struct field *field = in->state->field;
@@ -99,16 +97,12 @@ enum status checkpoint_output_submit(struct checkpoint_output *output,
                                                .ledger = state->ledger,
                                                .boundary_heat = in->summary->boundary_heat};
     const struct writer_job job = {
-        .kind = in->kind,
-        .write = write_job,
-        .destroy = free,
-        .context = context,
-    };
+        .kind = in->kind, .write = write_job, .destroy = free, .context = context};
     output->submitted_step = state->step;
     return writer_submit(in->writer, &job);
 }
 
-/* The state that a restart began with is on the disk. */
+/* The state with which a restart began exists on disk. */
 static enum status write_due(void *object, const struct output_context *in)
 {
     return in->state->step > in->state->first_step ? checkpoint_output_submit(object, in)
@@ -124,9 +118,6 @@ static void list(const void *object, const struct output_context *in)
     }
 }
 
-/* ---- planning ---------------------------------------------------------------------------------
- */
-
 static enum status capture_bytes(const struct problem *problem, const struct box *owned,
                                  uint64_t *bytes)
 {
@@ -141,8 +132,8 @@ static double plan(const struct problem *problem)
     const struct checkpoint_setting *setting = &problem->settings->output.checkpoints;
     const double bytes =
         (double)checkpoint_file_bytes(&problem->grid, problem->settings->run.precision);
-    /* none at the start */
-    const int64_t count = timeline_count_due(&problem->timeline, &setting->cadence) - 1;
+    const int64_t count =
+        timeline_count_due(&problem->timeline, &setting->cadence) - 1; /* not at 0 */
     const int64_t kept = count < setting->keep ? count : setting->keep;
     char each[BYTES_TEXT];
     char all[BYTES_TEXT];
@@ -156,9 +147,6 @@ static double plan(const struct problem *problem)
     }
     return count > 0 ? bytes * (double)(kept + 1) : 0;
 }
-
-/* ---- the folder -------------------------------------------------------------------------------
- */
 
 static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
 {

@@ -1,4 +1,4 @@
-/* Output kind: history.csv, a line of diagnostics. */
+/* Output kind: history.csv, lines of diagnostics. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,13 +24,14 @@ static enum status open_history(const struct output_context *in, void **object)
     if (!cadence_is_on(&settings->output.history)) {
         return STATUS_OK;
     }
-    struct history_output *made = calloc(1, sizeof *made);
-    enum status status =
-        made == NULL ? fail(STATUS_MEMORY, "no memory for history.csv") : STATUS_OK;
-    if (status == STATUS_OK && in->team->rank == 0) {
-        status = history_open(settings->output.directory, in->restart_step, &made->history);
+    struct history_output *built = calloc(1, sizeof *built);
+    enum status status = STATUS_OK;
+    if (built == NULL) {
+        status = fail(STATUS_MEMORY, "no memory for history.csv");
+    } else if (in->team->rank == 0) {
+        status = history_open(settings->output.directory, in->restart_step, &built->history);
     }
-    *object = made;
+    *object = built;
     return status_agree(in->team->comm, status);
 }
 

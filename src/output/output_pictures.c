@@ -33,7 +33,7 @@ static enum status open_output(const struct output_context *in, void **object)
         return STATUS_OK;
     }
     if (!picture_supported()) {
-        log_warn("output.pictures: this build has no Cairo: no pictures are drawn");
+        log_warn("output.pictures: no pictures are drawn, this build has no Cairo");
         return STATUS_OK;
     }
     enum status status = STATUS_OK;
@@ -92,7 +92,7 @@ static enum status cut_picture(void *context, const char *path)
     return file_remove(path);
 }
 
-/* Those that this run draws are drawn again. */
+/* Also those that this run will draw again. */
 static enum status roll_back(const struct settings *settings, int64_t step)
 {
     return visit(settings, cut_picture, &step);

@@ -1,6 +1,4 @@
-/* Output kind: probes and lines, temperatures at points over time, each series with its own
- * cadence.
- */
+/* Output kind: probes and lines, each series with its own cadence. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +12,7 @@
 #include "output/output.h"
 
 struct sample_output {
-    const struct cadence *cadence; /* borrowed, and so is the name */
+    const struct cadence *cadence; /* borrowed, as is the name */
     const char *name;              /* NULL: the probes */
     struct sampler *sampler;
     struct series *series; /* rank 0 */
@@ -25,10 +23,7 @@ struct sample_outputs {
     struct sample_output output[];
 };
 
-/* ---- where ------------------------------------------------------------------------------------
- */
-
-/* npoints points, x, y, z each; the coordinates of axes that are not in use are their middle. */
+/* `count` points, x, y, z each; on unused axes the centre of the cell. */
 struct points {
     double *at;
     const char **names; /* NULL for a line */
@@ -79,7 +74,7 @@ static enum status line_points(const struct line_setting *line, const struct gri
     for (int64_t p = 0; p < points->count; p++) {
         double at[AXIS_COUNT];
         for (int a = 0; a < AXIS_COUNT; a++) {
-            /* the ends exactly */
+            /* exact at both ends */
             const double part = (double)p / last;
             at[a] = p == points->count - 1 ? line->to[a]
                                            : line->from[a] + part * (line->to[a] - line->from[a]);
@@ -89,7 +84,7 @@ static enum status line_points(const struct line_setting *line, const struct gri
     return STATUS_OK;
 }
 
-/* The series number `index`, the probes (*line NULL) before the lines; false past the last. */
+/* Series number `index`, the probes (*line NULL) before the lines; false after the last. */
 static bool find_series(const struct settings *settings, int index,
                         const struct line_setting **line, const struct cadence **cadence)
 {
@@ -101,7 +96,7 @@ static bool find_series(const struct settings *settings, int index,
     return true;
 }
 
-/* A restart: than the run before. */
+/* True when a restart has other points than the run before. */
 static bool has_other_points(const struct settings_changes *changes)
 {
     static const char key[] = "output.probes.points";
@@ -115,7 +110,7 @@ static bool has_other_points(const struct settings_changes *changes)
 
 enum { NAME_BYTES = 128 };
 
-/* `csv_name` is room for the name; `points` is to be freed also after a failure. */
+/* `csv_name`: storage for the name. Free `points` also after a failure. */
 static enum status make_setup(const struct output_context *in, const struct line_setting *line,
                               struct points *points, char csv_name[NAME_BYTES],
                               struct series_setup *setup)
@@ -150,9 +145,6 @@ static enum status check(const struct output_context *in)
     }
     return status;
 }
-
-/* ---- opening and closing ----------------------------------------------------------------------
- */
 
 static enum status open_series(const struct output_context *in, const struct line_setting *line,
                                struct sample_output *output)
@@ -205,10 +197,7 @@ static enum status open_outputs(const struct output_context *in, void **object)
     return STATUS_OK;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
-
-/* Rank 0. One row, or (values NULL) all of them to the disk. */
+/* Rank 0. Write one row, or (values NULL) flush all rows. */
 static enum status write_series(struct series *series, const struct output_context *in,
                                 const double *values)
 {
@@ -262,9 +251,6 @@ static void list(const void *object, const struct output_context *in)
     }
 }
 
-/* ---- planning, and the folder -----------------------------------------------------------------
- */
-
 static double plan(const struct problem *problem)
 {
     const struct line_setting *line = NULL;
@@ -278,7 +264,7 @@ static double plan(const struct problem *problem)
             printf("%-14s %lld time%s %lld point%s\n", line != NULL ? line->name : "probes",
                    (long long)steps, steps == 1 ? "" : "s", (long long)points,
                    points == 1 ? "" : "s");
-            /* a line's rows have the place of the point as well */
+            /* the rows of a line also have the position */
             total += (double)(steps * points) * (line != NULL ? 110.0 : 25.0);
         }
     }
@@ -298,7 +284,7 @@ static bool is_line(const char *directory, const char *entry)
     bool is = false;
     if (!name_ends_in(entry, ".csv") || path_join(directory, entry, path) != STATUS_OK ||
         series_is_line(path, &is) != STATUS_OK) {
-        fail_clear(); /* it cannot be read: not ours */
+        fail_clear(); /* not readable: not a file of ours */
         return false;
     }
     return is;
@@ -318,7 +304,7 @@ static void csv_name(const struct line_setting *line, char name[PATH_BYTES])
     snprintf(name, PATH_BYTES, "%.200s.csv", line->name);
 }
 
-/* What these settings write counts even where it is not whole. probes.h5 is of 0.1.0. */
+/* Includes the files of these settings, even if incomplete. probes.h5: from version 0.1.0. */
 static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
 {
     const char *directory = settings->output.directory;

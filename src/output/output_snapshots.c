@@ -13,7 +13,6 @@
 #include "output/output.h"
 #include "solve/derive.h"
 
-/* One series, as the settings have it. */
 struct series_output {
     const char *name; /* borrowed */
     const struct snapshot_setting *setting;
@@ -26,10 +25,7 @@ struct snapshot_outputs {
     struct series_output output[];
 };
 
-/* ---- which there are --------------------------------------------------------------------------
- */
-
-/* The series number `index`, the whole grid before the regions; false past the last. */
+/* Series number `index`, the whole grid before the regions; false after the last. */
 static bool find_series(const struct problem *problem, int index, struct series_output *output)
 {
     const struct settings *settings = problem->settings;
@@ -76,7 +72,7 @@ static void close_outputs(void *object)
     free(outputs);
 }
 
-/* On the writer's communicator: its jobs use the files. */
+/* On the writer's communicator, whose jobs use the files. */
 static enum status open_series(const struct output_context *in, struct series_output *output)
 {
     const struct settings *settings = in->problem->settings;
@@ -103,9 +99,6 @@ static enum status open_outputs(const struct output_context *in, void **object)
     return STATUS_OK;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
-
 struct snapshot_job {
     struct snapshots *snapshots;
     struct snapshot_capture capture;
@@ -119,7 +112,6 @@ static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
     return STATUS_OK;
 }
 
-/* Not collective. */
 static enum status capture(const struct series_output *output, const struct output_context *in,
                            struct snapshot_job *job)
 {
@@ -144,11 +136,7 @@ static enum status submit(const struct series_output *output, const struct outpu
         return status;
     }
     const struct writer_job job = {
-        .kind = in->kind,
-        .write = write_job,
-        .destroy = free,
-        .context = context,
-    };
+        .kind = in->kind, .write = write_job, .destroy = free, .context = context};
     return writer_submit(in->writer, &job);
 }
 
@@ -180,9 +168,6 @@ static void list(const void *object, const struct output_context *in)
         log_info("               %s/%s.xdmf    (ParaView 5.11, VisIt)", directory, name);
     }
 }
-
-/* ---- planning ---------------------------------------------------------------------------------
- */
 
 static enum status capture_bytes(const struct problem *problem, const struct box *owned,
                                  uint64_t *bytes)
@@ -218,13 +203,10 @@ static double plan(const struct problem *problem)
     return total;
 }
 
-/* ---- the folder -------------------------------------------------------------------------------
- */
-
 static const char *const endings[] = {".vtkhdf", ".xdmf"};
 enum { ENDINGS = sizeof endings / sizeof endings[0] };
 
-/* NAME of NAME.vtkhdf or NAME.xdmf beside a folder NAME, whichever configuration named it. */
+/* True for NAME.vtkhdf or NAME.xdmf next to a folder NAME, of any configuration. */
 static bool is_series(const char *directory, const char *entry, char name[256])
 {
     char path[PATH_BYTES];
@@ -239,7 +221,7 @@ static bool is_series(const char *directory, const char *entry, char name[256])
     return false;
 }
 
-/* First the files that name the others. */
+/* First the files that refer to the others. */
 static enum status visit_series(const char *directory, const char *name, output_visitor *visitor,
                                 void *context)
 {
@@ -268,7 +250,7 @@ static enum status visit_entry(void *context, const char *entry)
                : STATUS_OK;
 }
 
-/* What these settings write counts even where it is not whole. */
+/* Includes the series of these settings, even if incomplete. */
 static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
 {
     const char *directory = settings->output.directory;
@@ -324,8 +306,8 @@ const struct output_kind output_snapshots = {
     .name = "snapshots",
     .section = {{"output.snapshots", "snapshots", 1000},
                 {"output.regions", "snapshots of a region", 1000}},
-    /* a snapshot goes by run.watch: a look of its own would cost as much as its capture, and the
-     * steps would wait for it */
+    /* relies on run.watch: a check of its own would cost as much as the capture, and delay the
+     * steps */
     .summary = SUMMARY_UNWATCHED,
     .check = check,
     .open = open_outputs,

@@ -5,17 +5,17 @@
 
 #include "base/comm.h"
 #include "base/log.h"
+#include "io/checkpoint/checkpoint.h"
 #include "output/output_checkpoints.h"
-#include "output/postmortem.h"
 #include "output/progress.h"
 #include "output/report.h"
+#include "output/run_lock.h"
 #include "solve/derive.h"
 #include "solve/numerics_check.h"
 
-/* A summary for the progress line alone costs about half a step: seldom, then. */
+/* The minimum interval of summaries for the progress line: each costs about half a step. */
 enum { STEPS_BETWEEN_SUMMARIES = 50 };
 
-/* When a kind is due. */
 struct due {
     const struct cadence *cadence; /* borrowed */
     int kind;
@@ -30,7 +30,8 @@ struct outputs {
     struct progress progress;
     struct diagnostics latest;
     bool has_latest;
-    bool continued; /* rank 0: the folder's own run */
+    bool continued;       /* rank 0: this run continues the run in the folder */
+    struct run_lock lock; /* rank 0 */
 };
 
 static struct checkpoint_output *checkpoints(const struct outputs *o)
@@ -38,23 +39,26 @@ static struct checkpoint_output *checkpoints(const struct outputs *o)
     return o->object[output_number(&output_checkpoints)];
 }
 
-/* What a kind is called with. */
 static const struct output_context *context(struct outputs *o, int kind)
 {
     o->in.kind = kind;
     return &o->in;
 }
 
-/* ---- opening and closing --------------------------------------------------------------------- */
+/* ---- opening and closing ---- */
 
 enum status outputs_check(const struct team *team, const struct settings *settings,
                           enum output_mode mode, const char *from)
 {
-    return status_agree(team->comm,
-                        team->rank == 0 ? run_folder_check(settings, mode, from) : STATUS_OK);
+    enum status status = STATUS_OK;
+    if (team->rank == 0) {
+        TRY_GOTO(run_lock_check(settings->output.directory));
+        TRY_GOTO(run_folder_check(settings, mode, from));
+    }
+done:
+    return status_agree(team->comm, status);
 }
 
-/* The cadences of all kinds that are on. Not collective. */
 static enum status list_cadences(struct outputs *o)
 {
     const struct settings *settings = o->in.problem->settings;
@@ -88,7 +92,7 @@ static bool is_on(const struct outputs *o, int kind)
     return false;
 }
 
-/* Rank 0. Nothing is changed before all outputs are known to be able to continue. */
+/* Rank 0. All outputs are checked before anything is changed. */
 static enum status prepare_folder(struct outputs *o, enum output_mode mode)
 {
     const struct settings *settings = o->in.problem->settings;
@@ -96,6 +100,8 @@ static enum status prepare_folder(struct outputs *o, enum output_mode mode)
     o->continued = run_folder_is_continued(settings->output.directory, state->restarted_from);
     o->in.restart_step = o->continued ? state->first_step : -1;
     TRY(directory_make(settings->output.directory));
+    TRY(run_lock_take(settings->output.directory, &o->lock));
+    TRY(run_folder_check(settings, mode, state->restarted_from));
     if (!o->continued) {
         return run_folder_clear(settings);
     }
@@ -107,7 +113,7 @@ static enum status prepare_folder(struct outputs *o, enum output_mode mode)
     return run_folder_roll_back(settings, state->first_step, mode != OUTPUT_RETRY);
 }
 
-/* As much memory as any output captures, before the first step. Collective. */
+/* Allocate memory for the largest capture before the first step. Collective. */
 static enum status prepare_memory(const struct outputs *o)
 {
     const struct team *team = o->in.team;
@@ -119,12 +125,12 @@ static enum status prepare_memory(const struct outputs *o)
     status = status == STATUS_OK ? writer_prepare(o->writer, most) : status;
     TRY(status_agree(team->comm, status));
     if (!backend_has(engine->backend, BACKEND_FREE_COPIES)) {
-        return STATUS_OK; /* a copy in the background would take the memory's time from the steps */
+        return STATUS_OK; /* background copies would take memory bandwidth from the steps */
     }
-    return writer_send_beside(o->writer, engine->bulk_queue, most, engine->room_for_copies);
+    return writer_copy_in_background(o->writer, engine->bulk_queue, most, engine->room_for_copies);
 }
 
-/* The writer first: the files that its jobs use are opened on its communicator. */
+/* The writer first: its jobs' files are opened on its communicator. */
 static enum status open_all(struct outputs *o, enum output_mode mode)
 {
     const struct team *team = o->in.team;
@@ -147,24 +153,23 @@ enum status outputs_open(struct stepper *stepper, enum output_mode mode, struct 
 {
     const struct team *team = stepper->team;
     *outputs = NULL;
-    TRY(outputs_check(team, stepper->problem->settings, mode, stepper->state->restarted_from));
-    struct outputs *made = calloc(1, sizeof *made);
+    struct outputs *built = calloc(1, sizeof *built);
     TRY(status_agree(team->comm,
-                     made == NULL ? fail(STATUS_MEMORY, "no memory for the outputs") : STATUS_OK));
-    made->in = (struct output_context){.problem = stepper->problem,
-                                       .team = team,
-                                       .engine = stepper->engine,
-                                       .state = stepper->state,
-                                       .stepper = stepper,
-                                       .restart_step = -1,
-                                       .summary = &made->latest};
-    const enum status status = open_all(made, mode);
+                     built == NULL ? fail(STATUS_MEMORY, "no memory for the outputs") : STATUS_OK));
+    built->in = (struct output_context){.problem = stepper->problem,
+                                        .team = team,
+                                        .engine = stepper->engine,
+                                        .state = stepper->state,
+                                        .stepper = stepper,
+                                        .restart_step = -1,
+                                        .summary = &built->latest};
+    const enum status status = open_all(built, mode);
     if (status != STATUS_OK) {
-        outputs_close(made);
+        outputs_close(built);
         return status;
     }
-    progress_start(&made->progress, stepper->state);
-    *outputs = made;
+    progress_start(&built->progress, stepper->state);
+    *outputs = built;
     return STATUS_OK;
 }
 
@@ -173,25 +178,26 @@ void outputs_close(struct outputs *o)
     if (o == NULL) {
         return;
     }
-    /* what is recorded is why the run ends */
+    /* keep the recorded failure: it is why the run ends */
     struct failure reason;
     fail_keep(&reason);
-    writer_destroy(o->writer); /* its jobs use the files below */
+    writer_destroy(o->writer); /* its jobs use the files closed below */
     fail_restore(&reason);
     if (comm_is_broken()) {
-        return; /* and so may its thread, which could not be waited for */
+        return; /* the writer's thread may still use them */
     }
     for (int k = 0; k < OUTPUT_KINDS; k++) {
         if (o->object[k] != NULL) {
             output_kinds[k]->close(o->object[k]);
         }
     }
+    run_lock_release(&o->lock);
     fail_restore(&reason);
     free(o->due);
     free(o);
 }
 
-/* ---- what is due ----------------------------------------------------------------------------- */
+/* ---- what is due ---- */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -204,7 +210,7 @@ int64_t outputs_next(const struct outputs *o)
     const int64_t step = o->in.state->step;
     int64_t next = INT64_MAX;
     if (writer_is_busy(o->writer)) {
-        return step + 1; /* to ask how far it is */
+        return step + 1; /* to poll it */
     }
     for (int d = 0; d < o->ndue; d++) {
         const int64_t due = timeline_next_due(&problem->timeline, o->due[d].cadence, step);
@@ -215,7 +221,6 @@ int64_t outputs_next(const struct outputs *o)
     return earlier(next, o->progress.next_step);
 }
 
-/* What is due at the present step, as a bit for each kind. */
 static unsigned kinds_due(const struct outputs *o)
 {
     unsigned due = 0;
@@ -241,7 +246,7 @@ static bool needs_summary(const struct outputs *o, unsigned due)
            numerics_check_is_due(o->in.stepper);
 }
 
-/* Collective. A summary of the present step, and a look at its numbers. */
+/* Collective. Compute and check the summary of the current step. */
 static enum status refresh(struct outputs *o)
 {
     if (o->has_latest && o->latest.step == o->in.state->step) {
@@ -264,7 +269,7 @@ static enum status flush_all(struct outputs *o)
     return STATUS_OK;
 }
 
-/* Collective. `write` is the kind's, or another way to the same file. */
+/* Collective. `write`: of the kind, or an alternative for the same files. */
 static enum status write_kind(struct outputs *o, int kind,
                               enum status (*write)(void *object, const struct output_context *in))
 {
@@ -309,7 +314,7 @@ enum status outputs_write(struct outputs *o)
     return show_progress(o);
 }
 
-/* ---- checkpoints on request ------------------------------------------------------------------ */
+/* ---- checkpoints on request ---- */
 
 static enum status submit_checkpoint(void *object, const struct output_context *in)
 {
@@ -339,7 +344,12 @@ double outputs_checkpoint_seconds(const struct outputs *o)
     return writer_figures(o->writer, output_number(&output_checkpoints)).longest_s;
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+enum status outputs_keep_folder(struct outputs *o)
+{
+    return run_lock_touch(&o->lock);
+}
+
+/* ---- the end ---- */
 
 enum status outputs_wait(struct outputs *o)
 {
@@ -349,8 +359,58 @@ enum status outputs_wait(struct outputs *o)
     return STATUS_OK;
 }
 
-/* What is being written is finished first: it is older than the trouble, and HDF5 is the writer's
- * until then. */
+static enum status write_state(struct stepper *stepper, const char *reason, char path[PATH_BYTES])
+{
+    const struct problem *problem = stepper->problem;
+    const struct state *state = stepper->state;
+    struct diagnostics now = {.boundary_heat = 0};
+    TRY(path_join(problem->settings->output.directory, "postmortem.h5", path));
+    /* invalid cells leave no ledger; an invalid boundary formula does */
+    const enum status status = diagnostics_take(stepper, &now);
+    if (status == STATUS_NUMERICS) {
+        fail_clear();
+    } else {
+        TRY(status);
+    }
+    struct checkpoint_state saved = {.step = state->step,
+                                     .time = state->time,
+                                     .ledger = state->ledger,
+                                     .boundary_heat = now.boundary_heat};
+    TRY(diagnostics_field_hash(stepper, &saved.field_hash));
+    return checkpoint_write_postmortem(stepper->team->comm, path, state->field, &problem->grid,
+                                       &problem->medium, &saved, problem->settings->text, reason);
+}
+
+static enum status write_postmortem(struct stepper *stepper, const char *last_checkpoint)
+{
+    char reason[900];
+    char kept[700];
+    char text[STATUS_MESSAGE_BYTES];
+    char path[PATH_BYTES];
+    snprintf(reason, sizeof reason, "%s", fail_message());
+    if (write_state(stepper, reason, path) == STATUS_OK) {
+        snprintf(kept, sizeof kept, "the state is kept in %.600s", path);
+    } else {
+        snprintf(kept, sizeof kept, "the state could not be kept (%.600s)", fail_message());
+    }
+    const char *valid =
+        last_checkpoint[0] != '\0' ? last_checkpoint : stepper->state->restarted_from;
+    if (valid[0] != '\0') {
+        snprintf(
+            text, sizeof text,
+            "%s. %s; the last valid checkpoint is %.350s: fix the cause and resume from it with "
+            "--restart",
+            reason, kept, valid);
+    } else {
+        snprintf(text, sizeof text,
+                 "%s. %s; there is no checkpoint: fix the cause and start again with --overwrite",
+                 reason, kept);
+    }
+    fail_set_agreed(text);
+    return STATUS_NUMERICS;
+}
+
+/* Jobs in flight are finished first: they are older than the failure, and use HDF5 until then. */
 enum status outputs_postmortem(struct outputs *o)
 {
     char reason[STATUS_MESSAGE_BYTES];
@@ -359,10 +419,10 @@ enum status outputs_postmortem(struct outputs *o)
         log_warn("%s", fail_message());
     }
     fail_set_agreed(reason);
-    return postmortem(o->in.stepper, checkpoints(o)->valid);
+    return write_postmortem(o->in.stepper, checkpoints(o)->valid);
 }
 
-/* Rank 0. A restart that found nothing to do leaves the record of the run that did it. */
+/* Rank 0. A restart without further steps keeps the report of the earlier run. */
 static enum status write_report(const struct outputs *o, uint64_t hash, double wall)
 {
     const struct state *state = o->in.state;
@@ -376,7 +436,7 @@ static enum status write_report(const struct outputs *o, uint64_t hash, double w
     return report_write(path, o->in.stepper, o->writer, &o->latest, hash, wall);
 }
 
-static void tell(struct outputs *o, uint64_t hash, double wall)
+static void print_result(struct outputs *o, uint64_t hash, double wall)
 {
     const struct problem *problem = o->in.problem;
     const struct state *state = o->in.state;
@@ -407,6 +467,6 @@ enum status outputs_finish(struct outputs *o, double wall)
     TRY(flush_all(o));
     TRY(diagnostics_field_hash(o->in.stepper, &hash));
     TRY(status_agree(team->comm, team->rank == 0 ? write_report(o, hash, wall) : STATUS_OK));
-    tell(o, hash, wall);
+    print_result(o, hash, wall);
     return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* All that a run leaves behind: when each output is due, and in which order they are written. */
+/* The outputs of a run: when each is due, and their order. */
 #ifndef ISOTHERM_OUTPUT_OUTPUTS_H
 #define ISOTHERM_OUTPUT_OUTPUTS_H
 
@@ -7,44 +7,47 @@
 
 struct outputs;
 
-/* Collective. Check the folder (outputs_check), make it, open the files. `stepper` must outlive the
- * outputs. On failure *outputs is NULL. */
+/* Collective. Check the folder (outputs_check), create and lock it, open the files. `stepper` must
+ * outlive the outputs. On failure *outputs is NULL. */
 enum status outputs_open(struct stepper *stepper, enum output_mode mode,
                          struct outputs **outputs) MUST_CHECK;
 void outputs_close(struct outputs *outputs); /* takes NULL */
 
-/* Collective. Refuse as outputs_open would, before any work is done; writes nothing. `from`: the
- * checkpoint of a restart, "" for none. */
+/* Collective. Fails as outputs_open would, before any work; writes nothing. `from`: the checkpoint
+ * of a restart, "" for none. */
 enum status outputs_check(const struct team *team, const struct settings *settings,
                           enum output_mode mode, const char *from) MUST_CHECK;
 
-/* The next step after the present one at which outputs_write has something to do; past the last
- * step when there is none. The same on all ranks. */
+/* The next step at which outputs_write has work; INT64_MAX: none. The same on all ranks. */
 int64_t outputs_next(const struct outputs *outputs);
 
-/* Collective. Write what is due at the present step, and look at the numbers when that is. */
+/* Collective. Write what is due at the current step, and check the solution if that is due. */
 enum status outputs_write(struct outputs *outputs) MUST_CHECK;
 
-/* Collective. Hand a checkpoint of the present step to the writer, whether one is due or not,
- * unless that was done. `wait`: return when it is valid and on the disk. */
+/* Collective. Submit a checkpoint of the current step to the writer, due or not, unless done for
+ * this step. `wait`: return when it is valid and on disk. */
 enum status outputs_checkpoint(struct outputs *outputs, bool wait) MUST_CHECK;
 
-/* The step of the newest checkpoint handed to the writer; -1: none. */
+/* The step of the newest checkpoint submitted; -1: none. */
 int64_t outputs_checkpoint_step(const struct outputs *outputs);
 
-/* The longest that a checkpoint has taken in this run, until it was on the disk, s; 0: none yet. */
+/* The longest time of a checkpoint in this run until it was on disk, s; 0: none. */
 double outputs_checkpoint_seconds(const struct outputs *outputs);
 
-/* Collective. Wait until everything that was handed to the writer is on the disk, or could not be
- * put there. */
+/* Not collective; call it about every second, or as often as steps allow: keep the folder locked
+ * for this run (run_lock_touch). */
+enum status outputs_keep_folder(struct outputs *outputs) MUST_CHECK;
+
+/* Collective. Wait until all submitted jobs are complete or have failed. */
 enum status outputs_wait(struct outputs *outputs) MUST_CHECK;
 
-/* Collective. After outputs_wait. Close the files and write report.json. `wall` is the time loop's,
- * s. */
+/* Collective. After outputs_wait. Close the files and write report.json. `wall`: the time of the
+ * time loop, s. */
 enum status outputs_finish(struct outputs *outputs, double wall) MUST_CHECK;
 
-/* Collective. After STATUS_NUMERICS, agreed, wherever it was found: keep the state and complete the
- * message, as postmortem does. Returns STATUS_NUMERICS. */
+/* Collective. After STATUS_NUMERICS, agreed, from any function: write the state to postmortem.h5 in
+ * the output folder and complete the message: where the state is, the last valid checkpoint, and
+ * what to do next. Returns STATUS_NUMERICS, agreed, even when the file cannot be written. */
 enum status outputs_postmortem(struct outputs *outputs) MUST_CHECK;
 
 #endif

@@ -68,7 +68,7 @@ enum status progress_show(struct progress *progress, const struct stepper *stepp
         if (now - progress->shown >= interval) {
             progress->shown = now;
         }
-        /* the rate of the first steps says little: at most double the count each time */
+        /* the rate of the first steps is unreliable: at most double the count each time */
         const double steps = fmin(interval * (double)done / fmax(elapsed, 1e-9), (double)done);
         next = state->step + (int64_t)fmax(steps, 1.0);
     }

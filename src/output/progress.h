@@ -1,4 +1,5 @@
-/* How far the run is: a line that is rewritten on a terminal, a line now and then in a log. */
+/* The progress of the run: a line that is rewritten on a terminal, or an occasional line in a
+ * log. */
 #ifndef ISOTHERM_OUTPUT_PROGRESS_H
 #define ISOTHERM_OUTPUT_PROGRESS_H
 
@@ -11,7 +12,7 @@ struct progress {
 };
 
 void progress_start(struct progress *progress, const struct state *state);
-/* Collective. Show the line (rank 0) and agree on the step of the next one. */
+/* Collective. Print the line (rank 0) and agree on the step of the next one. */
 enum status progress_show(struct progress *progress, const struct stepper *stepper,
                           const struct diagnostics *latest) MUST_CHECK;
 

@@ -7,7 +7,6 @@
 #include "base/version.h"
 #include "output/output.h"
 
-/* What was tried at the start, and how long an exchange took. */
 static void write_halo(struct json *json, const struct stepper *stepper)
 {
     const struct halo_trial *trials = NULL;
@@ -92,7 +91,6 @@ static void write_speed(struct json *json, const struct stepper *stepper, double
     json_end(json, '}');
 }
 
-/* What each kind of output wrote, and what it cost the steps, as rank 0 saw it. */
 static void write_output(struct json *json, struct writer *writer)
 {
     int64_t waits = 0;
@@ -101,7 +99,8 @@ static void write_output(struct json *json, struct writer *writer)
     json_begin(json, "output", '{');
     json_string(json, "writer", writer_in_background(writer) ? "background" : "foreground");
     json_string(json, "writer_reason", writer_reason(writer));
-    json_string(json, "captures", writer_sends_beside(writer) ? "in the background" : "at once");
+    json_string(json, "captures",
+                writer_copies_in_background(writer) ? "in the background" : "at once");
     json_int(json, "waits", waits);
     json_real(json, "wait_s", wait_s);
     for (int k = 0; k < OUTPUT_KINDS; k++) {
@@ -134,7 +133,6 @@ static void write_result(struct json *json, const struct diagnostics *final, uin
     json_string(json, "field_hash", text);
 }
 
-/* What the configuration says otherwise than the checkpoint from which the run continued. */
 static void write_changes(struct json *json, const struct settings_changes *changes)
 {
     static const char *const effects[] = {

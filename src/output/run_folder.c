@@ -1,26 +1,26 @@
 #include "output/run_folder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "io/checkpoint/checkpoint.h"
 #include "output/folder.h"
 
-/* Visit each of a run's files in the folder; stops when a visit fails. */
+/* Visit each of a run's files in the folder, with its path as context; stops when a visit fails. */
 static enum status visit_all(const struct settings *settings, output_visitor *visit)
 {
-    TRY(folder_visit_file(settings->output.directory, "report.json", visit, NULL));
+    char *directory = settings->output.directory;
+    TRY(folder_visit_file(directory, "report.json", visit, directory));
     for (int k = 0; k < OUTPUT_KINDS; k++) {
-        TRY(output_kinds[k]->visit(settings, visit, NULL));
+        TRY(output_kinds[k]->visit(settings, visit, directory));
     }
     return STATUS_OK;
 }
 
-/* ---- what may happen to it ------------------------------------------------------------------ */
-
-/* --restart auto found no checkpoint: what a run left that ended before its first one is replaced,
- * a finished run is not. */
+/* --restart auto without a checkpoint: replaces an unfinished run, but not a finished one. */
 static enum status refuse_finished(void *context, const char *path)
 {
     const char *name = strrchr(path, '/');
@@ -30,7 +30,7 @@ static enum status refuse_finished(void *context, const char *path)
     }
     return fail(STATUS_INPUT,
                 "there is no checkpoint to restart from, and the output folder holds a finished "
-                "run (%s); replace it by --overwrite instead of --restart, or choose another "
+                "run (%s); replace it with --overwrite instead of --restart, or choose another "
                 "folder with --output",
                 path);
 }
@@ -39,8 +39,8 @@ static enum status refuse_file(void *context, const char *path)
 {
     (void)context;
     return fail(STATUS_INPUT,
-                "the output folder already holds a run (%s); continue it by --restart auto, "
-                "replace it by --overwrite, or choose another folder with --output",
+                "the output folder already holds a run (%s); continue it with --restart auto, "
+                "replace it with --overwrite, or choose another folder with --output",
                 path);
 }
 
@@ -53,9 +53,27 @@ static enum status refuse_later(const char *directory, int64_t step)
     }
     return fail(STATUS_INPUT,
                 "%s holds states up to step %lld, which a restart from step %lld would remove; "
-                "give --overwrite as well if that is what you mean, or choose another folder with "
+                "add --overwrite if that is intended, or choose another folder with "
                 "--output",
                 directory, (long long)newest, (long long)step);
+}
+
+/* What lies behind a link is not the folder's: nothing there may be removed. The output folder
+ * itself may be one. */
+static enum status refuse_linked(void *context, const char *path)
+{
+    const char *directory = context;
+    char parent[PATH_BYTES];
+    struct stat found;
+    snprintf(parent, sizeof parent, "%s", path);
+    *strrchr(parent, '/') = '\0';
+    if (strcmp(parent, directory) == 0 || lstat(parent, &found) != 0 || !S_ISLNK(found.st_mode)) {
+        return STATUS_OK;
+    }
+    return fail(STATUS_INPUT,
+                "%s is a symbolic link: the files behind it are outside the output folder and are "
+                "not removed; remove the link, or choose another folder with --output",
+                parent);
 }
 
 bool run_folder_is_continued(const char *directory, const char *from)
@@ -67,6 +85,9 @@ enum status run_folder_check(const struct settings *settings, enum output_mode m
                              const char *from)
 {
     const char *directory = settings->output.directory;
+    if (mode == OUTPUT_REPLACE) {
+        TRY(visit_all(settings, refuse_linked));
+    }
     if (run_folder_is_continued(directory, from)) {
         return mode == OUTPUT_FRESH ? refuse_later(directory, checkpoint_step_here(directory, from))
                                     : STATUS_OK;
@@ -74,7 +95,8 @@ enum status run_folder_check(const struct settings *settings, enum output_mode m
     if (mode == OUTPUT_REPLACE) {
         return STATUS_OK;
     }
-    return visit_all(settings, mode == OUTPUT_FRESH ? refuse_file : refuse_finished);
+    TRY(visit_all(settings, mode == OUTPUT_FRESH ? refuse_file : refuse_finished));
+    return visit_all(settings, refuse_linked);
 }
 
 static enum status remove_file(void *context, const char *path)

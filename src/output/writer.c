@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/log.h"
 
-/* Pinned memory that a job was captured into; grows to what was asked for. */
 struct slot {
     void *h_memory;
     size_t bytes;
@@ -19,56 +18,56 @@ struct slot {
 
 struct writer {
     MPI_Comm loop_comm; /* borrowed */
-    MPI_Comm comm;      /* the write halves' own */
+    MPI_Comm comm;      /* of the write halves */
     const struct backend *backend;
     struct device *device;
     bool background;
     const char *reason;
-    struct phases *phases; /* borrowed: where the thread notes its jobs */
+    struct phases *phases; /* borrowed: the thread records its jobs there */
     pthread_t thread;
     bool has_thread;
-    struct slot slot[WRITER_SLOTS]; /* the loop's; a job only knows its memory */
-    struct copy_out *copy_out;      /* the loop's; NULL: values are there when a job is handed in */
+    struct slot slot[WRITER_SLOTS]; /* of the loop; a job knows only its memory */
+    struct copy_out *copy_out; /* of the loop; NULL: values are in host memory at writer_submit */
 
-    /* shared, under `lock`; job number n lies at n % WRITER_SLOTS */
+    /* shared, under `lock`; job number n is at n % WRITER_SLOTS */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct writer_job job[WRITER_SLOTS];
     int64_t submitted, finished;
-    int64_t held; /* the job, the newest then, whose values are on their way; -1: none */
+    int64_t held; /* the newest job, while its values are being copied; -1: none */
     bool closing;
-    enum status copied; /* of the first copy that failed; told to all ranks by the next job */
+    enum status copied; /* of the first failed copy; the next job reports it to all ranks */
     char copy_message[STATUS_MESSAGE_BYTES];
-    enum status status; /* of the first job that failed: those after it are not begun */
+    enum status status; /* of the first failed job; later ones are skipped */
     char message[STATUS_MESSAGE_BYTES];
-    bool agreed; /* all ranks know; not so when MPI itself failed */
+    bool agreed; /* false when MPI itself failed */
     struct writer_figures figures[OUTPUT_KINDS_MAX];
 
-    /* the loop's */
+    /* of the loop */
     int64_t finished_everywhere; /* as of the last reduction */
     MPI_Request request;         /* reduces `mine` to `all` by minimum */
-    int64_t mine[2], all[2];     /* jobs finished; -1 after a failure, else 0 */
+    int64_t mine[2], all[2];     /* finished jobs; -1 after a failure, else 0 */
     int64_t waits;
     double wait_s;
     double start; /* MPI_Wtime of writer_create */
     bool has_warned;
 };
 
-/* ---- the writer's thread -------------------------------------------------------------------- */
+/* ---- the writer's thread ---- */
 
-/* With the lock: jobs that may be begun. */
+/* With the lock: the number of jobs that may start. */
 static int64_t released(const struct writer *w)
 {
     return w->held >= 0 ? w->held : w->submitted;
 }
 
-/* With the lock: how this rank's copies went. */
+/* With the lock: the outcome of this rank's copies. */
 static enum status copied_status(const struct writer *w)
 {
     return w->copied == STATUS_OK ? STATUS_OK : fail(w->copied, "%s", w->copy_message);
 }
 
-/* The values are here; are they on all ranks? */
+/* Writes only if the values have arrived on all ranks. */
 static enum status write_job(const struct writer *w, const struct writer_job *job,
                              enum status copied, uint64_t *bytes)
 {
@@ -78,7 +77,7 @@ static enum status write_job(const struct writer *w, const struct writer_job *jo
     return job->write(w->comm, job->context, bytes);
 }
 
-/* With the lock where the kind has jobs; the other kinds are the loop's alone. */
+/* With the lock if the kind has jobs; other kinds belong to the loop. */
 void writer_count(struct writer *w, int kind, int64_t count, uint64_t bytes, double since,
                   double disk_since)
 {
@@ -91,14 +90,14 @@ void writer_count(struct writer *w, int kind, int64_t count, uint64_t bytes, dou
     f->longest_s = fmax(f->longest_s, seconds);
 }
 
-/* Do one job and count it; `lock` is held before and after, not meanwhile. */
+/* Run one job and count it; releases `lock` meanwhile. */
 static void do_next_job(struct writer *w)
 {
     struct writer_job *job = &w->job[w->finished % WRITER_SLOTS];
     const bool wanted = w->status == STATUS_OK;
     const enum status copied = copied_status(w);
     pthread_mutex_unlock(&w->lock);
-    if (w->background) { /* in the foreground the step loop notes it */
+    if (w->background) { /* in the foreground the step loop records it */
         phases_write_begin(w->phases, job->kind);
     }
     const double since = MPI_Wtime();
@@ -139,7 +138,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Signals are the step loop's: one that arrives must interrupt that thread, not this. */
+/* All signals are blocked: they must interrupt the step loop's thread. */
 static enum status start_thread(struct writer *w)
 {
     sigset_t every;
@@ -155,16 +154,16 @@ static enum status start_thread(struct writer *w)
     return STATUS_OK;
 }
 
-/* ---- making and ending ---------------------------------------------------------------------- */
+/* ---- creation and destruction ---- */
 
-static enum status choose_way(struct writer *w, bool wanted_background)
+static enum status choose_mode(struct writer *w, bool wanted_background)
 {
     int level = MPI_THREAD_SINGLE;
     TRY_MPI(MPI_Query_thread(&level));
     w->background = wanted_background && level == MPI_THREAD_MULTIPLE;
-    w->reason = w->background ? "MPI grants MPI_THREAD_MULTIPLE"
+    w->reason = w->background ? "MPI provides MPI_THREAD_MULTIPLE"
                 : wanted_background
-                    ? "MPI does not grant MPI_THREAD_MULTIPLE, so a thread cannot write"
+                    ? "MPI does not provide MPI_THREAD_MULTIPLE, so a thread cannot write"
                     : "as configured";
     return STATUS_OK;
 }
@@ -173,7 +172,7 @@ static enum status build(MPI_Comm comm, bool wanted_background, struct writer *w
 {
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
-    TRY(choose_way(w, wanted_background));
+    TRY(choose_mode(w, wanted_background));
     TRY_MPI(MPI_Comm_dup(comm, &w->comm));
     TRY_MPI(MPI_Comm_set_errhandler(w->comm, MPI_ERRORS_RETURN));
     return status_agree(comm, w->background ? start_thread(w) : STATUS_OK);
@@ -208,21 +207,21 @@ enum status writer_create(MPI_Comm comm, const struct backend *backend, struct d
     return STATUS_OK;
 }
 
-/* The held job may be begun: its values are here, or will not come. */
+/* The held job may start: its values have arrived or failed. */
 static void release(struct writer *w, enum status copied)
 {
     pthread_mutex_lock(&w->lock);
     if (copied != STATUS_OK && w->copied == STATUS_OK) {
         w->copied = copied;
         snprintf(w->copy_message, sizeof w->copy_message,
-                 "the values of an output did not arrive in host memory: %s", fail_message());
+                 "an output could not be copied to host memory: %s", fail_message());
     }
     w->held = -1;
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->lock);
 }
 
-/* The loop's; it alone writes `held`. */
+/* On the loop's thread, which alone writes `held`. */
 static void wait_for_copy(struct writer *w)
 {
     if (w->held >= 0) {
@@ -236,7 +235,7 @@ void writer_destroy(struct writer *w)
         return;
     }
     if (comm_is_broken()) {
-        return; /* the thread may hang in MPI; main ends the program at once */
+        return; /* the thread may be blocked in MPI; main aborts the program */
     }
     wait_for_copy(w);
     if (w->has_thread) {
@@ -246,7 +245,7 @@ void writer_destroy(struct writer *w)
         pthread_mutex_unlock(&w->lock);
         pthread_join(w->thread, NULL);
     }
-    /* begun on all ranks, so it ends on all */
+    /* started on all ranks, so it completes on all */
     comm_note(MPI_Wait(&w->request, MPI_STATUS_IGNORE), "MPI_Wait");
     comm_free(&w->comm);
     copy_out_destroy(w->copy_out);
@@ -273,8 +272,7 @@ MPI_Comm writer_comm(const struct writer *w)
     return w->comm;
 }
 
-/* ---- the step loop's side ----------------------------------------------------------------------
- */
+/* ---- the step loop's side ---- */
 
 static void wait_for(struct writer *w, int64_t finished)
 {
@@ -314,10 +312,11 @@ enum status writer_prepare(struct writer *w, size_t bytes)
 
 bool writer_is_busy(const struct writer *w)
 {
-    return w->finished_everywhere < w->submitted; /* written by this thread alone */
+    return w->finished_everywhere < w->submitted; /* only this thread writes it */
 }
 
-enum status writer_send_beside(struct writer *w, struct queue *steps, size_t bytes, bool has_room)
+enum status writer_copy_in_background(struct writer *w, struct queue *steps, size_t bytes,
+                                      bool has_room)
 {
     if (!w->background) {
         return STATUS_OK;
@@ -334,17 +333,16 @@ enum status writer_send_beside(struct writer *w, struct queue *steps, size_t byt
     if (status != STATUS_MEMORY) {
         return status;
     }
-    log_info("outputs are copied out of the device while the steps wait: %s", fail_message());
+    log_info("the steps wait while outputs are copied from the device: %s", fail_message());
     fail_clear();
     return STATUS_OK;
 }
 
-bool writer_sends_beside(const struct writer *w)
+bool writer_copies_in_background(const struct writer *w)
 {
     return w->copy_out != NULL;
 }
 
-/* The copy before has arrived. */
 static enum status begin_copy(struct writer *w, size_t bytes, struct writer_room *room)
 {
     if (w->copy_out != NULL && bytes <= copy_out_room(w->copy_out)) {
@@ -363,7 +361,7 @@ enum status writer_reserve(struct writer *w, size_t bytes, struct writer_room *r
 {
     *room = (struct writer_room){0};
     wait_for_copy(w);
-    /* the job whose place this one takes; `submitted` is written by this thread alone */
+    /* the job whose slot this one takes; only this thread writes `submitted` */
     const int64_t needed = w->submitted + 1 - WRITER_SLOTS;
     if (finished_now(w) < needed) {
         const double since = MPI_Wtime();
@@ -373,8 +371,8 @@ enum status writer_reserve(struct writer *w, size_t bytes, struct writer_room *r
         w->wait_s += now - since;
         if (!w->has_warned && writer_waits_matter(w->wait_s, now - w->start)) {
             w->has_warned = true;
-            log_info("output is slower than the steps: they wait for the writer (said once; "
-                     "report.json counts)");
+            log_info("output is slower than the steps, which wait for the writer (reported once; "
+                     "report.json has the number of waits)");
         }
     }
     struct slot *slot = &w->slot[w->submitted % WRITER_SLOTS];
@@ -383,7 +381,6 @@ enum status writer_reserve(struct writer *w, size_t bytes, struct writer_room *r
     return begin_copy(w, bytes, room);
 }
 
-/* What the writer knows of a failure, told on this thread. */
 static enum status known_status(struct writer *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -408,7 +405,7 @@ enum status writer_submit(struct writer *w, const struct writer_job *job)
     w->submitted++;
     if (!w->background) {
         do_next_job(w);
-        w->finished_everywhere = w->submitted; /* its outcome is agreed */
+        w->finished_everywhere = w->submitted; /* the outcome is agreed */
     }
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->lock);
@@ -426,8 +423,7 @@ static enum status begin_reduction(struct writer *w)
         "MPI_Iallreduce");
 }
 
-/* Let the held job go when its values have come. */
-static void look_for_copy(struct writer *w)
+static void poll_copy(struct writer *w)
 {
     bool done = false;
     if (w->held < 0) {
@@ -441,7 +437,7 @@ static void look_for_copy(struct writer *w)
 
 enum status writer_poll(struct writer *w)
 {
-    look_for_copy(w);
+    poll_copy(w);
     if (w->request != MPI_REQUEST_NULL) {
         TRY_MPI(MPI_Wait(&w->request, MPI_STATUS_IGNORE));
         w->finished_everywhere = w->all[0];
@@ -449,11 +445,11 @@ enum status writer_poll(struct writer *w)
             return writer_finish(w);
         }
     }
-    /* the same on all ranks: what was submitted, and what the last reduction said */
+    /* both sides are the same on all ranks */
     return w->finished_everywhere < w->submitted ? begin_reduction(w) : STATUS_OK;
 }
 
-/* Wait job by job, so that each kind answers for its own. */
+/* Wait job by job to attribute the time to each kind. */
 static void wait_for_each(struct writer *w)
 {
     if (w->held >= 0) {

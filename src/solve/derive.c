@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "io/checkpoint/checkpoint.h"
 
-/* What was kept of one kind: from the checkpoint into h_values and on to the device. Collective. */
+/* Restore one derived field: from the checkpoint into h_values, then to the device. Collective. */
 static enum status restore_into(struct stepper *stepper, enum derived_kind kind, double *h_values,
                                 void *d_packed, bool *found)
 {
@@ -46,7 +46,6 @@ done:
     return status;
 }
 
-/* A sample of the kinds of `mask`, the first one or a further one. Queued. */
 static enum status take_sample(struct stepper *stepper, unsigned mask, bool first)
 {
     const struct settings *settings = stepper->problem->settings;
@@ -71,7 +70,7 @@ static enum status take_sample(struct stepper *stepper, unsigned mask, bool firs
     return engine_settle(engine);
 }
 
-/* Samples are taken at multiples of `every`: the latest one is no later than the state. */
+/* Samples are taken at multiples of `every`: the latest is not after the state. */
 static enum status restore_all(struct stepper *stepper)
 {
     struct derived *derived = stepper->state->field->derived;
@@ -85,7 +84,7 @@ static enum status restore_all(struct stepper *stepper)
         TRY(restore(stepper, (enum derived_kind)kind, &found));
         if (!found) {
             missing |= 1U << (unsigned)kind;
-            log_warn("the checkpoint has no %s: it counts from step %lld on",
+            log_warn("the checkpoint has no %s: it starts at step %lld",
                      derived_label((enum derived_kind)kind)->name, (long long)stepper->state->step);
         }
     }
@@ -137,9 +136,9 @@ enum status derive_sample(struct stepper *stepper)
     return STATUS_OK;
 }
 
-/* The halo of the present step, which the next step will exchange again: values are the same. All
- * ranks wait for it here: later only those wait that have a part of the output, and where queues
- * run when somebody waits (guard) the others would never send. */
+/* Exchange the halo of the current step; the next step repeats it with the same values. All ranks
+ * wait for it here: later only ranks with a part of the output wait, and on backends whose queues
+ * run only while waited for (guard) the others would never send. */
 static enum status complete_halo(struct stepper *stepper)
 {
     if (stepper->halo == NULL) {

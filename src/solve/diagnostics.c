@@ -1,11 +1,10 @@
-/* What is known of the whole field: collected from all ranks, the same bits on all of them. */
 #include "solve/diagnostics.h"
 
 #include <inttypes.h>
 
 #include "base/comm.h"
 
-/* One integer reduction for the sums: integers add in any order. */
+/* One integer reduction: the order does not matter. */
 static enum status add_sums(MPI_Comm comm, struct exact_sum *sums, int count)
 {
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * count, MPI_INT64_T, MPI_SUM, comm));
@@ -15,7 +14,6 @@ static enum status add_sums(MPI_Comm comm, struct exact_sum *sums, int count)
     return STATUS_OK;
 }
 
-/* The rank's own face sums, which start again from zero. */
 static enum status take_face_sums(struct stepper *stepper, struct exact_sum sums[FACE_COUNT])
 {
     static const struct exact_sum zeros[FACE_COUNT];
@@ -49,7 +47,6 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
-/* The summary of all ranks' cells; waits for the queues. */
 static enum status summarise(struct stepper *stepper, struct field_summary *all)
 {
     const MPI_Comm comm = stepper->team->comm;
@@ -86,17 +83,17 @@ static int owner_of(const struct decomp *decomp, const int64_t cell[AXIS_COUNT])
     return -1;
 }
 
-/* All ranks have the same summary, so all return the same failure: it counts as agreed. */
-static enum status complain(const struct stepper *stepper, const struct field_summary *all)
+/* All ranks have the same summary and fail alike. */
+static enum status fail_invalid(const struct stepper *stepper, const struct field_summary *all)
 {
     const int64_t *n = stepper->problem->grid.cells;
     const int64_t cell[AXIS_COUNT] = {all->first_bad % n[0], all->first_bad / n[0] % n[1],
                                       all->first_bad / n[0] / n[1]};
     const enum status status =
         fail(STATUS_NUMERICS,
-             "the numbers went bad: at step %" PRId64 " (t = %g s) %" PRId64
+             "invalid values in the solution: at step %" PRId64 " (t = %g s) %" PRId64
              " cells are NaN, infinite or beyond 1.1e12 K; the first is cell (%" PRId64 ", %" PRId64
-             ", %" PRId64 ") on rank %d. Look at the boundary values and at time.dt",
+             ", %" PRId64 ") on rank %d. Check the boundary values and time.dt",
              stepper->state->step, stepper->state->time, all->bad_cells, cell[0], cell[1], cell[2],
              owner_of(&stepper->team->decomp, cell));
     return status_agree(stepper->team->comm, status);
@@ -111,7 +108,7 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
     struct heat_operator op;
     TRY(summarise(stepper, &all));
     if (all.bad_cells > 0) {
-        return complain(stepper, &all);
+        return fail_invalid(stepper, &all);
     }
     if (state->step == 0) {
         state->ledger.start = all.sum;

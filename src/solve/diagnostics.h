@@ -1,4 +1,5 @@
-/* What is known of the whole field at one step: collected from all ranks, the same bits on all. */
+/* Properties of the whole field at one step, reduced over all ranks: the same bits on all of
+ * them. */
 #ifndef ISOTHERM_SOLVE_DIAGNOSTICS_H
 #define ISOTHERM_SOLVE_DIAGNOSTICS_H
 
@@ -9,16 +10,16 @@ struct diagnostics {
     double time;           /* s */
     double min, max, mean; /* K */
     double heat;           /* J */
-    double boundary_heat;  /* J, in through the boundary since step 0 */
+    double boundary_heat;  /* J, entered through the boundary since step 0 */
     double heat_drift;     /* J, heat - heat at the start - boundary_heat */
 };
 
-/* Collective. Wait for all queues and collect the ledger and the field's summary.
- * STATUS_NUMERICS, agreed, naming step, cell and rank, when a cell is NaN, infinite or beyond
- * 1.1e12 K. */
+/* Collective. Wait for all queues and reduce the ledger and the summary of the field.
+ * STATUS_NUMERICS, agreed, with step, cell and rank, when a cell is NaN, infinite or beyond 1.1e12
+ * K. */
 enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics) MUST_CHECK;
 
-/* Collective. Add the device's face sums to the ledger and start them again from zero. */
+/* Collective. Add the face sums on the devices to the ledger and reset them to zero. */
 enum status diagnostics_gather_ledger(struct stepper *stepper) MUST_CHECK;
 
 /* Collective. 64 bits over global indices and temperatures; see kernels/heat_cell.h. */

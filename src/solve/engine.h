@@ -1,4 +1,4 @@
-/* What runs the kernels of this rank: the backend, its device, its queues. */
+/* The compute resources of this rank: backend, device, queues. */
 #ifndef ISOTHERM_SOLVE_ENGINE_H
 #define ISOTHERM_SOLVE_ENGINE_H
 
@@ -7,38 +7,38 @@
 #include "config/settings.h"
 #include "kernels/backend.h"
 
-/* Steps that the host may have queued and the device not done: enough to hide the host's time, few
- * enough that a stop or a failure is noticed soon. */
+/* Steps in flight on the device: enough to hide the host's time, few enough to notice a stop or a
+ * failure soon. */
 enum { STEPS_AHEAD = 4 };
 
 struct engine {
     const struct backend *backend;
-    const struct runtime *runtime; /* the backend's, and so are these */
+    const struct runtime *runtime; /* of the backend, as are operations */
     const struct operations *operations;
     char reason[256]; /* for the choice of the backend */
     struct device *device;
-    struct device_info info;    /* as of engine_open: its free memory is that before any field */
-    bool room_for_copies;       /* on the device, for outputs in the background (memory_check) */
+    struct device_info info;    /* as of engine_open, before fields are allocated */
+    bool room_for_copies;       /* device memory for background copies (memory_check) */
     struct queue *bulk_queue;   /* interior kernels, reductions */
     struct queue *halo_queue;   /* pack, unpack, shell: high priority */
-    struct queue *output_queue; /* copies for output: low priority, the field's own queue */
+    struct queue *output_queue; /* copies for output: low priority */
     struct event *bulk_done;
     struct event *halo_done;
-    struct event *step_done[STEPS_AHEAD]; /* of the last steps, in turn */
+    struct event *step_done[STEPS_AHEAD]; /* of the last steps, cyclic */
 };
 
-/* Collective. Choose the backend as run.backend says and open the device of this rank. STATUS_INPUT
+/* Collective. Choose the backend by run.backend and open the device of this rank. STATUS_INPUT
  * names the line of run.backend. The outcome is agreed. */
 enum status engine_open(MPI_Comm comm, const struct settings *settings,
                         struct engine *engine) MUST_CHECK;
 void engine_close(struct engine *engine); /* takes a zeroed or half-opened one */
 
-/* The backend alone, and why (at least 256 bytes). Not collective. */
+/* Only the backend, and the reason (at least 256 bytes). Not collective. */
 enum status engine_choose(const struct settings *settings, const struct backend **backend,
                           char *why, size_t why_bytes) MUST_CHECK;
 
-/* Queued: what is put on bulk_queue or output_queue from now on sees all that was queued on
- * halo_queue and bulk_queue. */
+/* Queued: later work on bulk_queue or output_queue sees all that was queued on halo_queue and
+ * bulk_queue. */
 enum status engine_settle(struct engine *engine) MUST_CHECK;
 
 /* Block until halo_queue and bulk_queue are empty. Not collective. */

@@ -1,4 +1,3 @@
-/* The state at step 0: the settings' shapes, painted one over the other. */
 #include "solve/initial.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include "model/shape.h"
 #include "solve/diagnostics.h"
 
-/* Not refused: a study may shrink a shape to nothing. */
+/* Only a warning: a parameter study may shrink a shape to nothing. */
 static void warn_of_shape(const struct problem *problem, int entry)
 {
     if (shape_check_cells(problem->settings, &problem->grid, entry) != STATUS_OK) {
@@ -18,7 +17,7 @@ static void warn_of_shape(const struct problem *problem, int entry)
     }
 }
 
-/* Puts the place in the configuration in front of a message; the code stays. */
+/* Prefixes a message with the place in the configuration; the code stays. */
 static enum status with_place(const struct settings *settings, int entry, enum status status)
 {
     static const char *const parts[] = {
@@ -59,7 +58,7 @@ static enum status paint(const struct stepper *stepper, int entry)
     return status_agree(comm, with_place(problem->settings, entry, status));
 }
 
-/* Shapes need not cover the grid; what no shape covers is still NaN. */
+/* The shapes may leave cells uncovered, which are still NaN. */
 static enum status check_covered(struct stepper *stepper)
 {
     const struct settings *settings = stepper->problem->settings;
@@ -68,9 +67,10 @@ static enum status check_covered(struct stepper *stepper)
     const enum status status = diagnostics_take(stepper, &diagnostics);
     if (status == STATUS_NUMERICS) {
         return status_agree(
-            comm, settings_fail(settings, "initial",
-                                "the shapes do not give every cell a temperature; start the list "
-                                "with '- uniform: {value: 300}'"));
+            comm,
+            settings_fail(
+                settings, "initial",
+                "some cells have no temperature; start the list with '- uniform: {value: 300}'"));
     }
     const bool absolute = settings->run.temperature == TEMPERATURE_ABSOLUTE;
     if (status == STATUS_OK && absolute && diagnostics.min < BELOW_ZERO) {

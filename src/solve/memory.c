@@ -9,15 +9,13 @@
 #include "model/derived.h"
 #include "model/field.h"
 
-/* What one rank tells the others of its node. */
 struct need {
     char address[sizeof((struct device_info *)0)->address];
     uint64_t bytes;
-    uint64_t copy_bytes; /* for outputs on their way: without them they are copied at once */
+    uint64_t copy_bytes; /* for copies in the background; optional */
 };
 
-/* Two fields, derived ones, the staging buffer, and the halo's buffers for sending and receiving.
- */
+/* Two fields, derived fields, the staging buffer, and the send and receive buffers of the halo. */
 static enum status need_of_rank(const struct problem *problem, const struct team *team,
                                 const struct output_memory *outputs, const struct engine *engine,
                                 struct need *need)
@@ -59,7 +57,7 @@ static enum status compare(const struct engine *engine, bool float64, const stru
     }
     *room_for_copies = info->free_bytes == 0 || bytes + copy_bytes <= info->free_bytes;
     if (info->free_bytes == 0 || bytes <= info->free_bytes) {
-        return STATUS_OK; /* 0: not known */
+        return STATUS_OK; /* 0: unknown */
     }
     char who[64] = "the run needs";
     if (sharing > 1) {
@@ -81,12 +79,12 @@ static enum status compare_on_node(const struct engine *engine, bool float64, MP
     const int nranks = comm_size(node);
     struct need *needs = calloc((size_t)nranks, sizeof *needs);
     TRY(status_agree(node, needs != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory")));
-    enum status status = comm_check(
+    enum status status;
+    TRY_GOTO(comm_check(
         MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, needs, (int)sizeof *mine, MPI_BYTE, node),
-        "MPI_Allgather");
-    if (status == STATUS_OK) {
-        status = compare(engine, float64, needs, nranks, mine, room_for_copies);
-    }
+        "MPI_Allgather"));
+    TRY_GOTO(compare(engine, float64, needs, nranks, mine, room_for_copies));
+done:
     free(needs);
     return status;
 }

@@ -7,10 +7,6 @@
 
 #include "base/comm.h"
 
-/* ---- which cell to name -----------------------------------------------------------------------
- */
-
-/* The cell that looks worst by some measure. */
 struct suspect {
     double badness; /* K; below 0: none */
     double value;   /* K */
@@ -18,12 +14,12 @@ struct suspect {
     int rank;
 };
 
-/* What a search needs: planes of this rank's cells, [3] of them around the present one. */
+/* The state of a search: a window of three planes of this rank's cells. */
 struct search {
     struct stepper *stepper;
-    void *values;  /* one plane as the field has it */
+    void *values;  /* one plane in the precision of the field */
     double *plane; /* three planes, k mod 3 */
-    bool by_range; /* else by roughness */
+    bool by_range; /* false: by roughness */
     double low, high;
 };
 
@@ -50,8 +46,8 @@ static enum status load_plane(const struct search *search, int64_t k)
     return STATUS_OK;
 }
 
-/* |T - the mean of those neighbours that this rank owns|: a flipped bit leaves a peak, which
- * spreads but stays the roughest place for long. */
+/* |T - mean of the neighbours on this rank|: a flipped bit leaves a peak, which spreads but remains
+ * the roughest place for long. */
 static double roughness(const struct search *search, int64_t i, int64_t j, int64_t k)
 {
     const int64_t *n = search->stepper->state->field->layout.cells;
@@ -110,24 +106,22 @@ static enum status search_planes(struct search *search, struct suspect *worst)
     search->plane = malloc(3 * cells * sizeof(double));
     enum status status = STATUS_OK;
     if (search->values == NULL || search->plane == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for a few planes of cells");
-    } else {
-        status = load_plane(search, 0);
+        TRY_GOTO(fail(STATUS_MEMORY, "no memory for a few planes of cells"));
     }
-    for (int64_t k = 0; k < n[AXIS_Z] && status == STATUS_OK; k++) {
+    TRY_GOTO(load_plane(search, 0));
+    for (int64_t k = 0; k < n[AXIS_Z]; k++) {
         if (k + 1 < n[AXIS_Z]) {
-            status = load_plane(search, k + 1);
+            TRY_GOTO(load_plane(search, k + 1));
         }
-        if (status == STATUS_OK) {
-            search_plane(search, k, worst);
-        }
+        search_plane(search, k, worst);
     }
+done:
     free(search->plane);
     free(search->values);
     return status;
 }
 
-/* Collective, agreed: the worst of all ranks. */
+/* Collective, agreed: the worst cell of all ranks. */
 static enum status find_suspect(struct search *search, struct suspect *worst)
 {
     const struct team *team = search->stepper->team;
@@ -158,9 +152,6 @@ static void describe(const struct grid *grid, const struct suspect *suspect, cha
              suspect->rank, suspect->value);
 }
 
-/* ---- the two judgements -----------------------------------------------------------------------
- */
-
 static enum status check_range(struct stepper *stepper, const struct diagnostics *d)
 {
     double low = 0;
@@ -176,15 +167,14 @@ static enum status check_range(struct stepper *stepper, const struct diagnostics
     describe(&stepper->problem->grid, &worst, place, sizeof place);
     const enum status status =
         fail(STATUS_NUMERICS,
-             "the numbers went bad: at step %" PRId64 " (t = %g s) temperatures reach from %.9g to "
-             "%.9g K, and by the maximum principle none can have left %.9g .. %.9g K since step "
-             "%" PRId64 "; furthest out is %s",
+             "invalid values in the solution: at step %" PRId64 " (t = %g s) temperatures reach "
+             "from %.9g to %.9g K, but the maximum principle allows only %.9g .. %.9g K since step "
+             "%" PRId64 "; furthest out of range is %s",
              stepper->state->step, d->time, d->min, d->max, low, high, stepper->check.step, place);
     return status_agree(stepper->team->comm, status);
 }
 
-/* What the ledger's own arithmetic in doubles can be off by: a handful of roundings of its terms.
- */
+/* The rounding error of the ledger's own arithmetic in doubles: a few roundings of its terms. */
 static double arithmetic_slack(const struct stepper *stepper, const struct diagnostics *d,
                                const struct heat_operator *op)
 {
@@ -214,9 +204,9 @@ static enum status check_ledger(struct stepper *stepper, const struct diagnostic
     describe(&stepper->problem->grid, &worst, place, sizeof place);
     const enum status status =
         fail(STATUS_NUMERICS,
-             "the numbers went bad: from step %" PRId64 " to step %" PRId64 " (t = %g s) %.6g J "
-             "appeared that came through no boundary, and rounding explains at most %.3g J; the "
-             "roughest place is %s",
+             "invalid values in the solution: from step %" PRId64 " to step %" PRId64
+             " (t = %g s) the heat changed by %.6g J that did not pass a boundary, and rounding "
+             "explains at most %.3g J; the roughest place is %s",
              check->step, stepper->state->step, d->time, change, allowed, place);
     return status_agree(stepper->team->comm, status);
 }

@@ -21,7 +21,7 @@ int64_t phases_now(void)
     return (int64_t)(clock_seconds() * 1e9);
 }
 
-/* Only the thread that owns a number changes it, so no addition needs to be atomic. */
+/* Each value has one writing thread, so the update needs no atomic operation. */
 static void keep_longest(_Atomic int64_t *longest, int64_t stay)
 {
     if (stay > atomic_load_explicit(longest, memory_order_relaxed)) {

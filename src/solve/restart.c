@@ -5,9 +5,6 @@
 #include "base/log.h"
 #include "solve/diagnostics.h"
 
-/* ---- what has changed -------------------------------------------------------------------------
- */
-
 struct judge {
     const struct settings *settings;
     struct settings_changes *changes;
@@ -20,7 +17,6 @@ static bool is_refused(const struct settings_change *change, bool may_change)
            (change->restart == SCHEMA_RESTART_ASK && !may_change);
 }
 
-/* One message for all keys: what they were and are, and what to do. */
 static enum status refuse(const struct settings_changes *changes, bool may_change)
 {
     char keys[STATUS_MESSAGE_BYTES - 512] = "";
@@ -45,14 +41,14 @@ static enum status refuse(const struct settings_changes *changes, bool may_chang
     if (left_out > 0) {
         snprintf(more, sizeof more, " and %d more", left_out);
     }
-    return fail(STATUS_INPUT, "the configuration is not the one it was written with: %s%s. %s",
-                keys, more,
-                never ? "A state keeps its cells: set them back, or begin a new run from a field "
-                        "of the new shape with `initial: file`"
-                      : "Set it back, or give --restart-changed as well if that is what you mean");
+    return fail(STATUS_INPUT, "the configuration differs from the checkpoint's: %s%s. %s", keys,
+                more,
+                never ? "The shape of the field cannot change: restore the value, or start a new "
+                        "run from a field of the new shape with `initial: file`"
+                      : "Restore the value, or add --restart-changed if the change is intended");
 }
 
-/* Of a file that may yet turn out to be damaged: nothing is told before it is loaded. */
+/* The changes are reported only after the file has been loaded: it may be damaged. */
 static enum status judge(void *context, const char *path, const char *config_text)
 {
     const struct judge *judge = context;
@@ -60,8 +56,8 @@ static enum status judge(void *context, const char *path, const char *config_tex
     struct settings *before = NULL;
     settings_changes_free(changes);
     if (settings_read_text(path, config_text, NULL, 0, &before) != STATUS_OK) {
-        /* of another version; the file's attributes are still checked */
-        log_warn("what has changed since %s was written cannot be told: %s", path, fail_message());
+        /* another version; the attributes of the file are still checked */
+        log_warn("the changes since %s was written cannot be determined: %s", path, fail_message());
         fail_clear();
         return STATUS_OK;
     }
@@ -76,7 +72,7 @@ static enum status judge(void *context, const char *path, const char *config_tex
     return STATUS_OK;
 }
 
-static void tell(const struct settings_changes *changes)
+static void report_changes(const struct settings_changes *changes)
 {
     char text[CHANGE_TEXT_BYTES];
     for (int i = 0; i < changes->count; i++) {
@@ -85,19 +81,15 @@ static void tell(const struct settings_changes *changes)
         if (change->restart == SCHEMA_RESTART_FREE) {
             log_info("  %s", text);
         } else if (change->restart == SCHEMA_RESTART_IDLE) {
-            log_info("  %s: without effect, the state is the checkpoint's", text);
+            log_info("  %s: no effect, the checkpoint holds the state", text);
         } else {
-            log_warn("%s: what follows is computed with the new value", text);
+            log_warn("%s: the following steps use the new value", text);
         }
     }
 }
 
-/* ---- the ledger -------------------------------------------------------------------------------
- */
-
-/* The ledger's sums count with the coefficients of the run that wrote them. With others (the time
- * step, a boundary value or its type was changed) what came so far is booked, and new sums start.
- */
+/* The sums of the ledger belong to the coefficients of the run that wrote them. If those have
+ * changed (time step, boundary value or type), the heat so far is booked and the sums restart. */
 static enum status continue_ledger(struct stepper *stepper, const struct checkpoint_state *saved)
 {
     const struct problem *problem = stepper->problem;
@@ -114,7 +106,7 @@ static enum status continue_ledger(struct stepper *stepper, const struct checkpo
     return STATUS_OK;
 }
 
-/* The same temperatures are another heat now: what the change alone added came through nothing. */
+/* The same temperatures now mean another heat: the difference did not pass a boundary. */
 static enum status balance_ledger(struct stepper *stepper)
 {
     const struct problem *problem = stepper->problem;
@@ -124,10 +116,10 @@ static enum status balance_ledger(struct stepper *stepper)
     return STATUS_OK;
 }
 
-/* Take step, time and ledger from a checkpoint whose temperatures are in the field already. With
- * the same settings the run continues bit for bit as if it had never stopped; with another time
- * step or end, the new steps begin at the checkpoint's time. Where the state means another heat
- * than it did (saved->changed), the ledger's drift counts from here. */
+/* Take step, time and ledger from a checkpoint whose temperatures are in the field. With the same
+ * settings the run continues bitwise as if uninterrupted; with another time step or end, the new
+ * steps begin at the checkpoint's time. If the heat is redefined (saved->changed), the ledger's
+ * drift restarts at 0. */
 static enum status continue_state(struct stepper *stepper, struct problem *problem,
                                   const struct checkpoint_state *saved)
 {
@@ -167,6 +159,6 @@ enum status restart_from(struct stepper *stepper, struct problem *problem, const
     TRY(continue_state(stepper, problem, &saved));
     log_info("restart from %s: step %lld, t = %.6g s", state->restarted_from, (long long)saved.step,
              saved.time);
-    tell(&state->changes);
+    report_changes(&state->changes);
     return STATUS_OK;
 }

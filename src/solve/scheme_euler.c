@@ -1,10 +1,10 @@
-/* Forward Euler: one pass over the field per step, while halos travel where that pays. */
+/* Forward Euler: one pass over the field per step, overlapped with the halo exchange where that is
+ * faster. */
 #include "solve/diagnostics.h"
 #include "solve/stepper.h"
 
-/* The step may be shorter or longer than the one before: what came so far is booked with the old
- * operator. */
-static enum status book_before_other_length(struct stepper *stepper)
+/* Before a step of another length: book the ledger's sums with the old operator. */
+static enum status book_if_dt_changes(struct stepper *stepper)
 {
     const struct problem *problem = stepper->problem;
     const struct timeline *timeline = &problem->timeline;
@@ -33,7 +33,7 @@ static enum status step_overlapped(struct stepper *stepper, const struct step_ar
     TRY(halo_begin(stepper->halo, engine->halo_queue, field->d_now, &flight));
 
     phases_enter(stepper->phases, PHASE_INTERIOR);
-    /* the interior reads cells that the last shell wrote */
+    /* the interior reads cells that the previous shell wrote */
     TRY(runtime->event_wait(engine->bulk_queue, engine->halo_done));
     if (!box_is_empty(&plan->interior)) {
         TRY(engine->operations->step(engine->bulk_queue, &field->layout, args, field->d_next,
@@ -44,13 +44,12 @@ static enum status step_overlapped(struct stepper *stepper, const struct step_ar
     TRY(halo_end(&flight));
 
     phases_enter(stepper->phases, PHASE_SHELL);
-    /* and the shell cells that the last interior wrote */
+    /* and the shell reads cells that the previous interior wrote */
     TRY(runtime->event_wait(engine->halo_queue, engine->bulk_done));
     return engine->operations->step(engine->halo_queue, &field->layout, args, field->d_next,
                                     field->d_now, plan->shell, plan->nshell);
 }
 
-/* Exchange first, then all cells at once. */
 static enum status step_plain(struct stepper *stepper, const struct step_args *args)
 {
     struct engine *engine = stepper->engine;
@@ -66,7 +65,7 @@ static enum status step_plain(struct stepper *stepper, const struct step_args *a
                                     field->d_now, &owned, 1);
 }
 
-/* Mark the end of this step, and wait for the end of one a few steps ago. */
+/* Record the end of this step, and wait for that of the step STEPS_AHEAD before. */
 static enum status limit_queue_depth(struct stepper *stepper)
 {
     struct engine *engine = stepper->engine;
@@ -86,7 +85,7 @@ static enum status step(struct stepper *stepper)
     struct state *state = stepper->state;
     struct heat_operator op;
     struct step_args args;
-    TRY(book_before_other_length(stepper));
+    TRY(book_if_dt_changes(stepper));
     TRY(stepper_operator(stepper, &op));
     limits_step(&stepper->check.limits, &problem->grid, &op);
     operator_step_args(&op, problem, &team->decomp, team->rank, state->d_face_sum, &args);

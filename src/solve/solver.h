@@ -1,5 +1,5 @@
-/* All that solves a problem on a communicator, built in the right order. Only those know of it who
- * own such a thing: the simulation, benchmarks, verification. */
+/* All objects that solve a problem on a communicator, created in the right order. Used by the
+ * owners of a solution: simulation, benchmarks, verification. */
 #ifndef ISOTHERM_SOLVE_SOLVER_H
 #define ISOTHERM_SOLVE_SOLVER_H
 
@@ -20,19 +20,19 @@ struct solver {
     struct phases phases;
 };
 
-/* Collective. Everything that takes little memory: the problem, the team in its places, the open
- * device. Fails agreed; solver_destroy frees what there is, also then. `settings` must outlive the
- * solver, which must stay where it is. */
+/* Collective. Create everything that needs little memory: problem, team, open device. The outcome
+ * is agreed; call solver_destroy also on failure. `settings` must outlive the solver, which must
+ * not be moved. */
 enum status solver_open(MPI_Comm comm, const struct settings *settings,
                         struct solver *solver) MUST_CHECK;
 
-/* Collective, after solver_open. Check the memory, `outputs` included, and make the state (a field
- * full of NaN) and the stepper. Nothing is written anywhere. */
+/* Collective, after solver_open. Check the memory, `outputs` included, and create the state (a
+ * field of NaN) and the stepper. Writes no files. */
 enum status solver_allocate(struct solver *solver, const struct output_memory *outputs) MUST_CHECK;
 
-/* Both, for those without outputs; and the initial state. */
+/* Both, without outputs, and the initial state. */
 enum status solver_create(MPI_Comm comm, const struct settings *settings,
                           struct solver *solver) MUST_CHECK;
-void solver_destroy(struct solver *solver); /* takes a zeroed or half-built one */
+void solver_destroy(struct solver *solver); /* takes a zeroed or partly created one */
 
 #endif

@@ -1,4 +1,4 @@
-/* The state of the solution on one rank: fields, ledger, step and time, and where it came from. */
+/* The state of the solution on one rank: field, ledger, step and time. */
 #ifndef ISOTHERM_SOLVE_STATE_H
 #define ISOTHERM_SOLVE_STATE_H
 
@@ -11,17 +11,17 @@
 
 struct state {
     struct field *field;
-    struct exact_sum *d_face_sum; /* FACE_COUNT sums of this rank since the last gathering */
-    struct ledger ledger;         /* of all ranks, as of the last gathering */
+    struct exact_sum *d_face_sum; /* FACE_COUNT sums of this rank since the last reduction */
+    struct ledger ledger;         /* of all ranks, as of the last reduction */
     int64_t step;                 /* steps done */
-    double time;                  /* s, after them */
+    double time;                  /* s, after these steps */
 
     int64_t first_step;              /* 0, or the checkpoint's */
-    char restarted_from[PATH_BYTES]; /* that checkpoint; "" for a fresh run */
+    char restarted_from[PATH_BYTES]; /* that checkpoint; "" for a new run */
     struct settings_changes changes; /* since it was written; rank 0 */
 };
 
-/* Step 0, the field full of NaN. `engine` must outlive the state. Not collective. */
+/* At step 0, with a field of NaN. `engine` must outlive the state. Not collective. */
 enum status state_create(struct engine *engine, const struct team *team, enum precision precision,
                          struct state *state) MUST_CHECK;
 void state_destroy(struct engine *engine, struct state *state); /* takes a half-built one */

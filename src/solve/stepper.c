@@ -11,21 +11,17 @@ static int64_t shell_cells(const struct halo_plan *plan)
     return cells;
 }
 
-/* Where the shell is as large as the interior there is little to hide behind. Where kernels run
- * along rows the shell of an axis cut in x is strided in memory and costs more than overlap can
- * hide (docs/kernels_cpu.md); elsewhere overlap does not lose. */
+/* Overlap needs an interior larger than the shell. For kernels along rows, the shell of an axis
+ * divided in x is strided in memory and costs more than overlap can hide (docs/kernels_cpu.md). */
 static bool choose_overlap(const struct stepper *stepper)
 {
-    const enum overlap asked = stepper->problem->settings->run.overlap;
-    if (stepper->halo == NULL || asked == OVERLAP_OFF) {
-        return false;
+    const enum overlap setting = stepper->problem->settings->run.overlap;
+    if (stepper->halo == NULL || setting != OVERLAP_AUTO) {
+        return stepper->halo != NULL && setting == OVERLAP_ON;
     }
     const struct box *interior = &stepper->plan.interior;
     const bool whole_rows = interior->lo[AXIS_X] == 0 &&
                             interior->hi[AXIS_X] == stepper->state->field->layout.cells[AXIS_X];
-    if (asked == OVERLAP_ON) {
-        return true;
-    }
     return box_cells(interior) > shell_cells(&stepper->plan) &&
            (!backend_has(stepper->engine->backend, BACKEND_ALONG_ROWS) || whole_rows);
 }
@@ -40,7 +36,7 @@ static enum status create_halo(struct stepper *stepper)
                      halo_plan_create(&team->decomp, team->rank, layout, team->decomp.halo_width,
                                       HALO_FACES, &stepper->plan)));
     if (stepper->plan.nmessages == 0) {
-        return STATUS_OK; /* one rank without periodic axes: the same on all ranks, being one */
+        return STATUS_OK; /* one rank without periodic axes */
     }
     const enum status status =
         halo_create(team->comm, engine->backend, engine->device, &stepper->plan, layout,
@@ -92,7 +88,7 @@ enum status stepper_exchange(struct stepper *stepper)
     return halo_end(&flight);
 }
 
-/* Formulas of t alone: all ranks fail alike, so all of them agree. */
+/* Formulas depend on t only: all ranks fail alike, so all of them agree. */
 static enum status agree(const struct stepper *stepper, enum status status)
 {
     return status == STATUS_OK ? status : status_agree(stepper->team->comm, status);

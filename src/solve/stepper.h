@@ -1,6 +1,5 @@
-/* What advances a state: its neighbours' halos, the scheme, and the limits of what a sound step can
- * do. It borrows the problem, the team, the engine, the state and the phases; what works on a
- * present state (diagnostics, outputs) reaches them through it. */
+/* The time stepper: halo exchange, time scheme and limits. It borrows the problem, the team, the
+ * engine, the state and the phases; diagnostics and outputs reach them through it. */
 #ifndef ISOTHERM_SOLVE_STEPPER_H
 #define ISOTHERM_SOLVE_STEPPER_H
 
@@ -9,29 +8,42 @@
 #include "model/operator.h"
 #include "solve/engine.h"
 #include "solve/phases.h"
-#include "solve/scheme.h"
 #include "solve/state.h"
 
-/* What numerics_check.h remembers from look to look; zeroed memory has not begun. The same on all
- * ranks. */
+/* The state of numerics_check.h between checks, the same on all ranks. Starts zeroed. */
 struct numerics_check {
     bool begun;
-    struct limits limits; /* counts every step */
-    int64_t step;         /* of the last look */
-    double drift;         /* J, the ledger's then */
-    double slack;         /* J, how far arithmetic in doubles can have put it off */
+    struct limits limits; /* updated by every step */
+    int64_t step;         /* of the last check */
+    double drift;         /* J, of the ledger at that step */
+    double slack;         /* J, its rounding error */
 };
 
+struct stepper;
+
+struct scheme {
+    const char *name;
+    int order;          /* of accuracy in time */
+    int fields;         /* that it stores */
+    int fused_substeps; /* per pass over the field */
+
+    /* Collective through the halo; queued. Advance the stepper's state by `steps` steps of the
+     * problem's timeline, with its ledger and limits. */
+    enum status (*advance)(struct stepper *stepper, int64_t steps);
+};
+
+extern const struct scheme scheme_euler;
+
 struct stepper {
-    const struct problem *problem; /* borrowed, and so are the next four */
+    const struct problem *problem; /* borrowed, as are the next four */
     const struct team *team;
     struct engine *engine;
     struct state *state;
     struct phases *phases;
     const struct scheme *scheme;
     struct halo_plan plan;
-    struct halo *halo; /* NULL when there is nothing to exchange */
-    bool overlap;      /* the exchange with the interior */
+    struct halo *halo; /* NULL: nothing to exchange */
+    bool overlap;      /* of the exchange with the interior */
     struct numerics_check check;
 };
 
@@ -44,13 +56,13 @@ void stepper_destroy(struct stepper *stepper); /* takes a zeroed one */
 /* Collective through the halo; queued. Advance the state by `steps` steps. */
 enum status stepper_advance(struct stepper *stepper, int64_t steps) MUST_CHECK;
 
-/* Collective through the halo; queued. Fill the halo of the present field on halo_queue, after what
- * bulk_queue holds. Nothing when there is nothing to exchange. */
+/* Collective through the halo; queued. Fill the halo of the current field on halo_queue, after the
+ * work on bulk_queue. No effect without a halo. */
 enum status stepper_exchange(struct stepper *stepper) MUST_CHECK;
 
-/* The operator of the step that starts at the present state, and of the one that ended there (at
- * step 0: of the first one). The same on all ranks, and so is their STATUS_NUMERICS, agreed, when a
- * boundary formula has no finite value. */
+/* The operator of the step that starts at the current state, and of the one that ended there (at
+ * step 0: of the first one). The same on all ranks. STATUS_NUMERICS, agreed, when a boundary
+ * formula is not finite. */
 enum status stepper_operator(const struct stepper *stepper, struct heat_operator *op) MUST_CHECK;
 enum status stepper_operator_before(const struct stepper *stepper,
                                     struct heat_operator *op) MUST_CHECK;

@@ -8,23 +8,20 @@
 #include "base/log.h"
 
 enum {
-    /* fewer cells are done in microseconds by any shape */
-    LEAST_CELLS = 1 << 21,
+    /* fewer cells take microseconds with any shape */
+    MIN_CELLS = 1 << 21,
     ROUNDS = 5,
 };
 
-/* A shape must be so much faster than the backend's own rule: less is noise. */
-static const double least_gain = 0.01;
+/* The relative gain over the backend's own rule below which it is kept: less is noise. */
+static const double min_gain = 0.01;
 
-/* --- the search ------------------------------------------------------------------------------ */
-
-/* What the search adds to a target. */
 struct search {
     const struct tuning_target *target;
     struct step_args args;
     struct stopwatch *stopwatch;
     void *d_sums;
-    int calls; /* a measurement */
+    int calls; /* per measurement */
     double seconds[TUNING_MAX_SHAPES][ROUNDS];
 };
 
@@ -53,8 +50,8 @@ static enum status time_shape(struct search *search, int shape, double *seconds)
     return STATUS_OK;
 }
 
-/* The sums of closed faces cost time, so they are computed too, but into memory of our own: those
- * of the run are its heat ledger. */
+/* The sums of closed faces cost time and are computed, too, but into other memory: those of the run
+ * are its heat ledger. */
 static enum status search_open(struct search *search, const struct tuning_target *target)
 {
     static const struct exact_sum zeros[FACE_COUNT];
@@ -78,21 +75,14 @@ static void search_close(struct search *search)
     t->backend->runtime->stopwatch_destroy(search->stopwatch);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* All shapes in turn, several rounds, so that all see the same machine. */
+/* Several rounds over all shapes, so that a disturbance affects all of them. */
 static enum status time_all(struct search *search, int nshapes, double medians[TUNING_MAX_SHAPES])
 {
     double warm_up = 0;
     for (int shape = 0; shape < nshapes; shape++) {
         TRY(time_shape(search, shape, &warm_up));
     }
-    /* a millisecond is long against the clock */
+    /* a millisecond is long compared with the clock's resolution */
     search->calls = warm_up < 1e-3 && warm_up > 0 ? (int)(1e-3 / warm_up) + 1 : 1;
     search->calls = search->calls < 100 ? search->calls : 100;
     for (int round = 0; round < ROUNDS; round++) {
@@ -101,8 +91,7 @@ static enum status time_all(struct search *search, int nshapes, double medians[T
         }
     }
     for (int shape = 0; shape < nshapes; shape++) {
-        qsort(search->seconds[shape], ROUNDS, sizeof(double), compare_doubles);
-        medians[shape] = search->seconds[shape][ROUNDS / 2];
+        medians[shape] = clock_median(search->seconds[shape], ROUNDS);
     }
     return STATUS_OK;
 }
@@ -115,7 +104,7 @@ static int fastest(const double seconds[], int nshapes)
             best = shape;
         }
     }
-    return seconds[best] < (1.0 - least_gain) * seconds[0] ? best : 0;
+    return seconds[best] < (1.0 - min_gain) * seconds[0] ? best : 0;
 }
 
 enum status tuning_choose(const struct tuning_target *target, struct tuning_result *result)
@@ -125,15 +114,15 @@ enum status tuning_choose(const struct tuning_target *target, struct tuning_resu
     const struct operations *operations = target->backend->operations;
     int nshapes = operations->step_shape != NULL ? operations->step_shapes(&names) : 0;
     nshapes = nshapes < TUNING_MAX_SHAPES ? nshapes : TUNING_MAX_SHAPES;
-    if (nshapes < 2 || box_cells(&target->box) < LEAST_CELLS) {
+    if (nshapes < 2 || box_cells(&target->box) < MIN_CELLS) {
         return STATUS_OK;
     }
     struct search search;
     const double start = clock_seconds();
-    enum status status = search_open(&search, target);
-    if (status == STATUS_OK) {
-        status = time_all(&search, nshapes, result->seconds);
-    }
+    enum status status;
+    TRY_GOTO(search_open(&search, target));
+    TRY_GOTO(time_all(&search, nshapes, result->seconds));
+done:
     search_close(&search);
     TRY(status);
     const int best = fastest(result->seconds, nshapes);
@@ -158,7 +147,7 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
         .box = stepper->overlap ? stepper->plan.interior : layout_owned(&field->layout),
     };
     struct heat_operator op;
-    /* a shorter last step does not matter here */
+    /* the length of the step does not matter here */
     TRY(operator_of_step(stepper->problem, stepper->state->step, &op));
     operator_step_args(&op, stepper->problem, &team->decomp, team->rank, stepper->state->d_face_sum,
                        &target.args);
@@ -168,7 +157,7 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
 enum status tuning_of_stepper(struct stepper *stepper)
 {
     if (stepper->engine->operations->step_shape == NULL) {
-        return STATUS_OK; /* the same on all ranks */
+        return STATUS_OK; /* on all ranks */
     }
     struct tuning_result result;
     TRY(status_agree(stepper->team->comm, tune_rank(stepper, &result)));

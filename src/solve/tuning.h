@@ -1,18 +1,17 @@
-/* Which launch shape the step takes: found by a short search (0.1 to 0.3 s). Only speed depends on
- * it. */
+/* The launch shape of the step, chosen by a short search (0.1 to 0.3 s). Affects speed only. */
 #ifndef ISOTHERM_SOLVE_TUNING_H
 #define ISOTHERM_SOLVE_TUNING_H
 
 #include "kernels/backend.h"
 #include "solve/stepper.h"
 
-/* What is tuned: `step` on one box. What d_out holds in the box is lost; d_in is not changed. */
+/* What is tuned: `step` on one box. Overwrites d_out in the box; does not change d_in. */
 struct tuning_target {
     const struct backend *backend;
     struct device *device;
     struct queue *queue;
     const struct layout *layout;
-    struct step_args args; /* its face sums are replaced by others */
+    struct step_args args; /* its face sums are redirected */
     void *d_out;
     const void *d_in;
     struct box box;
@@ -21,20 +20,20 @@ struct tuning_target {
 enum { TUNING_MAX_SHAPES = 32 };
 
 struct tuning_result {
-    const char *shape; /* NULL: nothing to choose, or too small to matter */
+    const char *shape; /* NULL: no choice, or too few cells */
     double search_s;
     int nshapes;
-    const char *names[TUNING_MAX_SHAPES]; /* the first is the backend's own rule */
+    const char *names[TUNING_MAX_SHAPES]; /* the first is the rule of the backend */
     double seconds[TUNING_MAX_SHAPES];    /* per step, median */
 };
 
-/* Time all shapes and make the backend use the fastest. Not collective. Fails only where a step
+/* Time all shapes and set the fastest in the backend. Not collective. Fails only where a step
  * would. */
 enum status tuning_choose(const struct tuning_target *target,
                           struct tuning_result *result) MUST_CHECK;
 
-/* Collective. tuning_choose for the box that each rank's bulk queue advances. The state is not
- * changed. */
+/* Collective. tuning_choose for the box that the bulk queue of each rank advances. Does not change
+ * the state. */
 enum status tuning_of_stepper(struct stepper *stepper) MUST_CHECK;
 
 #endif

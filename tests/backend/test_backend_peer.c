@@ -138,7 +138,7 @@ static void flags_count_and_a_wait_ends(void **state)
         const double start = clock_seconds();
         assert_int_equal(wait_for(&rig, d_flags, 1, 0.05), STATUS_DEVICE);
         assert_true(clock_seconds() - start >= 0.04);
-        assert_non_null(strstr(fail_message(), "did not come within 0.05 s"));
+        assert_non_null(strstr(fail_message(), "was not set within 0.05 s"));
         /* two of three are not all */
         must(runtime->flags_write(rig.queue, d_flags, FLAGS - 1, 1));
         assert_int_equal(wait_for(&rig, d_flags, 1, 0.05), STATUS_DEVICE);

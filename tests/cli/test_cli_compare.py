@@ -167,7 +167,7 @@ class Compare(Case):
         for words, named in (((a, b), a), ((b, a), a), ((b, b), None)):
             result = self.isotherm("compare", *words)
             self.assert_code(result, 0)
-            self.assertEqual(f"only {named} says where its cells lie" in result.out,
+            self.assertEqual(f"only {named} has coordinates" in result.out,
                              named is not None, str(result))
 
 
@@ -251,7 +251,7 @@ class Series(Case):
         self.assert_code(self.isotherm("compare", "late.h5", one), 0)
         result = self.isotherm("compare", "late.h5", many)
         self.assert_code(result, 2)
-        self.assert_says(result, "late.h5 does not say of which step it is, and many.h5 has 3")
+        self.assert_says(result, "late.h5 has no step number, and many.h5 has 3")
         with h5py.File(self.folder / "late.h5", "r+") as file:
             file["T"].attrs.update({"step": np.int64(20), "time_s": 1.0})
         self.assert_code(self.isotherm("compare", many, "late.h5"), 0)

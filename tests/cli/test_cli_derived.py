@@ -150,7 +150,7 @@ class Derived(Case):
         run = self.solve(with_none)
         result, _ = self.start(config, "--restart", checkpoints(run.folder)[0], output="new")
         self.assert_code(result, 0)
-        self.assert_says(result, "has no T_max: it counts from step 8 on")
+        self.assert_says(result, "has no T_max: it starts at step 8")
         times, fields = read_all(self.folder / "new")
         np.testing.assert_array_equal(fields["T_max"][-1], fields["T"].max(axis=0))
         self.assertTrue(np.nanmin(fields["arrival_time"][-1]) >= times[0] > 0)

@@ -52,7 +52,7 @@ MISTAKES = {
     "list for a number": ("  density: 1.0\n", "  density: [1, 2]\n", 8,
                           ["material.density", "[1, 2]", "give a number"]),
     "fraction for a count": ("[12, 10, 8]", "[12, 10.5, 8]", 3,
-                             ["grid.cells", "not a whole number", "10.5", "give"]),
+                             ["grid.cells", "not an integer", "10.5", "give"]),
     "no value out of the list": ("type: convection", "type: radiation", 16,
                                  ["boundary.y_min.type", "radiation", "temperature, flux"]),
     "missing key": ("  density: 1.0\n", "", 6, ["material.density", "missing", "kg/m^3"]),
@@ -67,7 +67,7 @@ MISTAKES = {
     "box outside the grid": ("upper: [0.5, 0.5, 0.5]", "upper: [0.5, 3.5, 0.5]", 12,
                              ["initial[1].box.upper", "outside the grid in y", "3.5", "0 to 1"]),
     "cells without a temperature": ("  - uniform: {value: 300}\n", "", 10,
-                                    ["initial", "every cell", "uniform"]),
+                                    ["initial", "some cells have no temperature", "uniform"]),
     "formula that does not parse": ("10*sin(t)", "10*sin(t", 14,
                                     ["boundary.x_min.value", "parenthesis", "300 + 10*sin(t",
                                      "formula in t"]),
@@ -94,7 +94,7 @@ MISTAKES = {
                                ["output.history.interval", "every 1e-30 s", "far too often",
                                 "give a longer"]),
     "unknown backend": ("  backend: cpu", "  backend: gpu", 24,
-                        ["run.backend", "gpu", "it has: auto", "cpu"]),
+                        ["run.backend", "gpu", "available: auto", "cpu"]),
     "unknown transport": ("  backend: cpu\n", "  backend: cpu\n  halo: {transport: pigeon}\n", 25,
                           ["run.halo.transport", "pigeon", "auto, host, staged"]),
     "wrong product of the decomposition": (
@@ -102,9 +102,9 @@ MISTAKES = {
         ["run.decomposition", "[2, 2, 1]", "4 blocks for 3 ranks", "[1, 1, 3]"]),
     "blocks thinner than the halo": (
         "  backend: cpu\n", "  backend: cpu\n  decomposition: [1, 1, 30]\n", 25,
-        ["run.decomposition", "30 blocks on z", "halo's width", "at most 8"]),
+        ["run.decomposition", "30 blocks on z", "halo width", "at most 8"]),
     "no cut into that many blocks": ("[12, 10, 8]", "[2, 2, 2]", 3,
-                                     ["grid.cells", "3 blocks", "rank count that works is 2"]),
+                                     ["grid.cells", "3 blocks", "valid rank count is 2"]),
     "not YAML": ("title: wrong\n", "title: [wrong\n", 2, ["not valid YAML"]),
     "key given twice": ("title: wrong\n", "title: wrong\ntitle: again\n", 2,
                         ["title", "twice", "line 1"]),
@@ -173,8 +173,8 @@ class Configuration(Input):
         self.write(RIGHT.replace("upper: [0.5, 0.5, 0.5]", "upper: [0.22, 0.5, 0.5]"))
         result = self.isotherm("run", "config.yaml", ranks=3)
         self.assert_code(result, 0)
-        self.assert_says(result, "warning: config.yaml:12: initial[1].box: holds the centre of no "
-                                 "cell", "0.1 x 0.1 x 0.1 m")
+        self.assert_says(result, "warning: config.yaml:12: initial[1].box: contains no cell "
+                                 "centre", "0.1 x 0.1 x 0.1 m")
         self.assertEqual(result.err.count("warning: "), 1, result)
 
     def test_plan_refuses_the_same(self):
@@ -241,12 +241,29 @@ class InitialFile(Input):
         """A job before may make it."""
         plan = self.isotherm("plan", "config.yaml")
         self.assert_code(plan, 0)
-        self.assert_says(plan, "warning: initial[0].file: there is no start.h5 yet", stream="out")
+        self.assert_says(plan, "warning: initial[0].file: start.h5 does not exist yet",
+                         stream="out")
 
     @thorough
     def test_no_hdf5(self):
         (self.folder / "start.h5").write_text("no HDF5 at all\n" * 100)
         self.check_refused("run", "config.yaml", code=3, says=["start.h5"])
+
+    def test_not_a_regular_file(self):
+        """A pipe is not waited for, and a device is not read."""
+        os.mkfifo(self.folder / "pipe.h5")
+        self.write(RIGHT)
+        starts = [("run", 3, RIGHT, "--restart", path) for path in ("pipe.h5", "/dev/zero")]
+        for path in ("pipe.h5", "/dev/zero"):
+            config = RIGHT.replace("uniform: {value: 300}", f"file: {{path: {path}, dataset: /T}}")
+            starts += [("run", 3, config), ("plan", 1, config)]
+        for command, ranks, config, *options in starts:
+            self.write(config)
+            result = self.isotherm(command, "config.yaml", *options, ranks=ranks)
+            self.assert_code(result, 3)
+            self.assert_one_error(result)
+            self.assert_says(result, "is not a regular file")
+        self.assertFalse((self.folder / "out").exists(), "nothing may be written")
 
     def test_dataset_missing(self):
         self.write_start(np.full((8, 10, 12), 300.0), "/temperature")
@@ -296,7 +313,7 @@ class Words(Input):
         for item, says in some({
                 "time.stepz=3": ["--set time.stepz=3", "unknown key", "'steps'"],
                 "time.steps": ["--set time.steps", "key.path=value"],
-                "time.steps=many": ["--set time.steps=many", "not a whole number", "give"],
+                "time.steps=many": ["--set time.steps=many", "not an integer", "give"],
                 "boundary.x_min.value=sin(": ["boundary.x_min.value", "formula", "sin("],
                 "boundary.x_min.value=1/0": ["--set boundary.x_min.value=1/0: boundary.x_min.value",
                                              '"1/0" gives inf K at t = 0 s', "finite"],
@@ -314,7 +331,7 @@ class Words(Input):
                 ("run", "config.yaml", "--output"): ["--output needs a value"],
                 ("run", "config.yaml", "--overwrite=yes"): ["--overwrite takes no value"],
                 ("run", "config.yaml", "--backend", "gpu"):
-                    ["error: --backend gpu: run.backend", "it has: auto", "cpu"],
+                    ["error: --backend gpu: run.backend", "available: auto", "cpu"],
                 ("run", "config.yaml", "--output", ""):
                     ["error: --output : output.directory: empty"],
                 ("run", "config.yaml", "--restart", "auto", "--overwrite"):
@@ -331,7 +348,7 @@ class Words(Input):
                 ("bench",): ["missing", "usage: isotherm bench"],
                 ("bench", "sleep"): ["'sleep'", "kernels"],
                 ("bench", "kernels", "--size", "4", "4"): ["--size"],
-                ("bench", "kernels", "--backend", "gpu"): ["gpu", "it has: auto", "cpu"],
+                ("bench", "kernels", "--backend", "gpu"): ["gpu", "available: auto", "cpu"],
         }.items():
             with self.subTest(" ".join(words)):
                 self.check_refused(*words, says=says, ranks=1)

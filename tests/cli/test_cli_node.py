@@ -103,7 +103,7 @@ class Placement(Case):
         kilobytes = 8 * 32 * 32 * 8 / 1000
         self.assertRegex(result.out, rf"inside nodes, {kilobytes:.3g} kB between nodes")
         result = self.isotherm("plan", "config.yaml", "--ranks", 16)
-        self.assert_says(result, "the ranks' own order", "0 B between nodes", stream="out")
+        self.assert_says(result, "natural order", "0 B between nodes", stream="out")
 
 
 class Doctor(Case):
@@ -119,8 +119,8 @@ class Doctor(Case):
             self.assert_code(result, code)
         for finding in found["findings"]:
             self.assert_says(result, "WRONG: " if finding["wrong"] else "note:",
-                             finding["what"], finding["mend"], stream="out")
-        self.assertEqual("nothing is wrong" in result.out, not wrong)
+                             finding["what"], finding["fix"], stream="out")
+        self.assertEqual("no problems found" in result.out, not wrong)
         self.assertEqual(result.out.count("HDF5 "), 1, "one rank speaks")
         return result, found, wrong
 
@@ -169,7 +169,7 @@ class Doctor(Case):
         self.assertEqual(found["rank_map"][0]["cpus"], str(core))
         self.assertEqual(found["rank_map"][0]["cores"], 1)
         self.assertIn("rank 0: 3 threads, bound to 1 core", wrong[0]["what"])
-        self.assertIn("OMP_NUM_THREADS", wrong[0]["mend"])
+        self.assertIn("OMP_NUM_THREADS", wrong[0]["fix"])
 
     @thorough
     def test_ranks_bound_to_the_same_core(self):
@@ -191,7 +191,7 @@ class Doctor(Case):
         _, _, wrong = self.doctor(ranks=2, threads=2, env=env, code=1)
         self.assertIn("ranks 0, 1", wrong[0]["what"])
         self.assertIn("2 threads, bound to 1 core", wrong[0]["what"])
-        self.assertIn("--map-by slot:PE=THREADS", wrong[0]["mend"])
+        self.assertIn("--map-by slot:PE=THREADS", wrong[0]["fix"])
 
     def test_a_file_that_cannot_be_written(self):
         result = self.isotherm("doctor", "--json", "nowhere/doctor.json")

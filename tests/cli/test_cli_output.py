@@ -136,16 +136,16 @@ class Viewers(Case):
         self.addCleanup(os.chdir, "/")
         last = run.temperature().astype(np.float32)
         names = {}
-        exec(self.lines_of("With h5py, the last state:"), names)
+        exec(self.lines_of("The last state:"), names)
         np.testing.assert_array_equal(names["T"], last)
         self.assertEqual(names["t"], config["time"]["end"])
-        exec(self.lines_of("Each snapshot with its step:"), {"print": lambda *_: None})
+        exec(self.lines_of("One snapshot at a time, with its step:"), {"print": lambda *_: None})
         try:
             import xarray  # pylint: disable=unused-import
         except ImportError:
             self.skipTest("xarray is not installed")
         names = {}
-        exec(self.lines_of("With xarray, all states with their times:"), names)
+        exec(self.lines_of("All states with their times, as an xarray:"), names)
         T = names["T"]
         np.testing.assert_array_equal(T.sel(t=config["time"]["end"]), last)
         self.assertEqual(T.dims, ("t", "z", "y", "x"))
@@ -256,6 +256,39 @@ class Regions(Case):
         self.assert_code(result, 0)
         self.assert_says(result, "landing on", "snapshots ", "plane ", "corner ", "coarse ",
                          stream="out")
+
+
+class Room(Case):
+    """On file systems of their own, as far as they can be mounted."""
+
+    def run_on(self, kind, options, compress, cells=64):
+        """A field that gzip makes a hundred times smaller; 2 MiB without."""
+        config = problems.mixed([cells] * 3)
+        config["initial"] = [{"uniform": {"value": 300.0}}]
+        config["time"] = {"steps": 1, "dt": 1e-6}
+        config["output"] = {"history": {"every": 0},
+                            "snapshots": {"every": 1, "precision": "float64", "compress": compress}}
+        disk = self.folder / "disk"
+        disk.mkdir(exist_ok=True)
+        if subprocess.run(["mount", "-t", kind, "-o", options, "none", disk],
+                          stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest(f"a {kind} cannot be mounted here")
+        try:
+            return self.start(config, output="disk/run", ranks=1)[0]
+        finally:
+            subprocess.run(["umount", "-l", disk], check=True)
+
+    def test_free_space_is_not_known(self):
+        self.assert_code(self.run_on("ramfs", "mode=700", 0), 0)
+
+    def test_compressed(self):
+        """Refused only where they could hardly fit."""
+        self.assert_code(self.run_on("tmpfs", "size=1M", 1), 0)
+        for size, compress in (("1M", 0), ("128k", 1)):
+            result = self.run_on("tmpfs", f"size={size}", compress)
+            self.assert_code(result, 3)
+            self.assert_one_error(result)
+            self.assert_says(result, "no room: disk/run", "free", "are needed")
 
 
 if __name__ == "__main__":

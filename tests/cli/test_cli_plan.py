@@ -33,10 +33,10 @@ class Plan(Case):
         result = self.plan("--ranks", 4)
         self.assert_says(result, "960 x 640 x 480 = 294912000 cells", stream="out")
         self.assertRegex(result.out, r"4 ranks as \d x \d x \d")
-        self.assert_says(result, "41 to t =", "the last one", "land on it", stream="out")
-        self.assertEqual(self.number(result, r"cells a rank +(\d+)"), 294912000 / 4)
+        self.assert_says(result, "41 to t =", "the last one", "shortened to", stream="out")
+        self.assertEqual(self.number(result, r"cells/rank +(\d+)"), 294912000 / 4)
         # two fields of a quarter of the cells, and halos beside them
-        memory = self.number(result, r"memory a rank +([0-9.]+) GB")
+        memory = self.number(result, r"memory/rank +([0-9.]+) GB")
         self.assertTrue(1.18 <= memory <= 1.3, f"{memory} GB for 1.18 GB of cells")
         self.assertEqual(self.number(result, r"snapshots +(\d+) of"), 4)
         self.assertEqual(self.number(result, r"checkpoints +(\d+) of"), 3)
@@ -71,7 +71,7 @@ class Plan(Case):
     def test_nothing_to_warn_of(self):
         result = self.plan("--ranks", 2, sets=["grid.cells=[96, 64, 48]", "time.dt=auto",
                                                "time.end=1"])
-        self.assert_says(result, "nothing to warn of", stream="out")
+        self.assert_says(result, "no warnings", stream="out")
 
     def test_one_of_a_thing(self):
         """No plural of one, by plan and by run."""
@@ -85,13 +85,13 @@ class Plan(Case):
         for text in (result.out, self.solve(config).result.out):
             self.assertIsNone(re.search(r"\b1 (steps|messages|times|rows|ranks)\b", text), text)
 
-    def test_warns_of_slivers(self):
+    def test_warns_of_thin_blocks(self):
         result = self.plan("--ranks", 320, sets=["run.decomposition=[320, 1, 1]"])
-        self.assert_says(result, "warning: ", "slivers of 3 cells in x", stream="out")
+        self.assert_says(result, "warning: ", "only 3 cells thick in x", stream="out")
 
     def test_warns_of_a_tiny_step(self):
         result = self.plan(sets=["time.dt=1e-6", "time.end=0.01"])
-        self.assert_says(result, "warning: dt is ", "smaller than it need be", stream="out")
+        self.assert_says(result, "warning: dt is ", "smaller than necessary", stream="out")
 
     def test_warns_of_unequal_blocks_and_much_halo(self):
         result = self.plan("--ranks", 4, sets=["grid.cells=[10, 64, 48]",
@@ -101,8 +101,8 @@ class Plan(Case):
         # 2 x 40 x 30 cells, and both faces of 40 x 30 are sent
         result = self.plan("--ranks", 32, sets=["grid.cells=[64, 40, 30]", *self.CLOSED,
                                                 "run.decomposition=[32, 1, 1]"])
-        self.assert_says(result, "warning: a rank sends up to 100 % of the cells that it owns each "
-                         "step: the exchange will outweigh the work", stream="out")
+        self.assert_says(result, "warning: a rank sends up to 100 % of its cells per step: the "
+                         "exchange will dominate", stream="out")
 
     def test_warns_of_outputs_that_are_never_due(self):
         each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
@@ -134,11 +134,11 @@ class Plan(Case):
             for cadence in ("every=100000", "interval=1000"):
                 with self.subTest(key=key, cadence=cadence):
                     result = self.plan(sets=self.due(each, key, cadence))
-                    self.assert_says(result, f"dt is far under the interval of output.{key}: "
+                    self.assert_says(result, f"dt is far below the interval of output.{key}: "
                                      "100000 steps between two", stream="out")
                     self.assertEqual(result.out.count("warning: "), 1, result)
         result = self.plan(sets=self.due(each, "snapshots", "every=99999"))
-        self.assertNotIn("far under", result.out)
+        self.assertNotIn("far below", result.out)
 
     def test_warns_of_too_many_files(self):
         each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
@@ -149,10 +149,10 @@ class Plan(Case):
             with self.subTest(key=key, cadence=cadence):
                 result = self.plan(sets=self.due(each, key, cadence))
                 name = cadence.partition("=")[0]
-                self.assert_says(result, f"warning: there will be {count} {key}: raise "
+                self.assert_says(result, f"warning: {count} {key} will be written: raise "
                                  f"output.{key}.{name}", stream="out")
         result = self.plan(sets=self.due(each, "snapshots", "every=2"))
-        self.assertNotIn("there will be", result.out)
+        self.assertNotIn("will be written: raise", result.out)
 
     def test_regions_lines_and_probes_are_outputs_too(self):
         each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
@@ -162,9 +162,10 @@ class Plan(Case):
                 "interval: 30}]",
                 "output.probes={interval: 0.005, points: [{name: a, at: [0.1, 0.1, 0.1]}]}"]
         self.assert_says(self.plan(sets=each),
-                         "landing on the times of outputs takes 4000 steps where 2000 of 0.01 s "
-                         "would do: raise output.probes.interval (0.005 s)",
-                         "there will be 4001 snapshots of a region: raise output.regions[0].every",
+                         "landing on the times of outputs takes 4000 steps instead of 2000 of "
+                         "0.01 s: raise output.probes.interval (0.005 s)",
+                         "4001 snapshots of a region will be written: raise "
+                         "output.regions[0].every",
                          "output.lines[0].interval is 30 s, more than the 20 s of the run",
                          stream="out")
 
@@ -173,15 +174,16 @@ class Plan(Case):
                 "time.dt=0.01", "time.end=2", "grid.cells=[96, 64, 48]"]
         result = self.plan(sets=self.due(each, "snapshots", "interval=0.0001"))
         self.assert_says(result, "time step      at most 0.01 s", "steps          20000 to t = 2 s",
-                         "landing on 19999 times on the way: 0.0001 s a step on average",
-                         "warning: landing on the times of outputs takes 20000 steps where 200 of "
-                         "0.01 s would do: raise output.snapshots.interval (0.0001 s)",
-                         "warning: there will be 20001 snapshots: raise output.snapshots.interval",
+                         "landing on 19999 intermediate times: 0.0001 s per step on average",
+                         "warning: landing on the times of outputs takes 20000 steps instead of "
+                         "200 of 0.01 s: raise output.snapshots.interval (0.0001 s)",
+                         "warning: 20001 snapshots will be written: raise "
+                         "output.snapshots.interval",
                          stream="out")
         result = self.plan(sets=self.due(each, "snapshots", "interval=0.1"))
-        self.assertNotIn("warning", result.out)
+        self.assertNotIn("warning: ", result.out)
         result = self.plan(sets=self.due(each, "snapshots", "interval=1"))
-        self.assert_says(result, "landing on 1 time on the way: 0.01 s a step", stream="out")
+        self.assert_says(result, "landing on 1 intermediate time: 0.01 s per step", stream="out")
 
     def test_run_says_the_steps_too(self):
         config = problems.mixed([24, 20, 16])
@@ -222,8 +224,8 @@ class Plan(Case):
                 run = self.solve(config, ranks=ranks)
                 self.write(config)
                 plan = self.isotherm("plan", "config.yaml", "--ranks", ranks)
-                self.assert_says(plan, f"halo a step    {sent} sent by a rank, at most {messages} "
-                                 "messages", stream="out")
+                self.assert_says(plan, f"halo/step      {sent} sent by each rank, at most "
+                                 f"{messages} messages", stream="out")
                 self.assertEqual(run.report["halo_bytes_per_step"], first)
 
     def test_warns_of_a_shape_between_the_cells(self):
@@ -232,19 +234,19 @@ class Plan(Case):
         huge = ["grid.cells=[20000, 20000, 20000]", "grid.lower=[0, 0, 0]",
                 "grid.upper=[1, 1, 1]", "time.dt=auto", "time.end=1"]
         result = self.plan(sets=[*huge, shape % "1e-6"])
-        self.assert_says(result, text, "initial[1].sphere: holds the centre of no cell",
+        self.assert_says(result, text, "initial[1].sphere: contains no cell centre",
                          stream="out")
         self.assertNotIn("centre", self.plan(sets=[*huge, shape % "1e-4"]).out)
 
     def test_warns_of_no_room_for_outputs_on_their_way(self):
         """`guard` keeps its device memory apart, as a GPU does."""
-        found = re.search(r"device here .*, ([0-9.]+) ([kMGT]B)$", self.plan().out, re.M)
+        found = re.search(r"local device .*, ([0-9.]+) ([kMGT]B)$", self.plan().out, re.M)
         memory = float(found.group(1)) * {"MB": 1e6, "GB": 1e9, "TB": 1e12}[found.group(2)]
         # two fields of 8 bytes a cell are there, and a snapshot of them wants 8 more
         nz = int(memory / 20 / 1000**2)
         sets = [f"grid.cells=[1000, 1000, {nz}]", "run.backend=guard", "time.dt=auto",
                 "time.end=0.001", "output.snapshots.precision=float64"]
-        text = "warning: no room on the device for outputs on their way ("
+        text = "warning: no device memory for outputs in flight ("
         self.assert_says(self.plan(sets=sets), text, stream="out")
         self.assertNotIn(text, self.plan(sets=[*sets, "output.writer=foreground"]).out)
 

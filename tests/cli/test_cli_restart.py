@@ -171,6 +171,23 @@ class Restart(Case):
         left = {path.name for path in folder.rglob("*") if path.is_file()}
         self.assertEqual(left, {"report.json", "latest", "step_0000000004.h5"})
 
+    def test_overwrite_removes_nothing_behind_links(self):
+        folder = self.go_back(8, 16)
+        elsewhere = self.folder / "elsewhere"
+        for name in ("checkpoints", "plane"):
+            (folder / name).rename(elsewhere)
+            (folder / name).symlink_to(elsewhere)
+            before = tree(folder), tree(elsewhere)
+            result, _ = self.start(bare(self.config, 4), "--overwrite", output=folder.name)
+            self.assert_code(result, 2)
+            self.assert_one_error(result)
+            self.assert_says(result, f"{folder.name}/{name} is a symbolic link", "--output")
+            self.assertEqual((tree(folder), tree(elsewhere)), before)
+            (folder / name).unlink()
+            elsewhere.rename(folder / name)
+        (self.folder / "link").symlink_to(folder)
+        self.solve(bare(self.config, 4), "--overwrite", output="link")
+
     def test_refused_before_anything_is_cut(self):
         folder = self.go_back(8, 16)
         changed = everything()
@@ -252,7 +269,7 @@ class Restart(Case):
         result, _ = self.start(self.config, "--restart", "auto", output=run.folder.name)
         self.assert_code(result, 2)
         self.assert_says(result, "holds a finished run", "--overwrite")
-        self.assertNotIn("starting from the beginning", result.out)
+        self.assertNotIn("starting from the initial state", result.out)
         self.assertEqual(tree(run.folder), before)
 
 

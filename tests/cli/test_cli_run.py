@@ -258,7 +258,7 @@ class Restart(Case):
     @thorough
     def test_auto_without_a_run_starts_from_the_beginning(self):
         run = self.solve(self.config, "--restart", "auto", output="fresh", ranks=2)
-        self.assert_says(run.result, "starting from the beginning", stream="out")
+        self.assert_says(run.result, "starting from the initial state", stream="out")
         self.assertEqual(run.report["first_step"], 0)
         self.assertEqual(run.report["field_hash"], self.whole.report["field_hash"])
 

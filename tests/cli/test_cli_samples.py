@@ -170,7 +170,7 @@ class Samples(Case):
         config["output"]["probes"]["points"][0]["at"] = [0.1, 0.1, 0.1]
         result, _ = self.start(config, "--restart", "auto", output=run.folder.name)
         self.assert_code(result, 2)
-        self.assert_says(result, "the points of", "probes.csv differ", "move the file away")
+        self.assert_says(result, "the points of", "probes.csv differ", "move the file elsewhere")
         self.assert_one_error(result)
 
 

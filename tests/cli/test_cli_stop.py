@@ -124,13 +124,34 @@ class Stop(StopCase):
         self.check_goes_on(step)
 
 
+class OneRunAtATime(StopCase):
+    def test_a_second_run_is_refused(self):
+        """Nothing of the first is changed; when it was killed nothing is in the way."""
+        live = Live(self, problem(ENDLESS, checkpoints={"walltime": 0.3, "keep": 2}))
+        live.wait_for_steps()
+        self.assertTrue(wait_until(lambda: checkpoints(live.folder)), "a checkpoint")
+        lock = (live.folder / "run.lock").read_text(encoding="utf-8")
+        for option in (["--overwrite"], ["--restart", "auto"], []):
+            result, _ = self.start(problem(10), *option, output="live", ranks=2)
+            self.assert_code(result, 2)
+            self.assert_one_error(result)
+            self.assert_says(result, "folder live", f"process {live.rank(0)} on ", "since 20",
+                             "the file live/stop", "--output")
+        self.assertEqual((live.folder / "run.lock").read_text(encoding="utf-8"), lock)
+        os.kill(live.rank(0), signal.SIGKILL)
+        self.assertNotIn(live.end().code, (0, 75))
+        self.assertEqual((live.folder / "run.lock").read_text(encoding="utf-8"), lock)
+        self.solve(problem(10), "--overwrite", output="live", ranks=2)
+        self.assertFalse((live.folder / "run.lock").exists(), "left at the end")
+
+
 class Walltime(StopCase):
     def test_given(self):
         """Of 100 s, margin and guess of a checkpoint (half as long again as 5 s) leave half a s."""
         result, folder = self.start(problem(ENDLESS), ranks=2,
                                     sets=["run.walltime=100", "run.walltime_margin=92"])
         step = self.check_stopped(result, folder)
-        self.assert_says(result, "s are left of run.walltime", "(a guess)", stream="out")
+        self.assert_says(result, "s are left of run.walltime", "(estimated)", stream="out")
         if not SMALL:
             self.check_goes_on(step, folder.name)
 

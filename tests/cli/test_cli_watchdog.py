@@ -30,7 +30,7 @@ class Watchdog(Case):
         for rank in {0, 1, 2} - {stopped}:
             self.assertRegex(result.err,
                              rf"watchdog: rank {rank} \(.*pid \d+\): step \d+, [\w ]+ for")
-        self.assertRegex(result.err, rf"watchdog: rank {stopped} \(.*pid {pid}\) does not answer")
+        self.assertRegex(result.err, rf"watchdog: rank {stopped} \(.*pid {pid}\) has not answered")
         self.assert_says(result, "ending the run with exit code 4")
         self.assertFalse((live.folder / "report.json").exists())
         self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 10),
@@ -78,7 +78,7 @@ class Watchdog(Case):
         os.kill(pid, signal.SIGSTOP)
         live.wait_to_say("watchdog: rank 0")
         os.kill(pid, signal.SIGCONT)
-        live.wait_to_say("goes on")
+        live.wait_to_say("continues")
         live.signal(signal.SIGUSR2)
         self.assert_code(live.end(), 75)
 

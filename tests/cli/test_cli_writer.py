@@ -219,14 +219,14 @@ class Plan(Case):
         result = self.isotherm("plan", name)
         self.assert_code(result, 0)
         self.assert_says(result, "16 MB on the host for outputs in flight", stream="out")
-        self.assert_says(result, "8 MB more on the device", stream="out")
+        self.assert_says(result, "another 8 MB on the device", stream="out")
         problem["output"]["writer"] = "foreground"
         result = self.isotherm("plan", self.write(problem))
-        self.assertNotIn("more on the device", result.out)
+        self.assertNotIn("on a GPU", result.out)
         problem["output"] = {}
         result = self.isotherm("plan", self.write(problem))
         self.assert_says(result, ", 0 B on the host", stream="out")
-        self.assertNotIn("more on the device", result.out)
+        self.assertNotIn("on a GPU", result.out)
 
 
 if __name__ == "__main__":

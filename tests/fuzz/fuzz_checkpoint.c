@@ -254,7 +254,7 @@ static void try_header(const uint8_t *data, size_t size)
         data += bytes + (end != NULL);
         size -= bytes + (end != NULL);
     }
-    must(h5_close_flushed(file, rig.path));
+    must(h5_close_flushed(file, rig.path, STATUS_OK));
     must(checkpoint_seal_write(MPI_COMM_SELF, rig.path));
     (void)read_file();
 }

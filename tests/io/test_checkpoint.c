@@ -300,7 +300,7 @@ static void test_lost_write(void **unused)
     struct checkpoint_state state = rig_state(&rig, 20);
     state.field_hash ^= 1;
     must_fail(
-        STATUS_FILE, "what was read back is not what was written",
+        STATUS_FILE, "what was read back differs from what was written",
         checkpoint_write(rig.comm, rig_folder, rig.field, &rig.grid, &rig.material, &state, "", 1));
     expect_step_10(&rig);
     rig_close(&rig);

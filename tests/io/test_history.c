@@ -98,7 +98,8 @@ static void test_missing_and_damaged(void **unused)
     must(history_close(history));
     expect_rows(1);
     append_text("not a row\n2,1,2\n");
-    must_fail(STATUS_FILE, "history.csv:4 is not a row", history_open(rig_folder, 5, &history));
+    must_fail(STATUS_FILE, "history.csv:4 is not a valid row",
+              history_open(rig_folder, 5, &history));
     assert_null(history);
     must(file_replace(path, "a,b\n1,2\n", 8));
     must_fail(STATUS_INPUT, "the columns of", history_open(rig_folder, 5, &history));

@@ -85,7 +85,8 @@ class ReleaseFiles:
         report = self.report("again", "--restart", "auto", "--set", "time.end=30", ranks=2)
         self.assertEqual((report["first_step"], report["field_hash"]), (20, self.at_30_s))
         for name in TABLES:
-            self.assertTrue(self.rows(folder / name).startswith((self.old / name).read_text()), name)
+            old = (self.old / name).read_text()
+            self.assertTrue(self.rows(folder / name).startswith(old), name)
 
     def test_new_files_equal_the_old_ones(self):
         report = self.report("new", ranks=2)

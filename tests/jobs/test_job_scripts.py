@@ -155,7 +155,7 @@ class Verdict(unittest.TestCase):
         (self.folder / "out/my.config-77/stop").touch()
         ended, text, again = self.run_job(75, "step_2.h5")
         self.assertEqual((ended, again), (75, False))
-        self.assertIn("remove it to go on", text)
+        self.assertIn("remove it to continue", text)
 
     def test_chain(self):
         for code, wanted in {75: 0, 2: 2, 0: 0}.items():

@@ -1,4 +1,4 @@
-"""Scaling studies through mpirun: what is run, what is gathered, going on after an interruption."""
+"""Scaling studies through mpirun: what is run and gathered, and continuing an interrupted one."""
 import csv
 import importlib.util
 import json
@@ -75,7 +75,7 @@ class Study(Case):
         line = ["--ranks", "1,2", "--repeats", "2", "--submit"]
         text = self.study("weak", "w", *line, "--launcher",
                           f"{self.folder}/flaky -n {{ranks}}", code=1)
-        self.assertIn("goes on from here", text)
+        self.assertIn("continues from here", text)
         kept = {path: path.stat().st_mtime_ns
                 for path in (self.folder / "w/runs").glob("*/report.json")}
         self.assertEqual(len(kept), 2)

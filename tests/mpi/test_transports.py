@@ -1,5 +1,5 @@
 """Which way the halos go when MPI cannot do what it says: proofs before use, one clear line, and
-exit code 4 for a way that was asked for and does not work. ISOTHERM_LYING_MPI names the library
+exit code 4 for a requested transport that does not work. ISOTHERM_LYING_MPI names the library
 that stands in for such an MPI (lying_mpi.c); device memory is that of the backend guard."""
 import os
 import unittest
@@ -57,14 +57,14 @@ class Transports(Case):
 
     def test_what_was_asked_for_must_work(self):
         for mode, words in ((None, "MPI crashed in a trial process"),
-                            ("zeros", "MPI moved device memory wrong in a trial process"),
-                            ("between", "arrived wrong"), ("tail", "arrived wrong")):
+                            ("zeros", "MPI transferred device memory wrong in a trial process"),
+                            ("between", "are wrong, from byte"), ("tail", "are wrong, from byte")):
             with self.subTest(mode):
                 result, folder = self.go("gpu-aware", mode)
-                self.expect_refusal(result, '"gpu-aware" was asked for and does not work', words)
+                self.expect_refusal(result, '"gpu-aware" does not work here', words)
                 self.assertFalse(folder.exists())
         result, _ = self.go("peer", sharing=False)
-        self.expect_refusal(result, '"peer" was asked for and does not work', "memfd_create")
+        self.expect_refusal(result, '"peer" does not work here', "memfd_create")
         result, _ = self.go("host")
         self.expect_refusal(result, '"host" needs memory that the host can read')
 
@@ -81,7 +81,7 @@ class Transports(Case):
                 lines = [line for line in run.result.err.splitlines() if "gpu-aware" in line]
                 self.assertEqual(len(lines), 1, run.result)
                 self.assertIn("halos go through host memory on the node (staged)", lines[0])
-                self.assertIn("arrived wrong", lines[0])
+                self.assertIn("are wrong, from byte", lines[0])
 
 
 if __name__ == "__main__":

@@ -263,7 +263,7 @@ static struct writer *begin_far(bool has_room)
     demand(far.real->runtime->memory_alloc(far.device, WORDS * sizeof(int64_t), &d_words));
     far.d_words = d_words;
     demand(writer_create(MPI_COMM_WORLD, &far.table, far.device, true, &phases, &writer));
-    demand(writer_send_beside(writer, far.steps, WORDS * sizeof(int64_t), has_room));
+    demand(writer_copy_in_background(writer, far.steps, WORDS * sizeof(int64_t), has_room));
     return writer;
 }
 
@@ -341,7 +341,7 @@ static void test_values_on_their_way(void **unused)
 {
     (void)unused;
     struct writer *writer = begin_far(true);
-    check(writer_sends_beside(writer));
+    check(writer_copies_in_background(writer));
     hand_in_all_far(writer, true);
     end_far(writer);
 }
@@ -370,7 +370,7 @@ static void test_no_room(void **unused)
 {
     (void)unused;
     struct writer *writer = begin_far(false);
-    check(!writer_sends_beside(writer));
+    check(!writer_copies_in_background(writer));
     hand_in_all_far(writer, false);
     end_far(writer);
 
@@ -397,7 +397,7 @@ static void fail_far(bool by_poll)
     }
     status = by_poll ? status : writer_finish(writer);
     check(status == STATUS_DEVICE);
-    check(strstr(fail_message(), "did not arrive") != NULL);
+    check(strstr(fail_message(), "could not be copied") != NULL);
     check(strstr(fail_message(), "fell off the bus") != NULL);
     check(fail_is_agreed());
     check(atomic_load(&seen.begun) == 1 && atomic_load(&seen.destroyed) == 2);
@@ -437,7 +437,7 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (granted != MPI_THREAD_MULTIPLE) {
-        print_message("this MPI does not grant MPI_THREAD_MULTIPLE\n");
+        print_message("this MPI does not provide MPI_THREAD_MULTIPLE\n");
     }
     backend = backend_find("cpu");
     demand(backend->runtime->open(0, 1, &device));

@@ -69,7 +69,7 @@ class Kills:
     def expect_restart(self, result, step, what):
         if step > 0 and "steps of" in result.out:
             self.assertIn(f"restart from out/checkpoints/step_{step:010d}.h5", result.out, what)
-        self.assertNotIn("passed over", result.out + result.err, what)
+        self.assertNotIn("skipped", result.out + result.err, what)
         self.assertNotIn(" -> ", result.out + result.err, f"{what}: nothing was changed")
 
     def test_kills(self):

@@ -237,17 +237,16 @@ static void refusals_say_what_works(void **state)
     expect_refusal(cells, open_axes, 61, 1, NULL,
                    "61 ranks are more than the 60 cells; at most 60 ranks can be used");
     expect_refusal(cells, open_axes, 7, 2, NULL,
-                   "10 x 6 x 1 cells cannot be cut into 7 blocks that are all at least the halo's "
-                   "width (2) thick; the next lower rank count that works is 6");
+                   "10 x 6 x 1 cells cannot be divided into 7 blocks that are at least as thick as "
+                   "the halo (2); the next lower valid rank count is 6");
     expect_refusal(cells, open_axes, 16, 2, NULL,
-                   "10 x 6 x 1 cells cannot be cut into 16 blocks that are all at least the "
-                   "halo's width (2) thick; the next lower rank count that works is 15");
+                   "10 x 6 x 1 cells cannot be divided into 16 blocks that are at least as thick "
+                   "as the halo (2); the next lower valid rank count is 15");
     expect_refusal(cells, open_axes, 6, 1, (const int[]){1, 2, 3},
-                   "3 blocks on z, which has only one cell; 1 would be right");
-    expect_refusal(cells, open_axes, 6, 1, (const int[]){6, 0, 1},
-                   "0 blocks on y; at least 1 is needed");
+                   "3 blocks on z, which has only one cell; use 1");
+    expect_refusal(cells, open_axes, 6, 1, (const int[]){6, 0, 1}, "0 blocks on y; use at least 1");
     expect_refusal(cells, open_axes, 8, 2, (const int[]){2, 4, 1},
-                   "4 blocks on y leave 1 of its 6 cells to the thinnest, less than the halo's "
+                   "4 blocks on y leave 1 of its 6 cells to the thinnest, fewer than the halo "
                    "width (2); at most 3 blocks fit on y");
     expect_refusal(cells, open_axes, 6, 1, (const int[]){2, 2, 1},
                    "[2, 2, 1] makes 4 blocks for 6 ranks; start 4 ranks, or use auto, which gives "
@@ -256,12 +255,11 @@ static void refusals_say_what_works(void **state)
                    "[2, 1, 1] makes 2 blocks for 1 rank; start 2 ranks, or use auto, which gives "
                    "[1, 1, 1]");
     expect_refusal(cells, periodic, 1, 11, NULL,
-                   "the periodic axis x has 10 cells, less than the halo's width; at least 11 are "
-                   "needed");
+                   "the periodic axis x has 10 cells, fewer than the halo width; use at least 11");
     /* products beyond an int must not wrap around to the rank count */
     expect_refusal(cells, open_axes, 1, 1, (const int[]){65536, 65536, 1},
-                   "65536 blocks on x leave 0 of its 10 cells to the thinnest, less than the "
-                   "halo's width (1); at most 10 blocks fit on x");
+                   "65536 blocks on x leave 0 of its 10 cells to the thinnest, fewer than the halo "
+                   "width (1); at most 10 blocks fit on x");
 }
 
 static void named_rank_count_is_the_largest(void **state)

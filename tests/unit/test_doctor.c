@@ -48,7 +48,7 @@ static void healthy_gpu_node(int nranks)
                                   .ranks = ranks,
                                   .backend = "hip",
                                   .thread_level = MPI_THREAD_MULTIPLE,
-                                  .travel = TRAVEL_YES,
+                                  .device_send = DEVICE_SEND_YES,
                                   .hdf5_parallel = true};
 }
 
@@ -57,7 +57,7 @@ static void cpu_node(int nranks, int threads, int cores)
 {
     healthy_gpu_node(nranks);
     facts.backend = "cpu";
-    facts.travel = TRAVEL_NOT_NEEDED;
+    facts.device_send = DEVICE_SEND_NOT_NEEDED;
     for (int rank = 0; rank < nranks; rank++) {
         ranks[rank].pci[0] = '\0';
         ranks[rank].devices = 0;
@@ -83,14 +83,14 @@ static void expect(bool wrong, const char *what, const char *mend)
 {
     const int count = doctor_diagnose(&facts, findings);
     for (int f = 0; f < count; f++) {
-        if (strstr(findings[f].what, what) == NULL || strstr(findings[f].mend, mend) == NULL) {
-            print_error("found: %s | %s\n", findings[f].what, findings[f].mend);
+        if (strstr(findings[f].what, what) == NULL || strstr(findings[f].fix, mend) == NULL) {
+            print_error("found: %s | %s\n", findings[f].what, findings[f].fix);
         }
     }
     assert_int_equal(count, 1);
     assert_int_equal(findings[0].wrong, wrong);
     assert_non_null(strstr(findings[0].what, what));
-    assert_non_null(strstr(findings[0].mend, mend));
+    assert_non_null(strstr(findings[0].fix, mend));
 }
 
 static void a_healthy_node_has_no_findings(void **state)
@@ -111,7 +111,7 @@ static void two_ranks_on_one_device(void **state)
     (void)state;
     healthy_gpu_node(16);
     (void)snprintf(ranks[11].pci, sizeof ranks[11].pci, "%s", ranks[9].pci);
-    expect(true, "ranks 9, 11 on node1 share the device 0000:c2:00.0", "one rank a device");
+    expect(true, "ranks 9, 11 on node1 share the device 0000:c2:00.0", "one rank per device");
     healthy_gpu_node(8);
     for (int rank = 0; rank < 8; rank++) {
         (void)snprintf(ranks[rank].pci, sizeof ranks[rank].pci, "0000:c1:00.0");
@@ -194,15 +194,15 @@ static void libraries_are_judged(void **state)
 {
     (void)state;
     healthy_gpu_node(8);
-    facts.travel = TRAVEL_NO;
-    (void)snprintf(facts.travel_fails, sizeof facts.travel_fails, "zeros came");
-    expect(true, "MPI does not move device memory: zeros came", "MPICH_GPU_SUPPORT_ENABLED=1");
+    facts.device_send = DEVICE_SEND_NO;
+    (void)snprintf(facts.device_send_error, sizeof facts.device_send_error, "zeros came");
+    expect(true, "MPI cannot send device memory: zeros came", "MPICH_GPU_SUPPORT_ENABLED=1");
     healthy_gpu_node(8);
     facts.hdf5_parallel = false;
     expect(true, "no MPI-IO driver", "parallel HDF5");
     healthy_gpu_node(8);
     facts.thread_level = MPI_THREAD_SINGLE;
-    expect(true, "no threads", "built with threads");
+    expect(true, "does not support threads", "thread support");
     facts.thread_level = MPI_THREAD_FUNNELED;
     expect(false, "MPI_THREAD_MULTIPLE", "--enable-mpi-thread-multiple");
     healthy_gpu_node(8);
@@ -212,7 +212,7 @@ static void libraries_are_judged(void **state)
     expect_none();
     cpu_node(4, 2, 8);
     (void)snprintf(facts.gpu_fails, sizeof facts.gpu_fails, "hip: no driver");
-    expect(false, "none answers: hip: no driver", "driver");
+    expect(false, "none is available: hip: no driver", "driver");
 }
 
 static void many_hosts_do_not_overflow(void **state)

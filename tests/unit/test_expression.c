@@ -100,7 +100,7 @@ static void test_messages(void **state)
         {"t", "unknown name \"t\" at column 1 (t)" KNOWN},
         {"foo(x)", "unknown name \"foo\" at column 1 (foo(x))" KNOWN},
         {"_pi", "unknown name \"_pi\" at column 1 (_pi)" KNOWN},
-        {"x % 2", "unknown sign at column 3 (x % 2); operators are " EXPRESSION_OPERATORS},
+        {"x % 2", "unknown character at column 3 (x % 2); operators are " EXPRESSION_OPERATORS},
         {"2x", "Unexpected variable \"x\" at column 2 (2x)"},
         {"x y", "Unexpected variable \"y\" at column 3 (x y)"},
         {"3+*x", "Unexpected operator \"*\" at column 3 (3+*x)"},

@@ -198,8 +198,8 @@ static void what_cannot_be_is_refused_on_all_ranks(void **state)
     struct decomp decomp;
     assert_int_equal(decomp_create(cells, around_y, 2, 5, (const int[]){2, 1, 1}, &decomp),
                      STATUS_OK);
-    refuse(&decomp, 0, "0 layers wide; at least 1");
-    refuse(&decomp, -3, "-3 layers wide; at least 1");
+    refuse(&decomp, 0, "exchange of 0 layers; at least 1");
+    refuse(&decomp, -3, "exchange of -3 layers; at least 1");
     refuse(&decomp, 6, "thinnest on x has 5 of its 11 cells");
     /* z is thinner than the exchange, and not exchanged */
     check_plans(&decomp, 5, HALO_CORNERS);

@@ -25,11 +25,11 @@ static const struct damage geometry[] = {
     {"lower: [0, 0]\n", "lower: [0]\n",
      "c.yaml:4: grid.lower: 1 entry ([0]); give 2, as many as grid.cells, or 3"},
     {"upper: [0.4, 0.3]\n", "upper: [0.4, 1e-40]\n",
-     "c.yaml:5: grid.upper: the cells on the y axis would be 8.33333e-42 m thin, too thin to tell "
-     "their positions apart; give fewer cells or a longer axis"},
+     "c.yaml:5: grid.upper: the cells on the y axis would be 8.33333e-42 m thin, too thin for "
+     "distinct positions; give fewer cells or a longer axis"},
     {"lower: [0, 0]\n", "lower: [0.39999999999999997, 0]\n",
-     "c.yaml:5: grid.upper: the cells on the x axis would be 3.46945e-18 m thin, too thin to tell "
-     "their positions apart; give fewer cells or a longer axis"},
+     "c.yaml:5: grid.upper: the cells on the x axis would be 3.46945e-18 m thin, too thin for "
+     "distinct positions; give fewer cells or a longer axis"},
     {"center: [0.1, 0.1]", "center: [0.46, 0.1]",
      "c.yaml:12: initial[1].sphere.center: the sphere lies outside the grid (it is 0.06 m away, "
      "the radius is 0.05 m); give a centre nearer to the grid or a larger radius"},
@@ -60,7 +60,8 @@ static const struct damage geometry[] = {
      "from 0 to 0.3"},
     {"conductivity: 45\n  density: 7850\n  heat_capacity: 490",
      "conductivity: 1e-30\n  density: 1e-300\n  heat_capacity: 1e-300",
-     "c.yaml:6: material: the diffusivity k / (rho c) is no usable number (inf m^2/s); give values "
+     "c.yaml:6: material: the diffusivity k / (rho c) is not a usable number (inf m^2/s); give "
+     "values "
      "in SI units"},
 };
 
@@ -77,14 +78,13 @@ static const struct damage boundaries[] = {
      "c.yaml:18: boundary.x_min: periodic, but x_max is not; make both faces of the x axis "
      "periodic, or neither"},
     {"{type: flux, value: -5}", "{type: flux, value: 0, coefficient: 1}",
-     "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); the keys of that type "
-     "are: type, value"},
+     "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); valid keys: type, value"},
     {"{type: flux, value: -5}", "{type: periodic, value: 0}",
-     "c.yaml:19: boundary.x_max.value: not a key of type periodic (0); the keys of that type are: "
+     "c.yaml:19: boundary.x_max.value: not a key of type periodic (0); valid keys: "
      "type"},
     {"{type: temperature, value: 350}", "{type: temperature, value: 350, ambient: 1}",
-     "c.yaml:18: boundary.x_min.ambient: not a key of type temperature (1); the keys of that type "
-     "are: type, value"},
+     "c.yaml:18: boundary.x_min.ambient: not a key of type temperature (1); valid keys: type, "
+     "value"},
 };
 
 #define OR_DIFFERENCE                                                                              \
@@ -182,7 +182,7 @@ static const struct damage entries[] = {
      "c.yaml:11: initial[0]: not an entry ({...}); give exactly one of: uniform, sphere, box, "
      "expression, file"},
     {"uniform: {value: 300}", "file: {path: \"\"}",
-     "c.yaml:11: initial[0].file.path: empty; give a text, such as start.h5"},
+     "c.yaml:11: initial[0].file.path: empty; give a string, such as start.h5"},
     {"end: 10", "end: 10\n  steps: 5",
      "c.yaml:24: time.steps: given together with time.end; give one of them"},
     {"end: 10", "end: 10\n  end: 11",
@@ -191,7 +191,7 @@ static const struct damage entries[] = {
     {"value: 900}", "value: 900, value: 901}",
      "c.yaml:12: initial[1].sphere.value: given twice, first on line 12; keep one"},
     {"time:", "output: {pictures: {every: 1, range: [400, 300]}}\ntime:",
-     "c.yaml:22: output.pictures.range: no range (from 400 to 300); give the lower temperature "
+     "c.yaml:22: output.pictures.range: not a range (from 400 to 300); give the lower temperature "
      "first"},
 };
 
@@ -204,14 +204,12 @@ static const struct damage yaml[] = {
     {"title: base", "title: \"base",
      "c.yaml:21: not valid YAML: did not find expected key while parsing a block mapping"},
     {"title: base", "title: *x", "c.yaml:1: not valid YAML: found undefined alias"},
-    {"time:", "---\ntime:",
-     "c.yaml:22: a second YAML document starts here; a configuration is one"},
+    {"time:", "---\ntime:", "c.yaml:22: a second YAML document starts here; give one"},
     {"  end: 10\n", "  end: 10\n---\nmore: 1\n",
-     "c.yaml:24: a second YAML document starts here; a configuration is one"},
+     "c.yaml:24: a second YAML document starts here; give one"},
     {"title: base", "? [a]\n: b", "c.yaml:1: a key is not a plain word; write 'key: value'"},
-    {"title: base", "a: &a [*a]",
-     "c.yaml:1: nested deeper than 16 levels; nothing here needs that"},
-    {"title: base", "title: \"a\\0b\"", "c.yaml:1: a text contains a zero byte; leave it out"},
+    {"title: base", "a: &a [*a]", "c.yaml:1: nested deeper than 16 levels; use fewer"},
+    {"title: base", "title: \"a\\0b\"", "c.yaml:1: a string contains a zero byte; remove it"},
     {"title: base", "\"a\\0b\": 1", "c.yaml:1: a key is not a plain word; write 'key: value'"},
     {"title: base", "title: base: x",
      "c.yaml:1: not valid YAML: mapping values are not allowed in this context"},

@@ -138,7 +138,7 @@ static void test_not_a_configuration(void **state)
 static void test_zero_bytes(void **state)
 {
     (void)state;
-    static const struct settings_words none;
+    static const struct settings_overrides none;
     static const char wide[] = "\xff\xfet\0i\0t\0l\0e\0:\0 \0a\0\n\0";
     static const char say[] = "not a text file: a zero byte; give a configuration in YAML (UTF-8)";
     size_t nbytes = 0;
@@ -163,7 +163,7 @@ static void test_zero_bytes(void **state)
     static const char *const hidden[] = {"title=\"a\\0b\"",
                                          "boundary.y_max.value=\"300\\u0000 + t\""};
     for (int i = 0; i < 2; i++) {
-        snprintf(message, sizeof message, "--set %s: a text contains a zero byte; leave it out",
+        snprintf(message, sizeof message, "--set %s: a string contains a zero byte; remove it",
                  hidden[i]);
         expect_refused(base_text, &hidden[i], 1, message);
     }
@@ -178,9 +178,7 @@ static void test_bombs(void **state)
                    "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
                    "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
                    "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n",
-                   NULL, 0,
-                   "c.yaml:1: more than 10000 values (repeated by aliases?); nothing here needs "
-                   "that");
+                   NULL, 0, "c.yaml:1: more than 10000 values (repeated by aliases?); use fewer");
     enum { DEEP = 100000 };
     char *text = malloc(DEEP + 1);
     assert_non_null(text);

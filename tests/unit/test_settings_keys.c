@@ -1,42 +1,42 @@
 /* Wrong keys and values, one at a time, each with its exact message. */
 #include "test_settings_common.h"
 
-#define GIVE_CELLS "give a list of 1 to 3 whole numbers of 1 or more, such as [128, 128, 64]"
+#define GIVE_CELLS "give a list of 1 to 3 integers of 1 or more, such as [128, 128, 64]"
 #define GIVE_DENSITY "give a number above 0, in kg/m^3"
-#define GIVE_RANKS "give auto or a list of 1 to 3 whole numbers of 1 or more, such as [2, 2, 1]"
-#define TOP_KEYS "the keys here are: title, grid, material, initial, boundary, time, run, output"
+#define GIVE_RANKS "give auto or a list of 1 to 3 integers of 1 or more, such as [2, 2, 1]"
+#define TOP_KEYS "valid keys: title, grid, material, initial, boundary, time, run, output"
 #define TOO_HOT "sums of temperatures are exact only below 1e12 K in magnitude"
 
 static const struct damage unknown_keys[] = {
     {"conductivity", "conductivty",
-     "c.yaml:7: material.conductivty: unknown key; did you mean 'conductivity'? the keys here are: "
+     "c.yaml:7: material.conductivty: unknown key; did you mean 'conductivity'? valid keys: "
      "conductivity, density, heat_capacity"},
     {"title:", "titel:", "c.yaml:1: titel: unknown key; did you mean 'title'? " TOP_KEYS},
     {"time:", "speed:", "c.yaml:22: speed: unknown key; " TOP_KEYS},
     {"end: 10", "end: 10\n  stop: 5",
-     "c.yaml:24: time.stop: unknown key; the keys here are: end, steps, dt, safety"},
+     "c.yaml:24: time.stop: unknown key; valid keys: end, steps, dt, safety"},
     {"flux, value: -5", "flux, value: -5, valeu: 3",
-     "c.yaml:19: boundary.x_max.valeu: unknown key; did you mean 'value'? the keys here are: type, "
+     "c.yaml:19: boundary.x_max.valeu: unknown key; did you mean 'value'? valid keys: type, "
      "value"},
     {"radius", "diameter",
-     "c.yaml:12: initial[1].sphere.diameter: unknown key; the keys here are: center, radius, "
+     "c.yaml:12: initial[1].sphere.diameter: unknown key; valid keys: center, radius, "
      "value"},
     {"- uniform", "- uniforms",
-     "c.yaml:11: initial[0].uniforms: unknown key; did you mean 'uniform'? the keys here are: "
+     "c.yaml:11: initial[0].uniforms: unknown key; did you mean 'uniform'? valid keys: "
      "uniform, sphere, box, expression, file"},
     {"x_max:", "x_mxa:",
-     "c.yaml:19: boundary.x_mxa: unknown key; did you mean 'x_max'? the keys here are: x_min, "
+     "c.yaml:19: boundary.x_mxa: unknown key; did you mean 'x_max'? valid keys: x_min, "
      "x_max, y_min, y_max, z_min, z_max"},
     {"upper: [0.4, 0.3]", "uper: [0.4, 0.3]",
-     "c.yaml:5: grid.uper: unknown key; did you mean 'upper'? the keys here are: cells, lower, "
+     "c.yaml:5: grid.uper: unknown key; did you mean 'upper'? valid keys: cells, lower, "
      "upper"},
     {"time:", "\"a\\nb\": 1\ntime:", "c.yaml:22: a b: unknown key; " TOP_KEYS},
     {"time:", "output: {snapshot: {every: 3}}\ntime:",
-     "c.yaml:22: output.snapshot: unknown key; did you mean 'snapshots'? the keys here are: "
+     "c.yaml:22: output.snapshot: unknown key; did you mean 'snapshots'? valid keys: "
      "directory, writer, history, snapshots, regions, derived, probes, lines, checkpoints, "
      "pictures"},
     {"time:", "run: {halo: {transprot: auto}}\ntime:",
-     "c.yaml:22: run.halo.transprot: unknown key; did you mean 'transport'? the keys here are: "
+     "c.yaml:22: run.halo.transprot: unknown key; did you mean 'transport'? valid keys: "
      "transport, overlap"},
 };
 
@@ -51,7 +51,7 @@ static const struct damage missing_keys[] = {
     {"end: 10", "dt: 1", "c.yaml:22: time: neither end nor steps; give one of them"},
     {"  y_min: {type: convection, coefficient: 10, ambient: 293}\n", "",
      "c.yaml:17: boundary.y_min: missing: the y axis has 12 cells, so its faces need a boundary; "
-     "give a type: temperature, flux, convection or periodic"},
+     "give a type: one of temperature, flux, convection, periodic"},
     {"{type: flux, value: -5}", "{value: -5}",
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
      "periodic"},
@@ -74,7 +74,7 @@ static const struct damage missing_keys[] = {
     {"time:", "output:\n  pictures: {plane: x}\ntime:",
      "c.yaml:23: output.pictures: neither every (in steps) nor interval (in s); give one of them"},
     {"uniform: {value: 300}", "file: {dataset: /U}",
-     "c.yaml:11: initial[0].file.path: missing; give a text, such as start.h5"},
+     "c.yaml:11: initial[0].file.path: missing; give a string, such as start.h5"},
     {"uniform: {value: 300}", "expression: {}",
      "c.yaml:11: initial[0].expression.value: missing; give a formula in x, y, z, in K, such as "
      "\"300 + 10*sin(pi*x)\""},
@@ -94,17 +94,17 @@ static const struct damage wrong_types[] = {
     {"7850", "1e", "c.yaml:8: material.density: not a number (1e); " GIVE_DENSITY},
     {"[16, 12]", "16",
      "c.yaml:4: grid.lower: 2 entries ([0, 0]); give 1, as many as grid.cells, or 3"},
-    {"[16, 12]", "many", "c.yaml:3: grid.cells: not a whole number (many); " GIVE_CELLS},
-    {"[16, 12]", "[16, 1.5]", "c.yaml:3: grid.cells: not a whole number (1.5); " GIVE_CELLS},
-    {"[16, 12]", "[16, 1e-3]", "c.yaml:3: grid.cells: not a whole number (1e-3); " GIVE_CELLS},
-    {"[16, 12]", "[16, 12e]", "c.yaml:3: grid.cells: not a whole number (12e); " GIVE_CELLS},
+    {"[16, 12]", "many", "c.yaml:3: grid.cells: not an integer (many); " GIVE_CELLS},
+    {"[16, 12]", "[16, 1.5]", "c.yaml:3: grid.cells: not an integer (1.5); " GIVE_CELLS},
+    {"[16, 12]", "[16, 1e-3]", "c.yaml:3: grid.cells: not an integer (1e-3); " GIVE_CELLS},
+    {"[16, 12]", "[16, 12e]", "c.yaml:3: grid.cells: not an integer (12e); " GIVE_CELLS},
     {"[16, 12]", "[16, [12]]", "c.yaml:3: grid.cells: not a single value ([12]); " GIVE_CELLS},
     {"[16, 12]", "[16, ]",
      "c.yaml:4: grid.lower: 2 entries ([0, 0]); give 1, as many as grid.cells, or 3"},
     {"[16, 12]", "", "c.yaml:3: grid.cells: empty; " GIVE_CELLS},
     {"[16, 12]", "{x: 16, y: 12}", "c.yaml:3: grid.cells: not a list ({...}); " GIVE_CELLS},
-    {"title: base", "title: [base]", "c.yaml:1: title: not a text ([base]); give a text"},
-    {"title: base", "title:", "c.yaml:1: title: empty; give a text"},
+    {"title: base", "title: [base]", "c.yaml:1: title: not a string ([base]); give a string"},
+    {"title: base", "title:", "c.yaml:1: title: empty; give a string"},
     {"{type: temperature, value: 350}", "temperature",
      "c.yaml:18: boundary.x_min: not a section (temperature); give a section with the keys type, "
      "value, coefficient, ambient"},
@@ -128,7 +128,7 @@ static const struct damage wrong_types[] = {
      "c.yaml:11: initial[0]: not an entry; give exactly one of: uniform, sphere, box, expression, "
      "file"},
     {"end: 10", "steps: ten",
-     "c.yaml:23: time.steps: not a whole number (ten); give a whole number of 1 or more"},
+     "c.yaml:23: time.steps: not an integer (ten); give an integer of 1 or more"},
     {"end: 10", "end: 10\n  dt: fast",
      "c.yaml:24: time.dt: not a number (fast); give auto or a number above 0, in s"},
     {"time:\n  end: 10", "time: 10",
@@ -142,7 +142,7 @@ static const struct damage wrong_types[] = {
      "c.yaml:22: run.halo.transport: not a single word ([peer]); give one of auto, host, staged, "
      "gpu-aware, peer"},
     {"time:", "run: {backend: [cpu]}\ntime:",
-     "c.yaml:22: run.backend: not a text ([cpu]); give a text"},
+     "c.yaml:22: run.backend: not a string ([cpu]); give a string"},
     {"time:", "output: {pictures: {every: 1, range: 300}}\ntime:",
      "c.yaml:22: output.pictures.range: not a list (300); give auto or a list of 2 numbers, in K, "
      "such as [273, 900]"},
@@ -156,7 +156,8 @@ static const struct damage ranges[] = {
     {"7850", "1e31",
      "c.yaml:8: material.density: out of range (1e31): the largest is 1e+30; " GIVE_DENSITY},
     {"value: -5", "value: -2e30",
-     "c.yaml:19: boundary.x_max.value: out of range (-2e30): the least is -1e+30; give a number, "
+     "c.yaml:19: boundary.x_max.value: out of range (-2e30): the smallest is -1e+30; give a "
+     "number, "
      "in W/m^2"},
     {"[16, 12]", "[16, 0]", "c.yaml:3: grid.cells: out of range (0); " GIVE_CELLS},
     {"[16, 12]", "[16, -12]", "c.yaml:3: grid.cells: out of range (-12); " GIVE_CELLS},
@@ -166,9 +167,9 @@ static const struct damage ranges[] = {
     {"[16, 12]", "[]", "c.yaml:3: grid.cells: 0 entries ([]); " GIVE_CELLS},
     {"[16, 12]", "[1, 2, 3, 4]", "c.yaml:3: grid.cells: 4 entries ([1, 2, 3, 4]); " GIVE_CELLS},
     {"[16, 12]", "[1, 1]",
-     "c.yaml:3: grid.cells: one cell in all; give at least one axis more than one cell"},
+     "c.yaml:3: grid.cells: one cell in total; give at least one axis more than one cell"},
     {"[16, 12]", "[1000000000, 1000000000]",
-     "c.yaml:3: grid.cells: 1e+18 cells in all; give at most 5e+17, so that sizes fit 64 bits"},
+     "c.yaml:3: grid.cells: 1e+18 cells in total; give at most 5e+17, so that sizes fit 64 bits"},
     {"radius: 0.05", "radius: 0",
      "c.yaml:12: initial[1].sphere.radius: out of range (0); give a number above 0, in m"},
     {"radius: 0.05", "radius: -0.05",
@@ -186,19 +187,19 @@ static const struct damage ranges[] = {
     {"end: 10", "end: 0", "c.yaml:23: time.end: out of range (0); give a number above 0, in s"},
     {"end: 10", "end: -1", "c.yaml:23: time.end: out of range (-1); give a number above 0, in s"},
     {"end: 10", "steps: 0",
-     "c.yaml:23: time.steps: out of range (0); give a whole number of 1 or more"},
+     "c.yaml:23: time.steps: out of range (0); give an integer of 1 or more"},
     {"end: 10", "steps: 99999999999999999999",
      "c.yaml:23: time.steps: out of range (99999999999999999999): the largest is 9007199254740992; "
-     "give a whole number of 1 or "
+     "give an integer of 1 or "
      "more"},
     {"end: 10", "steps: 1e16",
-     "c.yaml:23: time.steps: out of range (1e16): the largest is 9007199254740992; give a whole "
-     "number of 1 or more"},
+     "c.yaml:23: time.steps: out of range (1e16): the largest is 9007199254740992; give an integer "
+     "of 1 or more"},
     {"end: 10", "steps: 0.0",
-     "c.yaml:23: time.steps: out of range (0.0); give a whole number of 1 or more"},
+     "c.yaml:23: time.steps: out of range (0.0); give an integer of 1 or more"},
     {"end: 10", "steps: 9007199254740993",
      "c.yaml:23: time.steps: out of range (9007199254740993): the largest is 9007199254740992; "
-     "give a whole number of 1 or more"},
+     "give an integer of 1 or more"},
     {"end: 10", "end: 10\n  dt: 0",
      "c.yaml:24: time.dt: out of range (0); give auto or a number above 0, in s"},
     {"end: 10", "end: 10\n  safety: 0",
@@ -214,18 +215,18 @@ static const struct damage ranges[] = {
     {"time:", "run: {decomposition: [1, 1, 1, 1]}\ntime:",
      "c.yaml:22: run.decomposition: 4 entries ([1, 1, 1, 1]); " GIVE_RANKS},
     {"time:", "output: {history: {every: -1}}\ntime:",
-     "c.yaml:22: output.history.every: out of range (-1); give a whole number of 0 or more, in "
+     "c.yaml:22: output.history.every: out of range (-1); give an integer of 0 or more, in "
      "steps"},
     {"time:", "output: {snapshots: {every: 1, compress: 10}}\ntime:",
-     "c.yaml:22: output.snapshots.compress: out of range (10): the largest is 9; give a whole "
-     "number from 0 to 9"},
+     "c.yaml:22: output.snapshots.compress: out of range (10): the largest is 9; give an integer "
+     "from 0 to 9"},
     {"time:", "output: {checkpoints: {every: 1, keep: 0}}\ntime:",
-     "c.yaml:22: output.checkpoints.keep: out of range (0); give a whole number of 1 or more"},
+     "c.yaml:22: output.checkpoints.keep: out of range (0); give an integer of 1 or more"},
     {"time:", "output: {pictures: {every: 1, range: [300]}}\ntime:",
      "c.yaml:22: output.pictures.range: 1 entry ([300]); give auto or a list of 2 numbers, in K, "
      "such as [273, 900]"},
     {"time:", "output: {directory: \"\"}\ntime:",
-     "c.yaml:22: output.directory: empty; give a text"},
+     "c.yaml:22: output.directory: empty; give a string"},
 };
 
 static const struct damage choices[] = {
@@ -296,12 +297,12 @@ static void test_several(void **state)
                            "lowr: [0, 0]\nmaterial:\n  density: heavy\n  heat_capacity: -1\n"
                            "output: {history: {every: 2, evry: 3}}");
     static const char expected[] =
-        "c.yaml:4: grid.lowr: unknown key; did you mean 'lower'? the keys here are: cells, lower, "
+        "c.yaml:4: grid.lowr: unknown key; did you mean 'lower'? valid keys: cells, lower, "
         "upper\n"
         "c.yaml:5: material.conductivity: missing; give a number above 0, in W/(m K)\n"
         "c.yaml:6: material.density: not a number (heavy); " GIVE_DENSITY "\n"
         "c.yaml:7: material.heat_capacity: out of range (-1); give a number above 0, in J/(kg K)\n"
-        "c.yaml:8: output.history.evry: unknown key; did you mean 'every'? the keys here are: "
+        "c.yaml:8: output.history.evry: unknown key; did you mean 'every'? valid keys: "
         "every, interval\n";
     char message[1024];
     snprintf(message, sizeof message, "%.*s", (int)(sizeof expected - 2), expected);
@@ -364,7 +365,7 @@ static void test_longest_text(void **state)
     title[6 + MOST] = 'x';
     assert_int_equal(settings_read_text("c.yaml", base_text, &set, 1, &settings), STATUS_INPUT);
     assert_non_null(strstr(fail_message(), "title: too long (xxxx"));
-    assert_non_null(strstr(fail_message(), "...): 4001 bytes, of at most 4000; give a text"));
+    assert_non_null(strstr(fail_message(), "...): 4001 bytes, of at most 4000; give a string"));
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* The keys of named outputs: read, and the exact messages where they do not fit. */
 #include "test_settings_common.h"
 
+#define RESERVED "checkpoints, history, pictures, postmortem, probes, report, run, snapshots, stop"
 #define TIME "time:\n  end: 10\n"
 /* from line 22 on */
 #define REGION(keys) "output:\n  regions:\n    - " keys "\n" TIME
@@ -19,28 +20,37 @@ static const struct damage regions[] = {
      "c.yaml:24: output.regions[0]: neither every (in steps) nor interval (in s); give one of "
      "them"},
     {TIME, REGION("{every: 1}"),
-     "c.yaml:24: output.regions[0].name: missing; give a text, such as middle"},
+     "c.yaml:24: output.regions[0].name: missing; give a string, such as middle"},
     {TIME, REGION("{name: a, interval: 0}"),
      "c.yaml:24: output.regions[0].interval: out of range (0); give a number above 0, in s"},
     {TIME, REGION("{name: a/b, every: 1}"),
-     "c.yaml:24: output.regions[0].name: no name for a file (a/b); use letters, digits, _ and -, "
-     "and begin with none of -"},
+     "c.yaml:24: output.regions[0].name: not a valid file name (a/b); use letters, digits, _ and "
+     "-, "
+     "and do not begin with -"},
     {TIME, REGION("{name: ..., every: 1}"),
-     "c.yaml:24: output.regions[0].name: no name for a file (...); use letters, digits, _ and -, "
-     "and begin with none of -"},
+     "c.yaml:24: output.regions[0].name: not a valid file name (...); use letters, digits, _ and "
+     "-, "
+     "and do not begin with -"},
     {TIME, REGION("{name: -a, every: 1}"),
-     "c.yaml:24: output.regions[0].name: no name for a file (-a); use letters, digits, _ and -, "
-     "and begin with none of -"},
+     "c.yaml:24: output.regions[0].name: not a valid file name (-a); use letters, digits, _ and -, "
+     "and do not begin with -"},
     {TIME, REGION("{name: snapshots, every: 1}"),
-     "c.yaml:24: output.regions[0].name: another file of the run has this name (snapshots); give "
-     "another one"},
+     "c.yaml:24: output.regions[0].name: reserved for the run's own files (snapshots); give "
+     "another name than " RESERVED},
+    {TIME, REGION("{name: Stop, every: 1}"),
+     "c.yaml:24: output.regions[0].name: reserved for the run's own files (Stop); give another "
+     "name than " RESERVED},
+    {TIME,
+     REGION("{name: top, every: 1}\n    - {name: stop2, every: 1}\n    - {name: run, every: 1}"),
+     "c.yaml:26: output.regions[2].name: reserved for the run's own files (run); give another "
+     "name than " RESERVED},
     {TIME,
      REGION("{name: a123456789b123456789c123456789d123456789e123456, every: 1}\n"
             "    - {name: A123456789b123456789c123456789d123456789e1234567, every: 1}"),
-     "c.yaml:25: output.regions[1].name: too long (48 letters); use at most 47"},
+     "c.yaml:25: output.regions[1].name: too long (48 characters); use at most 47"},
     {TIME, REGION("{name: mid, every: 1}\n    - {name: Mid, every: 2}"),
-     "c.yaml:25: output.regions[1].name: output.regions[0] has this name already (Mid); give "
-     "another one"},
+     "c.yaml:25: output.regions[1].name: output.regions[0] already has this name (Mid); choose "
+     "another"},
     {TIME, REGION("{name: a, every: 1, box: {lower: [0, 0], upper: [0.5, 0.1]}}"),
      "c.yaml:24: output.regions[0].box.upper: the box lies outside the grid in x (0.5); give a "
      "value from 0 to 0.4"},
@@ -51,11 +61,11 @@ static const struct damage regions[] = {
      "c.yaml:24: output.regions[0].box.upper: the box has no length in x (from 0.2 to 0.1); give "
      "an upper corner above the lower one"},
     {TIME, REGION("{name: a, every: 1, stride: [0, 1]}"),
-     "c.yaml:24: output.regions[0].stride: out of range (0); give a list of 1 to 3 whole numbers "
+     "c.yaml:24: output.regions[0].stride: out of range (0); give a list of 1 to 3 integers "
      "of 1 or more, such as [4, 4, 4]"},
     {TIME, REGION("{name: a, every: 1, slice: {axis: z, at: 0.5}}"),
-     "c.yaml:24: output.regions[0].slice.axis: the z axis has one cell, so that the grid is a "
-     "slice already; give an axis with more"},
+     "c.yaml:24: output.regions[0].slice.axis: the z axis has one cell, so the grid is already a "
+     "slice; give an axis with more cells"},
     {TIME, REGION("{name: a, every: 1, slice: {axis: x, at: 0.5}}"),
      "c.yaml:24: output.regions[0].slice.at: the plane lies outside the grid in x (0.5); give a "
      "value from 0 to 0.4"},
@@ -69,7 +79,7 @@ static const struct damage regions[] = {
     {TIME, REGION("{name: a, every: 1, slice: {axis: w, at: 0}}"),
      "c.yaml:24: output.regions[0].slice.axis: unknown (w); give one of x, y, z"},
     {TIME, REGION("{name: a, every: 1, sclice: {axis: x, at: 0}}"),
-     "c.yaml:24: output.regions[0].sclice: unknown key; did you mean 'slice'? the keys here are: "
+     "c.yaml:24: output.regions[0].sclice: unknown key; did you mean 'slice'? valid keys: "
      "name, every, interval, box, slice, stride, derived, precision, compress"},
     {TIME, REGION("middle"),
      "c.yaml:24: output.regions[0]: not a section (middle); give the keys: name, every, interval, "
@@ -107,11 +117,11 @@ static const struct damage samples[] = {
      "c.yaml:23: output.probes.points[0].at: the point lies outside the grid in x (0.5); give a "
      "value from 0 to 0.4"},
     {TIME, PROBES("[{name: a, at: [0.1, 0.1]}, {name: a, at: [0.2, 0.1]}]"),
-     "c.yaml:23: output.probes.points[1].name: output.probes.points[0] has this name already (a); "
-     "give another one"},
+     "c.yaml:23: output.probes.points[1].name: output.probes.points[0] already has this name (a); "
+     "choose another"},
     {TIME, PROBES("[{name: \"a,b\", at: [0.1, 0.1]}]"),
-     "c.yaml:23: output.probes.points[0].name: no name for a file (a,b); use letters, digits, _ "
-     "and -, and begin with none of -"},
+     "c.yaml:23: output.probes.points[0].name: not a valid file name (a,b); use letters, digits, _ "
+     "and -, and do not begin with -"},
     {TIME, PROBES("[{name: a, at: [0.1]}]"),
      "c.yaml:23: output.probes.points[0].at: 1 entry ([0.1]); give 2, as many as grid.cells, or 3"},
     {TIME, PROBES("[{name: a}]"),
@@ -126,15 +136,17 @@ static const struct damage samples[] = {
      "c.yaml:23: output.lines[0].to: the point lies outside the grid in y (0.4); give a value from "
      "0 to 0.3"},
     {TIME, LINE("{name: a, from: [0, 0], to: [0.4, 0.3], points: 1, every: 1}"),
-     "c.yaml:23: output.lines[0].points: out of range (1); give a whole number from 2 to 1000000"},
+     "c.yaml:23: output.lines[0].points: out of range (1); give an integer from 2 to 1000000"},
     {TIME, LINE("{name: history, from: [0, 0], to: [0.4, 0.3], points: 3, every: 1}"),
-     "c.yaml:23: output.lines[0].name: another file of the run has this name (history); give "
-     "another one"},
+     "c.yaml:23: output.lines[0].name: reserved for the run's own files (history); give "
+     "another name than " RESERVED},
+    {TIME, LINE("{name: postmortem, from: [0, 0], to: [0.4, 0.3], points: 3, every: 1}"),
+     "c.yaml:23: output.lines[0].name: reserved for the run's own files (postmortem); give another "
+     "name than " RESERVED},
     {TIME,
      LINE("{name: a, from: [0, 0], to: [0.4, 0.3], points: 3, every: 1}, {name: A, from: [0, 0], "
           "to: [0.4, 0.3], points: 3, every: 1}"),
-     "c.yaml:23: output.lines[1].name: output.lines[0] has this name already (A); give another "
-     "one"},
+     "c.yaml:23: output.lines[1].name: output.lines[0] already has this name (A); choose another"},
     {TIME, LINE("{name: a, from: [0, 0], to: [0.4, 0.3], points: 3}"),
      "c.yaml:23: output.lines[0]: neither every (in steps) nor interval (in s); give one of them"},
 };

@@ -173,7 +173,7 @@ static void test_other_spellings(void **state)
     settings_destroy(s);
 }
 
-/* One value for a list of one, and whole numbers as a calculator writes them. */
+/* One value for a list of one, and integers as a calculator writes them. */
 static void test_lists_of_one(void **state)
 {
     (void)state;

@@ -116,28 +116,28 @@ static const struct {
     const char *message;
 } refusals[] = {
     {"grid.cells=[0,1,1]",
-     "grid.cells: out of range (0); give a list of 1 to 3 whole numbers of 1 or more, such as "
+     "grid.cells: out of range (0); give a list of 1 to 3 integers of 1 or more, such as "
      "[128, 128, 64]"},
     {"grid.cells[0]=0",
-     "grid.cells: out of range (0); give a list of 1 to 3 whole numbers of 1 or more, such as "
+     "grid.cells: out of range (0); give a list of 1 to 3 integers of 1 or more, such as "
      "[128, 128, 64]"},
     {"grid.cells=[0,1",
      "not valid YAML: did not find expected ',' or ']' while parsing a flow sequence"},
-    {"time.steps", "not of the form key.path=value; write for example --set time.steps=100"},
-    {"=3", "not of the form key.path=value; write for example --set time.steps=100"},
-    {"", "not of the form key.path=value; write for example --set time.steps=100"},
+    {"time.steps", "not of the form key.path=value, such as --set time.steps=100"},
+    {"=3", "not of the form key.path=value, such as --set time.steps=100"},
+    {"", "not of the form key.path=value, such as --set time.steps=100"},
     {"material.densty=3",
-     "material.densty: unknown key; did you mean 'density'? the keys here are: conductivity, "
+     "material.densty: unknown key; did you mean 'density'? valid keys: conductivity, "
      "density, heat_capacity"},
     {"outptu.directory=x",
-     "outptu: unknown key; did you mean 'output'? the keys here are: title, grid, material, "
+     "outptu: unknown key; did you mean 'output'? valid keys: title, grid, material, "
      "initial, boundary, time, run, output"},
     {"grid=3", "grid: not a section (3); give a section with the keys cells, lower, upper"},
     {"grid[0]=3", "grid: a section, not a list; it has no entry [0]"},
     {"initial[7].uniform.value=3",
-     "initial: a list with 3 entries; name one by its number, from 0 (3 adds one), not '7'"},
+     "initial: a list with 3 entries; give a number from 0 (3 adds an entry), not '7'"},
     {"initial.sphere.radius=3",
-     "initial: a list with 3 entries; name one by its number, from 0 (3 adds one), not 'sphere'"},
+     "initial: a list with 3 entries; give a number from 0 (3 adds an entry), not 'sphere'"},
     {"initial[x].uniform=3",
      "initial[x].uniform: not a key; write it like time.steps or initial[0].sphere.radius"},
     {"initial[0]uniform=3",
@@ -151,15 +151,15 @@ static const struct {
     {"initial.0.sphere.radius=1",
      "initial[0]: two kinds in one entry (uniform, sphere); begin a new entry with '- sphere:'"},
     {"material.density.x=3", "material.density: a single value (7850); it has no part 'x'"},
-    {"time.steps=abc", "time.steps: not a whole number (abc); give a whole number of 1 or more"},
+    {"time.steps=abc", "time.steps: not an integer (abc); give an integer of 1 or more"},
     {"time={end: 1, steps: 1}", "time.steps: given together with time.end; give one of them"},
     {"initial[1].sphere.center=[9, 9]",
      "initial[1].sphere.center: the sphere lies outside the grid (it is 12.2332 m away, the radius "
      "is 0.05 m); give a centre nearer to the grid or a larger radius"},
     {"boundary.y_max.value=sin(", "boundary.y_max.value: not a formula: Unexpected end of "
                                   "expression at column 6 (sin(); give a number or a formula in t"},
-    {"title=", "title: empty; give a text"},
-    {"title={a: b}", "title: not a text ({...}); give a text"},
+    {"title=", "title: empty; give a string"},
+    {"title={a: b}", "title: not a string ({...}); give a string"},
     {"title='a", "not valid YAML: found unexpected end of stream while scanning a quoted scalar"},
 };
 
@@ -168,8 +168,7 @@ static void test_messages_are_one_line(void **state)
     (void)state;
     static const char *const sets[] = {"material=--- a\n--- b"};
     expect_refused(base_text, sets, 1,
-                   "--set material=--- a --- b: a second YAML document starts here; a "
-                   "configuration is one");
+                   "--set material=--- a --- b: a second YAML document starts here; give one");
 }
 
 static void test_refusals(void **state)
@@ -188,8 +187,8 @@ static void test_blames_the_right_place(void **state)
     (void)state;
     static const char *const type[] = {"boundary.x_min.type=convection"};
     expect_refused(base_text, type, 1,
-                   "c.yaml:18: boundary.x_min.value: not a key of type convection (350); the keys "
-                   "of that type are: type, coefficient, ambient");
+                   "c.yaml:18: boundary.x_min.value: not a key of type convection (350); valid "
+                   "keys: type, coefficient, ambient");
     static const char *const shrink[] = {"grid.upper=[0.25, 0.3]"};
     expect_refused(base_text, shrink, 1,
                    "c.yaml:15: initial[2].box.upper: the box lies outside the grid in x (0.3); "
@@ -217,7 +216,7 @@ static void test_options(void **state)
     static const struct settings_option options[] = {
         {"--output", "output.directory", "it's [here]: # null"}, {"--backend", "run.backend", ""}};
     static const char *const sets[] = {"output.directory=elsewhere"};
-    struct settings_words words = {.sets = sets, .nsets = 1, .options = options, .noptions = 1};
+    struct settings_overrides words = {.sets = sets, .nsets = 1, .options = options, .noptions = 1};
     struct settings *s = NULL;
     const size_t nbytes = strlen(base_text);
     assert_int_equal(settings_read_bytes("c.yaml", base_text, nbytes, &words, &s), STATUS_OK);
@@ -227,7 +226,7 @@ static void test_options(void **state)
     settings_destroy(s);
     words.noptions = 2;
     assert_int_equal(settings_read_bytes("c.yaml", base_text, nbytes, &words, &s), STATUS_INPUT);
-    assert_string_equal(fail_message(), "--backend : run.backend: empty; give a text");
+    assert_string_equal(fail_message(), "--backend : run.backend: empty; give a string");
 }
 
 /* They would be in every file of the run. */
@@ -236,24 +235,22 @@ static void test_not_utf8(void **state)
     (void)state;
     static const char *const title[] = {"title=a\x80z"};
     expect_refused(base_text, title, 1,
-                   "--set title=a?z: not a text in UTF-8: byte 0x80 at column 8; give UTF-8");
+                   "--set title=a?z: not valid UTF-8: byte 0x80 at column 8; give UTF-8");
     static const struct settings_option options[] = {{"--output", "output.directory", "out\xff"}};
-    const struct settings_words words = {.options = options, .noptions = 1};
+    const struct settings_overrides words = {.options = options, .noptions = 1};
     struct settings *s = NULL;
     const size_t nbytes = strlen(base_text);
     assert_int_equal(settings_read_bytes("c.yaml", base_text, nbytes, &words, &s), STATUS_INPUT);
     assert_string_equal(fail_message(),
-                        "--output out?: not a text in UTF-8: byte 0xff at column 4; give UTF-8");
+                        "--output out?: not valid UTF-8: byte 0xff at column 4; give UTF-8");
     static const char *const alias[] = {"title=&a [*a]", "output.directory=*a"};
     s = read_good(base_text, alias, 2); /* texts stand as they are */
     assert_string_equal(s->title, "&a [*a]");
     assert_string_equal(s->output.directory, "*a");
     settings_destroy(s);
     static const char *const cycle[] = {"run.halo.transport=&a [*a]"};
-    expect_refused(
-        base_text, cycle, 1,
-        "--set run.halo.transport=&a [*a]: nested deeper than 16 levels; nothing here needs "
-        "that");
+    expect_refused(base_text, cycle, 1,
+                   "--set run.halo.transport=&a [*a]: nested deeper than 16 levels; use fewer");
     static const char *const escape[] = {"run.halo.transport=\"\\e[31m\xc2\x9b\""};
     assert_int_equal(settings_read_text("c.yaml", base_text, escape, 1, &s), STATUS_INPUT);
     assert_null(strstr(fail_message(), "\x1b"));

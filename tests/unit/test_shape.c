@@ -75,10 +75,10 @@ static void the_message_has_key_and_cells(void **state)
     make_grid(&settings, (const int64_t[]){20000000, 10, 1}, &grid);
     assert_int_equal(shape_check_cells(&settings, &grid, 0), STATUS_OK);
     assert_int_equal(shape_check_cells(&settings, &grid, 1), STATUS_INPUT);
-    assert_string_equal(fail_message(), "initial[1].sphere: holds the centre of no cell, so it "
-                                        "changes nothing; cells are 5e-08 x 0.11 m large");
+    assert_string_equal(fail_message(), "initial[1].sphere: contains no cell centre and so has no "
+                                        "effect; the cells are 5e-08 x 0.11 m large");
     assert_int_equal(shape_check_cells(&settings, &grid, 2), STATUS_INPUT);
-    assert_non_null(strstr(fail_message(), "initial[2].box: holds the centre of no cell"));
+    assert_non_null(strstr(fail_message(), "initial[2].box: contains no cell centre"));
 }
 
 static void empty_regions_are_refused(void **state)
@@ -86,11 +86,11 @@ static void empty_regions_are_refused(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"box: {lower: [0.013, 0], upper: [0.037, 0.1]}",
-         "c.yaml:24: output.regions[0].box: no cell is left in x; the cells are 0.025 m long "
-         "there, and those whose centre lies in the box count"},
+         "c.yaml:24: output.regions[0].box: no cell is left in x; the cells are 0.025 m long, and "
+         "those whose centre lies in the box are selected"},
         {"stride: [4, 9], box: {lower: [0, 0.05], upper: [0.4, 0.15]}",
-         "c.yaml:24: output.regions[0].stride: no cell is left in y; the cells are 0.025 m long "
-         "there, and those of the box whose index is a multiple of the stride count"},
+         "c.yaml:24: output.regions[0].stride: no cell is left in y; the cells are 0.025 m long, "
+         "and those of the box whose index is a multiple of the stride are selected"},
         {"box: {lower: [0.01, 0], upper: [0.039, 0.1]}", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

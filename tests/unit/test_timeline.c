@@ -210,9 +210,8 @@ static void too_many_landings_are_refused(void **state)
     medium_create(&scene.settings, &medium);
     assert_int_equal(timeline_create(&scene.settings, &grid, &medium, &scene.timeline),
                      STATUS_INPUT);
-    assert_string_equal(fail_message(),
-                        "output.regions[1].interval: an output every 1e-06 s gives more than "
-                        "1000000 of them; give a longer interval");
+    assert_string_equal(fail_message(), "output.regions[1].interval: an output every 1e-06 s is "
+                                        "written more than 1000000 times; give a longer interval");
 }
 
 /* Multiples that are one number: no walk along them would end. */

@@ -1,6 +1,5 @@
-/* The HIP names that this project uses, mapped to CUDA's runtime. On the include path of NVIDIA
- * builds only, where the sources' `#include <hip/...>` finds it; a HIP name missing here is a
- * compile error there, so add it when it is first used. */
+/* The HIP names that this project uses, mapped to CUDA's runtime. In NVIDIA builds `#include
+ * <hip/...>` finds this file; a name that is missing is a compile error, so add it. */
 #ifndef ISOTHERM_KERNELS_HIP_NVIDIA_HIP_HIP_RUNTIME_API_H
 #define ISOTHERM_KERNELS_HIP_NVIDIA_HIP_HIP_RUNTIME_API_H
 
@@ -63,7 +62,7 @@
 #define hipIpcOpenMemHandle cudaIpcOpenMemHandle
 #define hipIpcCloseMemHandle cudaIpcCloseMemHandle
 #define hipIpcMemLazyEnablePeerAccess cudaIpcMemLazyEnablePeerAccess
-/* there is one kind of device memory */
+/* CUDA has one kind of device memory */
 #define hipDeviceMallocFinegrained 0
 #define hipExtMallocWithFlags(d_memory, bytes, flags) cudaMalloc(d_memory, bytes)
 

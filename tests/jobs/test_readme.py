@@ -1,0 +1,108 @@
+"""The commands of README.md, typed one after the other into a copy of the source tree."""
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# what a user's shell does not have: the settings of the tests
+OWN = re.compile(r"^(OMPI_|OMP_|HWLOC_|ISOTHERM_(?!BINARY)|SLURM_|PMIX_)")
+
+# the beginning of each command, and what its output must contain
+EXPECTED = {
+    "bash jobscripts/local.sh": r"(?s)field hash .*\. \./env\.sh",
+    ". ./env.sh": r"^$",
+    "mpirun -n 4 isotherm run": r"done: step 959, t = 120 s",
+    "isotherm compare": r"equal in all \d+ cells",
+    "mpirun -n 3 isotherm run": r"(?s)3 ranks.*done: step 1199, t = 150 s; 240 steps",
+    "isotherm plan": r"(?s)cells/rank +2097152 \.\. 2097152 .*time step",
+    "isotherm bench kernels": r"production +\d",
+    "isotherm verify": r"3D .* ok",
+    "mpirun -n 2 isotherm doctor": r"host",
+    # without a terminal the plan alone
+    "python3 jobscripts/study.py weak": r"nothing started; --submit starts them",
+}
+NEEDS_A_CLUSTER = "sbatch "
+
+
+def blocks(text):
+    """The code of the page: indented by four blanks."""
+    return [re.sub(r"(?m)^ {4}", "", block)
+            for block in re.findall(r"(?m)(?:^ {4}.*\n)+", text)]
+
+
+class Readme(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="isotherm_test_"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        for name in ("README.md", "configs", "jobscripts", "docs"):
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, cls.folder / name)
+        # local.sh builds: here the build has been done, and nothing is to be installed
+        build = cls.folder / "build/cpu"
+        build.mkdir(parents=True)
+        (build / "isotherm").symlink_to(os.environ["ISOTHERM_BINARY"])
+        tools = cls.folder / "tools"
+        tools.mkdir()
+        for name, code in (("cmake", 0), ("apt-get", 1), ("sudo", 1)):
+            (tools / name).write_text(f"#!/bin/sh\nexit {code}\n")
+            (tools / name).chmod(0o755)
+        cls.environment = {key: value for key, value in os.environ.items() if not OWN.match(key)}
+        cls.environment["PATH"] = f"{tools}:{os.environ['PATH']}"
+        cls.text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    def shell(self, command):
+        return subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=240)
+
+    def check_command(self, line, started):
+        found = [text for text in EXPECTED if line.startswith(text)]
+        self.assertEqual(len(found), 1, f"no expectation for: {line}")
+        done = self.shell(line if not started else f". ./env.sh && {line}")
+        said = done.stdout + done.stderr
+        # doctor's finding about this machine is no mistake of the page
+        allowed = (0, 1) if "doctor" in line else (0,)
+        self.assertIn(done.returncode, allowed, f"{line}\n{said}")
+        self.assertRegex(said, EXPECTED[found[0]], line)
+        return found[0]
+
+    def check_python(self, block):
+        if importlib.util.find_spec("h5py") is None:
+            return
+        done = subprocess.run([sys.executable, "-c", block + "print(T.shape, t[-1])"],
+                              cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.stdout, "(9, 64, 96, 128) 120.0\n", done.stderr)
+
+    def test_commands(self):
+        seen = set()
+        for block in blocks(self.text):
+            if block.startswith("import "):
+                self.check_python(block)
+                continue
+            for line in block.splitlines():
+                if not line.startswith(NEEDS_A_CLUSTER):
+                    seen.add(self.check_command(line, bool(seen)))
+        self.assertEqual(seen, set(EXPECTED), "no longer in the README")
+        report = json.loads((self.folder / "out/first/report.json").read_text())
+        self.assertEqual((report["first_step"], report["time"]), (959, 150))
+
+    def test_files_and_links_exist(self):
+        for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+            for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8")):
+                self.assertTrue((page.parent / link).exists(), f"{page.name}: {link}")
+            named = re.findall(r"`((?:src|kernels|halo|io|tests|configs|jobscripts|docs|cmake)/"
+                               r"[\w/.-]+\.\w+)`", page.read_text(encoding="utf-8"))
+            for path in named:
+                self.assertTrue((ROOT / path).exists(), f"{page.name}: {path}")
+
+
+if __name__ == "__main__":
+    unittest.main()
