@@ -185,9 +185,10 @@ static void print_blocks(const struct plan *plan)
         printf("on a GPU       another %s on the device for outputs in flight\n",
                bytes_text((double)plan->max_copy_bytes, low));
     }
-    printf("halo/step      %s .. %s sent by each rank, at most %d messages\n",
+    printf("halo/step      %s .. %s sent by each rank, at most %d message%s\n",
            bytes_text((double)plan->min_halo * width, low),
-           bytes_text((double)plan->max_halo * width, high), plan->max_messages);
+           bytes_text((double)plan->max_halo * width, high), plan->max_messages,
+           plan->max_messages == 1 ? "" : "s");
 }
 
 /* The order of the ranks if nodes and modules are filled in turn. */
@@ -282,8 +283,8 @@ static void warn_of_cadence(struct plan *plan, const char *key, const struct cad
     const int64_t between = timeline_next_due(timeline, cadence, 0);
     const char *ends = kind->not_at_start ? "last state is" : "first and last state are";
     if (cadence->every > timeline->steps) {
-        warn(plan, "%s.every is %" PRId64 ", more than the %" PRId64 " steps: only the %s written",
-             key, cadence->every, timeline->steps, ends);
+        warn(plan, "%s.every is %" PRId64 ", more than the %" PRId64 " step%s: only the %s written",
+             key, cadence->every, timeline->steps, timeline->steps == 1 ? "" : "s", ends);
     } else if (cadence->interval > timeline->end) {
         warn(plan, "%s.interval is %g s, more than the %g s of the run: only the %s written", key,
              cadence->interval, timeline->end, ends);

@@ -66,6 +66,15 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
+static const struct command_word *find_word(const struct command *command, int argc, char **argv)
+{
+    const struct command_word *word = argc > 2 ? command->words : NULL;
+    while (word != NULL && word->name != NULL && strcmp(word->name, argv[2]) != 0) {
+        word++;
+    }
+    return word != NULL && word->name != NULL ? word : NULL;
+}
+
 static bool asks_for_help(int argc, char **argv)
 {
     for (int i = 2; i < argc; i++) {
@@ -101,7 +110,8 @@ static int answer_at_once(int argc, char **argv, const struct command **command)
     *command = find_command(argv[1]);
     if (*command != NULL && asks_for_help(argc, argv)) {
         if (out != NULL) {
-            options_help((*command)->line, out);
+            const struct command_word *word = find_word(*command, argc, argv);
+            options_help(word != NULL ? word->page : (*command)->line, out);
         }
         return 0;
     }
@@ -209,12 +219,8 @@ static enum status parse_arguments(const struct command *command, int argc, char
 
 static bool needs_mpi(const struct command *command, int argc, char **argv)
 {
-    const char *const *word = argc > 2 ? command->mpi_words : NULL;
-    bool is_named = false;
-    for (; word != NULL && *word != NULL; word++) {
-        is_named = is_named || strcmp(argv[2], *word) == 0;
-    }
-    return command->uses_mpi || is_named;
+    const struct command_word *word = find_word(command, argc, argv);
+    return command->uses_mpi || (word != NULL && word->uses_mpi);
 }
 
 static enum status run(const struct command *command, bool uses_mpi, int argc, char **argv)

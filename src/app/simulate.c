@@ -6,6 +6,7 @@
 #include "app/stop.h"
 #include "base/comm.h"
 #include "base/log.h"
+#include "machine/host.h"
 #include "output/output.h"
 #include "output/outputs.h"
 #include "solve/derive.h"
@@ -59,14 +60,18 @@ static void print_header(const struct solver *solver)
              team->nranks == 1 ? "" : "s", p[0], p[1], p[2]);
     log_info("backend %s on %s (%s)", solver->engine.backend->name, solver->engine.info.name,
              solver->engine.reason);
+    if (team->rank_facts != NULL) {
+        host_warn_of_crowd(team->rank_facts, team->nranks);
+    }
     if (solver->state.step >= timeline->steps) {
         log_info("nothing is left to do: the state is at step %lld, t = %.6g s; raise time.steps "
                  "or time.end to continue",
                  (long long)solver->state.step, solver->state.time);
         return;
     }
-    log_info("%lld steps of %s%.4g s to t = %.6g s", (long long)timeline->steps,
-             timeline->nstretches > 1 ? "at most " : "", timeline->dt, timeline->end);
+    log_info("%lld step%s of %s%.4g s to t = %.6g s", (long long)timeline->steps,
+             timeline->steps == 1 ? "" : "s", timeline->nstretches > 1 ? "at most " : "",
+             timeline->dt, timeline->end);
 }
 
 static enum status open_all(struct simulation *s, const struct settings *settings,

@@ -141,6 +141,9 @@ void options_help(const struct command_line *line, FILE *stream)
     fprintf(stream, "usage: %s\n\n%s\n\n", line->usage, line->about);
     for (const struct option *o = line->options; o->kind != OPTION_END; o++) {
         char left[64];
+        if (line->only != NULL && strstr(line->only, o->name) == NULL) {
+            continue;
+        }
         snprintf(left, sizeof left, "%s %s", o->name, o->argument);
         const struct option_name *name = o->kind == OPTION_NAME ? o->target : NULL;
         fprintf(stream, "  %-26s %s%s\n", left, name != NULL ? name->known() : "", o->help);

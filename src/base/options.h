@@ -45,6 +45,7 @@ struct command_line {
     const char *about;            /* a few lines on what it does */
     const char *example;          /* a line or two to copy */
     const struct option *options; /* ends with OPTION_END */
+    const char *only;             /* names of the options that --help shows; NULL: all */
     const char *operand; /* what the operands are, for messages; NULL when there are none */
     int min_operands;
     int max_operands;

@@ -14,6 +14,7 @@
 #include "bench/bench.h"
 #include "bench/bench_data.h"
 #include "kernels/backends.h"
+#include "machine/cores.h"
 #include "solve/solver.h"
 
 enum { BATCHES = 5, WARM_UP_STEPS = 5, MAX_STEPS = 2000 };
@@ -90,6 +91,7 @@ static enum status time_device(struct halo_bench *bench)
     int node_size = 1;
     double copy = 0;
     TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
+    TRY(cores_share(MPI_COMM_WORLD));
     TRY(status_agree(MPI_COMM_WORLD,
                      open_device(bench->backend, node_rank, node_size, &device, &info)));
     const size_t most = info.threads > 0 ? (size_t)16 << 20 : (size_t)128 << 20;

@@ -31,13 +31,11 @@ static const struct option option_table[] = {
 
 static const struct command_line line = {
     .usage = "isotherm bench kernels|halo|io [options]",
-    .about = "Measure the copy ceiling and the effective bandwidth of every kernel: the step\n"
-             "with six faces of fixed temperature (one read and one write per cell, 16 bytes\n"
-             "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
-             "The kernels alternate; times are by the device's clock.\n"
-             "halo, under mpirun: each transport by message size, and its cost per step.\n"
-             "io, under mpirun: snapshots and checkpoints as in a run, compared with plain\n"
-             "writes and fsync of the same bytes, as by `dd conv=fsync`.",
+    .about = "Measure the performance of this machine, and how close the program comes to it.\n"
+             "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
+             "  halo      under mpirun: each transport, and its cost per step\n"
+             "  io        under mpirun: snapshots and checkpoints compared with plain writes\n"
+             "Each has its own help page: isotherm bench halo --help.",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
     .operand = "what to measure (kernels, halo or io)",
@@ -96,13 +94,49 @@ static enum status execute(void)
                 options.what);
 }
 
-static const char *const mpi_words[] = {"halo", "io", NULL};
+static const struct command_line kernels_page = {
+    .usage = "isotherm bench kernels [options]",
+    .about = "Measure the copy ceiling and the effective bandwidth of every kernel: the step\n"
+             "with six faces of fixed temperature (one read and one write per cell, 16 bytes\n"
+             "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
+             "The kernels alternate; times are by the device's clock.",
+    .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
+    .options = option_table,
+    .only = "--backend --size --precision --kernel --tune --repeats --json",
+};
+
+static const struct command_line halo_page = {
+    .usage = "mpirun -n N isotherm bench halo [options]",
+    .about = "Measure each transport by message size, and its cost per step: the same blocks\n"
+             "without the exchange, with the exchange before the step, and with the exchange\n"
+             "during the step.",
+    .example = "  mpirun -n 2 isotherm bench halo --size 128 128 128 --json halo.json",
+    .options = option_table,
+    .only = "--backend --size --precision --json",
+};
+
+static const struct command_line io_page = {
+    .usage = "mpirun -n N isotherm bench io [options]",
+    .about = "Measure snapshots and checkpoints as in a run, in float64 and float32, compared\n"
+             "with plain writes and fsync of the same bytes, as by `dd conv=fsync`. The two\n"
+             "alternate. The files are removed.",
+    .example = "  mpirun -n 2 isotherm bench io --directory /scratch/me --json io.json",
+    .options = option_table,
+    .only = "--backend --size --repeats --directory --json",
+};
+
+static const struct command_word words[] = {
+    {"kernels", false, &kernels_page},
+    {"halo", true, &halo_page},
+    {"io", true, &io_page},
+    {NULL, false, NULL},
+};
 
 const struct command command_bench = {
     .name = "bench",
     .summary = "measure kernels, halo exchanges and output",
     .uses_mpi = false,
-    .mpi_words = mpi_words,
+    .words = words,
     .line = &line,
     .execute = execute,
 };

@@ -14,6 +14,7 @@
 #include "doctor/doctor.h"
 #include "io/hdf5/h5_about.h"
 #include "kernels/backends.h"
+#include "machine/cores.h"
 
 static struct {
     struct option_name backend;
@@ -53,21 +54,10 @@ struct doctor {
     int nfindings;
 };
 
-/* Start all threads of the kernels, so that the CPUs of all of them are seen. */
-static enum status wake_threads(struct doctor *doctor)
-{
-    const size_t bytes = (size_t)32 << 20;
-    void *d_memory = NULL;
-    TRY(doctor->backend->runtime->memory_alloc(doctor->device, bytes, &d_memory));
-    doctor->backend->runtime->memory_free(doctor->device, d_memory);
-    return STATUS_OK;
-}
-
 static enum status open_local(struct doctor *doctor, int node_rank, int node_size)
 {
     TRY(doctor->backend->runtime->open(node_rank, node_size, &doctor->device));
-    TRY(doctor->backend->runtime->info(doctor->device, &doctor->info));
-    return wake_threads(doctor);
+    return doctor->backend->runtime->info(doctor->device, &doctor->info);
 }
 
 static enum status open_device(struct doctor *doctor)
@@ -78,6 +68,7 @@ static enum status open_device(struct doctor *doctor)
                      backend_choose(options.backend.name, &doctor->backend, doctor->backend_reason,
                                     sizeof doctor->backend_reason)));
     TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
+    TRY(cores_share(MPI_COMM_WORLD));
     return status_agree(MPI_COMM_WORLD, open_local(doctor, node_rank, node_size));
 }
 

@@ -4,22 +4,12 @@
 #include <string.h>
 
 #include "doctor/doctor.h"
+#include "machine/host.h"
 
 struct report {
     const struct doctor_facts *facts;
     struct finding *findings;
     int count;
-};
-
-/* The ranks of one host. */
-struct host {
-    const struct doctor_facts *facts;
-    const char *name;
-    int nranks;
-    int first;
-    int machine_cores;
-    struct core_set cores; /* of all ranks */
-    int threads;           /* of all its ranks, at least one each */
 };
 
 static struct finding *add(struct report *report, bool wrong, const char *fix)
@@ -43,41 +33,6 @@ static void say(struct report *report, bool wrong, const char *fix, const char *
     va_end(args);
 }
 
-static int threads_of(const struct rank_facts *rank)
-{
-    return rank->threads > 0 ? rank->threads : 1;
-}
-
-static bool is_on(const struct host *host, int rank)
-{
-    return strcmp(host->facts->ranks[rank].machine.host, host->name) == 0;
-}
-
-/* "rank 3", "ranks 0, 1, 4 and 12 more": the ranks of the host for which `is_one` holds. */
-typedef bool question(const struct rank_facts *rank, const void *with);
-
-static int list_ranks(const struct host *host, question *is_one, const void *with, char text[128])
-{
-    enum { SHOWN = 6 };
-    int count = 0;
-    char names[96] = "";
-    for (int rank = host->first; rank < host->facts->nranks; rank++) {
-        if (is_on(host, rank) && is_one(&host->facts->ranks[rank], with)) {
-            if (count < SHOWN) {
-                const size_t used = strlen(names);
-                snprintf(names + used, sizeof names - used, "%s%d", count > 0 ? ", " : "", rank);
-            }
-            count++;
-        }
-    }
-    if (count > SHOWN) {
-        snprintf(text, 128, "ranks %s and %d more", names, count - SHOWN);
-    } else {
-        snprintf(text, 128, "rank%s %s", count == 1 ? "" : "s", names);
-    }
-    return count;
-}
-
 static bool has_device(const struct rank_facts *rank, const void *pci)
 {
     return strcmp(rank->pci, pci) == 0;
@@ -85,14 +40,14 @@ static bool has_device(const struct rank_facts *rank, const void *pci)
 
 static void find_shared_devices(struct report *report, const struct host *host)
 {
-    const struct doctor_facts *facts = host->facts;
+    const struct doctor_facts *facts = report->facts;
     int distinct = 0;
     int most = 0;
     for (int rank = host->first; rank < facts->nranks; rank++) {
         const char *pci = facts->ranks[rank].pci;
-        bool seen = !is_on(host, rank) || pci[0] == '\0';
+        bool seen = !host_has(host, rank) || pci[0] == '\0';
         for (int before = host->first; before < rank && !seen; before++) {
-            seen = is_on(host, before) && strcmp(facts->ranks[before].pci, pci) == 0;
+            seen = host_has(host, before) && strcmp(facts->ranks[before].pci, pci) == 0;
         }
         if (seen) {
             continue;
@@ -100,7 +55,7 @@ static void find_shared_devices(struct report *report, const struct host *host)
         char who[128];
         distinct++;
         most = facts->ranks[rank].devices > most ? facts->ranks[rank].devices : most;
-        if (list_ranks(host, has_device, pci, who) > 1) {
+        if (host_list(host, has_device, pci, who) > 1) {
             say(report, true,
                 "start one rank per device: as many tasks per node as devices, with Slurm "
                 "--gpus-per-task=1 --gpu-bind=closest",
@@ -125,28 +80,21 @@ static bool is_far(const struct rank_facts *rank, const void *unused)
 static void find_far_devices(struct report *report, const struct host *host)
 {
     char who[128];
-    if (list_ranks(host, is_far, NULL, who) == 0) {
+    if (host_list(host, is_far, NULL, who) == 0) {
         return;
     }
     int rank = host->first;
-    while (!is_on(host, rank) || !is_far(&host->facts->ranks[rank], NULL)) {
+    while (!host_has(host, rank) || !is_far(&host->ranks[rank], NULL)) {
         rank++;
     }
     char numa[64];
-    numa_text(host->facts->ranks[rank].machine.numa, numa, sizeof numa);
+    numa_text(host->ranks[rank].machine.numa, numa, sizeof numa);
     say(report, true,
         "bind each rank to the cores nearest to its device: srun --gpu-bind=closest, or --cpu-bind "
         "with a map of cores in the order of the devices (jobscripts/); mpirun --map-by numa",
         "%s on %s run%s far from the device: rank %d on NUMA node %s, its device on %d", who,
         host->name, strncmp(who, "rank ", 5) == 0 ? "s" : "", rank, numa,
-        host->facts->ranks[rank].machine.device_numa);
-}
-
-static bool has_too_few_cores(const struct rank_facts *rank, const void *unused)
-{
-    (void)unused;
-    const int cores = core_set_count(&rank->machine.cores);
-    return cores > 0 && rank->threads > cores;
+        host->ranks[rank].machine.device_numa);
 }
 
 static bool has_one_core(const struct rank_facts *rank, const void *unused)
@@ -160,35 +108,18 @@ static void find_crowds(struct report *report, const struct host *host)
 {
     const int cores = core_set_count(&host->cores);
     char who[128];
-    if (list_ranks(host, has_too_few_cores, NULL, who) > 0) {
-        int rank = host->first;
-        while (!is_on(host, rank) || !has_too_few_cores(&host->facts->ranks[rank], NULL)) {
-            rank++;
-        }
-        const struct rank_facts *example = &host->facts->ranks[rank];
-        const int has = core_set_count(&example->machine.cores);
-        say(report, true,
-            "give each rank as many cores as threads: mpirun --map-by slot:PE=THREADS, or "
-            "--bind-to "
-            "none; srun -c THREADS; or set OMP_NUM_THREADS to the number of cores",
-            "%s on %s: more threads than cores (rank %d: %d threads, bound to %d core%s)", who,
-            host->name, rank, example->threads, has, has == 1 ? "" : "s");
-    } else if (cores > 0 && host->threads > cores) {
-        say(report, true,
-            "start fewer ranks or threads, or bind the ranks to cores of their own (mpirun "
-            "--map-by slot:PE=THREADS, srun -c THREADS); if that is not possible, set "
-            "OMPI_MCA_mpi_yield_when_idle=1",
-            "the %d rank%s of %s run %d threads on %d core%s", host->nranks,
-            host->nranks == 1 ? "" : "s", host->name, host->threads, cores, cores == 1 ? "" : "s");
+    struct crowd crowd;
+    if (host_is_crowded(host, &crowd)) {
+        say(report, true, crowd.fix, "%s", crowd.what);
     } else if (cores < host->machine_cores &&
-               list_ranks(host, has_one_core, NULL, who) == host->nranks) {
+               host_list(host, has_one_core, NULL, who) == host->nranks) {
         say(report, true,
             "mpirun binds each rank to one core by default; use --map-by slot:PE=THREADS, or "
             "--bind-to none; srun -c THREADS --cpu-bind=cores",
             "%s on %s %s bound to one core%s, and %d of %d cores have no rank", who, host->name,
             host->nranks == 1 ? "is" : "are", host->nranks == 1 ? "" : " each",
             host->machine_cores - cores, host->machine_cores);
-    } else if (host->facts->ranks[0].threads > 0 && host->threads < host->machine_cores) {
+    } else if (host->ranks[0].threads > 0 && host->threads < host->machine_cores) {
         say(report, false, "start more ranks, or raise OMP_NUM_THREADS",
             "%d of the %d cores of %s %s a thread", host->threads, host->machine_cores, host->name,
             host->threads == 1 ? "has" : "have");
@@ -238,29 +169,13 @@ static bool is_first_of_host(const struct doctor_facts *facts, int rank)
     return true;
 }
 
-static struct host count_host(const struct doctor_facts *facts, int first)
-{
-    struct host host = {.facts = facts,
-                        .name = facts->ranks[first].machine.host,
-                        .first = first,
-                        .machine_cores = facts->ranks[first].machine.machine_cores};
-    for (int rank = first; rank < facts->nranks; rank++) {
-        if (is_on(&host, rank)) {
-            host.nranks++;
-            host.threads += threads_of(&facts->ranks[rank]);
-            core_set_unite(&host.cores, &facts->ranks[rank].machine.cores);
-        }
-    }
-    return host;
-}
-
 int doctor_diagnose(const struct doctor_facts *facts, struct finding findings[DOCTOR_MAX_FINDINGS])
 {
     struct report report = {.facts = facts, .findings = findings};
     find_library_faults(&report);
     for (int rank = 0; rank < facts->nranks; rank++) {
         if (is_first_of_host(facts, rank)) {
-            const struct host host = count_host(facts, rank);
+            const struct host host = host_of(facts->ranks, facts->nranks, rank);
             find_shared_devices(&report, &host);
             find_far_devices(&report, &host);
             find_crowds(&report, &host);

@@ -28,6 +28,11 @@ static inline void core_set_add(struct core_set *set, int core)
     }
 }
 
+static inline bool core_set_has(const struct core_set *set, int core)
+{
+    return (set->word[core / 64] >> core % 64 & 1) != 0;
+}
+
 static inline void core_set_unite(struct core_set *set, const struct core_set *other)
 {
     for (int w = 0; w < CORE_SET_WORDS; w++) {

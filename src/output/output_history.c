@@ -82,7 +82,7 @@ static double plan(const struct problem *problem)
 {
     const struct cadence *cadence = &problem->settings->output.history;
     const int64_t rows = timeline_count_due(&problem->timeline, cadence);
-    printf("history        %lld rows\n", (long long)rows);
+    printf("history        %lld row%s\n", (long long)rows, rows == 1 ? "" : "s");
     return 180.0 * (double)rows;
 }
 

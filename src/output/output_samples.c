@@ -261,8 +261,9 @@ static double plan(const struct problem *problem)
         const int64_t points =
             line != NULL ? line->points : problem->settings->output.probes.npoints;
         if (cadence_is_on(cadence)) {
-            printf("%-14s %lld times %lld point%s\n", line != NULL ? line->name : "probes",
-                   (long long)steps, (long long)points, points == 1 ? "" : "s");
+            printf("%-14s %lld time%s %lld point%s\n", line != NULL ? line->name : "probes",
+                   (long long)steps, steps == 1 ? "" : "s", (long long)points,
+                   points == 1 ? "" : "s");
             /* the rows of a line also have the position */
             total += (double)(steps * points) * (line != NULL ? 110.0 : 25.0);
         }

@@ -444,8 +444,8 @@ static void print_result(struct outputs *o, uint64_t hash, double wall)
     const int64_t steps = state->step - state->first_step;
     const double cells = (double)grid_total_cells(&problem->grid);
     log_transient("%s", "");
-    log_info("done: step %lld, t = %.6g s; %lld steps in %.2f s, %.3g Gcell/s",
-             (long long)state->step, state->time, (long long)steps, wall,
+    log_info("done: step %lld, t = %.6g s; %lld step%s in %.2f s, %.3g Gcell/s",
+             (long long)state->step, state->time, (long long)steps, steps == 1 ? "" : "s", wall,
              wall > 0 ? (double)steps * cells / wall * 1e-9 : 0.0);
     log_info("temperature  %.6g .. %.6g K, mean %.9g K; heat drift %.3g J of %.6g J", d->min,
              d->max, d->mean, d->heat_drift, d->heat);

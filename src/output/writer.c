@@ -49,6 +49,8 @@ struct writer {
     int64_t mine[2], all[2];     /* finished jobs; -1 after a failure, else 0 */
     int64_t waits;
     double wait_s;
+    double start; /* MPI_Wtime of writer_create */
+    bool has_warned;
 };
 
 /* ---- the writer's thread ---- */
@@ -192,6 +194,7 @@ enum status writer_create(MPI_Comm comm, const struct backend *backend, struct d
     w->comm = MPI_COMM_NULL;
     w->request = MPI_REQUEST_NULL;
     w->held = -1;
+    w->start = MPI_Wtime();
     w->backend = backend;
     w->device = device;
     w->phases = phases;
@@ -349,6 +352,11 @@ static enum status begin_copy(struct writer *w, size_t bytes, struct writer_room
     return STATUS_OK;
 }
 
+bool writer_waits_matter(double wait_s, double run_s)
+{
+    return wait_s > 5 && wait_s > 0.1 * run_s;
+}
+
 enum status writer_reserve(struct writer *w, size_t bytes, struct writer_room *room)
 {
     *room = (struct writer_room){0};
@@ -357,12 +365,15 @@ enum status writer_reserve(struct writer *w, size_t bytes, struct writer_room *r
     const int64_t needed = w->submitted + 1 - WRITER_SLOTS;
     if (finished_now(w) < needed) {
         const double since = MPI_Wtime();
-        if (w->waits++ == 0) {
+        wait_for(w, needed);
+        const double now = MPI_Wtime();
+        w->waits++;
+        w->wait_s += now - since;
+        if (!w->has_warned && writer_waits_matter(w->wait_s, now - w->start)) {
+            w->has_warned = true;
             log_info("output is slower than the steps, which wait for the writer (reported once; "
                      "report.json has the number of waits)");
         }
-        wait_for(w, needed);
-        w->wait_s += MPI_Wtime() - since;
     }
     struct slot *slot = &w->slot[w->submitted % WRITER_SLOTS];
     TRY(grow(w, slot, bytes));

@@ -91,7 +91,7 @@ struct writer_room {
 };
 
 /* Memory for the next job (`bytes` 0: only a slot). Waits for the previous copy and for a free
- * slot; the first wait is reported. Not collective: agree on the outcome. */
+ * slot; waits that matter are reported once. Not collective: agree on the outcome. */
 enum status writer_reserve(struct writer *writer, size_t bytes,
                            struct writer_room *room) MUST_CHECK;
 
@@ -121,6 +121,8 @@ void writer_count(struct writer *writer, int kind, int64_t count, uint64_t bytes
                   double disk_since);
 
 struct writer_figures writer_figures(struct writer *writer, int kind);
+/* Whether waits are worth a message: more than 5 s and 10 % of the run so far. */
+bool writer_waits_matter(double wait_s, double run_s);
 /* The number and total time (s) of waits for a slot, on this rank. */
 void writer_waits(struct writer *writer, int64_t *count, double *seconds);
 

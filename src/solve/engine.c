@@ -2,6 +2,7 @@
 
 #include "base/comm.h"
 #include "kernels/backends.h"
+#include "machine/cores.h"
 
 enum status engine_choose(const struct settings *settings, const struct backend **backend,
                           char *why, size_t why_bytes)
@@ -43,6 +44,7 @@ enum status engine_open(MPI_Comm comm, const struct settings *settings, struct e
     int node_size = 1;
     *engine = (struct engine){0};
     TRY(comm_node_rank(comm, &node_rank, &node_size));
+    TRY(cores_share(comm));
     return status_agree(comm, open_device(settings, node_rank, node_size, engine));
 }
 

@@ -48,6 +48,49 @@ class Placement(Case):
             self.assertGreaterEqual(row["cores"], 1)
             self.assertEqual(row["threads"], 1)
 
+    def test_ranks_share_the_cores(self):
+        """Where OMP_NUM_THREADS says nothing; the field does not depend on it."""
+        hashes = set()
+        for ranks in some((1, 2, 3), 2):
+            run = self.solve(problems.mixed([12, 10, 17]), ranks=ranks, threads=None)
+            rows = run.report["rank_map"]
+            for row in rows:
+                self.assertEqual(row["threads"], max(1, row["cores"] // ranks))
+            threads = rows[0]["threads"]
+            self.assertEqual(run.report["threads"], threads)
+            self.assert_says(run.result, f", {threads} thread{'s' * (threads > 1)} (", stream="out")
+            hashes.add(run.report["field_hash"])
+        self.assertEqual(len(hashes), 1)
+        run = self.solve(problems.mixed([12, 10, 17]), ranks=2, threads=3)
+        self.assertEqual([row["threads"] for row in run.report["rank_map"]], [3, 3])
+
+    @thorough
+    @unittest.skipIf(len(ALL_CORES) < 2, "needs two cores")
+    def test_threads_that_openmp_binds(self):
+        """Each to a core of its own: the rank has the cores of all of them."""
+        run = self.solve(problems.mixed([12, 10, 17]), threads=2,
+                         env={**END_AT_ONCE, "OMP_PROC_BIND": "close", "OMP_PLACES": "cores"})
+        self.assertEqual(run.report["rank_map"][0]["cores"], 2)
+        self.assertNotIn("warning", run.result.err)
+
+    def test_more_threads_than_cores(self):
+        """Said once, as by doctor, with the setting that helps."""
+        core = min(ALL_CORES)
+        os.sched_setaffinity(0, {core})
+        self.addCleanup(os.sched_setaffinity, 0, ALL_CORES)
+        problem = problems.mixed([12, 10, 17])
+        run = self.solve(problem, threads=3)
+        self.assert_says(run.result, "warning: rank 0 on ", ": more threads than cores (rank 0: 3 "
+                         "threads, bound to 1 core); ", "OMP_NUM_THREADS")
+        self.assertNotIn("warning", self.solve(problem, threads=1).result.err)
+        spinning = {**END_AT_ONCE, "OMPI_MCA_mpi_yield_when_idle": "0"}
+        result = self.solve(problem, ranks=2, env=spinning).result
+        self.assert_says(result, "warning: the 2 ranks of ", " run 2 threads on 1 core; ",
+                         "OMPI_MCA_mpi_yield_when_idle=1")
+        self.assertEqual(result.err.count("warning"), 1, result)
+        yielding = {**END_AT_ONCE, "OMPI_MCA_mpi_yield_when_idle": "1"}
+        self.assertNotIn("warning", self.solve(problem, ranks=2, env=yielding).result.err)
+
     def test_plan_tells_what_crosses_nodes(self):
         config = problems.mixed([128, 64, 64])
         config["run"]["decomposition"] = [4, 2, 2]

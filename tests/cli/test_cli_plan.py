@@ -73,6 +73,18 @@ class Plan(Case):
                                                "time.end=1"])
         self.assert_says(result, "no warnings", stream="out")
 
+    def test_one_of_a_thing(self):
+        """No plural of one, by plan and by run."""
+        config = problems.mixed([8, 6, 7])
+        config["time"] = {"steps": 1, "dt": config["time"]["dt"]}
+        config["output"]["history"] = {"every": 10}
+        self.write(config)
+        result = self.isotherm("plan", "config.yaml")
+        self.assert_code(result, 0)
+        self.assert_says(result, "more than the 1 step: ", stream="out")
+        for text in (result.out, self.solve(config).result.out):
+            self.assertIsNone(re.search(r"\b1 (steps|messages|times|rows|ranks)\b", text), text)
+
     def test_warns_of_thin_blocks(self):
         result = self.plan("--ranks", 320, sets=["run.decomposition=[320, 1, 1]"])
         self.assert_says(result, "warning: ", "only 3 cells thick in x", stream="out")

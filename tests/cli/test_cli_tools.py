@@ -44,6 +44,20 @@ class Help(Case):
         for option in ("--backend", "--size", "--json"):
             self.assertIn(option, page)
 
+    def test_each_benchmark_has_its_page(self):
+        pages = {"kernels": ("--tune", "--kernel", "--repeats"), "io": ("--directory", "--repeats"),
+                 "halo": ("--precision",)}
+        options = {option for own in pages.values() for option in own}
+        for name, own in pages.items():
+            result = self.isotherm("bench", name, "--help")
+            self.assert_code(result, 0)
+            self.check_page(result.out)
+            self.assert_says(result, f"isotherm bench {name} [options]", stream="out")
+            for option in ("--backend", "--size", "--json", *own):
+                self.assertIn(option, result.out)
+            for option in options.difference(own, {"--precision"}):
+                self.assertNotIn(f"  {option} ", result.out)
+
     def test_help_wins_over_what_else_is_said(self):
         result = self.isotherm("run", "none.yaml", "--frobnicate", "--help")
         self.assert_code(result, 0)

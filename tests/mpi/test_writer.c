@@ -154,6 +154,17 @@ static void test_waiting(void **unused)
     settle();
 }
 
+/* What is worth a message: not the waits of a run of seconds, nor a few in a long one. */
+static void test_waits_that_matter(void **unused)
+{
+    (void)unused;
+    check(!writer_waits_matter(4.9, 5));
+    check(writer_waits_matter(5.1, 6));
+    check(writer_waits_matter(101, 1000));
+    check(!writer_waits_matter(99, 1000));
+    settle();
+}
+
 /* Job 1 fails on one rank: all ranks hear of it from a poll at the same boundary, job 2 is never
  * begun, and everything is given back. */
 static void test_failure(void **unused)
@@ -415,17 +426,12 @@ static void test_leaving_far(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_background),
-        cmocka_unit_test(test_foreground),
-        cmocka_unit_test(test_waiting),
-        cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_failure_in_the_foreground),
-        cmocka_unit_test(test_leaving),
-        cmocka_unit_test(test_values_on_their_way),
-        cmocka_unit_test(test_polls_let_it_go),
-        cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_a_copy_that_fails),
-        cmocka_unit_test(test_leaving_far),
+        cmocka_unit_test(test_background),        cmocka_unit_test(test_foreground),
+        cmocka_unit_test(test_waiting),           cmocka_unit_test(test_waits_that_matter),
+        cmocka_unit_test(test_failure),           cmocka_unit_test(test_failure_in_the_foreground),
+        cmocka_unit_test(test_leaving),           cmocka_unit_test(test_values_on_their_way),
+        cmocka_unit_test(test_polls_let_it_go),   cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_a_copy_that_fails), cmocka_unit_test(test_leaving_far),
     };
     int granted = MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);

@@ -74,7 +74,11 @@ END_AT_ONCE = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
 
 
 def environment(threads, extra=None):
-    return {**os.environ, "OMP_NUM_THREADS": str(threads), **(extra or END_AT_ONCE)}
+    """threads None: the program's own choice."""
+    variables = {**os.environ, "OMP_NUM_THREADS": str(threads), **(extra or END_AT_ONCE)}
+    if threads is None:
+        del variables["OMP_NUM_THREADS"]
+    return variables
 
 
 def isotherm(*words, ranks=1, threads=1, cwd=None, limit=LIMIT_S, stdout=subprocess.PIPE,

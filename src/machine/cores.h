@@ -1,0 +1,20 @@
+/* The cores of a node, shared by the threads of its ranks. */
+#ifndef ISOTHERM_MACHINE_CORES_H
+#define ISOTHERM_MACHINE_CORES_H
+
+#include <mpi.h>
+
+#include "base/status.h"
+#include "machine/machine.h"
+
+/* Collective. The number of threads of this rank: the number of its cores `mine`, divided by the
+ * largest number of ranks that share one of them. So a rank that the launcher has bound to separate
+ * cores uses all of these. At least 1; 0 if `mine` is empty. */
+enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *threads) MUST_CHECK;
+
+/* Collective, before the first OpenMP region. Set the number of OpenMP threads as by
+ * cores_divide, unless the environment sets their number or places; and start them, so that
+ * machine_examine finds the CPUs of all of them. */
+enum status cores_share(MPI_Comm comm) MUST_CHECK;
+
+#endif

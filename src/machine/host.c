@@ -1,0 +1,101 @@
+#include "machine/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+bool host_has(const struct host *host, int rank)
+{
+    return strcmp(host->ranks[rank].machine.host, host->name) == 0;
+}
+
+struct host host_of(const struct rank_facts *ranks, int nranks, int first)
+{
+    struct host host = {.ranks = ranks,
+                        .ranks_end = nranks,
+                        .name = ranks[first].machine.host,
+                        .first = first,
+                        .machine_cores = ranks[first].machine.machine_cores};
+    for (int rank = first; rank < nranks; rank++) {
+        if (host_has(&host, rank)) {
+            host.nranks++;
+            host.threads += ranks[rank].threads > 0 ? ranks[rank].threads : 1;
+            core_set_unite(&host.cores, &ranks[rank].machine.cores);
+        }
+    }
+    return host;
+}
+
+int host_list(const struct host *host, host_question *is_one, const void *with, char text[128])
+{
+    enum { SHOWN = 6 };
+    int count = 0;
+    char names[96] = "";
+    for (int rank = host->first; rank < host->ranks_end; rank++) {
+        if (host_has(host, rank) && is_one(&host->ranks[rank], with)) {
+            if (count < SHOWN) {
+                const size_t used = strlen(names);
+                snprintf(names + used, sizeof names - used, "%s%d", count > 0 ? ", " : "", rank);
+            }
+            count++;
+        }
+    }
+    if (count > SHOWN) {
+        snprintf(text, 128, "ranks %s and %d more", names, count - SHOWN);
+    } else {
+        snprintf(text, 128, "rank%s %s", count == 1 ? "" : "s", names);
+    }
+    return count;
+}
+
+static bool has_too_few_cores(const struct rank_facts *rank, const void *unused)
+{
+    (void)unused;
+    const int cores = core_set_count(&rank->machine.cores);
+    return cores > 0 && rank->threads > cores;
+}
+
+bool host_is_crowded(const struct host *host, struct crowd *crowd)
+{
+    const int cores = core_set_count(&host->cores);
+    char who[128];
+    if (host_list(host, has_too_few_cores, NULL, who) > 0) {
+        int rank = host->first;
+        while (!host_has(host, rank) || !has_too_few_cores(&host->ranks[rank], NULL)) {
+            rank++;
+        }
+        const struct rank_facts *example = &host->ranks[rank];
+        const int has = core_set_count(&example->machine.cores);
+        *crowd = (struct crowd){
+            .fix = "give each rank as many cores as threads: mpirun --map-by slot:PE=THREADS, or "
+                   "--bind-to none; srun -c THREADS; or set OMP_NUM_THREADS to the number of "
+                   "cores"};
+        snprintf(crowd->what, sizeof crowd->what,
+                 "%s on %s: more threads than cores (rank %d: %d threads, bound to %d core%s)", who,
+                 host->name, rank, example->threads, has, has == 1 ? "" : "s");
+        return true;
+    }
+    if (cores > 0 && host->threads > cores) {
+        *crowd = (struct crowd){
+            .fix = "start fewer ranks or threads (OMP_NUM_THREADS), or bind the ranks to cores of "
+                   "their own (mpirun --map-by slot:PE=THREADS, srun -c THREADS); if that is not "
+                   "possible, set OMPI_MCA_mpi_yield_when_idle=1: by default Open MPI busy-waits"};
+        snprintf(crowd->what, sizeof crowd->what, "the %d rank%s of %s run %d threads on %d core%s",
+                 host->nranks, host->nranks == 1 ? "" : "s", host->name, host->threads, cores,
+                 cores == 1 ? "" : "s");
+        return true;
+    }
+    return false;
+}
+
+void host_warn_of_crowd(const struct rank_facts *ranks, int nranks)
+{
+    const struct host host = host_of(ranks, nranks, 0);
+    const char *yield = getenv("OMPI_MCA_mpi_yield_when_idle");
+    const bool yields = yield != NULL && strcmp(yield, "0") != 0 && host.threads == host.nranks;
+    struct crowd crowd;
+    if (!yields && host_is_crowded(&host, &crowd)) {
+        log_warn("%s; %s", crowd.what, crowd.fix);
+    }
+}

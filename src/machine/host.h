@@ -1,0 +1,39 @@
+/* The ranks of one host, as rank 0 knows them: for `doctor`, and for the warning of `run`. Pure, so
+ * that tests can define machines. */
+#ifndef ISOTHERM_MACHINE_HOST_H
+#define ISOTHERM_MACHINE_HOST_H
+
+#include "machine/rank_facts.h"
+
+struct host {
+    const struct rank_facts *ranks; /* of all hosts */
+    int ranks_end;
+    const char *name;
+    int nranks; /* here */
+    int first;  /* of these */
+    int machine_cores;
+    struct core_set cores; /* of all its ranks */
+    int threads;           /* of all its ranks, at least one each */
+};
+
+/* The host of rank `first`, the lowest there, of `nranks` ranks. */
+struct host host_of(const struct rank_facts *ranks, int nranks, int first);
+bool host_has(const struct host *host, int rank);
+
+/* "rank 3", "ranks 0, 1, 4 and 12 more": the ranks of the host for which `is_one` holds.
+ * Returns their number. */
+typedef bool host_question(const struct rank_facts *rank, const void *with);
+int host_list(const struct host *host, host_question *is_one, const void *with, char text[128]);
+
+/* More threads than cores on a rank, else on the host: the problem and its fix. */
+struct crowd {
+    char what[512];
+    char fix[512];
+};
+bool host_is_crowded(const struct host *host, struct crowd *crowd);
+
+/* Warn if the host of rank 0 is crowded: launchers fill the first host first. Not when its ranks
+ * have one thread each and MPI is set to yield. */
+void host_warn_of_crowd(const struct rank_facts *ranks, int nranks);
+
+#endif

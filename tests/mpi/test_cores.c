@@ -1,0 +1,61 @@
+/* Sharing the cores of a node among its ranks. */
+#include "mpi_rig.h"
+
+#include "base/comm.h"
+#include "machine/cores.h"
+
+/* The threads of this rank when it may use `count` cores from `first` on. */
+static int threads_on(int first, int count)
+{
+    struct core_set mine = {0};
+    int threads = -1;
+    for (int core = first; core < first + count; core++) {
+        core_set_add(&mine, core);
+    }
+    demand(cores_divide(MPI_COMM_WORLD, &mine, &threads));
+    return threads;
+}
+
+static void test_shared_cores(void **unused)
+{
+    (void)unused;
+    const int nranks = comm_size(MPI_COMM_WORLD);
+    check(threads_on(0, 64) == 64 / nranks);
+    check(threads_on(MACHINE_MAX_CORES - 64, 64) == 64 / nranks);
+    check(threads_on(5, 1) == 1);
+    check(threads_on(0, nranks) == 1);
+    check(threads_on(0, 2 * nranks - 1) == 1);
+    settle();
+}
+
+static void test_own_cores(void **unused)
+{
+    (void)unused;
+    const int rank = comm_rank(MPI_COMM_WORLD);
+    check(threads_on(8 * rank, 8) == 8);
+    check(threads_on(8 * rank, rank + 1) == rank + 1);
+    settle();
+}
+
+/* Some ranks bound, others not: no core has more threads than it can carry. */
+static void test_mixed(void **unused)
+{
+    (void)unused;
+    if (comm_size(MPI_COMM_WORLD) == 3) {
+        const int rank = comm_rank(MPI_COMM_WORLD);
+        check(threads_on(rank == 2 ? 8 : 0, rank == 0 ? 16 : 8) == (rank == 0 ? 8 : 4));
+        check(threads_on(0, rank == 0 ? 0 : 16) == (rank == 0 ? 0 : 8));
+    }
+    settle();
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shared_cores),
+        cmocka_unit_test(test_own_cores),
+        cmocka_unit_test(test_mixed),
+    };
+    mpi_rig_begin(&argc, &argv);
+    return mpi_rig_end(cmocka_run_group_tests_name("cores", tests, NULL, NULL));
+}
