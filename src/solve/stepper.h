@@ -8,6 +8,7 @@
 #include "model/operator.h"
 #include "solve/engine.h"
 #include "solve/phases.h"
+#include "solve/scheme.h"
 #include "solve/state.h"
 
 /* The state of numerics_check.h between checks, the same on all ranks. Starts zeroed. */
@@ -18,21 +19,6 @@ struct numerics_check {
     double drift;         /* J, of the ledger at that step */
     double slack;         /* J, its rounding error */
 };
-
-struct stepper;
-
-struct scheme {
-    const char *name;
-    int order;          /* of accuracy in time */
-    int fields;         /* that it stores */
-    int fused_substeps; /* per pass over the field */
-
-    /* Collective through the halo; queued. Advance the stepper's state by `steps` steps of the
-     * problem's timeline, with its ledger and limits. */
-    enum status (*advance)(struct stepper *stepper, int64_t steps);
-};
-
-extern const struct scheme scheme_euler;
 
 struct stepper {
     const struct problem *problem; /* borrowed, as are the next four */

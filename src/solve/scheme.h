@@ -1,0 +1,24 @@
+/* Time schemes. A scheme knows stencils and stages; the time loop knows events and schemes. */
+#ifndef ISOTHERM_SOLVE_SCHEME_H
+#define ISOTHERM_SOLVE_SCHEME_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct stepper;
+
+struct scheme {
+    const char *name;
+    int order;          /* of accuracy in time */
+    int fields;         /* that it stores */
+    int fused_substeps; /* per pass over the field */
+
+    /* Collective through the halo; queued. Advance the stepper's state by `steps` steps of the
+     * problem's timeline, with its ledger and limits. */
+    enum status (*advance)(struct stepper *stepper, int64_t steps);
+};
+
+extern const struct scheme scheme_euler;
+
+#endif
