@@ -133,7 +133,8 @@ class Files(Case):
         run = self.solve(config)
         with mock.patch("harness.BINARY", os.environ["ISOTHERM_WITHOUT_CAIRO"]):
             plain = self.solve(config, ranks=2)
-        self.assert_says(plain.result, "warning: output.pictures: no pictures are drawn, this build has no Cairo")
+        self.assert_says(plain.result, "warning: output.pictures: no pictures are drawn, "
+                         "this build has no Cairo")
         self.assertEqual(plain.result.err.count("Cairo"), 1, plain.result)
         self.assertNotIn("Cairo", run.result.err)
         self.assertEqual(len(list((run.folder / "pictures").iterdir())), 5)
