@@ -314,8 +314,10 @@ void h5_close(hid_t file)
 
 enum status h5_dataset_open(hid_t file, const char *name, hid_t *dataset)
 {
+    const bool exists = H5Lexists(file, name, H5P_DEFAULT) > 0; /* its header may be damaged */
     *dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    return *dataset < 0 ? h5_fail("it has no dataset %s", name) : STATUS_OK;
+    return *dataset >= 0 ? STATUS_OK
+                         : h5_fail(exists ? "cannot open %s" : "it has no dataset %s", name);
 }
 
 hid_t h5_type(enum precision precision)

@@ -220,7 +220,7 @@ class Series(Case):
             del file["snap/3/T"].attrs["step"]
         result = self.isotherm("compare", a, "b.h5")
         self.assert_code(result, 3)
-        self.assert_says(result, "/snap/3/T of b.h5 does not say of which step it is")
+        self.assert_says(result, "/snap/3/T of b.h5 has no attribute step")
 
     def test_states_of_several_forms(self):
         states = [np.full(SHAPE, 300.0)] * 3
