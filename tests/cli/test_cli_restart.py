@@ -258,7 +258,7 @@ class Restart(Case):
         before = tree(folder)
         result, _ = self.start(self.config, "--restart", "auto", output=folder.name)
         self.assert_code(result, 3)
-        self.assert_says(result, "snapshots.vtkhdf away", "lists what is there anew",
+        self.assert_says(result, "snapshots.vtkhdf to another folder", "the restart rebuilds it",
                          "step_0000000004.h5 is missing")
         self.assertEqual(tree(folder), before)
 
