@@ -290,7 +290,7 @@ class RobustCase(Case):
             for file in files:
                 self.assertTrue((self.out / file).is_file(), f"{what}: {file} in the XDMF file")
 
-    def expect_whole_run(self, result, what):
+    def expect_whole_run(self, result, what, may_stay=()):
         """It went to the end, and nothing tells that it was ever disturbed."""
         self.assertEqual(result.code, 0, f"{what}:\n{result}")
         run, wanted = Run(result, self.out), self.reference
@@ -302,7 +302,8 @@ class RobustCase(Case):
         self.assertEqual({name: len(read_xdmf(self.out, name)) for name in counts}, counts, what)
         self.assertEqual(self.expect_good_checkpoints(what)[-1], self.STEPS, what)
         left_over = {name for name in set(tree(self.out)) - wanted.files
-                     if not name.endswith(self.MAY_STAY) and ".locktest." not in name}  # MPI's
+                     if not name.endswith((*self.MAY_STAY, *may_stay))
+                     and ".locktest." not in name}  # MPI's
         self.assertEqual(left_over, set(), f"{what}: left over")
         return run
 
