@@ -294,10 +294,16 @@ bool snapshots_wants(const struct snapshots *s, int64_t step)
     return step > s->captured_step;
 }
 
-static struct box part_of(const struct snapshots *s, const struct field *field)
+/* Global indices. */
+static struct box owned_by(const struct field *field)
 {
     const struct box cells = layout_owned(&field->layout);
-    const struct box owned = box_shift(&cells, field->placement.offset);
+    return box_shift(&cells, field->placement.offset);
+}
+
+static struct box part_of(const struct snapshots *s, const struct field *field)
+{
+    const struct box owned = owned_by(field);
     return view_part(&s->view, &owned);
 }
 
@@ -316,8 +322,8 @@ size_t snapshot_capture_bytes(const struct view *view, const struct snapshot_set
 
 size_t snapshots_capture_bytes(const struct snapshots *s, const struct field *field)
 {
-    const struct box part = part_of(s, field);
-    return (1 + (size_t)derived_count(s->setting.derived)) * values_bytes(&s->setting, &part);
+    const struct box owned = owned_by(field);
+    return snapshot_capture_bytes(&s->view, &s->setting, &owned);
 }
 
 /* One field of the view; blocks without `copy_out`. */

@@ -169,7 +169,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     json_string(&json, "restarted_from", stepper->state->restarted_from);
     write_changes(&json, &stepper->state->changes);
     json_string(&json, "scheme", stepper->scheme->name);
-    json_int(&json, "substeps_per_pass", 1);
+    json_int(&json, "substeps_per_pass", stepper->scheme->fused_substeps);
     json_real(&json, "time", stepper->state->time);
     json_real(&json, "dt", stepper->problem->timeline.dt);
     json_real(&json, "dt_stable", stepper->problem->timeline.dt_stable);
