@@ -32,11 +32,19 @@ void layout_close_rows(struct layout *layout)
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
                           enum precision precision, struct layout *layout)
 {
-    const int64_t unit = LAYOUT_ALIGN_BYTES / (int64_t)precision_bytes(precision);
+    TRY(layout_create_bytes(cells, halo, (int64_t)precision_bytes(precision), layout));
+    layout->precision = precision;
+    return STATUS_OK;
+}
+
+enum status layout_create_bytes(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
+                                int64_t element_bytes, struct layout *layout)
+{
+    const int64_t unit = LAYOUT_ALIGN_BYTES / element_bytes;
     const int64_t left = round_up(halo[AXIS_X] > 0 ? halo[AXIS_X] : 1, unit);
     /* at least one element of padding on the right: vector kernels may load (not use) cell nx */
     int64_t pitch_y = round_up(left + cells[AXIS_X] + (halo[AXIS_X] > 0 ? halo[AXIS_X] : 1), unit);
-    const int64_t page = 4096 / (int64_t)precision_bytes(precision);
+    const int64_t page = 4096 / element_bytes;
     if (pitch_y % page == 0) {
         pitch_y += unit;
     }
@@ -52,7 +60,6 @@ enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_C
                     cells[0], cells[1], cells[2]);
     }
     *layout = (struct layout){
-        .precision = precision,
         .cells = {cells[0], cells[1], cells[2]},
         .halo = {halo[0], halo[1], halo[2]},
         .origin = left + halo[AXIS_Y] * pitch_y + halo[AXIS_Z] * pitch_z,

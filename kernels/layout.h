@@ -30,6 +30,11 @@ struct layout {
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
                           enum precision precision, struct layout *layout) MUST_CHECK;
 
+/* The same for elements of that many bytes, a divisor of 64; the layout's `precision` is not
+ * set. */
+enum status layout_create_bytes(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
+                                int64_t element_bytes, struct layout *layout) MUST_CHECK;
+
 /* Remove the padding from a fresh layout with short rows and without halo in x: the hardware
  * prefetcher then continues from row to row (docs/kernels_cpu.md). Planes are padded instead. One
  * cache line before the first row and after the last remains allocated. */

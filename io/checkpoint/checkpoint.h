@@ -19,6 +19,7 @@
 #include "model/field.h"
 #include "model/grid.h"
 #include "model/ledger.h"
+#include "model/medium.h"
 
 /* The contents of a checkpoint besides the temperature. */
 struct checkpoint_state {
@@ -124,6 +125,10 @@ uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision
  * without origin) for a wrong shape or type, values that are not finite or beyond 1e12 K. */
 enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset,
                             struct field *field, const struct grid *grid) MUST_CHECK;
+
+/* Not collective, needs no MPI. The same numbers, without units, of `box` (global indices) only. */
+enum status field_file_read_box(const char *path, const char *dataset, const struct grid *grid,
+                                const struct box *box, float *values) MUST_CHECK;
 
 /* Not collective, needs no MPI. The checks of field_file_read, except those of the values. */
 enum status field_file_check(const char *path, const char *dataset,

@@ -68,6 +68,20 @@ static enum status check_material(hid_t dataset, const struct medium *material)
 {
     double conductivity = 0;
     double capacity = 0;
+    char here[32] = "";
+    char there[32] = "";
+    if (material->nclasses > 0) {
+        snprintf(here, sizeof here, "%016" PRIx64, medium_hash(material));
+    }
+    if (H5Aexists(dataset, "materials_hash") > 0) {
+        TRY(h5_get_string(dataset, "materials_hash", there, sizeof there));
+    }
+    if (strcmp(here, there) != 0) {
+        return fail(STATUS_INPUT,
+                    "it is of other materials, or of another place of them (hash "
+                    "%s there, %s in the configuration)",
+                    there[0] != '\0' ? there : "none", here[0] != '\0' ? here : "none");
+    }
     TRY(h5_get_double(dataset, "conductivity", &conductivity, 0));
     TRY(h5_get_double(dataset, "heat_capacity_volume", &capacity, 0));
     if (conductivity != material->conductivity) {

@@ -207,3 +207,22 @@ enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset
     TRY(pieces_create(comm, field->layout.cells, limit, &pieces));
     return status_agree(comm, read_mine(&place, field, &pieces));
 }
+
+enum status field_file_read_box(const char *path, const char *dataset, const struct grid *grid,
+                                const struct box *box, float *values)
+{
+    struct h5_place place;
+    hid_t file = H5I_INVALID_HID;
+    hid_t opened = H5I_INVALID_HID;
+    h5_init();
+    TRY(h5_place_set(path, dataset, &place));
+    TRY(h5_open_place(&place, &file, &opened));
+    enum status status;
+    TRY_GOTO(check_type(opened, place.path, place.name));
+    TRY_GOTO(check_shape(opened, place.path, place.name, grid));
+    status = fail_prefix(h5_read_box(opened, box, PRECISION_FLOAT32, false, values),
+                         "the dataset %s of %s: ", place.name, place.path);
+done:
+    h5_close(file);
+    return status;
+}

@@ -16,6 +16,7 @@
 #include "model/problem.h"
 #include "model/shape.h"
 #include "output/output.h"
+#include "solve/classes.h"
 #include "solve/engine.h"
 #include "solve/initial.h"
 
@@ -97,7 +98,9 @@ static enum status examine_rank(struct plan *plan, int rank)
     uint64_t derived = 0;
     TRY(field_bytes(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &bytes));
     TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
-    bytes += derived;
+    uint64_t classes = 0;
+    TRY(classes_bytes(&plan->problem, &owned, &classes));
+    bytes += derived + classes;
     plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
     struct output_memory need = {0};
     TRY(output_memory_need(&plan->problem, &owned, &need));
@@ -129,6 +132,7 @@ static enum status make_plan(const struct settings *settings, struct plan *plan)
     char why[256];
     *plan = (struct plan){.settings = settings};
     TRY(problem_create(settings, &plan->problem));
+    TRY(classes_survey_alone(&plan->problem));
     TRY(check_initial(plan));
     if (options.ranks > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks %" PRId64 " is more than MPI supports", options.ranks);
@@ -324,7 +328,8 @@ static void warn_of_landings(struct plan *plan)
 static void warn_of_initial(struct plan *plan)
 {
     for (int entry = 0; entry < plan->settings->ninitial; entry++) {
-        if (shape_check_cells(plan->settings, &plan->problem.grid, entry) != STATUS_OK) {
+        if (shape_check_cells(plan->settings, &plan->problem.grid, "initial",
+                              &plan->settings->initial[entry], entry) != STATUS_OK) {
             warn(plan, "%s", fail_message());
             fail_clear();
         }

@@ -9,6 +9,8 @@
 #define AT(member) offsetof(struct settings, member)
 #define IN_FACE(member) offsetof(struct boundary_setting, member)
 #define IN_ENTRY(member) offsetof(struct initial_setting, member)
+#define IN_MATERIAL(member) offsetof(struct material_setting, member)
+#define IN_CONTACT(member) offsetof(struct contact_setting, member)
 #define IN_PROBE(member) offsetof(struct probe_setting, member)
 #define IN_LINE(member) offsetof(struct line_setting, member)
 #define IN_REGION(member) offsetof(struct region_setting, member)
@@ -68,10 +70,61 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
     KEY(path_, LIST, restart_, offset_, help_, .members = path_ "[]", .alternative = count_,       \
         .entry_bytes = sizeof(entry_), __VA_ARGS__)
 
-/* A kind of entry of `initial`. */
-#define SHAPE(name_, kind_, help_, ...)                                                            \
-    SECTION("initial[]." name_, help_, .kinds = SCHEMA_KIND(kind_),                                \
-            .restart = SCHEMA_RESTART_IDLE, __VA_ARGS__)
+/* A kind of entry of `initial` or `parts`, and what it sets the cells to. */
+#define SHAPE(list_, restart_, name_, kind_, help_, ...)                                           \
+    SECTION(list_ "[]." name_, help_, .kinds = SCHEMA_KIND(kind_),                                 \
+            .restart = SCHEMA_RESTART_##restart_, __VA_ARGS__)
+#define KELVINS(path_)                                                                             \
+    KEY(path_ ".value", REAL, IDLE, IN_ENTRY(value), "The temperature.", .flags = SCHEMA_REQUIRED, \
+        .limit = &temperature, .unit = "K", .check = settings_check_kelvins)
+#define MATERIAL(path_)                                                                            \
+    KEY(path_ ".material", TEXT, ASK, IN_ENTRY(material), "The name of the material.",             \
+        .flags = SCHEMA_REQUIRED, .example = "steel")
+#define POSITION(path_, restart_, offset_, help_, ...)                                             \
+    KEY(path_, REAL, restart_, offset_, help_, .limit = &finite, .unit = "m", __VA_ARGS__)
+#define SHAPES(list_, restart_, VALUE)                                                             \
+    SHAPE(list_, restart_, "sphere", INITIAL_SPHERE,                                               \
+          "The cells whose centre lies in a sphere (2D: a disc). It must overlap the grid.",       \
+          .check = settings_check_sphere),                                                         \
+        POINT(list_ "[].sphere.center", restart_, IN_ENTRY(center), "The centre.",                 \
+              .flags = SCHEMA_REQUIRED),                                                           \
+        KEY(list_ "[].sphere.radius", REAL, restart_, IN_ENTRY(radius), "The radius.",             \
+            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),                            \
+        VALUE(list_ "[].sphere"),                                                                  \
+        SHAPE(list_, restart_, "box", INITIAL_BOX,                                                 \
+              "The cells whose centre lies in a box inside the grid.",                             \
+              .check = settings_check_box),                                                        \
+        POINT(list_ "[].box.lower", restart_, IN_ENTRY(lower), "The lower corner.",                \
+              .flags = SCHEMA_REQUIRED),                                                           \
+        POINT(list_ "[].box.upper", restart_, IN_ENTRY(upper), "The upper corner.",                \
+              .flags = SCHEMA_REQUIRED),                                                           \
+        VALUE(list_ "[].box"),                                                                     \
+        SHAPE(                                                                                     \
+            list_, restart_, "cylinder", INITIAL_CYLINDER,                                         \
+            "The cells whose centre lies in a cylinder along an axis. It must overlap the grid.",  \
+            .check = settings_check_sphere),                                                       \
+        KEY(list_ "[].cylinder.axis", CHOICE, restart_, IN_ENTRY(axis),                            \
+            "The direction of the cylinder.", .flags = SCHEMA_REQUIRED, .choices = axes),          \
+        POINT(list_ "[].cylinder.center", restart_, IN_ENTRY(center),                              \
+              "A point on the centre line.", .flags = SCHEMA_REQUIRED),                            \
+        KEY(list_ "[].cylinder.radius", REAL, restart_, IN_ENTRY(radius), "The radius.",           \
+            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),                            \
+        POSITION(list_ "[].cylinder.from", restart_, IN_ENTRY(from),                               \
+                 "The lower end on that axis.", .fallback = "-1e30"),                              \
+        POSITION(list_ "[].cylinder.to", restart_, IN_ENTRY(to), "The upper end on that axis.",    \
+                 .fallback = "1e30"),                                                              \
+        VALUE(list_ "[].cylinder"),                                                                \
+        SHAPE(list_, restart_, "layer", INITIAL_LAYER,                                             \
+              "The cells whose centre lies between two planes, from `from` to below `to`.",        \
+              .check = settings_check_layer),                                                      \
+        KEY(list_ "[].layer.axis", CHOICE, restart_, IN_ENTRY(axis),                               \
+            "The axis normal to the layer.", .flags = SCHEMA_REQUIRED, .choices = axes),           \
+        POSITION(list_ "[].layer.from", restart_, IN_ENTRY(from), "The lower plane.",              \
+                 .flags = SCHEMA_REQUIRED),                                                        \
+        POSITION(list_ "[].layer.to", restart_, IN_ENTRY(to), "The upper plane.",                  \
+                 .flags = SCHEMA_REQUIRED),                                                        \
+        VALUE(list_ "[].layer")
+
 #define FACE(name_, face_, help_)                                                                  \
     SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]),      \
             .check = settings_check_face)
@@ -118,7 +171,7 @@ static const struct schema_key table[] = {
     POINT("grid.upper", ASK, AT(grid.upper), "The upper corner of the grid.", .flags = SCHEMA_ONES,
           .fallback = "[1, 1, 1]"),
 
-    SECTION("material", "The material, uniform over the grid.", .flags = SCHEMA_REQUIRED,
+    SECTION("material", "The material, uniform over the grid. Either this or `materials`.",
             .check = settings_check_material),
     KEY("material.conductivity", REAL, ASK, AT(material.conductivity), "Thermal conductivity k.",
         .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "W/(m K)"),
@@ -128,40 +181,73 @@ static const struct schema_key table[] = {
         "Specific heat capacity c. The diffusivity is k / (rho c).", .flags = SCHEMA_REQUIRED,
         .limit = &positive, .unit = "J/(kg K)"),
 
+    LIST("materials", ASK, AT(materials), AT(nmaterials), struct material_setting,
+         "Materials, for a grid of several of them; `parts` says where. At most 255.",
+         .example = "- {name: steel, conductivity: 45, density: 7850, heat_capacity: 470}",
+         .check = settings_check_materials),
+    KEY("materials[].name", TEXT, ASK, IN_MATERIAL(name), "Its name.", .flags = SCHEMA_REQUIRED,
+        .example = "steel"),
+    KEY("materials[].conductivity", REAL, ASK, IN_MATERIAL(conductivity),
+        "Thermal conductivity k; three values for x, y, z of an anisotropic material.",
+        .flags = SCHEMA_REQUIRED | SCHEMA_SAME, .min_count = 1, .max_count = 3, .limit = &positive,
+        .unit = "W/(m K)", .example = "[0.9, 0.9, 0.3]"),
+    KEY("materials[].density", REAL, ASK, IN_MATERIAL(density), "Density rho.",
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "kg/m^3"),
+    KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(heat_capacity),
+        "Specific heat capacity c.", .flags = SCHEMA_REQUIRED, .limit = &positive,
+        .unit = "J/(kg K)"),
+    LIST("parts", ASK, AT(parts), AT(nparts), struct initial_setting,
+         "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
+         "entries overwrite earlier ones.",
+         .example = "- uniform: {material: steel}", .check = settings_check_part),
+    SHAPE("parts", ASK, "uniform", INITIAL_UNIFORM, "One material everywhere."),
+    MATERIAL("parts[].uniform"),
+    SHAPES("parts", ASK, MATERIAL),
+    SHAPE("parts", ASK, "expression", INITIAL_EXPRESSION,
+          "The cells at whose centre a condition holds."),
+    KEY("parts[].expression.where", FORMULA, ASK, IN_ENTRY(expression),
+        "A condition on the centre (x, y, z) of a cell, in m; a number other than 0 also holds.",
+        .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .example = "\"z < 0.1*sin(x)\""),
+    MATERIAL("parts[].expression"),
+    SHAPE("parts", ASK, "file", INITIAL_FILE,
+          "Numbers of materials from an HDF5 file, of the shape of the grid."),
+    KEY("parts[].file.path", TEXT, ASK, IN_ENTRY(path),
+        "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
+        .example = "chip.h5"),
+    KEY("parts[].file.dataset", TEXT, ASK, IN_ENTRY(dataset),
+        "The dataset, of whole numbers and of shape (nz, ny, nx); in 2D also (ny, nx).",
+        .fallback = "/material"),
+    KEY("parts[].file.materials", TEXT, ASK, IN_ENTRY(names),
+        "The names of the materials with the numbers 0, 1, 2, ... of the dataset.",
+        .flags = SCHEMA_REQUIRED, .min_count = 1, .max_count = MOST_MATERIALS,
+        .example = "[silicon, copper]"),
+    LIST("contacts", ASK, AT(contacts), AT(ncontacts), struct contact_setting,
+         "Thermal contact resistances between materials.",
+         .example = "- {between: [silicon, copper], resistance: 2e-5}",
+         .check = settings_check_contact),
+    KEY("contacts[].between", TEXT, ASK, IN_CONTACT(between),
+        "The two materials: the resistance is at every face between their cells.",
+        .flags = SCHEMA_REQUIRED, .min_count = 2, .max_count = 2, .example = "[silicon, copper]"),
+    KEY("contacts[].resistance", REAL, ASK, IN_CONTACT(resistance),
+        "The resistance, in series with the half cells on both sides.", .flags = SCHEMA_REQUIRED,
+        .limit = &not_negative, .unit = "m^2 K/W"),
+
     LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "
          "earlier ones. Coordinates have as many entries as `grid.cells`, or 3; those of axes with "
          "one cell are ignored.",
          .flags = SCHEMA_REQUIRED, .example = "- uniform: {value: 300}"),
-    SHAPE("uniform", INITIAL_UNIFORM, "One temperature everywhere."),
-    KEY("initial[].uniform.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
-        .check = settings_check_kelvins),
-    SHAPE("sphere", INITIAL_SPHERE,
-          "The cells whose centre lies in a sphere (2D: a disc). It must overlap the grid.",
-          .check = settings_check_sphere),
-    POINT("initial[].sphere.center", IDLE, IN_ENTRY(center), "The centre.",
-          .flags = SCHEMA_REQUIRED),
-    KEY("initial[].sphere.radius", REAL, IDLE, IN_ENTRY(radius), "The radius.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),
-    KEY("initial[].sphere.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
-        .check = settings_check_kelvins),
-    SHAPE("box", INITIAL_BOX, "The cells whose centre lies in a box inside the grid.",
-          .check = settings_check_box),
-    POINT("initial[].box.lower", IDLE, IN_ENTRY(lower), "The lower corner.",
-          .flags = SCHEMA_REQUIRED),
-    POINT("initial[].box.upper", IDLE, IN_ENTRY(upper), "The upper corner.",
-          .flags = SCHEMA_REQUIRED),
-    KEY("initial[].box.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
-        .check = settings_check_kelvins),
-    SHAPE("expression", INITIAL_EXPRESSION, "A formula of the position, for all cells."),
+    SHAPE("initial", IDLE, "uniform", INITIAL_UNIFORM, "One temperature everywhere."),
+    KELVINS("initial[].uniform"),
+    SHAPES("initial", IDLE, KELVINS),
+    SHAPE("initial", IDLE, "expression", INITIAL_EXPRESSION,
+          "A formula of the position, for all cells."),
     KEY("initial[].expression.value", FORMULA, IDLE, IN_ENTRY(expression),
         "The temperature at the centre (x, y, z) of a cell; coordinates in m.",
         .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .unit = "K",
         .example = "\"300 + 10*sin(pi*x)\""),
-    SHAPE("file", INITIAL_FILE, "A field from an HDF5 file, of the shape of the grid."),
+    SHAPE("initial", IDLE, "file", INITIAL_FILE,
+          "A field from an HDF5 file, of the shape of the grid."),
     KEY("initial[].file.path", TEXT, IDLE, IN_ENTRY(path),
         "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
         .example = "start.h5"),

@@ -9,26 +9,50 @@
 #include "base/precision.h"
 #include "base/status.h"
 
+enum { MOST_MATERIALS = 255 };
+
 enum initial_kind {
     INITIAL_UNIFORM,
     INITIAL_SPHERE,
     INITIAL_BOX,
+    INITIAL_CYLINDER,
+    INITIAL_LAYER,
     INITIAL_EXPRESSION,
     INITIAL_FILE,
 };
 
-/* One entry of `initial`. Coordinates in m; ignored on unused axes. */
+/* One entry of `initial` or `parts`. Coordinates in m; ignored on unused axes. */
 struct initial_setting {
     enum initial_kind kind;
     bool may_be_negative;      /* the expression: the field is a difference of temperatures */
-    double value;              /* K: uniform, sphere, box */
-    double center[AXIS_COUNT]; /* sphere */
-    double radius;             /* sphere, m */
+    double value;              /* K; in `parts` the number of the material */
+    double center[AXIS_COUNT]; /* sphere, cylinder */
+    double radius;             /* sphere, cylinder, m */
     double lower[AXIS_COUNT];  /* box, m */
     double upper[AXIS_COUNT];
-    char *expression; /* of x, y, z in m; gives K */
-    char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K */
+    enum axis axis;   /* cylinder, layer */
+    double from, to;  /* cylinder, layer: on that axis, m */
+    char *expression; /* of x, y, z in m; gives K; in `parts` 0 outside */
+    char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K or numbers of materials */
     char *dataset;
+    char *material;                        /* `parts` */
+    char *names[MOST_MATERIALS];           /* `parts`, file: the material of number 0, 1, ... */
+    unsigned char numbers[MOST_MATERIALS]; /* of the named materials */
+};
+
+/* A material of a list of them. */
+struct material_setting {
+    char *name;
+    double conductivity[AXIS_COUNT]; /* W/(m K); one value is that of all axes */
+    double density;                  /* kg/m^3 */
+    double heat_capacity;            /* J/(kg K) */
+};
+
+/* A resistance at all faces between cells of two materials. */
+struct contact_setting {
+    char *between[2];
+    int number[2];     /* of these materials */
+    double resistance; /* m^2 K/W */
 };
 
 enum boundary_kind {
@@ -140,7 +164,13 @@ struct settings {
         double conductivity;  /* W/(m K) */
         double density;       /* kg/m^3 */
         double heat_capacity; /* J/(kg K) */
-    } material;
+    } material;               /* when nmaterials is 0 */
+    struct material_setting *materials;
+    int nmaterials;
+    struct initial_setting *parts;
+    int nparts;
+    struct contact_setting *contacts;
+    int ncontacts;
     struct initial_setting *initial;
     int ninitial;
     struct boundary_setting boundary[FACE_COUNT];

@@ -57,12 +57,11 @@ static double face_temperature(const struct boundary *boundary, enum face face, 
     return expression != NULL ? expression_evaluate(expression, &t) : boundary->face[face].value;
 }
 
-static void close_face(const struct boundary *boundary, const struct grid *grid,
-                       const struct medium *medium, enum face face, double t, double *a, double *b)
+static void close_face(const struct boundary *boundary, const struct grid *grid, double k,
+                       enum face face, double t, double *a, double *b)
 {
     const struct boundary_setting *setting = &boundary->face[face];
     const double h = grid->spacing[face_axis(face)];
-    const double k = medium->conductivity;
     switch (setting->kind) {
     case BOUNDARY_TEMPERATURE:
         *a = -1;
@@ -121,15 +120,19 @@ static enum status fail_face(const struct boundary *boundary, enum face face, do
                 value, EXACT_SUM_LIMIT / 2);
 }
 
-/* a and b of one face, unrounded. */
-static enum status face_closure(const struct boundary *boundary, const struct grid *grid,
-                                const struct medium *medium, enum face face, double t, double *a,
-                                double *b)
+static double conductivity_at(const struct medium *medium, enum face face, int of_class)
+{
+    return medium->nclasses > 0 ? medium->classes[of_class].conductivity[face_axis(face)]
+                                : medium->conductivity;
+}
+
+enum status boundary_face(const struct boundary *boundary, const struct grid *grid, double k,
+                          enum face face, double t, double *a, double *b)
 {
     *a = 1;
     *b = 0;
     if (grid->used[face_axis(face)]) {
-        close_face(boundary, grid, medium, face, t, a, b);
+        close_face(boundary, grid, k, face, t, a, b);
     }
     const bool below_zero = boundary->expression[face] != NULL && *b < 2 * BELOW_ZERO &&
                             !boundary->face[face].may_be_negative;
@@ -143,13 +146,15 @@ static enum status face_closure(const struct boundary *boundary, const struct gr
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
                            const struct grid *grid, const struct medium *medium)
 {
-    for (int face = 0; face < FACE_COUNT; face++) {
+    const int nclasses = medium->nclasses > 0 ? medium->nclasses : 1;
+    for (int n = 0; n < FACE_COUNT * nclasses; n++) {
+        const enum face face = (enum face)(n % FACE_COUNT);
+        const double k = conductivity_at(medium, face, n / FACE_COUNT);
         double a = 1;
         double b = 0;
-        if (face_closure(boundary, grid, medium, (enum face)face, 0, &a, &b) != STATUS_OK) {
+        if (boundary_face(boundary, grid, k, face, 0, &a, &b) != STATUS_OK) {
             char key[KEY_BYTES];
-            return settings_fail(settings, face_key(boundary, (enum face)face, key), "%s",
-                                 fail_message());
+            return settings_fail(settings, face_key(boundary, face, key), "%s", fail_message());
         }
     }
     return STATUS_OK;
@@ -164,7 +169,8 @@ enum status boundary_closure(const struct boundary *boundary, const struct grid 
         const bool used = grid->used[face_axis((enum face)face)];
         double a = 1;
         double b = 0;
-        const enum status status = face_closure(boundary, grid, medium, (enum face)face, t, &a, &b);
+        const double k = conductivity_at(medium, (enum face)face, 0);
+        const enum status status = boundary_face(boundary, grid, k, (enum face)face, t, &a, &b);
         if (status != STATUS_OK) {
             char key[KEY_BYTES];
             return fail_prefix(status, "%s: ", face_key(boundary, (enum face)face, key));

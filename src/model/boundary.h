@@ -6,6 +6,7 @@
 #include "config/expression.h"
 #include "kernels/backend.h"
 #include "model/grid.h"
+#include "model/medium.h"
 
 struct boundary {
     struct boundary_setting face[FACE_COUNT];  /* borrows strings of the settings */
@@ -28,6 +29,11 @@ struct closure {
     double a[FACE_COUNT];
     double b[FACE_COUNT]; /* K */
 };
+/* a and b of one face, unrounded, where the cells inside have the conductivity k, W/(m K). */
+enum status boundary_face(const struct boundary *boundary, const struct grid *grid, double k,
+                          enum face face, double t, double *a, double *b) MUST_CHECK;
+
+/* With classes: a and b of class 0. */
 enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
                              const struct medium *medium, enum precision precision, double t,
                              struct closure *closure) MUST_CHECK;

@@ -65,6 +65,10 @@ static double face_heat(const struct ledger *ledger, const struct grid *grid,
     if (!op->closure.closed[face] || !grid->used[axis]) {
         return 0;
     }
+    if (medium->nclasses > 0) {
+        return medium->heat_capacity_volume * grid_cell_volume(grid) *
+               exact_sum_value(&ledger->face_sum[face]);
+    }
     const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
     return medium->heat_capacity_volume * grid_cell_volume(grid) * op->r[axis] *
            face_difference(ledger, face, op->closure.a[face], (double)cells);

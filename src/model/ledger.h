@@ -3,12 +3,16 @@
  * In a step the heat through a closed face is, per cell, rho c V r (outside - inside) with outside
  * = a inside + b. So a run needs the sum of the inside cells over face and steps, and the sum of b.
  * Both are exact sums: the ledger is bitwise the same on any decomposition and across restarts. It
- * is valid while a and r are constant; call `ledger_close` before they change. */
+ * is valid while a and r are constant; call `ledger_close` before they change.
+ *
+ * With classes the kernel sums g (outside - inside) itself, which is in units of the reference heat
+ * capacity times the cell volume; and a sum of temperatures is that of T / sigma. */
 #ifndef ISOTHERM_MODEL_LEDGER_H
 #define ISOTHERM_MODEL_LEDGER_H
 
 #include "base/exact_sum.h"
 #include "model/grid.h"
+#include "model/medium.h"
 #include "model/operator.h"
 
 /* Plain data, the same on all ranks; stored in checkpoints. */

@@ -34,6 +34,10 @@ void limits_begin(struct limits *limits, double min, double max);
 /* Add one step with this operator. */
 void limits_step(struct limits *limits, const struct grid *grid, const struct heat_operator *op);
 
+/* The same for a medium of classes. */
+void limits_step_classes(struct limits *limits, const struct problem *problem,
+                         const struct heat_operator *op);
+
 /* The range that no cell can have left, including rounding errors. */
 void limits_range(const struct limits *limits, enum precision precision, double *low, double *high);
 

@@ -7,6 +7,8 @@ enum status operator_create(const struct problem *problem, double time, double d
 {
     const struct grid *grid = &problem->grid;
     const enum precision precision = problem->settings->run.precision;
+    op->time = time;
+    op->dt = dt;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double h = grid->spacing[axis];
         const double r = grid->used[axis] ? problem->medium.diffusivity * dt / (h * h) : 0;
@@ -29,6 +31,59 @@ enum status operator_before(const struct problem *problem, int64_t step, struct 
     return operator_of_step(problem, step > 0 ? step - 1 : 0, op);
 }
 
+static void set(enum precision precision, void *table, int64_t at, double value)
+{
+    if (precision == PRECISION_FLOAT64) {
+        ((double *)table)[at] = value;
+    } else {
+        ((float *)table)[at] = (float)value;
+    }
+}
+
+static enum status set_closures(const struct heat_operator *op, const struct problem *problem,
+                                void *table)
+{
+    const struct medium *medium = &problem->medium;
+    const enum precision precision = problem->settings->run.precision;
+    const int n = medium->nclasses;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int c = 0; c < n; c++) {
+            const double k = medium->classes[c].conductivity[face_axis((enum face)f)];
+            const int64_t at = medium_closure_at(n, n, f, c);
+            double a = 1;
+            double b = 0;
+            TRY(boundary_face(&problem->boundary, &problem->grid, k, (enum face)f, op->time, &a,
+                              &b));
+            set(precision, table, at, a);
+            set(precision, table, at + 1, b);
+            set(precision, table, at + 2, 0);
+            set(precision, table, at + 3, 0);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status operator_table(const struct heat_operator *op, const struct problem *problem,
+                           bool same_dt, void *table)
+{
+    const struct medium *medium = &problem->medium;
+    const enum precision precision = problem->settings->run.precision;
+    const int n = medium->nclasses;
+    const double scale = op->dt / medium->heat_capacity_volume;
+    for (int c = 0; c < n && !same_dt; c++) {
+        set(precision, table, medium_cell_at(c), medium->classes[c].sigma);
+        set(precision, table, medium_cell_at(c) + 1, 0);
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            for (int other = 0; other < n; other++) {
+                const double conductance =
+                    medium_conductance(medium, &problem->grid, (enum axis)axis, c, other);
+                set(precision, table, medium_g_at(n, axis, c, other), conductance * scale);
+            }
+        }
+    }
+    return set_closures(op, problem, table);
+}
+
 void operator_step_args(const struct heat_operator *op, const struct problem *problem,
                         const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
                         struct step_args *args)
@@ -43,7 +98,8 @@ void operator_step_args(const struct heat_operator *op, const struct problem *pr
         args->a[f] = op->closure.a[f];
         args->b[f] = op->closure.b[f];
         /* a = 1: the heat does not depend on the cell, so the ledger needs no sum */
-        if (problem->grid.used[face_axis(face)] && op->closure.a[f] != 1.0) {
+        const bool always = problem->medium.nclasses > 0;
+        if (problem->grid.used[face_axis(face)] && (always || op->closure.a[f] != 1.0)) {
             args->d_face_sum[f] = &d_face_sum[f];
         }
     }
@@ -58,7 +114,12 @@ void operator_flux_args(const struct heat_operator *op, const struct problem *pr
         args->a[f] = op->closure.a[f];
         args->b[f] = op->closure.b[f];
     }
+    const struct medium *medium = &problem->medium;
+    args->medium = NULL;
     for (int a = 0; a < AXIS_COUNT; a++) {
-        args->scale[a] = grid->used[a] ? problem->medium.conductivity / (2 * grid->spacing[a]) : 0;
+        const double h = grid->spacing[a];
+        const double scale = medium->nclasses > 0 ? medium->heat_capacity_volume * h / (2 * op->dt)
+                                                  : medium->conductivity / (2 * h);
+        args->scale[a] = grid->used[a] ? scale : 0;
     }
 }

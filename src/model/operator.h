@@ -10,8 +10,9 @@
 #include "model/problem.h"
 
 struct heat_operator {
-    double r[AXIS_COUNT];   /* alpha dt / h^2 as in the kernel; 0 on an unused axis */
-    struct closure closure; /* of the faces of the domain */
+    double time, dt;      /* s: the start and the length of the step */
+    double r[AXIS_COUNT]; /* alpha dt / h^2 as in the kernel; 0 on an unused axis, and of classes */
+    struct closure closure; /* of the faces of the domain; of classes: `closed` only */
 };
 
 /* For a step of length `dt` from `time`, s. Values are rounded to the precision of the run, so that
@@ -28,8 +29,15 @@ enum status operator_of_step(const struct problem *problem, int64_t step,
 enum status operator_before(const struct problem *problem, int64_t step,
                             struct heat_operator *op) MUST_CHECK;
 
-/* The arguments of the step kernel on one rank: closed faces are those at the edge of the domain.
- * d_face_sum: FACE_COUNT sums in device memory, for faces where the heat depends on the cells. */
+/* The table of coefficients of a medium of classes (kernels/medium_cell.h), in the precision of the
+ * run; medium_table_length(nclasses, nclasses) values. `same_dt`: the table is that of another time
+ * with the same dt. Fails as operator_create. */
+enum status operator_table(const struct heat_operator *op, const struct problem *problem,
+                           bool same_dt, void *table) MUST_CHECK;
+
+/* The arguments of the step kernel on one rank, except `medium`: closed faces are those at the edge
+ * of the domain. d_face_sum: FACE_COUNT sums in device memory, for faces where the heat depends on
+ * the cells. */
 void operator_step_args(const struct heat_operator *op, const struct problem *problem,
                         const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
                         struct step_args *args);

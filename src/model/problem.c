@@ -7,8 +7,10 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     struct problem built = {.settings = settings};
     enum status status = STATUS_OK;
     grid_create(settings, &built.grid);
-    medium_create(settings, &built.medium);
-    TRY(timeline_create(settings, &built.grid, &built.medium, &built.timeline));
+    TRY(medium_create(settings, &built.medium));
+    if (built.medium.nclasses == 0) {
+        TRY_GOTO(timeline_create(settings, &built.grid, &built.medium, &built.timeline));
+    }
     TRY_GOTO(boundary_create(settings, &built.boundary));
     TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium));
     *problem = built;
@@ -18,8 +20,18 @@ done:
     return status;
 }
 
+enum status problem_set_survey(struct problem *problem, double fastest_rate, double total_weight,
+                               uint64_t class_hash)
+{
+    problem->medium.fastest_rate = fastest_rate;
+    problem->medium.total_weight = total_weight;
+    problem->medium.class_hash = class_hash;
+    return timeline_create(problem->settings, &problem->grid, &problem->medium, &problem->timeline);
+}
+
 void problem_destroy(struct problem *problem)
 {
+    medium_destroy(&problem->medium);
     boundary_destroy(&problem->boundary);
     timeline_destroy(&problem->timeline);
 }

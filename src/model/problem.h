@@ -7,6 +7,7 @@
 #include "model/boundary.h"
 #include "model/decomp.h"
 #include "model/grid.h"
+#include "model/medium.h"
 #include "model/timeline.h"
 
 struct problem {
@@ -22,6 +23,11 @@ struct problem {
  * to destroy. Not collective. */
 enum status problem_create(const struct settings *settings, struct problem *problem) MUST_CHECK;
 void problem_destroy(struct problem *problem); /* takes a zeroed one */
+
+/* Complete a problem with classes by what a survey of all cells found (medium.h), and create its
+ * timeline, which is empty before. STATUS_INPUT as problem_create. */
+enum status problem_set_survey(struct problem *problem, double fastest_rate, double total_weight,
+                               uint64_t class_hash) MUST_CHECK;
 
 /* The blocks for `nranks` ranks, with a halo of the stencil radius. STATUS_INPUT names the line of
  * run.decomposition, or of grid.cells when that is auto. */

@@ -42,8 +42,10 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     struct engine *engine = stepper->engine;
     const struct field *field = stepper->state->field;
     TRY(engine_wait(engine));
+    const bool classes = stepper->problem->medium.nclasses > 0;
     TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
-                                      field->d_now, mine));
+                                      classes ? &stepper->classes->args : NULL, field->d_now,
+                                      mine));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
@@ -57,14 +59,18 @@ static enum status summarise(struct stepper *stepper, struct field_summary *all)
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, comm));
     int64_t first_bad = mine.first_bad < 0 ? INT64_MAX : mine.first_bad;
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &first_bad, 1, MPI_INT64_T, MPI_MIN, comm));
-    struct exact_sum sums[2] = {mine.sum, {.digit = {mine.bad_cells, 0, 0, 0}}};
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 8, MPI_INT64_T, MPI_SUM, comm));
-    exact_sum_normalise(&sums[0]);
+    enum { SUM, BAD, HEAT, SUMS };
+    struct exact_sum sums[SUMS] = {
+        [SUM] = mine.sum, [BAD] = {.digit = {mine.bad_cells, 0, 0, 0}}, [HEAT] = mine.heat};
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * SUMS, MPI_INT64_T, MPI_SUM, comm));
+    exact_sum_normalise(&sums[SUM]);
+    exact_sum_normalise(&sums[HEAT]);
     *all = (struct field_summary){
         .min = -extremes[0],
         .max = extremes[1],
-        .sum = sums[0],
-        .bad_cells = sums[1].digit[0],
+        .sum = sums[SUM],
+        .heat = stepper->problem->medium.nclasses > 0 ? sums[HEAT] : sums[SUM],
+        .bad_cells = sums[BAD].digit[0],
         .first_bad = first_bad,
     };
     return STATUS_OK;
@@ -111,11 +117,11 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
         return fail_invalid(stepper, &all);
     }
     if (state->step == 0) {
-        state->ledger.start = all.sum;
+        state->ledger.start = all.heat;
     }
     TRY(diagnostics_gather_ledger(stepper));
     TRY(stepper_operator_before(stepper, &op));
-    const double heat = ledger_heat(grid, &problem->medium, &all.sum);
+    const double heat = ledger_heat(grid, &problem->medium, &all.heat);
     const double start = ledger_heat(grid, &problem->medium, &state->ledger.start);
     const double through = ledger_boundary_heat(&state->ledger, grid, &problem->medium, &op);
     *diagnostics = (struct diagnostics){

@@ -11,7 +11,9 @@
 /* Only a warning: a parameter study may shrink a shape to nothing. */
 static void warn_of_shape(const struct problem *problem, int entry)
 {
-    if (shape_check_cells(problem->settings, &problem->grid, entry) != STATUS_OK) {
+    const struct settings *settings = problem->settings;
+    if (shape_check_cells(settings, &problem->grid, "initial", &settings->initial[entry], entry) !=
+        STATUS_OK) {
         log_warn("%s", fail_message());
         fail_clear();
     }

@@ -87,8 +87,13 @@ static enum status step(struct stepper *stepper)
     struct step_args args;
     TRY(book_if_dt_changes(stepper));
     TRY(stepper_operator(stepper, &op));
-    limits_step(&stepper->check.limits, &problem->grid, &op);
+    if (problem->medium.nclasses > 0) {
+        limits_step_classes(&stepper->check.limits, problem, &op);
+    } else {
+        limits_step(&stepper->check.limits, &problem->grid, &op);
+    }
     operator_step_args(&op, problem, &team->decomp, team->rank, state->d_face_sum, &args);
+    TRY(stepper_medium(stepper, &op, &args.medium));
     TRY(stepper->overlap ? step_overlapped(stepper, &args) : step_plain(stepper, &args));
     TRY(limit_queue_depth(stepper));
     ledger_add_step(&state->ledger, &op);

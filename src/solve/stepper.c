@@ -49,12 +49,13 @@ static enum status create_halo(struct stepper *stepper)
 }
 
 enum status stepper_create(const struct problem *problem, const struct team *team,
-                           struct engine *engine, struct state *state, struct phases *phases,
-                           struct stepper *stepper)
+                           struct engine *engine, struct classes *classes, struct state *state,
+                           struct phases *phases, struct stepper *stepper)
 {
     *stepper = (struct stepper){.problem = problem,
                                 .team = team,
                                 .engine = engine,
+                                .classes = classes,
                                 .state = state,
                                 .phases = phases,
                                 .scheme = &scheme_euler};
@@ -102,4 +103,11 @@ enum status stepper_operator(const struct stepper *stepper, struct heat_operator
 enum status stepper_operator_before(const struct stepper *stepper, struct heat_operator *op)
 {
     return agree(stepper, operator_before(stepper->problem, stepper->state->step, op));
+}
+
+enum status stepper_medium(const struct stepper *stepper, const struct heat_operator *op,
+                           const struct medium_args **args)
+{
+    return agree(stepper,
+                 classes_update(stepper->classes, stepper->problem, stepper->engine, op, args));
 }

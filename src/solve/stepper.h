@@ -6,6 +6,7 @@
 #include "halo/exchange.h"
 #include "model/limits.h"
 #include "model/operator.h"
+#include "solve/classes.h"
 #include "solve/engine.h"
 #include "solve/phases.h"
 #include "solve/scheme.h"
@@ -21,9 +22,10 @@ struct numerics_check {
 };
 
 struct stepper {
-    const struct problem *problem; /* borrowed, as are the next four */
+    const struct problem *problem; /* borrowed, as are the next five */
     const struct team *team;
     struct engine *engine;
+    struct classes *classes;
     struct state *state;
     struct phases *phases;
     const struct scheme *scheme;
@@ -35,8 +37,8 @@ struct stepper {
 
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */
 enum status stepper_create(const struct problem *problem, const struct team *team,
-                           struct engine *engine, struct state *state, struct phases *phases,
-                           struct stepper *stepper) MUST_CHECK;
+                           struct engine *engine, struct classes *classes, struct state *state,
+                           struct phases *phases, struct stepper *stepper) MUST_CHECK;
 void stepper_destroy(struct stepper *stepper); /* takes a zeroed one */
 
 /* Collective through the halo; queued. Advance the state by `steps` steps. */
@@ -52,5 +54,10 @@ enum status stepper_exchange(struct stepper *stepper) MUST_CHECK;
 enum status stepper_operator(const struct stepper *stepper, struct heat_operator *op) MUST_CHECK;
 enum status stepper_operator_before(const struct stepper *stepper,
                                     struct heat_operator *op) MUST_CHECK;
+
+/* The coefficients of `op` on the device, for work that is then queued; NULL: uniform. Fails alike
+ * on all ranks, agreed. */
+enum status stepper_medium(const struct stepper *stepper, const struct heat_operator *op,
+                           const struct medium_args **args) MUST_CHECK;
 
 #endif

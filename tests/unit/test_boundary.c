@@ -42,7 +42,7 @@ static void make_scene(struct scene *scene)
     settings->boundary[FACE_Y_MAX] =
         (struct boundary_setting){.kind = BOUNDARY_TEMPERATURE, .expression = "273 + 100*t"};
     grid_create(settings, &scene->grid);
-    medium_create(settings, &scene->medium);
+    assert_int_equal(medium_create(settings, &scene->medium), STATUS_OK);
 }
 
 static enum status close_at(struct scene *scene, enum precision precision, double t,

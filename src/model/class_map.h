@@ -1,0 +1,46 @@
+/* The class of each cell of a block, and what follows from all of them for the problem. */
+#ifndef ISOTHERM_MODEL_CLASS_MAP_H
+#define ISOTHERM_MODEL_CLASS_MAP_H
+
+#include "base/box.h"
+#include "kernels/layout.h"
+#include "model/problem.h"
+
+/* Host memory in the layout of medium_args (kernels/operations.h). */
+struct class_map {
+    struct layout layout;
+    struct box owned; /* global indices */
+    uint8_t *h_class; /* layout.elements bytes */
+};
+
+/* Read the numbers of a `parts` entry of kind file for the cells of `box` (global indices), as
+ * [z][y][x]: io, which the model does not know. */
+typedef enum status class_reader(const struct initial_setting *part, const struct grid *grid,
+                                 const struct box *box, float *numbers);
+
+/* Paint `parts` on the cells `owned` and on the layer around them. STATUS_INPUT, with the line of
+ * the configuration, when a cell has no material or a shape is invalid; STATUS_MEMORY. Not
+ * collective. */
+enum status class_map_create(const struct problem *problem, const struct box *owned,
+                             class_reader *read, struct class_map *map) MUST_CHECK;
+void class_map_destroy(struct class_map *map); /* takes a zeroed one */
+
+/* The bytes of class_map_create's array, which is also needed on the device. */
+enum status class_map_bytes(const struct grid *grid, const struct box *owned,
+                            uint64_t *bytes) MUST_CHECK;
+
+/* What the cells of one or more maps amount to. Integers and extremes: add over ranks in any
+ * order. Starts as zeros. */
+struct class_survey {
+    double fastest_rate; /* 1/s: maximum */
+    int64_t cells[MOST_MATERIALS];
+    uint64_t hash; /* modulo 2^64 */
+};
+enum status class_map_survey(const struct class_map *map, const struct problem *problem,
+                             struct class_survey *survey) MUST_CHECK;
+
+/* Complete the problem with the survey of all cells; see problem_set_survey. */
+enum status class_survey_apply(const struct class_survey *survey,
+                               struct problem *problem) MUST_CHECK;
+
+#endif

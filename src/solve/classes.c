@@ -1,0 +1,178 @@
+#include "solve/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "io/checkpoint/checkpoint.h"
+
+/* Cells that classes_survey_alone holds at once. */
+enum { SURVEY_CELLS = 64 << 20 };
+
+static enum status read_numbers(const struct initial_setting *part, const struct grid *grid,
+                                const struct box *box, float *numbers)
+{
+    return field_file_read_box(part->path, part->dataset, grid, box, numbers);
+}
+
+static enum status survey_block(const struct problem *problem, const struct box *owned,
+                                struct class_map *map, struct class_survey *survey)
+{
+    TRY(class_map_create(problem, owned, read_numbers, map));
+    return class_map_survey(map, problem, survey);
+}
+
+static enum status add_surveys(MPI_Comm comm, struct class_survey *survey)
+{
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &survey->fastest_rate, 1, MPI_DOUBLE, MPI_MAX, comm));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey->cells, MOST_MATERIALS, MPI_INT64_T, MPI_SUM, comm));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &survey->hash, 1, MPI_UINT64_T, MPI_SUM, comm));
+    return STATUS_OK;
+}
+
+enum status classes_open(struct problem *problem, const struct team *team, struct classes *classes)
+{
+    const struct box owned = decomp_owned(&team->decomp, team->rank);
+    struct class_survey survey = {0};
+    *classes = (struct classes){.dt = 0};
+    if (problem->medium.nclasses == 0) {
+        return STATUS_OK;
+    }
+    TRY(status_agree(team->comm, survey_block(problem, &owned, &classes->map, &survey)));
+    TRY(add_surveys(team->comm, &survey));
+    return status_agree(team->comm, class_survey_apply(&survey, problem));
+}
+
+enum status classes_survey_alone(struct problem *problem)
+{
+    const int64_t *n = problem->grid.cells;
+    const int64_t fit = SURVEY_CELLS / (n[AXIS_X] * n[AXIS_Y]);
+    const int64_t planes = fit > 0 ? fit : 1;
+    struct class_survey survey = {0};
+    for (int64_t k = 0; k < n[AXIS_Z] && problem->medium.nclasses > 0; k += planes) {
+        struct class_map map = {0};
+        struct box part = box_of_cells(n);
+        part.lo[AXIS_Z] = k;
+        part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
+        const enum status status = survey_block(problem, &part, &map, &survey);
+        class_map_destroy(&map);
+        TRY(status);
+    }
+    return problem->medium.nclasses > 0 ? class_survey_apply(&survey, problem) : STATUS_OK;
+}
+
+static size_t bytes_of_table(const struct problem *problem)
+{
+    const int n = problem->medium.nclasses;
+    return (size_t)medium_table_length(n, n) * precision_bytes(problem->settings->run.precision);
+}
+
+enum status classes_bytes(const struct problem *problem, const struct box *owned, uint64_t *bytes)
+{
+    *bytes = 0;
+    if (problem->medium.nclasses > 0) {
+        TRY(class_map_bytes(&problem->grid, owned, bytes));
+        *bytes += CLASS_TABLES * bytes_of_table(problem) + MEDIUM_CLASSES * sizeof(double);
+    }
+    return STATUS_OK;
+}
+
+static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
+{
+    TRY(engine->runtime->memory_alloc(engine->device, bytes, d_to));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, *d_to, h_from, bytes));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+enum status classes_allocate(struct classes *classes, const struct problem *problem,
+                             struct engine *engine)
+{
+    const struct medium *medium = &problem->medium;
+    double weights[MEDIUM_CLASSES] = {0};
+    if (medium->nclasses == 0) {
+        return STATUS_OK;
+    }
+    for (int c = 0; c < medium->nclasses; c++) {
+        weights[c] = medium->classes[c].weight;
+    }
+    classes->table_bytes = bytes_of_table(problem);
+    TRY(send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
+             &classes->d_class));
+    TRY(send(engine, weights, sizeof weights, &classes->d_weight));
+    for (int slot = 0; slot < CLASS_TABLES; slot++) {
+        TRY(engine->runtime->memory_alloc(engine->device, classes->table_bytes,
+                                          &classes->d_table[slot]));
+        TRY(engine->runtime->pinned_alloc(engine->device, classes->table_bytes,
+                                          &classes->h_table[slot]));
+    }
+    classes->h_values = calloc(1, classes->table_bytes);
+    TRY(CHECK_MEMORY(classes->h_values != NULL, "no memory for a table of materials"));
+    TRY(engine->runtime->event_create(engine->device, &classes->ready));
+    class_map_destroy(&classes->map);
+    classes->args = (struct medium_args){
+        .layout = classes->map.layout,
+        .d_class = classes->d_class,
+        .nclasses = medium->nclasses,
+        .nclosures = medium->nclasses,
+        .d_weight = classes->d_weight,
+    };
+    return STATUS_OK;
+}
+
+void classes_destroy(struct classes *classes, struct engine *engine)
+{
+    class_map_destroy(&classes->map);
+    if (engine->device == NULL) {
+        return;
+    }
+    for (int slot = 0; slot < CLASS_TABLES; slot++) {
+        engine->runtime->memory_free(engine->device, classes->d_table[slot]);
+        engine->runtime->pinned_free(engine->device, classes->h_table[slot]);
+    }
+    engine->runtime->memory_free(engine->device, classes->d_weight);
+    engine->runtime->memory_free(engine->device, classes->d_class);
+    engine->runtime->event_destroy(classes->ready);
+    free(classes->h_values);
+}
+
+/* The table to the next slot; the one before may still be read by steps in flight. */
+static enum status send_table(struct classes *classes, struct engine *engine)
+{
+    const int slot = (classes->slot + 1) % CLASS_TABLES;
+    memcpy(classes->h_table[slot], classes->h_values, classes->table_bytes);
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_table[slot],
+                                        classes->h_table[slot], classes->table_bytes));
+    TRY(engine->runtime->event_record(engine->bulk_queue, classes->ready));
+    TRY(engine->runtime->event_wait(engine->halo_queue, classes->ready));
+    classes->slot = slot;
+    classes->args.d_table = classes->d_table[slot];
+    return STATUS_OK;
+}
+
+static bool varies(const struct problem *problem)
+{
+    bool any = false;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        any = any || problem->boundary.expression[face] != NULL;
+    }
+    return any;
+}
+
+enum status classes_update(struct classes *classes, const struct problem *problem,
+                           struct engine *engine, const struct heat_operator *op,
+                           const struct medium_args **args)
+{
+    *args = NULL;
+    if (problem->medium.nclasses == 0) {
+        return STATUS_OK;
+    }
+    const bool same_dt = classes->dt == op->dt;
+    if (!same_dt || (varies(problem) && classes->time != op->time)) {
+        TRY(operator_table(op, problem, same_dt, classes->h_values));
+        classes->time = op->time;
+        classes->dt = op->dt;
+        TRY(send_table(classes, engine));
+    }
+    *args = &classes->args;
+    return STATUS_OK;
+}

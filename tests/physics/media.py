@@ -1,0 +1,238 @@
+"""Random problems with several materials, and a plain solver in numpy to compare with.
+
+The solver shares nothing with the program but the equations: materials painted by masks, a
+conductance per face from the properties of its two cells, ghost values at closed faces, enthalpy
+balances in W, no fma, no blocks. It agrees with the program to rounding, not bit for bit."""
+import math
+import random
+
+import numpy as np
+
+from harness import cell_centers, spacings
+from problems import FACES
+
+LENGTHS = [0.024, 0.031, 0.018]
+
+
+# ---- the problem ---------------------------------------------------------------------------------
+
+def some_material(rng, name):
+    scale = 10.0 ** rng.uniform(-1, 2.3)
+    conductivity = scale
+    if rng.random() < 0.4:
+        conductivity = [float(f"{scale * rng.uniform(0.2, 3):.5g}") for _ in range(3)]
+    else:
+        conductivity = float(f"{conductivity:.5g}")
+    return {"name": name, "conductivity": conductivity,
+            "density": float(f"{rng.uniform(600, 9000):.5g}"),
+            "heat_capacity": float(f"{rng.uniform(300, 2500):.5g}")}
+
+
+def some_part(rng, lengths, name):
+    used = len(lengths)
+    kind = rng.choice(["box", "sphere", "cylinder", "layer", "expression"])
+    axis = rng.randrange(used)
+    low, high = sorted(rng.uniform(0, lengths[axis]) for _ in range(2))
+    center = [rng.uniform(0, length) for length in lengths]
+    if kind == "box":
+        lower = [rng.uniform(0, 0.7) * length for length in lengths]
+        upper = [min(x + rng.uniform(0.1, 0.6) * length, length)
+                 for x, length in zip(lower, lengths)]
+        shape = {"lower": lower, "upper": upper}
+    elif kind == "sphere":
+        shape = {"center": center, "radius": rng.uniform(0.1, 0.5) * max(lengths)}
+    elif kind == "cylinder":
+        shape = {"axis": "xyz"[axis], "center": center,
+                 "radius": rng.uniform(0.1, 0.5) * max(lengths)}
+        if rng.random() < 0.5:
+            shape["from"], shape["to"] = low, high
+    elif kind == "layer":
+        shape = {"axis": "xyz"[axis], "from": low, "to": high}
+    else:
+        shape = {"where": f"{'xyz'[axis]} < {low!r} + 0.3*{'xyz'[(axis + 1) % used]}"}
+    return {kind: {**shape, "material": name}}
+
+
+def some_face(rng, rough):
+    return rng.choice([
+        {"type": "temperature", "value": round(rng.uniform(250, 450), 3)},
+        {"type": "temperature", "value": f"350 + 40*sin({rough:.4g}*t)"},
+        {"type": "flux", "value": round(rng.uniform(-2e4, 2e4), 1)},
+        {"type": "flux", "value": 0.0},
+        {"type": "convection", "coefficient": round(rng.uniform(0, 5000), 1),
+         "ambient": round(rng.uniform(250, 450), 3)},
+    ])
+
+
+def some_problem(seed):
+    """A configuration without time and output."""
+    rng = random.Random(seed)
+    used = rng.choice([1, 2, 3, 3])
+    most = {1: 60, 2: 24, 3: 15}[used]
+    cells = [rng.randint(2, most) for _ in range(used)]
+    lengths = LENGTHS[:used]
+    names = [f"m{n}" for n in range(rng.choice([2, 2, 3, 5, 12, 40]))]
+    parts = [{"uniform": {"material": names[0]}}]
+    parts += [some_part(rng, lengths, rng.choice(names)) for _ in range(rng.randint(1, 3 * used))]
+    if len(names) > 5:   # every class somewhere, cell by cell
+        parts += [some_part(rng, lengths, name) for name in names]
+    contacts = []
+    for pair in {tuple(sorted(rng.sample(range(len(names)), 2))) for _ in range(rng.randint(0, 4))}:
+        contacts.append({"between": [names[pair[0]], names[pair[1]]],
+                         "resistance": float(f"{10.0 ** rng.uniform(-6, -2):.4g}")})
+    boundary = {}
+    for axis in range(used):
+        low, high = FACES[2 * axis], FACES[2 * axis + 1]
+        if rng.random() < 0.25:
+            boundary[low] = boundary[high] = {"type": "periodic"}
+        else:
+            boundary[low], boundary[high] = some_face(rng, 3.0), some_face(rng, 0.7)
+    config = {
+        "title": f"random materials {seed}",
+        "grid": {"cells": cells, "lower": [0.0] * used, "upper": lengths},
+        "materials": [some_material(rng, name) for name in names],
+        "parts": parts,
+        "initial": [{"uniform": {"value": 300.0}},
+                    {"layer": {"axis": "x", "from": 0.0, "to": 0.4 * lengths[0], "value": 400.0}},
+                    {"sphere": {"center": [0.6 * x for x in lengths],
+                                "radius": 0.3 * lengths[0], "value": 351.25}}],
+        "boundary": boundary,
+        "run": {"precision": "float64"},
+    }
+    if contacts:
+        config["contacts"] = contacts
+    return config
+
+
+# ---- the solver ----------------------------------------------------------------------------------
+
+def mask_of(config, kind, shape):
+    """The cells of a shape, (nz, ny, nx)."""
+    x, y, z = cell_centers(config)
+    at = {"x": x, "y": y, "z": z}
+    used = len(config["grid"]["cells"])
+    everywhere = np.ones(np.broadcast(x, y, z).shape, bool)
+    upper = dict(zip("xyz", config["grid"]["upper"]))
+
+    def between(axis, low, high):
+        return (at[axis] >= low) & ((at[axis] < high) | (high >= upper[axis]))
+
+    if kind == "uniform":
+        return everywhere
+    if kind == "box":
+        inside = everywhere
+        for axis, low, high in zip("xyz"[:used], shape["lower"], shape["upper"]):
+            inside = inside & between(axis, low, high)
+        return inside
+    if kind == "layer":
+        return everywhere & between(shape["axis"], shape["from"], shape["to"])
+    if kind in ("sphere", "cylinder"):
+        along = shape.get("axis")
+        square = sum((at[axis] - c) ** 2
+                     for axis, c in zip("xyz"[:used], shape["center"]) if axis != along)
+        inside = everywhere & (square <= shape["radius"] ** 2)
+        if "from" in shape:
+            inside = inside & between(along, shape["from"], shape["to"])
+        return inside
+    names = {**at, "sin": np.sin}
+    return everywhere & eval(shape["where"], {"__builtins__": {}}, names)
+
+
+def painted(config, parts, value_of):
+    x, y, z = cell_centers(config)
+    field = np.full(np.broadcast(x, y, z).shape, np.nan)
+    for part in parts:
+        (kind, shape), = part.items()
+        field[mask_of(config, kind, shape)] = value_of(shape)
+    return field
+
+
+class Problem:
+    """The configuration as arrays. Axis 0 of the lists is x; arrays are (nz, ny, nx)."""
+
+    def __init__(self, config):
+        names = [material["name"] for material in config["materials"]]
+        self.config = config
+        self.classes = painted(config, config["parts"],
+                               lambda shape: names.index(shape["material"])).astype(int)
+        self.initial = painted(config, config["initial"], lambda shape: shape["value"])
+        k = np.array([np.broadcast_to(m["conductivity"], 3) for m in config["materials"]])
+        rho_c = np.array([m["density"] * m["heat_capacity"] for m in config["materials"]])
+        resistance = np.zeros((len(names), len(names)))
+        for contact in config.get("contacts", []):
+            a, b = (names.index(name) for name in contact["between"])
+            resistance[a, b] = resistance[b, a] = contact["resistance"]
+        self.k, self.rho_c, self.resistance = k, rho_c[self.classes], resistance
+        self.h = spacings(config)
+        self.faces = [config["boundary"][face] for face in FACES[:2 * len(self.h)]]
+        self.lows = [self.conductances(axis, 1) for axis in range(len(self.h))]
+        self.highs = [self.conductances(axis, -1) for axis in range(len(self.h))]
+
+    def beside(self, field, axis, shift):
+        """Of each cell the neighbour below (shift 1) or above (-1), around the end."""
+        return np.roll(field, shift, axis=2 - axis)
+
+    def is_periodic(self, axis):
+        return self.faces[2 * axis]["type"] == "periodic"
+
+    def edge(self, axis, shift):
+        """The cells at the lower (shift 1) or upper (-1) end."""
+        where = [slice(None)] * 3
+        where[2 - axis] = slice(0, 1) if shift == 1 else slice(-1, None)
+        return tuple(where)
+
+    def conductances(self, axis, shift):
+        """To the neighbour, W/(m^2 K); at a closed end that of a cell of the same material."""
+        other = self.beside(self.classes, axis, shift).copy()
+        if not self.is_periodic(axis):
+            edge = self.edge(axis, shift)
+            other[edge] = self.classes[edge]
+        half = self.h[axis] / 2
+        return 1 / (half / self.k[self.classes, axis] + half / self.k[other, axis] +
+                    self.resistance[self.classes, other])
+
+    def stable_dt(self):
+        rate = sum((low + high) / h for low, high, h in zip(self.lows, self.highs, self.h))
+        return 1 / (rate / self.rho_c).max()
+
+    def face_value(self, face, inside, k, h, t):
+        """The temperature of a closed face, from its half cell and what is outside."""
+        kind = face["type"]
+        if kind == "temperature":
+            value = face["value"]
+            return eval(value, {"__builtins__": {}}, {"sin": math.sin, "t": t}) \
+                if isinstance(value, str) else value
+        if kind == "flux":
+            return inside + face["value"] * h / (2 * k)
+        film = face["coefficient"]
+        return (2 * k / h * inside + film * face["ambient"]) / (2 * k / h + film)
+
+    def inflow(self, T, t, axis, shift):
+        """The heat flow from the neighbour on one side into each cell, W/m^2."""
+        conductance = (self.lows if shift == 1 else self.highs)[axis]
+        flow = conductance * (self.beside(T, axis, shift) - T)
+        if not self.is_periodic(axis):
+            edge = self.edge(axis, shift)
+            k = self.k[self.classes[edge], axis]
+            face = self.face_value(self.faces[2 * axis + (shift == -1)], T[edge], k,
+                                   self.h[axis], t)
+            flow[edge] = 2 * k / self.h[axis] * (face - T[edge])
+        return flow
+
+    def solve(self, dt, steps):
+        """The temperature after the steps, and the heat that entered through the faces, J per m^3
+        of a cell."""
+        T, entered = self.initial.copy(), 0.0
+        for n in range(steps):
+            power = np.zeros_like(T)
+            for axis, h in enumerate(self.h):
+                for shift in (1, -1):
+                    flow = self.inflow(T, n * dt, axis, shift)
+                    power += flow / h
+                    if not self.is_periodic(axis):
+                        entered += dt * flow[self.edge(axis, shift)].sum() / h
+            T = T + dt * power / self.rho_c
+        return T, entered
+
+    def heat(self, T):
+        return (self.rho_c * T).sum()

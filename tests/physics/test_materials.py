@@ -1,0 +1,194 @@
+"""Several materials on one grid: random problems against an independent solver, layers with a known
+steady state, one field hash however a problem is run, and restarts."""
+import math
+import os
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+from harness import SMALL, Case, Run
+from media import Problem, some_problem
+
+STEPS = 24
+RANDOM = int(os.environ.get("ISOTHERM_RANDOM_PROBLEMS", "3" if SMALL else "40"))
+
+
+class Materials(Case):
+    def run_config(self, config, output, *more, **how):
+        self.write("case.yaml", config)
+        result = self.isotherm("run", "case.yaml", "--output", output, *more, **how)
+        self.assertEqual(result.code, 0, f"expected exit code 0:\n{result}")
+        return Run(result, self.folder / output)
+
+
+class RandomProblems(Materials):
+    def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
+        for seed in range(RANDOM):
+            with self.subTest(seed=seed):
+                self.check(seed)
+
+    def check(self, seed):
+        config = some_problem(seed)
+        problem = Problem(config)
+        dt = float(f"{0.9 * problem.stable_dt():.6g}")
+        config["time"] = {"steps": STEPS, "dt": dt}
+        config["output"] = {"history": {"every": 6}, "checkpoints": {"every": STEPS // 2}}
+        one = self.run_config(config, f"one{seed}")
+        expected, entered = problem.solve(dt, STEPS)
+        scale = abs(expected).max()
+        error = abs(one.temperature() - expected).max() / scale
+        self.assertLess(error, 1e-12)
+
+        volume = math.prod(problem.h)  # unused axes are 1 m long
+        last = one.history()[-1]
+        heat = problem.heat(expected) * volume
+        self.assertAlmostEqual(last["heat_J"] / heat, 1, delta=1e-12)
+        self.assertLess(abs(last["boundary_heat_J"] - entered * volume), 1e-11 * heat)
+        self.assertLess(abs(last["heat_drift_J"]), 1e-13 * heat)
+
+        ranks = min((2, 3, 5)[seed % 3], max(config["grid"]["cells"]) // 2)
+        how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
+        for backend, nranks, threads in how[seed % 2:seed % 2 + 2]:
+            other = self.run_config(config, f"other{seed}", "--overwrite", "--backend", backend,
+                                    ranks=nranks, threads=threads)
+            self.assertEqual(other.exact("field_hash"), one.exact("field_hash"),
+                             f"{backend}, {nranks} ranks")
+            self.assertEqual(other.history_bytes(), one.history_bytes(), f"{backend} {nranks}")
+
+
+class Layers(Materials):
+    """A wall of three layers between two temperatures: exact in the steady state, at any
+    resolution, with a contact resistance between the first two."""
+
+    def test_a_wall_with_a_contact_is_exact(self):
+        k, resistance = [45.0, 0.04, 1.7], 3e-3
+        for cells in (12, 24, 48):
+            length = 0.12
+            config = {
+                "grid": {"cells": [cells], "upper": [length]},
+                "materials": [{"name": name, "conductivity": value, "density": 1000.0,
+                               "heat_capacity": 1.0 + n}
+                              for n, (name, value) in enumerate(zip("abc", k))],
+                "parts": [{"uniform": {"material": "a"}},
+                          {"layer": {"axis": "x", "from": 0.04, "to": 0.08, "material": "b"}},
+                          {"layer": {"axis": "x", "from": 0.08, "to": 0.12, "material": "c"}}],
+                "contacts": [{"between": ["b", "a"], "resistance": resistance}],
+                "initial": [{"expression": {"value": self.steady(k, resistance)}}],
+                "boundary": {"x_min": {"type": "temperature", "value": 400.0},
+                             "x_max": {"type": "temperature", "value": 300.0}},
+                "time": {"steps": 2000},
+                "output": {"checkpoints": {"every": 2000}},
+            }
+            final = self.run_config(config, f"wall{cells}").temperature().ravel()
+            x = (np.arange(cells) + 0.5) * length / cells
+            q = 100 / (0.04 / k[0] + resistance + 0.04 / k[1] + 0.04 / k[2])
+            at_a = 400 - q * x / k[0]
+            at_b = 400 - q * (0.04 / k[0] + resistance + (x - 0.04) / k[1])
+            at_c = 300 + q * (0.12 - x) / k[2]
+            exact = np.where(x < 0.04, at_a, np.where(x < 0.08, at_b, at_c))
+            self.assertLess(abs(final - exact).max(), 1e-10)
+
+    @staticmethod
+    def steady(k, resistance):
+        """The exact solution as a formula: the scheme must leave it alone."""
+        q = 100 / (0.04 / k[0] + resistance + 0.04 / k[1] + 0.04 / k[2])
+        return (f"x < 0.04 ? 400 - {q / k[0]!r}*x : (x < 0.08 ? "
+                f"{400 - q * (0.04 / k[0] + resistance)!r} - {q / k[1]!r}*(x - 0.04) : "
+                f"300 + {q / k[2]!r}*(0.12 - x))")
+
+
+class Files(Materials):
+    def problem(self):
+        config = some_problem(3)
+        problem = Problem(config)
+        config["time"] = {"steps": STEPS, "dt": float(f"{0.9 * problem.stable_dt():.6g}")}
+        config["output"] = {"checkpoints": {"every": STEPS // 2, "keep": 3}}
+        return config, problem
+
+    def test_numbers_from_a_file_are_the_same_as_shapes(self):
+        config, problem = self.problem()
+        names = [material["name"] for material in config["materials"]]
+        shapes = self.run_config(config, "shapes")
+        with h5py.File(self.folder / "numbers.h5", "w") as file:
+            file["material"] = (len(names) - 1 - problem.classes).astype(np.uint8)
+        config["parts"] = [{"file": {"path": "numbers.h5", "materials": names[::-1]}}]
+        for ranks in (1, 3):
+            file = self.run_config(config, f"file{ranks}", ranks=ranks)
+            self.assertEqual(file.exact("field_hash"), shapes.exact("field_hash"))
+
+    def test_a_restart_continues_bit_for_bit_and_refuses_other_materials(self):
+        config, _ = self.problem()
+        whole = self.run_config(config, "whole")
+        middle = f"whole/checkpoints/step_{STEPS // 2:010d}.h5"
+        rest = self.run_config(config, "rest", "--restart", middle, ranks=2)
+        self.assertEqual(rest.exact("field_hash"), whole.exact("field_hash"))
+        self.assertEqual(rest.report["heat_drift_J"], whole.report["heat_drift_J"])
+        config["parts"].append({"box": {"lower": [0.0] * len(config["grid"]["cells"]),
+                                        "upper": config["grid"]["upper"], "material": "m0"}})
+        self.write("case.yaml", config)
+        result = self.isotherm("run", "case.yaml", "--output", "other", "--restart", middle)
+        self.assertEqual(result.code, 2, f"{result}")
+        self.assertIn("parts", result.err)
+
+
+class WrongInput(Materials):
+    def check(self, change, *expected, code=2):
+        config = some_problem(3)
+        config["time"] = {"steps": 2}
+        change(config)
+        self.write("case.yaml", config)
+        result = self.isotherm("run", "case.yaml", "--output", "out")
+        self.assertEqual(result.code, code, f"{result}")
+        for text in expected:
+            self.assertIn(text, result.err)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_each_has_its_message(self):
+        def unknown(config):
+            config["parts"][0]["uniform"]["material"] = "m00"
+
+        def uncovered(config):
+            config["parts"] = config["parts"][1:2]
+
+        def twice(config):
+            config["materials"][1]["name"] = "m0"
+
+        def both(config):
+            config["material"] = {"conductivity": 1.0, "density": 1.0, "heat_capacity": 1.0}
+
+        def neither(config):
+            del config["materials"], config["parts"]
+            config.pop("contacts", None)
+
+        def no_parts(config):
+            del config["parts"]
+
+        def itself(config):
+            config["contacts"] = [{"between": ["m0", "m0"], "resistance": 1.0}]
+
+        def pair_twice(config):
+            config["contacts"] = [{"between": ["m0", "m1"], "resistance": 1.0},
+                                  {"between": ["m1", "m0"], "resistance": 2.0}]
+
+        def unstable(config):
+            config["time"] = {"steps": 2, "dt": 1e6}
+
+        def no_file(config):
+            config["parts"].append({"file": {"path": "none.h5", "materials": ["m0"]}})
+
+        self.check(unknown, "parts[0].uniform.material", "'m00'", "m0, m1")
+        self.check(uncovered, "parts", "have no material")
+        self.check(twice, "materials[1]", "second material with the name 'm0'")
+        self.check(both, "materials", "given together with material")
+        self.check(neither, "material", "missing")
+        self.check(no_parts, "parts", "missing")
+        self.check(itself, "contacts[0].between", "itself")
+        self.check(pair_twice, "contacts[1].between", "second contact")
+        self.check(unstable, "time.dt", "stable")
+        self.check(no_file, "file", "none.h5", code=3)
+
+
+if __name__ == "__main__":
+    unittest.main()
