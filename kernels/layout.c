@@ -32,19 +32,11 @@ void layout_close_rows(struct layout *layout)
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
                           enum precision precision, struct layout *layout)
 {
-    TRY(layout_create_bytes(cells, halo, (int64_t)precision_bytes(precision), layout));
-    layout->precision = precision;
-    return STATUS_OK;
-}
-
-enum status layout_create_bytes(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
-                                int64_t element_bytes, struct layout *layout)
-{
-    const int64_t unit = LAYOUT_ALIGN_BYTES / element_bytes;
+    const int64_t unit = LAYOUT_ALIGN_BYTES / (int64_t)precision_bytes(precision);
     const int64_t left = round_up(halo[AXIS_X] > 0 ? halo[AXIS_X] : 1, unit);
     /* at least one element of padding on the right: vector kernels may load (not use) cell nx */
     int64_t pitch_y = round_up(left + cells[AXIS_X] + (halo[AXIS_X] > 0 ? halo[AXIS_X] : 1), unit);
-    const int64_t page = 4096 / element_bytes;
+    const int64_t page = 4096 / (int64_t)precision_bytes(precision);
     if (pitch_y % page == 0) {
         pitch_y += unit;
     }
@@ -60,6 +52,7 @@ enum status layout_create_bytes(const int64_t cells[AXIS_COUNT], const int halo[
                     cells[0], cells[1], cells[2]);
     }
     *layout = (struct layout){
+        .precision = precision,
         .cells = {cells[0], cells[1], cells[2]},
         .halo = {halo[0], halo[1], halo[2]},
         .origin = left + halo[AXIS_Y] * pitch_y + halo[AXIS_Z] * pitch_z,
@@ -68,4 +61,23 @@ enum status layout_create_bytes(const int64_t cells[AXIS_COUNT], const int halo[
         .elements = elements,
     };
     return STATUS_OK;
+}
+
+void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT],
+                       struct layout *layout)
+{
+    /* the halo of two rows shares the bytes between them */
+    const int64_t unit = LAYOUT_ALIGN_BYTES;
+    const int64_t pitch_y = round_up(cells[AXIS_X] + 2, unit);
+    const int64_t rows = cells[AXIS_Y] + (used[AXIS_Y] ? 2 : 0);
+    const int64_t planes = cells[AXIS_Z] + (used[AXIS_Z] ? 2 : 0);
+    const int64_t pitch_z = pitch_y * rows;
+    *layout = (struct layout){
+        .cells = {cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z]},
+        .halo = {1, used[AXIS_Y], used[AXIS_Z]},
+        .origin = unit + (used[AXIS_Y] ? pitch_y : 0) + (used[AXIS_Z] ? pitch_z : 0),
+        .pitch_y = used[AXIS_Y] ? pitch_y : 0,
+        .pitch_z = used[AXIS_Z] ? pitch_z : 0,
+        .elements = planes * pitch_z + 2 * unit,
+    };
 }

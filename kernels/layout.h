@@ -2,6 +2,7 @@
 #ifndef ISOTHERM_KERNELS_LAYOUT_H
 #define ISOTHERM_KERNELS_LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,10 +31,11 @@ struct layout {
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
                           enum precision precision, struct layout *layout) MUST_CHECK;
 
-/* The same for elements of that many bytes, a divisor of 64; the layout's `precision` is not
- * set. */
-enum status layout_create_bytes(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
-                                int64_t element_bytes, struct layout *layout) MUST_CHECK;
+/* The layout of a field's classes, one byte per cell; see struct medium_args. Rows begin at
+ * multiples of LAYOUT_ALIGN_BYTES, of which at least one lies before the first row and after the
+ * last. `precision` has no meaning. */
+void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT],
+                       struct layout *layout);
 
 /* Remove the padding from a fresh layout with short rows and without halo in x: the hardware
  * prefetcher then continues from row to row (docs/kernels_cpu.md). Planes are padded instead. One

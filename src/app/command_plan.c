@@ -98,9 +98,7 @@ static enum status examine_rank(struct plan *plan, int rank)
     uint64_t derived = 0;
     TRY(field_bytes(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &bytes));
     TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
-    uint64_t classes = 0;
-    TRY(classes_bytes(&plan->problem, &owned, &classes));
-    bytes += derived + classes;
+    bytes += derived + classes_bytes(&plan->problem, &owned);
     plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
     struct output_memory need = {0};
     TRY(output_memory_need(&plan->problem, &owned, &need));

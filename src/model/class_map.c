@@ -14,26 +14,20 @@
 /* Cells that are painted at once, as floats. */
 enum { PIECE_CELLS = 4 << 20 };
 
-static enum status lay_out(const struct grid *grid, const struct box *owned, struct layout *layout)
+static void lay_out(const struct grid *grid, const struct box *owned, struct layout *layout)
 {
     int64_t cells[AXIS_COUNT];
-    int halo[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         cells[axis] = box_extent(owned, (enum axis)axis);
-        halo[axis] = axis == AXIS_X || grid->used[axis] ? 1 : 0;
     }
-    TRY(layout_create_bytes(cells, halo, 1, layout));
-    layout->pitch_y = grid->used[AXIS_Y] ? layout->pitch_y : 0;
-    layout->pitch_z = grid->used[AXIS_Z] ? layout->pitch_z : 0;
-    return STATUS_OK;
+    layout_of_classes(cells, grid->used, layout);
 }
 
-enum status class_map_bytes(const struct grid *grid, const struct box *owned, uint64_t *bytes)
+uint64_t class_map_bytes(const struct grid *grid, const struct box *owned)
 {
     struct layout layout;
-    TRY(lay_out(grid, owned, &layout));
-    *bytes = (uint64_t)layout.elements;
-    return STATUS_OK;
+    lay_out(grid, owned, &layout);
+    return (uint64_t)layout.elements;
 }
 
 /* --- painting -------------------------------------------------------------------------------- */
@@ -228,7 +222,7 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
     struct painting painting = {.problem = problem, .read = read};
     *map = (struct class_map){.owned = *owned};
     enum status status = STATUS_OK;
-    TRY(lay_out(&problem->grid, owned, &map->layout));
+    lay_out(&problem->grid, owned, &map->layout);
     map->h_class = calloc(1, (size_t)map->layout.elements);
     if (map->h_class == NULL) {
         return fail(STATUS_MEMORY, "no memory for the materials of %" PRId64 " cells",

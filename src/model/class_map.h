@@ -26,8 +26,7 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
 void class_map_destroy(struct class_map *map); /* takes a zeroed one */
 
 /* The bytes of class_map_create's array, which is also needed on the device. */
-enum status class_map_bytes(const struct grid *grid, const struct box *owned,
-                            uint64_t *bytes) MUST_CHECK;
+uint64_t class_map_bytes(const struct grid *grid, const struct box *owned);
 
 /* What the cells of one or more maps amount to. Integers and extremes: add over ranks in any
  * order. Starts as zeros. */

@@ -67,14 +67,13 @@ static size_t bytes_of_table(const struct problem *problem)
     return (size_t)medium_table_length(n, n) * precision_bytes(problem->settings->run.precision);
 }
 
-enum status classes_bytes(const struct problem *problem, const struct box *owned, uint64_t *bytes)
+uint64_t classes_bytes(const struct problem *problem, const struct box *owned)
 {
-    *bytes = 0;
-    if (problem->medium.nclasses > 0) {
-        TRY(class_map_bytes(&problem->grid, owned, bytes));
-        *bytes += CLASS_TABLES * bytes_of_table(problem) + MEDIUM_CLASSES * sizeof(double);
+    if (problem->medium.nclasses == 0) {
+        return 0;
     }
-    return STATUS_OK;
+    return class_map_bytes(&problem->grid, owned) + CLASS_TABLES * bytes_of_table(problem) +
+           MEDIUM_CLASSES * sizeof(double);
 }
 
 static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)

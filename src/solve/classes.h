@@ -30,8 +30,7 @@ enum status classes_open(struct problem *problem, const struct team *team,
                          struct classes *classes) MUST_CHECK;
 
 /* Device memory that classes_allocate needs. */
-enum status classes_bytes(const struct problem *problem, const struct box *owned,
-                          uint64_t *bytes) MUST_CHECK;
+uint64_t classes_bytes(const struct problem *problem, const struct box *owned);
 
 /* Not collective. Copy the map to the device and free the host's. */
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
