@@ -17,7 +17,7 @@ RANDOM = int(os.environ.get("ISOTHERM_RANDOM_PROBLEMS", "3" if SMALL else "40"))
 
 class Materials(Case):
     def run_config(self, config, output, *more, **how):
-        self.write("case.yaml", config)
+        self.write(config, "case.yaml")
         result = self.isotherm("run", "case.yaml", "--output", output, *more, **how)
         self.assertEqual(result.code, 0, f"expected exit code 0:\n{result}")
         return Run(result, self.folder / output)
@@ -127,7 +127,7 @@ class Files(Materials):
         self.assertEqual(rest.report["heat_drift_J"], whole.report["heat_drift_J"])
         config["parts"].append({"box": {"lower": [0.0] * len(config["grid"]["cells"]),
                                         "upper": config["grid"]["upper"], "material": "m0"}})
-        self.write("case.yaml", config)
+        self.write(config, "case.yaml")
         result = self.isotherm("run", "case.yaml", "--output", "other", "--restart", middle)
         self.assertEqual(result.code, 2, f"{result}")
         self.assertIn("parts", result.err)
@@ -138,7 +138,7 @@ class WrongInput(Materials):
         config = some_problem(3)
         config["time"] = {"steps": 2}
         change(config)
-        self.write("case.yaml", config)
+        self.write(config, "case.yaml")
         result = self.isotherm("run", "case.yaml", "--output", "out")
         self.assertEqual(result.code, code, f"{result}")
         for text in expected:
