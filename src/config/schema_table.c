@@ -279,10 +279,11 @@ static const struct schema_key table[] = {
         "MPI_THREAD_MULTIPLE; otherwise, and with `foreground`, the steps wait. The files are the "
         "same.",
         .choices = writers, .fallback = "auto"),
-    SECTION("output.history",
-            "A line of `history.csv`: minimum, maximum and mean temperature, heat, and the heat "
-            "ledger. On by default.",
-            .check = settings_check_cadence),
+    SECTION(
+        "output.history",
+        "A line of `history.csv`: minimum, maximum and mean temperature, heat, the heat ledger, "
+        "and for each face the heat flow through it and its mean temperature. On by default.",
+        .check = settings_check_cadence),
     CADENCE("output.history", AT(output.history), .fallback = "10"),
     SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
             .check = settings_check_cadence),
