@@ -131,7 +131,7 @@ class Samples(Case):
         reference = self.solve(config)
         self.check_values(config, reference)
         self.check_files(config, reference)
-        for ranks, backend in some(((3, "guard"), (5, "cpu")), 1):
+        for ranks, backend in some(((3, "guard"), (2, "cpu"), (5, "cpu")), 1):
             run = self.solve(config, "--backend", backend, ranks=ranks)
             self.assertEqual(files_of(run), files_of(reference), f"{ranks} ranks")
         if SMALL:
