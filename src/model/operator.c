@@ -40,23 +40,36 @@ static void set(enum precision precision, void *table, int64_t at, double value)
     }
 }
 
+enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
+                              enum face face, struct class_closure *closures)
+{
+    const struct medium *medium = &problem->medium;
+    const enum axis axis = face_axis(face);
+    for (int c = 0; c < medium->nclasses; c++) {
+        struct class_closure *closure = &closures[c];
+        const double k = medium->classes[c].conductivity[axis];
+        *closure = (struct class_closure){
+            .conductance = grid_cell_volume(&problem->grid) *
+                           medium_conductance(medium, &problem->grid, axis, c, c)};
+        TRY(boundary_face(&problem->boundary, &problem->grid, k, face, op->time, &closure->a,
+                          &closure->b));
+    }
+    return STATUS_OK;
+}
+
 static enum status set_closures(const struct heat_operator *op, const struct problem *problem,
                                 void *table)
 {
-    const struct medium *medium = &problem->medium;
     const enum precision precision = problem->settings->run.precision;
-    const int n = medium->nclasses;
+    const int n = problem->medium.nclasses;
+    struct class_closure closures[MEDIUM_CLASSES];
     for (int f = 0; f < FACE_COUNT; f++) {
+        TRY(operator_closures(op, problem, (enum face)f, closures));
         for (int c = 0; c < n; c++) {
-            const double k = medium->classes[c].conductivity[face_axis((enum face)f)];
             const int64_t at = medium_closure_at(n, n, f, c);
-            double a = 1;
-            double b = 0;
-            TRY(boundary_face(&problem->boundary, &problem->grid, k, (enum face)f, op->time, &a,
-                              &b));
-            set(precision, table, at, a);
-            set(precision, table, at + 1, b);
-            set(precision, table, at + 2, 0);
+            set(precision, table, at, closures[c].a);
+            set(precision, table, at + 1, closures[c].b);
+            set(precision, table, at + 2, closures[c].e);
             set(precision, table, at + 3, 0);
         }
     }
