@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "config/settings_check.h"
 #include "config/settings_value.h"
+#include "config/units.h"
 
 enum { CONFIGURATION_LIMIT_BYTES = 1 << 20 };
 
@@ -226,6 +227,8 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
     *result = settings;
     settings = NULL;
 done:
+    units_destroy(origin->units);
+    origin->units = NULL;
     settings_destroy(settings);
     return status;
 }
