@@ -59,6 +59,8 @@ static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
                                                  {"viridis", COLORMAP_VIRIDIS},
                                                  {"coolwarm", COLORMAP_COOLWARM},
                                                  {NULL, 0}};
+static const struct schema_choice truths[] = {
+    {"false", INTERPOLATE_NO}, {"true", INTERPOLATE_YES}, {NULL, 0}};
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
@@ -173,7 +175,7 @@ static const struct schema_key table[] = {
         "The temperature at the centre (x, y, z) of a cell; coordinates in m.",
         .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .unit = &kelvin,
         .example = "\"300 + 10*sin(pi*x)\""),
-    SHAPE("file", INITIAL_FILE, "A field from an HDF5 file, of the shape of the grid."),
+    SHAPE("file", INITIAL_FILE, "A field from an HDF5 file: any, a checkpoint or a snapshot."),
     KEY("initial[].file.path", TEXT, IDLE, IN_ENTRY(path),
         "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
         .example = "start.h5"),
@@ -181,6 +183,14 @@ static const struct schema_key table[] = {
         "The dataset, of numbers in K and of shape (nz, ny, nx); in 2D also (ny, nx). Its "
         "attribute `units`, if present, must be K.",
         .fallback = "/T"),
+    KEY("initial[].file.interpolate", CHOICE, IDLE, IN_ENTRY(interpolate),
+        "`true`: the file has another grid of the same domain. The new cells get averages, which "
+        "keep the heat (numerics.md). The run starts at time 0.",
+        .choices = truths, .fallback = "false"),
+    KEY("initial[].file.time", REAL, IDLE, IN_ENTRY(time),
+        "The file is a series of snapshots (NAME.vtkhdf): the state at this time.",
+        .flags = SCHEMA_NOTED, .alternative = IN_ENTRY(has_time), .limit = &not_negative,
+        .unit = &second),
 
     SECTION("boundary",
             "The boundary conditions. Every face of an axis with several cells must be given, "

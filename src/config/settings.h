@@ -17,6 +17,9 @@ enum initial_kind {
     INITIAL_FILE,
 };
 
+/* Whether a file may have another grid of the same domain. */
+enum interpolation { INTERPOLATE_NO, INTERPOLATE_YES };
+
 /* One entry of `initial`. Coordinates in m; ignored on unused axes. */
 struct initial_setting {
     enum initial_kind kind;
@@ -29,6 +32,9 @@ struct initial_setting {
     char *expression; /* of x, y, z in m; gives K */
     char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K */
     char *dataset;
+    enum interpolation interpolate;
+    bool has_time; /* the file is a series of snapshots: the state at `time`, s */
+    double time;
 };
 
 enum boundary_kind {
