@@ -23,21 +23,26 @@ static double seconds(const char *text)
 static void test_prefixes_are_exact(void **state)
 {
     (void)state;
+    static const struct schema_unit second = {"s", "a time", NULL};
     static const struct {
         const char *unit;
         int power;
     } prefixes[] = {{"ns", -9}, {"µs", -6}, {"ms", -3}, {"s", 0}, {"ks", 3}, {"Ms", 6}};
+    struct units *units = NULL;
     char text[64];
     unsigned number = 1;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 3000; i++) {
         const size_t p = (size_t)i % (sizeof prefixes / sizeof prefixes[0]);
+        double value = 0;
+        bool has_zero = true;
         number = (number * 1103515245U + 12345U) & 0x7fffffffU;
-        snprintf(text, sizeof text, "%u.%u %s", number % 1000, number / 1000 % 1000 + 1,
-                 prefixes[p].unit);
-        const double read = seconds(text);
-        snprintf(text + strcspn(text, " "), 16, "e%d", prefixes[p].power);
-        assert_true(read == strtod(text, NULL));
+        snprintf(text, sizeof text, "%u.%u", number % 1000, number / 1000 % 1000 + 1);
+        assert_int_equal(units_convert(&units, text, prefixes[p].unit, &second, &value, &has_zero),
+                         STATUS_OK);
+        snprintf(text + strlen(text), 16, "e%d", prefixes[p].power);
+        assert_true(value == strtod(text, NULL) && !has_zero);
     }
+    units_destroy(units);
     assert_true(seconds("5e-2 ms") == 5e-5);
     assert_true(seconds("+.5E+1ks") == 5000);
 }
