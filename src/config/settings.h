@@ -197,6 +197,7 @@ struct settings {
         struct picture_setting pictures;
     } output;
 
+    char *converted;                /* the values with a unit, as numbers; for other ranks */
     char *text;                     /* the effective configuration as YAML, with overrides */
     struct settings_origin *origin; /* the source of each value, for messages */
 };
@@ -225,6 +226,9 @@ struct settings_overrides {
     int nsets;
     const struct settings_option *options; /* override `sets` */
     int noptions;
+    /* The numbers of all values with a unit, from settings->converted of a rank that has read the
+     * same configuration; NULL: from UDUNITS. */
+    const char *converted;
 };
 
 /* The same from arbitrary bytes, not zero-terminated. */

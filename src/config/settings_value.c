@@ -144,28 +144,64 @@ static const char *find_unit(const char *text)
     return fits && letter && !mistyped ? p : NULL;
 }
 
-/* "5 mm": stores the number, and in the node the text with which the configuration is stored. */
-static enum status read_with_unit(const struct item *item, const char *name, double *at)
+enum { NUMBER_BYTES = 32 };
+
+/* The line that settings->converted has for this value begins with "m<tab>5 mm<tab>". */
+static bool find_converted(const struct item *item, char text[NUMBER_BYTES], int *has_zero)
 {
-    struct tree *node = item->node;
-    const struct schema_unit *unit = item->row->unit;
-    if (unit == NULL) {
-        return value_fail(item, "a number with a unit, where none belongs", "");
+    const char *line = item->origin->converted;
+    const char *unit = item->row->unit->name;
+    const char *value = item->node->text;
+    const size_t nunit = strlen(unit);
+    const size_t nvalue = strlen(value);
+    for (; line != NULL; line = strchr(line, '\n'), line += line != NULL) {
+        if (strncmp(line, unit, nunit) == 0 && line[nunit] == '\t' &&
+            strncmp(line + nunit + 1, value, nvalue) == 0 &&
+            sscanf(line + nunit + 1 + nvalue, "\t%31s\t%d", text, has_zero) == 2) {
+            return true;
+        }
     }
+    return false;
+}
+
+static enum status convert_unit(const struct item *item, const char *name, char text[NUMBER_BYTES],
+                                int *has_zero)
+{
+    const struct schema_unit *unit = item->row->unit;
+    double value = 0;
+    double again = 0;
+    bool zero = false;
     const enum status status =
-        units_convert(&item->origin->units, node->text, name, unit, at, &node->has_zero);
+        units_convert(&item->origin->units, item->node->text, name, unit, &value, &zero);
     if (status == STATUS_INPUT) {
         char what[STATUS_MESSAGE_BYTES];
         snprintf(what, sizeof what, "%s", fail_message());
         return fail_with_example(item, what, "", units_supported() ? unit->example : NULL);
     }
     TRY(status);
-    char text[32];
-    double again = 0;
-    snprintf(text, sizeof text, "%.15g", *at);
-    if (parse_real(text, item->row->limit, &again) == NOT_A_NUMBER || again != *at) {
-        snprintf(text, sizeof text, "%.17g", *at);
+    *has_zero = zero;
+    snprintf(text, NUMBER_BYTES, "%.15g", value);
+    if (parse_real(text, item->row->limit, &again) == NOT_A_NUMBER || again != value) {
+        snprintf(text, NUMBER_BYTES, "%.17g", value);
     }
+    return STATUS_OK;
+}
+
+/* "5 mm": gives the node the number with which the configuration is stored. */
+static enum status read_with_unit(const struct item *item, const char *name)
+{
+    struct tree *node = item->node;
+    char text[NUMBER_BYTES];
+    int has_zero = 0;
+    if (item->row->unit == NULL) {
+        return value_fail(item, "a number with a unit, where none belongs", "");
+    }
+    if (!find_converted(item, text, &has_zero)) {
+        TRY(convert_unit(item, name, text, &has_zero));
+    }
+    fprintf(item->origin->conversions, "%s\t%s\t%s\t%d\n", item->row->unit->name, node->text, text,
+            has_zero);
+    node->has_zero = has_zero != 0;
     node->si = origin_text(item->origin, text);
     return node->si != NULL ? STATUS_OK : STATUS_MEMORY;
 }
@@ -177,7 +213,7 @@ static enum status read_number(const struct item *item, void *at)
     const char *unit = find_unit(text);
     char more[64] = "";
     if (unit != NULL && row->type == SCHEMA_REAL) {
-        TRY(read_with_unit(item, unit, at));
+        TRY(read_with_unit(item, unit));
         text = item->node->si;
     } else if (unit != NULL && row->rival != NULL) {
         snprintf(more, sizeof more, ": '%s' takes a time", row->rival);

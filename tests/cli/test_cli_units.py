@@ -5,6 +5,7 @@ import os
 import unittest
 from unittest import mock
 
+import harness
 import problems
 from harness import END_AT_ONCE, Case, Run
 
@@ -41,6 +42,20 @@ class Units(Case):
         self.assert_code(result, 0)
         changes = [change["key"] for change in Run(result, folder).report["restart_changes"]]
         self.assertEqual(changes, ["time.steps", "output.directory"])
+
+    def test_one_rank_reads_the_database(self):
+        """Thousands that open a few files at once burden the file system."""
+        program = self.folder / "program"
+        program.write_text('#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] ||'
+                           f' export UDUNITS2_XML_PATH=/nowhere\nexec {harness.BINARY} "$@"\n')
+        program.chmod(0o755)
+        plain = self.solve(PLAIN)
+        with mock.patch("harness.BINARY", str(program)):
+            result, folder = self.start(self.units, ranks=3)
+        if "this build has no UDUNITS" in result.err:
+            self.skipTest("no UDUNITS")
+        self.assert_code(result, 0)
+        self.assertEqual(Run(result, folder).report["field_hash"], plain.report["field_hash"])
 
     def test_without_udunits(self):
         with self.without_libraries():
