@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "app/about.h"
 #include "app/commands.h"
 #include "app/exit_note.h"
 #include "base/comm.h"
@@ -29,11 +30,11 @@ static void print_overview(FILE *stream)
     for (int i = 0; i < COMMAND_COUNT; i++) {
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
-    fprintf(stream,
-            "\nSee isotherm COMMAND --help for details; isotherm --version prints the version.\n"
-            "Exit codes: 0 success, 1 files differ (compare) or problems found (doctor),\n"
-            "2 wrong input, 3 file, 4 device, memory or MPI, 5 invalid values in the\n"
-            "solution, 75 stopped early with a valid checkpoint.\n");
+    fprintf(stream, "\nSee isotherm COMMAND --help for details; isotherm --version [--verbose]\n"
+                    "prints the version and how it was built.\n"
+                    "Exit codes: 0 success, 1 files differ (compare) or problems found (doctor),\n"
+                    "2 wrong input, 3 file, 4 device, memory or MPI, 5 invalid values in the\n"
+                    "solution, 75 stopped early with a valid checkpoint.\n");
 }
 
 /* Before MPI_Init only the launcher's environment has the rank; NULL without a launcher. */
@@ -96,7 +97,7 @@ static int answer_at_once(int argc, char **argv, const struct command **command)
     }
     if (strcmp(argv[1], "--version") == 0) {
         if (out != NULL) {
-            fprintf(out, "isotherm %s\n", ISOTHERM_VERSION);
+            about_print(out, argc > 2 && strcmp(argv[2], "--verbose") == 0);
         }
         return 0;
     }
