@@ -8,6 +8,7 @@
 #include "app/about.h"
 #include "app/commands.h"
 #include "app/exit_note.h"
+#include "app/manual.h"
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -224,6 +225,12 @@ static bool needs_mpi(const struct command *command, int argc, char **argv)
     return command->uses_mpi || (word != NULL && word->uses_mpi);
 }
 
+/* Not for users: the build writes the man pages with `isotherm --write-manual FOLDER`. */
+static bool is_manual_asked(int argc, char **argv)
+{
+    return argc == 3 && strcmp(argv[1], "--write-manual") == 0;
+}
+
 static enum status run(const struct command *command, bool uses_mpi, int argc, char **argv)
 {
     TRY(uses_mpi ? start_mpi(&argc, &argv) : STATUS_OK);
@@ -236,6 +243,9 @@ int main(int argc, char **argv)
 {
     if (halo_probe_is_asked(argc, argv)) {
         return halo_probe_main(argc, argv);
+    }
+    if (is_manual_asked(argc, argv)) {
+        return end(manual_write(commands, COMMAND_COUNT, argv[2]), false);
     }
     const struct command *command = NULL;
     const int answered = answer_at_once(argc, argv, &command);
