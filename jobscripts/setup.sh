@@ -163,21 +163,10 @@ setup_oversubscribe() {
 
 # write_environment FILE: what a shell needs so that `isotherm` and `mpirun` work as typed.
 write_environment() {
-    {
-        say "# Written by jobscripts/local.sh for this machine and folder. Use: . ./env.sh"
-        say "export PATH=$(printf %q "$isotherm_root/build/cpu"):\$PATH"
-        if ((EUID == 0)); then
-            say "# mpirun refuses to start as root, as in containers, unless both are set"
-            say "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-        fi
-        cat <<'TEXT'
-# mpirun refuses more ranks than cores unless this is set
-export OMPI_MCA_rmaps_base_oversubscribe=1
-# ranks and threads that wait give up their core; otherwise, with more of them than cores, each
-# spins while the others need the core, and a run takes ten times as long
-export OMPI_MCA_mpi_yield_when_idle=1 OMP_WAIT_POLICY=passive
+    cat >"$1" <<TEXT
+# Written by jobscripts/local.sh for this machine and folder. Use: . ./env.sh
+. $(printf %q "$isotherm_root/jobscripts/env_local.sh")
 TEXT
-    } >"$1"
 }
 
 # build_preset NAME [CMAKE ARGUMENTS]: configure and build in build/NAME; only $isotherm_target if
