@@ -10,7 +10,8 @@ if(ISOTHERM_MANUAL)
   install(DIRECTORY ${manual}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
   install(DIRECTORY ${manual}/bash-completion ${manual}/zsh DESTINATION ${CMAKE_INSTALL_DATADIR})
 endif()
-install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${share})
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md CITATION.cff LICENSE
+  DESTINATION ${share})
 install(DIRECTORY docs configs jobscripts DESTINATION ${share} PATTERN __pycache__ EXCLUDE)
 
 # The scripts look for the program in ../../bin as seen from share/isotherm.
