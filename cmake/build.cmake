@@ -1,14 +1,20 @@
 # What `isotherm --version --verbose` reports: generated/app/build.h when CMake configures, and
 # generated/app/commit.h at each build.
 
-# An optional library is a row here: its name, and the prefix of its pkg_check_modules.
-set(rows "Cairo CAIRO" "muParser MUPARSER" "libyaml YAML" "hwloc HWLOC" "xxHash XXHASH")
+# A library is a row here: its name, the prefix of its pkg_check_modules, and its first module,
+# which has the version if there are several.
+set(rows "Cairo CAIRO cairo-png" "muParser MUPARSER muparser" "libyaml YAML yaml-0.1"
+  "hwloc HWLOC hwloc" "xxHash XXHASH libxxhash")
 set(ISOTHERM_LIBRARIES "")
 foreach(row IN LISTS rows)
   string(REPLACE " " ";" row ${row})
   list(GET row 0 name)
   list(GET row 1 prefix)
+  list(GET row 2 module)
   set(version "${${prefix}_VERSION}")
+  if(NOT version)
+    set(version "${${prefix}_${module}_VERSION}")
+  endif()
   if(NOT ${prefix}_FOUND)
     set(version "not built in")
   endif()

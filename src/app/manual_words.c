@@ -71,9 +71,10 @@ static void print_operands(FILE *stream, const struct command *command)
             separator = " ";
         }
     } else {
-        fputs(strcmp(line->operand, "CONFIG") == 0 ? "<config>" : "<file> <directory>", stream);
+        const bool is_config = line->operand != NULL && strcmp(line->operand, "CONFIG") == 0;
+        fputs(is_config ? "<config>" : "<file> <directory>", stream);
     }
-    fprintf(stream, "|%s\n", line->operand);
+    fprintf(stream, "|%s\n", line->operand != NULL ? line->operand : "");
 }
 
 /* A key as --set takes it: "initial[]..." with the number of its first entry. */

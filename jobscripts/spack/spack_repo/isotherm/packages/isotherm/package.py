@@ -33,7 +33,7 @@ class Isotherm(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("libyaml")
     depends_on("muparser")
     depends_on("xxhash")
-    depends_on("cairo+png+ft+fc", when="+pictures")
+    depends_on("cairo+png+svg+ft+fc", when="+pictures")
 
     conflicts("+cuda", when="+rocm", msg="a build has one GPU backend")
     conflicts("cuda_arch=none", when="+cuda", msg="give cuda_arch, such as 90 for an H100")
