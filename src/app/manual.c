@@ -77,6 +77,7 @@ static void print_options(FILE *page, const struct command_line *line)
         print_words(page, o->help);
         fputc('\n', page);
     }
+    fputs(".TP\n\\fB\\-\\-help\\fR\nshow the options\n", page);
 }
 
 static void print_heading(FILE *page, const char *title, const char *summary)
