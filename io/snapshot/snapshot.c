@@ -390,9 +390,9 @@ enum status snapshots_write(struct snapshots *s, struct field *field, int64_t st
     struct snapshot_capture capture = {0};
     const size_t bytes = snapshots_capture_bytes(s, field);
     void *memory = malloc(bytes + 1);
-    enum status status = memory == NULL
-                             ? fail(STATUS_MEMORY, "no memory for %zu bytes of a snapshot", bytes)
-                             : snapshots_capture(s, field, NULL, step, time, memory, &capture);
+    enum status status =
+        memory == NULL ? fail(STATUS_MEMORY, "no memory for %s of a snapshot", SIZE_TEXT(bytes))
+                       : snapshots_capture(s, field, NULL, step, time, memory, &capture);
     TRY_GOTO(status_agree(s->comm, status));
     TRY_GOTO(snapshots_put(s, &capture));
 done:

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 static _Thread_local double disk_seconds;
 
@@ -387,18 +388,6 @@ enum status directory_make(const char *path)
         return fail(STATUS_FILE, "%s is not a folder", path);
     }
     return STATUS_OK;
-}
-
-const char *bytes_text(double bytes, char text[BYTES_TEXT])
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    int unit = 0;
-    while (bytes >= 999.5 && unit < 5) {
-        bytes /= 1000;
-        unit++;
-    }
-    snprintf(text, BYTES_TEXT, "%.3g %s", bytes, units[unit]);
-    return text;
 }
 
 enum status directory_check_room(const char *directory, uint64_t bytes)

@@ -124,6 +124,18 @@ static void write_line(FILE *stream, const char *prefix, const char *format, va_
 }
 
 void log_info(const char *format, ...)
+const char *bytes_text(double bytes, char text[BYTES_TEXT])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    int unit = 0;
+    while (bytes >= 999.5 && unit < 5) {
+        bytes /= 1000;
+        unit++;
+    }
+    snprintf(text, BYTES_TEXT, "%.3g %s", bytes, units[unit]);
+    return text;
+}
+
 {
     if (my_rank != 0 || quiet_info) {
         return;

@@ -14,6 +14,12 @@ int utf8_length(const char *text);
  * are cleaned so. */
 char *log_clean(char *text);
 
+/* "65.5 kB": three significant digits. Returns `text`. */
+enum { BYTES_TEXT = 32 };
+const char *bytes_text(double bytes, char text[BYTES_TEXT]);
+/* The same in memory of the enclosing block, for messages. */
+#define SIZE_TEXT(bytes) bytes_text((double)(bytes), (char[BYTES_TEXT]){0})
+
 /* Until this is called the process counts as rank 0 of 1. */
 void log_init(int rank, int nranks);
 int log_rank(void);

@@ -323,8 +323,7 @@ enum status writer_copy_in_background(struct writer *w, struct queue *steps, siz
     }
     const enum status mine =
         has_room ? copy_out_create(w->backend, w->device, steps, bytes, &w->copy_out)
-                 : fail(STATUS_MEMORY, "%.3f GiB of device memory are not free",
-                        (double)bytes * 0x1p-30);
+                 : fail(STATUS_MEMORY, "%s of device memory are not free", SIZE_TEXT(bytes));
     const enum status status = status_agree(w->loop_comm, mine);
     if (status != STATUS_OK) {
         copy_out_destroy(w->copy_out);
