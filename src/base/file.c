@@ -383,11 +383,16 @@ enum status directory_make(const char *path)
             break;
         }
     }
+    return directory_check(path);
+}
+
+enum status directory_check(const char *path)
+{
     struct stat found;
-    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) {
-        return fail(STATUS_FILE, "%s is not a folder", path);
+    if (stat(path, &found) != 0) {
+        return fail(STATUS_FILE, "cannot access the folder %s: %s", path, strerror(errno));
     }
-    return STATUS_OK;
+    return S_ISDIR(found.st_mode) ? STATUS_OK : fail(STATUS_FILE, "%s is not a folder", path);
 }
 
 enum status directory_check_room(const char *directory, uint64_t bytes)
@@ -414,7 +419,7 @@ enum status directory_check_room(const char *directory, uint64_t bytes)
 bool file_exists(const char *path)
 {
     struct stat found;
-    return stat(path, &found) == 0;
+    return stat(path, &found) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 uint64_t file_size(const char *path)
