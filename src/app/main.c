@@ -238,6 +238,7 @@ int main(int argc, char **argv)
     }
     const struct command *command = NULL;
     const int answered = answer_at_once(argc, argv, &command);
+    log_open_streams();
     if (answered == 0) {
         return end(STATUS_OK, false);
     }
