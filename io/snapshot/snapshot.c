@@ -63,9 +63,12 @@ uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_sett
 {
     const uint64_t fields = 1 + (uint64_t)derived_count(setting->derived);
     const uint64_t plain = (uint64_t)grid_total_cells(grid) * precision_bytes(setting->precision);
-    return STRUCTURES + fields * (setting->compress > 0
-                                      ? chunked_bytes(grid, setting->precision)
-                                      : plain + h5_raw_bytes(grid->cells, setting->precision));
+    const uint64_t centers =
+        (uint64_t)(grid->cells[AXIS_X] + grid->cells[AXIS_Y] + grid->cells[AXIS_Z]) *
+        sizeof(double);
+    return STRUCTURES + centers +
+           fields * (setting->compress > 0 ? chunked_bytes(grid, setting->precision)
+                                           : plain + h5_raw_bytes(grid->cells, setting->precision));
 }
 
 /* Rank 0. */

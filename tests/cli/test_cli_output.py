@@ -170,7 +170,7 @@ class Viewers(Case):
         except ImportError:
             self.skipTest("xarray is not installed")
         names = {}
-        exec(self.lines_of("All states with their times, as an xarray:"), names)
+        exec(self.lines_of("All states with their times, as an xarray, by h5py alone:"), names)
         T = names["T"]
         np.testing.assert_array_equal(T.sel(t=config["time"]["end"]), last)
         self.assertEqual(T.dims, ("t", "z", "y", "x"))

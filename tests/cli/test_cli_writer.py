@@ -52,9 +52,11 @@ def contents(path):
     found = {}
 
     def visit(name, item):
-        values = {key: np.asarray(value).tobytes() for key, value in item.attrs.items()}
+        values = {key: np.asarray(value).tobytes() for key, value in item.attrs.items()
+                  if key != "DIMENSION_LIST"}  # of references
         if isinstance(item, h5py.Dataset) and name != "configuration":
             values["data"] = item[()].tobytes()
+            values["scales"] = [[scale.name for scale in axis.values()] for axis in item.dims]
             values["form"] = (item.shape, str(item.dtype), item.chunks, item.fletcher32,
                               item.compression)
         found[name] = values
