@@ -10,7 +10,9 @@
 #include "app/configuration.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "machine/cores.h"
 #include "machine/placement.h"
+#include "machine/step_rate.h"
 #include "model/derived.h"
 #include "model/field.h"
 #include "model/problem.h"
@@ -40,8 +42,8 @@ static const struct option option_table[] = {
 static const struct command_line line = {
     .usage = "isotherm plan CONFIG [options]",
     .about = "Show what `isotherm run` would do: decomposition, memory per rank, halo traffic,\n"
-             "time step and its limit, file sizes, and warnings about performance problems.\n"
-             "Runs nothing and writes nothing; works on a login node.",
+             "time step and its limit, wall time, file sizes, and warnings about performance\n"
+             "problems. Measures the step for half a second on this machine; writes nothing.",
     .example = "  isotherm plan configs/weak_scaling.yaml --ranks 64",
     .options = option_table,
     .operand = "CONFIG",
@@ -156,6 +158,12 @@ static void warn(struct plan *plan, const char *format, ...)
     printf("  warning: %s\n", log_clean(text));
 }
 
+/* Of this machine, or, as --ranks-per-module says, of another. */
+static bool is_for_gpus(const struct plan *plan)
+{
+    return backend_has(plan->backend, BACKEND_FREE_COPIES) || options.ranks_per_module > 1;
+}
+
 static void print_blocks(const struct plan *plan)
 {
     char memory[BYTES_TEXT];
@@ -181,7 +189,7 @@ static void print_blocks(const struct plan *plan)
     printf("memory/rank    %s on the device, %s on the host for outputs in flight\n",
            bytes_text((double)plan->max_bytes, memory),
            bytes_text((double)plan->max_output_bytes, low));
-    if (plan->max_copy_bytes > 0) {
+    if (plan->max_copy_bytes > 0 && is_for_gpus(plan)) {
         printf("on a GPU       another %s on the device for outputs in flight\n",
                bytes_text((double)plan->max_copy_bytes, low));
     }
@@ -197,7 +205,6 @@ static enum status print_placement(const struct plan *plan)
     const struct decomp *decomp = &plan->decomp;
     const int nranks = decomp->nranks;
     const double width = (double)precision_bytes(plan->settings->run.precision);
-    char module[BYTES_TEXT];
     char node[BYTES_TEXT];
     char network[BYTES_TEXT];
     char reason[256];
@@ -212,8 +219,11 @@ static enum status print_placement(const struct plan *plan)
     TRY(status);
     placement_reason(&order, reason, sizeof reason);
     printf("placement      %s\n", reason);
-    printf("links/step     %s inside modules, %s inside nodes, %s between nodes, all ranks\n",
-           bytes_text((double)order.link_cells[LINK_GROUP] * width, module),
+    printf("links/step     ");
+    if (is_for_gpus(plan)) {
+        printf("%s inside modules, ", SIZE_TEXT((double)order.link_cells[LINK_GROUP] * width));
+    }
+    printf("%s inside nodes, %s between nodes, all ranks\n",
            bytes_text((double)order.link_cells[LINK_NODE] * width, node),
            bytes_text((double)order.link_cells[LINK_NETWORK] * width, network));
     placement_free(&order);
@@ -241,6 +251,42 @@ static void print_time(const struct plan *plan)
         printf(", the last one shortened to %.6g s", timeline->dt_last);
     }
     printf("\n");
+}
+
+/* On nodes like this one, with a rank per core unless --ranks-per-node is given. */
+static void print_wall_time(const struct plan *plan)
+{
+    const struct timeline *timeline = &plan->problem.timeline;
+    const struct box block = decomp_owned(&plan->decomp, 0); /* none is larger */
+    const int64_t cells[AXIS_COUNT] = {box_extent(&block, AXIS_X), box_extent(&block, AXIS_Y),
+                                       box_extent(&block, AXIS_Z)};
+    const int nranks = plan->decomp.nranks;
+    const int most =
+        options.ranks_per_node < INT32_MAX ? (int)options.ranks_per_node : cores_count();
+    const int together = nranks < most ? nranks : most;
+    const int nodes = (nranks + together - 1) / together;
+    struct step_rate rate;
+    char whole[DURATION_TEXT];
+    char each[DURATION_TEXT];
+    char where[64] = "";
+    if (step_rate_measure(plan->backend, cells, plan->settings->run.precision, together, &rate) !=
+        STATUS_OK) {
+        printf("wall time      unknown: %s\n", fail_message());
+        fail_clear();
+        return;
+    }
+    const double step =
+        (double)plan->max_cells * (rate.threads > 0 ? together : 1) / rate.cells_per_s;
+    if (rate.threads > 0 && nodes > 1) {
+        snprintf(where, sizeof where, ", for %d nodes like this one", nodes);
+    }
+    printf("wall time      about %s without output%s: %" PRId64
+           " step%s of %s, measured here on %s, "
+           "with %.2g million cells%s%s\n",
+           duration_text(step * (double)timeline->steps, whole),
+           nranks > 1 ? " and halo exchange" : "", timeline->steps, timeline->steps == 1 ? "" : "s",
+           duration_text(step, each), rate.device, 1e-6 * (double)rate.cells, where,
+           rate.is_busy ? " (it is busy with other programs: perhaps too long)" : "");
 }
 
 static double print_files(const struct plan *plan)
@@ -409,6 +455,7 @@ static enum status show(struct plan *plan)
     print_blocks(plan);
     TRY(print_placement(plan));
     print_time(plan);
+    print_wall_time(plan);
     const double bytes = print_files(plan);
     TRY(warn_of_memory(plan));
     warn_of_blocks(plan);

@@ -136,6 +136,22 @@ const char *bytes_text(double bytes, char text[BYTES_TEXT])
     return text;
 }
 
+const char *duration_text(double seconds, char text[DURATION_TEXT])
+{
+    if (seconds < 0.9995) {
+        snprintf(text, DURATION_TEXT, "%.3g ms", 1e3 * seconds);
+    } else if (seconds < 9.95) {
+        snprintf(text, DURATION_TEXT, "%.2g s", seconds);
+    } else if (seconds < 99.5) {
+        snprintf(text, DURATION_TEXT, "%.0f s", seconds);
+    } else if (seconds < 5940) {
+        snprintf(text, DURATION_TEXT, "%.0f min", seconds / 60);
+    } else {
+        snprintf(text, DURATION_TEXT, "%.1f h", seconds / 3600);
+    }
+    return text;
+}
+
 static void write_line(FILE *stream, const char *prefix, const char *format, va_list args)
 {
     char *text = NULL;

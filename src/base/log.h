@@ -19,6 +19,9 @@ enum { BYTES_TEXT = 32 };
 const char *bytes_text(double bytes, char text[BYTES_TEXT]);
 /* The same in memory of the enclosing block, for messages. */
 #define SIZE_TEXT(bytes) bytes_text((double)(bytes), (char[BYTES_TEXT]){0})
+/* "12 min", "3.4 s": two or three digits. Returns `text`. */
+enum { DURATION_TEXT = 32 };
+const char *duration_text(double seconds, char text[DURATION_TEXT]);
 
 /* Call first. A reader that leaves early (`| head`) or a stream that is closed ends no run. */
 void log_open_streams(void);

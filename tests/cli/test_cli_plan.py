@@ -73,6 +73,26 @@ class Plan(Case):
                                                "time.end=1"])
         self.assert_says(result, "no warnings", stream="out")
 
+    def test_estimates_the_wall_time(self):
+        """From a measurement: no more than its form, and that it is that of all steps."""
+        units = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}
+        for steps in (1000, 1000000):
+            result = self.plan(sets=["grid.cells=[96, 64, 48]", f"time.end={steps * 0.01}",
+                                     "time.dt=0.01"])
+            found = re.search(r"wall time +about ([0-9.]+) (ms|s|min|h) without output: "
+                              f"{steps} steps of ([0-9.]+) (ms|s), measured here on .*, "
+                              r"\d+ threads?, with 0.29 million cells", result.out)
+            self.assertIsNotNone(found, result)
+            whole = float(found[1]) * units[found[2]]
+            each = float(found[3]) * units[found[4]]
+            self.assertAlmostEqual(whole / (steps * each), 1, delta=0.5)
+
+    def test_the_wall_time_of_other_machines(self):
+        """With more ranks than there are cores here, it says for how many nodes."""
+        result = self.plan("--ranks", 64, "--ranks-per-node", 4)
+        self.assert_says(result, "wall time", "without output and halo exchange: 41 steps",
+                         "with 4.2 million cells, for 16 nodes like this one", stream="out")
+
     def test_one_of_a_thing(self):
         """No plural of one, by plan and by run."""
         config = problems.mixed([8, 6, 7])
