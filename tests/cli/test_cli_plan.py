@@ -1,10 +1,12 @@
 """What `isotherm plan` says of a run, and what it warns of."""
 import json
+import os
 import re
+import subprocess
 import unittest
 
 import problems
-from harness import Case, checkpoints, tree
+from harness import BINARY, LAUNCHER, Case, checkpoints, tree
 
 
 class Plan(Case):
@@ -92,6 +94,28 @@ class Plan(Case):
         result = self.plan("--ranks", 64, "--ranks-per-node", 4)
         self.assert_says(result, "wall time", "without output and halo exchange: 41 steps",
                          "with 4.2 million cells, for 16 nodes like this one", stream="out")
+
+    def test_names_the_settings_of_mpirun(self):
+        """Where Open MPI refuses to start so many ranks: the program cannot say so then."""
+        version = subprocess.run([LAUNCHER, "--version"], capture_output=True, text=True,
+                                 check=False).stdout
+        if "open-mpi" not in version:
+            self.skipTest("another MPI")
+        names = ("OMPI_MCA_rmaps_base_oversubscribe", "OMPI_ALLOW_RUN_AS_ROOT")
+        unset = {key: value for key, value in os.environ.items() if key not in names}
+        name = self.write(problems.mixed([96, 64, 48]))
+        for variables, ranks, expected in (
+                (unset, 5000, names if os.geteuid() == 0 else names[:1]),
+                (unset, 2, names[1:] if os.geteuid() == 0 else ()),
+                ({**unset, **{name: "1" for name in names}}, 5000, ()),
+                ({**unset, "SLURM_JOB_ID": "1"}, 5000, ()), (unset, 1, ())):
+            if ranks == 2 and len(os.sched_getaffinity(0)) < 2:
+                continue
+            result = subprocess.run([BINARY, "plan", name, "--ranks", str(ranks)], env=variables,
+                                    cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, 0, result)
+            line = "".join(line for line in result.stdout.splitlines() if "launch" in line)
+            self.assertEqual([name for name in names if name + "=1" in line], list(expected), line)
 
     def test_one_of_a_thing(self):
         """No plural of one, by plan and by run."""
