@@ -77,8 +77,8 @@ static enum status find_earlier(struct snapshots *s, int64_t restart_step)
     bool rebuilt = false;
     TRY(snapshot_index_read(&s->series, restart_step, &s->list, &rebuilt));
     if (rebuilt && s->list.count > 0) {
-        log_warn("%s is missing: rebuilt from the %" PRId64 " files in %s", s->series.path,
-                 s->list.count, s->series.folder);
+        log_warn("%s is missing: rebuilt from the %" PRId64 " file%s in %s", s->series.path,
+                 s->list.count, s->list.count == 1 ? "" : "s", s->series.folder);
     }
     if (s->list.precision != s->setting.precision) {
         log_warn("snapshots remain %s, the precision of %s; use a new file for another precision",
