@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
+
 static bool is_in_the_program(void *(*work)(void *))
 {
     Dl_info about;
@@ -64,3 +66,5 @@ int scandir(const char *restrict path, struct dirent ***restrict entries,
     errno = EIO;
     return is_broken(path) ? -1 : real(path, entries, chosen, order);
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
