@@ -138,7 +138,7 @@ const char *bytes_text(double bytes, char text[BYTES_TEXT])
 
 const char *duration_text(double seconds, char text[DURATION_TEXT])
 {
-    if (seconds < 0.9995) {
+    if (seconds > 0 && seconds < 0.9995) {
         snprintf(text, DURATION_TEXT, "%.3g ms", 1e3 * seconds);
     } else if (seconds < 9.95) {
         snprintf(text, DURATION_TEXT, "%.2g s", seconds);

@@ -35,7 +35,7 @@ static void print_line(const struct progress *progress, const struct stepper *st
              100.0 * (double)state->step / (double)timeline->steps, state->step, timeline->steps,
              state->time, latest->min, latest->max,
              rate * (double)grid_total_cells(&stepper->problem->grid) * 1e-9,
-             duration_text((double)left / rate, remaining));
+             duration_text(round((double)left / rate), remaining));
     if (log_is_terminal()) {
         log_transient("%s", line);
     } else if (MPI_Wtime() - progress->shown >= LOG_INTERVAL) {
