@@ -132,7 +132,7 @@ setup_python() {
 # newer HDF5.
 setup_readers() {
     setup_python venv vtk.py --system-site-packages --no-deps vtk
-    setup_python venv-h5py h5py/__init__.py --clear --prefer-binary h5py xarray
+    setup_python venv-h5py h5netcdf/__init__.py --clear --prefer-binary h5py xarray h5netcdf
 }
 
 # For CITATION.cff and the Containerfile; without them jobs.packaging checks less.

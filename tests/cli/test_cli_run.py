@@ -229,7 +229,7 @@ class Memory(Case):
                 result, output = self.start(config, ranks=ranks)
                 self.assert_code(result, 4)
                 # 2 fields of 8e12 cells of 8 bytes, and 2 checkpoints in flight
-                self.assert_says(result, "not enough memory", *words, "238", "GiB", "free",
+                self.assert_says(result, "not enough memory", *words, "256 TB", "free",
                                  "float32")
                 self.assertFalse(output.exists(), "nothing is written")
 

@@ -146,7 +146,7 @@ class Bench(Case):
         size = ("--backend", "cpu", "--size", 8, 8, 8)
         result = self.isotherm("bench", "io", *size, "--directory", "nowhere")
         self.assert_code(result, 2)
-        self.assert_says(result, "--directory nowhere: no such folder")
+        self.assert_says(result, "--directory: cannot access the folder nowhere: No such file")
 
     def test_table_and_json(self):
         result = self.isotherm("bench", "kernels", "--size", 40, 24, 16, "--repeats", 1,
