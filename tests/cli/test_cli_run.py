@@ -131,7 +131,7 @@ class Files(Case):
         config = small_problem(snapshots={"every": 30})
         config["output"]["pictures"] = {"interval": 7.3 * config["time"]["dt"]}
         run = self.solve(config)
-        with mock.patch("harness.BINARY", os.environ["ISOTHERM_WITHOUT_CAIRO"]):
+        with mock.patch("harness.BINARY", os.environ["ISOTHERM_BARE"]):
             plain = self.solve(config, ranks=2)
         self.assert_says(plain.result, "warning: output.pictures: no pictures are drawn, "
                          "this build has no Cairo")
