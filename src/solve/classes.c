@@ -9,16 +9,10 @@
 /* Cells that classes_survey_alone holds at once. */
 enum { SURVEY_CELLS = 64 << 20 };
 
-static enum status read_numbers(const struct initial_setting *part, const struct grid *grid,
-                                const struct box *box, float *numbers)
-{
-    return field_file_read_box(part->path, part->dataset, grid, box, numbers);
-}
-
 static enum status survey_block(const struct problem *problem, const struct box *owned,
                                 struct class_map *map, struct class_survey *survey)
 {
-    TRY(class_map_create(problem, owned, read_numbers, map));
+    TRY(class_map_create(problem, owned, field_file_read_box, map));
     return class_map_survey(map, problem, survey);
 }
 

@@ -72,6 +72,22 @@ class Help(Case):
         self.assert_code(result, 0)
         self.assertRegex(result.out, r"^isotherm \d+\.\d+\.\d+\n$")
 
+    def test_version_with_what_it_was_built_of(self):
+        result = self.isotherm("--version", "--verbose")
+        self.assert_code(result, 0)
+        self.assertEqual(result.err, "")
+        first, *rows = result.out.splitlines()
+        self.assertEqual(first + "\n", self.isotherm("--version").out)
+        rows = {row[:15].strip(): row[15:] for row in rows}
+        for name, form in {"commit": r"[0-9a-f]{12}(, modified)?$|unknown$",
+                           "compilers": r"C: \w+ \d+\.", "flags": r"(Release|Debug): -",
+                           "backends": r"\bcpu\b", "MPI": r"\d+\.\d+",
+                           "HDF5": r"\d+\.\d+\.\d+, parallel \(built with \d+\.\d+\.\d+\)$",
+                           "Cairo": r"\d+\.\d+|not built in$", "libyaml": r"\d+\.\d+",
+                           "UDUNITS": r"\d|not built in$", "muParser": r"\d+\.\d+"}.items():
+            self.assertRegex(rows.get(name, ""), form, name)
+        self.assertNotIn("guard", rows["backends"])
+
 
 class Bench(Case):
     ROW_KEYS = ["kernel", "precision", "cells", "ms", "bandwidth_GBs", "percent_of_copy",
@@ -130,7 +146,7 @@ class Bench(Case):
         size = ("--backend", "cpu", "--size", 8, 8, 8)
         result = self.isotherm("bench", "io", *size, "--directory", "nowhere")
         self.assert_code(result, 2)
-        self.assert_says(result, "--directory nowhere: no such folder")
+        self.assert_says(result, "--directory: cannot access the folder nowhere: No such file")
 
     def test_table_and_json(self):
         result = self.isotherm("bench", "kernels", "--size", 40, 24, 16, "--repeats", 1,
