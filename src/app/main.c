@@ -16,7 +16,8 @@
 #include "io/hdf5/h5_about.h"
 
 static const struct command *const commands[] = {
-    &command_run, &command_plan, &command_compare, &command_bench, &command_verify, &command_doctor,
+    &command_init,    &command_check, &command_plan,   &command_run,
+    &command_compare, &command_bench, &command_verify, &command_doctor,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
