@@ -1,8 +1,12 @@
 """`isotherm plot`: what it draws of a folder, of two, and what it says when there is nothing."""
 import ctypes
 import os
+import re
+import shutil
+import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -10,6 +14,8 @@ import numpy as np
 import problems
 from harness import Case, tree
 
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def pixels(path):
@@ -208,6 +214,27 @@ class Plot(Case):
         with mock.patch("harness.BINARY", os.environ["ISOTHERM_WITHOUT_CAIRO"]):
             result = self.plot("out", code=3)
         self.assert_says(result, "this build draws no pictures", "libcairo2-dev")
+
+
+class Film(Case):
+    def test_pictures_make_a_film(self):
+        """The line in docs/files.md: pictures sort by time and have one size."""
+        text = (ROOT / "docs/files.md").read_text(encoding="utf-8")
+        line, = re.findall(r"(?m)^ {4}(ffmpeg .*)$", text)
+        config = problems.mixed([25, 17])
+        config["output"]["pictures"] = {"every": 3, "range": [200, 1200]}
+        self.solve(config, output="out/quickstart")
+        pictures = sorted(self.folder.glob("out/quickstart/pictures/step_*.png"))
+        steps = [int(path.stem.removeprefix("step_")) for path in pictures]
+        self.assertEqual(steps, [*range(0, 41, 3), 41])
+        self.assertEqual(len({pixels(path).shape for path in pictures}), 1)
+        if shutil.which("ffmpeg") is None:
+            self.skipTest("no ffmpeg")
+        done = subprocess.run(["bash", "-c", line], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"frame={len(pictures):5d}", done.stderr)
+        self.assertGreater((self.folder / "film.mp4").stat().st_size, 3000)
 
 
 if __name__ == "__main__":
