@@ -226,11 +226,11 @@ enum status csv_column_name(const struct csv_table *table, int column, char name
     return STATUS_OK;
 }
 
-int csv_column(const struct csv_table *table, const char *wanted)
+int csv_column(const struct csv_table *table, const char *name)
 {
-    char name[CSV_NAME_BYTES];
+    char found[CSV_NAME_BYTES];
     for (int c = 0; c < table->ncolumns; c++) {
-        if (csv_column_name(table, c, name) == STATUS_OK && strcmp(name, wanted) == 0) {
+        if (csv_column_name(table, c, found) == STATUS_OK && strcmp(found, name) == 0) {
             return c;
         }
     }

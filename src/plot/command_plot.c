@@ -15,19 +15,20 @@
 
 enum { DIRECTORY, ONLY, OPERANDS };
 
-static struct plot plot = {.field = "T", .time = NAN};
+static struct plot request = {.field = "T", .time = NAN};
 static const char *operands[OPERANDS];
 
 static const struct option option_table[] = {
     {OPTION_STRING, "--with", "DIR2", "compare: curves of both, planes as DIR minus DIR2",
-     &plot.with},
-    {OPTION_REAL, "--time", "T", "the saved time nearest to T s (default: the last)", &plot.time},
+     &request.with},
+    {OPTION_REAL, "--time", "T", "the saved time nearest to T s (default: the last)",
+     &request.time},
     {OPTION_STRING, "--plane", "z=0.05", "the plane across x, y or z (default: z, middle)",
-     &plot.plane},
-    {OPTION_STRING, "--field", "NAME", "T (default), T_max, time_above, ...", &plot.field},
+     &request.plane},
+    {OPTION_STRING, "--field", "NAME", "T (default), T_max, time_above, ...", &request.field},
     {OPTION_STRING, "--output", "NAME", "FILE.png, FILE.svg, or a folder (DIR/plots)",
-     &plot.output},
-    {OPTION_FLAG, "--svg", "", "write SVG instead of PNG", &plot.svg},
+     &request.output},
+    {OPTION_FLAG, "--svg", "", "write SVG instead of PNG", &request.svg},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
@@ -58,42 +59,42 @@ static bool is_picture(const char *output)
 
 /* ---- for the other files of this folder ---- */
 
-enum status plot_path(struct plot *in, const char *name, char path[PATH_BYTES])
+enum status plot_path(struct plot *plot, const char *name, char path[PATH_BYTES])
 {
     char folder[PATH_BYTES];
     char file[PATH_BYTES];
-    if (is_picture(in->output) && in->drawn > 0) {
+    if (is_picture(plot->output) && plot->drawn > 0) {
         return fail(STATUS_INPUT,
                     "--output %s is one picture, and there is more to plot: name it (the next is "
                     "%s), or give a folder",
-                    in->output, name);
+                    plot->output, name);
     }
-    if (is_picture(in->output)) {
-        return snprintf(path, PATH_BYTES, "%s", in->output) < PATH_BYTES
+    if (is_picture(plot->output)) {
+        return snprintf(path, PATH_BYTES, "%s", plot->output) < PATH_BYTES
                    ? STATUS_OK
-                   : fail(STATUS_INPUT, "the path %.60s... is too long", in->output);
+                   : fail(STATUS_INPUT, "the path %.60s... is too long", plot->output);
     }
-    TRY(path_join(in->directory, in->with != NULL ? "plots/comparison" : "plots", folder));
-    const char *place = in->output != NULL ? in->output : folder;
+    TRY(path_join(plot->directory, plot->with != NULL ? "plots/comparison" : "plots", folder));
+    const char *place = plot->output != NULL ? plot->output : folder;
     TRY(directory_make(place));
-    snprintf(file, sizeof file, "%.1000s.%s", name, in->svg ? "svg" : "png");
+    snprintf(file, sizeof file, "%.1000s.%s", name, plot->svg ? "svg" : "png");
     return path_join(place, file, path);
 }
 
-void plot_done(struct plot *in, const char *path)
+void plot_done(struct plot *plot, const char *path)
 {
-    in->drawn++;
+    plot->drawn++;
     log_info("%s", path);
 }
 
-enum status plot_leave_out(const struct plot *in, const char *name, const char *format, ...)
+enum status plot_leave_out(const struct plot *plot, const char *name, const char *format, ...)
 {
     char reason[STATUS_MESSAGE_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
-    if (in->only != NULL) {
+    if (plot->only != NULL) {
         return fail(STATUS_INPUT, "%s", reason);
     }
     log_info("no picture of %s: %s", name, reason);
@@ -104,7 +105,7 @@ enum status plot_leave_out(const struct plot *in, const char *name, const char *
 
 static bool is_asked(const char *name)
 {
-    return plot.only == NULL || strcmp(plot.only, name) == 0;
+    return request.only == NULL || strcmp(request.only, name) == 0;
 }
 
 /* NAME.csv of a line, or NAME.vtkhdf. */
@@ -119,39 +120,44 @@ static enum status plot_entry(const char *entry)
         return STATUS_OK;
     }
     if (strcmp(dot, ".vtkhdf") == 0) {
-        return plot_plane(&plot, name);
+        return plot_plane(&request, name);
     }
     if (strcmp(dot, ".csv") != 0) {
         return STATUS_OK;
     }
-    TRY(path_join(plot.directory, entry, path));
+    TRY(path_join(request.directory, entry, path));
     TRY(series_is_line(path, &is_line));
-    return is_line ? plot_line(&plot, name) : STATUS_OK;
+    return is_line ? plot_line(&request, name) : STATUS_OK;
 }
 
-/* Also after a failure, of which the first is returned: one damaged file hides no other. */
-static enum status plot_entries(void)
+/* The first failure, after all else is drawn: one damaged file hides no other. */
+struct outcome {
+    enum status status;
+    struct failure failure;
+};
+
+static void keep_first(enum status status, struct outcome *outcome)
+{
+    if (status != STATUS_OK && outcome->status == STATUS_OK) {
+        outcome->status = status;
+        fail_keep(&outcome->failure);
+    }
+}
+
+static enum status plot_entries(struct outcome *outcome)
 {
     struct dirent **entries = NULL;
-    struct failure first;
-    enum status status = STATUS_OK;
-    const int count = scandir(plot.directory, &entries, NULL, alphasort);
+    const int count = scandir(request.directory, &entries, NULL, alphasort);
     if (count < 0) {
-        return fail(STATUS_FILE, "cannot open the folder %s: %s", plot.directory, strerror(errno));
+        return fail(STATUS_FILE, "cannot open the folder %s: %s", request.directory,
+                    strerror(errno));
     }
     for (int i = 0; i < count; i++) {
-        const enum status one = plot_entry(entries[i]->d_name);
-        if (one != STATUS_OK && status == STATUS_OK) {
-            status = one;
-            fail_keep(&first);
-        }
+        keep_first(plot_entry(entries[i]->d_name), outcome);
         free(entries[i]);
     }
     free(entries);
-    if (status != STATUS_OK) {
-        fail_restore(&first);
-    }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status check_folder(const char *path)
@@ -168,38 +174,44 @@ static enum status check_folder(const char *path)
 static bool has(const char *name)
 {
     char path[PATH_BYTES];
-    return path_join(plot.directory, name, path) == STATUS_OK && file_exists(path);
+    return path_join(request.directory, name, path) == STATUS_OK && file_exists(path);
 }
 
 static enum status plot_all(void)
 {
-    if (has("history.csv") || plot.only != NULL) {
-        TRY(plot_history(&plot));
+    struct outcome outcome = {.status = STATUS_OK};
+    if (has("history.csv") || request.only != NULL) {
+        keep_first(plot_history(&request), &outcome);
     }
-    if (is_asked("probes") && (has("probes.csv") || plot.only != NULL)) {
-        TRY(plot_probes(&plot));
+    if (is_asked("probes") && (has("probes.csv") || request.only != NULL)) {
+        keep_first(plot_probes(&request), &outcome);
     }
-    TRY(plot_entries());
-    if (plot.drawn == 0 && plot.only != NULL) {
-        return fail(STATUS_INPUT, "%s holds no %s to plot", plot.directory, plot.only);
+    TRY(plot_entries(&outcome));
+    if (outcome.status != STATUS_OK) {
+        fail_restore(&outcome.failure);
+        return outcome.status;
     }
-    return plot.drawn > 0 ? STATUS_OK
-                          : fail(STATUS_INPUT,
-                                 "%s holds nothing to plot: no history.csv, probes.csv, lines or "
-                                 "snapshots with rows",
-                                 plot.directory);
+    if (request.drawn == 0 && request.only != NULL) {
+        return fail(STATUS_INPUT, "%s holds no %s to plot", request.directory, request.only);
+    }
+    return request.drawn > 0
+               ? STATUS_OK
+               : fail(STATUS_INPUT,
+                      "%s holds nothing to plot: no history.csv, probes.csv, lines or "
+                      "snapshots with rows",
+                      request.directory);
 }
 
 static enum status execute(void)
 {
-    plot.directory = operands[DIRECTORY];
-    plot.only = operands[ONLY];
+    request.directory = operands[DIRECTORY];
+    request.only = operands[ONLY];
     if (!picture_supported()) {
         return fail(STATUS_FILE, "this build draws no pictures: install Cairo with PNG and SVG "
                                  "(Debian: libcairo2-dev) and build again");
     }
-    TRY(check_folder(plot.directory));
-    TRY(plot.with != NULL ? check_folder(plot.with) : STATUS_OK);
+    TRY(check_folder(request.directory));
+    TRY(request.with != NULL ? check_folder(request.with) : STATUS_OK);
     return plot_all();
 }
 

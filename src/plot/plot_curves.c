@@ -79,11 +79,12 @@ static enum status curves_add(struct curves *curves, const struct selection *fro
 }
 
 static enum status curves_draw(struct plot *plot, struct curves *curves, const char *name,
-                               struct picture_chart *chart)
+                               const struct picture_chart *form)
 {
     char path[PATH_BYTES];
     char note[NOTE_BYTES];
     char footer[NOTE_BYTES] = "";
+    struct picture_chart chart = *form;
     if (plot->with != NULL) {
         snprintf(note, sizeof note, "%.200s (lines)    %.200s (dashes)", plot->directory,
                  plot->with);
@@ -95,16 +96,16 @@ static enum status curves_draw(struct plot *plot, struct curves *curves, const c
     }
     picture_widen(curves->range[0], 0.0);
     picture_widen(curves->range[1], 0.05);
-    chart->note = note;
-    chart->footer = footer;
-    chart->curves = curves->curve;
-    chart->ncurves = curves->count;
+    chart.note = note;
+    chart.footer = footer;
+    chart.curves = curves->curve;
+    chart.ncurves = curves->count;
     for (int d = 0; d < 2; d++) {
-        chart->axis[d].lower = curves->range[d][0];
-        chart->axis[d].upper = curves->range[d][1];
+        chart.axis[d].lower = curves->range[d][0];
+        chart.axis[d].upper = curves->range[d][1];
     }
     TRY(plot_path(plot, name, path));
-    TRY(picture_draw_chart(chart, path));
+    TRY(picture_draw_chart(&chart, path));
     plot_done(plot, path);
     return STATUS_OK;
 }

@@ -181,11 +181,13 @@ class Plot(Case):
 
     def test_a_damaged_file_hides_no_other(self):
         folder = self.run_one()
-        with open(folder / "axis.csv", "a", encoding="ascii") as stream:
-            stream.write("99,1,2\n")
-        result = self.plot("out", code=3)
-        self.assert_says(result, "out/axis.csv:", "is not a valid row")
-        self.assert_says(result, "out/plots/snapshots_T.png", stream="out")
+        for name in ("axis", "history"):
+            with open(folder / f"{name}.csv", "a", encoding="ascii") as stream:
+                stream.write("99,1,2\n")
+            result = self.plot("out", code=3)
+            self.assert_says(result, f"out/{name}.csv:", "is not a valid row")
+            self.assert_one_error(result)
+            self.assert_says(result, "out/plots/snapshots_T.png", stream="out")
 
     def test_errors(self):
         self.run_one()
