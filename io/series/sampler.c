@@ -8,11 +8,15 @@
 
 enum { CORNERS = 8 };
 
-/* A point: its lower and upper corner cell on each axis, and its position between them. */
+/* In cells: a point so close to a cell's centre is meant to be there, and gets the cell's bits. */
+#define CENTER_TOLERANCE 1e-9
+
+/* A point: its lower and upper corner on each axis, and its position between them. */
 struct point {
-    int64_t low[AXIS_COUNT]; /* global indices */
+    int64_t low[AXIS_COUNT]; /* cells; global indices */
     int64_t high[AXIS_COUNT];
-    double part[AXIS_COUNT]; /* 0 at the centre of `low`, 1 at that of `high` */
+    int face[AXIS_COUNT];    /* the upper corner lies on this face of `high`; -1: at its centre */
+    double part[AXIS_COUNT]; /* 0 at the lower corner, 1 at the upper one */
 };
 
 struct sampler {
@@ -30,24 +34,36 @@ struct sampler {
     void *h_taken;
 };
 
+/* Between the outermost centre, `cells` beyond it, and the face half a cell away. */
+static void place_at_face(enum face face, int64_t cell, double cells, struct point *point)
+{
+    const enum axis axis = face_axis(face);
+    const double part = 2 * cells;
+    point->low[axis] = cell;
+    point->high[axis] = cell;
+    point->face[axis] = part > 0 ? (int)face : -1;
+    point->part[axis] = part > 1 - CENTER_TOLERANCE ? 1 : part;
+}
+
 static void place(const struct grid *grid, bool periodic, enum axis axis, double at,
                   struct point *point)
 {
     const int64_t last = grid->cells[axis] - 1;
-    const double cells = (at - grid->lower[axis]) / grid->spacing[axis] - 0.5;
+    const double exact = (at - grid->lower[axis]) / grid->spacing[axis] - 0.5;
+    const double nearest = round(exact);
+    const double cells = fabs(exact - nearest) < CENTER_TOLERANCE ? nearest : exact;
     const double below = floor(cells);
-    int64_t low = (int64_t)below;
-    double part = cells - below;
-    if (low < 0) {
-        low = periodic ? last : 0;
-        part = periodic ? part : 0;
-    } else if (low >= last) {
-        low = last;
-        part = periodic ? part : 0;
+    if (!periodic && cells <= 0) {
+        place_at_face(face_of(axis, SIDE_MIN), 0, -cells, point);
+    } else if (!periodic && cells >= (double)last) {
+        place_at_face(face_of(axis, SIDE_MAX), last, cells - (double)last, point);
+    } else {
+        const int64_t low = below < 0 ? last : (int64_t)below;
+        point->low[axis] = low;
+        point->high[axis] = low < last ? low + 1 : 0;
+        point->face[axis] = -1;
+        point->part[axis] = cells - below;
     }
-    point->low[axis] = low;
-    point->high[axis] = low < last ? low + 1 : periodic ? 0 : last;
-    point->part[axis] = part;
 }
 
 static void corner_cell(const struct point *point, int corner, int64_t cell[AXIS_COUNT])
@@ -175,15 +191,45 @@ static enum status take_mine(struct sampler *s, const struct field *field)
     return STATUS_OK;
 }
 
+/* The value at a corner, given that of its cell. On an edge or a corner of the domain prescribed
+ * temperatures win, as the mean of those that meet; otherwise the differences between face and cell
+ * add up, which is exact for a linear field. */
+static double corner_value(const struct point *point, const struct closure *closure, int corner,
+                           double cell)
+{
+    double value = cell;
+    double prescribed = 0;
+    int nfaces = 0;
+    int nprescribed = 0;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if ((corner >> a & 1) == 0 || point->face[a] < 0) {
+            continue;
+        }
+        const enum face face = (enum face)point->face[a];
+        const double at_face = closure_face_temperature(closure, face, cell);
+        value = nfaces++ == 0 ? at_face : value + (at_face - cell);
+        if (closure_is_prescribed(closure, face)) {
+            prescribed += at_face;
+            nprescribed++;
+        }
+    }
+    return nprescribed > 0 ? prescribed / nprescribed : value;
+}
+
 /* Exact at the ends, and for equal values. */
 static double between(double low, double high, double part)
 {
-    return fma(part, high - low, low);
+    return part == 1 ? high : fma(part, high - low, low);
 }
 
-static double interpolate(const struct point *point, const double *corner)
+static double interpolate(const struct point *point, const struct closure *closure,
+                          const double *cell)
 {
     const double *t = point->part;
+    double corner[CORNERS];
+    for (int c = 0; c < CORNERS; c++) {
+        corner[c] = corner_value(point, closure, c, cell[c]);
+    }
     const double y0z0 = between(corner[0], corner[1], t[AXIS_X]);
     const double y1z0 = between(corner[2], corner[3], t[AXIS_X]);
     const double y0z1 = between(corner[4], corner[5], t[AXIS_X]);
@@ -194,7 +240,7 @@ static double interpolate(const struct point *point, const double *corner)
 }
 
 enum status sampler_take(MPI_Comm comm, struct sampler *s, const struct field *field,
-                         const double **values)
+                         const struct closure *closure, const double **values)
 {
     const bool first = comm_rank(comm) == 0;
     *values = NULL;
@@ -204,7 +250,7 @@ enum status sampler_take(MPI_Comm comm, struct sampler *s, const struct field *f
                        (int)(s->npoints * CORNERS), MPI_DOUBLE, MPI_SUM, 0, comm));
     if (first) {
         for (int64_t p = 0; p < s->npoints; p++) {
-            s->values[p] = interpolate(&s->point[p], s->corners + p * CORNERS);
+            s->values[p] = interpolate(&s->point[p], closure, s->corners + p * CORNERS);
         }
         *values = s->values;
     }

@@ -1,12 +1,13 @@
 /* Temperatures at points, for probes and lines: trilinear interpolation between the centres of the
- * eight cells around a point. Within half a cell of a face it is constant along that axis; across
- * periodic faces it uses the cells at the other side. The bits do not depend on the decomposition.
- */
+ * eight cells around a point. Within half a cell of a face it goes from the outermost centre to the
+ * face, whose temperature follows from the closure; across periodic faces to the cells at the other
+ * side. The bits do not depend on the decomposition. */
 #ifndef ISOTHERM_IO_SERIES_SAMPLER_H
 #define ISOTHERM_IO_SERIES_SAMPLER_H
 
 #include <mpi.h>
 
+#include "model/boundary.h"
 #include "model/field.h"
 #include "model/grid.h"
 
@@ -20,8 +21,8 @@ enum status sampler_create(const struct field *field, const struct grid *grid,
 void sampler_destroy(struct sampler *sampler); /* takes NULL */
 
 /* Collective, agreed. The temperatures of the present step, K, on rank 0: npoints values, borrowed
- * until the next call; NULL elsewhere. */
+ * until the next call; NULL elsewhere. `closure`: of that time. */
 enum status sampler_take(MPI_Comm comm, struct sampler *sampler, const struct field *field,
-                         const double **values) MUST_CHECK;
+                         const struct closure *closure, const double **values) MUST_CHECK;
 
 #endif

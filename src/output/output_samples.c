@@ -215,6 +215,8 @@ static enum status write_due(void *object, const struct output_context *in)
 {
     const struct sample_outputs *outputs = object;
     MPI_Comm comm = in->team->comm;
+    struct heat_operator op;
+    TRY(stepper_operator_per_second(in->stepper, &op));
     for (int i = 0; i < outputs->count; i++) {
         const struct sample_output *output = &outputs->output[i];
         const double *values = NULL;
@@ -222,7 +224,7 @@ static enum status write_due(void *object, const struct output_context *in)
             continue;
         }
         TRY(status_agree(comm, engine_settle(in->engine)));
-        TRY(sampler_take(comm, output->sampler, in->state->field, &values));
+        TRY(sampler_take(comm, output->sampler, in->state->field, &op.closure, &values));
         TRY(status_agree(comm, output->series != NULL ? write_series(output->series, in, values)
                                                       : STATUS_OK));
     }

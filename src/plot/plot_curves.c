@@ -188,8 +188,10 @@ static enum status add_columns(const struct tables *tables, const char *begin, c
         if (strncmp(name, begin, strlen(begin)) == 0 && ends_in(name, end)) {
             const int length = (int)(strlen(name) - strlen(begin) - strlen(end));
             snprintf(label, sizeof label, "%.*s", length, name + strlen(begin));
-            TRY(add_column(tables, name, label, false, curves->wanted >= PICTURE_CURVE_COLORS,
-                           curves));
+            /* opposite faces may have the same curve */
+            const bool dashed = curves->wanted >= PICTURE_CURVE_COLORS ||
+                                (begin[0] != '\0' && curves->wanted % 2 == 1);
+            TRY(add_column(tables, name, label, false, dashed, curves));
         }
     }
     return STATUS_OK;

@@ -1,6 +1,7 @@
 #include "solve/diagnostics.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/comm.h"
 
@@ -135,6 +136,55 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
 {
     const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
     const enum status status = take(stepper, diagnostics);
+    phases_enter(stepper->phases, before);
+    return status;
+}
+
+/* The sums of this rank's cells inside each closed face, K. */
+static enum status sum_faces(struct stepper *stepper, const struct heat_operator *op,
+                             struct exact_sum sums[FACE_COUNT])
+{
+    const struct team *team = stepper->team;
+    struct field *field = stepper->state->field;
+    const struct box owned = layout_owned(&field->layout);
+    TRY(engine_wait(stepper->engine));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const struct box layer = box_inside(&owned, face, 1);
+        if (stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
+            decomp_neighbour(&team->decomp, team->rank, face) < 0) {
+            TRY(field_sum(field, &layer, &sums[f]));
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status take_faces(struct stepper *stepper, struct face_diagnostics *faces)
+{
+    const struct grid *grid = &stepper->problem->grid;
+    struct heat_operator op;
+    struct ledger second = {0}; /* of a step of 1 s */
+    TRY(stepper_operator_per_second(stepper, &op));
+    TRY(status_agree(stepper->team->comm, sum_faces(stepper, &op, second.face_sum)));
+    TRY(add_sums(stepper->team->comm, second.face_sum, FACE_COUNT));
+    ledger_add_step(&second, &op);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const enum axis axis = face_axis(face);
+        const bool has = grid->used[axis] && op.closure.closed[f];
+        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+        const double inside = exact_sum_value(&second.face_sum[f]) / (double)cells;
+        faces->flow[f] =
+            has ? ledger_face_heat(&second, grid, &stepper->problem->medium, &op, face) : NAN;
+        faces->mean[f] = has ? closure_face_temperature(&op.closure, face, inside) : NAN;
+    }
+    return STATUS_OK;
+}
+
+enum status diagnostics_take_faces(struct stepper *stepper, struct face_diagnostics *faces)
+{
+    const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
+    const enum status status = take_faces(stepper, faces);
     phases_enter(stepper->phases, before);
     return status;
 }

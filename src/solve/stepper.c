@@ -103,3 +103,16 @@ enum status stepper_operator_before(const struct stepper *stepper, struct heat_o
 {
     return agree(stepper, operator_before(stepper->problem, stepper->state->step, op));
 }
+
+enum status stepper_operator_per_second(const struct stepper *stepper, struct heat_operator *op)
+{
+    const struct problem *problem = stepper->problem;
+    const int64_t step = stepper->state->step;
+    if (operator_create(problem, stepper->state->time, 1, op) == STATUS_OK) {
+        return STATUS_OK;
+    }
+    fail_clear(); /* a step from here will fail alike */
+    TRY(stepper_operator_before(stepper, op));
+    return operator_create(problem, timeline_time(&problem->timeline, step > 0 ? step - 1 : 0), 1,
+                           op);
+}

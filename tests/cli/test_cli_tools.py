@@ -73,6 +73,22 @@ class Help(Case):
         self.assert_code(result, 0)
         self.assertRegex(result.out, r"^isotherm \d+\.\d+\.\d+\n$")
 
+    def test_version_with_what_it_was_built_of(self):
+        result = self.isotherm("--version", "--verbose")
+        self.assert_code(result, 0)
+        self.assertEqual(result.err, "")
+        first, *rows = result.out.splitlines()
+        self.assertEqual(first + "\n", self.isotherm("--version").out)
+        rows = {row[:15].strip(): row[15:] for row in rows}
+        for name, form in {"commit": r"[0-9a-f]{12}(, modified)?$|unknown$",
+                           "compilers": r"C: \w+ \d+\.", "flags": r"(Release|Debug): -",
+                           "backends": r"\bcpu\b", "MPI": r"\d+\.\d+",
+                           "HDF5": r"\d+\.\d+\.\d+, parallel \(built with \d+\.\d+\.\d+\)$",
+                           "Cairo": r"\d+\.\d+|not built in$", "libyaml": r"\d+\.\d+",
+                           "muParser": r"\d+\.\d+"}.items():
+            self.assertRegex(rows.get(name, ""), form, name)
+        self.assertNotIn("guard", rows["backends"])
+
 
 class Bench(Case):
     ROW_KEYS = ["kernel", "precision", "cells", "ms", "bandwidth_GBs", "percent_of_copy",

@@ -58,7 +58,7 @@ class Readme(unittest.TestCase):
             return
         cls.folder = Path(tempfile.mkdtemp(prefix="isotherm_test_"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        for name in ("README.md", "configs", "jobscripts", "docs"):
+        for name in ("README.md", "CMakeLists.txt", "configs", "jobscripts", "docs"):
             copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             copy(ROOT / name, cls.folder / name)
         # local.sh builds: here the build has been done, and nothing is to be installed
