@@ -14,6 +14,7 @@ rank counts.
 
 To record a release, write FILE.json with `set`, `libm` and `checkpoint` of each file, then run
 ISOTHERM_BINARY=... test_release.py record FILE.json
+Hashes that the file has already stay.
 """
 import hashlib
 import json
@@ -110,13 +111,16 @@ class Float32(Release):
 
 def record(path):
     release = json.loads(Path(path).read_text())
-    release["libm"] = libm()
+    if release.setdefault("libm", libm()) != libm():
+        raise SystemExit(f"{path} was recorded with another C library; record on such a machine")
     for precision in PRECISIONS:
         with tempfile.TemporaryDirectory() as folder:
             for name, entry in release["files"].items():
                 result = isotherm("run", CONFIGS / f"{name}.yaml", "--output", f"out/{name}",
                                   *options(release, name, precision), cwd=folder)
                 report = Run(result, Path(folder) / "out" / name).report
+                if precision in entry:
+                    continue    # a promise is not renewed
                 entry.update({"steps": report["steps"], precision: report["field_hash"]})
     Path(path).write_text(json.dumps(release, indent=2) + "\n")
 
