@@ -92,10 +92,10 @@ job_may_try_again() {
         { job_say "giving up: $tries starts without a checkpoint newer than $now"; return 1; }
 }
 
-# Requeue or not. 75: stopped in time with a valid checkpoint. 4, and what a launcher reports of
-# killed ranks (above 128): perhaps a broken node, which may not be in the next job; a node that
-# Slurm itself finds broken makes it requeue the job without this function (--requeue). 2, 3 and 5
-# (wrong input, files, invalid values) would only occur again.
+# Requeue or not. 75: stopped in time. 4, and what a launcher reports of killed ranks (above 128):
+# perhaps a broken node, which may not be in the next job; a node that Slurm itself finds broken
+# makes it requeue the job without this function (--requeue). 2, 3 and 5 (wrong input, files,
+# invalid values) would only occur again.
 job_again() {
     local code=$1
     if ((code != 75 && code != 4 && code < 128)); then

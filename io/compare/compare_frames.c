@@ -235,8 +235,8 @@ static enum status read_links(hid_t file, int64_t listed, struct frames *frames)
     }
     const int64_t count = (int64_t)group.nlinks;
     if (listed >= 0 && listed != count) {
-        return fail(STATUS_FILE, "%s is damaged: it lists %" PRId64 " states and has %" PRId64,
-                    frames->path, listed, count);
+        return fail(STATUS_FILE, "%s is damaged: it lists %" PRId64 " state%s and has %" PRId64,
+                    frames->path, listed, listed == 1 ? "" : "s", count);
     }
     if (count == 0) {
         return fail(STATUS_INPUT, "%s holds no snapshot", frames->path);

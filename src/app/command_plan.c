@@ -11,7 +11,10 @@
 #include "app/plan.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "machine/cores.h"
+#include "machine/host.h"
 #include "machine/placement.h"
+#include "machine/step_rate.h"
 #include "model/shape.h"
 #include "output/output.h"
 
@@ -36,8 +39,8 @@ static const struct option option_table[] = {
 static const struct command_line line = {
     .usage = "isotherm plan CONFIG [options]",
     .about = "Show what `isotherm run` would do: decomposition, memory per rank, halo traffic,\n"
-             "time step and its limit, file sizes, and warnings about performance problems.\n"
-             "Runs nothing and writes nothing; works on a login node.",
+             "time step and its limit, wall time, file sizes, and warnings about performance\n"
+             "problems. Measures the step for half a second on this machine; writes nothing.",
     .example = "  isotherm plan configs/weak_scaling.yaml --ranks 64",
     .options = option_table,
     .operand = "CONFIG",
@@ -58,11 +61,14 @@ static void warn(struct plan *plan, const char *format, ...)
     printf("  warning: %s\n", log_clean(text));
 }
 
+/* Of this machine, or, as --ranks-per-module says, of another. */
+static bool is_for_gpus(const struct plan *plan)
+{
+    return backend_has(plan->backend, BACKEND_FREE_COPIES) || options.ranks_per_module > 1;
+}
+
 static void print_blocks(const struct plan *plan)
 {
-    char memory[BYTES_TEXT];
-    char low[BYTES_TEXT];
-    char high[BYTES_TEXT];
     const int64_t *n = plan->problem.grid.cells;
     const int *p = plan->decomp.ranks;
     const double width = (double)precision_bytes(plan->settings->run.precision);
@@ -81,16 +87,14 @@ static void print_blocks(const struct plan *plan)
                         (double)grid_total_cells(&plan->problem.grid) -
                     1.0));
     printf("memory/rank    %s on the device, %s on the host for outputs in flight\n",
-           bytes_text((double)plan->max_bytes, memory),
-           bytes_text((double)plan->max_output_bytes, low));
-    if (plan->max_copy_bytes > 0) {
+           SIZE_TEXT(plan->max_bytes), SIZE_TEXT(plan->max_output_bytes));
+    if (plan->max_copy_bytes > 0 && is_for_gpus(plan)) {
         printf("on a GPU       another %s on the device for outputs in flight\n",
-               bytes_text((double)plan->max_copy_bytes, low));
+               SIZE_TEXT(plan->max_copy_bytes));
     }
     printf("halo/step      %s .. %s sent by each rank, at most %d message%s\n",
-           bytes_text((double)plan->min_halo * width, low),
-           bytes_text((double)plan->max_halo * width, high), plan->max_messages,
-           plan->max_messages == 1 ? "" : "s");
+           SIZE_TEXT((double)plan->min_halo * width), SIZE_TEXT((double)plan->max_halo * width),
+           plan->max_messages, plan->max_messages == 1 ? "" : "s");
 }
 
 /* The order of the ranks if nodes and modules are filled in turn. */
@@ -99,9 +103,6 @@ static enum status print_placement(const struct plan *plan)
     const struct decomp *decomp = &plan->decomp;
     const int nranks = decomp->nranks;
     const double width = (double)precision_bytes(plan->settings->run.precision);
-    char module[BYTES_TEXT];
-    char node[BYTES_TEXT];
-    char network[BYTES_TEXT];
     char reason[256];
     struct placement_order order;
     struct rank_place *places = malloc((size_t)nranks * sizeof *places);
@@ -114,10 +115,13 @@ static enum status print_placement(const struct plan *plan)
     TRY(status);
     placement_reason(&order, reason, sizeof reason);
     printf("placement      %s\n", reason);
-    printf("links/step     %s inside modules, %s inside nodes, %s between nodes, all ranks\n",
-           bytes_text((double)order.link_cells[LINK_GROUP] * width, module),
-           bytes_text((double)order.link_cells[LINK_NODE] * width, node),
-           bytes_text((double)order.link_cells[LINK_NETWORK] * width, network));
+    printf("links/step     ");
+    if (is_for_gpus(plan)) {
+        printf("%s inside modules, ", SIZE_TEXT((double)order.link_cells[LINK_GROUP] * width));
+    }
+    printf("%s inside nodes, %s between nodes, all ranks\n",
+           SIZE_TEXT((double)order.link_cells[LINK_NODE] * width),
+           SIZE_TEXT((double)order.link_cells[LINK_NETWORK] * width));
     placement_free(&order);
     return STATUS_OK;
 }
@@ -143,6 +147,52 @@ static void print_time(const struct plan *plan)
         printf(", the last one shortened to %.6g s", timeline->dt_last);
     }
     printf("\n");
+}
+
+/* On nodes like this one, with a rank per core unless --ranks-per-node is given. */
+static void print_wall_time(const struct plan *plan)
+{
+    const struct timeline *timeline = &plan->problem.timeline;
+    const struct box block = decomp_owned(&plan->decomp, 0); /* none is larger */
+    const int64_t cells[AXIS_COUNT] = {box_extent(&block, AXIS_X), box_extent(&block, AXIS_Y),
+                                       box_extent(&block, AXIS_Z)};
+    const int nranks = plan->decomp.nranks;
+    const int most =
+        options.ranks_per_node < INT32_MAX ? (int)options.ranks_per_node : cores_count();
+    const int together = nranks < most ? nranks : most;
+    const int nodes = (nranks + together - 1) / together;
+    struct step_rate rate;
+    char whole[DURATION_TEXT];
+    char each[DURATION_TEXT];
+    char where[64] = "";
+    if (step_rate_measure(plan->backend, cells, plan->settings->run.precision, together, &rate) !=
+        STATUS_OK) {
+        printf("wall time      unknown: %s\n", fail_message());
+        fail_clear();
+        return;
+    }
+    const double step =
+        (double)plan->max_cells * (rate.threads > 0 ? together : 1) / rate.cells_per_s;
+    if (rate.threads > 0 && nodes > 1) {
+        snprintf(where, sizeof where, ", for %d nodes like this one", nodes);
+    }
+    printf("wall time      about %s without output%s: %" PRId64
+           " step%s of %s, measured here on %s, "
+           "with %.2g million cells%s%s\n",
+           duration_text(step * (double)timeline->steps, whole),
+           nranks > 1 ? " and halo exchange" : "", timeline->steps, timeline->steps == 1 ? "" : "s",
+           duration_text(step, each), rate.device, 1e-6 * (double)rate.cells, where,
+           rate.is_busy ? " (it is busy with other programs: perhaps too long)" : "");
+}
+
+static void print_launch(const struct plan *plan)
+{
+    char settings[LAUNCH_BYTES];
+    host_launch_settings(plan->decomp.nranks, cores_count(), settings);
+    if (settings[0] != '\0') {
+        printf("launch         mpirun -n %d on this machine needs %s\n", plan->decomp.nranks,
+               settings);
+    }
 }
 
 static double print_files(const struct plan *plan)
@@ -265,24 +315,21 @@ static enum status warn_of_memory(struct plan *plan)
     const enum status status = backend->runtime->info(device, &info);
     backend->runtime->close(device);
     TRY(status);
-    char need[BYTES_TEXT];
-    char have[BYTES_TEXT];
-    printf("local device   %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
+    printf("local device   %s, %s\n", info.name, SIZE_TEXT(info.memory_bytes));
     const double all = ((double)plan->max_bytes + (double)plan->max_output_bytes) *
                        plan->decomp.nranks; /* if the device is the host */
     const bool copies = backend_has(backend, BACKEND_FREE_COPIES) && plan->max_copy_bytes > 0;
     if (plan->max_bytes > info.memory_bytes) {
         warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
-             bytes_text((double)plan->max_bytes, need),
-             bytes_text((double)info.memory_bytes, have));
+             SIZE_TEXT(plan->max_bytes), SIZE_TEXT(info.memory_bytes));
     } else if (copies && plan->max_bytes + plan->max_copy_bytes > info.memory_bytes) {
         warn(plan,
              "no device memory for outputs in flight (%s): the steps will wait while they are "
              "copied",
-             bytes_text((double)plan->max_copy_bytes, need));
+             SIZE_TEXT(plan->max_copy_bytes));
     } else if (backend_has(backend, BACKEND_NODE_MEMORY) && all > (double)info.memory_bytes) {
         warn(plan, "all %d ranks on this machine need %s, more than its %s", plan->decomp.nranks,
-             bytes_text(all, need), bytes_text((double)info.memory_bytes, have));
+             SIZE_TEXT(all), SIZE_TEXT(info.memory_bytes));
     }
     return STATUS_OK;
 }
@@ -311,6 +358,8 @@ static enum status show(struct plan *plan)
     print_blocks(plan);
     TRY(print_placement(plan));
     print_time(plan);
+    print_wall_time(plan);
+    print_launch(plan);
     const double bytes = print_files(plan);
     TRY(warn_of_memory(plan));
     warn_of_blocks(plan);

@@ -9,6 +9,7 @@
 #include "app/commands.h"
 #include "app/exit_note.h"
 #include "app/manual.h"
+#include "app/stop.h"
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -37,7 +38,7 @@ static void print_overview(FILE *stream)
                     "prints the version and how it was built.\n"
                     "Exit codes: 0 success, 1 files differ (compare) or problems found (doctor),\n"
                     "2 wrong input, 3 file, 4 device, memory or MPI, 5 invalid values in the\n"
-                    "solution, 75 stopped early with a valid checkpoint.\n");
+                    "solution, 75 stopped early: submit again to resume.\n");
 }
 
 /* Before MPI_Init only the launcher's environment has the rank; NULL without a launcher. */
@@ -176,6 +177,7 @@ static int end_mpi(enum status status, int code, int nranks)
 static int end(enum status status, bool uses_mpi)
 {
     log_transient("%s", "");
+    stop_defer();
     const int nranks = count_ranks(uses_mpi);
     if (status == STATUS_OK && comm_is_broken()) {
         status = comm_cause(); /* in a call that could not return it */
@@ -246,6 +248,7 @@ int main(int argc, char **argv)
     if (halo_probe_is_asked(argc, argv)) {
         return halo_probe_main(argc, argv);
     }
+    log_open_streams();
     if (is_manual_asked(argc, argv)) {
         return end(manual_write(commands, COMMAND_COUNT, argv[2]), false);
     }

@@ -26,6 +26,18 @@ static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 static const struct schema_limit temperature = {
     -1e12, 1e12, true, true, "", "sums of temperatures are exact only below 1e12 K in magnitude"};
 
+static const struct schema_unit metre = {"m", "a length", "5 mm"};
+static const struct schema_unit second = {"s", "a time", "3 min"};
+static const struct schema_unit kelvin = {"K", "a temperature", "20 degC"};
+static const struct schema_unit conductivity = {"W/(m K)", "a thermal conductivity", "2 W/(cm K)"};
+static const struct schema_unit density = {"kg/m^3", "a density", "7.8 g/cm^3"};
+static const struct schema_unit heat_capacity = {"J/(kg K)", "a specific heat capacity",
+                                                 "0.5 kJ/(kg K)"};
+static const struct schema_unit heat_flux = {"W/m^2", "a heat flux", "5 kW/m^2"};
+static const struct schema_unit heat_transfer = {"W/(m^2 K)", "a heat transfer coefficient",
+                                                 "1 mW/(mm^2 K)"};
+static const struct schema_unit steps = {"steps", NULL, NULL};
+
 static const struct schema_choice boundary_types[] = {{"temperature", BOUNDARY_TEMPERATURE},
                                                       {"flux", BOUNDARY_FLUX},
                                                       {"convection", BOUNDARY_CONVECTION},
@@ -47,6 +59,8 @@ static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
                                                  {"viridis", COLORMAP_VIRIDIS},
                                                  {"coolwarm", COLORMAP_COOLWARM},
                                                  {NULL, 0}};
+static const struct schema_choice truths[] = {
+    {"false", INTERPOLATE_NO}, {"true", INTERPOLATE_YES}, {NULL, 0}};
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
@@ -77,17 +91,17 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
             .check = settings_check_face)
 #define POINT(path_, restart_, offset_, help_, ...)                                                \
     KEY(path_, REAL, restart_, offset_, help_, .min_count = 1, .max_count = 3, .limit = &finite,   \
-        .unit = "m", .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
+        .unit = &metre, .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
 
 #define CADENCE(path_, offset_, ...)                                                               \
     KEY(path_ ".every", LONG, FREE, (offset_) + offsetof(struct cadence, every),                   \
-        "The interval in steps.", .limit = &from_zero, .rival = "interval", .unit = "steps",       \
+        "The interval in steps.", .limit = &from_zero, .rival = "interval", .unit = &steps,        \
         .flags = SCHEMA_CADENCE, __VA_ARGS__),                                                     \
         KEY(path_ ".interval", REAL, FREE, (offset_) + offsetof(struct cadence, interval),         \
             "The interval in simulated time, instead of `every`. The step before each multiple "   \
             "is shortened to land "                                                                \
             "exactly on it.",                                                                      \
-            .limit = &positive, .rival = "every", .unit = "s")
+            .limit = &positive, .rival = "every", .unit = &second)
 
 #define FILE_FORMAT(path_, offset_)                                                                \
     KEY(path_ ".derived", CHOICES, FREE, (offset_) + offsetof(struct snapshot_setting, derived),   \
@@ -121,12 +135,12 @@ static const struct schema_key table[] = {
     SECTION("material", "The material, uniform over the grid.", .flags = SCHEMA_REQUIRED,
             .check = settings_check_material),
     KEY("material.conductivity", REAL, ASK, AT(material.conductivity), "Thermal conductivity k.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "W/(m K)"),
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &conductivity),
     KEY("material.density", REAL, ASK, AT(material.density), "Density rho.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "kg/m^3"),
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &density),
     KEY("material.heat_capacity", REAL, ASK, AT(material.heat_capacity),
         "Specific heat capacity c. The diffusivity is k / (rho c).", .flags = SCHEMA_REQUIRED,
-        .limit = &positive, .unit = "J/(kg K)"),
+        .limit = &positive, .unit = &heat_capacity),
 
     LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "
@@ -135,7 +149,7 @@ static const struct schema_key table[] = {
          .flags = SCHEMA_REQUIRED, .example = "- uniform: {value: 300}"),
     SHAPE("uniform", INITIAL_UNIFORM, "One temperature everywhere."),
     KEY("initial[].uniform.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
+        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = &kelvin,
         .check = settings_check_kelvins),
     SHAPE("sphere", INITIAL_SPHERE,
           "The cells whose centre lies in a sphere (2D: a disc). It must overlap the grid.",
@@ -143,9 +157,9 @@ static const struct schema_key table[] = {
     POINT("initial[].sphere.center", IDLE, IN_ENTRY(center), "The centre.",
           .flags = SCHEMA_REQUIRED),
     KEY("initial[].sphere.radius", REAL, IDLE, IN_ENTRY(radius), "The radius.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),
     KEY("initial[].sphere.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
+        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = &kelvin,
         .check = settings_check_kelvins),
     SHAPE("box", INITIAL_BOX, "The cells whose centre lies in a box inside the grid.",
           .check = settings_check_box),
@@ -154,14 +168,14 @@ static const struct schema_key table[] = {
     POINT("initial[].box.upper", IDLE, IN_ENTRY(upper), "The upper corner.",
           .flags = SCHEMA_REQUIRED),
     KEY("initial[].box.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = "K",
+        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = &kelvin,
         .check = settings_check_kelvins),
     SHAPE("expression", INITIAL_EXPRESSION, "A formula of the position, for all cells."),
     KEY("initial[].expression.value", FORMULA, IDLE, IN_ENTRY(expression),
         "The temperature at the centre (x, y, z) of a cell; coordinates in m.",
-        .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .unit = "K",
+        .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .unit = &kelvin,
         .example = "\"300 + 10*sin(pi*x)\""),
-    SHAPE("file", INITIAL_FILE, "A field from an HDF5 file, of the shape of the grid."),
+    SHAPE("file", INITIAL_FILE, "A field from an HDF5 file: any, a checkpoint or a snapshot."),
     KEY("initial[].file.path", TEXT, IDLE, IN_ENTRY(path),
         "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
         .example = "start.h5"),
@@ -169,6 +183,14 @@ static const struct schema_key table[] = {
         "The dataset, of numbers in K and of shape (nz, ny, nx); in 2D also (ny, nx). Its "
         "attribute `units`, if present, must be K.",
         .fallback = "/T"),
+    KEY("initial[].file.interpolate", CHOICE, IDLE, IN_ENTRY(interpolate),
+        "`true`: the file has another grid of the same domain. The new cells get averages, which "
+        "keep the heat (numerics.md). The run starts at time 0.",
+        .choices = truths, .fallback = "false"),
+    KEY("initial[].file.time", REAL, IDLE, IN_ENTRY(time),
+        "The file is a series of snapshots (NAME.vtkhdf): the state at this time.",
+        .flags = SCHEMA_NOTED, .alternative = IN_ENTRY(has_time), .limit = &not_negative,
+        .unit = &second),
 
     SECTION("boundary",
             "The boundary conditions. Every face of an axis with several cells must be given, "
@@ -188,29 +210,29 @@ static const struct schema_key table[] = {
         "Type temperature: the temperature of the face, a number or a formula of the time t in s.",
         .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .alternative = IN_FACE(expression),
         .kinds = SCHEMA_KIND(BOUNDARY_TEMPERATURE), .limit = &temperature, .variables = "t",
-        .unit = "K", .check = settings_check_kelvins),
+        .unit = &kelvin, .check = settings_check_kelvins),
     KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
         "Type flux: the heat flux into the domain; 0 insulates.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_FLUX), .limit = &finite, .unit = "W/m^2"),
+        .kinds = SCHEMA_KIND(BOUNDARY_FLUX), .limit = &finite, .unit = &heat_flux),
     KEY("boundary.*.coefficient", REAL, WARN, IN_FACE(coefficient),
         "Type convection: the heat transfer coefficient.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &not_negative, .unit = "W/(m^2 K)"),
+        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &not_negative, .unit = &heat_transfer),
     KEY("boundary.*.ambient", REAL, WARN, IN_FACE(ambient),
         "Type convection: the ambient temperature.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &temperature, .unit = "K",
+        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &temperature, .unit = &kelvin,
         .check = settings_check_kelvins),
 
     SECTION("time", "The length of the run (either `end` or `steps`) and the time step.",
             .flags = SCHEMA_REQUIRED, .check = settings_check_time),
     KEY("time.end", REAL, FREE, AT(time.end),
         "The simulated time at the end; the last step is shortened to land exactly on it.",
-        .limit = &positive, .rival = "steps", .unit = "s"),
+        .limit = &positive, .rival = "steps", .unit = &second),
     KEY("time.steps", LONG, FREE, AT(time.steps), "The number of steps, instead of `end`.",
         .flags = SCHEMA_NOTED, .alternative = AT(time.by_steps), .limit = &from_one,
         .rival = "end"),
     KEY("time.dt", REAL, WARN, AT(time.dt),
         "The time step. `auto`: `safety` times the largest stable step.", .flags = SCHEMA_OR_AUTO,
-        .alternative = AT(time.dt_auto), .limit = &positive, .fallback = "auto", .unit = "s"),
+        .alternative = AT(time.dt_auto), .limit = &positive, .fallback = "auto", .unit = &second),
     KEY("time.safety", REAL, WARN, AT(time.safety),
         "The fraction of the largest stable step used by `dt: auto`.", .limit = &fraction,
         .fallback = "0.9"),
@@ -243,7 +265,7 @@ static const struct schema_key table[] = {
     KEY("run.watch.every", LONG, FREE, AT(run.watch_every),
         "The interval. The history, checkpoints and pictures also check the field when they are "
         "written. 0 turns the checks off; snapshots then check for NaN and infinities.",
-        .limit = &from_zero, .fallback = "100", .unit = "steps"),
+        .limit = &from_zero, .fallback = "100", .unit = &steps),
     KEY("run.watch.temperature", CHOICE, FREE, AT(run.temperature),
         "`absolute`: a temperature below 0 K is an error, with exit code 2 in the configuration "
         "and in formulas at the start, with 5 later. `difference`: the field is a difference of "
@@ -254,22 +276,22 @@ static const struct schema_key table[] = {
         "The wall-clock time limit. The run stops before it with a checkpoint and exit code 75. "
         "`auto`: the end of the Slurm job (`SLURM_JOB_END_TIME`); outside Slurm, no limit.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(run.walltime_auto), .limit = &positive,
-        .fallback = "auto", .unit = "s"),
+        .fallback = "auto", .unit = &second),
     KEY("run.walltime_margin", REAL, FREE, AT(run.walltime_margin),
         "The reserve before the limit, in addition to the measured time of steps and checkpoints.",
-        .limit = &not_negative, .fallback = "30", .unit = "s"),
+        .limit = &not_negative, .fallback = "30", .unit = &second),
     SECTION("run.watchdog",
             "When a step or a write takes far longer than any before, each rank reports its phase; "
             "if it still does not finish, the run ends with exit code 4."),
     KEY("run.watchdog.patience", REAL, FREE, AT(run.watchdog_patience),
         "The shortest time that counts as hung; 0 turns the watchdog off.", .limit = &not_negative,
-        .fallback = "300", .unit = "s"),
+        .fallback = "300", .unit = &second),
     KEY("run.watchdog.factor", REAL, FREE, AT(run.watchdog_factor),
         "A step or write counts as hung only if it takes this many times the longest one before.",
         .limit = &not_negative, .fallback = "20"),
     KEY("run.watchdog.grace", REAL, FREE, AT(run.watchdog_grace),
         "The time from the first warning to the end of the run.", .limit = &not_negative,
-        .fallback = "600", .unit = "s"),
+        .fallback = "600", .unit = &second),
 
     SECTION("output", "The outputs. `every` counts steps; 0 turns an output off."),
     KEY("output.directory", TEXT, FREE, AT(output.directory),
@@ -311,7 +333,7 @@ static const struct schema_key table[] = {
         "The axis normal to the plane.", .flags = SCHEMA_REQUIRED, .choices = axes),
     KEY("output.regions[].slice.at", REAL, FREE, IN_REGION(slice_at),
         "The position on that axis. Between two cells the upper one is taken.",
-        .flags = SCHEMA_REQUIRED, .limit = &finite, .unit = "m"),
+        .flags = SCHEMA_REQUIRED, .limit = &finite, .unit = &metre),
     KEY("output.regions[].stride", LONG, FREE, IN_REGION(stride),
         "Only the cells whose index along x, y, z, from 0 at the lower corner of the grid, is a "
         "multiple of this. Not used on the axis of a slice.",
@@ -325,11 +347,12 @@ static const struct schema_key table[] = {
             "flux at the centre of each cell (heat_flux)."),
     KEY("output.derived.every", LONG, WARN, AT(output.derived.every),
         "The interval between samples for T_max, arrival_time and time_above.", .limit = &from_one,
-        .fallback = "1", .unit = "steps"),
+        .fallback = "1", .unit = &steps),
     KEY("output.derived.isotherm", REAL, WARN, AT(output.derived.isotherm),
-        "The temperature of arrival_time; required for it.", .limit = &temperature, .unit = "K"),
+        "The temperature of arrival_time; required for it.", .limit = &temperature,
+        .unit = &kelvin),
     KEY("output.derived.threshold", REAL, WARN, AT(output.derived.threshold),
-        "The temperature of time_above; required for it.", .limit = &temperature, .unit = "K"),
+        "The temperature of time_above; required for it.", .limit = &temperature, .unit = &kelvin),
     SECTION("output.probes", "The temperature at points, in `probes.csv`. Off when left out.",
             .check = settings_check_cadence),
     CADENCE("output.probes", AT(output.probes.cadence)),
@@ -367,7 +390,7 @@ static const struct schema_key table[] = {
     KEY("output.checkpoints.walltime", REAL, FREE, AT(output.checkpoints.walltime),
         "Also write one when this much wall-clock time has passed since the last, to within a "
         "quarter of a second. May be given alone. Does not affect the solution.",
-        .limit = &positive, .unit = "s"),
+        .limit = &positive, .unit = &second),
     KEY("output.checkpoints.keep", INT, FREE, AT(output.checkpoints.keep),
         "The number of checkpoints kept.", .limit = &int_from_one, .fallback = "2"),
     SECTION("output.pictures",
@@ -380,7 +403,7 @@ static const struct schema_key table[] = {
     KEY("output.pictures.range", REAL, FREE, AT(output.pictures.range),
         "The temperatures at the ends of the colour bar. `auto`: the range of the field.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(output.pictures.range_auto), .min_count = 2,
-        .max_count = 2, .limit = &temperature, .fallback = "auto", .unit = "K",
+        .max_count = 2, .limit = &temperature, .fallback = "auto", .unit = &kelvin,
         .example = "[273, 900]", .check = settings_check_range),
     KEY("output.pictures.colormap", CHOICE, FREE, AT(output.pictures.colormap),
         "The colour map. `coolwarm` is neutral in the middle of the range; in the others, warmer "

@@ -17,6 +17,9 @@ enum initial_kind {
     INITIAL_FILE,
 };
 
+/* Whether a file may have another grid of the same domain. */
+enum interpolation { INTERPOLATE_NO, INTERPOLATE_YES };
+
 /* One entry of `initial`. Coordinates in m; ignored on unused axes. */
 struct initial_setting {
     enum initial_kind kind;
@@ -29,6 +32,9 @@ struct initial_setting {
     char *expression; /* of x, y, z in m; gives K */
     char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K */
     char *dataset;
+    enum interpolation interpolate;
+    bool has_time; /* the file is a series of snapshots: the state at `time`, s */
+    double time;
 };
 
 enum boundary_kind {
@@ -191,6 +197,7 @@ struct settings {
         struct picture_setting pictures;
     } output;
 
+    char *converted;                /* the values with a unit, as numbers; for other ranks */
     char *text;                     /* the effective configuration as YAML, with overrides */
     struct settings_origin *origin; /* the source of each value, for messages */
 };
@@ -219,6 +226,9 @@ struct settings_overrides {
     int nsets;
     const struct settings_option *options; /* override `sets` */
     int noptions;
+    /* The numbers of all values with a unit, from settings->converted of a rank that has read the
+     * same configuration; NULL: from UDUNITS. */
+    const char *converted;
 };
 
 /* The same from arbitrary bytes, not zero-terminated. */

@@ -68,7 +68,7 @@ ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
            (r"(hip|cuda)\w*[./].*", ("kernels/hip", "kernels/study")),
            (r"(png|cairo\S*)\.h", ("io/picture", "tests/io")),
            (r"hwloc\.h", ("src/machine",)),
-           (r"(yaml|libfyaml|muParserDLL)\.h", ("src/config",))]
+           (r"(yaml|libfyaml|muParserDLL|udunits2)\.h", ("src/config",))]
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.

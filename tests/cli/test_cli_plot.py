@@ -214,7 +214,7 @@ class Plot(Case):
 
     def test_without_cairo(self):
         self.run_one()
-        with mock.patch("harness.BINARY", os.environ["ISOTHERM_WITHOUT_CAIRO"]):
+        with mock.patch("harness.BINARY", os.environ["ISOTHERM_BARE"]):
             result = self.plot("out", code=3)
         self.assert_says(result, "this build draws no pictures", "libcairo2-dev")
 

@@ -76,7 +76,7 @@ class Pages(unittest.TestCase):
         _, page = output("groff", "-man", "-Tascii", "-P-cbu", SHARE / "man/man1/isotherm.1")
         for name in commands():
             self.assertIn(f"isotherm-{name}(1)", page)
-        self.assertRegex(page, r"75 +stopped early with a valid checkpoint")
+        self.assertRegex(page, r"75 +stopped early: submit again")
 
 
 class Completion(unittest.TestCase):

@@ -92,7 +92,7 @@ class Recipe:
         llvm = types.SimpleNamespace(prefix=types.SimpleNamespace(bin=clang))
         package.spec = type("Spec", (), {
             "__contains__": lambda _, what: what in on, "__getitem__": lambda _, name: llvm,
-            "variants": {"pictures": True, **variants}})()
+            "variants": {"pictures": True, "units": True, **variants}})()
         return package.cmake_args()
 
 
@@ -195,9 +195,11 @@ class Containers(unittest.TestCase):
             facts = Path(folder) / "build/cpu/generated/app/build.h"
             self.assertNotRegex(facts.read_text(), "-march")
             # a variant of the Spack package
-            code, said = run("cmake", "--preset", "cpu", "-DISOTHERM_CAIRO=OFF", cwd=folder)
+            code, said = run("cmake", "--preset", "cpu", "-DISOTHERM_CAIRO=OFF",
+                             "-DISOTHERM_UDUNITS=OFF", cwd=folder)
             self.assertEqual(code, 0, said)
-            self.assertIn('{"Cairo", "not built in"}', facts.read_text())
+            for name in ("Cairo", "UDUNITS"):
+                self.assertIn(f'{{"{name}", "not built in"}}', facts.read_text())
 
     def test_packages_are_listed_once(self):
         for text in (self.file, self.definition):

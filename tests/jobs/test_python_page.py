@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = "import h5py, matplotlib, numpy, xarray"
+NEEDED = "import h5netcdf, matplotlib, numpy, xarray"
 SKIPPED = 77
 
 
@@ -41,7 +41,7 @@ class PythonPage(unittest.TestCase):
             self.execute(["bash", "-c", command], env=environment)
         code = "\n".join(re.findall(r"(?s)```python\n(.*?)```", self.page))
         said = self.execute([python(), "-W", "error::DeprecationWarning:__main__", "-c", code])
-        self.assertRegex(said, r"'t': 31.*'z': 1.*'y': 96.*'x': 96.* K\n")
+        self.assertRegex(said, r"'time': 31.*'z': 1.*'y': 96.*'x': 96.* K\n")
         fitted, configured = map(float, re.search(
             r"diffusivity (\S+) m\^2/s, configured (\S+)", said).groups())
         self.assertLess(abs(fitted / configured - 1), 0.01)
@@ -51,6 +51,6 @@ class PythonPage(unittest.TestCase):
 
 if __name__ == "__main__":
     if python() is None:
-        print("SKIP: no Python with h5py, xarray and matplotlib")
+        print("SKIP: no Python with h5netcdf, xarray and matplotlib")
         raise SystemExit(SKIPPED)
     unittest.main()

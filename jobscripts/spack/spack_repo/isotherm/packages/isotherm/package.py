@@ -21,6 +21,7 @@ class Isotherm(CMakePackage, CudaPackage, ROCmPackage):
     version("0.2.0", tag="v0.2.0")
 
     variant("pictures", default=True, description="Draw pictures, with Cairo")
+    variant("units", default=True, description="Read values with units, with UDUNITS-2")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+cuda")
@@ -34,6 +35,7 @@ class Isotherm(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("muparser")
     depends_on("xxhash")
     depends_on("cairo+png+svg+ft+fc", when="+pictures")
+    depends_on("udunits", when="+units")
 
     conflicts("+cuda", when="+rocm", msg="a build has one GPU backend")
     conflicts("cuda_arch=none", when="+cuda", msg="give cuda_arch, such as 90 for an H100")
@@ -54,6 +56,7 @@ class Isotherm(CMakePackage, CudaPackage, ROCmPackage):
             self.define("ISOTHERM_CPU_ARCH", ""),
             self.define("ISOTHERM_TESTS", False),
             self.define_from_variant("ISOTHERM_CAIRO", "pictures"),
+            self.define_from_variant("ISOTHERM_UDUNITS", "units"),
         ]
         if hip == "amd":
             args.append(self.define_from_variant("CMAKE_HIP_ARCHITECTURES", "amdgpu_target"))
