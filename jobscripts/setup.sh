@@ -129,10 +129,11 @@ setup_python() {
 # Readers of snapshots in their newest versions; without them those tests are skipped.
 # VTK: Debian's version reads neither VTKHDF with time steps nor XDMF. --no-deps: it needs numpy
 # only, and must not replace the numpy that the distribution's h5py was built for. h5py: brings a
-# newer HDF5.
+# newer HDF5. With matplotlib it also runs docs/python.md.
 setup_readers() {
     setup_python venv vtk.py --system-site-packages --no-deps vtk
-    setup_python venv-h5py h5netcdf/__init__.py --clear --prefer-binary h5py xarray h5netcdf
+    setup_python venv-h5py matplotlib/__init__.py --clear --prefer-binary \
+        h5py xarray h5netcdf matplotlib
 }
 
 # For CITATION.cff and the Containerfile; without them jobs.packaging checks less.

@@ -386,6 +386,17 @@ enum status frames_read(MPI_Comm comm, const char *path, const char *name, struc
     return status_agree(comm, read_mine(frames));
 }
 
+enum status frames_read_alone(const char *path, const char *name, struct frames *frames)
+{
+    *frames = (struct frames){.count = 0};
+    h5_init();
+    TRY(keep_name(name, frames));
+    if (snprintf(frames->path, PATH_BYTES, "%s", path) >= PATH_BYTES) {
+        return fail(STATUS_INPUT, "the path %.60s... is too long", path);
+    }
+    return read_mine(frames);
+}
+
 void frames_free(struct frames *frames)
 {
     for (int64_t n = 0; n < frames->count; n++) {

@@ -8,20 +8,15 @@
 
 #include "app/commands.h"
 #include "app/configuration.h"
+#include "app/plan.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "machine/cores.h"
 #include "machine/host.h"
 #include "machine/placement.h"
 #include "machine/step_rate.h"
-#include "model/derived.h"
-#include "model/field.h"
-#include "model/problem.h"
 #include "model/shape.h"
 #include "output/output.h"
-#include "solve/classes.h"
-#include "solve/engine.h"
-#include "solve/initial.h"
 
 static struct {
     const char *config;
@@ -53,101 +48,6 @@ static const struct command_line line = {
     .max_operands = 1,
     .operands = &options.config,
 };
-
-struct plan {
-    const struct settings *settings;
-    const struct backend *backend;
-    struct problem problem;
-    struct decomp decomp;
-    int64_t min_cells, max_cells; /* per rank */
-    int64_t min_halo, max_halo;   /* cells sent per step */
-    int max_messages;
-    int64_t thinnest; /* of a block, on a divided axis */
-    enum axis thinnest_axis;
-    uint64_t max_bytes;        /* device memory, largest of all ranks */
-    uint64_t max_output_bytes; /* host memory for outputs, likewise */
-    uint64_t max_copy_bytes;   /* device memory for background copies, likewise */
-    int warnings;
-};
-
-static int count_messages(const struct decomp *decomp, int rank)
-{
-    int count = 0;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        count += decomp_neighbour(decomp, rank, (enum face)f) >= 0 ? 1 : 0;
-    }
-    return count;
-}
-
-static enum status examine_rank(struct plan *plan, int rank)
-{
-    const struct box owned = decomp_owned(&plan->decomp, rank);
-    const int64_t cells = box_cells(&owned);
-    const int64_t halo = decomp_halo_cells(&plan->decomp, rank);
-    const int messages = count_messages(&plan->decomp, rank);
-    plan->min_cells = rank == 0 || cells < plan->min_cells ? cells : plan->min_cells;
-    plan->max_cells = cells > plan->max_cells ? cells : plan->max_cells;
-    plan->min_halo = rank == 0 || halo < plan->min_halo ? halo : plan->min_halo;
-    plan->max_halo = halo > plan->max_halo ? halo : plan->max_halo;
-    plan->max_messages = messages > plan->max_messages ? messages : plan->max_messages;
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        const int64_t extent = box_extent(&owned, (enum axis)a);
-        if (plan->decomp.ranks[a] > 1 && (plan->thinnest == 0 || extent < plan->thinnest)) {
-            plan->thinnest = extent;
-            plan->thinnest_axis = (enum axis)a;
-        }
-    }
-    uint64_t bytes = 0;
-    uint64_t derived = 0;
-    TRY(field_bytes(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &bytes));
-    TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
-    bytes += derived + classes_bytes(&plan->problem, &owned);
-    plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
-    struct output_memory need = {0};
-    TRY(output_memory_need(&plan->problem, &owned, &need));
-    plan->max_copy_bytes =
-        need.device_bytes > plan->max_copy_bytes ? need.device_bytes : plan->max_copy_bytes;
-    plan->max_output_bytes =
-        need.host_bytes > plan->max_output_bytes ? need.host_bytes : plan->max_output_bytes;
-    return STATUS_OK;
-}
-
-/* An earlier job may create the file. */
-static bool is_missing(const struct initial_setting *shape)
-{
-    return shape->kind == INITIAL_FILE && !file_exists(shape->path);
-}
-
-static enum status check_initial(const struct plan *plan)
-{
-    for (int entry = 0; entry < plan->settings->ninitial; entry++) {
-        if (!is_missing(&plan->settings->initial[entry])) {
-            TRY(initial_check(plan->settings, &plan->problem.grid, entry));
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status make_plan(const struct settings *settings, struct plan *plan)
-{
-    char why[256];
-    *plan = (struct plan){.settings = settings};
-    TRY(problem_create(settings, &plan->problem));
-    TRY(classes_survey_alone(&plan->problem));
-    TRY(check_initial(plan));
-    if (options.ranks > INT32_MAX) {
-        return fail(STATUS_INPUT, "--ranks %" PRId64 " is more than MPI supports", options.ranks);
-    }
-    if (options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX) {
-        return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX);
-    }
-    TRY(problem_decompose(&plan->problem, (int)options.ranks, &plan->decomp));
-    TRY(engine_choose(settings, &plan->backend, why, sizeof why));
-    for (int rank = 0; rank < plan->decomp.nranks; rank++) {
-        TRY(examine_rank(plan, rank));
-    }
-    return STATUS_OK;
-}
 
 static void warn(struct plan *plan, const char *format, ...) PRINTF_LIKE(2, 3);
 static void warn(struct plan *plan, const char *format, ...)
@@ -381,7 +281,7 @@ static void warn_of_initial(struct plan *plan)
             warn(plan, "%s", fail_message());
             fail_clear();
         }
-        if (is_missing(&plan->settings->initial[entry])) {
+        if (plan_is_missing(&plan->settings->initial[entry])) {
             warn(plan, "initial[%d].file: %.200s does not exist yet; a run will need it", entry,
                  plan->settings->initial[entry].path);
         }
@@ -476,13 +376,17 @@ static enum status show(struct plan *plan)
 static enum status execute(void)
 {
     struct settings *settings = NULL;
-    TRY(configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
-    struct plan plan;
+    struct plan plan = {0};
+    if (options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX) {
+        return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX);
+    }
     enum status status;
-    TRY_GOTO(make_plan(settings, &plan));
+    TRY_GOTO(
+        configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
+    TRY_GOTO(plan_create(settings, options.ranks, &plan));
     TRY_GOTO(show(&plan));
 done:
-    problem_destroy(&plan.problem);
+    plan_destroy(&plan);
     settings_destroy(settings);
     return status;
 }
@@ -493,4 +397,51 @@ const struct command command_plan = {
     .uses_mpi = false,
     .line = &line,
     .execute = execute,
+};
+
+/* ---- check: the same without the numbers ---- */
+
+static const struct option check_options[] = {
+    {OPTION_COUNT, "--ranks", "N", "number of MPI ranks (default 1)", &options.ranks},
+    {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &options.sets},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line check_line = {
+    .usage = "isotherm check CONFIG [options]",
+    .about = "Check a configuration: one line and exit code 0 if it is valid, else all errors\n"
+             "with their lines, and exit code 2. `isotherm plan` makes the same checks and\n"
+             "shows what the run needs, with warnings.",
+    .example = "  isotherm check configs/quickstart.yaml --ranks 4 --set time.end=60",
+    .options = check_options,
+    .operand = "CONFIG",
+    .min_operands = 1,
+    .max_operands = 1,
+    .operands = &options.config,
+};
+
+static enum status check(void)
+{
+    struct settings *settings = NULL;
+    struct plan plan = {0};
+    enum status status;
+    TRY_GOTO(
+        configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
+    TRY_GOTO(plan_create(settings, options.ranks, &plan));
+    log_info("%s is valid: %" PRId64 " cells, %" PRId64 " step%s, %d rank%s", options.config,
+             grid_total_cells(&plan.problem.grid), plan.problem.timeline.steps,
+             plan.problem.timeline.steps == 1 ? "" : "s", plan.decomp.nranks,
+             plan.decomp.nranks == 1 ? "" : "s");
+done:
+    plan_destroy(&plan);
+    settings_destroy(settings);
+    return status;
+}
+
+const struct command command_check = {
+    .name = "check",
+    .summary = "check a configuration",
+    .uses_mpi = false,
+    .line = &check_line,
+    .execute = check,
 };

@@ -17,9 +17,11 @@
 #include "doctor/doctor.h"
 #include "halo/probe.h"
 #include "io/hdf5/h5_about.h"
+#include "plot/plot.h"
 
 static const struct command *const commands[] = {
-    &command_run, &command_plan, &command_compare, &command_bench, &command_verify, &command_doctor,
+    &command_init,    &command_check, &command_plan,   &command_run,    &command_plot,
+    &command_compare, &command_bench, &command_verify, &command_doctor,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

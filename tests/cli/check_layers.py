@@ -55,8 +55,10 @@ MAY_INCLUDE = {
     "src/output": OUTPUT,
     "src/bench": SOLVE | {"kernels/study"},
     "src/doctor": HALO | IO | MACHINE,
+    "src/plot": IO,
     "src/app": OUTPUT,
-    "src/app/main": OUTPUT | {"src/app", "src/bench", "src/doctor"},  # the table of commands
+    # the table of commands
+    "src/app/main": OUTPUT | {"src/app", "src/bench", "src/doctor", "src/plot"},
 }
 
 # ---- foreign headers and preprocessor choices ----------------------------------------------------

@@ -33,7 +33,8 @@ class Help(Case):
 
     def test_names_every_command_and_option(self):
         self.assertEqual(set(self.commands()),
-                         {"run", "plan", "compare", "bench", "verify", "doctor"})
+                         {"init", "check", "run", "plan", "compare", "bench", "verify", "doctor",
+                          "plot"})
         page = self.isotherm("run", "--help").out
         for option in ("--set", "--output", "--overwrite", "--restart", "--backend"):
             self.assertIn(option, page)
