@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/schema_sources.h"
 #include "config/settings.h"
 #include "config/settings_check.h"
 
@@ -231,6 +232,8 @@ static const struct schema_key table[] = {
     KEY("contacts[].resistance", REAL, ASK, IN_CONTACT(resistance),
         "The resistance, in series with the half cells on both sides.", .flags = SCHEMA_REQUIRED,
         .limit = &not_negative, .unit = "m^2 K/W"),
+
+    SOURCE_ROWS,
 
     LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "

@@ -15,7 +15,7 @@ struct history_output {
 
 static enum status check(const struct output_context *in)
 {
-    return history_check(in->problem->settings->output.directory);
+    return history_check(in->problem->settings->output.directory, in->problem->sources.count > 0);
 }
 
 static enum status open_history(const struct output_context *in, void **object)
@@ -29,7 +29,8 @@ static enum status open_history(const struct output_context *in, void **object)
     if (built == NULL) {
         status = fail(STATUS_MEMORY, "no memory for history.csv");
     } else if (in->team->rank == 0) {
-        status = history_open(settings->output.directory, in->restart_step, &built->history);
+        status = history_open(settings->output.directory, in->problem->sources.count > 0,
+                              in->restart_step, &built->history);
     }
     *object = built;
     return status_agree(in->team->comm, status);
@@ -60,6 +61,7 @@ static enum status write_row(void *object, const struct output_context *in)
             .heat = d->heat,
             .boundary_heat = d->boundary_heat,
             .heat_drift = d->heat_drift,
+            .source_heat = d->source_heat,
         };
         status = history_write(output->history, &row);
     }

@@ -16,8 +16,10 @@ static char path[PATH_BYTES];
 static struct history_row row_of(int64_t step)
 {
     const double s = (double)step;
-    return (struct history_row){step,          s / 3,    0.1,       1e-300 / 7,           2e300 / 3,
-                                300 + 1 / 3.0, s * 7e20, -s / 1e20, s == 0 ? 0 : 1e-9 / s};
+    return (struct history_row){step,       s / 3,     0.1,
+                                1e-300 / 7, 2e300 / 3, 300 + 1 / 3.0,
+                                s * 7e20,   -s / 1e20, s == 0 ? 0 : 1e-9 / s,
+                                0};
 }
 
 static void write_rows(struct history *history, int64_t first, int64_t last)
@@ -63,24 +65,24 @@ static void test_restarts(void **unused)
 {
     (void)unused;
     struct history *history = NULL;
-    must(history_open(rig_folder, -1, &history));
+    must(history_open(rig_folder, false, -1, &history));
     write_rows(history, 0, 9);
     must(history_close(history));
     expect_rows(9);
 
     append_text("10,0.5,0.1,3"); /* what a kill leaves */
-    must(history_open(rig_folder, 6, &history));
+    must(history_open(rig_folder, false, 6, &history));
     expect_rows(6);
     write_rows(history, 6, 12); /* 6 is there already */
     must(history_close(history));
     expect_rows(12);
 
-    must(history_open(rig_folder, 100, &history));
+    must(history_open(rig_folder, false, 100, &history));
     write_rows(history, 13, 14);
     must(history_close(history));
     expect_rows(14);
 
-    must(history_open(rig_folder, -1, &history));
+    must(history_open(rig_folder, false, -1, &history));
     write_rows(history, 0, 2);
     must(history_close(history));
     expect_rows(2);
@@ -93,17 +95,51 @@ static void test_missing_and_damaged(void **unused)
     (void)unused;
     struct history *history = NULL;
     unlink(path);
-    must(history_open(rig_folder, 5, &history)); /* somebody removed it */
+    must(history_open(rig_folder, false, 5, &history)); /* somebody removed it */
     write_rows(history, 0, 1);
     must(history_close(history));
     expect_rows(1);
     append_text("not a row\n2,1,2\n");
     must_fail(STATUS_FILE, "history.csv:4 is not a valid row",
-              history_open(rig_folder, 5, &history));
+              history_open(rig_folder, false, 5, &history));
     assert_null(history);
     must(file_replace(path, "a,b\n1,2\n", 8));
-    must_fail(STATUS_INPUT, "the columns of", history_open(rig_folder, 5, &history));
-    must_fail(STATUS_FILE, "cannot create", history_open("/no/such/folder", -1, &history));
+    must_fail(STATUS_INPUT, "the columns of", history_open(rig_folder, false, 5, &history));
+    must_fail(STATUS_FILE, "cannot create", history_open("/no/such/folder", false, -1, &history));
+}
+
+static void expect_head(const char *columns)
+{
+    char line[256] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    fclose(file);
+    assert_string_equal(line, columns);
+}
+
+#define HEAD "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J"
+
+/* The column of sources is there with sources only, and stays at a restart without them. */
+static void test_sources_have_a_column(void **unused)
+{
+    (void)unused;
+    struct history *history = NULL;
+    unlink(path);
+    must(history_open(rig_folder, false, -1, &history));
+    must(history_close(history));
+    expect_head(HEAD "\n");
+    must_fail(STATUS_INPUT, "the columns of", history_check(rig_folder, true));
+    must(history_open(rig_folder, true, -1, &history));
+    must(history_close(history));
+    expect_head(HEAD ",source_heat_J\n");
+    must(history_check(rig_folder, false));
+    must(history_open(rig_folder, false, 5, &history));
+    write_rows(history, 0, 1);
+    must(history_close(history));
+    expect_head(HEAD ",source_heat_J\n");
+    must(history_open(rig_folder, false, 5, &history)); /* the rows are valid */
+    must(history_close(history));
 }
 
 /* What is left of `rows` of a file with two rows in each step. */
@@ -154,6 +190,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_restarts, prepare),
         cmocka_unit_test_setup(test_missing_and_damaged, prepare),
+        cmocka_unit_test_setup(test_sources_have_a_column, prepare),
         cmocka_unit_test_setup(test_whole_steps, prepare),
     };
     return rig_main(argc, argv, "test_history", tests, sizeof tests / sizeof tests[0]);

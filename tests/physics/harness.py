@@ -170,9 +170,9 @@ def read_history(path):
     """The rows as numbers, by the names of DESIGN's columns."""
     with open(path, newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))
-    if rows[0] != HISTORY_COLUMNS:
+    if rows[0] not in (HISTORY_COLUMNS, HISTORY_COLUMNS + ["source_heat_J"]):
         raise AssertionError(f"{path} starts with {rows[0]}, expected {HISTORY_COLUMNS}")
-    return [dict(zip(HISTORY_COLUMNS, map(float, row), strict=True)) for row in rows[1:]]
+    return [dict(zip(rows[0], map(float, row), strict=True)) for row in rows[1:]]
 
 
 class Run:
