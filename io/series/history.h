@@ -2,28 +2,36 @@
 #ifndef ISOTHERM_IO_SERIES_HISTORY_H
 #define ISOTHERM_IO_SERIES_HISTORY_H
 
+#include "base/box.h"
 #include "base/status.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct history;
+
+/* Those that a file may lack. */
+struct history_columns {
+    bool sources;
+    bool faces[FACE_COUNT];
+};
 
 struct history_row {
     int64_t step;
     double time, dt;                        /* s */
     double min, max, mean;                  /* K */
     double heat, boundary_heat, heat_drift; /* J */
-    double source_heat;                     /* J; a column of its own */
+    double source_heat;                     /* J */
+    double flow[FACE_COUNT];                /* W, into the domain */
+    double face_mean[FACE_COUNT];           /* K */
 };
 
-/* Rank 0 only. Start a new file, or (restart_step >= 0) continue the old one, as csv_open does.
- * Numbers have 17 digits and read back to the same bits. `sources`: with the column source_heat_J,
- * which an old file that has it keeps without them too. */
-enum status history_open(const char *directory, bool sources, int64_t restart_step,
-                         struct history **history) MUST_CHECK;
-/* Rank 0 only; changes nothing. STATUS_INPUT when the columns of history.csv differ. */
-enum status history_check(const char *directory, bool sources) MUST_CHECK;
+/* Rank 0 only. Start a new file, with these columns, or (restart_step >= 0) continue the
+ * old one, as csv_open does, with the columns in it: version 0.1.0 wrote none of these. Numbers
+ * have 17 digits and read back to the same bits. */
+enum status history_open(const char *directory, const struct history_columns *columns,
+                         int64_t restart_step, struct history **history) MUST_CHECK;
+/* Rank 0 only; changes nothing. STATUS_INPUT when history.csv is not a history. */
+enum status history_check(const char *directory) MUST_CHECK;
+/* Those of the file. */
+const struct history_columns *history_columns_of(const struct history *history);
 enum status history_write(struct history *history, const struct history_row *row) MUST_CHECK;
 /* As csv_flush. Takes NULL. */
 enum status history_flush(struct history *history) MUST_CHECK;

@@ -265,8 +265,8 @@ static double *rates_of(const struct problem *problem, const struct class_map *m
     for (int64_t i = 0; rates != NULL && i < (int64_t)n * n * AXIS_COUNT; i++) {
         const int material = map->keys[i / n % n].material;
         const int neighbour = map->keys[i % n].material;
-        rates[i] = medium_conductance(medium, &problem->grid, (enum axis)(i / n / n), material,
-                                      neighbour) /
+        rates[i] = medium_conductance_between(medium, &problem->grid, (enum axis)(i / n / n),
+                                              material, neighbour) /
                    medium->materials[material].heat_capacity_volume;
     }
     return rates;

@@ -15,7 +15,7 @@ struct class_map {
     struct class_key keys[MEDIUM_CLASSES];
 };
 
-/* Read the numbers of a `parts` entry of kind file for the cells of `box` (global indices), as
+/* Read the values of a `parts` entry of kind file for the cells of `box` (global indices), as
  * [z][y][x]: io, which the model does not know. */
 typedef enum status class_reader(const struct initial_setting *part, const struct grid *grid,
                                  const struct box *box, float *numbers);

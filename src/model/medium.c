@@ -128,8 +128,8 @@ void medium_destroy(struct medium *medium)
     *medium = (struct medium){0};
 }
 
-double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
-                          int material, int neighbour)
+double medium_conductance_between(const struct medium *medium, const struct grid *grid,
+                                  enum axis axis, int material, int neighbour)
 {
     const double h = grid->spacing[axis];
     const double k = medium->materials[material].conductivity[axis];
@@ -137,6 +137,13 @@ double medium_conductance(const struct medium *medium, const struct grid *grid, 
     const double contact = medium->resistance[material * medium->nmaterials + neighbour];
     /* symmetric to the last bit: the sum of the half cells first */
     return grid->used[axis] ? 1 / (h * ((h / (2 * k) + h / (2 * other)) + contact)) : 0;
+}
+
+double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                          int of_class, int neighbour)
+{
+    return medium_conductance_between(medium, grid, axis, medium->classes[of_class].key.material,
+                                      medium->classes[neighbour].key.material);
 }
 
 double medium_stable_dt(const struct medium *medium, const struct grid *grid)

@@ -60,9 +60,11 @@ enum status medium_set_classes(struct medium *medium, const struct class_key *ke
                                const int64_t *cells, int nkeys) MUST_CHECK;
 
 /* Between two neighbouring cells on `axis` of these materials, per cell volume, W/(m^3 K); 0 on an
- * unused axis. */
+ * unused axis. The same of classes. */
+double medium_conductance_between(const struct medium *medium, const struct grid *grid,
+                                  enum axis axis, int material, int neighbour);
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
-                          int material, int neighbour);
+                          int of_class, int neighbour);
 
 /* Of the materials and that of every cell; 0 for one isotropic material. Two media with the same
  * hash have the same materials everywhere. */

@@ -2,21 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-
-/* The limit of exact sums. */
-static enum status check_sources(const struct heat_operator *op, const struct problem *problem)
-{
-    for (int c = 0; c < problem->medium.nclasses && problem->sources.count > 0; c++) {
-        const double q = operator_class_source(op, problem, c);
-        if (!(fabs(q) < EXACT_SUM_LIMIT)) {
-            return fail(STATUS_NUMERICS,
-                        "sources: they change the temperature by %g K in one step; give ones that "
-                        "change it by less than %.3g K",
-                        q, EXACT_SUM_LIMIT);
-        }
-    }
-    return STATUS_OK;
-}
+#include <string.h>
 
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op)
@@ -30,17 +16,35 @@ enum status operator_create(const struct problem *problem, double time, double d
         const double r = grid->used[axis] ? problem->medium.diffusivity * dt / (h * h) : 0;
         op->r[axis] = precision == PRECISION_FLOAT32 ? (double)(float)r : r;
     }
-    TRY(sources_at(&problem->sources, time + dt / 2, op->source));
-    TRY(check_sources(op, problem));
+    memset(op->source, 0, sizeof op->source);
     return boundary_closure(&problem->boundary, grid, &problem->medium, precision, time,
                             &op->closure);
+}
+
+/* Below the limit of exact sums. */
+static enum status add_sources(const struct problem *problem, struct heat_operator *op)
+{
+    TRY(sources_at(&problem->sources, op->time + op->dt / 2, op->source));
+    for (int c = 0; c < problem->medium.nclasses && problem->sources.count > 0; c++) {
+        const double q = operator_class_source(op, problem, c);
+        if (!(fabs(q) < EXACT_SUM_LIMIT)) {
+            return fail(STATUS_NUMERICS,
+                        "sources: they change the temperature by %g K in one step; give ones that "
+                        "change it by less than %.3g K",
+                        q, EXACT_SUM_LIMIT);
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status operator_of_step(const struct problem *problem, int64_t step, struct heat_operator *op)
 {
     const struct timeline *timeline = &problem->timeline;
-    const enum status status =
+    enum status status =
         operator_create(problem, timeline_time(timeline, step), timeline_dt(timeline, step), op);
+    if (status == STATUS_OK) {
+        status = add_sources(problem, op);
+    }
     return status == STATUS_OK ? status : fail_prefix(status, "after step %" PRId64 ": ", step);
 }
 
@@ -58,23 +62,36 @@ static void set(enum precision precision, void *table, int64_t at, double value)
     }
 }
 
+enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
+                              enum face face, struct class_closure *closures)
+{
+    const struct medium *medium = &problem->medium;
+    const enum axis axis = face_axis(face);
+    for (int c = 0; c < medium->nclasses; c++) {
+        struct class_closure *closure = &closures[c];
+        const double k = medium->classes[c].conductivity[axis];
+        *closure = (struct class_closure){
+            .conductance = grid_cell_volume(&problem->grid) *
+                           medium_conductance(medium, &problem->grid, axis, c, c)};
+        TRY(boundary_face(&problem->boundary, &problem->grid, k, face, op->time, &closure->a,
+                          &closure->b));
+    }
+    return STATUS_OK;
+}
+
 static enum status set_closures(const struct heat_operator *op, const struct problem *problem,
                                 void *table)
 {
-    const struct medium *medium = &problem->medium;
     const enum precision precision = problem->settings->run.precision;
-    const int n = medium->nclasses;
+    const int n = problem->medium.nclasses;
+    struct class_closure closures[MEDIUM_CLASSES];
     for (int f = 0; f < FACE_COUNT; f++) {
+        TRY(operator_closures(op, problem, (enum face)f, closures));
         for (int c = 0; c < n; c++) {
-            const double k = medium->classes[c].conductivity[face_axis((enum face)f)];
             const int64_t at = medium_closure_at(n, n, f, c);
-            double a = 1;
-            double b = 0;
-            TRY(boundary_face(&problem->boundary, &problem->grid, k, (enum face)f, op->time, &a,
-                              &b));
-            set(precision, table, at, a);
-            set(precision, table, at + 1, b);
-            set(precision, table, at + 2, 0);
+            set(precision, table, at, closures[c].a);
+            set(precision, table, at + 1, closures[c].b);
+            set(precision, table, at + 2, closures[c].e);
             set(precision, table, at + 3, 0);
         }
     }
@@ -108,9 +125,8 @@ enum status operator_table(const struct heat_operator *op, const struct problem 
     for (int c = 0; c < n && !same_dt; c++) {
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             for (int other = 0; other < n; other++) {
-                const double conductance = medium_conductance(
-                    medium, &problem->grid, (enum axis)axis, medium->classes[c].key.material,
-                    medium->classes[other].key.material);
+                const double conductance =
+                    medium_conductance(medium, &problem->grid, (enum axis)axis, c, other);
                 set(precision, table, medium_g_at(n, axis, c, other), conductance * scale);
             }
         }
