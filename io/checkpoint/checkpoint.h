@@ -28,6 +28,7 @@ struct checkpoint_state {
     uint64_t field_hash;
     struct ledger ledger;
     double boundary_heat; /* J, by the ledger, with the coefficients of that run */
+    double source_heat;   /* J, the same; stored if the run has sources, or had some */
     bool changed; /* read: material, precision or the grid's corners differ from the run's */
 };
 

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/schema_sources.h"
 #include "config/settings.h"
 #include "config/settings_check.h"
 
@@ -39,6 +40,8 @@ static const struct schema_unit heat_flux = {"W/m^2", "a heat flux", "5 kW/m^2"}
 static const struct schema_unit heat_transfer = {"W/(m^2 K)", "a heat transfer coefficient",
                                                  "1 mW/(mm^2 K)"};
 static const struct schema_unit resistance = {"m^2 K/W", "a contact resistance", "5 mm^2 K/W"};
+static const struct schema_unit power = {"W", "a power", "5 mW"};
+static const struct schema_unit power_density = {"W/m^3", "a power per volume", "3 W/cm^3"};
 static const struct schema_unit steps = {"steps", NULL, NULL};
 
 static const struct schema_choice boundary_types[] = {{"temperature", BOUNDARY_TEMPERATURE},
@@ -246,6 +249,8 @@ static const struct schema_key table[] = {
     KEY("contacts[].resistance", REAL, ASK, IN_CONTACT(resistance),
         "The resistance, in series with the half cells on both sides.", .flags = SCHEMA_REQUIRED,
         .limit = &not_negative, .unit = &resistance),
+
+    SOURCE_ROWS,
 
     LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "

@@ -16,11 +16,25 @@ static enum status survey_block(const struct problem *problem, const struct box 
     return class_map_survey(map, problem, survey);
 }
 
+static void add_survey(void *from, void *to, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++) {
+        class_survey_add((struct class_survey *)to + i, (const struct class_survey *)from + i);
+    }
+}
+
+/* The same on all ranks in any order: integers, maxima and a sorted union. */
 static enum status add_surveys(MPI_Comm comm, struct class_survey *survey)
 {
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &survey->fastest_rate, 1, MPI_DOUBLE, MPI_MAX, comm));
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey->cells, MOST_MATERIALS, MPI_INT64_T, MPI_SUM, comm));
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &survey->hash, 1, MPI_UINT64_T, MPI_SUM, comm));
+    MPI_Op add = MPI_OP_NULL;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    TRY_MPI(MPI_Type_contiguous((int)sizeof *survey, MPI_BYTE, &type));
+    TRY_MPI(MPI_Type_commit(&type));
+    TRY_MPI(MPI_Op_create(add_survey, 1, &add));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey, 1, type, add, comm));
+    TRY_MPI(MPI_Op_free(&add));
+    TRY_MPI(MPI_Type_free(&type));
     return STATUS_OK;
 }
 
@@ -34,7 +48,9 @@ enum status classes_open(struct problem *problem, const struct team *team, struc
     }
     TRY(status_agree(team->comm, survey_block(problem, &owned, &classes->map, &survey)));
     TRY(add_surveys(team->comm, &survey));
-    return status_agree(team->comm, class_survey_apply(&survey, problem));
+    TRY(status_agree(team->comm, class_survey_apply(&survey, problem)));
+    class_map_renumber(&classes->map, &problem->medium);
+    return STATUS_OK;
 }
 
 enum status classes_survey_alone(struct problem *problem)
@@ -180,7 +196,7 @@ static enum status send_table(struct classes *classes, struct engine *engine)
 
 static bool varies(const struct problem *problem)
 {
-    bool any = false;
+    bool any = sources_vary(&problem->sources);
     for (int face = 0; face < FACE_COUNT; face++) {
         any = any || problem->boundary.expression[face] != NULL;
     }

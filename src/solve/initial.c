@@ -66,6 +66,8 @@ static enum status check_covered(struct stepper *stepper)
     const struct settings *settings = stepper->problem->settings;
     MPI_Comm comm = stepper->team->comm;
     struct diagnostics diagnostics;
+    struct heat_operator op;
+    TRY(stepper_operator(stepper, &op)); /* whose failure is not that of cells */
     const enum status status = diagnostics_take(stepper, &diagnostics);
     if (status == STATUS_NUMERICS) {
         return status_agree(
