@@ -128,6 +128,28 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
 #define FACE(name_, face_, help_)                                                                  \
     SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]),      \
             .check = settings_check_face)
+/* The numbers of a boundary condition, which are also formulas of t. */
+#define VARYING(path_, member_, formula_, kinds_, help_, ...)                                      \
+    KEY(path_, REAL, WARN, IN_FACE(member_), help_, .alternative = IN_FACE(formula_),              \
+        .kinds = kinds_, .variables = "t", __VA_ARGS__)
+#define CONDITION(path_)                                                                           \
+    VARYING(path_ ".value", value, expression, SCHEMA_KIND(BOUNDARY_TEMPERATURE),                  \
+            "Type temperature: the temperature of the face, a number or a formula of the time t "  \
+            "in s.",                                                                               \
+            .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = "K",      \
+            .check = settings_check_kelvins),                                                      \
+        VARYING(path_ ".value", value, expression, SCHEMA_KIND(BOUNDARY_FLUX),                     \
+                "Type flux: the heat flux into the domain; 0 insulates.",                          \
+                .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &finite, .unit = "W/m^2"),  \
+        VARYING(path_ ".coefficient", coefficient, coefficient_expression,                         \
+                SCHEMA_KIND(BOUNDARY_CONVECTION),                                                  \
+                "Type convection: the heat transfer coefficient.",                                 \
+                .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &not_negative,              \
+                .unit = "W/(m^2 K)"),                                                              \
+        VARYING(path_ ".ambient", ambient, ambient_expression, SCHEMA_KIND(BOUNDARY_CONVECTION),   \
+                "Type convection: the ambient temperature.",                                       \
+                .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = "K",  \
+                .check = settings_check_kelvins)
 #define POINT(path_, restart_, offset_, help_, ...)                                                \
     KEY(path_, REAL, restart_, offset_, help_, .min_count = 1, .max_count = 3, .limit = &finite,   \
         .unit = "m", .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
@@ -270,21 +292,7 @@ static const struct schema_key table[] = {
     KEY("boundary.*.type", CHOICE, WARN, IN_FACE(kind),
         "The boundary condition. Periodic faces come in pairs.",
         .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR, .choices = boundary_types),
-    KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
-        "Type temperature: the temperature of the face, a number or a formula of the time t in s.",
-        .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .alternative = IN_FACE(expression),
-        .kinds = SCHEMA_KIND(BOUNDARY_TEMPERATURE), .limit = &temperature, .variables = "t",
-        .unit = "K", .check = settings_check_kelvins),
-    KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
-        "Type flux: the heat flux into the domain; 0 insulates.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_FLUX), .limit = &finite, .unit = "W/m^2"),
-    KEY("boundary.*.coefficient", REAL, WARN, IN_FACE(coefficient),
-        "Type convection: the heat transfer coefficient.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &not_negative, .unit = "W/(m^2 K)"),
-    KEY("boundary.*.ambient", REAL, WARN, IN_FACE(ambient),
-        "Type convection: the ambient temperature.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &temperature, .unit = "K",
-        .check = settings_check_kelvins),
+    CONDITION("boundary.*"),
 
     SECTION("time", "The length of the run (either `end` or `steps`) and the time step.",
             .flags = SCHEMA_REQUIRED, .check = settings_check_time),

@@ -67,9 +67,11 @@ struct boundary_setting {
     enum boundary_kind kind;
     bool may_be_negative; /* the expression: the field is a difference of temperatures */
     double value;         /* temperature: K; flux: W/m^2 into the domain */
-    char *expression;     /* temperature as a function of t (s); NULL when it is a number */
     double coefficient;   /* convection: W/(m^2 K) */
     double ambient;       /* convection: K */
+    char *expression;     /* the value as a function of t (s); NULL when it is a number */
+    char *coefficient_expression;
+    char *ambient_expression;
 };
 
 enum temperature_scale {

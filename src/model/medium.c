@@ -6,8 +6,19 @@
 
 #include "kernels/heat_cell.h"
 
+/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
+static bool needs_classes(const struct boundary_setting *face)
+{
+    return face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL;
+}
+
 static bool is_uniform(const struct settings *settings)
 {
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (needs_classes(&settings->boundary[f])) {
+            return false;
+        }
+    }
     const double *k = settings->nmaterials == 1 ? settings->materials[0].conductivity : NULL;
     return settings->nmaterials == 0 || (k != NULL && k[0] == k[1] && k[0] == k[2]);
 }
@@ -27,12 +38,27 @@ static void create_uniform(const struct settings *settings, struct medium *mediu
     };
 }
 
+/* `material` as the only one of a list. */
+static struct material_setting single_material(const struct settings *settings)
+{
+    static char name[] = "material";
+    const double k = settings->material.conductivity;
+    return (struct material_setting){
+        .name = name,
+        .conductivity = {k, k, k},
+        .density = settings->material.density,
+        .heat_capacity = settings->material.heat_capacity,
+    };
+}
+
 static void fill_classes(const struct settings *settings, struct medium *medium)
 {
     const int n = medium->nclasses;
+    const struct material_setting only = single_material(settings);
     medium->heat_capacity_volume = INFINITY;
     for (int c = 0; c < n; c++) {
-        const struct material_setting *material = &settings->materials[c];
+        const struct material_setting *material =
+            settings->nmaterials > 0 ? &settings->materials[c] : &only;
         struct medium_class *class = &medium->classes[c];
         class->name = material->name;
         class->heat_capacity_volume = material->density * material->heat_capacity;
@@ -60,12 +86,12 @@ static void fill_classes(const struct settings *settings, struct medium *medium)
 
 enum status medium_create(const struct settings *settings, struct medium *medium)
 {
-    const size_t n = (size_t)settings->nmaterials;
+    const size_t n = settings->nmaterials > 0 ? (size_t)settings->nmaterials : 1;
     create_uniform(settings, medium);
     if (is_uniform(settings)) {
         return STATUS_OK;
     }
-    *medium = (struct medium){.nclasses = settings->nmaterials};
+    *medium = (struct medium){.nclasses = (int)n};
     medium->classes = calloc(n, sizeof *medium->classes);
     medium->resistance = calloc(n * n, sizeof *medium->resistance);
     if (medium->classes == NULL || medium->resistance == NULL) {
@@ -81,6 +107,21 @@ void medium_destroy(struct medium *medium)
     free(medium->classes);
     free(medium->resistance);
     *medium = (struct medium){0};
+}
+
+double medium_conductivity(const struct medium *medium, enum axis axis, int of_class)
+{
+    return medium->nclasses > 0 ? medium->classes[of_class].conductivity[axis]
+                                : medium->conductivity;
+}
+
+double medium_least_conductivity(const struct medium *medium, enum axis axis)
+{
+    double least = medium_conductivity(medium, axis, 0);
+    for (int c = 1; c < medium->nclasses; c++) {
+        least = fmin(least, medium_conductivity(medium, axis, c));
+    }
+    return least;
 }
 
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
@@ -118,8 +159,8 @@ static uint64_t add_number(uint64_t hash, double number)
 uint64_t medium_hash(const struct medium *medium)
 {
     const int n = medium->nclasses;
-    uint64_t hash = n > 0 ? medium->class_hash + (uint64_t)n : 0;
-    for (int c = 0; c < n; c++) {
+    uint64_t hash = n > 1 ? medium->class_hash + (uint64_t)n : 0;
+    for (int c = 0; c < n && n > 1; c++) {
         hash = add_number(hash, medium->classes[c].heat_capacity_volume);
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             hash = add_number(hash, medium->classes[c].conductivity[axis]);

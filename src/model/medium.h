@@ -33,16 +33,21 @@ struct medium {
     uint64_t class_hash; /* sum modulo 2^64 of heat_cell_hash(global index, class) */
 };
 
-/* Several materials, or an anisotropic one, make classes. STATUS_MEMORY. */
+/* Several materials, an anisotropic one, or a boundary that needs them make classes.
+ * STATUS_MEMORY. */
 enum status medium_create(const struct settings *settings, struct medium *medium) MUST_CHECK;
 void medium_destroy(struct medium *medium); /* takes a zeroed one */
+
+/* Along an axis, W/(m K): of a class, and the smallest of all. */
+double medium_conductivity(const struct medium *medium, enum axis axis, int of_class);
+double medium_least_conductivity(const struct medium *medium, enum axis axis);
 
 /* Between two neighbouring cells on `axis` of these classes, per cell volume, W/(m^3 K); 0 on an
  * unused axis. */
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour);
 
-/* Of the materials and the class of every cell; 0 for a uniform medium. Two media with the same
+/* Of the materials and the class of every cell; 0 for a single material. Two media with the same
  * hash have the same classes everywhere. */
 uint64_t medium_hash(const struct medium *medium);
 

@@ -47,15 +47,16 @@ static enum status set_closures(const struct heat_operator *op, const struct pro
     const enum precision precision = problem->settings->run.precision;
     const int n = medium->nclasses;
     for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        struct boundary_state now;
+        TRY(boundary_evaluate(&problem->boundary, &problem->grid, medium, (enum face)f, op->time,
+                              &now));
         for (int c = 0; c < n; c++) {
-            const double k = medium->classes[c].conductivity[face_axis((enum face)f)];
+            const struct face_closure closure = boundary_close(
+                &now, medium_conductivity(medium, axis, c), problem->grid.spacing[axis]);
             const int64_t at = medium_closure_at(n, n, f, c);
-            double a = 1;
-            double b = 0;
-            TRY(boundary_face(&problem->boundary, &problem->grid, k, (enum face)f, op->time, &a,
-                              &b));
-            set(precision, table, at, a);
-            set(precision, table, at + 1, b);
+            set(precision, table, at, closure.a);
+            set(precision, table, at + 1, closure.b);
             set(precision, table, at + 2, 0);
             set(precision, table, at + 3, 0);
         }

@@ -53,15 +53,22 @@ def some_part(rng, lengths, name):
     return {kind: {**shape, "material": name}}
 
 
+def some_number(rng, low, high, rough):
+    """A number, or a formula of t that stays between the bounds."""
+    if rng.random() < 0.5:
+        return round(rng.uniform(low, high), 3)
+    middle, half = (low + high) / 2, (high - low) / 2 * rng.uniform(0.1, 1)
+    return f"{middle:.6g} + {half:.6g}*sin({rough:.4g}*t)"
+
+
 def some_face(rng, rough):
-    return rng.choice([
-        {"type": "temperature", "value": round(rng.uniform(250, 450), 3)},
-        {"type": "temperature", "value": f"350 + 40*sin({rough:.4g}*t)"},
-        {"type": "flux", "value": round(rng.uniform(-2e4, 2e4), 1)},
-        {"type": "flux", "value": 0.0},
-        {"type": "convection", "coefficient": round(rng.uniform(0, 5000), 1),
-         "ambient": round(rng.uniform(250, 450), 3)},
-    ])
+    kind = rng.choice(["temperature", "flux", "insulated", "convection"])
+    if kind == "temperature":
+        return {"type": kind, "value": some_number(rng, 250, 450, rough)}
+    if kind == "convection":
+        return {"type": kind, "coefficient": some_number(rng, 0, 5000, 2 * rough),
+                "ambient": some_number(rng, 250, 450, rough)}
+    return {"type": "flux", "value": some_number(rng, -2e4, 2e4, rough) if kind == "flux" else 0.0}
 
 
 def some_problem(seed):
@@ -71,13 +78,15 @@ def some_problem(seed):
     most = {1: 60, 2: 24, 3: 15}[used]
     cells = [rng.randint(2, most) for _ in range(used)]
     lengths = LENGTHS[:used]
-    names = [f"m{n}" for n in range(rng.choice([2, 2, 3, 5, 12, 40]))]
+    names = [f"m{n}" for n in range(rng.choice([1, 2, 2, 3, 5, 12, 40]))]
     parts = [{"uniform": {"material": names[0]}}]
     parts += [some_part(rng, lengths, rng.choice(names)) for _ in range(rng.randint(1, 3 * used))]
     if len(names) > 5:   # every class somewhere, cell by cell
         parts += [some_part(rng, lengths, name) for name in names]
     contacts = []
-    for pair in {tuple(sorted(rng.sample(range(len(names)), 2))) for _ in range(rng.randint(0, 4))}:
+    npairs = rng.randint(0, 4) if len(names) > 1 else 0
+    for pair in {tuple(sorted(rng.sample(range(len(names)), 2)))
+                 for _ in range(npairs)}:
         contacts.append({"between": [names[pair[0]], names[pair[1]]],
                          "resistance": float(f"{10.0 ** rng.uniform(-6, -2):.4g}")})
     boundary = {}
@@ -147,6 +156,11 @@ def painted(config, parts, value_of):
     return field
 
 
+def at_time(value, t):
+    return eval(value, {"__builtins__": {}}, {"sin": math.sin, "t": t}) \
+        if isinstance(value, str) else value
+
+
 class Problem:
     """The configuration as arrays. Axis 0 of the lists is x; arrays are (nz, ny, nx)."""
 
@@ -197,15 +211,13 @@ class Problem:
 
     def face_value(self, face, inside, k, h, t):
         """The temperature of a closed face, from its half cell and what is outside."""
-        kind = face["type"]
-        if kind == "temperature":
-            value = face["value"]
-            return eval(value, {"__builtins__": {}}, {"sin": math.sin, "t": t}) \
-                if isinstance(value, str) else value
-        if kind == "flux":
-            return inside + face["value"] * h / (2 * k)
-        film = face["coefficient"]
-        return (2 * k / h * inside + film * face["ambient"]) / (2 * k / h + film)
+        at = {key: at_time(value, t) for key, value in face.items() if key != "type"}
+        if face["type"] == "temperature":
+            return at["value"]
+        if face["type"] == "flux":
+            return inside + at["value"] * h / (2 * k)
+        film = at["coefficient"]
+        return (2 * k / h * inside + film * at["ambient"]) / (2 * k / h + film)
 
     def inflow(self, T, t, axis, shift):
         """The heat flow from the neighbour on one side into each cell, W/m^2."""

@@ -81,6 +81,30 @@ static void closures_follow_the_formulas(void **state)
     assert_true(closure.a[FACE_Z_MAX] == 1 && closure.b[FACE_Z_MAX] == 0);
 }
 
+/* Fluxes, and the coefficient and ambient temperature of convection, at a time. */
+static void formulas_of_fluxes_and_convection(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct scene numbers;
+    struct closure found;
+    struct closure expected;
+    make_scene(&scene);
+    make_scene(&numbers);
+    scene.settings.boundary[FACE_X_MAX].expression = "-2000 - 1000*t";
+    scene.settings.boundary[FACE_Y_MIN].ambient_expression = "270 + 6*t";
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &found), STATUS_OK);
+    assert_int_equal(close_at(&numbers, PRECISION_FLOAT64, 0.5, &expected), STATUS_OK);
+    assert_memory_equal(&found, &expected, sizeof found);
+    assert_int_equal(scene.medium.nclasses, 0);
+    scene.settings.boundary[FACE_Y_MIN].coefficient_expression = "700 + 100*t";
+    assert_int_equal(medium_create(&scene.settings, &scene.medium), STATUS_OK);
+    assert_int_equal(scene.medium.nclasses, 1); /* a varies */
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &found), STATUS_OK);
+    assert_memory_equal(&found, &expected, sizeof found);
+    medium_destroy(&scene.medium);
+}
+
 /* What each closure is for: the two-point gradient at the face is the flux that the boundary
  * condition asks for, for any inside temperature. */
 static void closures_give_the_flux_asked_for(void **state)
@@ -155,6 +179,22 @@ static void bad_values_are_caught(void **state)
                         "temperature must be finite and below 5.5e+11 K in magnitude");
     assert_true(closure.a[FACE_X_MIN] == 77);
     make_scene(&scene);
+    scene.settings.boundary[FACE_X_MAX].expression = "1/(t - 2)";
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 2, &closure), STATUS_NUMERICS);
+    assert_string_equal(fail_message(), "boundary.x_max.value: \"1/(t - 2)\" gives inf W/m^2 at "
+                                        "t = 2 s; a heat flux must be finite");
+    make_scene(&scene);
+    scene.settings.boundary[FACE_Y_MIN].coefficient_expression = "1 - t";
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 2, &closure), STATUS_NUMERICS);
+    assert_string_equal(fail_message(),
+                        "boundary.y_min.coefficient: \"1 - t\" gives -1 W/(m^2 K) at t = 2 s; a "
+                        "heat transfer coefficient must be finite and not negative");
+    make_scene(&scene);
+    scene.settings.boundary[FACE_Y_MIN].ambient_expression = "20 - 30*t";
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 1, &closure), STATUS_NUMERICS);
+    assert_non_null(strstr(fail_message(), "boundary.y_min.ambient: \"20 - 30*t\" at t = 1 s: "
+                                           "kelvins? -10 K is below absolute zero"));
+    make_scene(&scene);
     scene.settings.boundary[FACE_X_MAX].value = 1e17;
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_NUMERICS);
     assert_string_equal(fail_message(),
@@ -197,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(closures_follow_the_formulas),
+        cmocka_unit_test(formulas_of_fluxes_and_convection),
         cmocka_unit_test(closures_give_the_flux_asked_for),
         cmocka_unit_test(float32_closures_are_floats),
         cmocka_unit_test(periodic_faces_stay_open),

@@ -1,4 +1,6 @@
 /* Wrong keys and values, one at a time, each with its exact message. */
+#include "config/expression.h"
+
 #include "test_settings_common.h"
 
 #define GIVE_CELLS "give a list of 1 to 3 integers of 1 or more, such as [128, 128, 64]"
@@ -56,13 +58,15 @@ static const struct damage missing_keys[] = {
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
      "periodic"},
     {"{type: flux, value: -5}", "{type: flux}",
-     "c.yaml:19: boundary.x_max.value: missing; give a number, in W/m^2"},
+     "c.yaml:19: boundary.x_max.value: missing; give a number or a formula in t, in W/m^2"},
     {"{type: flux, value: -5}", "",
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
      "periodic"},
     {"coefficient: 10, ", "",
-     "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more, in W/(m^2 K)"},
-    {", ambient: 293", "", "c.yaml:20: boundary.y_min.ambient: missing; give a number, in K"},
+     "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more or a formula in "
+     "t, in W/(m^2 K)"},
+    {", ambient: 293", "",
+     "c.yaml:20: boundary.y_min.ambient: missing; give a number or a formula in t, in K"},
     {", radius: 0.05", "",
      "c.yaml:12: initial[1].sphere.radius: missing; give a number above 0, in m"},
     {"center: [0.1, 0.1], ", "",
@@ -114,8 +118,9 @@ static const struct damage wrong_types[] = {
     {"value: 350", "value: [350]",
      "c.yaml:18: boundary.x_min.value: not a single value ([350]); give a number or a formula in "
      "t, in K"},
-    {"value: -5", "value: \"5*t\"",
-     "c.yaml:19: boundary.x_max.value: not a number (5*t); give a number, in W/m^2"},
+    {"value: -5", "value: \"5*u\"",
+     "c.yaml:19: boundary.x_max.value: not a formula: unknown name \"u\" at column 3 (5*u); names "
+     "are t, pi, e, functions " EXPRESSION_FUNCTIONS "; give a number or a formula in t"},
     {"uniform: {value: 300}", "uniform: 300",
      "c.yaml:11: initial[0].uniform: not a section (300); give a section with the keys value"},
     {"uniform: {value: 300}", "expression: {value: [x]}",
@@ -157,8 +162,7 @@ static const struct damage ranges[] = {
      "c.yaml:8: material.density: out of range (1e31): the largest is 1e+30; " GIVE_DENSITY},
     {"value: -5", "value: -2e30",
      "c.yaml:19: boundary.x_max.value: out of range (-2e30): the smallest is -1e+30; give a "
-     "number, "
-     "in W/m^2"},
+     "number or a formula in t, in W/m^2"},
     {"[16, 12]", "[16, 0]", "c.yaml:3: grid.cells: out of range (0); " GIVE_CELLS},
     {"[16, 12]", "[16, -12]", "c.yaml:3: grid.cells: out of range (-12); " GIVE_CELLS},
     {"[16, 12]", "[99999999999999999999, 1]",
@@ -180,10 +184,11 @@ static const struct damage ranges[] = {
      "c.yaml:18: boundary.x_min.value: out of range (-2e12): " TOO_HOT
      "; give a number or a formula in t, in K"},
     {"coefficient: 10", "coefficient: -10",
-     "c.yaml:20: boundary.y_min.coefficient: out of range (-10); give a number of 0 or more, in "
-     "W/(m^2 K)"},
+     "c.yaml:20: boundary.y_min.coefficient: out of range (-10); give a number of 0 or more or a "
+     "formula in t, in W/(m^2 K)"},
     {"ambient: 293", "ambient: 1e13",
-     "c.yaml:20: boundary.y_min.ambient: out of range (1e13): " TOO_HOT "; give a number, in K"},
+     "c.yaml:20: boundary.y_min.ambient: out of range (1e13): " TOO_HOT
+     "; give a number or a formula in t, in K"},
     {"end: 10", "end: 0", "c.yaml:23: time.end: out of range (0); give a number above 0, in s"},
     {"end: 10", "end: -1", "c.yaml:23: time.end: out of range (-1); give a number above 0, in s"},
     {"end: 10", "steps: 0",
