@@ -237,7 +237,7 @@ static const struct schema_key table[] = {
         "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
         .example = "chip.h5"),
     KEY("parts[].file.dataset", TEXT, ASK, IN_ENTRY(dataset),
-        "The dataset, of whole numbers and of shape (nz, ny, nx); in 2D also (ny, nx).",
+        "The dataset, of integers and of shape (nz, ny, nx); in 2D also (ny, nx).",
         .fallback = "/material"),
     KEY("parts[].file.materials", TEXT, ASK, IN_ENTRY(names),
         "The names of the materials with the numbers 0, 1, 2, ... of the dataset.",

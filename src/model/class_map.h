@@ -13,7 +13,7 @@ struct class_map {
     uint8_t *h_class; /* layout.elements bytes */
 };
 
-/* Read the numbers of a `parts` entry of kind file for the cells of `box` (global indices), as
+/* Read the values of a `parts` entry of kind file for the cells of `box` (global indices), as
  * [z][y][x]: io, which the model does not know. */
 typedef enum status class_reader(const struct initial_setting *part, const struct grid *grid,
                                  const struct box *box, float *numbers);

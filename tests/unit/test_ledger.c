@@ -154,8 +154,7 @@ static void one_face_by_hand(void **state)
         .upper = {4, 3, 2},
         .spacing = {1, 1, 1},
     };
-    const struct medium medium = {
-        .conductivity = 1, .heat_capacity_volume = 2, .diffusivity = 0.5};
+    const struct medium medium = {.conductivity = 1, .heat_capacity_volume = 2, .diffusivity = 0.5};
     const struct heat_operator op = {.r = {0.1, 0.25, 0.1},
                                      .closure = {
                                          .closed = {false, false, false, true, false, false},
@@ -185,8 +184,7 @@ static void long_runs_keep_their_digits(void **state)
     (void)state;
     const struct grid grid = {
         .cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {1, 1, 1}};
-    const struct medium medium = {
-        .conductivity = 1, .heat_capacity_volume = 1, .diffusivity = 1};
+    const struct medium medium = {.conductivity = 1, .heat_capacity_volume = 1, .diffusivity = 1};
     const struct heat_operator op = {.r = {1, 0, 0},
                                      .closure = {.closed = {true}, .a = {-1}, .b = {600}}};
     struct ledger ledger = {0};
@@ -204,8 +202,7 @@ static void a_drift_is_forgiven(void **state)
     (void)state;
     const struct grid grid = {
         .cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {0.1, 0.1, 0.1}};
-    const struct medium medium = {
-        .conductivity = 1, .heat_capacity_volume = 3e6, .diffusivity = 1};
+    const struct medium medium = {.conductivity = 1, .heat_capacity_volume = 3e6, .diffusivity = 1};
     const double drifts[] = {12.5, -12.5, 3.7e18, -3.7e18, 1e-9};
     for (size_t i = 0; i < sizeof drifts / sizeof drifts[0]; i++) {
         struct ledger ledger = {.start = {{0, 0, 3000, 0}}};

@@ -6,7 +6,9 @@
 #define GIVE_CELLS "give a list of 1 to 3 integers of 1 or more, such as [128, 128, 64]"
 #define GIVE_DENSITY "give a number above 0, in kg/m^3"
 #define GIVE_RANKS "give auto or a list of 1 to 3 integers of 1 or more, such as [2, 2, 1]"
-#define TOP_KEYS "valid keys: title, grid, material, initial, boundary, time, run, output"
+#define TOP_KEYS                                                                                   \
+    "valid keys: title, grid, material, materials, parts, contacts, initial, boundary, time, "     \
+    "run, output"
 #define TOO_HOT "sums of temperatures are exact only below 1e12 K in magnitude"
 
 static const struct damage unknown_keys[] = {
@@ -25,7 +27,7 @@ static const struct damage unknown_keys[] = {
      "value"},
     {"- uniform", "- uniforms",
      "c.yaml:11: initial[0].uniforms: unknown key; did you mean 'uniform'? valid keys: "
-     "uniform, sphere, box, expression, file"},
+     "uniform, sphere, box, cylinder, layer, expression, file"},
     {"x_max:", "x_mxa:",
      "c.yaml:19: boundary.x_mxa: unknown key; did you mean 'x_max'? valid keys: x_min, "
      "x_max, y_min, y_max, z_min, z_max"},
@@ -128,10 +130,10 @@ static const struct damage wrong_types[] = {
      "K, such as \"300 + 10*sin(pi*x)\""},
     {"- uniform: {value: 300}", "- 300",
      "c.yaml:11: initial[0]: not an entry (300); give exactly one of: uniform, sphere, box, "
-     "expression, file"},
+     "cylinder, layer, expression, file"},
     {"- uniform: {value: 300}", "-",
-     "c.yaml:11: initial[0]: not an entry; give exactly one of: uniform, sphere, box, expression, "
-     "file"},
+     "c.yaml:11: initial[0]: not an entry; give exactly one of: uniform, sphere, box, "
+     "cylinder, layer, expression, file"},
     {"end: 10", "steps: ten",
      "c.yaml:23: time.steps: not an integer (ten); give an integer of 1 or more"},
     {"end: 10", "end: 10\n  dt: fast",

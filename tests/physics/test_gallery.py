@@ -1,0 +1,115 @@
+"""Every worked example of configs/gallery against its reference: an exact solution, with the order
+of the scheme on three grids, or a published figure, with the tolerance of docs/gallery.md."""
+import math
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+from harness import Case, Run
+
+GALLERY = Path(__file__).resolve().parent.parent.parent / "configs" / "gallery"
+
+
+class Example(Case):
+    def solve_example(self, name, output, *sets, ranks=1):
+        words = [word for item in sets for word in ("--set", item)]
+        result = self.isotherm("run", GALLERY / f"{name}.yaml", "--output", output, *words,
+                               ranks=ranks)
+        self.assertEqual(result.code, 0, f"expected exit code 0:\n{result}")
+        return Run(result, self.folder / output)
+
+    def assert_order(self, errors, order, tolerance):
+        """Of errors on grids of 1, 2, 4 times the cells."""
+        for coarse, fine in zip(errors, errors[1:]):
+            found = math.log2(coarse / fine)
+            self.assertLess(abs(found - order), tolerance, f"order {found:.3f} from {errors}")
+
+
+class LayeredWall(Example):
+    def exact(self, x):
+        layers = [(0.12, 1.0), (0.06, 0.1), (0.02, 45.0)]
+        gap, film = 0.01, 10.0
+        q = (1200 - 293) / (sum(d / k for d, k in layers) + gap + 1 / film)
+        brick = 1200 - q * x / 1.0
+        board = 1200 - q * (0.12 + (x - 0.12) / 0.1)
+        steel = 293 + q * (1 / film + (0.2 - x) / 45.0)
+        return np.where(x < 0.12, brick, np.where(x < 0.18, board, steel))
+
+    def test_is_exact_on_any_grid(self):
+        for cells in (10, 20, 40):
+            run = self.solve_example("layered_wall", f"wall{cells}", f"grid.cells={cells}")
+            x = (np.arange(cells) + 0.5) * 0.2 / cells
+            error = np.abs(run.temperature().ravel() / self.exact(x) - 1).max()
+            self.assert_below(error, 1e-10, f"relative error with {cells} cells")
+
+
+class CompositeSlab(Example):
+    """Eigenfunctions sin(p x) in the copper, B cos(q (L - x)) in the concrete, with the same flux on
+    both sides of the contact and a step of R times it between them."""
+
+    LEFT = {"d": 0.04, "k": 390.0, "rho_c": 8900.0 * 385.0}
+    RIGHT = {"d": 0.06, "k": 1.7, "rho_c": 2300.0 * 880.0}
+    CONTACT, HOT, START, END = 0.02, 400.0, 300.0, 2400.0
+
+    def numbers(self, root):
+        return tuple(root * math.sqrt(side["rho_c"] / side["k"])
+                     for side in (self.LEFT, self.RIGHT))
+
+    def mismatch(self, root):
+        p, q = self.numbers(root)
+        a, b = self.LEFT, self.RIGHT
+        flux = a["k"] * p * math.cos(p * a["d"])
+        jump = math.sin(p * a["d"]) + self.CONTACT * flux
+        return b["k"] * q * math.sin(q * b["d"]) * jump - flux * math.cos(q * b["d"])
+
+    def roots(self, largest):
+        """All up to `largest` (1/sqrt(s)), by bisection between sign changes of a fine scan."""
+        found, points = [], np.linspace(1e-9, largest, 20000)
+        values = [self.mismatch(point) for point in points]
+        for low, high, at_low, at_high in zip(points, points[1:], values, values[1:]):
+            if at_low * at_high > 0:
+                continue
+            for _ in range(100):
+                middle = 0.5 * (low + high)
+                if self.mismatch(middle) * at_low > 0:
+                    low = middle
+                else:
+                    high = middle
+            found.append(0.5 * (low + high))
+        return found
+
+    def exact(self, x, t):
+        a, b = self.LEFT, self.RIGHT
+        total = np.zeros_like(x)
+        for root in self.roots(math.sqrt(40 / t)):   # exp(-40) is below any rounding here
+            p, q = self.numbers(root)
+            jump = math.sin(p * a["d"]) + self.CONTACT * a["k"] * p * math.cos(p * a["d"])
+            if abs(math.cos(q * b["d"])) > 0.1:
+                B = jump / math.cos(q * b["d"])
+            else:
+                B = a["k"] * p * math.cos(p * a["d"]) / (b["k"] * q * math.sin(q * b["d"]))
+            start = a["rho_c"] * (1 - math.cos(p * a["d"])) / p + \
+                b["rho_c"] * B * math.sin(q * b["d"]) / q
+            square = a["rho_c"] * (a["d"] / 2 - math.sin(2 * p * a["d"]) / (4 * p)) + \
+                b["rho_c"] * B**2 * (b["d"] / 2 + math.sin(2 * q * b["d"]) / (4 * q))
+            shape = np.where(x < a["d"], np.sin(p * x), B * np.cos(q * (a["d"] + b["d"] - x)))
+            total += start / square * math.exp(-root**2 * t) * shape
+        return self.HOT + (self.START - self.HOT) * total
+
+    def test_converges_with_the_square_of_the_spacing(self):
+        errors = []
+        for cells in (20, 40, 80):
+            run = self.solve_example("composite_slab", f"slab{cells}", f"grid.cells={cells}")
+            edges = np.linspace(0, 0.1, cells + 1)
+            # means over cells, by Simpson's rule
+            exact = (self.exact(edges[:-1] + 1e-12, self.END) +
+                     4 * self.exact(0.5 * (edges[:-1] + edges[1:]), self.END) +
+                     self.exact(edges[1:] - 1e-12, self.END)) / 6
+            errors.append(float(np.abs(run.temperature().ravel() - exact).max()))
+        self.assert_order(errors, 2, 0.1)
+        self.assert_below(errors[-1], 0.02, "largest error with 80 cells, K")
+
+
+if __name__ == "__main__":
+    unittest.main()
