@@ -3,11 +3,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/schema_boundary.h"
 #include "config/settings.h"
 #include "config/settings_check.h"
 
 #define AT(member) offsetof(struct settings, member)
-#define IN_FACE(member) offsetof(struct boundary_setting, member)
 #define IN_ENTRY(member) offsetof(struct initial_setting, member)
 #define IN_MATERIAL(member) offsetof(struct material_setting, member)
 #define IN_CONTACT(member) offsetof(struct contact_setting, member)
@@ -22,17 +22,17 @@ static const struct schema_limit from_one = {1, 0x1p53, false, false, "of 1 or m
 static const struct schema_limit int_from_one = {1, INT32_MAX, false, false, "of 1 or more", NULL};
 static const struct schema_limit point_count = {2, 1e6, false, false, "from 2 to 1000000", NULL};
 static const struct schema_limit fraction = {0, 1, true, false, "above 0 and at most 1", NULL};
+static const struct schema_limit share = {0, 1, false, false, "from 0 to 1", NULL};
 static const struct schema_limit gzip_level = {0, 9, false, false, "from 0 to 9", NULL};
 static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 /* base/exact_sum.h can add up to 2^40 K exactly */
 static const struct schema_limit temperature = {
     -1e12, 1e12, true, true, "", "sums of temperatures are exact only below 1e12 K in magnitude"};
 
-static const struct schema_choice boundary_types[] = {{"temperature", BOUNDARY_TEMPERATURE},
-                                                      {"flux", BOUNDARY_FLUX},
-                                                      {"convection", BOUNDARY_CONVECTION},
-                                                      {"periodic", BOUNDARY_PERIODIC},
-                                                      {NULL, 0}};
+static const struct schema_choice boundary_types[] = {
+    {"temperature", BOUNDARY_TEMPERATURE}, {"flux", BOUNDARY_FLUX},
+    {"convection", BOUNDARY_CONVECTION},   {"radiation", BOUNDARY_RADIATION},
+    {"periodic", BOUNDARY_PERIODIC},       {NULL, 0}};
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
 static const struct schema_choice derived_fields[] = {{"T_max", DERIVED_T_MAX},
@@ -125,31 +125,6 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
                  .flags = SCHEMA_REQUIRED),                                                        \
         VALUE(list_ "[].layer")
 
-#define FACE(name_, face_, help_)                                                                  \
-    SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]),      \
-            .check = settings_check_face)
-/* The numbers of a boundary condition, which are also formulas of t. */
-#define VARYING(path_, member_, formula_, kinds_, help_, ...)                                      \
-    KEY(path_, REAL, WARN, IN_FACE(member_), help_, .alternative = IN_FACE(formula_),              \
-        .kinds = kinds_, .variables = "t", __VA_ARGS__)
-#define CONDITION(path_)                                                                           \
-    VARYING(path_ ".value", value, expression, SCHEMA_KIND(BOUNDARY_TEMPERATURE),                  \
-            "Type temperature: the temperature of the face, a number or a formula of the time t "  \
-            "in s.",                                                                               \
-            .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = "K",      \
-            .check = settings_check_kelvins),                                                      \
-        VARYING(path_ ".value", value, expression, SCHEMA_KIND(BOUNDARY_FLUX),                     \
-                "Type flux: the heat flux into the domain; 0 insulates.",                          \
-                .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &finite, .unit = "W/m^2"),  \
-        VARYING(path_ ".coefficient", coefficient, coefficient_expression,                         \
-                SCHEMA_KIND(BOUNDARY_CONVECTION),                                                  \
-                "Type convection: the heat transfer coefficient.",                                 \
-                .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &not_negative,              \
-                .unit = "W/(m^2 K)"),                                                              \
-        VARYING(path_ ".ambient", ambient, ambient_expression, SCHEMA_KIND(BOUNDARY_CONVECTION),   \
-                "Type convection: the ambient temperature.",                                       \
-                .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = "K",  \
-                .check = settings_check_kelvins)
 #define POINT(path_, restart_, offset_, help_, ...)                                                \
     KEY(path_, REAL, restart_, offset_, help_, .min_count = 1, .max_count = 3, .limit = &finite,   \
         .unit = "m", .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
@@ -278,21 +253,7 @@ static const struct schema_key table[] = {
         "attribute `units`, if present, must be K.",
         .fallback = "/T"),
 
-    SECTION("boundary",
-            "The boundary conditions. Every face of an axis with several cells must be given, "
-            "faces of an axis with one cell must not. `boundary.*` below stands for each of the "
-            "six faces, `x_min` to `z_max`.",
-            .flags = SCHEMA_REQUIRED),
-    FACE("x_min", FACE_X_MIN, "The face at the lower end of x."),
-    FACE("x_max", FACE_X_MAX, "The face at the upper end of x."),
-    FACE("y_min", FACE_Y_MIN, "The face at the lower end of y."),
-    FACE("y_max", FACE_Y_MAX, "The face at the upper end of y."),
-    FACE("z_min", FACE_Z_MIN, "The face at the lower end of z."),
-    FACE("z_max", FACE_Z_MAX, "The face at the upper end of z."),
-    KEY("boundary.*.type", CHOICE, WARN, IN_FACE(kind),
-        "The boundary condition. Periodic faces come in pairs.",
-        .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR, .choices = boundary_types),
-    CONDITION("boundary.*"),
+    BOUNDARY_ROWS,
 
     SECTION("time", "The length of the run (either `end` or `steps`) and the time step.",
             .flags = SCHEMA_REQUIRED, .check = settings_check_time),

@@ -12,6 +12,7 @@ static const char *const number_names[BOUNDARY_NUMBERS] = {
     [BOUNDARY_VALUE] = "value",
     [BOUNDARY_COEFFICIENT] = "coefficient",
     [BOUNDARY_AMBIENT] = "ambient",
+    [BOUNDARY_SURROUNDINGS] = "surroundings",
 };
 
 /* "boundary.x_min.value" */
@@ -27,6 +28,7 @@ static const char *formula_of(const struct boundary_setting *setting, enum bound
         [BOUNDARY_VALUE] = setting->expression,
         [BOUNDARY_COEFFICIENT] = setting->coefficient_expression,
         [BOUNDARY_AMBIENT] = setting->ambient_expression,
+        [BOUNDARY_SURROUNDINGS] = setting->surroundings_expression,
     };
     return formulas[number];
 }
@@ -37,18 +39,22 @@ static double number_of(const struct boundary_setting *setting, enum boundary_nu
         [BOUNDARY_VALUE] = setting->value,
         [BOUNDARY_COEFFICIENT] = setting->coefficient,
         [BOUNDARY_AMBIENT] = setting->ambient,
+        [BOUNDARY_SURROUNDINGS] = setting->surroundings,
     };
     return numbers[number];
 }
 
-static bool uses(enum boundary_kind kind, enum boundary_number number)
+static bool uses(const struct boundary_setting *setting, enum boundary_number number)
 {
-    switch (kind) {
+    switch (setting->kind) {
     case BOUNDARY_TEMPERATURE:
     case BOUNDARY_FLUX:
         return number == BOUNDARY_VALUE;
     case BOUNDARY_CONVECTION:
-        return number == BOUNDARY_COEFFICIENT || number == BOUNDARY_AMBIENT;
+        return number == BOUNDARY_COEFFICIENT || number == BOUNDARY_AMBIENT ||
+               (number == BOUNDARY_SURROUNDINGS && setting->has_surroundings);
+    case BOUNDARY_RADIATION:
+        return number == BOUNDARY_AMBIENT;
     case BOUNDARY_UNUSED:
     case BOUNDARY_PERIODIC:
         break;
@@ -73,7 +79,7 @@ static enum status create_condition(const struct settings *settings, enum face f
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
         const enum boundary_number number = (enum boundary_number)n;
         const char *formula = formula_of(setting, number);
-        if (formula == NULL || !uses(setting->kind, number)) {
+        if (formula == NULL || !uses(setting, number)) {
             continue;
         }
         const enum status status =
@@ -123,22 +129,43 @@ bool boundary_varies(const struct boundary *boundary)
     return false;
 }
 
+static struct face_closure close_radiating(const struct boundary_state *now, double k, double h)
+{
+    const double half = h / (2 * k);
+    const double film = now->number[BOUNDARY_COEFFICIENT];
+    const double around = now->number[BOUNDARY_SURROUNDINGS];
+    const double radiated = now->emissivity * STEFAN_BOLTZMANN;
+    return (struct face_closure){
+        .a = 1 + film * half,
+        .b = (film * now->number[BOUNDARY_AMBIENT] +
+              radiated * (around * around) * (around * around)) *
+             half,
+        .e = radiated * half,
+    };
+}
+
 struct face_closure boundary_close(const struct boundary_state *now, double k, double h)
 {
+    if (now->emissivity > 0) {
+        return close_radiating(now, k, h);
+    }
     const double film = now->number[BOUNDARY_COEFFICIENT] * h;
     switch (now->kind) {
     case BOUNDARY_TEMPERATURE:
-        return (struct face_closure){-1, 2 * now->number[BOUNDARY_VALUE]};
+        return (struct face_closure){.a = -1, .b = 2 * now->number[BOUNDARY_VALUE]};
     case BOUNDARY_FLUX:
-        return (struct face_closure){1, now->number[BOUNDARY_VALUE] * h / k};
+        return (struct face_closure){.a = 1, .b = now->number[BOUNDARY_VALUE] * h / k};
     case BOUNDARY_CONVECTION:
-        return (struct face_closure){(2 * k - film) / (2 * k + film),
-                                     2 * film * now->number[BOUNDARY_AMBIENT] / (2 * k + film)};
+        return (struct face_closure){
+            .a = (2 * k - film) / (2 * k + film),
+            .b = 2 * film * now->number[BOUNDARY_AMBIENT] / (2 * k + film),
+        };
+    case BOUNDARY_RADIATION:
     case BOUNDARY_UNUSED:
     case BOUNDARY_PERIODIC:
         break;
     }
-    return (struct face_closure){1, 0};
+    return (struct face_closure){.a = 1};
 }
 
 /* --- values that are not valid --------------------------------------------------------------- */
@@ -182,10 +209,16 @@ static enum status check_formula(const struct boundary_setting *setting,
 static enum status check_closure(const struct boundary_state *now, struct face_closure closure,
                                  enum boundary_number *number)
 {
-    const bool convection = now->kind == BOUNDARY_CONVECTION;
-    *number = convection ? BOUNDARY_AMBIENT : BOUNDARY_VALUE;
+    const bool ambient = now->kind == BOUNDARY_CONVECTION || now->kind == BOUNDARY_RADIATION;
+    *number = ambient ? BOUNDARY_AMBIENT : BOUNDARY_VALUE;
     if (isfinite(closure.a) && fabs(closure.b) < EXACT_SUM_LIMIT) {
         return STATUS_OK;
+    }
+    if (now->emissivity > 0) {
+        return fail(STATUS_NUMERICS,
+                    "a face that radiates to %g K cannot be solved for on this grid; give a lower "
+                    "temperature, or a finer grid",
+                    now->number[BOUNDARY_SURROUNDINGS]);
     }
     if (now->kind == BOUNDARY_FLUX) {
         return fail(STATUS_NUMERICS,
@@ -203,13 +236,17 @@ static enum status evaluate(const struct boundary_condition *condition, double l
 {
     const struct boundary_setting *setting = &condition->setting;
     *now = (struct boundary_state){.kind = setting->kind};
+    now->emissivity = boundary_radiates(setting) ? setting->emissivity : 0;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
         *number = (enum boundary_number)n;
-        now->number[n] = number_of(setting, *number);
+        now->number[n] = uses(setting, *number) ? number_of(setting, *number) : 0;
         if (condition->expression[n] != NULL) {
             now->number[n] = expression_evaluate(condition->expression[n], &t);
             TRY(check_formula(setting, *number, t, now->number[n]));
         }
+    }
+    if (!uses(setting, BOUNDARY_SURROUNDINGS)) {
+        now->number[BOUNDARY_SURROUNDINGS] = now->number[BOUNDARY_AMBIENT];
     }
     /* the worst class: that of the smallest conductivity */
     return check_closure(now, boundary_close(now, least_k, h), number);

@@ -9,7 +9,13 @@
 #include "model/medium.h"
 
 /* The numbers of a condition that may be formulas of t. */
-enum boundary_number { BOUNDARY_VALUE, BOUNDARY_COEFFICIENT, BOUNDARY_AMBIENT, BOUNDARY_NUMBERS };
+enum boundary_number {
+    BOUNDARY_VALUE,
+    BOUNDARY_COEFFICIENT,
+    BOUNDARY_AMBIENT,
+    BOUNDARY_SURROUNDINGS,
+    BOUNDARY_NUMBERS,
+};
 
 struct boundary_condition {
     struct boundary_setting setting;                 /* borrows strings of the settings */
@@ -30,7 +36,8 @@ bool boundary_varies(const struct boundary *boundary);
 /* A condition at one time. */
 struct boundary_state {
     enum boundary_kind kind;
-    double number[BOUNDARY_NUMBERS]; /* in the units of the settings */
+    double number[BOUNDARY_NUMBERS]; /* in the units of the settings; 0: not used */
+    double emissivity;               /* 0: does not radiate */
 };
 
 /* Of `face` at time t. STATUS_NUMERICS, with the key, when a formula gives no valid value. */
@@ -38,15 +45,22 @@ enum status boundary_evaluate(const struct boundary *boundary, const struct grid
                               const struct medium *medium, enum face face, double t,
                               struct boundary_state *now) MUST_CHECK;
 
+/* The Stefan-Boltzmann constant, W/(m^2 K^4); CODATA 2018, exact. */
+#define STEFAN_BOLTZMANN 5.670374419e-8
+
 /* outside = a inside + b (docs/numerics.md), unrounded, where the cells inside have the
  * conductivity k, W/(m K), and the extent h, m, across the face:
  *   temperature Tb:      a = -1, b = 2 Tb
  *   flux q into it:      a = 1,  b = q h / k
  *   convection hc, Ta:   a = (2k - hc h) / (2k + hc h), b = 2 hc h Ta / (2k + hc h)
- *   periodic, unused:    a = 1,  b = 0 */
+ *   periodic, unused:    a = 1,  b = 0
+ * With radiation outside = 2 F - inside, with the temperature F of the face from
+ * a F + e F^4 = inside + b; hc = 0 without convection:
+ *   a = 1 + hc h / (2k), b = (hc Ta + eps sigma Ts^4) h / (2k), e = eps sigma h / (2k) */
 struct face_closure {
     double a;
     double b; /* K */
+    double e; /* 1/K^3; 0: does not radiate */
 };
 struct face_closure boundary_close(const struct boundary_state *now, double k, double h);
 
@@ -58,7 +72,8 @@ struct closure {
     double b[FACE_COUNT]; /* K */
 };
 
-/* With classes: a and b of class 0. Fails as boundary_evaluate. */
+/* With classes: a and b of class 0, which alone do not close a face that radiates. Fails as
+ * boundary_evaluate. */
 enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
                              const struct medium *medium, enum precision precision, double t,
                              struct closure *closure) MUST_CHECK;

@@ -159,6 +159,16 @@ static void add_condition(const struct problem *problem, const struct heat_opera
     }
     const struct face_closure closure =
         boundary_close(&now, medium_least_conductivity(&problem->medium, axis), h);
+    if (closure.e > 0) {
+        /* the face is between the cell and a temperature between these two */
+        const double around = now.number[BOUNDARY_SURROUNDINGS];
+        const double ambient =
+            now.number[BOUNDARY_COEFFICIENT] > 0 ? now.number[BOUNDARY_AMBIENT] : around;
+        widen_by_face(&outside->reach, -1, 2 * around);
+        widen_by_face(&outside->reach, -1, 2 * ambient);
+        outside->least_a = -1;
+        return;
+    }
     widen_by_face(&outside->reach, closure.a, closure.b);
     outside->least_a = fmin(outside->least_a, closure.a);
     if (now.kind == BOUNDARY_FLUX) {

@@ -9,7 +9,8 @@
 /* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
 static bool needs_classes(const struct boundary_setting *face)
 {
-    return face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL;
+    return boundary_radiates(face) ||
+           (face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
 }
 
 static bool is_uniform(const struct settings *settings)

@@ -57,7 +57,7 @@ static enum status set_closures(const struct heat_operator *op, const struct pro
             const int64_t at = medium_closure_at(n, n, f, c);
             set(precision, table, at, closure.a);
             set(precision, table, at + 1, closure.b);
-            set(precision, table, at + 2, 0);
+            set(precision, table, at + 2, closure.e);
             set(precision, table, at + 3, 0);
         }
     }

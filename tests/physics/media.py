@@ -11,6 +11,7 @@ import numpy as np
 from harness import cell_centers, spacings
 from problems import FACES
 
+STEFAN_BOLTZMANN = 5.670374419e-8
 LENGTHS = [0.024, 0.031, 0.018]
 
 
@@ -62,12 +63,20 @@ def some_number(rng, low, high, rough):
 
 
 def some_face(rng, rough):
-    kind = rng.choice(["temperature", "flux", "insulated", "convection"])
+    kind = rng.choice(["temperature", "flux", "insulated", "convection", "radiation"])
     if kind == "temperature":
         return {"type": kind, "value": some_number(rng, 250, 450, rough)}
+    if kind == "radiation":
+        return {"type": kind, "emissivity": round(rng.uniform(0.01, 1), 3),
+                "ambient": some_number(rng, 4, 1500, rough)}
     if kind == "convection":
-        return {"type": kind, "coefficient": some_number(rng, 0, 5000, 2 * rough),
+        face = {"type": kind, "coefficient": some_number(rng, 0, 5000, 2 * rough),
                 "ambient": some_number(rng, 250, 450, rough)}
+        if rng.random() < 0.5:
+            face["emissivity"] = round(rng.uniform(0.01, 1), 3)
+            if rng.random() < 0.5:
+                face["surroundings"] = some_number(rng, 4, 1500, rough)
+        return face
     return {"type": "flux", "value": some_number(rng, -2e4, 2e4, rough) if kind == "flux" else 0.0}
 
 
@@ -216,8 +225,16 @@ class Problem:
             return at["value"]
         if face["type"] == "flux":
             return inside + at["value"] * h / (2 * k)
-        film = at["coefficient"]
-        return (2 * k / h * inside + film * at["ambient"]) / (2 * k / h + film)
+        film, ambient = at.get("coefficient", 0.0), at["ambient"]
+        radiated = STEFAN_BOLTZMANN * at.get("emissivity", 0.0)
+        slope = 2 * k / h + film
+        given = 2 * k / h * inside + film * ambient + radiated * at.get("surroundings", ambient)**4
+        T = given / slope
+        if radiated > 0:   # Newton from above: monotonic
+            T = np.minimum(T, (given / radiated) ** 0.25)
+            for _ in range(40):
+                T = T - (slope * T + radiated * T**4 - given) / (slope + 4 * radiated * T**3)
+        return T
 
     def inflow(self, T, t, axis, shift):
         """The heat flow from the neighbour on one side into each cell, W/m^2."""

@@ -55,15 +55,15 @@ static const struct damage missing_keys[] = {
     {"end: 10", "dt: 1", "c.yaml:22: time: neither end nor steps; give one of them"},
     {"  y_min: {type: convection, coefficient: 10, ambient: 293}\n", "",
      "c.yaml:17: boundary.y_min: missing: the y axis has 12 cells, so its faces need a boundary; "
-     "give a type: one of temperature, flux, convection, periodic"},
+     "give a type: one of temperature, flux, convection, radiation, periodic"},
     {"{type: flux, value: -5}", "{value: -5}",
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
-     "periodic"},
+     "radiation, periodic"},
     {"{type: flux, value: -5}", "{type: flux}",
      "c.yaml:19: boundary.x_max.value: missing; give a number or a formula in t, in W/m^2"},
     {"{type: flux, value: -5}", "",
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
-     "periodic"},
+     "radiation, periodic"},
     {"coefficient: 10, ", "",
      "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more or a formula in "
      "t, in W/(m^2 K)"},
@@ -113,10 +113,10 @@ static const struct damage wrong_types[] = {
     {"title: base", "title:", "c.yaml:1: title: empty; give a string"},
     {"{type: temperature, value: 350}", "temperature",
      "c.yaml:18: boundary.x_min: not a section (temperature); give a section with the keys type, "
-     "value, coefficient, ambient"},
+     "value, coefficient, ambient, emissivity, surroundings"},
     {"{type: temperature, value: 350}", "[1, 2]",
      "c.yaml:18: boundary.x_min: not a section ([1, 2]); give a section with the keys type, value, "
-     "coefficient, ambient"},
+     "coefficient, ambient, emissivity, surroundings"},
     {"value: 350", "value: [350]",
      "c.yaml:18: boundary.x_min.value: not a single value ([350]); give a number or a formula in "
      "t, in K"},
@@ -239,10 +239,10 @@ static const struct damage ranges[] = {
 static const struct damage choices[] = {
     {"type: flux", "type: fluxx",
      "c.yaml:19: boundary.x_max.type: unknown (fluxx), did you mean 'flux'? give one of "
-     "temperature, flux, convection, periodic"},
-    {"type: flux", "type: radiation",
-     "c.yaml:19: boundary.x_max.type: unknown (radiation); give one of temperature, flux, "
-     "convection, periodic"},
+     "temperature, flux, convection, radiation, periodic"},
+    {"type: flux", "type: current",
+     "c.yaml:19: boundary.x_max.type: unknown (current); give one of temperature, flux, "
+     "convection, radiation, periodic"},
     {"time:", "run: {halo: {transport: cuda}}\ntime:",
      "c.yaml:22: run.halo.transport: unknown (cuda); give one of auto, host, staged, gpu-aware, "
      "peer"},
