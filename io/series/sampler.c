@@ -8,11 +8,15 @@
 
 enum { CORNERS = 8 };
 
-/* A point: its lower and upper corner cell on each axis, and its position between them. */
+/* In cells: a point so close to a cell's centre is meant to be there, and gets the cell's bits. */
+#define CENTER_TOLERANCE 1e-9
+
+/* A point: its lower and upper corner on each axis, and its position between them. */
 struct point {
-    int64_t low[AXIS_COUNT]; /* global indices */
+    int64_t low[AXIS_COUNT]; /* cells; global indices */
     int64_t high[AXIS_COUNT];
-    double part[AXIS_COUNT]; /* 0 at the centre of `low`, 1 at that of `high` */
+    int face[AXIS_COUNT];    /* the upper corner lies on this face of `high`; -1: at its centre */
+    double part[AXIS_COUNT]; /* 0 at the lower corner, 1 at the upper one */
 };
 
 struct sampler {
@@ -30,24 +34,36 @@ struct sampler {
     void *h_taken;
 };
 
+/* Between the outermost centre, `cells` beyond it, and the face half a cell away. */
+static void place_at_face(enum face face, int64_t cell, double cells, struct point *point)
+{
+    const enum axis axis = face_axis(face);
+    const double part = 2 * cells;
+    point->low[axis] = cell;
+    point->high[axis] = cell;
+    point->face[axis] = part > 0 ? (int)face : -1;
+    point->part[axis] = part > 1 - CENTER_TOLERANCE ? 1 : part;
+}
+
 static void place(const struct grid *grid, bool periodic, enum axis axis, double at,
                   struct point *point)
 {
     const int64_t last = grid->cells[axis] - 1;
-    const double cells = (at - grid->lower[axis]) / grid->spacing[axis] - 0.5;
+    const double exact = (at - grid->lower[axis]) / grid->spacing[axis] - 0.5;
+    const double nearest = round(exact);
+    const double cells = fabs(exact - nearest) < CENTER_TOLERANCE ? nearest : exact;
     const double below = floor(cells);
-    int64_t low = (int64_t)below;
-    double part = cells - below;
-    if (low < 0) {
-        low = periodic ? last : 0;
-        part = periodic ? part : 0;
-    } else if (low >= last) {
-        low = last;
-        part = periodic ? part : 0;
+    if (!periodic && cells <= 0) {
+        place_at_face(face_of(axis, SIDE_MIN), 0, -cells, point);
+    } else if (!periodic && cells >= (double)last) {
+        place_at_face(face_of(axis, SIDE_MAX), last, cells - (double)last, point);
+    } else {
+        const int64_t low = below < 0 ? last : (int64_t)below;
+        point->low[axis] = low;
+        point->high[axis] = low < last ? low + 1 : 0;
+        point->face[axis] = -1;
+        point->part[axis] = cells - below;
     }
-    point->low[axis] = low;
-    point->high[axis] = low < last ? low + 1 : periodic ? 0 : last;
-    point->part[axis] = part;
 }
 
 static void corner_cell(const struct point *point, int corner, int64_t cell[AXIS_COUNT])
@@ -154,8 +170,48 @@ void sampler_destroy(struct sampler *s)
     free(s);
 }
 
+/* What corner_value needs of the faces. */
+struct faces {
+    sampler_closure *closure;
+    const void *context;
+};
+
+/* The value at a corner, given that of its cell. On an edge or a corner of the domain prescribed
+ * temperatures win, as the mean of those that meet; otherwise the differences between face and cell
+ * add up, which is exact for a linear field. */
+static double corner_value(const struct sampler *s, const struct field *field,
+                           const struct faces *faces, int64_t slot, double cell)
+{
+    const struct point *point = &s->point[slot / CORNERS];
+    const int corner = (int)(slot % CORNERS);
+    double value = cell;
+    double prescribed = 0;
+    int nfaces = 0;
+    int nprescribed = 0;
+    int64_t local[AXIS_COUNT];
+    corner_cell(point, corner, local);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        local[a] -= field->placement.offset[a];
+    }
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if ((corner >> a & 1) == 0 || point->face[a] < 0) {
+            continue;
+        }
+        const struct class_closure closure =
+            faces->closure(faces->context, (enum face)point->face[a], local);
+        const double at_face = class_closure_face(&closure, cell);
+        value = nfaces++ == 0 ? at_face : value + (at_face - cell);
+        if (closure.a == -1 && closure.e == 0) { /* a given temperature */
+            prescribed += at_face;
+            nprescribed++;
+        }
+    }
+    return nprescribed > 0 ? prescribed / nprescribed : value;
+}
+
 /* This rank's corners. Blocks. */
-static enum status take_mine(struct sampler *s, const struct field *field)
+static enum status take_mine(struct sampler *s, const struct field *field,
+                             const struct faces *faces)
 {
     const enum precision precision = field->layout.precision;
     memset(s->corners, 0, (size_t)s->npoints * CORNERS * sizeof *s->corners);
@@ -168,9 +224,9 @@ static enum status take_mine(struct sampler *s, const struct field *field)
                                           (size_t)s->nmine * precision_bytes(precision)));
     TRY(s->backend->runtime->queue_wait(field->queue));
     for (int64_t m = 0; m < s->nmine; m++) {
-        s->corners[s->slot[m]] = precision == PRECISION_FLOAT64
-                                     ? ((const double *)s->h_taken)[m]
-                                     : (double)((const float *)s->h_taken)[m];
+        const double cell = precision == PRECISION_FLOAT64 ? ((const double *)s->h_taken)[m]
+                                                           : (double)((const float *)s->h_taken)[m];
+        s->corners[s->slot[m]] = corner_value(s, field, faces, s->slot[m], cell);
     }
     return STATUS_OK;
 }
@@ -178,7 +234,7 @@ static enum status take_mine(struct sampler *s, const struct field *field)
 /* Exact at the ends, and for equal values. */
 static double between(double low, double high, double part)
 {
-    return fma(part, high - low, low);
+    return part == 1 ? high : fma(part, high - low, low);
 }
 
 static double interpolate(const struct point *point, const double *corner)
@@ -194,11 +250,12 @@ static double interpolate(const struct point *point, const double *corner)
 }
 
 enum status sampler_take(MPI_Comm comm, struct sampler *s, const struct field *field,
-                         const double **values)
+                         sampler_closure *closure, const void *context, const double **values)
 {
     const bool first = comm_rank(comm) == 0;
+    const struct faces faces = {closure, context};
     *values = NULL;
-    TRY(status_agree(comm, take_mine(s, field)));
+    TRY(status_agree(comm, take_mine(s, field, &faces)));
     /* one rank has the value and the others 0: the sum is exact in any order */
     TRY_MPI(MPI_Reduce(first ? MPI_IN_PLACE : s->corners, first ? s->corners : NULL,
                        (int)(s->npoints * CORNERS), MPI_DOUBLE, MPI_SUM, 0, comm));

@@ -1,14 +1,16 @@
 /* Temperatures at points, for probes and lines: trilinear interpolation between the centres of the
- * eight cells around a point. Within half a cell of a face it is constant along that axis; across
- * periodic faces it uses the cells at the other side. The bits do not depend on the decomposition.
- */
+ * eight cells around a point. Within half a cell of a face it goes from the outermost centre to the
+ * face, whose temperature follows from the closure; across periodic faces to the cells at the other
+ * side. The bits do not depend on the decomposition. */
 #ifndef ISOTHERM_IO_SERIES_SAMPLER_H
 #define ISOTHERM_IO_SERIES_SAMPLER_H
 
 #include <mpi.h>
 
+#include "model/boundary.h"
 #include "model/field.h"
 #include "model/grid.h"
+#include "model/operator.h"
 
 struct sampler;
 
@@ -19,9 +21,14 @@ enum status sampler_create(const struct field *field, const struct grid *grid,
                            struct sampler **sampler) MUST_CHECK;
 void sampler_destroy(struct sampler *sampler); /* takes NULL */
 
+/* The closure of a face of the domain at the cell `cell` (local indices) inside it. */
+typedef struct class_closure sampler_closure(const void *context, enum face face,
+                                             const int64_t cell[AXIS_COUNT]);
+
 /* Collective, agreed. The temperatures of the present step, K, on rank 0: npoints values, borrowed
- * until the next call; NULL elsewhere. */
+ * until the next call; NULL elsewhere. `closure`: of that time; called where the cell is owned. */
 enum status sampler_take(MPI_Comm comm, struct sampler *sampler, const struct field *field,
+                         sampler_closure *closure, const void *context,
                          const double **values) MUST_CHECK;
 
 #endif

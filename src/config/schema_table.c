@@ -334,10 +334,11 @@ static const struct schema_key table[] = {
         "MPI_THREAD_MULTIPLE; otherwise, and with `foreground`, the steps wait. The files are the "
         "same.",
         .choices = writers, .fallback = "auto"),
-    SECTION("output.history",
-            "A line of `history.csv`: minimum, maximum and mean temperature, heat, and the heat "
-            "ledger. On by default.",
-            .check = settings_check_cadence),
+    SECTION(
+        "output.history",
+        "A line of `history.csv`: minimum, maximum and mean temperature, heat, the heat ledger, "
+        "and for each face the heat flow through it and its mean temperature. On by default.",
+        .check = settings_check_cadence),
     CADENCE("output.history", AT(output.history), .fallback = "10"),
     SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
             .check = settings_check_cadence),
@@ -384,14 +385,13 @@ static const struct schema_key table[] = {
         "The temperature of arrival_time; required for it.", .limit = &temperature, .unit = "K"),
     KEY("output.derived.threshold", REAL, WARN, AT(output.derived.threshold),
         "The temperature of time_above; required for it.", .limit = &temperature, .unit = "K"),
-    SECTION("output.probes",
-            "The temperature at points, in `probes.csv` and `probes.h5`. Off when left out.",
+    SECTION("output.probes", "The temperature at points, in `probes.csv`. Off when left out.",
             .check = settings_check_cadence),
     CADENCE("output.probes", AT(output.probes.cadence)),
     LIST("output.probes.points", FREE, AT(output.probes.points), AT(output.probes.npoints),
          struct probe_setting,
-         "The points. The temperature is interpolated linearly between cell centres; within half a "
-         "cell of a face it is that of the cells at the face.",
+         "The points. The temperature is interpolated linearly between cell centres and, within "
+         "half a cell of a face, towards the temperature of the face.",
          .flags = SCHEMA_REQUIRED, .example = "- {name: core, at: [0.5, 0.5, 0.5]}",
          .check = settings_check_probe),
     KEY("output.probes.points[].name", TEXT, FREE, IN_PROBE(name),
@@ -400,7 +400,7 @@ static const struct schema_key table[] = {
     POINT("output.probes.points[].at", FREE, IN_PROBE(at), "The position, inside the grid.",
           .flags = SCHEMA_REQUIRED, .check = settings_check_inside),
     LIST("output.lines", FREE, AT(output.lines), AT(output.nlines), struct line_setting,
-         "The temperature along straight lines, in NAME.csv and `probes.h5`.",
+         "The temperature along straight lines, in NAME.csv.",
          .example =
              "- {name: axis, from: [0, 0.5, 0.5], to: [1, 0.5, 0.5], points: 101, every: 10}",
          .check = settings_check_file),

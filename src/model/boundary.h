@@ -2,6 +2,8 @@
 #ifndef ISOTHERM_MODEL_BOUNDARY_H
 #define ISOTHERM_MODEL_BOUNDARY_H
 
+#include <math.h>
+
 #include "base/box.h"
 #include "config/expression.h"
 #include "kernels/backend.h"
@@ -77,6 +79,20 @@ struct closure {
 enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
                              const struct medium *medium, enum precision precision, double t,
                              struct closure *closure) MUST_CHECK;
+
+/* The temperature at a closed face, K: the mean of inside and outside. So it is the given one,
+ * exactly, where a = -1. */
+static inline double closure_face_temperature(const struct closure *closure, enum face face,
+                                              double inside)
+{
+    return 0.5 * fma(1 + closure->a[face], inside, closure->b[face]);
+}
+
+/* Does that temperature not depend on the cell inside? */
+static inline bool closure_is_prescribed(const struct closure *closure, enum face face)
+{
+    return closure->a[face] == -1;
+}
 
 /* Evaluate the closures at t = 0 s. STATUS_INPUT, with the line of the face in the configuration,
  * when one has no finite value. */

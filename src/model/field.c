@@ -181,6 +181,47 @@ enum status field_write(struct field *field, const struct box *box, const void *
     return STATUS_OK;
 }
 
+/* Queued. Sum the first `n` elements of d_stage, as rows and what is left; the sums are valid after
+ * queue_wait. */
+static enum status sum_stage(struct field *field, int64_t n, struct field_summary sums[2])
+{
+    enum { ROW = 512 };
+    const int64_t rest = n % ROW;
+    const struct operations *operations = field->backend->operations;
+    struct layout rows = {.precision = field->layout.precision,
+                          .cells = {ROW, n / ROW, 1},
+                          .pitch_y = ROW,
+                          .pitch_z = n,
+                          .elements = n};
+    memset(sums, 0, 2 * sizeof *sums);
+    if (n >= ROW) {
+        TRY(operations->summarise(field->queue, &rows, &field->placement, NULL, field->d_stage,
+                                  &sums[0]));
+    }
+    rows.cells[AXIS_X] = rest;
+    rows.cells[AXIS_Y] = 1;
+    rows.origin = n - rest;
+    return rest == 0 ? STATUS_OK
+                     : operations->summarise(field->queue, &rows, &field->placement, NULL,
+                                             field->d_stage, &sums[1]);
+}
+
+enum status field_sum(struct field *field, const struct box *box, struct exact_sum *sum)
+{
+    struct box piece = box_before(box);
+    *sum = (struct exact_sum){{0}};
+    while (next_piece(field, box, &piece)) {
+        struct field_summary sums[2];
+        TRY(field->backend->operations->pack(field->queue, &field->layout, field->d_now, &piece,
+                                             field->d_stage));
+        TRY(sum_stage(field, box_cells(&piece), sums));
+        TRY(field->backend->runtime->queue_wait(field->queue));
+        exact_sum_add(sum, &sums[0].sum);
+        exact_sum_add(sum, &sums[1].sum);
+    }
+    return STATUS_OK;
+}
+
 static enum status paint_pieces(struct field *field, struct brush *brush, const struct box *local)
 {
     const int64_t *offset = field->placement.offset;

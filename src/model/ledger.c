@@ -57,8 +57,7 @@ static double face_difference(const struct ledger *ledger, enum face face, doubl
     return sum.high + sum.low;
 }
 
-/* J through one face since the last ledger_close. */
-static double face_heat(const struct ledger *ledger, const struct grid *grid,
+double ledger_face_heat(const struct ledger *ledger, const struct grid *grid,
                         const struct medium *medium, const struct heat_operator *op, enum face face)
 {
     const enum axis axis = face_axis(face);
@@ -79,7 +78,7 @@ double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid
 {
     double heat = ledger->booked_J;
     for (int face = 0; face < FACE_COUNT; face++) {
-        heat += face_heat(ledger, grid, medium, op, (enum face)face);
+        heat += ledger_face_heat(ledger, grid, medium, op, (enum face)face);
     }
     return heat;
 }
@@ -89,7 +88,7 @@ double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
 {
     double turnover = fabs(ledger->booked_J);
     for (int face = 0; face < FACE_COUNT; face++) {
-        turnover += fabs(face_heat(ledger, grid, medium, op, (enum face)face));
+        turnover += fabs(ledger_face_heat(ledger, grid, medium, op, (enum face)face));
     }
     return turnover;
 }

@@ -35,6 +35,11 @@ void ledger_add_step(struct ledger *ledger, const struct heat_operator *op);
 double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid,
                             const struct medium *medium, const struct heat_operator *op);
 
+/* The part of one face since the last ledger_close; 0 for one that is not closed. */
+double ledger_face_heat(const struct ledger *ledger, const struct grid *grid,
+                        const struct medium *medium, const struct heat_operator *op,
+                        enum face face);
+
 /* The sum of the magnitudes: the scale of the rounding error. */
 double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
                        const struct medium *medium, const struct heat_operator *op);

@@ -40,24 +40,39 @@ static void set(enum precision precision, void *table, int64_t at, double value)
     }
 }
 
+enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
+                              enum face face, struct class_closure *closures)
+{
+    const struct medium *medium = &problem->medium;
+    const enum axis axis = face_axis(face);
+    struct boundary_state now;
+    TRY(boundary_evaluate(&problem->boundary, &problem->grid, medium, face, op->time, &now));
+    for (int c = 0; c < medium->nclasses; c++) {
+        const struct face_closure closure =
+            boundary_close(&now, medium_conductivity(medium, axis, c), problem->grid.spacing[axis]);
+        closures[c] = (struct class_closure){
+            .a = closure.a,
+            .b = closure.b,
+            .e = closure.e,
+            .conductance = grid_cell_volume(&problem->grid) *
+                           medium_conductance(medium, &problem->grid, axis, c, c)};
+    }
+    return STATUS_OK;
+}
+
 static enum status set_closures(const struct heat_operator *op, const struct problem *problem,
                                 void *table)
 {
-    const struct medium *medium = &problem->medium;
     const enum precision precision = problem->settings->run.precision;
-    const int n = medium->nclasses;
+    const int n = problem->medium.nclasses;
+    struct class_closure closures[MEDIUM_CLASSES];
     for (int f = 0; f < FACE_COUNT; f++) {
-        const enum axis axis = face_axis((enum face)f);
-        struct boundary_state now;
-        TRY(boundary_evaluate(&problem->boundary, &problem->grid, medium, (enum face)f, op->time,
-                              &now));
+        TRY(operator_closures(op, problem, (enum face)f, closures));
         for (int c = 0; c < n; c++) {
-            const struct face_closure closure = boundary_close(
-                &now, medium_conductivity(medium, axis, c), problem->grid.spacing[axis]);
             const int64_t at = medium_closure_at(n, n, f, c);
-            set(precision, table, at, closure.a);
-            set(precision, table, at + 1, closure.b);
-            set(precision, table, at + 2, closure.e);
+            set(precision, table, at, closures[c].a);
+            set(precision, table, at + 1, closures[c].b);
+            set(precision, table, at + 2, closures[c].e);
             set(precision, table, at + 3, 0);
         }
     }

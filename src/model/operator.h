@@ -3,6 +3,8 @@
 #ifndef ISOTHERM_MODEL_OPERATOR_H
 #define ISOTHERM_MODEL_OPERATOR_H
 
+#include <math.h>
+
 #include "base/exact_sum.h"
 #include "kernels/backend.h"
 #include "model/boundary.h"
@@ -28,6 +30,25 @@ enum status operator_of_step(const struct problem *problem, int64_t step,
 /* For the step that ended at `step`; at step 0 for the first one. */
 enum status operator_before(const struct problem *problem, int64_t step,
                             struct heat_operator *op) MUST_CHECK;
+
+/* The closure of a face for cells of one class inside it, unrounded (kernels/medium_cell.h). */
+struct class_closure {
+    double a, b, e;
+    double conductance; /* of a cell and what is outside, W/K */
+};
+
+/* The temperature of the face, K. */
+static inline double class_closure_face(const struct class_closure *closure, double inside)
+{
+    if (closure->e == 0) {
+        return 0.5 * fma(1 + closure->a, inside, closure->b);
+    }
+    return 0.5 * (inside + medium_outside_float64(inside, closure->a, closure->b, closure->e));
+}
+
+/* Of all classes. Fails as operator_create. */
+enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
+                              enum face face, struct class_closure *closures) MUST_CHECK;
 
 /* The table of coefficients of a medium of classes (kernels/medium_cell.h), in the precision of the
  * run; medium_table_length(nclasses, nclasses) values. `same_dt`: the table is that of another time

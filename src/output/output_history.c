@@ -1,6 +1,7 @@
 /* Output kind: history.csv, lines of diagnostics. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/comm.h"
 #include "base/log.h"
@@ -18,6 +19,30 @@ static enum status check(const struct output_context *in)
     return history_check(in->problem->settings->output.directory);
 }
 
+static void list_faces(const struct problem *problem, bool faces[FACE_COUNT])
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        faces[f] = problem->grid.used[axis] && !problem->boundary.periodic[axis];
+    }
+}
+
+/* Rank 0. */
+static enum status open_file(const struct output_context *in, struct history **history)
+{
+    bool faces[FACE_COUNT];
+    list_faces(in->problem, faces);
+    TRY(history_open(in->problem->settings->output.directory, faces, in->restart_step, history));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (faces[f] && !history_has_face(*history, (enum face)f)) {
+            log_info("history.csv keeps its columns, which are not those of all faces; move it "
+                     "elsewhere to begin one that has them");
+            return STATUS_OK;
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status open_history(const struct output_context *in, void **object)
 {
     const struct settings *settings = in->problem->settings;
@@ -29,7 +54,7 @@ static enum status open_history(const struct output_context *in, void **object)
     if (built == NULL) {
         status = fail(STATUS_MEMORY, "no memory for history.csv");
     } else if (in->team->rank == 0) {
-        status = history_open(settings->output.directory, in->restart_step, &built->history);
+        status = open_file(in, &built->history);
     }
     *object = built;
     return status_agree(in->team->comm, status);
@@ -48,9 +73,11 @@ static enum status write_row(void *object, const struct output_context *in)
 {
     struct history_output *output = object;
     const struct diagnostics *d = in->summary;
+    struct face_diagnostics faces;
     enum status status = STATUS_OK;
+    TRY(diagnostics_take_faces(in->stepper, &faces));
     if (output->history != NULL) {
-        const struct history_row row = {
+        struct history_row row = {
             .step = d->step,
             .time = d->time,
             .dt = timeline_dt_before(&in->problem->timeline, d->step),
@@ -61,6 +88,8 @@ static enum status write_row(void *object, const struct output_context *in)
             .boundary_heat = d->boundary_heat,
             .heat_drift = d->heat_drift,
         };
+        memcpy(row.flow, faces.flow, sizeof row.flow);
+        memcpy(row.face_mean, faces.mean, sizeof row.face_mean);
         status = history_write(output->history, &row);
     }
     return status_agree(in->team->comm, status);
@@ -83,7 +112,13 @@ static double plan(const struct problem *problem)
     const struct cadence *cadence = &problem->settings->output.history;
     const int64_t rows = timeline_count_due(&problem->timeline, cadence);
     printf("history        %lld row%s\n", (long long)rows, rows == 1 ? "" : "s");
-    return 180.0 * (double)rows;
+    int columns = 9;
+    bool faces[FACE_COUNT];
+    list_faces(problem, faces);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        columns += faces[f] ? 2 : 0;
+    }
+    return 20.0 * columns * (double)rows;
 }
 
 static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)

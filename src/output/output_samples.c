@@ -10,6 +10,7 @@
 #include "io/series/series.h"
 #include "output/folder.h"
 #include "output/output.h"
+#include "solve/faces.h"
 
 struct sample_output {
     const struct cadence *cadence; /* borrowed, as is the name */
@@ -215,6 +216,8 @@ static enum status write_due(void *object, const struct output_context *in)
 {
     const struct sample_outputs *outputs = object;
     MPI_Comm comm = in->team->comm;
+    struct face_closures closures;
+    TRY(faces_closures(in->stepper, &closures));
     for (int i = 0; i < outputs->count; i++) {
         const struct sample_output *output = &outputs->output[i];
         const double *values = NULL;
@@ -222,7 +225,8 @@ static enum status write_due(void *object, const struct output_context *in)
             continue;
         }
         TRY(status_agree(comm, engine_settle(in->engine)));
-        TRY(sampler_take(comm, output->sampler, in->state->field, &values));
+        TRY(sampler_take(comm, output->sampler, in->state->field, faces_closure_at, &closures,
+                         &values));
         TRY(status_agree(comm, output->series != NULL ? write_series(output->series, in, values)
                                                       : STATUS_OK));
     }

@@ -83,8 +83,40 @@ static enum status send(struct engine *engine, const void *h_from, size_t bytes,
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
+static enum status keep_face(struct classes *classes, enum face face)
+{
+    const struct class_map *map = &classes->map;
+    const struct box owned = box_of_cells(map->layout.cells);
+    const struct box layer = box_inside(&owned, face, 1);
+    const int64_t nx = box_extent(&layer, AXIS_X);
+    const int64_t ny = box_extent(&layer, AXIS_Y);
+    uint8_t *kept = malloc((size_t)box_cells(&layer));
+    TRY(CHECK_MEMORY(kept != NULL, "no memory for the materials of a face"));
+    for (int64_t c = 0; c < box_cells(&layer); c++) {
+        kept[c] = map->h_class[layout_index(&map->layout, layer.lo[AXIS_X] + c % nx,
+                                            layer.lo[AXIS_Y] + c / nx % ny,
+                                            layer.lo[AXIS_Z] + c / (nx * ny))];
+    }
+    classes->h_face_class[face] = kept;
+    return STATUS_OK;
+}
+
+/* Of the closed faces of this rank. */
+static enum status keep_faces(struct classes *classes, const struct problem *problem,
+                              const struct team *team)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        if (problem->grid.used[axis] && !problem->boundary.periodic[axis] &&
+            decomp_neighbour(&team->decomp, team->rank, (enum face)f) < 0) {
+            TRY(keep_face(classes, (enum face)f));
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
-                             struct engine *engine)
+                             const struct team *team, struct engine *engine)
 {
     const struct medium *medium = &problem->medium;
     double weights[MEDIUM_CLASSES] = {0};
@@ -107,6 +139,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     classes->h_values = calloc(1, classes->table_bytes);
     TRY(CHECK_MEMORY(classes->h_values != NULL, "no memory for a table of materials"));
     TRY(engine->runtime->event_create(engine->device, &classes->ready));
+    TRY(keep_faces(classes, problem, team));
     class_map_destroy(&classes->map);
     classes->args = (struct medium_args){
         .layout = classes->map.layout,
@@ -121,6 +154,9 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
 void classes_destroy(struct classes *classes, struct engine *engine)
 {
     class_map_destroy(&classes->map);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        free(classes->h_face_class[f]);
+    }
     if (engine->device == NULL) {
         return;
     }

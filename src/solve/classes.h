@@ -19,8 +19,9 @@ struct classes {
     void *h_table[CLASS_TABLES]; /* pinned */
     void *h_values;              /* of the last table */
     size_t table_bytes;
-    int slot;        /* of the last table */
-    double time, dt; /* of the last table; dt 0: none yet */
+    uint8_t *h_face_class[FACE_COUNT]; /* of the cells inside this rank's closed faces, or NULL */
+    int slot;                          /* of the last table */
+    double time, dt;                   /* of the last table; dt 0: none yet */
     struct event *ready;
 };
 
@@ -34,7 +35,7 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned);
 
 /* Not collective. Copy the map to the device and free the host's. */
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
-                             struct engine *engine) MUST_CHECK;
+                             const struct team *team, struct engine *engine) MUST_CHECK;
 void classes_destroy(struct classes *classes, struct engine *engine); /* takes a zeroed one */
 
 /* Not collective; formulas of time fail on all ranks alike. Let classes->args hold the coefficients

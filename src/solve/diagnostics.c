@@ -3,9 +3,9 @@
 #include <inttypes.h>
 
 #include "base/comm.h"
+#include "solve/faces.h"
 
-/* One integer reduction: the order does not matter. */
-static enum status add_sums(MPI_Comm comm, struct exact_sum *sums, int count)
+enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count)
 {
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * count, MPI_INT64_T, MPI_SUM, comm));
     for (int i = 0; i < count; i++) {
@@ -30,7 +30,7 @@ enum status diagnostics_gather_ledger(struct stepper *stepper)
     MPI_Comm comm = stepper->team->comm;
     struct exact_sum sums[FACE_COUNT];
     TRY(status_agree(comm, take_face_sums(stepper, sums)));
-    TRY(add_sums(comm, sums, FACE_COUNT));
+    TRY(exact_sums_reduce(comm, sums, FACE_COUNT));
     for (int f = 0; f < FACE_COUNT; f++) {
         exact_sum_add(&stepper->state->ledger.face_sum[f], &sums[f]);
     }
@@ -141,6 +141,14 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
 {
     const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
     const enum status status = take(stepper, diagnostics);
+    phases_enter(stepper->phases, before);
+    return status;
+}
+
+enum status diagnostics_take_faces(struct stepper *stepper, struct face_diagnostics *faces)
+{
+    const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
+    const enum status status = faces_take(stepper, faces);
     phases_enter(stepper->phases, before);
     return status;
 }

@@ -21,7 +21,8 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
     const enum precision precision = solver->problem.settings->run.precision;
     TRY(memory_check(&solver->problem, team, outputs, engine));
     TRY(status_agree(team->comm, state_create(engine, team, precision, &solver->state)));
-    TRY(status_agree(team->comm, classes_allocate(&solver->classes, &solver->problem, engine)));
+    TRY(status_agree(team->comm,
+                     classes_allocate(&solver->classes, &solver->problem, team, engine)));
     return stepper_create(&solver->problem, team, engine, &solver->classes, &solver->state,
                           &solver->phases, &solver->stepper);
 }

@@ -111,3 +111,16 @@ enum status stepper_medium(const struct stepper *stepper, const struct heat_oper
     return agree(stepper,
                  classes_update(stepper->classes, stepper->problem, stepper->engine, op, args));
 }
+
+enum status stepper_operator_per_second(const struct stepper *stepper, struct heat_operator *op)
+{
+    const struct problem *problem = stepper->problem;
+    const int64_t step = stepper->state->step;
+    if (operator_create(problem, stepper->state->time, 1, op) == STATUS_OK) {
+        return STATUS_OK;
+    }
+    fail_clear(); /* a step from here will fail alike */
+    TRY(stepper_operator_before(stepper, op));
+    return operator_create(problem, timeline_time(&problem->timeline, step > 0 ? step - 1 : 0), 1,
+                           op);
+}

@@ -54,6 +54,11 @@ enum status stepper_exchange(struct stepper *stepper) MUST_CHECK;
 enum status stepper_operator(const struct stepper *stepper, struct heat_operator *op) MUST_CHECK;
 enum status stepper_operator_before(const struct stepper *stepper,
                                     struct heat_operator *op) MUST_CHECK;
+/* The operator at the time of the current state, for a step of 1 s: for outputs, which then do not
+ * depend on the length of the next step. Where a formula has no finite value at that time, which
+ * only the next step would need, that of the last step. */
+enum status stepper_operator_per_second(const struct stepper *stepper,
+                                        struct heat_operator *op) MUST_CHECK;
 
 /* The coefficients of `op` on the device, for work that is then queued; NULL: uniform. Fails alike
  * on all ranks, agreed. */

@@ -13,11 +13,23 @@
 
 static char path[PATH_BYTES];
 
+/* x_min and z_max */
+static const bool FACES[FACE_COUNT] = {[FACE_X_MIN] = true, [FACE_Z_MAX] = true};
+
 static struct history_row row_of(int64_t step)
 {
     const double s = (double)step;
-    return (struct history_row){step,          s / 3,    0.1,       1e-300 / 7,           2e300 / 3,
-                                300 + 1 / 3.0, s * 7e20, -s / 1e20, s == 0 ? 0 : 1e-9 / s};
+    return (struct history_row){.step = step,
+                                .time = s / 3,
+                                .dt = 0.1,
+                                .min = 1e-300 / 7,
+                                .max = 2e300 / 3,
+                                .mean = 300 + 1 / 3.0,
+                                .heat = s * 7e20,
+                                .boundary_heat = -s / 1e20,
+                                .heat_drift = s == 0 ? 0 : 1e-9 / s,
+                                .flow = {[FACE_X_MIN] = s / 7, [FACE_Z_MAX] = -s / 11},
+                                .face_mean = {[FACE_X_MIN] = s / 13, [FACE_Z_MAX] = 1e5 / 17}};
 }
 
 static void write_rows(struct history *history, int64_t first, int64_t last)
@@ -35,16 +47,20 @@ static void expect_rows(int64_t last)
     assert_non_null(file);
     char line[1024];
     assert_non_null(fgets(line, sizeof line, file));
-    assert_string_equal(
-        line, "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J\n");
+    assert_string_equal(line,
+                        "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J,"
+                        "flow_x_min_W,T_x_min_K,flow_z_max_W,T_z_max_K\n");
     for (int64_t step = 0; step <= last; step++) {
         const struct history_row wanted = row_of(step);
         struct history_row found = {0};
         assert_non_null(fgets(line, sizeof line, file));
-        assert_int_equal(sscanf(line, "%" SCNd64 ",%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf\n", &found.step,
-                                &found.time, &found.dt, &found.min, &found.max, &found.mean,
-                                &found.heat, &found.boundary_heat, &found.heat_drift),
-                         9);
+        assert_int_equal(sscanf(line,
+                                "%" SCNd64 ",%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf\n",
+                                &found.step, &found.time, &found.dt, &found.min, &found.max,
+                                &found.mean, &found.heat, &found.boundary_heat, &found.heat_drift,
+                                &found.flow[FACE_X_MIN], &found.face_mean[FACE_X_MIN],
+                                &found.flow[FACE_Z_MAX], &found.face_mean[FACE_Z_MAX]),
+                         13);
         assert_memory_equal(&found, &wanted, sizeof wanted);
     }
     assert_null(fgets(line, sizeof line, file));
@@ -63,24 +79,24 @@ static void test_restarts(void **unused)
 {
     (void)unused;
     struct history *history = NULL;
-    must(history_open(rig_folder, -1, &history));
+    must(history_open(rig_folder, FACES, -1, &history));
     write_rows(history, 0, 9);
     must(history_close(history));
     expect_rows(9);
 
     append_text("10,0.5,0.1,3"); /* what a kill leaves */
-    must(history_open(rig_folder, 6, &history));
+    must(history_open(rig_folder, FACES, 6, &history));
     expect_rows(6);
     write_rows(history, 6, 12); /* 6 is there already */
     must(history_close(history));
     expect_rows(12);
 
-    must(history_open(rig_folder, 100, &history));
+    must(history_open(rig_folder, FACES, 100, &history));
     write_rows(history, 13, 14);
     must(history_close(history));
     expect_rows(14);
 
-    must(history_open(rig_folder, -1, &history));
+    must(history_open(rig_folder, FACES, -1, &history));
     write_rows(history, 0, 2);
     must(history_close(history));
     expect_rows(2);
@@ -93,17 +109,52 @@ static void test_missing_and_damaged(void **unused)
     (void)unused;
     struct history *history = NULL;
     unlink(path);
-    must(history_open(rig_folder, 5, &history)); /* somebody removed it */
+    must(history_open(rig_folder, FACES, 5, &history)); /* somebody removed it */
     write_rows(history, 0, 1);
     must(history_close(history));
     expect_rows(1);
     append_text("not a row\n2,1,2\n");
     must_fail(STATUS_FILE, "history.csv:4 is not a valid row",
-              history_open(rig_folder, 5, &history));
+              history_open(rig_folder, FACES, 5, &history));
     assert_null(history);
     must(file_replace(path, "a,b\n1,2\n", 8));
-    must_fail(STATUS_INPUT, "the columns of", history_open(rig_folder, 5, &history));
-    must_fail(STATUS_FILE, "cannot create", history_open("/no/such/folder", -1, &history));
+    must_fail(STATUS_INPUT, "the columns of", history_open(rig_folder, FACES, 5, &history));
+    must_fail(STATUS_FILE, "cannot create", history_open("/no/such/folder", FACES, -1, &history));
+}
+
+/* A restart keeps the columns that the file has: none of faces, as 0.1.0 wrote it, or of others
+ * than a new file would have. */
+static void test_columns_of_the_file(void **unused)
+{
+    (void)unused;
+    static const char *const tails[] = {"", ",flow_x_min_W,T_x_min_K",
+                                        ",flow_y_min_W,T_y_min_K,flow_z_max_W,T_z_max_K"};
+    static const char *const rows[] = {"", ",1,2", ",5,6,7,8"};
+    const struct history_row row = {
+        .step = 4, .flow = {1, 3, 5, 0, 0, 7}, .face_mean = {2, 4, 6, 0, 0, 8}};
+    for (int t = 0; t < 3; t++) {
+        const char *base =
+            "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J";
+        char text[512];
+        char *found = NULL;
+        size_t nbytes = 0;
+        struct history *history = NULL;
+        snprintf(text, sizeof text, "%s%s\n3,0,0,0,0,0,0,0,0%s\n", base, tails[t], rows[t]);
+        must(file_replace(path, text, strlen(text)));
+        must(history_check(rig_folder));
+        must(history_open(rig_folder, FACES, 3, &history));
+        assert_int_equal(history_has_face(history, FACE_X_MIN), t == 1);
+        assert_int_equal(history_has_face(history, FACE_Z_MAX), t == 2);
+        must(history_write(history, &row));
+        must(history_close(history));
+        must(file_read_all(path, 1000, &found, &nbytes));
+        snprintf(text, sizeof text, "%s%s\n3,0,0,0,0,0,0,0,0%s\n4,0,0,0,0,0,0,0,0%s\n", base,
+                 tails[t], rows[t], rows[t]);
+        assert_string_equal(found, text);
+        free(found);
+    }
+    must(file_replace(path, "step,flow_x_min_W,T_x_min_K\n", 28));
+    must_fail(STATUS_INPUT, "the columns of", history_check(rig_folder));
 }
 
 /* What is left of `rows` of a file with two rows in each step. */
@@ -154,6 +205,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_restarts, prepare),
         cmocka_unit_test_setup(test_missing_and_damaged, prepare),
+        cmocka_unit_test_setup(test_columns_of_the_file, prepare),
         cmocka_unit_test_setup(test_whole_steps, prepare),
     };
     return rig_main(argc, argv, "test_history", tests, sizeof tests / sizeof tests[0]);

@@ -167,12 +167,15 @@ def checkpoints(folder):
 
 
 def read_history(path):
-    """The rows as numbers, by the names of DESIGN's columns."""
+    """The rows as numbers, by the names of the columns: those of 0.1.0, then two per face."""
     with open(path, newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))
-    if rows[0] != HISTORY_COLUMNS:
-        raise AssertionError(f"{path} starts with {rows[0]}, expected {HISTORY_COLUMNS}")
-    return [dict(zip(HISTORY_COLUMNS, map(float, row), strict=True)) for row in rows[1:]]
+    first, rest = rows[0][:len(HISTORY_COLUMNS)], rows[0][len(HISTORY_COLUMNS):]
+    faces = [name[len("flow_"):-len("_W")] for name in rest[::2]]
+    if first != HISTORY_COLUMNS or rest != [f"{what}_{face}_{unit}" for face in faces
+                                            for what, unit in (("flow", "W"), ("T", "K"))]:
+        raise AssertionError(f"{path} starts with {rows[0]}, expected {HISTORY_COLUMNS} and faces")
+    return [dict(zip(rows[0], map(float, row), strict=True)) for row in rows[1:]]
 
 
 class Run:

@@ -248,6 +248,15 @@ class Problem:
             flow[edge] = 2 * k / self.h[axis] * (face - T[edge])
         return flow
 
+    def through(self, T, t, axis, shift):
+        """The heat flow in W through a closed face, and its temperature, mean and cell by cell."""
+        edge = self.edge(axis, shift)
+        flow = self.inflow(T, t, axis, shift)[edge]
+        area = math.prod(self.h) / self.h[axis]  # unused axes are 1 m long
+        k = self.k[self.classes[edge], axis]
+        face = T[edge] + flow * self.h[axis] / (2 * k)
+        return flow.sum() * area, face.mean(), face
+
     def solve(self, dt, steps):
         """The temperature after the steps, and the heat that entered through the faces, J per m^3
         of a cell."""

@@ -8,7 +8,7 @@ import unittest
 import h5py
 import numpy as np
 
-from harness import SMALL, Case, Run
+from harness import SMALL, Case, Run, cell_centers
 from media import Problem, some_problem
 
 STEPS = 24
@@ -47,6 +47,7 @@ class RandomProblems(Materials):
         self.assertAlmostEqual(last["heat_J"] / heat, 1, delta=1e-12)
         self.assertLess(abs(last["boundary_heat_J"] - entered * volume), 1e-11 * heat)
         self.assertLess(abs(last["heat_drift_J"]), 1e-13 * heat)
+        self.check_faces(problem, expected, last)
 
         ranks = min((2, 3, 5)[seed % 3], max(config["grid"]["cells"]) // 2)
         how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
@@ -56,6 +57,18 @@ class RandomProblems(Materials):
             self.assertEqual(other.exact("field_hash"), one.exact("field_hash"),
                              f"{backend}, {nranks} ranks")
             self.assertEqual(other.history_bytes(), one.history_bytes(), f"{backend} {nranks}")
+
+
+    def check_faces(self, problem, T, row):
+        for number, face in enumerate(problem.config["boundary"]):
+            axis, shift = number // 2, 1 if number % 2 == 0 else -1
+            if problem.is_periodic(axis):
+                self.assertNotIn(f"flow_{face}_W", row)
+                continue
+            flow, mean, at_cells = problem.through(T, row["time_s"], axis, shift)
+            scale = np.abs(problem.inflow(T, row["time_s"], axis, shift)).sum() + 1
+            self.assertLess(abs(row[f"flow_{face}_W"] - flow), 1e-10 * scale)
+            self.assertLess(abs(row[f"T_{face}_K"] / mean - 1), 1e-12)
 
 
 class Layers(Materials):
@@ -97,6 +110,33 @@ class Layers(Materials):
         return (f"x < 0.04 ? 400 - {q / k[0]!r}*x : (x < 0.08 ? "
                 f"{400 - q * (0.04 / k[0] + resistance)!r} - {q / k[1]!r}*(x - 0.04) : "
                 f"300 + {q / k[2]!r}*(0.12 - x))")
+
+
+class Surfaces(Materials):
+    def test_a_probe_on_a_face_has_its_temperature(self):
+        config = some_problem(11)
+        problem = Problem(config)
+        dt = float(f"{0.9 * problem.stable_dt():.6g}")
+        config["boundary"]["x_min"] = {"type": "convection", "coefficient": 900.0, "ambient": 450.0}
+        config["boundary"]["x_max"] = {"type": "flux", "value": 1.5e4}
+        config["time"] = {"steps": STEPS, "dt": dt}
+        problem = Problem(config)
+        x, y, z = (axis.ravel() for axis in cell_centers(config))
+        names = [f"p{n}" for n in range(min(5, len(y)))]
+        used = len(config["grid"]["cells"])
+        config["output"] = {
+            "checkpoints": {"every": STEPS},
+            "probes": {"every": STEPS, "points": [
+                {"name": name, "at": [0.0, float(y[n]), float(z[0])][:used]}
+                for n, name in enumerate(names)]}}
+        run = self.run_config(config, "one")
+        _, _, face = problem.through(run.temperature(), STEPS * dt, 0, 1)
+        rows = (run.folder / "probes.csv").read_text().splitlines()
+        values = [float(value) for value in rows[-1].split(",")[2:]]
+        np.testing.assert_allclose(values, face[0, :len(names), 0], rtol=1e-12)
+        two = self.run_config(config, "two", ranks=3)
+        self.assertEqual((two.folder / "probes.csv").read_bytes(),
+                         (run.folder / "probes.csv").read_bytes())
 
 
 class Files(Materials):

@@ -173,6 +173,26 @@ static void closures_give_the_flux_asked_for(void **state)
     }
 }
 
+/* Exactly the given temperature; otherwise what the flux through half a cell makes of the cell's.
+ */
+static void faces_have_a_temperature(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct closure closure;
+    make_scene(&scene);
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &closure), STATUS_OK);
+    const double inside = 650.3;
+    assert_true(closure_face_temperature(&closure, FACE_X_MIN, inside) == 300);
+    assert_true(closure_face_temperature(&closure, FACE_Y_MAX, inside) == 323);
+    near(closure_face_temperature(&closure, FACE_X_MAX, inside),
+         inside - 2500 * 0.1 / (2 * K_COPPER));
+    const double cooled = closure_face_temperature(&closure, FACE_Y_MIN, inside);
+    assert_true(fabs(2 * K_COPPER / 0.05 * (cooled - inside) / (750 * (273 - cooled)) - 1) < 1e-11);
+    assert_true(closure_is_prescribed(&closure, FACE_X_MIN));
+    assert_false(closure_is_prescribed(&closure, FACE_Y_MIN));
+}
+
 static void float32_closures_are_floats(void **state)
 {
     (void)state;
@@ -293,6 +313,7 @@ int main(void)
         cmocka_unit_test(formulas_of_fluxes_and_convection),
         cmocka_unit_test(faces_radiate),
         cmocka_unit_test(closures_give_the_flux_asked_for),
+        cmocka_unit_test(faces_have_a_temperature),
         cmocka_unit_test(float32_closures_are_floats),
         cmocka_unit_test(periodic_faces_stay_open),
         cmocka_unit_test(bad_values_are_caught),

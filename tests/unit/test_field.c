@@ -127,6 +127,47 @@ static void boxes_travel_unchanged(void **state)
     everywhere(boxes_travel);
 }
 
+/* Layers of cells at every face, through stages of several sizes. */
+static void layers_are_summed(struct rig *rig, enum precision precision)
+{
+    static const int64_t many[AXIS_COUNT] = {29, 31, 37};
+    struct decomp decomp;
+    must(decomp_create(many, open_axes, 1, 1, NULL, &decomp));
+    struct field *field = make_field(rig, &decomp, 0, precision);
+    const struct box owned = layout_owned(&field->layout);
+    uint64_t random = 5;
+    char *plain = random_values(box_cells(&owned), precision, &random);
+    must(field_write(field, &owned, plain));
+    const size_t full_stage = field->stage_bytes;
+    for (int trial = 0; trial < 4 * FACE_COUNT; trial++) {
+        const struct box layer = box_inside(&owned, (enum face)(trial % FACE_COUNT), 1);
+        field->stage_bytes = full_stage >> trial / FACE_COUNT * 3;
+        void *values = malloc((size_t)box_cells(&layer) * precision_bytes(precision));
+        struct exact_parts parts = {{0}};
+        struct exact_sum wanted = {{0}};
+        struct exact_sum sum;
+        must(field_sum(field, &layer, &sum));
+        must(field_read(field, &layer, values));
+        for (int64_t n = 0; n < box_cells(&layer); n++) {
+            exact_parts_add(&parts, precision == PRECISION_FLOAT64
+                                        ? ((const double *)values)[n]
+                                        : (double)((const float *)values)[n]);
+        }
+        exact_sum_add_parts(&wanted, &parts);
+        assert_memory_equal(&sum, &wanted, sizeof sum);
+        free(values);
+    }
+    field->stage_bytes = full_stage;
+    free(plain);
+    field_destroy(field);
+}
+
+static void sums_of_layers(void **state)
+{
+    (void)state;
+    everywhere(layers_are_summed);
+}
+
 /* Fresh fields are NaN in every byte, halo and padding included, and writing the owned cells
  * leaves the rest alone. */
 static void starts_as_nan(struct rig *rig, enum precision precision)
@@ -447,6 +488,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(boxes_travel_unchanged),
+        cmocka_unit_test(sums_of_layers),
         cmocka_unit_test(fresh_fields_are_nan),
         cmocka_unit_test(shapes_paint_the_same_everywhere),
         cmocka_unit_test(threads_paint_the_same_bits),

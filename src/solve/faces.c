@@ -1,0 +1,172 @@
+#include "solve/faces.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/comm.h"
+
+/* The sums of this rank's cells inside each closed face, K. */
+static enum status sum_faces(struct stepper *stepper, const struct heat_operator *op,
+                             struct exact_sum sums[FACE_COUNT])
+{
+    const struct team *team = stepper->team;
+    struct field *field = stepper->state->field;
+    const struct box owned = layout_owned(&field->layout);
+    TRY(engine_wait(stepper->engine));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const struct box layer = box_inside(&owned, face, 1);
+        if (stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
+            decomp_neighbour(&team->decomp, team->rank, face) < 0) {
+            TRY(field_sum(field, &layer, &sums[f]));
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status take_uniform(struct stepper *stepper, struct face_diagnostics *faces)
+{
+    const struct grid *grid = &stepper->problem->grid;
+    struct heat_operator op;
+    struct ledger second = {0}; /* of a step of 1 s */
+    TRY(stepper_operator_per_second(stepper, &op));
+    TRY(status_agree(stepper->team->comm, sum_faces(stepper, &op, second.face_sum)));
+    TRY(exact_sums_reduce(stepper->team->comm, second.face_sum, FACE_COUNT));
+    ledger_add_step(&second, &op);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const enum axis axis = face_axis(face);
+        const bool has = grid->used[axis] && op.closure.closed[f];
+        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+        const double inside = exact_sum_value(&second.face_sum[f]) / (double)cells;
+        faces->flow[f] =
+            has ? ledger_face_heat(&second, grid, &stepper->problem->medium, &op, face) : NAN;
+        faces->mean[f] = has ? closure_face_temperature(&op.closure, face, inside) : NAN;
+    }
+    return STATUS_OK;
+}
+
+/* --- of a medium of classes ------------------------------------------------------------------ */
+
+enum { FLOW, TEMPERATURE, FACE_SUMS };
+
+/* The cells of this rank inside one face. */
+struct face_layer {
+    int64_t cells;
+    const uint8_t *classes;
+    const void *values;
+    enum precision precision;
+};
+
+/* W and K, from the closures of each class. */
+static void sum_layer(const struct face_layer *layer, const struct class_closure *closures,
+                      struct exact_sum sums[FACE_SUMS])
+{
+    for (int64_t begin = 0; begin < layer->cells; begin += EXACT_PARTS_MAX_TERMS) {
+        struct exact_parts flow = {{0}};
+        struct exact_parts temperature = {{0}};
+        const int64_t left = layer->cells - begin;
+        const int64_t end = begin + (left < EXACT_PARTS_MAX_TERMS ? left : EXACT_PARTS_MAX_TERMS);
+        for (int64_t c = begin; c < end; c++) {
+            const struct class_closure *closure = &closures[layer->classes[c]];
+            const double inside = layer->precision == PRECISION_FLOAT64
+                                      ? ((const double *)layer->values)[c]
+                                      : (double)((const float *)layer->values)[c];
+            const double outside =
+                medium_outside_float64(inside, closure->a, closure->b, closure->e);
+            exact_parts_add(&flow, closure->conductance * (outside - inside));
+            exact_parts_add(&temperature, class_closure_face(closure, inside));
+        }
+        exact_sum_add_parts(&sums[FLOW], &flow);
+        exact_sum_add_parts(&sums[TEMPERATURE], &temperature);
+    }
+}
+
+static enum status sum_face(struct stepper *stepper, const struct heat_operator *op, enum face face,
+                            struct exact_sum sums[FACE_SUMS])
+{
+    struct field *field = stepper->state->field;
+    const struct box owned = layout_owned(&field->layout);
+    const struct box box = box_inside(&owned, face, 1);
+    const enum precision precision = field->layout.precision;
+    struct class_closure *closures = calloc(MEDIUM_CLASSES, sizeof *closures);
+    void *values = malloc((size_t)box_cells(&box) * precision_bytes(precision));
+    enum status status = STATUS_OK;
+    TRY_GOTO(CHECK_MEMORY(closures != NULL && values != NULL, "no memory for the cells of a face"));
+    TRY_GOTO(operator_closures(op, stepper->problem, face, closures));
+    TRY_GOTO(field_read(field, &box, values));
+    const struct face_layer layer = {box_cells(&box), stepper->classes->h_face_class[face], values,
+                                     precision};
+    sum_layer(&layer, closures, sums);
+done:
+    free(values);
+    free(closures);
+    return status;
+}
+
+static enum status sum_mine(struct stepper *stepper, const struct heat_operator *op,
+                            struct exact_sum sums[FACE_COUNT][FACE_SUMS])
+{
+    TRY(engine_wait(stepper->engine));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (stepper->classes->h_face_class[f] != NULL) {
+            TRY(sum_face(stepper, op, (enum face)f, sums[f]));
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status take_classes(struct stepper *stepper, struct face_diagnostics *faces)
+{
+    const struct grid *grid = &stepper->problem->grid;
+    struct exact_sum sums[FACE_COUNT][FACE_SUMS] = {{{{0}}}};
+    struct heat_operator op;
+    TRY(stepper_operator_per_second(stepper, &op));
+    TRY(status_agree(stepper->team->comm, sum_mine(stepper, &op, sums)));
+    TRY(exact_sums_reduce(stepper->team->comm, sums[0], FACE_COUNT * FACE_SUMS));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        const bool has = grid->used[axis] && op.closure.closed[f];
+        const double cells = (double)(grid_total_cells(grid) / grid->cells[axis]);
+        faces->flow[f] = has ? exact_sum_value(&sums[f][FLOW]) : NAN;
+        faces->mean[f] = has ? exact_sum_value(&sums[f][TEMPERATURE]) / cells : NAN;
+    }
+    return STATUS_OK;
+}
+
+enum status faces_closures(const struct stepper *stepper, struct face_closures *closures)
+{
+    struct heat_operator op;
+    enum status status = STATUS_OK;
+    TRY(stepper_operator_per_second(stepper, &op));
+    closures->stepper = stepper;
+    closures->uniform = op.closure;
+    for (int f = 0; f < FACE_COUNT && stepper->problem->medium.nclasses > 0; f++) {
+        TRY_GOTO(operator_closures(&op, stepper->problem, (enum face)f, closures->classes[f]));
+    }
+done:
+    return status_agree(stepper->team->comm, status);
+}
+
+struct class_closure faces_closure_at(const void *context, enum face face,
+                                      const int64_t cell[AXIS_COUNT])
+{
+    const struct face_closures *closures = context;
+    const struct stepper *stepper = closures->stepper;
+    if (stepper->problem->medium.nclasses == 0) {
+        return (struct class_closure){.a = closures->uniform.a[face],
+                                      .b = closures->uniform.b[face]};
+    }
+    const enum axis axis = face_axis(face);
+    const enum axis u = axis == AXIS_X ? AXIS_Y : AXIS_X;
+    const enum axis v = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
+    const int64_t *cells = stepper->state->field->layout.cells;
+    return closures
+        ->classes[face][stepper->classes->h_face_class[face][cell[v] * cells[u] + cell[u]]];
+}
+
+enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)
+{
+    return stepper->problem->medium.nclasses > 0 ? take_classes(stepper, faces)
+                                                 : take_uniform(stepper, faces);
+}

@@ -1,0 +1,24 @@
+/* The heat flow through each closed face of the domain, and its mean temperature. */
+#ifndef ISOTHERM_SOLVE_FACES_H
+#define ISOTHERM_SOLVE_FACES_H
+
+#include "solve/diagnostics.h"
+
+/* The closures of all faces at the time of the state. */
+struct face_closures {
+    const struct stepper *stepper;
+    struct closure uniform;
+    struct class_closure classes[FACE_COUNT][MEDIUM_CLASSES];
+};
+/* Collective, agreed. */
+enum status faces_closures(const struct stepper *stepper,
+                           struct face_closures *closures) MUST_CHECK;
+/* That of a face at the cell `cell` (local indices) inside it, owned by this rank; `closures`: a
+ * struct face_closures. */
+struct class_closure faces_closure_at(const void *closures, enum face face,
+                                      const int64_t cell[AXIS_COUNT]);
+
+/* Collective, agreed. The same bits on any decomposition. */
+enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces) MUST_CHECK;
+
+#endif
