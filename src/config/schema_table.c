@@ -3,12 +3,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/schema_boundary.h"
 #include "config/schema_sources.h"
 #include "config/settings.h"
 #include "config/settings_check.h"
 
 #define AT(member) offsetof(struct settings, member)
-#define IN_FACE(member) offsetof(struct boundary_setting, member)
 #define IN_ENTRY(member) offsetof(struct initial_setting, member)
 #define IN_MATERIAL(member) offsetof(struct material_setting, member)
 #define IN_CONTACT(member) offsetof(struct contact_setting, member)
@@ -23,6 +23,7 @@ static const struct schema_limit from_one = {1, 0x1p53, false, false, "of 1 or m
 static const struct schema_limit int_from_one = {1, INT32_MAX, false, false, "of 1 or more", NULL};
 static const struct schema_limit point_count = {2, 1e6, false, false, "from 2 to 1000000", NULL};
 static const struct schema_limit fraction = {0, 1, true, false, "above 0 and at most 1", NULL};
+static const struct schema_limit share = {0, 1, false, false, "from 0 to 1", NULL};
 static const struct schema_limit gzip_level = {0, 9, false, false, "from 0 to 9", NULL};
 static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 /* base/exact_sum.h can add up to 2^40 K exactly */
@@ -44,11 +45,10 @@ static const struct schema_unit power = {"W", "a power", "5 mW"};
 static const struct schema_unit power_density = {"W/m^3", "a power per volume", "3 W/cm^3"};
 static const struct schema_unit steps = {"steps", NULL, NULL};
 
-static const struct schema_choice boundary_types[] = {{"temperature", BOUNDARY_TEMPERATURE},
-                                                      {"flux", BOUNDARY_FLUX},
-                                                      {"convection", BOUNDARY_CONVECTION},
-                                                      {"periodic", BOUNDARY_PERIODIC},
-                                                      {NULL, 0}};
+static const struct schema_choice boundary_types[] = {
+    {"temperature", BOUNDARY_TEMPERATURE}, {"flux", BOUNDARY_FLUX},
+    {"convection", BOUNDARY_CONVECTION},   {"radiation", BOUNDARY_RADIATION},
+    {"periodic", BOUNDARY_PERIODIC},       {NULL, 0}};
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
 static const struct schema_choice derived_fields[] = {{"T_max", DERIVED_T_MAX},
@@ -143,9 +143,6 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
                  .flags = SCHEMA_REQUIRED),                                                        \
         VALUE(list_ "[].layer")
 
-#define FACE(name_, face_, help_)                                                                  \
-    SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]),      \
-            .check = settings_check_face)
 #define POINT(path_, restart_, offset_, help_, ...)                                                \
     KEY(path_, REAL, restart_, offset_, help_, .min_count = 1, .max_count = 3, .limit = &finite,   \
         .unit = &metre, .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
@@ -284,35 +281,7 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_NOTED, .alternative = IN_ENTRY(has_time), .limit = &not_negative,
         .unit = &second),
 
-    SECTION("boundary",
-            "The boundary conditions. Every face of an axis with several cells must be given, "
-            "faces of an axis with one cell must not. `boundary.*` below stands for each of the "
-            "six faces, `x_min` to `z_max`.",
-            .flags = SCHEMA_REQUIRED),
-    FACE("x_min", FACE_X_MIN, "The face at the lower end of x."),
-    FACE("x_max", FACE_X_MAX, "The face at the upper end of x."),
-    FACE("y_min", FACE_Y_MIN, "The face at the lower end of y."),
-    FACE("y_max", FACE_Y_MAX, "The face at the upper end of y."),
-    FACE("z_min", FACE_Z_MIN, "The face at the lower end of z."),
-    FACE("z_max", FACE_Z_MAX, "The face at the upper end of z."),
-    KEY("boundary.*.type", CHOICE, WARN, IN_FACE(kind),
-        "The boundary condition. Periodic faces come in pairs.",
-        .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR, .choices = boundary_types),
-    KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
-        "Type temperature: the temperature of the face, a number or a formula of the time t in s.",
-        .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .alternative = IN_FACE(expression),
-        .kinds = SCHEMA_KIND(BOUNDARY_TEMPERATURE), .limit = &temperature, .variables = "t",
-        .unit = &kelvin, .check = settings_check_kelvins),
-    KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
-        "Type flux: the heat flux into the domain; 0 insulates.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_FLUX), .limit = &finite, .unit = &heat_flux),
-    KEY("boundary.*.coefficient", REAL, WARN, IN_FACE(coefficient),
-        "Type convection: the heat transfer coefficient.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &not_negative, .unit = &heat_transfer),
-    KEY("boundary.*.ambient", REAL, WARN, IN_FACE(ambient),
-        "Type convection: the ambient temperature.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &temperature, .unit = &kelvin,
-        .check = settings_check_kelvins),
+    BOUNDARY_ROWS,
 
     SECTION("time", "The length of the run (either `end` or `steps`) and the time step.",
             .flags = SCHEMA_REQUIRED, .check = settings_check_time),

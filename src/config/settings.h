@@ -96,6 +96,7 @@ enum boundary_kind {
     BOUNDARY_TEMPERATURE,
     BOUNDARY_FLUX,
     BOUNDARY_CONVECTION,
+    BOUNDARY_RADIATION,
     BOUNDARY_PERIODIC,
 };
 
@@ -103,10 +104,22 @@ struct boundary_setting {
     enum boundary_kind kind;
     bool may_be_negative; /* the expression: the field is a difference of temperatures */
     double value;         /* temperature: K; flux: W/m^2 into the domain */
-    char *expression;     /* temperature as a function of t (s); NULL when it is a number */
     double coefficient;   /* convection: W/(m^2 K) */
-    double ambient;       /* convection: K */
+    double ambient;       /* convection, radiation: K */
+    double emissivity;    /* radiation; convection with it: above 0 */
+    double surroundings;  /* convection: K, to which it radiates, if given; else to the ambient */
+    bool has_surroundings;
+    char *expression; /* the value as a function of t (s); NULL when it is a number */
+    char *coefficient_expression;
+    char *ambient_expression;
+    char *surroundings_expression;
 };
+
+static inline bool boundary_radiates(const struct boundary_setting *setting)
+{
+    return setting->kind == BOUNDARY_RADIATION ||
+           (setting->kind == BOUNDARY_CONVECTION && setting->emissivity > 0);
+}
 
 enum temperature_scale {
     TEMPERATURE_ABSOLUTE,   /* never below 0 K */

@@ -226,6 +226,25 @@ SETTINGS_CHECK(kelvins)
     return settings_fail(settings, item->key, "%s", settings_below_zero(value, text));
 }
 
+/* Radiation, and what the condition radiates to. */
+static enum status check_radiation(const struct settings *settings, const struct item *item)
+{
+    struct boundary_setting *boundary = (struct boundary_setting *)item->base;
+    char key[TREE_KEY_BYTES];
+    boundary->has_surroundings = tree_child(item->node, "surroundings") != NULL;
+    if (boundary->has_surroundings && !boundary_radiates(boundary)) {
+        return settings_fail(settings, settings_key_below(item, "surroundings", key),
+                             "has no effect on a face that does not radiate; add an emissivity");
+    }
+    if (boundary_radiates(boundary) && settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+        return settings_fail(settings, settings_key_below(item, "emissivity", key),
+                             "radiation needs absolute temperatures, but run.watch.temperature is "
+                             "difference; give absolute ones, or convection with a linearized "
+                             "coefficient");
+    }
+    return STATUS_OK;
+}
+
 SETTINGS_CHECK(face)
 {
     const struct boundary_setting *boundary = (const struct boundary_setting *)item->base;
@@ -254,7 +273,7 @@ SETTINGS_CHECK(face)
                              "neither",
                              face_name(opposite), name);
     }
-    return STATUS_OK;
+    return check_radiation(settings, item);
 }
 
 SETTINGS_CHECK(time)

@@ -67,14 +67,17 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
 {
     const struct medium *medium = &problem->medium;
     const enum axis axis = face_axis(face);
+    struct boundary_state now;
+    TRY(boundary_evaluate(&problem->boundary, &problem->grid, medium, face, op->time, &now));
     for (int c = 0; c < medium->nclasses; c++) {
-        struct class_closure *closure = &closures[c];
-        const double k = medium->classes[c].conductivity[axis];
-        *closure = (struct class_closure){
+        const struct face_closure closure =
+            boundary_close(&now, medium_conductivity(medium, axis, c), problem->grid.spacing[axis]);
+        closures[c] = (struct class_closure){
+            .a = closure.a,
+            .b = closure.b,
+            .e = closure.e,
             .conductance = grid_cell_volume(&problem->grid) *
                            medium_conductance(medium, &problem->grid, axis, c, c)};
-        TRY(boundary_face(&problem->boundary, &problem->grid, k, face, op->time, &closure->a,
-                          &closure->b));
     }
     return STATUS_OK;
 }

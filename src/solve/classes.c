@@ -194,15 +194,6 @@ static enum status send_table(struct classes *classes, struct engine *engine)
     return STATUS_OK;
 }
 
-static bool varies(const struct problem *problem)
-{
-    bool any = sources_vary(&problem->sources);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        any = any || problem->boundary.expression[face] != NULL;
-    }
-    return any;
-}
-
 enum status classes_update(struct classes *classes, const struct problem *problem,
                            struct engine *engine, const struct heat_operator *op,
                            const struct medium_args **args)
@@ -212,7 +203,8 @@ enum status classes_update(struct classes *classes, const struct problem *proble
         return STATUS_OK;
     }
     const bool same_dt = classes->dt == op->dt;
-    if (!same_dt || (varies(problem) && classes->time != op->time)) {
+    const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
+    if (!same_dt || (varies && classes->time != op->time)) {
         TRY(operator_table(op, problem, same_dt, classes->h_values));
         classes->time = op->time;
         classes->dt = op->dt;

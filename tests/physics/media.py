@@ -11,6 +11,7 @@ import numpy as np
 from harness import cell_centers, spacings
 from problems import FACES
 
+STEFAN_BOLTZMANN = 5.670374419e-8
 LENGTHS = [0.024, 0.031, 0.018]
 
 
@@ -70,15 +71,30 @@ def some_source(rng, lengths, names):
     return {kind: shape}
 
 
+def some_number(rng, low, high, rough):
+    """A number, or a formula of t that stays between the bounds."""
+    if rng.random() < 0.5:
+        return round(rng.uniform(low, high), 3)
+    middle, half = (low + high) / 2, (high - low) / 2 * rng.uniform(0.1, 1)
+    return f"{middle:.6g} + {half:.6g}*sin({rough:.4g}*t)"
+
+
 def some_face(rng, rough):
-    return rng.choice([
-        {"type": "temperature", "value": round(rng.uniform(250, 450), 3)},
-        {"type": "temperature", "value": f"350 + 40*sin({rough:.4g}*t)"},
-        {"type": "flux", "value": round(rng.uniform(-2e4, 2e4), 1)},
-        {"type": "flux", "value": 0.0},
-        {"type": "convection", "coefficient": round(rng.uniform(0, 5000), 1),
-         "ambient": round(rng.uniform(250, 450), 3)},
-    ])
+    kind = rng.choice(["temperature", "flux", "insulated", "convection", "radiation"])
+    if kind == "temperature":
+        return {"type": kind, "value": some_number(rng, 250, 450, rough)}
+    if kind == "radiation":
+        return {"type": kind, "emissivity": round(rng.uniform(0.01, 1), 3),
+                "ambient": some_number(rng, 4, 1500, rough)}
+    if kind == "convection":
+        face = {"type": kind, "coefficient": some_number(rng, 0, 5000, 2 * rough),
+                "ambient": some_number(rng, 250, 450, rough)}
+        if rng.random() < 0.5:
+            face["emissivity"] = round(rng.uniform(0.01, 1), 3)
+            if rng.random() < 0.5:
+                face["surroundings"] = some_number(rng, 4, 1500, rough)
+        return face
+    return {"type": "flux", "value": some_number(rng, -2e4, 2e4, rough) if kind == "flux" else 0.0}
 
 
 def some_problem(seed):
@@ -88,13 +104,15 @@ def some_problem(seed):
     most = {1: 60, 2: 24, 3: 15}[used]
     cells = [rng.randint(2, most) for _ in range(used)]
     lengths = LENGTHS[:used]
-    names = [f"m{n}" for n in range(rng.choice([2, 2, 3, 5, 12, 40]))]
+    names = [f"m{n}" for n in range(rng.choice([1, 2, 2, 3, 5, 12, 40]))]
     parts = [{"uniform": {"material": names[0]}}]
     parts += [some_part(rng, lengths, rng.choice(names)) for _ in range(rng.randint(1, 3 * used))]
     if len(names) > 5:   # every class somewhere, cell by cell
         parts += [some_part(rng, lengths, name) for name in names]
     contacts = []
-    for pair in {tuple(sorted(rng.sample(range(len(names)), 2))) for _ in range(rng.randint(0, 4))}:
+    npairs = rng.randint(0, 4) if len(names) > 1 else 0
+    for pair in {tuple(sorted(rng.sample(range(len(names)), 2)))
+                 for _ in range(npairs)}:
         contacts.append({"between": [names[pair[0]], names[pair[1]]],
                          "resistance": float(f"{10.0 ** rng.uniform(-6, -2):.4g}")})
     boundary = {}
@@ -245,13 +263,21 @@ class Problem:
 
     def face_value(self, face, inside, k, h, t):
         """The temperature of a closed face, from its half cell and what is outside."""
-        kind = face["type"]
-        if kind == "temperature":
-            return formula(face["value"], t)
-        if kind == "flux":
-            return inside + face["value"] * h / (2 * k)
-        film = face["coefficient"]
-        return (2 * k / h * inside + film * face["ambient"]) / (2 * k / h + film)
+        at = {key: formula(value, t) for key, value in face.items() if key != "type"}
+        if face["type"] == "temperature":
+            return at["value"]
+        if face["type"] == "flux":
+            return inside + at["value"] * h / (2 * k)
+        film, ambient = at.get("coefficient", 0.0), at["ambient"]
+        radiated = STEFAN_BOLTZMANN * at.get("emissivity", 0.0)
+        slope = 2 * k / h + film
+        given = 2 * k / h * inside + film * ambient + radiated * at.get("surroundings", ambient)**4
+        T = given / slope
+        if radiated > 0:   # Newton from above: monotonic
+            T = np.minimum(T, (given / radiated) ** 0.25)
+            for _ in range(40):
+                T = T - (slope * T + radiated * T**4 - given) / (slope + 4 * radiated * T**3)
+        return T
 
     def inflow(self, T, t, axis, shift):
         """The heat flow from the neighbour on one side into each cell, W/m^2."""

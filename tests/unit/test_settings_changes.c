@@ -41,7 +41,7 @@ static const char full_text[] =
     "  x_min: {type: temperature, value: 350}\n"
     "  x_max: {type: flux, value: -5}\n"
     "  y_min: {type: convection, coefficient: 10, ambient: 293}\n"
-    "  y_max: {type: temperature, value: 300 + t}\n"
+    "  y_max: {type: radiation, emissivity: 0.8, ambient: 300 + t}\n"
     "  z_min: {type: periodic}\n"
     "  z_max: {type: periodic}\n"
     "time: {steps: 10, dt: 0.01}\n"
@@ -99,6 +99,7 @@ static char *find_values(struct settings *s, const struct schema_key *row, char 
         {"boundary.*.", "boundary.x_min.", BOUNDARY_TEMPERATURE, &s->boundary[FACE_X_MIN]},
         {"boundary.*.", "boundary.x_max.", BOUNDARY_FLUX, &s->boundary[FACE_X_MAX]},
         {"boundary.*.", "boundary.y_min.", BOUNDARY_CONVECTION, &s->boundary[FACE_Y_MIN]},
+        {"boundary.*.", "boundary.y_max.", BOUNDARY_RADIATION, &s->boundary[FACE_Y_MAX]},
         {"materials[].", "materials[0].", -1, s->materials},
         {"contacts[].", "contacts[0].", -1, s->contacts},
         {"parts[].uniform.", "parts[0].uniform.", -1, &s->parts[0]},

@@ -77,6 +77,14 @@ static const struct damage boundaries[] = {
     {"{type: temperature, value: 350}", "{type: periodic}",
      "c.yaml:18: boundary.x_min: periodic, but x_max is not; make both faces of the x axis "
      "periodic, or neither"},
+    {"ambient: 293", "ambient: 293, surroundings: 400",
+     "c.yaml:20: boundary.y_min.surroundings: has no effect on a face that does not radiate; add "
+     "an "
+     "emissivity"},
+    {"type: flux, value: -5", "type: radiation, emissivity: 1.5, ambient: 293",
+     "c.yaml:19: boundary.x_max.emissivity: out of range (1.5): the largest is 1; give a number "
+     "above "
+     "0 and at most 1"},
     {"{type: flux, value: -5}", "{type: flux, value: 0, coefficient: 1}",
      "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); valid keys: type, value"},
     {"{type: flux, value: -5}", "{type: periodic, value: 0}",
