@@ -70,7 +70,7 @@ static enum status check_material(hid_t dataset, const struct medium *material)
     double capacity = 0;
     char here[32] = "";
     char there[32] = "";
-    if (material->nclasses > 0) {
+    if (medium_hash(material) != 0) {
         snprintf(here, sizeof here, "%016" PRIx64, medium_hash(material));
     }
     if (H5Aexists(dataset, "materials_hash") > 0) {

@@ -83,7 +83,7 @@ static enum status write_attributes(const struct job *job, hid_t dataset)
     TRY(h5_attribute_double(dataset, "upper_m", grid->upper, AXIS_COUNT));
     TRY(h5_attribute_double(dataset, "conductivity", &material->conductivity, 0));
     TRY(h5_attribute_double(dataset, "heat_capacity_volume", &material->heat_capacity_volume, 0));
-    if (material->nclasses > 0) {
+    if (medium_hash(material) != 0) {
         char hash[32];
         snprintf(hash, sizeof hash, "%016" PRIx64, medium_hash(material));
         TRY(h5_attribute_string(dataset, "materials_hash", hash));

@@ -9,19 +9,23 @@
 /* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
 static bool needs_classes(const struct boundary_setting *face)
 {
-    return boundary_radiates(face) ||
+    return face->npatches > 0 || boundary_radiates(face) ||
            (face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
+}
+
+static bool has_one_isotropic(const struct settings *settings)
+{
+    const double *k = settings->nmaterials == 1 ? settings->materials[0].conductivity : NULL;
+    return settings->nmaterials == 0 || (k != NULL && k[0] == k[1] && k[0] == k[2]);
 }
 
 static bool is_uniform(const struct settings *settings)
 {
+    bool uniform = has_one_isotropic(settings);
     for (int f = 0; f < FACE_COUNT; f++) {
-        if (needs_classes(&settings->boundary[f])) {
-            return false;
-        }
+        uniform = uniform && !needs_classes(&settings->boundary[f]);
     }
-    const double *k = settings->nmaterials == 1 ? settings->materials[0].conductivity : NULL;
-    return settings->nmaterials == 0 || (k != NULL && k[0] == k[1] && k[0] == k[2]);
+    return uniform;
 }
 
 static void create_uniform(const struct settings *settings, struct medium *medium)
@@ -92,7 +96,10 @@ enum status medium_create(const struct settings *settings, struct medium *medium
     if (is_uniform(settings)) {
         return STATUS_OK;
     }
-    *medium = (struct medium){.nclasses = (int)n};
+    *medium = (struct medium){
+        .conductivity = has_one_isotropic(settings) ? medium->conductivity : 0,
+        .nclasses = (int)n,
+    };
     medium->classes = calloc(n, sizeof *medium->classes);
     medium->resistance = calloc(n * n, sizeof *medium->resistance);
     if (medium->classes == NULL || medium->resistance == NULL) {
@@ -160,8 +167,12 @@ static uint64_t add_number(uint64_t hash, double number)
 uint64_t medium_hash(const struct medium *medium)
 {
     const int n = medium->nclasses;
-    uint64_t hash = n > 1 ? medium->class_hash + (uint64_t)n : 0;
-    for (int c = 0; c < n && n > 1; c++) {
+    const double *k = n == 1 ? medium->classes[0].conductivity : NULL;
+    if (n == 0 || (k != NULL && k[AXIS_X] == k[AXIS_Y] && k[AXIS_X] == k[AXIS_Z])) {
+        return 0;
+    }
+    uint64_t hash = medium->class_hash + (uint64_t)n;
+    for (int c = 0; c < n; c++) {
         hash = add_number(hash, medium->classes[c].heat_capacity_volume);
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             hash = add_number(hash, medium->classes[c].conductivity[axis]);

@@ -17,8 +17,9 @@ struct medium_class {
 };
 
 struct medium {
-    /* nclasses = 0: the material of all cells. Else only heat_capacity_volume, the reference of
-     * kernels/medium_cell.h: the smallest of the classes. */
+    /* nclasses = 0: the material of all cells. Else heat_capacity_volume, the reference of
+     * kernels/medium_cell.h: the smallest of the classes; and the conductivity of a single
+     * isotropic material, else 0. */
     double conductivity;         /* W/(m K) */
     double heat_capacity_volume; /* J/(m^3 K) */
     double diffusivity;          /* m^2/s */
@@ -47,8 +48,8 @@ double medium_least_conductivity(const struct medium *medium, enum axis axis);
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour);
 
-/* Of the materials and the class of every cell; 0 for a single material. Two media with the same
- * hash have the same classes everywhere. */
+/* Of the materials and the class of every cell; 0 for a single isotropic one. Two media with the
+ * same hash have the same classes everywhere. */
 uint64_t medium_hash(const struct medium *medium);
 
 /* The largest stable step of forward Euler, s: the inverse of the largest rate. Of classes: after
