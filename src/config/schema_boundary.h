@@ -7,7 +7,7 @@
 #define FACE(name_, face_, help_)                                                                  \
     SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]),      \
             .check = settings_check_face)
-/* The numbers of a boundary condition, which are also formulas of t. */
+/* A quantity of a boundary condition: a number or a formula of t. */
 #define VARYING(path_, member_, formula_, kinds_, help_, ...)                                      \
     KEY(path_, REAL, WARN, IN_FACE(member_), help_, .alternative = IN_FACE(formula_),              \
         .kinds = kinds_, .variables = "t", __VA_ARGS__)
@@ -46,6 +46,15 @@
                 .flags = SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,                \
                 .check = settings_check_kelvins)
 
+/* The condition of a patch is its first member, so that IN_FACE holds for it too. */
+#define IN_PATCH(member) offsetof(struct patch_setting, member)
+#define FACE_POINT(path_, offset_, help_)                                                          \
+    KEY(path_, REAL, WARN, offset_, help_, .flags = SCHEMA_REQUIRED | SCHEMA_ONES, .min_count = 1, \
+        .max_count = PATCH_AXES, .limit = &finite, .unit = &metre, .example = "[0.1, 0.2]")
+#define CLOSED_KINDS                                                                               \
+    (SCHEMA_KIND(BOUNDARY_TEMPERATURE) | SCHEMA_KIND(BOUNDARY_FLUX) |                              \
+     SCHEMA_KIND(BOUNDARY_CONVECTION) | SCHEMA_KIND(BOUNDARY_RADIATION))
+
 #define BOUNDARY_ROWS                                                                              \
     SECTION("boundary",                                                                            \
             "The boundary conditions. Every face of an axis with several cells must be given, "    \
@@ -61,6 +70,33 @@
         KEY("boundary.*.type", CHOICE, WARN, IN_FACE(kind),                                        \
             "The boundary condition. Periodic faces come in pairs.",                               \
             .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR, .choices = boundary_types),                \
-        CONDITION("boundary.*")
+        CONDITION("boundary.*"),                                                                   \
+        LIST("boundary.*.patches", WARN, IN_FACE(patches), IN_FACE(npatches),                      \
+             struct patch_setting,                                                                 \
+             "Parts of the face with conditions of their own: a list of shapes, which may "        \
+             "overlap; later entries overwrite earlier ones. At most 255 per face, in 2D and 3D.", \
+             .kinds = CLOSED_KINDS, .check = settings_check_patch,                                 \
+             .example = "- {disc: {center: [0.1, 0.2], radius: 0.01}, type: flux, value: 1e5}"),   \
+        KEY("boundary.*.patches[].name", TEXT, WARN, IN_PATCH(name),                               \
+            "A name. A named patch has columns in `history.csv`.", .example = "heater"),           \
+        SECTION("boundary.*.patches[].rectangle",                                                  \
+                "The cells of the face whose centre lies in a rectangle. Coordinates along the "   \
+                "face are in the order x, y, z without that of the face; in 2D there may be one.", \
+                .flags = SCHEMA_NOTED, .alternative = IN_PATCH(has_rectangle)),                    \
+        FACE_POINT("boundary.*.patches[].rectangle.lower", IN_PATCH(lower), "The lower corner."),  \
+        FACE_POINT("boundary.*.patches[].rectangle.upper", IN_PATCH(upper), "The upper corner."),  \
+        SECTION("boundary.*.patches[].disc", "The cells of the face whose centre lies in a disc.", \
+                .flags = SCHEMA_NOTED, .alternative = IN_PATCH(has_disc)),                         \
+        FACE_POINT("boundary.*.patches[].disc.center", IN_PATCH(center), "The centre."),           \
+        KEY("boundary.*.patches[].disc.radius", REAL, WARN, IN_PATCH(radius), "The radius.",       \
+            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),                         \
+        KEY("boundary.*.patches[].where", FORMULA, WARN, IN_PATCH(where),                          \
+            "The cells of the face at whose centre (x, y, z), in m, a condition holds; a number "  \
+            "other than 0 also holds.",                                                            \
+            .variables = "x, y, z", .example = "\"x + y < 0.1\""),                                 \
+        KEY("boundary.*.patches[].type", CHOICE, WARN, IN_FACE(kind),                              \
+            "The boundary condition of the patch.", .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR,    \
+            .choices = patch_types),                                                               \
+        CONDITION("boundary.*.patches[]")
 
 #endif

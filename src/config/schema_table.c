@@ -49,6 +49,11 @@ static const struct schema_choice boundary_types[] = {
     {"temperature", BOUNDARY_TEMPERATURE}, {"flux", BOUNDARY_FLUX},
     {"convection", BOUNDARY_CONVECTION},   {"radiation", BOUNDARY_RADIATION},
     {"periodic", BOUNDARY_PERIODIC},       {NULL, 0}};
+static const struct schema_choice patch_types[] = {{"temperature", BOUNDARY_TEMPERATURE},
+                                                   {"flux", BOUNDARY_FLUX},
+                                                   {"convection", BOUNDARY_CONVECTION},
+                                                   {"radiation", BOUNDARY_RADIATION},
+                                                   {NULL, 0}};
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
 static const struct schema_choice derived_fields[] = {{"T_max", DERIVED_T_MAX},

@@ -113,6 +113,22 @@ struct boundary_setting {
     char *coefficient_expression;
     char *ambient_expression;
     char *surroundings_expression;
+    struct patch_setting *patches; /* of a face; later ones overwrite earlier ones */
+    int npatches;
+};
+
+/* A part of a face with its own condition. Coordinates in m, in the order x, y, z without that of
+ * the face. Exactly one shape is given. */
+enum { PATCH_AXES = 2, MOST_PATCHES = 255 };
+struct patch_setting {
+    struct boundary_setting condition; /* first: a patch has the keys of a face */
+    char *name;                        /* NULL: none */
+    bool has_rectangle, has_disc;
+    double lower[PATCH_AXES]; /* rectangle */
+    double upper[PATCH_AXES];
+    double center[PATCH_AXES]; /* disc */
+    double radius;
+    char *where; /* a condition on x, y, z */
 };
 
 static inline bool boundary_radiates(const struct boundary_setting *setting)

@@ -226,56 +226,6 @@ SETTINGS_CHECK(kelvins)
     return settings_fail(settings, item->key, "%s", settings_below_zero(value, text));
 }
 
-/* Radiation, and what the condition radiates to. */
-static enum status check_radiation(const struct settings *settings, const struct item *item)
-{
-    struct boundary_setting *boundary = (struct boundary_setting *)item->base;
-    char key[TREE_KEY_BYTES];
-    boundary->has_surroundings = tree_child(item->node, "surroundings") != NULL;
-    if (boundary->has_surroundings && !boundary_radiates(boundary)) {
-        return settings_fail(settings, settings_key_below(item, "surroundings", key),
-                             "has no effect on a face that does not radiate; add an emissivity");
-    }
-    if (boundary_radiates(boundary) && settings->run.temperature == TEMPERATURE_DIFFERENCE) {
-        return settings_fail(settings, settings_key_below(item, "emissivity", key),
-                             "radiation needs absolute temperatures, but run.watch.temperature is "
-                             "difference; give absolute ones, or convection with a linearized "
-                             "coefficient");
-    }
-    return STATUS_OK;
-}
-
-SETTINGS_CHECK(face)
-{
-    const struct boundary_setting *boundary = (const struct boundary_setting *)item->base;
-    const enum face face = (enum face)(boundary - settings->boundary);
-    const enum axis axis = face_axis(face);
-    const char *name = axis_name(axis);
-    const bool given = boundary->kind != BOUNDARY_UNUSED;
-    if (!axis_used(settings, axis) && given) {
-        return settings_fail(settings, item->key, "the %s axis has one cell: leave out its faces",
-                             name);
-    }
-    if (axis_used(settings, axis) && !given) {
-        char types[SCHEMA_TEXT_BYTES];
-        schema_expectation(schema_child(item_members(item), "type", 0), types);
-        return settings_fail(settings, item->key,
-                             "missing: the %s axis has %lld cells, so its faces need a boundary; "
-                             "give a type: %s",
-                             name, (long long)settings->grid.cells[axis], types);
-    }
-    const enum face opposite = face_opposite(face);
-    if (boundary->kind == BOUNDARY_PERIODIC &&
-        settings->boundary[opposite].kind != BOUNDARY_PERIODIC &&
-        settings->boundary[opposite].kind != BOUNDARY_UNUSED) {
-        return settings_fail(settings, item->key,
-                             "periodic, but %s is not; make both faces of the %s axis periodic, or "
-                             "neither",
-                             face_name(opposite), name);
-    }
-    return check_radiation(settings, item);
-}
-
 SETTINGS_CHECK(time)
 {
     const bool end = tree_child(item->node, "end") != NULL;
@@ -331,7 +281,11 @@ enum status settings_check(struct settings *settings)
         settings->initial[i].may_be_negative = may_be_negative;
     }
     for (int face = 0; face < FACE_COUNT; face++) {
-        settings->boundary[face].may_be_negative = may_be_negative;
+        struct boundary_setting *boundary = &settings->boundary[face];
+        boundary->may_be_negative = may_be_negative;
+        for (int i = 0; i < boundary->npatches; i++) {
+            boundary->patches[i].condition.may_be_negative = may_be_negative;
+        }
     }
 done:
     free(list.item);

@@ -2,8 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
-
-enum { KEY_BYTES = 64 };
+#include <stdlib.h>
 
 /* The largest magnitude of a heat transfer coefficient, as in the schema. */
 static const double MOST_COEFFICIENT = 1e30;
@@ -15,10 +14,14 @@ static const char *const number_names[BOUNDARY_NUMBERS] = {
     [BOUNDARY_SURROUNDINGS] = "surroundings",
 };
 
-/* "boundary.x_min.value" */
-static const char *number_key(enum face face, enum boundary_number number, char key[KEY_BYTES])
+const char *boundary_key(enum face face, int patch, const char *name, char key[BOUNDARY_KEY_BYTES])
 {
-    snprintf(key, KEY_BYTES, "boundary.%s.%s", face_name(face), number_names[number]);
+    char entry[32] = "";
+    if (patch > 0) {
+        snprintf(entry, sizeof entry, ".patches[%d]", patch - 1);
+    }
+    snprintf(key, BOUNDARY_KEY_BYTES, "boundary.%s%s%s%s", face_name(face), entry,
+             name[0] != '\0' ? "." : "", name);
     return key;
 }
 
@@ -62,34 +65,41 @@ static bool uses(const struct boundary_setting *setting, enum boundary_number nu
     return false;
 }
 
-static void destroy_condition(struct boundary_condition *condition)
-{
-    for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
-        expression_destroy(condition->expression[n]);
-        condition->expression[n] = NULL;
-    }
-}
-
-static enum status create_condition(const struct settings *settings, enum face face,
-                                    struct boundary_condition *condition)
+static enum status create_condition(const struct settings *settings,
+                                    const struct boundary_setting *setting, enum face face,
+                                    int patch, struct boundary_condition *condition)
 {
     static const char *const variables[] = {"t"};
-    const struct boundary_setting *setting = &settings->boundary[face];
-    *condition = (struct boundary_condition){.setting = *setting};
+    condition->setting = *setting;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
-        const enum boundary_number number = (enum boundary_number)n;
-        const char *formula = formula_of(setting, number);
-        if (formula == NULL || !uses(setting, number)) {
+        const char *formula = formula_of(setting, (enum boundary_number)n);
+        if (formula == NULL || !uses(setting, (enum boundary_number)n)) {
             continue;
         }
         const enum status status =
             expression_create(formula, variables, 1, &condition->expression[n]);
-        if (status != STATUS_OK) {
-            char key[KEY_BYTES];
-            return status == STATUS_INPUT ? settings_fail(settings, number_key(face, number, key),
-                                                          "%s", fail_message())
-                                          : status;
+        if (status == STATUS_INPUT) {
+            char key[BOUNDARY_KEY_BYTES];
+            return settings_fail(settings, boundary_key(face, patch, number_names[n], key), "%s",
+                                 fail_message());
         }
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+static enum status create_face(const struct settings *settings, enum face face,
+                               struct boundary *boundary)
+{
+    const struct boundary_setting *setting = &settings->boundary[face];
+    const int nconditions = 1 + setting->npatches;
+    boundary->face[face] = calloc((size_t)nconditions, sizeof *boundary->face[face]);
+    TRY(CHECK_MEMORY(boundary->face[face] != NULL, "no memory for the boundary conditions"));
+    boundary->nconditions[face] = nconditions;
+    TRY(create_condition(settings, setting, face, 0, &boundary->face[face][0]));
+    for (int p = 1; p < nconditions; p++) {
+        TRY(create_condition(settings, &setting->patches[p - 1].condition, face, p,
+                             &boundary->face[face][p]));
     }
     return STATUS_OK;
 }
@@ -103,7 +113,7 @@ enum status boundary_create(const struct settings *settings, struct boundary *bo
         if (settings->boundary[f].kind == BOUNDARY_PERIODIC) {
             built.periodic[face_axis(face)] = true;
         }
-        TRY_GOTO(create_condition(settings, face, &built.face[f]));
+        TRY_GOTO(create_face(settings, face, &built));
     }
     *boundary = built;
     return STATUS_OK;
@@ -115,15 +125,33 @@ done:
 void boundary_destroy(struct boundary *boundary)
 {
     for (int f = 0; boundary != NULL && f < FACE_COUNT; f++) {
-        destroy_condition(&boundary->face[f]);
+        for (int i = 0; i < boundary->nconditions[f] * BOUNDARY_NUMBERS; i++) {
+            expression_destroy(
+                boundary->face[f][i / BOUNDARY_NUMBERS].expression[i % BOUNDARY_NUMBERS]);
+        }
+        free(boundary->face[f]);
+        boundary->face[f] = NULL;
+        boundary->nconditions[f] = 0;
     }
+}
+
+int boundary_most_conditions(const struct boundary *boundary)
+{
+    int most = 1;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        most = boundary->nconditions[f] > most ? boundary->nconditions[f] : most;
+    }
+    return most;
 }
 
 bool boundary_varies(const struct boundary *boundary)
 {
-    for (int i = 0; i < FACE_COUNT * BOUNDARY_NUMBERS; i++) {
-        if (boundary->face[i / BOUNDARY_NUMBERS].expression[i % BOUNDARY_NUMBERS] != NULL) {
-            return true;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int i = 0; i < boundary->nconditions[f] * BOUNDARY_NUMBERS; i++) {
+            const struct boundary_condition *condition = &boundary->face[f][i / BOUNDARY_NUMBERS];
+            if (condition->expression[i % BOUNDARY_NUMBERS] != NULL) {
+                return true;
+            }
         }
     }
     return false;
@@ -253,7 +281,7 @@ static enum status evaluate(const struct boundary_condition *condition, double l
 }
 
 static enum status evaluate_face(const struct boundary *boundary, const struct grid *grid,
-                                 const struct medium *medium, enum face face, double t,
+                                 const struct medium *medium, enum face face, int patch, double t,
                                  struct boundary_state *now, enum boundary_number *number)
 {
     const enum axis axis = face_axis(face);
@@ -261,34 +289,44 @@ static enum status evaluate_face(const struct boundary *boundary, const struct g
         *now = (struct boundary_state){.kind = BOUNDARY_UNUSED};
         return STATUS_OK;
     }
-    return evaluate(&boundary->face[face], medium_least_conductivity(medium, axis),
+    return evaluate(&boundary->face[face][patch], medium_least_conductivity(medium, axis),
                     grid->spacing[axis], t, now, number);
 }
 
 /* --- the closures ---------------------------------------------------------------------------- */
 
 enum status boundary_evaluate(const struct boundary *boundary, const struct grid *grid,
-                              const struct medium *medium, enum face face, double t,
+                              const struct medium *medium, enum face face, int patch, double t,
                               struct boundary_state *now)
 {
     enum boundary_number number = BOUNDARY_VALUE;
-    char key[KEY_BYTES];
-    const enum status status = evaluate_face(boundary, grid, medium, face, t, now, &number);
-    return status == STATUS_OK ? status
-                               : fail_prefix(status, "%s: ", number_key(face, number, key));
+    char key[BOUNDARY_KEY_BYTES];
+    const enum status status = evaluate_face(boundary, grid, medium, face, patch, t, now, &number);
+    return status == STATUS_OK
+               ? status
+               : fail_prefix(status, "%s: ", boundary_key(face, patch, number_names[number], key));
+}
+
+static enum status check_face(const struct settings *settings, const struct boundary *boundary,
+                              const struct grid *grid, const struct medium *medium, enum face face)
+{
+    for (int p = 0; p < boundary->nconditions[face]; p++) {
+        struct boundary_state now;
+        enum boundary_number number = BOUNDARY_VALUE;
+        char key[BOUNDARY_KEY_BYTES];
+        if (evaluate_face(boundary, grid, medium, face, p, 0, &now, &number) != STATUS_OK) {
+            return settings_fail(settings, boundary_key(face, p, number_names[number], key), "%s",
+                                 fail_message());
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
                            const struct grid *grid, const struct medium *medium)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        struct boundary_state now;
-        enum boundary_number number = BOUNDARY_VALUE;
-        char key[KEY_BYTES];
-        if (evaluate_face(boundary, grid, medium, face, 0, &now, &number) != STATUS_OK) {
-            return settings_fail(settings, number_key(face, number, key), "%s", fail_message());
-        }
+        TRY(check_face(settings, boundary, grid, medium, (enum face)f));
     }
     return STATUS_OK;
 }
@@ -303,7 +341,10 @@ enum status boundary_closure(const struct boundary *boundary, const struct grid 
         const enum face face = (enum face)f;
         const enum axis axis = face_axis(face);
         struct boundary_state now;
-        TRY(boundary_evaluate(boundary, grid, medium, face, t, &now));
+        /* the last one is that of the face: formulas of patches fail here too */
+        for (int p = boundary->nconditions[f] - 1; p >= 0; p--) {
+            TRY(boundary_evaluate(boundary, grid, medium, face, p, t, &now));
+        }
         const struct face_closure found =
             boundary_close(&now, medium_conductivity(medium, axis, 0), grid->spacing[axis]);
         built.closed[f] = now.kind != BOUNDARY_PERIODIC;

@@ -10,7 +10,7 @@
 #include "model/grid.h"
 #include "model/medium.h"
 
-/* The numbers of a condition that may be formulas of t. */
+/* The quantities of a condition: numbers or formulas of t. */
 enum boundary_number {
     BOUNDARY_VALUE,
     BOUNDARY_COEFFICIENT,
@@ -22,12 +22,21 @@ enum boundary_number {
 struct boundary_condition {
     struct boundary_setting setting;                 /* borrows strings of the settings */
     struct expression *expression[BOUNDARY_NUMBERS]; /* of t; NULL for a number */
+    int64_t cells; /* of the face that have this condition; set by patch_survey_apply */
 };
 
 struct boundary {
-    struct boundary_condition face[FACE_COUNT];
+    struct boundary_condition *face[FACE_COUNT]; /* of the face, then of its patches */
+    int nconditions[FACE_COUNT];                 /* at least 1 */
     bool periodic[AXIS_COUNT];
 };
+
+/* "boundary.z_max.patches[1].NAME": a key of condition `patch` of a face; 0 is the face's own. */
+enum { BOUNDARY_KEY_BYTES = 80 };
+const char *boundary_key(enum face face, int patch, const char *name, char key[BOUNDARY_KEY_BYTES]);
+
+/* The largest number of conditions of a face. */
+int boundary_most_conditions(const struct boundary *boundary);
 
 enum status boundary_create(const struct settings *settings, struct boundary *boundary) MUST_CHECK;
 void boundary_destroy(struct boundary *boundary);
@@ -42,9 +51,10 @@ struct boundary_state {
     double emissivity;               /* 0: does not radiate */
 };
 
-/* Of `face` at time t. STATUS_NUMERICS, with the key, when a formula gives no valid value. */
+/* Condition `patch` of `face` at time t. STATUS_NUMERICS, with the key, when a formula gives no
+ * valid value. */
 enum status boundary_evaluate(const struct boundary *boundary, const struct grid *grid,
-                              const struct medium *medium, enum face face, double t,
+                              const struct medium *medium, enum face face, int patch, double t,
                               struct boundary_state *now) MUST_CHECK;
 
 /* The Stefan-Boltzmann constant, W/(m^2 K^4); CODATA 2018, exact. */
@@ -74,7 +84,8 @@ struct closure {
     double b[FACE_COUNT]; /* K */
 };
 
-/* With classes: a and b of class 0, which alone do not close a face that radiates. Fails as
+/* With classes: a and b of class 0 outside patches, which alone do not close a face that radiates.
+ * Fails as
  * boundary_evaluate. */
 enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
                              const struct medium *medium, enum precision precision, double t,

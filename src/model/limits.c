@@ -146,14 +146,14 @@ struct outside_reach {
 /* The smallest conductivity has the smallest a and the largest b of a flux; the temperatures do not
  * depend on it. */
 static void add_condition(const struct problem *problem, const struct heat_operator *op,
-                          enum face face, struct outside_reach *outside)
+                          enum face face, int patch, struct outside_reach *outside)
 {
     const struct grid *grid = &problem->grid;
     const enum axis axis = face_axis(face);
     const double h = grid->spacing[axis];
     struct boundary_state now;
-    if (boundary_evaluate(&problem->boundary, grid, &problem->medium, face, op->time, &now) !=
-        STATUS_OK) {
+    if (boundary_evaluate(&problem->boundary, grid, &problem->medium, face, patch, op->time,
+                          &now) != STATUS_OK) {
         fail_clear(); /* operator_table reports it */
         return;
     }
@@ -209,8 +209,11 @@ void limits_step_classes(struct limits *limits, const struct problem *problem,
     struct roundings *n = &limits->roundings;
     struct outside_reach outside = {.reach = {.low = INFINITY, .high = -INFINITY}, .least_a = 1};
     for (int f = 0; f < FACE_COUNT; f++) {
-        if (problem->grid.used[face_axis((enum face)f)] && op->closure.closed[f]) {
-            add_condition(problem, op, (enum face)f, &outside);
+        if (!problem->grid.used[face_axis((enum face)f)] || !op->closure.closed[f]) {
+            continue;
+        }
+        for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
+            add_condition(problem, op, (enum face)f, p, &outside);
         }
     }
     outside.reach.overshoot = overshoot_of_classes(s, outside.least_a);

@@ -9,7 +9,7 @@
 /* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
 static bool needs_classes(const struct boundary_setting *face)
 {
-    return boundary_radiates(face) ||
+    return face->npatches > 0 || boundary_radiates(face) ||
            (face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
 }
 

@@ -16,6 +16,14 @@ static enum status survey_block(const struct problem *problem, const struct box 
     return class_map_survey(map, problem, survey);
 }
 
+static enum status survey_patches(const struct problem *problem, const struct box *owned,
+                                  struct patch_map *map, struct patch_survey *survey)
+{
+    TRY(patch_map_create(problem, owned, map));
+    patch_map_survey(map, survey);
+    return STATUS_OK;
+}
+
 static void add_survey(void *from, void *to, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -38,6 +46,17 @@ static enum status add_surveys(MPI_Comm comm, struct class_survey *survey)
     return STATUS_OK;
 }
 
+static enum status open_patches(struct problem *problem, const struct team *team,
+                                const struct box *owned, struct patch_map *map)
+{
+    struct patch_survey survey = {0};
+    TRY(status_agree(team->comm, survey_patches(problem, owned, map, &survey)));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey.cells, FACE_COUNT * (MOST_PATCHES + 1), MPI_INT64_T,
+                          MPI_SUM, team->comm));
+    patch_survey_apply(&survey, problem);
+    return STATUS_OK;
+}
+
 enum status classes_open(struct problem *problem, const struct team *team, struct classes *classes)
 {
     const struct box owned = decomp_owned(&team->decomp, team->rank);
@@ -49,6 +68,7 @@ enum status classes_open(struct problem *problem, const struct team *team, struc
     TRY(status_agree(team->comm, survey_block(problem, &owned, &classes->map, &survey)));
     TRY(add_surveys(team->comm, &survey));
     TRY(status_agree(team->comm, class_survey_apply(&survey, problem)));
+    TRY(open_patches(problem, team, &owned, &classes->patches));
     class_map_renumber(&classes->map, &problem->medium);
     return STATUS_OK;
 }
@@ -59,22 +79,32 @@ enum status classes_survey_alone(struct problem *problem)
     const int64_t fit = SURVEY_CELLS / (n[AXIS_X] * n[AXIS_Y]);
     const int64_t planes = fit > 0 ? fit : 1;
     struct class_survey survey = {0};
+    struct patch_survey patches = {0};
     for (int64_t k = 0; k < n[AXIS_Z] && problem->medium.nclasses > 0; k += planes) {
         struct class_map map = {0};
+        struct patch_map patch_map = {0};
         struct box part = box_of_cells(n);
         part.lo[AXIS_Z] = k;
         part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
-        const enum status status = survey_block(problem, &part, &map, &survey);
+        enum status status = survey_block(problem, &part, &map, &survey);
+        if (status == STATUS_OK) {
+            status = survey_patches(problem, &part, &patch_map, &patches);
+        }
         class_map_destroy(&map);
+        patch_map_destroy(&patch_map);
         TRY(status);
     }
-    return problem->medium.nclasses > 0 ? class_survey_apply(&survey, problem) : STATUS_OK;
+    if (problem->medium.nclasses == 0) {
+        return STATUS_OK;
+    }
+    patch_survey_apply(&patches, problem);
+    return class_survey_apply(&survey, problem);
 }
 
 static size_t bytes_of_table(const struct problem *problem)
 {
-    const int n = problem->medium.nclasses;
-    return (size_t)medium_table_length(n, n) * precision_bytes(problem->settings->run.precision);
+    return (size_t)operator_table_length(problem) *
+           precision_bytes(problem->settings->run.precision);
 }
 
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned)
@@ -82,8 +112,13 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned)
     if (problem->medium.nclasses == 0) {
         return 0;
     }
+    uint64_t patches = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const struct box layer = box_inside(owned, (enum face)f, 1);
+        patches += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
+    }
     return class_map_bytes(&problem->grid, owned) + CLASS_TABLES * bytes_of_table(problem) +
-           MEDIUM_CLASSES * sizeof(double);
+           MEDIUM_CLASSES * sizeof(double) + patches;
 }
 
 static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
@@ -140,6 +175,12 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     TRY(send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
              &classes->d_class));
     TRY(send(engine, weights, sizeof weights, &classes->d_weight));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (classes->patches.h_patch[f] != NULL) {
+            TRY(send(engine, classes->patches.h_patch[f], (size_t)classes->patches.cells[f],
+                     &classes->d_patch[f]));
+        }
+    }
     for (int slot = 0; slot < CLASS_TABLES; slot++) {
         TRY(engine->runtime->memory_alloc(engine->device, classes->table_bytes,
                                           &classes->d_table[slot]));
@@ -155,9 +196,12 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .layout = classes->map.layout,
         .d_class = classes->d_class,
         .nclasses = medium->nclasses,
-        .nclosures = medium->nclasses,
+        .nclosures = medium->nclasses * boundary_most_conditions(&problem->boundary),
         .d_weight = classes->d_weight,
     };
+    for (int f = 0; f < FACE_COUNT; f++) {
+        classes->args.d_patch[f] = classes->d_patch[f];
+    }
     return STATUS_OK;
 }
 
@@ -167,12 +211,16 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     for (int f = 0; f < FACE_COUNT; f++) {
         free(classes->h_face_class[f]);
     }
+    patch_map_destroy(&classes->patches);
     if (engine->device == NULL) {
         return;
     }
     for (int slot = 0; slot < CLASS_TABLES; slot++) {
         engine->runtime->memory_free(engine->device, classes->d_table[slot]);
         engine->runtime->pinned_free(engine->device, classes->h_table[slot]);
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        engine->runtime->memory_free(engine->device, classes->d_patch[f]);
     }
     engine->runtime->memory_free(engine->device, classes->d_weight);
     engine->runtime->memory_free(engine->device, classes->d_class);

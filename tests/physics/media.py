@@ -97,6 +97,37 @@ def some_face(rng, rough):
     return {"type": "flux", "value": some_number(rng, -2e4, 2e4, rough) if kind == "flux" else 0.0}
 
 
+def some_patch(rng, number, lengths, rough):
+    """On a face whose coordinates have these names and lengths."""
+    names = list(lengths)
+    patch = {"name": f"p{number}"} if rng.random() < 0.5 else {}
+    kind = rng.choice(["rectangle", "disc", "where"])
+    if kind == "rectangle":
+        lower = [rng.uniform(0, 0.7) * lengths[name] for name in names]
+        upper = [x + rng.uniform(0.1, 0.6) * lengths[name] for x, name in zip(lower, names)]
+        patch[kind] = {"lower": lower, "upper": upper}
+    elif kind == "disc":
+        patch[kind] = {"center": [rng.uniform(0, lengths[name]) for name in names],
+                       "radius": rng.uniform(0.1, 0.6) * max(lengths.values())}
+    else:
+        most = rng.uniform(0.2, 0.9) * max(lengths.values())
+        patch[kind] = f"{names[0]} + {names[-1]} < {most!r}"
+    return {**patch, **some_face(rng, rough)}
+
+
+def some_patches(rng, boundary, lengths):
+    """On some closed faces."""
+    number = 0
+    for face, condition in boundary.items():
+        if condition["type"] == "periodic" or len(lengths) == 1 or rng.random() < 0.4:
+            continue
+        along = {axis: length for axis, length in zip("xyz", lengths) if axis != face[0]}
+        condition["patches"] = []
+        for _ in range(rng.randint(1, 4)):
+            condition["patches"].append(some_patch(rng, number, along, rng.uniform(0.1, 5)))
+            number += 1
+
+
 def some_problem(seed):
     """A configuration without time and output."""
     rng = random.Random(seed)
@@ -119,9 +150,10 @@ def some_problem(seed):
     for axis in range(used):
         low, high = FACES[2 * axis], FACES[2 * axis + 1]
         if rng.random() < 0.25:
-            boundary[low] = boundary[high] = {"type": "periodic"}
+            boundary[low], boundary[high] = {"type": "periodic"}, {"type": "periodic"}
         else:
             boundary[low], boundary[high] = some_face(rng, 3.0), some_face(rng, 0.7)
+    some_patches(rng, boundary, lengths)
     config = {
         "title": f"random materials {seed}",
         "grid": {"cells": cells, "lower": [0.0] * used, "upper": lengths},
@@ -263,7 +295,8 @@ class Problem:
 
     def face_value(self, face, inside, k, h, t):
         """The temperature of a closed face, from its half cell and what is outside."""
-        at = {key: formula(value, t) for key, value in face.items() if key != "type"}
+        numbers = ("value", "coefficient", "ambient", "emissivity", "surroundings")
+        at = {key: formula(face[key], t) for key in numbers if key in face}
         if face["type"] == "temperature":
             return at["value"]
         if face["type"] == "flux":
@@ -286,8 +319,12 @@ class Problem:
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
             k = self.k[self.classes[edge], axis]
-            face = self.face_value(self.faces[2 * axis + (shift == -1)], T[edge], k,
-                                   self.h[axis], t)
+            condition = self.faces[2 * axis + (shift == -1)]
+            face = self.face_value(condition, T[edge], k, self.h[axis], t)
+            patches = self.patches(axis, shift)
+            for number, patch in enumerate(condition.get("patches", []), 1):
+                face = np.where(patches == number,
+                                self.face_value(patch, T[edge], k, self.h[axis], t), face)
             flow[edge] = 2 * k / self.h[axis] * (face - T[edge])
         return flow
 
@@ -301,6 +338,27 @@ class Problem:
                 shape["power"] / (mask.sum() * math.prod(self.h))
             total[mask] += density * formula(shape.get("factor", 1.0), t)
         return total
+
+    def patches(self, axis, shift):
+        """The number of the patch of each cell inside a closed face, from 1; 0 outside."""
+        edge = self.edge(axis, shift)
+        at = {name: np.broadcast_to(values, self.classes.shape)[edge]
+              for name, values in zip("xyz", cell_centers(self.config))}
+        numbers = np.zeros(self.classes[edge].shape, int)
+        names = [name for name in "xyz"[:len(self.h)] if name != "xyz"[axis]]
+        for number, patch in enumerate(self.faces[2 * axis + (shift == -1)].get("patches", []), 1):
+            if "rectangle" in patch:
+                inside = np.ones(numbers.shape, bool)
+                bounds = zip(names, patch["rectangle"]["lower"], patch["rectangle"]["upper"])
+                for name, low, high in bounds:
+                    inside &= (at[name] >= low) & (at[name] < high)
+            elif "disc" in patch:
+                inside = sum((at[name] - c)**2 for name, c in zip(names, patch["disc"]["center"])
+                             ) <= patch["disc"]["radius"]**2
+            else:
+                inside = eval(patch["where"], {"__builtins__": {}}, at)
+            numbers[inside] = number
+        return numbers
 
     def through(self, T, t, axis, shift):
         """The heat flow in W through a closed face, and its temperature, mean and cell by cell."""

@@ -130,7 +130,7 @@ static void faces_radiate(void **state)
         assert_int_equal(scene.medium.nclasses, 1);
         assert_int_equal(boundary_create(&scene.settings, &scene.boundary), STATUS_OK);
         assert_int_equal(
-            boundary_evaluate(&scene.boundary, &scene.grid, &scene.medium, FACE_X_MIN, 0, &now),
+            boundary_evaluate(&scene.boundary, &scene.grid, &scene.medium, FACE_X_MIN, 0, 0, &now),
             STATUS_OK);
         const double inside = 30.0 * (n / 4);
         const double k = pow(10, n % 7 - 3);

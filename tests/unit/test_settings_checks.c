@@ -86,13 +86,14 @@ static const struct damage boundaries[] = {
      "above "
      "0 and at most 1"},
     {"{type: flux, value: -5}", "{type: flux, value: 0, coefficient: 1}",
-     "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); valid keys: type, value"},
+     "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); valid keys: type, value, "
+     "patches"},
     {"{type: flux, value: -5}", "{type: periodic, value: 0}",
      "c.yaml:19: boundary.x_max.value: not a key of type periodic (0); valid keys: "
      "type"},
     {"{type: temperature, value: 350}", "{type: temperature, value: 350, ambient: 1}",
      "c.yaml:18: boundary.x_min.ambient: not a key of type temperature (1); valid keys: type, "
-     "value"},
+     "value, patches"},
 };
 
 #define OR_DIFFERENCE                                                                              \

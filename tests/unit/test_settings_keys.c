@@ -22,7 +22,7 @@ static const struct damage unknown_keys[] = {
      "c.yaml:24: time.stop: unknown key; valid keys: end, steps, dt, safety"},
     {"flux, value: -5", "flux, value: -5, valeu: 3",
      "c.yaml:19: boundary.x_max.valeu: unknown key; did you mean 'value'? valid keys: type, "
-     "value"},
+     "value, patches"},
     {"radius", "diameter",
      "c.yaml:12: initial[1].sphere.diameter: unknown key; valid keys: center, radius, "
      "value"},
@@ -114,10 +114,10 @@ static const struct damage wrong_types[] = {
     {"title: base", "title:", "c.yaml:1: title: empty; give a string"},
     {"{type: temperature, value: 350}", "temperature",
      "c.yaml:18: boundary.x_min: not a section (temperature); give a section with the keys type, "
-     "value, coefficient, ambient, emissivity, surroundings"},
+     "value, coefficient, ambient, emissivity, surroundings, patches"},
     {"{type: temperature, value: 350}", "[1, 2]",
      "c.yaml:18: boundary.x_min: not a section ([1, 2]); give a section with the keys type, value, "
-     "coefficient, ambient, emissivity, surroundings"},
+     "coefficient, ambient, emissivity, surroundings, patches"},
     {"value: 350", "value: [350]",
      "c.yaml:18: boundary.x_min.value: not a single value ([350]); give a number or a formula in "
      "t, in K"},
