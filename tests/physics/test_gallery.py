@@ -20,10 +20,10 @@ class Example(Case):
         self.assertEqual(result.code, 0, f"expected exit code 0:\n{result}")
         return Run(result, self.folder / output)
 
-    def assert_order(self, errors, order, tolerance):
-        """Of errors on grids of 1, 2, 4 times the cells."""
-        for coarse, fine in zip(errors, errors[1:]):
-            found = math.log2(coarse / fine)
+    def assert_order(self, errors, order, tolerance, cells=(1, 2, 4, 8)):
+        """Of errors on grids with these numbers of cells on an axis."""
+        for coarse, fine, few, many in zip(errors, errors[1:], cells, cells[1:]):
+            found = math.log(coarse / fine) / math.log(many / few)
             self.assertLess(abs(found - order), tolerance, f"order {found:.3f} from {errors}")
 
 
@@ -142,6 +142,27 @@ class Borehole(Example):
             line = references.line_source(math.hypot(x, y), self.END, self.POWER, self.K,
                                           self.RHO_C)
             self.assert_below(abs(line / bar - 1), 0.01, f"line source at {x}, {y}")
+
+
+class ChipStack(Example):
+    PATCHES = {"core0": ((0.001, 0.005), (0.004, 0.009), 1.5e6),
+               "core1": ((0.006, 0.005), (0.009, 0.009), 1.0e6),
+               "cache": ((0.001, 0.001), (0.007, 0.004), 2.0e5),
+               "io": ((0.008, 0.001), (0.009, 0.004), 4.0e5)}
+
+    def test_converges_to_the_series_with_the_square_of_the_spacing(self):
+        middles = [((a[0] + b[0]) / 2, (a[1] + b[1]) / 2) for a, b, _ in self.PATCHES.values()]
+        exact = references.stack_surface(
+            middles, (0.01, 0.01), [(0.0015, 390.0, 0.0), (0.0005, 130.0, 1e-5)], 2e4,
+            self.PATCHES.values(), 300.0, 1500)
+        errors = []
+        cells = (20, 30, 40)
+        for n in cells:
+            run = self.solve_example("chip_stack", f"chip{n}", f"grid.cells=[{n}, {n}, {2 * n // 5}]",
+                                     "output.snapshots.interval=6", "output.pictures.interval=6")
+            errors.append(float(np.abs(last_row(run, self.PATCHES) - exact).max()))
+        self.assert_order(errors, 2, 0.15, cells)
+        self.assert_below(errors[-1], 0.02, "largest error with 40 x 40 x 16 cells, K")
 
 
 class RadiatingSlab(Example):
