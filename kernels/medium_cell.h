@@ -51,6 +51,17 @@ KERNEL_INLINE int64_t medium_table_length(int n, int m)
     return medium_closure_at(n, m, 6, 0);
 }
 
+/* The closure of a cell on `face`: patch: the face's, NULL for none; see struct medium_args. */
+KERNEL_INLINE int medium_closure(const uint8_t *patch, int n, int face, const int64_t *cells,
+                                 const int64_t *cell, int of_class)
+{
+    const int axis = face / 2;
+    const int across = axis == 0 ? 1 : 0;
+    const int up = axis == 2 ? 1 : 2;
+    return patch == NULL ? of_class
+                         : (int)patch[cell[up] * cells[across] + cell[across]] * n + of_class;
+}
+
 /* Newton steps for the temperature of a face that radiates. */
 enum { MEDIUM_NEWTON_STEPS = 6 };
 
@@ -72,6 +83,7 @@ enum { MEDIUM_NEWTON_STEPS = 6 };
             return FMA(a, inside, b);                                                              \
         }                                                                                          \
         REAL face = inside > 0 ? inside : (REAL)0;                                                 \
+        KERNEL_NO_UNROLL                                                                           \
         for (int n = 0; n < MEDIUM_NEWTON_STEPS; n++) {                                            \
             const REAL cube = e * face * face * face;                                              \
             const REAL rest = FMA(a, face, FMA(cube, face, -(inside + b)));                        \

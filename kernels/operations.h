@@ -16,9 +16,10 @@
 
 /* A medium of several classes on one subdomain; see kernels/medium_cell.h. */
 struct medium_args {
-    /* Of d_class, in elements of one byte: the field's cells, with one layer of halo in x and on
-     * every used axis, also beyond closed faces, where it repeats the cells inside; the pitch of an
-     * unused axis is 0. Edges and corners of the halo are unspecified. */
+    /* Of d_class, in elements of one byte, from layout_of_classes: the field's cells, with one
+     * layer of halo in x and on every used axis, also beyond closed faces, where it repeats the
+     * cells inside; the pitch of an unused axis is 0. Edges and corners of the halo are
+     * unspecified. */
     struct layout layout;
     const uint8_t *d_class;
     int nclasses;

@@ -271,11 +271,11 @@ static enum status flags_wait(struct queue *queue, uint32_t *const *d_flags, int
 }
 
 static enum status summarise(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const void *d_field,
-                             struct field_summary *h_summary)
+                             const struct placement *placement, const struct medium_args *medium,
+                             const void *d_field, struct field_summary *h_summary)
 {
     (void)queue;
-    cpu_summarise(layout, placement, d_field, h_summary);
+    cpu_summarise(layout, placement, medium, d_field, h_summary);
     return STATUS_OK;
 }
 

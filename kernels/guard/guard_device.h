@@ -65,6 +65,7 @@ struct operation {
     double limit_s;
     cpu_step_function *step;
     struct step_args args;
+    struct medium_args medium; /* what args.medium and flux.medium refer to */
     struct layout kept;
     struct track_args track;
     struct flux_args flux;
@@ -117,7 +118,7 @@ enum status guard_flux_squared(struct queue *queue, const struct layout *layout,
 enum status guard_extract(struct queue *queue, const struct layout *layout,
                           const struct extract_args *args, const void *d_field, void *d_values);
 
-/* Append `op`, whose arguments are copied, with the boxes. */
+/* Append `op`, whose arguments are copied, with the boxes and the medium. */
 enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);
 /* Queue a function of the host, with a copy of its arguments. */
 enum status guard_call(struct queue *queue,

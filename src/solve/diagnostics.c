@@ -42,7 +42,7 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     struct engine *engine = stepper->engine;
     const struct field *field = stepper->state->field;
     TRY(engine_wait(engine));
-    TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
+    TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement, NULL,
                                       field->d_now, mine));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
