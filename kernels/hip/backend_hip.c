@@ -238,12 +238,12 @@ static enum status make_room(struct queue *queue)
 }
 
 static enum status summarise(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const void *d_field,
-                             struct field_summary *h_summary)
+                             const struct placement *placement, const struct medium_args *medium,
+                             const void *d_field, struct field_summary *h_summary)
 {
     TRY(make_room(queue));
-    TRY_HIP(hip_launch_summarise, queue->stream, queue->d_scratch, layout, placement, d_field,
-            &queue->results[queue->ndeliveries]);
+    TRY_HIP(hip_launch_summarise, queue->stream, queue->d_scratch, layout, placement, medium,
+            d_field, &queue->results[queue->ndeliveries]);
     queue->deliveries[queue->ndeliveries++] = (struct delivery){.h_summary = h_summary};
     return STATUS_OK;
 }
