@@ -148,12 +148,13 @@ class ChipStack(Example):
     PATCHES = {"core0": ((0.001, 0.005), (0.004, 0.009), 1.5e6),
                "core1": ((0.006, 0.005), (0.009, 0.009), 1.0e6),
                "cache": ((0.001, 0.001), (0.007, 0.004), 2.0e5),
-               "io": ((0.008, 0.001), (0.009, 0.004), 4.0e5)}
+               "io": ((0.008, 0.001), (0.01, 0.004), 4.0e5)}
+    # on faces of cells of all three grids
+    PROBES = [(0.003, 0.007), (0.007, 0.007), (0.004, 0.003), (0.009, 0.002)]
 
     def test_converges_to_the_series_with_the_square_of_the_spacing(self):
-        middles = [((a[0] + b[0]) / 2, (a[1] + b[1]) / 2) for a, b, _ in self.PATCHES.values()]
         exact = references.stack_surface(
-            middles, (0.01, 0.01), [(0.0015, 390.0, 0.0), (0.0005, 130.0, 1e-5)], 2e4,
+            self.PROBES, (0.01, 0.01), [(0.0015, 390.0, 0.0), (0.0005, 130.0, 1e-5)], 2e4,
             self.PATCHES.values(), 300.0, 1500)
         errors = []
         cells = (20, 30, 40)
