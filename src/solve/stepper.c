@@ -1,5 +1,9 @@
 #include "solve/stepper.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
 #include "base/comm.h"
 
 static int64_t shell_cells(const struct halo_plan *plan)
@@ -48,6 +52,21 @@ static enum status create_halo(struct stepper *stepper)
     return status;
 }
 
+/* Room for the moving ones, if there are any. */
+static enum status sources_allocate(struct stepper *stepper)
+{
+    const struct sources *sources = &stepper->problem->sources;
+    bool any = false;
+    for (int s = 0; s < sources->count; s++) {
+        any = any || !source_is_painted(sources->source[s].setting);
+    }
+    if (any) {
+        stepper->moving = calloc((size_t)sources->count, sizeof *stepper->moving);
+        return CHECK_MEMORY(stepper->moving != NULL, "no memory for moving sources");
+    }
+    return STATUS_OK;
+}
+
 enum status stepper_create(const struct problem *problem, const struct team *team,
                            struct engine *engine, struct classes *classes, struct state *state,
                            struct phases *phases, struct stepper *stepper)
@@ -59,6 +78,7 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
                                 .state = state,
                                 .phases = phases,
                                 .scheme = &scheme_euler};
+    TRY(status_agree(team->comm, sources_allocate(stepper)));
     TRY(create_halo(stepper));
     stepper->overlap = choose_overlap(stepper);
     return STATUS_OK;
@@ -66,6 +86,7 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
 
 void stepper_destroy(struct stepper *stepper)
 {
+    free(stepper->moving);
     halo_destroy(stepper->halo);
 }
 
@@ -123,4 +144,58 @@ enum status stepper_operator_per_second(const struct stepper *stepper, struct he
     TRY(stepper_operator_before(stepper, op));
     return operator_create(problem, timeline_time(&problem->timeline, step > 0 ? step - 1 : 0), 1,
                            op);
+}
+
+enum status stepper_find_sources(struct stepper *stepper, const struct heat_operator *op)
+{
+    const struct problem *problem = stepper->problem;
+    for (int s = 0; stepper->moving != NULL && s < problem->sources.count; s++) {
+        struct moving *moving = &stepper->moving[s];
+        if (source_is_painted(problem->sources.source[s].setting)) {
+            continue;
+        }
+        const enum status status = moving_at(problem, op, s, moving);
+        if (status != STATUS_OK) {
+            return agree(stepper,
+                         fail_prefix(status, "after step %" PRId64 ": ", stepper->state->step));
+        }
+        if (!box_is_empty(&moving->box)) {
+            const double rear = moving->shape.peak_rear;
+            const double front = moving->shape.peak_front;
+            limits_add_moving(&stepper->check.limits, &problem->medium, fmin(front, rear),
+                              fmax(front, rear), (double)box_cells(&moving->box));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Each box was computed on this queue, and the next step waits for it there. */
+enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
+                                const struct medium_args *medium, const struct box *boxes,
+                                int nboxes)
+{
+    const struct field *field = stepper->state->field;
+    const int64_t *offset = field->placement.offset;
+    for (int s = 0; stepper->moving != NULL && s < stepper->problem->sources.count; s++) {
+        const struct moving *moving = &stepper->moving[s];
+        const struct source_args args = {
+            .medium = medium,
+            .shape = moving->shape,
+            .offset = {offset[AXIS_X], offset[AXIS_Y], offset[AXIS_Z]},
+            .d_sum = &stepper->state->d_face_sum[SOURCE_SUM],
+        };
+        struct box local = moving->box;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            local.lo[axis] -= offset[axis];
+            local.hi[axis] -= offset[axis];
+        }
+        for (int b = 0; b < nboxes; b++) {
+            const struct box part = box_intersect(&local, &boxes[b]);
+            if (!box_is_empty(&part)) {
+                TRY(stepper->engine->operations->add_source(queue, &field->layout, &args,
+                                                            field->d_next, &part));
+            }
+        }
+    }
+    return STATUS_OK;
 }
