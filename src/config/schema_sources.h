@@ -92,6 +92,17 @@
             "A condition on the centre (x, y, z) of a cell, in m; a number other than 0 also "     \
             "holds.",                                                                              \
             .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .example = "\"z < 0.1*sin(x)\""),    \
-        DENSITY("sources[].expression"), MOVING_ROWS
+        DENSITY("sources[].expression"),                                                           \
+        SHAPE("sources", WARN, "file", INITIAL_FILE,                                               \
+              "Densities from an HDF5 file, of the shape of the grid. Each step then reads and "   \
+              "writes the field once more."),                                                      \
+        KEY("sources[].file.path", TEXT, WARN, IN_ENTRY(path),                                     \
+            "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,              \
+            .example = "power.h5"),                                                                \
+        KEY("sources[].file.dataset", TEXT, WARN, IN_ENTRY(dataset),                               \
+            "The dataset, of numbers in W/m^3 and of shape (nz, ny, nx); in 2D also (ny, nx). "    \
+            "Rounded to float32.",                                                                 \
+            .fallback = "/source"),                                                                \
+        SOURCE_NAME("sources[].file"), MOVING_ROWS
 
 #endif

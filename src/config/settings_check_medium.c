@@ -234,6 +234,9 @@ SETTINGS_CHECK(source)
         return settings_fail(settings, item->key, "the list has %d entries; give at most %d",
                              settings->nsources, MOST_SOURCES);
     }
+    if (source->shape.kind == INITIAL_FILE) {
+        return STATUS_OK;
+    }
     if (!source_is_painted(source)) {
         source->by_power = tree_child(node, "power") != NULL;
         return check_moving(settings, item, source);

@@ -166,6 +166,11 @@ enum status moving_at(const struct problem *problem, const struct heat_operator 
     struct path_row row;
     bool on;
     *moving = (struct moving){.box = {{0}}};
+    if (setting->shape.kind == INITIAL_FILE) {
+        moving->box = box_of_cells(grid->cells);
+        shape->peak_front = op->source[s] * op->dt / problem->medium.heat_capacity_volume;
+        return STATUS_OK;
+    }
     TRY(locate(&problem->sources, s, t, &row, &on));
     const double kelvin = row.power * setting->absorptivity * op->source[s] * op->dt /
                           problem->medium.heat_capacity_volume;
@@ -182,13 +187,6 @@ enum status moving_at(const struct problem *problem, const struct heat_operator 
         fill_goldak(setting, ahead, kelvin, shape);
     } else {
         fill_gaussian(grid, setting, kelvin, shape);
-    }
-    const double peak = fmax(fabs(shape->peak_front), fabs(shape->peak_rear));
-    if (!(peak < EXACT_SUM_LIMIT)) {
-        return fail(STATUS_NUMERICS,
-                    "sources[%d]: it changes the temperature by %g K in one step; give one that "
-                    "changes it by less than %.3g K",
-                    s, peak, EXACT_SUM_LIMIT);
     }
     find_box(grid, setting, row.at, shape, &moving->box);
     return STATUS_OK;

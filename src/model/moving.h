@@ -1,4 +1,5 @@
-/* Moving sources: where one is in a step, and what the kernel must know of it. */
+/* Moving sources, and those of files: where one is in a step, and what the kernel must know of it.
+ */
 #ifndef ISOTHERM_MODEL_MOVING_H
 #define ISOTHERM_MODEL_MOVING_H
 
@@ -8,7 +9,8 @@
 /* One source in one step. */
 struct moving {
     struct box box;            /* of the grid: the cells that it may heat; empty: none */
-    struct source_shape shape; /* in K of the reference heat capacity */
+    struct source_shape shape; /* in K of the reference heat capacity; of a file: peak_front, in K
+                                  per W/m^3 */
 };
 
 /* Entry `s` of `sources`, which is not painted, in the step of `op`: at its middle.

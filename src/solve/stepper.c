@@ -52,7 +52,7 @@ static enum status create_halo(struct stepper *stepper)
     return status;
 }
 
-/* Room for the moving ones, if there are any. */
+/* Room for those that are not painted, if there are any. */
 static enum status sources_allocate(struct stepper *stepper)
 {
     const struct sources *sources = &stepper->problem->sources;
@@ -79,6 +79,7 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
                                 .phases = phases,
                                 .scheme = &scheme_euler};
     TRY(status_agree(team->comm, sources_allocate(stepper)));
+    TRY(source_files_open(problem, team, engine, &stepper->source_files));
     TRY(create_halo(stepper));
     stepper->overlap = choose_overlap(stepper);
     return STATUS_OK;
@@ -86,6 +87,9 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
 
 void stepper_destroy(struct stepper *stepper)
 {
+    if (stepper->engine != NULL) {
+        source_files_close(&stepper->source_files, stepper->engine);
+    }
     free(stepper->moving);
     halo_destroy(stepper->halo);
 }
@@ -146,27 +150,52 @@ enum status stepper_operator_per_second(const struct stepper *stepper, struct he
                            op);
 }
 
-enum status stepper_find_sources(struct stepper *stepper, const struct heat_operator *op)
+/* The heat of source `s` in one cell is between these, K; below the limit of exact sums. */
+static enum status reach_of(const struct stepper *stepper, int s, double *least, double *most)
+{
+    const struct source_shape *shape = &stepper->moving[s].shape;
+    const struct source_file *file =
+        stepper->source_files.file != NULL ? &stepper->source_files.file[s] : NULL;
+    const bool from_file = file != NULL && file->d_values != NULL;
+    const double a = shape->peak_front * (from_file ? file->least : 1);
+    const double b = from_file ? shape->peak_front * file->most : shape->peak_rear;
+    *least = fmin(a, b);
+    *most = fmax(a, b);
+    return fmax(fabs(a), fabs(b)) < EXACT_SUM_LIMIT
+               ? STATUS_OK
+               : fail(STATUS_NUMERICS,
+                      "sources[%d]: it changes the temperature by %g K in one step; give one that "
+                      "changes it by less than %.3g K",
+                      s, fmax(fabs(a), fabs(b)), EXACT_SUM_LIMIT);
+}
+
+static enum status find_source(struct stepper *stepper, const struct heat_operator *op, int s)
 {
     const struct problem *problem = stepper->problem;
-    for (int s = 0; stepper->moving != NULL && s < problem->sources.count; s++) {
-        struct moving *moving = &stepper->moving[s];
-        if (source_is_painted(problem->sources.source[s].setting)) {
-            continue;
-        }
-        const enum status status = moving_at(problem, op, s, moving);
-        if (status != STATUS_OK) {
-            return agree(stepper,
-                         fail_prefix(status, "after step %" PRId64 ": ", stepper->state->step));
-        }
-        if (!box_is_empty(&moving->box)) {
-            const double rear = moving->shape.peak_rear;
-            const double front = moving->shape.peak_front;
-            limits_add_moving(&stepper->check.limits, &problem->medium, fmin(front, rear),
-                              fmax(front, rear), (double)box_cells(&moving->box));
-        }
+    struct moving *moving = &stepper->moving[s];
+    double least = 0;
+    double most = 0;
+    TRY(moving_at(problem, op, s, moving));
+    if (!box_is_empty(&moving->box)) {
+        TRY(reach_of(stepper, s, &least, &most));
+        limits_add_moving(&stepper->check.limits, &problem->medium, least, most,
+                          (double)box_cells(&moving->box));
     }
     return STATUS_OK;
+}
+
+enum status stepper_find_sources(struct stepper *stepper, const struct heat_operator *op)
+{
+    const struct sources *sources = &stepper->problem->sources;
+    enum status status = STATUS_OK;
+    for (int s = 0; stepper->moving != NULL && s < sources->count && status == STATUS_OK; s++) {
+        if (!source_is_painted(sources->source[s].setting)) {
+            status = find_source(stepper, op, s);
+        }
+    }
+    return status == STATUS_OK ? status
+                               : agree(stepper, fail_prefix(status, "after step %" PRId64 ": ",
+                                                            stepper->state->step));
 }
 
 /* Each box was computed on this queue, and the next step waits for it there. */
@@ -182,6 +211,8 @@ enum status stepper_add_sources(const struct stepper *stepper, struct queue *que
             .medium = medium,
             .shape = moving->shape,
             .offset = {offset[AXIS_X], offset[AXIS_Y], offset[AXIS_Z]},
+            .d_values =
+                stepper->source_files.file != NULL ? stepper->source_files.file[s].d_values : NULL,
             .d_sum = &stepper->state->d_face_sum[SOURCE_SUM],
         };
         struct box local = moving->box;

@@ -2,6 +2,7 @@
 problems with sources are in test_materials.py."""
 import unittest
 
+import h5py
 import numpy as np
 
 from harness import Case, Run
@@ -163,6 +164,46 @@ class Moving(Sources):
         error = abs(T[:, cells[1] // 2, :] - 300 - exact)[near] / exact[near].max()
         self.assertGreater(near.sum(), 20)
         self.assertLess(error.max(), 0.06)
+
+
+class Files(Sources):
+    def write_densities(self, density):
+        with h5py.File(self.folder / "power.h5", "w") as file:
+            file["source"] = density.astype(np.float32)
+
+    def test_densities_from_a_file_are_those_of_a_shape(self):
+        density = np.zeros((10, 12, 16))
+        density[2:7, 3:9, 4:14] = 3e6
+        density[5:, :, :4] = -1e6
+        self.write_densities(density)
+        config = closed_box([{"file": {"path": "power.h5", "factor": "1 + sin(9*t)"}}])
+        file = self.run_config(config, "file")
+        shapes = closed_box([
+            {"box": {"lower": [4e-3, 3e-3, 2e-3], "upper": [14e-3, 9e-3, 7e-3], "density": 3e6,
+                     "factor": "1 + sin(9*t)"}},
+            {"box": {"lower": [0, 0, 5e-3], "upper": [4e-3, 12e-3, 10e-3], "density": -1e6,
+                     "factor": "1 + sin(9*t)"}}])
+        painted = self.run_config(shapes, "painted")
+        self.assertLess(abs(file.temperature() - painted.temperature()).max(), 1e-10)
+        self.assertLess(abs(file.report["source_heat_J"] - painted.report["source_heat_J"]), 1e-12)
+        self.assertLess(abs(file.report["heat_drift_J"]), 1e-13 * file.report["heat_J"])
+        self.check_same(config, "ways", file, [("guard", 3, 1, ()), ("cpu", 5, 1, ())])
+        middle = f"file/checkpoints/step_{STEPS // 2:010d}.h5"
+        rest = self.run_config(config, "rest", "--restart", middle, ranks=2)
+        self.assertEqual(rest.exact("field_hash"), file.exact("field_hash"))
+
+    def test_wrong_files(self):
+        config = closed_box([{"file": {"path": "power.h5"}}])
+        self.assertIn("power.h5", self.run_config(config, "out", code=3).err)
+        self.write_densities(np.zeros((10, 12, 15)))
+        self.assertIn("has the shape", self.run_config(config, "out", code=2).err)
+        density = np.zeros((10, 12, 16))
+        density[1, 2, 3] = np.nan
+        self.write_densities(density)
+        for ranks in (1, 2):
+            result = self.run_config(config, "out", code=2, ranks=ranks)
+            self.assertIn("[1][2][3]", result.err)
+            self.assertIn("sources[0].file", result.err)
 
 
 class WrongInput(Sources):
