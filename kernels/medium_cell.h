@@ -14,6 +14,7 @@
 #define ISOTHERM_KERNELS_MEDIUM_CELL_H
 
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 #include <cmath>
@@ -62,8 +63,29 @@ KERNEL_INLINE int medium_closure(const uint8_t *patch, int n, int face, const in
                          : (int)patch[cell[up] * cells[across] + cell[across]] * n + of_class;
 }
 
-/* Newton steps for the temperature of a face that radiates. */
-enum { MEDIUM_NEWTON_STEPS = 6 };
+/* Newton steps for the temperature of a face that radiates: from the start below to rounding, for
+ * any coefficients. */
+enum { MEDIUM_NEWTON_STEPS = 5 };
+
+/* x^(1/4) of a positive x, up to 6.1 % too large: the bits of a number, as an integer, are nearly
+ * its logarithm. */
+KERNEL_INLINE double medium_root4_float64(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits >> 2) + UINT64_C(0x2ff4000000000000); /* 3/4 of the bits of 1 */
+    memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+
+KERNEL_INLINE float medium_root4_float32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits >> 2) + UINT32_C(0x2fa00000);
+    memcpy(&x, &bits, sizeof bits);
+    return x;
+}
 
 #define MEDIUM_DEFINE(name, REAL, FMA)                                                             \
     KERNEL_INLINE REAL medium_cell_##name(REAL c, REAL xm, REAL xp, REAL ym, REAL yp, REAL zm,     \
@@ -82,10 +104,14 @@ enum { MEDIUM_NEWTON_STEPS = 6 };
         if (e == 0) {                                                                              \
             return FMA(a, inside, b);                                                              \
         }                                                                                          \
-        REAL face = inside > 0 ? inside : (REAL)0;                                                 \
+        /* each term alone gives a value above F, the smaller one at most 1.46 times it */         \
+        const REAL sum = inside + b;                                                               \
+        REAL face = sum / a;                                                                       \
+        const REAL root = sum > 0 ? medium_root4_##name(sum / e) : face;                           \
+        face = root < face ? root : face;                                                          \
         for (int n = 0; n < MEDIUM_NEWTON_STEPS; n++) {                                            \
             const REAL cube = e * face * face * face;                                              \
-            const REAL rest = FMA(a, face, FMA(cube, face, -(inside + b)));                        \
+            const REAL rest = FMA(a, face, FMA(cube, face, -sum));                                 \
             face = face - rest / FMA((REAL)4, cube, a);                                            \
         }                                                                                          \
         return FMA((REAL)2, face, -inside);                                                        \

@@ -264,10 +264,10 @@ static enum status capture_fresh(MPI_Comm comm, struct field *field, void **memo
 {
     const size_t bytes = checkpoint_capture_bytes(field);
     *memory = malloc(bytes);
-    return status_agree(comm,
-                        *memory == NULL
-                            ? fail(STATUS_MEMORY, "no memory for %zu bytes of a checkpoint", bytes)
-                            : checkpoint_capture(field, NULL, *memory, part));
+    return status_agree(
+        comm, *memory == NULL
+                  ? fail(STATUS_MEMORY, "no memory for %s of a checkpoint", SIZE_TEXT(bytes))
+                  : checkpoint_capture(field, NULL, *memory, part));
 }
 
 enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,

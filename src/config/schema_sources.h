@@ -20,10 +20,10 @@
         "Only the cells of this material. Left out: of all.", .example = "steel"),                 \
         KEY(path_ ".density", REAL, WARN, IN_SOURCE(density),                                      \
             "The heat per volume and time; below 0 a sink.", .limit = &finite, .rival = "power",   \
-            .unit = "W/m^3"),                                                                      \
+            .unit = &power_density),                                                               \
         KEY(path_ ".power", REAL, WARN, IN_SOURCE(power.value),                                    \
             "Instead of `density`: the heat per time of all its cells together.",                  \
-            .limit = &finite, .rival = "density", .unit = "W", .flags = SCHEMA_NOTED,              \
+            .limit = &finite, .rival = "density", .unit = &power, .flags = SCHEMA_NOTED,           \
             .alternative = IN_SOURCE(by_power)),                                                   \
         SOURCE_NAME(path_)
 
@@ -34,21 +34,21 @@
         "key `power` is given.",                                                                   \
         .example = "track.csv"),                                                                   \
         OF_TIME(path_ ".x", at[AXIS_X], "Instead of `path`: the position, as a formula of t.",     \
-                .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = "m",                         \
+                .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &metre,                      \
                 .example = "\"0.8*t\""),                                                           \
         OF_TIME(path_ ".y", at[AXIS_Y], "The same.", .flags = SCHEMA_OR_FORMULA, .limit = &finite, \
-                .unit = "m"),                                                                      \
+                .unit = &metre),                                                                   \
         OF_TIME(path_ ".z", at[AXIS_Z], "The same.", .flags = SCHEMA_OR_FORMULA, .limit = &finite, \
-                .unit = "m"),                                                                      \
+                .unit = &metre),                                                                   \
         OF_TIME(path_ ".power", power,                                                             \
                 "The power, a number or a formula of t; required without `path`.",                 \
-                .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = "W"),                        \
+                .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &power),                     \
         KEY(path_ ".absorptivity", REAL, WARN, IN_SOURCE(absorptivity),                            \
             "The share of the power that heats.", .limit = &fraction, .fallback = "1"),            \
         SOURCE_NAME(path_)
 #define HALF_AXIS(path_, member_, help_)                                                           \
     KEY(path_, REAL, WARN, IN_SOURCE(member_), help_, .flags = SCHEMA_REQUIRED,                    \
-        .limit = &positive, .unit = "m")
+        .limit = &positive, .unit = &metre)
 
 #define MOVING_ROWS                                                                                \
     SHAPE("sources", WARN, "gaussian", SOURCE_GAUSSIAN,                                            \
@@ -60,7 +60,7 @@
         KEY("sources[].gaussian.radius", REAL, WARN, IN_SOURCE(radius),                            \
             "The radius to 1/e^2 of the peak; three values for x, y, z.",                          \
             .flags = SCHEMA_REQUIRED | SCHEMA_SAME, .min_count = 1, .max_count = 3,                \
-            .limit = &positive, .unit = "m", .example = "[50e-6, 50e-6, 30e-6]"),                  \
+            .limit = &positive, .unit = &metre, .example = "[50e-6, 50e-6, 30e-6]"),               \
         MOVES("sources[].gaussian"),                                                               \
         SHAPE("sources", WARN, "goldak", SOURCE_GOLDAK,                                            \
               "Goldak's double ellipsoid, which moves along a face: exp(-3 d^2) of the peak at d " \

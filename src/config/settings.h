@@ -23,6 +23,9 @@ enum initial_kind {
     SOURCE_GOLDAK,
 };
 
+/* Whether a file may have another grid of the same domain. */
+enum interpolation { INTERPOLATE_NO, INTERPOLATE_YES };
+
 /* One entry of `initial` or `parts`, or the shape of one of `sources`. Coordinates in m; ignored on
  * unused axes. */
 struct initial_setting {
@@ -39,6 +42,9 @@ struct initial_setting {
     char *expression; /* of x, y, z in m; gives K; a condition is 0 outside */
     char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K or numbers of materials */
     char *dataset;
+    enum interpolation interpolate;
+    bool has_time; /* the file is a series of snapshots: the state at `time`, s */
+    double time;
     char *material;                        /* `parts`; `sources`: only its cells, NULL: all */
     char *names[MOST_MATERIALS];           /* `parts`, file: the material of number 0, 1, ... */
     unsigned char numbers[MOST_MATERIALS]; /* of the named materials */
@@ -102,6 +108,7 @@ enum boundary_kind {
     BOUNDARY_TEMPERATURE,
     BOUNDARY_FLUX,
     BOUNDARY_CONVECTION,
+    BOUNDARY_RADIATION,
     BOUNDARY_PERIODIC,
 };
 
@@ -109,10 +116,38 @@ struct boundary_setting {
     enum boundary_kind kind;
     bool may_be_negative; /* the expression: the field is a difference of temperatures */
     double value;         /* temperature: K; flux: W/m^2 into the domain */
-    char *expression;     /* temperature as a function of t (s); NULL when it is a number */
     double coefficient;   /* convection: W/(m^2 K) */
-    double ambient;       /* convection: K */
+    double ambient;       /* convection, radiation: K */
+    double emissivity;    /* radiation; convection with it: above 0 */
+    double surroundings;  /* convection: K, to which it radiates, if given; else to the ambient */
+    bool has_surroundings;
+    char *expression; /* the value as a function of t (s); NULL when it is a number */
+    char *coefficient_expression;
+    char *ambient_expression;
+    char *surroundings_expression;
+    struct patch_setting *patches; /* of a face; later ones overwrite earlier ones */
+    int npatches;
 };
+
+/* A part of a face with its own condition. Coordinates in m, in the order x, y, z without that of
+ * the face. Exactly one shape is given. */
+enum { PATCH_AXES = 2, MOST_PATCHES = 255 };
+struct patch_setting {
+    struct boundary_setting condition; /* first: a patch has the keys of a face */
+    char *name;                        /* NULL: none */
+    bool has_rectangle, has_disc;
+    double lower[PATCH_AXES]; /* rectangle */
+    double upper[PATCH_AXES];
+    double center[PATCH_AXES]; /* disc */
+    double radius;
+    char *where; /* a condition on x, y, z */
+};
+
+static inline bool boundary_radiates(const struct boundary_setting *setting)
+{
+    return setting->kind == BOUNDARY_RADIATION ||
+           (setting->kind == BOUNDARY_CONVECTION && setting->emissivity > 0);
+}
 
 enum temperature_scale {
     TEMPERATURE_ABSOLUTE,   /* never below 0 K */
@@ -265,6 +300,7 @@ struct settings {
         struct picture_setting pictures;
     } output;
 
+    char *converted;                /* the values with a unit, as numbers; for other ranks */
     char *text;                     /* the effective configuration as YAML, with overrides */
     struct settings_origin *origin; /* the source of each value, for messages */
 };
@@ -293,6 +329,9 @@ struct settings_overrides {
     int nsets;
     const struct settings_option *options; /* override `sets` */
     int noptions;
+    /* The numbers of all values with a unit, from settings->converted of a rank that has read the
+     * same configuration; NULL: from UDUNITS. */
+    const char *converted;
 };
 
 /* The same from arbitrary bytes, not zero-terminated. */

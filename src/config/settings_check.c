@@ -213,41 +213,17 @@ SETTINGS_CHECK(kelvins)
     const bool formula = (row->flags & SCHEMA_OR_FORMULA) != 0 &&
                          *(char *const *)(item->base + row->alternative) != NULL;
     char text[BELOW_ZERO_TEXT];
+    const bool has_zero = item->node != NULL && item->node->has_zero;
     if (formula || value >= 0 || settings->run.temperature == TEMPERATURE_DIFFERENCE) {
         return STATUS_OK;
     }
+    if (has_zero) {
+        return settings_fail(settings, item->key,
+                             "%s is %.9g K, below absolute zero; give 0 K or "
+                             "more",
+                             item->node->text, value);
+    }
     return settings_fail(settings, item->key, "%s", settings_below_zero(value, text));
-}
-
-SETTINGS_CHECK(face)
-{
-    const struct boundary_setting *boundary = (const struct boundary_setting *)item->base;
-    const enum face face = (enum face)(boundary - settings->boundary);
-    const enum axis axis = face_axis(face);
-    const char *name = axis_name(axis);
-    const bool given = boundary->kind != BOUNDARY_UNUSED;
-    if (!axis_used(settings, axis) && given) {
-        return settings_fail(settings, item->key, "the %s axis has one cell: leave out its faces",
-                             name);
-    }
-    if (axis_used(settings, axis) && !given) {
-        char types[SCHEMA_TEXT_BYTES];
-        schema_expectation(schema_child(item_members(item), "type", 0), types);
-        return settings_fail(settings, item->key,
-                             "missing: the %s axis has %lld cells, so its faces need a boundary; "
-                             "give a type: %s",
-                             name, (long long)settings->grid.cells[axis], types);
-    }
-    const enum face opposite = face_opposite(face);
-    if (boundary->kind == BOUNDARY_PERIODIC &&
-        settings->boundary[opposite].kind != BOUNDARY_PERIODIC &&
-        settings->boundary[opposite].kind != BOUNDARY_UNUSED) {
-        return settings_fail(settings, item->key,
-                             "periodic, but %s is not; make both faces of the %s axis periodic, or "
-                             "neither",
-                             face_name(opposite), name);
-    }
-    return STATUS_OK;
 }
 
 SETTINGS_CHECK(time)
@@ -263,9 +239,28 @@ SETTINGS_CHECK(time)
     return STATUS_OK;
 }
 
+/* 20 degC is 293.15 K, and as a difference 20 K: neither is assumed. */
+static enum status check_zero(const struct settings *settings, const struct item *item)
+{
+    const struct tree *node = item->node;
+    const bool list = node != NULL && node->kind == TREE_LIST;
+    for (const struct tree *value = list ? node->first : node; value != NULL;
+         value = list ? value->next : NULL) {
+        if (value->has_zero && settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+            return settings_fail(settings, item->key,
+                                 "%s is not a difference of temperatures, which run.watch."
+                                 "temperature asks for: its scale has a zero point of its own; "
+                                 "give a difference in K",
+                                 value->text);
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status check_item(const struct settings *settings, const struct item *item)
 {
     TRY(check_formula(settings, item));
+    TRY(check_zero(settings, item));
     return item->row->check != NULL ? item->row->check(settings, item) : STATUS_OK;
 }
 
@@ -286,7 +281,11 @@ enum status settings_check(struct settings *settings)
         settings->initial[i].may_be_negative = may_be_negative;
     }
     for (int face = 0; face < FACE_COUNT; face++) {
-        settings->boundary[face].may_be_negative = may_be_negative;
+        struct boundary_setting *boundary = &settings->boundary[face];
+        boundary->may_be_negative = may_be_negative;
+        for (int i = 0; i < boundary->npatches; i++) {
+            boundary->patches[i].condition.may_be_negative = may_be_negative;
+        }
     }
 done:
     free(list.item);

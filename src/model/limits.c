@@ -136,40 +136,46 @@ void limits_step(struct limits *limits, const struct grid *grid, const struct he
     count_roundings(&limits->roundings, grid, op);
 }
 
-/* The smallest a of all closed faces and classes; and the reach of their values. Temperatures of
- * formulas are the same for all classes, and the largest b of a flux is that of the smallest k. */
-static double widen_by_classes(struct reach *reach, const struct problem *problem,
-                               const struct heat_operator *op, double *flux_K)
+/* What the closed faces of a medium of classes add in one step. */
+struct outside_reach {
+    struct reach reach;
+    double least_a;
+    double flux_K; /* the sum of the magnitudes of what fluxes add to the cells */
+};
+
+/* The smallest conductivity has the smallest a and the largest b of a flux; the temperatures do not
+ * depend on it. */
+static void add_condition(const struct problem *problem, const struct heat_operator *op,
+                          enum face face, int patch, struct outside_reach *outside)
 {
-    const struct medium *medium = &problem->medium;
-    double least = 1;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        const enum axis axis = face_axis(face);
-        const struct boundary_setting *setting = &problem->boundary.face[f];
-        const bool same = setting->kind == BOUNDARY_TEMPERATURE;
-        if (!problem->grid.used[axis] || !op->closure.closed[f]) {
-            continue;
-        }
-        for (int c = 0; c < (same ? 1 : medium->nclasses); c++) {
-            const double k = medium->classes[c].conductivity[axis];
-            double a = op->closure.a[f]; /* of class 0 */
-            double b = op->closure.b[f];
-            if (c > 0 && boundary_face(&problem->boundary, &problem->grid, k, face, op->time, &a,
-                                       &b) != STATUS_OK) {
-                fail_clear(); /* operator_table reports it */
-                continue;
-            }
-            widen_by_face(reach, a, b);
-            least = fmin(least, a);
-            if (setting->kind == BOUNDARY_FLUX && c == 0) {
-                const double h = problem->grid.spacing[axis];
-                *flux_K += fabs(setting->value) * op->dt / (medium->heat_capacity_volume * h) *
-                           (double)(grid_total_cells(&problem->grid) / problem->grid.cells[axis]);
-            }
-        }
+    const struct grid *grid = &problem->grid;
+    const enum axis axis = face_axis(face);
+    const double h = grid->spacing[axis];
+    struct boundary_state now;
+    if (boundary_evaluate(&problem->boundary, grid, &problem->medium, face, patch, op->time,
+                          &now) != STATUS_OK) {
+        fail_clear(); /* operator_table reports it */
+        return;
     }
-    return least;
+    const struct face_closure closure =
+        boundary_close(&now, medium_least_conductivity(&problem->medium, axis), h);
+    if (closure.e > 0) {
+        /* the face is between the cell and a temperature between these two */
+        const double around = now.number[BOUNDARY_SURROUNDINGS];
+        const double ambient =
+            now.number[BOUNDARY_COEFFICIENT] > 0 ? now.number[BOUNDARY_AMBIENT] : around;
+        widen_by_face(&outside->reach, -1, 2 * around);
+        widen_by_face(&outside->reach, -1, 2 * ambient);
+        outside->least_a = -1;
+        return;
+    }
+    widen_by_face(&outside->reach, closure.a, closure.b);
+    outside->least_a = fmin(outside->least_a, closure.a);
+    if (now.kind == BOUNDARY_FLUX) {
+        outside->flux_K += fabs(now.number[BOUNDARY_VALUE]) * op->dt /
+                           (problem->medium.heat_capacity_volume * h) *
+                           (double)(grid_total_cells(grid) / grid->cells[axis]);
+    }
 }
 
 /* As overshoot_of, with any share of the row sum s at closed faces, which is worst with all of it:
@@ -183,6 +189,15 @@ static double overshoot_of_classes(double s, double a)
     return rest > 0 ? fmax(1, s * (1 - a) / rest) : INFINITY;
 }
 
+/* One step. */
+static void join_reach(struct reach *reach, const struct reach *more)
+{
+    reach->low = fmin(reach->low, more->low);
+    reach->high = fmax(reach->high, more->high);
+    reach->overshoot = fmax(reach->overshoot, more->overshoot);
+    reach->steps++;
+}
+
 /* Per cell, in units of T / sigma: the new temperature itself, and the temperatures in the two sums
  * of the heat; and in S, 6 differences, 7 sums and the product, each at most the row sum times the
  * range, twice that at faces. */
@@ -192,18 +207,21 @@ void limits_step_classes(struct limits *limits, const struct problem *problem,
     const struct medium *medium = &problem->medium;
     const double s = op->dt * medium->fastest_rate;
     struct roundings *n = &limits->roundings;
-    double flux_K = 0;
-    const double least = widen_by_classes(&limits->ever, problem, op, &flux_K);
-    flux_K = 0;
-    (void)widen_by_classes(&limits->last, problem, op, &flux_K);
-    const double overshoot = overshoot_of_classes(s, least);
-    limits->ever.overshoot = fmax(limits->ever.overshoot, overshoot);
-    limits->last.overshoot = fmax(limits->last.overshoot, overshoot);
-    limits->ever.steps++;
-    limits->last.steps++;
+    struct outside_reach outside = {.reach = {.low = INFINITY, .high = -INFINITY}, .least_a = 1};
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (!problem->grid.used[face_axis((enum face)f)] || !op->closure.closed[f]) {
+            continue;
+        }
+        for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
+            add_condition(problem, op, (enum face)f, p, &outside);
+        }
+    }
+    outside.reach.overshoot = overshoot_of_classes(s, outside.least_a);
+    join_reach(&limits->ever, &outside.reach);
+    join_reach(&limits->last, &outside.reach);
     n->of_magnitude += 3 * medium->total_weight;
     n->of_range += 2 * 14 * s * medium->total_weight;
-    n->fixed_K += 6 * flux_K;
+    n->fixed_K += 6 * outside.flux_K;
     n->face_terms += 6 * (double)grid_total_cells(&problem->grid);
 }
 

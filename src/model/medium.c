@@ -6,6 +6,13 @@
 
 #include "kernels/heat_cell.h"
 
+/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
+static bool needs_classes(const struct boundary_setting *face)
+{
+    return face->npatches > 0 || boundary_radiates(face) ||
+           (face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
+}
+
 static bool has_one_isotropic(const struct settings *settings)
 {
     const double *k = settings->nmaterials == 1 ? settings->materials[0].conductivity : NULL;
@@ -14,11 +21,14 @@ static bool has_one_isotropic(const struct settings *settings)
 
 static bool is_uniform(const struct settings *settings)
 {
-    bool painted = false;
+    bool uniform = has_one_isotropic(settings);
     for (int s = 0; s < settings->nsources; s++) {
-        painted = painted || source_is_painted(&settings->sources[s]);
+        uniform = uniform && !source_is_painted(&settings->sources[s]);
     }
-    return has_one_isotropic(settings) && !painted;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        uniform = uniform && !needs_classes(&settings->boundary[f]);
+    }
+    return uniform;
 }
 
 static void create_uniform(const struct settings *settings, struct medium *medium)
@@ -137,6 +147,21 @@ double medium_conductance_between(const struct medium *medium, const struct grid
     const double contact = medium->resistance[material * medium->nmaterials + neighbour];
     /* symmetric to the last bit: the sum of the half cells first */
     return grid->used[axis] ? 1 / (h * ((h / (2 * k) + h / (2 * other)) + contact)) : 0;
+}
+
+double medium_conductivity(const struct medium *medium, enum axis axis, int of_class)
+{
+    return medium->nclasses > 0 ? medium->classes[of_class].conductivity[axis]
+                                : medium->conductivity;
+}
+
+double medium_least_conductivity(const struct medium *medium, enum axis axis)
+{
+    double least = medium_conductivity(medium, axis, 0);
+    for (int c = 1; c < medium->nclasses; c++) {
+        least = fmin(least, medium_conductivity(medium, axis, c));
+    }
+    return least;
 }
 
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,

@@ -51,13 +51,18 @@ struct medium {
     uint64_t class_hash; /* sum modulo 2^64 of heat_cell_hash(global index, material) */
 };
 
-/* Several materials, an anisotropic one, or painted sources make classes. STATUS_MEMORY. */
+/* Several materials, an anisotropic one, painted sources, or a boundary that
+ * needs them make classes. STATUS_MEMORY. */
 enum status medium_create(const struct settings *settings, struct medium *medium) MUST_CHECK;
 void medium_destroy(struct medium *medium); /* takes a zeroed one */
 
 /* Let the classes be those of `keys`, with these numbers of cells. STATUS_MEMORY. */
 enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
                                const int64_t *cells, int nkeys) MUST_CHECK;
+
+/* Along an axis, W/(m K): of a class, and the smallest of all. */
+double medium_conductivity(const struct medium *medium, enum axis axis, int of_class);
+double medium_least_conductivity(const struct medium *medium, enum axis axis);
 
 /* Between two neighbouring cells on `axis` of these materials, per cell volume, W/(m^3 K); 0 on an
  * unused axis. The same of classes. */

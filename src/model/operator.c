@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum status operator_create(const struct problem *problem, double time, double dt,
@@ -67,16 +68,31 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
 {
     const struct medium *medium = &problem->medium;
     const enum axis axis = face_axis(face);
-    for (int c = 0; c < medium->nclasses; c++) {
-        struct class_closure *closure = &closures[c];
-        const double k = medium->classes[c].conductivity[axis];
-        *closure = (struct class_closure){
-            .conductance = grid_cell_volume(&problem->grid) *
-                           medium_conductance(medium, &problem->grid, axis, c, c)};
-        TRY(boundary_face(&problem->boundary, &problem->grid, k, face, op->time, &closure->a,
-                          &closure->b));
+    for (int p = 0; p < problem->boundary.nconditions[face]; p++) {
+        struct boundary_state now;
+        TRY(boundary_evaluate(&problem->boundary, &problem->grid, medium, face, p, op->time, &now));
+        for (int c = 0; c < medium->nclasses; c++) {
+            const struct face_closure closure = boundary_close(
+                &now, medium_conductivity(medium, axis, c), problem->grid.spacing[axis]);
+            closures[p * medium->nclasses + c] = (struct class_closure){
+                .a = closure.a,
+                .b = closure.b,
+                .e = closure.e,
+                .conductance = grid_cell_volume(&problem->grid) *
+                               medium_conductance(medium, &problem->grid, axis, c, c)};
+        }
     }
     return STATUS_OK;
+}
+
+static int count_closures(const struct problem *problem)
+{
+    return boundary_most_conditions(&problem->boundary) * problem->medium.nclasses;
+}
+
+int64_t operator_table_length(const struct problem *problem)
+{
+    return medium_table_length(problem->medium.nclasses, count_closures(problem));
 }
 
 static enum status set_closures(const struct heat_operator *op, const struct problem *problem,
@@ -84,18 +100,23 @@ static enum status set_closures(const struct heat_operator *op, const struct pro
 {
     const enum precision precision = problem->settings->run.precision;
     const int n = problem->medium.nclasses;
-    struct class_closure closures[MEDIUM_CLASSES];
+    const int m = count_closures(problem);
+    struct class_closure *closures = calloc((size_t)m, sizeof *closures);
+    enum status status = STATUS_OK;
+    TRY(CHECK_MEMORY(closures != NULL, "no memory for the closures of a face"));
     for (int f = 0; f < FACE_COUNT; f++) {
-        TRY(operator_closures(op, problem, (enum face)f, closures));
-        for (int c = 0; c < n; c++) {
-            const int64_t at = medium_closure_at(n, n, f, c);
+        TRY_GOTO(operator_closures(op, problem, (enum face)f, closures));
+        for (int c = 0; c < problem->boundary.nconditions[f] * n; c++) {
+            const int64_t at = medium_closure_at(n, m, f, c);
             set(precision, table, at, closures[c].a);
             set(precision, table, at + 1, closures[c].b);
             set(precision, table, at + 2, closures[c].e);
             set(precision, table, at + 3, 0);
         }
     }
-    return STATUS_OK;
+done:
+    free(closures);
+    return status;
 }
 
 double operator_class_source(const struct heat_operator *op, const struct problem *problem,

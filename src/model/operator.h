@@ -53,12 +53,15 @@ static inline double class_closure_face(const struct class_closure *closure, dou
     return 0.5 * (inside + medium_outside_float64(inside, closure->a, closure->b, closure->e));
 }
 
-/* Of all classes. Fails as operator_create. */
+/* Of all classes for each condition of the face: [condition][class], boundary_most_conditions times
+ * nclasses. Fails as operator_create. */
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
                               enum face face, struct class_closure *closures) MUST_CHECK;
 
+int64_t operator_table_length(const struct problem *problem);
+
 /* The table of coefficients of a medium of classes (kernels/medium_cell.h), in the precision of the
- * run; medium_table_length(nclasses, nclasses) values. `same_dt`: the table is that of another time
+ * run; operator_table_length values. `same_dt`: the table is that of another time
  * with the same dt. Fails as operator_create. */
 enum status operator_table(const struct heat_operator *op, const struct problem *problem,
                            bool same_dt, void *table) MUST_CHECK;

@@ -9,17 +9,19 @@
 /* Cells that classes_survey_alone holds at once. */
 enum { SURVEY_CELLS = 64 << 20 };
 
-static enum status read_numbers(const struct initial_setting *part, const struct grid *grid,
-                                const struct box *box, float *numbers)
-{
-    return field_file_read_box(part->path, part->dataset, grid, box, numbers);
-}
-
 static enum status survey_block(const struct problem *problem, const struct box *owned,
                                 struct class_map *map, struct class_survey *survey)
 {
-    TRY(class_map_create(problem, owned, read_numbers, map));
+    TRY(class_map_create(problem, owned, field_file_read_box, map));
     return class_map_survey(map, problem, survey);
+}
+
+static enum status survey_patches(const struct problem *problem, const struct box *owned,
+                                  struct patch_map *map, struct patch_survey *survey)
+{
+    TRY(patch_map_create(problem, owned, map));
+    patch_map_survey(map, survey);
+    return STATUS_OK;
 }
 
 static void add_survey(void *from, void *to, int *count, MPI_Datatype *type)
@@ -44,6 +46,17 @@ static enum status add_surveys(MPI_Comm comm, struct class_survey *survey)
     return STATUS_OK;
 }
 
+static enum status open_patches(struct problem *problem, const struct team *team,
+                                const struct box *owned, struct patch_map *map)
+{
+    struct patch_survey survey = {0};
+    TRY(status_agree(team->comm, survey_patches(problem, owned, map, &survey)));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey.cells, FACE_COUNT * (MOST_PATCHES + 1), MPI_INT64_T,
+                          MPI_SUM, team->comm));
+    patch_survey_apply(&survey, problem);
+    return STATUS_OK;
+}
+
 enum status classes_open(struct problem *problem, const struct team *team, struct classes *classes)
 {
     const struct box owned = decomp_owned(&team->decomp, team->rank);
@@ -55,6 +68,7 @@ enum status classes_open(struct problem *problem, const struct team *team, struc
     TRY(status_agree(team->comm, survey_block(problem, &owned, &classes->map, &survey)));
     TRY(add_surveys(team->comm, &survey));
     TRY(status_agree(team->comm, class_survey_apply(&survey, problem)));
+    TRY(open_patches(problem, team, &owned, &classes->patches));
     class_map_renumber(&classes->map, &problem->medium);
     return STATUS_OK;
 }
@@ -65,22 +79,32 @@ enum status classes_survey_alone(struct problem *problem)
     const int64_t fit = SURVEY_CELLS / (n[AXIS_X] * n[AXIS_Y]);
     const int64_t planes = fit > 0 ? fit : 1;
     struct class_survey survey = {0};
+    struct patch_survey patches = {0};
     for (int64_t k = 0; k < n[AXIS_Z] && problem->medium.nclasses > 0; k += planes) {
         struct class_map map = {0};
+        struct patch_map patch_map = {0};
         struct box part = box_of_cells(n);
         part.lo[AXIS_Z] = k;
         part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
-        const enum status status = survey_block(problem, &part, &map, &survey);
+        enum status status = survey_block(problem, &part, &map, &survey);
+        if (status == STATUS_OK) {
+            status = survey_patches(problem, &part, &patch_map, &patches);
+        }
         class_map_destroy(&map);
+        patch_map_destroy(&patch_map);
         TRY(status);
     }
-    return problem->medium.nclasses > 0 ? class_survey_apply(&survey, problem) : STATUS_OK;
+    if (problem->medium.nclasses == 0) {
+        return STATUS_OK;
+    }
+    patch_survey_apply(&patches, problem);
+    return class_survey_apply(&survey, problem);
 }
 
 static size_t bytes_of_table(const struct problem *problem)
 {
-    const int n = problem->medium.nclasses;
-    return (size_t)medium_table_length(n, n) * precision_bytes(problem->settings->run.precision);
+    return (size_t)operator_table_length(problem) *
+           precision_bytes(problem->settings->run.precision);
 }
 
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned)
@@ -88,8 +112,13 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned)
     if (problem->medium.nclasses == 0) {
         return 0;
     }
+    uint64_t patches = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const struct box layer = box_inside(owned, (enum face)f, 1);
+        patches += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
+    }
     return class_map_bytes(&problem->grid, owned) + CLASS_TABLES * bytes_of_table(problem) +
-           MEDIUM_CLASSES * sizeof(double);
+           MEDIUM_CLASSES * sizeof(double) + patches;
 }
 
 static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
@@ -146,6 +175,12 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     TRY(send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
              &classes->d_class));
     TRY(send(engine, weights, sizeof weights, &classes->d_weight));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (classes->patches.h_patch[f] != NULL) {
+            TRY(send(engine, classes->patches.h_patch[f], (size_t)classes->patches.cells[f],
+                     &classes->d_patch[f]));
+        }
+    }
     for (int slot = 0; slot < CLASS_TABLES; slot++) {
         TRY(engine->runtime->memory_alloc(engine->device, classes->table_bytes,
                                           &classes->d_table[slot]));
@@ -161,9 +196,12 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .layout = classes->map.layout,
         .d_class = classes->d_class,
         .nclasses = medium->nclasses,
-        .nclosures = medium->nclasses,
+        .nclosures = medium->nclasses * boundary_most_conditions(&problem->boundary),
         .d_weight = classes->d_weight,
     };
+    for (int f = 0; f < FACE_COUNT; f++) {
+        classes->args.d_patch[f] = classes->d_patch[f];
+    }
     return STATUS_OK;
 }
 
@@ -173,12 +211,16 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     for (int f = 0; f < FACE_COUNT; f++) {
         free(classes->h_face_class[f]);
     }
+    patch_map_destroy(&classes->patches);
     if (engine->device == NULL) {
         return;
     }
     for (int slot = 0; slot < CLASS_TABLES; slot++) {
         engine->runtime->memory_free(engine->device, classes->d_table[slot]);
         engine->runtime->pinned_free(engine->device, classes->h_table[slot]);
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        engine->runtime->memory_free(engine->device, classes->d_patch[f]);
     }
     engine->runtime->memory_free(engine->device, classes->d_weight);
     engine->runtime->memory_free(engine->device, classes->d_class);
@@ -200,15 +242,6 @@ static enum status send_table(struct classes *classes, struct engine *engine)
     return STATUS_OK;
 }
 
-static bool varies(const struct problem *problem)
-{
-    bool any = sources_vary(&problem->sources);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        any = any || problem->boundary.expression[face] != NULL;
-    }
-    return any;
-}
-
 enum status classes_update(struct classes *classes, const struct problem *problem,
                            struct engine *engine, const struct heat_operator *op,
                            const struct medium_args **args)
@@ -218,7 +251,8 @@ enum status classes_update(struct classes *classes, const struct problem *proble
         return STATUS_OK;
     }
     const bool same_dt = classes->dt == op->dt;
-    if (!same_dt || (varies(problem) && classes->time != op->time)) {
+    const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
+    if (!same_dt || (varies && classes->time != op->time)) {
         TRY(operator_table(op, problem, same_dt, classes->h_values));
         classes->time = op->time;
         classes->dt = op->dt;

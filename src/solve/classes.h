@@ -6,6 +6,7 @@
 #include "machine/team.h"
 #include "model/class_map.h"
 #include "model/operator.h"
+#include "model/patch_map.h"
 #include "solve/engine.h"
 
 /* Tables in flight: those of the steps that may run, the next one, and one for the outputs. */
@@ -19,6 +20,8 @@ struct classes {
     void *h_table[CLASS_TABLES]; /* pinned */
     void *h_values;              /* of the last table */
     size_t table_bytes;
+    struct patch_map patches;
+    void *d_patch[FACE_COUNT];
     uint8_t *h_face_class[FACE_COUNT]; /* of the cells inside this rank's closed faces, or NULL */
     int slot;                          /* of the last table */
     double time, dt;                   /* of the last table; dt 0: none yet */

@@ -53,12 +53,18 @@ enum { FLOW, TEMPERATURE, FACE_SUMS };
 /* The cells of this rank inside one face. */
 struct face_layer {
     int64_t cells;
-    const uint8_t *classes;
+    const uint8_t *classes, *patches; /* NULL: no patches */
+    int nclasses;
     const void *values;
     enum precision precision;
 };
 
-/* W and K, from the closures of each class. */
+static int closure_at(const uint8_t *classes, const uint8_t *patches, int nclasses, int64_t cell)
+{
+    return (patches != NULL ? patches[cell] * nclasses : 0) + classes[cell];
+}
+
+/* W and K, from the closures of each condition and class. */
 static void sum_layer(const struct face_layer *layer, const struct class_closure *closures,
                       struct exact_sum sums[FACE_SUMS])
 {
@@ -68,7 +74,8 @@ static void sum_layer(const struct face_layer *layer, const struct class_closure
         const int64_t left = layer->cells - begin;
         const int64_t end = begin + (left < EXACT_PARTS_MAX_TERMS ? left : EXACT_PARTS_MAX_TERMS);
         for (int64_t c = begin; c < end; c++) {
-            const struct class_closure *closure = &closures[layer->classes[c]];
+            const struct class_closure *closure =
+                &closures[closure_at(layer->classes, layer->patches, layer->nclasses, c)];
             const double inside = layer->precision == PRECISION_FLOAT64
                                       ? ((const double *)layer->values)[c]
                                       : (double)((const float *)layer->values)[c];
@@ -82,6 +89,11 @@ static void sum_layer(const struct face_layer *layer, const struct class_closure
     }
 }
 
+static size_t count_closures(const struct problem *problem)
+{
+    return (size_t)boundary_most_conditions(&problem->boundary) * (size_t)problem->medium.nclasses;
+}
+
 static enum status sum_face(struct stepper *stepper, const struct heat_operator *op, enum face face,
                             struct exact_sum sums[FACE_SUMS])
 {
@@ -89,14 +101,20 @@ static enum status sum_face(struct stepper *stepper, const struct heat_operator 
     const struct box owned = layout_owned(&field->layout);
     const struct box box = box_inside(&owned, face, 1);
     const enum precision precision = field->layout.precision;
-    struct class_closure *closures = calloc(MEDIUM_CLASSES, sizeof *closures);
+    struct class_closure *closures = calloc(count_closures(stepper->problem), sizeof *closures);
     void *values = malloc((size_t)box_cells(&box) * precision_bytes(precision));
     enum status status = STATUS_OK;
     TRY_GOTO(CHECK_MEMORY(closures != NULL && values != NULL, "no memory for the cells of a face"));
     TRY_GOTO(operator_closures(op, stepper->problem, face, closures));
     TRY_GOTO(field_read(field, &box, values));
-    const struct face_layer layer = {box_cells(&box), stepper->classes->h_face_class[face], values,
-                                     precision};
+    const struct face_layer layer = {
+        .cells = box_cells(&box),
+        .classes = stepper->classes->h_face_class[face],
+        .patches = stepper->classes->patches.h_patch[face],
+        .nclasses = stepper->problem->medium.nclasses,
+        .values = values,
+        .precision = precision,
+    };
     sum_layer(&layer, closures, sums);
 done:
     free(values);
@@ -138,14 +156,30 @@ enum status faces_closures(const struct stepper *stepper, struct face_closures *
 {
     struct heat_operator op;
     enum status status = STATUS_OK;
+    *closures = (struct face_closures){.stepper = stepper};
     TRY(stepper_operator_per_second(stepper, &op));
-    closures->stepper = stepper;
     closures->uniform = op.closure;
     for (int f = 0; f < FACE_COUNT && stepper->problem->medium.nclasses > 0; f++) {
+        closures->classes[f] =
+            calloc(count_closures(stepper->problem), sizeof *closures->classes[f]);
+        TRY_GOTO(
+            CHECK_MEMORY(closures->classes[f] != NULL, "no memory for the closures of a face"));
         TRY_GOTO(operator_closures(&op, stepper->problem, (enum face)f, closures->classes[f]));
     }
 done:
-    return status_agree(stepper->team->comm, status);
+    status = status_agree(stepper->team->comm, status);
+    if (status != STATUS_OK) {
+        faces_closures_free(closures);
+    }
+    return status;
+}
+
+void faces_closures_free(struct face_closures *closures)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        free(closures->classes[f]);
+        closures->classes[f] = NULL;
+    }
 }
 
 struct class_closure faces_closure_at(const void *context, enum face face,
@@ -161,8 +195,10 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     const enum axis u = axis == AXIS_X ? AXIS_Y : AXIS_X;
     const enum axis v = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
     const int64_t *cells = stepper->state->field->layout.cells;
-    return closures
-        ->classes[face][stepper->classes->h_face_class[face][cell[v] * cells[u] + cell[u]]];
+    const struct classes *classes = stepper->classes;
+    return closures->classes[face][closure_at(
+        classes->h_face_class[face], classes->patches.h_patch[face],
+        stepper->problem->medium.nclasses, cell[v] * cells[u] + cell[u])];
 }
 
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)

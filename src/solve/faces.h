@@ -8,11 +8,12 @@
 struct face_closures {
     const struct stepper *stepper;
     struct closure uniform;
-    struct class_closure classes[FACE_COUNT][MEDIUM_CLASSES];
+    struct class_closure *classes[FACE_COUNT]; /* as operator_closures has them, or NULL */
 };
 /* Collective, agreed. */
 enum status faces_closures(const struct stepper *stepper,
                            struct face_closures *closures) MUST_CHECK;
+void faces_closures_free(struct face_closures *closures);
 /* That of a face at the cell `cell` (local indices) inside it, owned by this rank; `closures`: a
  * struct face_closures. */
 struct class_closure faces_closure_at(const void *closures, enum face face,

@@ -44,7 +44,7 @@ static enum status refuse(const struct settings_changes *changes, bool may_chang
     return fail(STATUS_INPUT, "the configuration differs from the checkpoint's: %s%s. %s", keys,
                 more,
                 never ? "The shape of the field cannot change: restore the value, or start a new "
-                        "run from a field of the new shape with `initial: file`"
+                        "run from this field with `initial: file` and `interpolate: true`"
                       : "Restore the value, or add --restart-changed if the change is intended");
 }
 

@@ -26,7 +26,7 @@ static enum status read_values(const struct problem *problem, int s, const struc
                                float *values, struct source_file *file)
 {
     const struct initial_setting *shape = &problem->settings->sources[s].shape;
-    TRY(field_file_read_box(shape->path, shape->dataset, &problem->grid, owned, values));
+    TRY(field_file_read_box(shape, &problem->grid, owned, values));
     for (int64_t c = 0; c < box_cells(owned); c++) {
         const double value = (double)values[c];
         if (!(fabs(value) <= 1e30)) {

@@ -11,6 +11,7 @@ import numpy as np
 from harness import cell_centers, spacings
 from problems import FACES
 
+STEFAN_BOLTZMANN = 5.670374419e-8
 LENGTHS = [0.024, 0.031, 0.018]
 
 
@@ -91,15 +92,61 @@ def some_moving_source(rng, lengths):
     return {"gaussian": {**shape, "radius": radii if rng.random() < 0.5 else radii[0]}}
 
 
+def some_number(rng, low, high, rough):
+    """A number, or a formula of t that stays between the bounds."""
+    if rng.random() < 0.5:
+        return round(rng.uniform(low, high), 3)
+    middle, half = (low + high) / 2, (high - low) / 2 * rng.uniform(0.1, 1)
+    return f"{middle:.6g} + {half:.6g}*sin({rough:.4g}*t)"
+
+
 def some_face(rng, rough):
-    return rng.choice([
-        {"type": "temperature", "value": round(rng.uniform(250, 450), 3)},
-        {"type": "temperature", "value": f"350 + 40*sin({rough:.4g}*t)"},
-        {"type": "flux", "value": round(rng.uniform(-2e4, 2e4), 1)},
-        {"type": "flux", "value": 0.0},
-        {"type": "convection", "coefficient": round(rng.uniform(0, 5000), 1),
-         "ambient": round(rng.uniform(250, 450), 3)},
-    ])
+    kind = rng.choice(["temperature", "flux", "insulated", "convection", "radiation"])
+    if kind == "temperature":
+        return {"type": kind, "value": some_number(rng, 250, 450, rough)}
+    if kind == "radiation":
+        return {"type": kind, "emissivity": round(rng.uniform(0.01, 1), 3),
+                "ambient": some_number(rng, 4, 1500, rough)}
+    if kind == "convection":
+        face = {"type": kind, "coefficient": some_number(rng, 0, 5000, 2 * rough),
+                "ambient": some_number(rng, 250, 450, rough)}
+        if rng.random() < 0.5:
+            face["emissivity"] = round(rng.uniform(0.01, 1), 3)
+            if rng.random() < 0.5:
+                face["surroundings"] = some_number(rng, 4, 1500, rough)
+        return face
+    return {"type": "flux", "value": some_number(rng, -2e4, 2e4, rough) if kind == "flux" else 0.0}
+
+
+def some_patch(rng, number, lengths, rough):
+    """On a face whose coordinates have these names and lengths."""
+    names = list(lengths)
+    patch = {"name": f"p{number}"} if rng.random() < 0.5 else {}
+    kind = rng.choice(["rectangle", "disc", "where"])
+    if kind == "rectangle":
+        lower = [rng.uniform(0, 0.7) * lengths[name] for name in names]
+        upper = [x + rng.uniform(0.1, 0.6) * lengths[name] for x, name in zip(lower, names)]
+        patch[kind] = {"lower": lower, "upper": upper}
+    elif kind == "disc":
+        patch[kind] = {"center": [rng.uniform(0, lengths[name]) for name in names],
+                       "radius": rng.uniform(0.1, 0.6) * max(lengths.values())}
+    else:
+        most = rng.uniform(0.2, 0.9) * max(lengths.values())
+        patch[kind] = f"{names[0]} + {names[-1]} < {most!r}"
+    return {**patch, **some_face(rng, rough)}
+
+
+def some_patches(rng, boundary, lengths):
+    """On some closed faces."""
+    number = 0
+    for face, condition in boundary.items():
+        if condition["type"] == "periodic" or len(lengths) == 1 or rng.random() < 0.4:
+            continue
+        along = {axis: length for axis, length in zip("xyz", lengths) if axis != face[0]}
+        condition["patches"] = []
+        for _ in range(rng.randint(1, 4)):
+            condition["patches"].append(some_patch(rng, number, along, rng.uniform(0.1, 5)))
+            number += 1
 
 
 def some_problem(seed):
@@ -109,22 +156,25 @@ def some_problem(seed):
     most = {1: 60, 2: 24, 3: 15}[used]
     cells = [rng.randint(2, most) for _ in range(used)]
     lengths = LENGTHS[:used]
-    names = [f"m{n}" for n in range(rng.choice([2, 2, 3, 5, 12, 40]))]
+    names = [f"m{n}" for n in range(rng.choice([1, 2, 2, 3, 5, 12, 40]))]
     parts = [{"uniform": {"material": names[0]}}]
     parts += [some_part(rng, lengths, rng.choice(names)) for _ in range(rng.randint(1, 3 * used))]
     if len(names) > 5:   # every class somewhere, cell by cell
         parts += [some_part(rng, lengths, name) for name in names]
     contacts = []
-    for pair in {tuple(sorted(rng.sample(range(len(names)), 2))) for _ in range(rng.randint(0, 4))}:
+    npairs = rng.randint(0, 4) if len(names) > 1 else 0
+    for pair in {tuple(sorted(rng.sample(range(len(names)), 2)))
+                 for _ in range(npairs)}:
         contacts.append({"between": [names[pair[0]], names[pair[1]]],
                          "resistance": float(f"{10.0 ** rng.uniform(-6, -2):.4g}")})
     boundary = {}
     for axis in range(used):
         low, high = FACES[2 * axis], FACES[2 * axis + 1]
         if rng.random() < 0.25:
-            boundary[low] = boundary[high] = {"type": "periodic"}
+            boundary[low], boundary[high] = {"type": "periodic"}, {"type": "periodic"}
         else:
             boundary[low], boundary[high] = some_face(rng, 3.0), some_face(rng, 0.7)
+    some_patches(rng, boundary, lengths)
     config = {
         "title": f"random materials {seed}",
         "grid": {"cells": cells, "lower": [0.0] * used, "upper": lengths},
@@ -269,13 +319,22 @@ class Problem:
 
     def face_value(self, face, inside, k, h, t):
         """The temperature of a closed face, from its half cell and what is outside."""
-        kind = face["type"]
-        if kind == "temperature":
-            return formula(face["value"], t)
-        if kind == "flux":
-            return inside + face["value"] * h / (2 * k)
-        film = face["coefficient"]
-        return (2 * k / h * inside + film * face["ambient"]) / (2 * k / h + film)
+        numbers = ("value", "coefficient", "ambient", "emissivity", "surroundings")
+        at = {key: formula(face[key], t) for key in numbers if key in face}
+        if face["type"] == "temperature":
+            return at["value"]
+        if face["type"] == "flux":
+            return inside + at["value"] * h / (2 * k)
+        film, ambient = at.get("coefficient", 0.0), at["ambient"]
+        radiated = STEFAN_BOLTZMANN * at.get("emissivity", 0.0)
+        slope = 2 * k / h + film
+        given = 2 * k / h * inside + film * ambient + radiated * at.get("surroundings", ambient)**4
+        T = given / slope
+        if radiated > 0:   # Newton from above: monotonic
+            T = np.minimum(T, (given / radiated) ** 0.25)
+            for _ in range(40):
+                T = T - (slope * T + radiated * T**4 - given) / (slope + 4 * radiated * T**3)
+        return T
 
     def inflow(self, T, t, axis, shift):
         """The heat flow from the neighbour on one side into each cell, W/m^2."""
@@ -284,8 +343,12 @@ class Problem:
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
             k = self.k[self.classes[edge], axis]
-            face = self.face_value(self.faces[2 * axis + (shift == -1)], T[edge], k,
-                                   self.h[axis], t)
+            condition = self.faces[2 * axis + (shift == -1)]
+            face = self.face_value(condition, T[edge], k, self.h[axis], t)
+            patches = self.patches(axis, shift)
+            for number, patch in enumerate(condition.get("patches", []), 1):
+                face = np.where(patches == number,
+                                self.face_value(patch, T[edge], k, self.h[axis], t), face)
             flow[edge] = 2 * k / self.h[axis] * (face - T[edge])
         return flow
 
@@ -346,6 +409,27 @@ class Problem:
                 shape["power"] / (mask.sum() * math.prod(self.h))
             total[mask] += density * formula(shape.get("factor", 1.0), t)
         return total
+
+    def patches(self, axis, shift):
+        """The number of the patch of each cell inside a closed face, from 1; 0 outside."""
+        edge = self.edge(axis, shift)
+        at = {name: np.broadcast_to(values, self.classes.shape)[edge]
+              for name, values in zip("xyz", cell_centers(self.config))}
+        numbers = np.zeros(self.classes[edge].shape, int)
+        names = [name for name in "xyz"[:len(self.h)] if name != "xyz"[axis]]
+        for number, patch in enumerate(self.faces[2 * axis + (shift == -1)].get("patches", []), 1):
+            if "rectangle" in patch:
+                inside = np.ones(numbers.shape, bool)
+                bounds = zip(names, patch["rectangle"]["lower"], patch["rectangle"]["upper"])
+                for name, low, high in bounds:
+                    inside &= (at[name] >= low) & (at[name] < high)
+            elif "disc" in patch:
+                inside = sum((at[name] - c)**2 for name, c in zip(names, patch["disc"]["center"])
+                             ) <= patch["disc"]["radius"]**2
+            else:
+                inside = eval(patch["where"], {"__builtins__": {}}, at)
+            numbers[inside] = number
+        return numbers
 
     def through(self, T, t, axis, shift):
         """The heat flow in W through a closed face, and its temperature, mean and cell by cell."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from harness import SMALL, Case, Run, cell_centers
 from media import Problem, some_problem
+from problems import FACES
 
 STEPS = 24
 RANDOM = int(os.environ.get("ISOTHERM_RANDOM_PROBLEMS", "3" if SMALL else "40"))
@@ -175,6 +176,97 @@ class Files(Materials):
         self.assertIn("parts", result.err)
 
 
+class RadiatingSlab(Materials):
+    """T = 600 + 300 exp(-alpha m^2 t) cos(m x), held at the end of x by radiation alone, to
+    surroundings whose temperature follows from it."""
+
+    def error(self, cells, precision="float64"):
+        k, rho_c, length, emissivity, m = 2.0, 2e6, 0.05, 0.7, 20.0
+        decay = f"exp(-{k / rho_c * m**2!r}*t)"
+        face = f"(600 + {300 * math.cos(m * length)!r}*{decay})"
+        slope = f"{-k * 300 * m * math.sin(m * length) / (emissivity * 5.670374419e-8)!r}*{decay}"
+        end = 400.0
+        config = {
+            "grid": {"cells": [cells], "upper": [length]},
+            "material": {"conductivity": k, "density": 2000.0, "heat_capacity": 1000.0},
+            "initial": [{"expression": {"value": f"600 + 300*cos({m}*x)"}}],
+            "boundary": {"x_min": {"type": "flux", "value": 0.0},
+                         "x_max": {"type": "radiation", "emissivity": emissivity,
+                                   "ambient": f"({face}^4 + {slope})^0.25"}},
+            "time": {"end": end, "dt": end / round(0.4 * cells**2)},
+            "run": {"precision": precision},
+            "output": {"checkpoints": {"every": 10**6}},
+        }
+        run = self.run_config(config, f"slab{cells}{precision}")
+        self.assertLess(abs(run.history()[-1]["heat_drift_J"]),
+                        1e-13 * run.history()[-1]["heat_J"] if precision == "float64" else 1e3)
+        h = length / cells
+        x = (np.arange(cells) + 0.5) * h
+        mean = math.sin(m * h / 2) / (m * h / 2) * np.cos(m * x)
+        exact = 600 + 300 * math.exp(-k / rho_c * m**2 * end) * mean
+        return abs(run.temperature().ravel() - exact).max()
+
+    def test_is_of_second_order(self):
+        errors = [self.error(cells) for cells in (16, 32, 64)]
+        for coarse, fine in zip(errors, errors[1:]):
+            self.assertAlmostEqual(math.log2(coarse / fine), 2, delta=0.1, msg=f"{errors}")
+        self.assertLess(errors[0], 0.2)
+        self.assertLess(self.error(16, "float32"), 0.2)
+
+
+class Patches(Materials):
+    """What the random problems leave out."""
+
+    def config(self):
+        disc = {"name": "lid", "disc": {"center": [0.5, 0.5], "radius": 0.3},
+                "type": "convection", "coefficient": "50*(1 + t)", "ambient": 400.0}
+        wall = {"type": "flux", "value": 0.0}
+        return {
+            "grid": {"cells": [12, 10, 8]},
+            "material": {"conductivity": 20.0, "density": 1000.0, "heat_capacity": 100.0},
+            "initial": [{"uniform": {"value": 300.0}}],
+            "boundary": {**{face: wall for face in ("x_min", "x_max", "y_min", "y_max", "z_min")},
+                         "z_max": {"type": "radiation", "emissivity": 0.5, "ambient": 600.0,
+                                   "patches": [disc, {"rectangle": {"lower": [0.0, 0.0],
+                                                                    "upper": [0.5, 1.0]},
+                                                      "type": "temperature", "value": 350.0}]}},
+            "time": {"steps": 40},
+            "output": {"history": {"every": 5}, "checkpoints": {"every": 20}},
+        }
+
+    def test_a_restart_has_the_same_bits(self):
+        config = self.config()
+        whole = self.run_config(config, "whole")
+        middle = self.folder / "whole" / "checkpoints" / "step_0000000020.h5"
+        for ranks, threads in ((1, 2), (3, 1)):
+            rest = self.run_config(config, f"rest{ranks}", "--restart", middle, ranks=ranks,
+                                   threads=threads)
+            self.assertEqual(rest.exact("field_hash"), whole.exact("field_hash"))
+            self.assertEqual(rest.history()[-1], whole.history()[-1])
+
+    def test_a_uniform_run_can_continue_with_patches(self):
+        config = self.config()
+        z_max, config["boundary"]["z_max"] = config["boundary"]["z_max"], {"type": "flux",
+                                                                          "value": 1e4}
+        self.run_config(config, "flux")
+        middle = self.folder / "flux" / "checkpoints" / "step_0000000020.h5"
+        config["boundary"]["z_max"] = z_max
+        rest = self.run_config(config, "rest", "--restart", middle)
+        last = rest.history()[-1]
+        self.assertLess(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"])
+        self.assertIn("boundary.z_max.type", rest.result.err)
+
+    def test_a_patch_without_cells_is_warned_of(self):
+        config = self.config()
+        config["boundary"]["z_max"]["patches"].insert(0, {
+            "disc": {"center": [0.02, 0.02], "radius": 0.001}, "type": "flux", "value": 1.0})
+        result = self.run_config(config, "out").result
+        self.assertEqual(result.err.count("warning: boundary.z_max.patches[0] contains no cell"), 1)
+        plan = self.isotherm("plan", "case.yaml")
+        self.assertEqual(plan.code, 0, f"{plan}")
+        self.assertIn("boundary.z_max.patches[0] contains no cell", plan.err)
+
+
 class WrongInput(Materials):
     def check(self, change, *expected, code=2):
         config = some_problem(3)
@@ -220,6 +312,44 @@ class WrongInput(Materials):
         def no_file(config):
             config["parts"].append({"file": {"path": "none.h5", "materials": ["m0"]}})
 
+        def radiating_difference(config):
+            config["run"]["watch"] = {"temperature": "difference"}
+            config["boundary"]["x_min"] = {"type": "radiation", "emissivity": 1, "ambient": 300}
+
+        disc = {"disc": {"center": [0.01, 0.01], "radius": 0.01}, "type": "flux", "value": 1.0}
+
+        def patches(*entries, **face):
+            face = {"type": "flux", "value": 0.0, "patches": list(entries), **face}
+
+            def change(config):
+                config["grid"] = {"cells": [4, 4, 4]}
+                config["initial"] = config["initial"][:1]
+                config["parts"] = config["parts"][:1]
+                config["boundary"] = {name: {"type": "flux", "value": 0.0} for name in FACES}
+                config["boundary"]["z_max"] = {key: value for key, value in face.items()
+                                               if value is not None}
+            return change
+
+        shapeless = {"type": "flux", "value": 1.0}
+        where = "boundary.z_max.patches"
+        self.check(patches(shapeless), where + "[0]", "0 shapes", "rectangle, disc, where")
+        self.check(patches({**disc, "where": "x < 1"}), where + "[0]", "2 shapes")
+        self.check(patches({**disc, "type": "periodic"}), where + "[0].type", "radiation")
+        self.check(patches(disc, value=None, type="periodic"), where, "not a key of type periodic")
+        self.check(patches({**shapeless, "disc": {"center": [0.01], "radius": 1.0}}),
+                   where + "[0].disc.center", "1 coordinate; give 2")
+        self.check(patches({**shapeless, "rectangle": {"lower": [0.0, 0.02],
+                                                       "upper": [0.02, 0.01]}}),
+                   where + "[0].rectangle.upper", "no length")
+        self.check(patches({**disc, "name": "a"}, {**disc, "name": "a"}),
+                   where + "[1].name", "second patch with the name 'a'")
+        self.check(patches({**disc, "name": "x_min"}), where + "[0].name", "the name of a face")
+        self.check(patches(*[disc] * 256), where, "256 patches; give at most 255")
+        self.check(patches({**shapeless, "where": "sqrt(x - 1)"}), where + "[0].where",
+                   "not a number")
+        self.check(patches({**shapeless, "where": "u < 1"}), where + "[0].where", "u")
+        self.check(patches({**disc, "value": "1/(t - t)"}), where + "[0].value", "heat flux")
+        self.check(radiating_difference, "boundary.x_min.emissivity", "absolute temperatures")
         self.check(unknown, "parts[0].uniform.material", "'m00'", "m0, m1")
         self.check(uncovered, "parts", "have no material")
         self.check(twice, "materials[1]", "second material with the name 'm0'")

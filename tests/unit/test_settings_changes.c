@@ -41,10 +41,14 @@ static const char full_text[] =
     "  - cylinder: {axis: y, center: [0.1, 0.1, 0.1], radius: 0.05, from: 0, to: 0.1, value: 200}\n"
     "  - layer: {axis: z, from: 0.05, to: 0.1, value: 200}\n"
     "boundary:\n"
-    "  x_min: {type: temperature, value: 350}\n"
+    "  x_min: {type: temperature, value: 350, patches: [\n"
+    "    {name: a, rectangle: {lower: [0, 0], upper: [0.1, 0.1]}, type: temperature, value: 3},\n"
+    "    {disc: {center: [0, 0], radius: 0.1}, type: flux, value: 3},\n"
+    "    {where: y < 0.1, type: convection, coefficient: 3, ambient: 3},\n"
+    "    {where: y < 0.1, type: radiation, emissivity: 0.3, ambient: 3}]}\n"
     "  x_max: {type: flux, value: -5}\n"
     "  y_min: {type: convection, coefficient: 10, ambient: 293}\n"
-    "  y_max: {type: temperature, value: 300 + t}\n"
+    "  y_max: {type: radiation, emissivity: 0.8, ambient: 300 + t}\n"
     "  z_min: {type: periodic}\n"
     "  z_max: {type: periodic}\n"
     "time: {steps: 10, dt: 0.01}\n"
@@ -99,9 +103,18 @@ static char *find_values(struct settings *s, const struct schema_key *row, char 
         int kind;   /* of the face or entry that `shown` is; -1: any */
         void *base; /* of its values */
     } places[] = {
+#define PATCH(n) &s->boundary[FACE_X_MIN].patches[n]
+        {"boundary.*.patches[].rectangle.", "boundary.x_min.patches[0].rectangle.", -1, PATCH(0)},
+        {"boundary.*.patches[].disc.", "boundary.x_min.patches[1].disc.", -1, PATCH(1)},
+        {"boundary.*.patches[].where", "boundary.x_min.patches[2].where", -1, PATCH(2)},
+        {"boundary.*.patches[].", "boundary.x_min.patches[0].", BOUNDARY_TEMPERATURE, PATCH(0)},
+        {"boundary.*.patches[].", "boundary.x_min.patches[1].", BOUNDARY_FLUX, PATCH(1)},
+        {"boundary.*.patches[].", "boundary.x_min.patches[2].", BOUNDARY_CONVECTION, PATCH(2)},
+        {"boundary.*.patches[].", "boundary.x_min.patches[3].", BOUNDARY_RADIATION, PATCH(3)},
         {"boundary.*.", "boundary.x_min.", BOUNDARY_TEMPERATURE, &s->boundary[FACE_X_MIN]},
         {"boundary.*.", "boundary.x_max.", BOUNDARY_FLUX, &s->boundary[FACE_X_MAX]},
         {"boundary.*.", "boundary.y_min.", BOUNDARY_CONVECTION, &s->boundary[FACE_Y_MIN]},
+        {"boundary.*.", "boundary.y_max.", BOUNDARY_RADIATION, &s->boundary[FACE_Y_MAX]},
         {"materials[].", "materials[0].", -1, s->materials},
         {"contacts[].", "contacts[0].", -1, s->contacts},
         {"parts[].uniform.", "parts[0].uniform.", -1, &s->parts[0]},

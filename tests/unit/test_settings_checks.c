@@ -77,14 +77,23 @@ static const struct damage boundaries[] = {
     {"{type: temperature, value: 350}", "{type: periodic}",
      "c.yaml:18: boundary.x_min: periodic, but x_max is not; make both faces of the x axis "
      "periodic, or neither"},
+    {"ambient: 293", "ambient: 293, surroundings: 400",
+     "c.yaml:20: boundary.y_min.surroundings: has no effect on a face that does not radiate; add "
+     "an "
+     "emissivity"},
+    {"type: flux, value: -5", "type: radiation, emissivity: 1.5, ambient: 293",
+     "c.yaml:19: boundary.x_max.emissivity: out of range (1.5): the largest is 1; give a number "
+     "above "
+     "0 and at most 1"},
     {"{type: flux, value: -5}", "{type: flux, value: 0, coefficient: 1}",
-     "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); valid keys: type, value"},
+     "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); valid keys: type, value, "
+     "patches"},
     {"{type: flux, value: -5}", "{type: periodic, value: 0}",
      "c.yaml:19: boundary.x_max.value: not a key of type periodic (0); valid keys: "
      "type"},
     {"{type: temperature, value: 350}", "{type: temperature, value: 350, ambient: 1}",
      "c.yaml:18: boundary.x_min.ambient: not a key of type temperature (1); valid keys: type, "
-     "value"},
+     "value, patches"},
 };
 
 #define OR_DIFFERENCE                                                                              \
@@ -152,9 +161,9 @@ static const struct damage formulas[] = {
      "give a number or a formula in t"},
     {"300 + t", "",
      "c.yaml:21: boundary.y_max.value: empty; give a number or a formula in t, in K"},
-    {"300 + t", "300 K",
-     "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"K\" at column 5 (300 "
-     "K); " KNOWN("t")},
+    {"300 + t", "300*K",
+     "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"K\" at column 5 "
+     "(300*K); " KNOWN("t")},
     {"uniform: {value: 300}", "expression: {value: \"300+*x\"}",
      "c.yaml:11: initial[0].expression.value: not a formula: Unexpected operator \"*\" at column 5 "
      "(300+*x); give a number or a formula in x, y, z"},
