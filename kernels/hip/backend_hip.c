@@ -307,6 +307,7 @@ static const struct operations operations = {
     .gather = hip_gather,
     .track = hip_track,
     .flux_squared = hip_flux_squared,
+    .add_source = hip_add_source,
     .extract = hip_extract,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),

@@ -98,6 +98,10 @@ hipError_t hip_launch_flags_write(hipStream_t stream, uint32_t *const *d_flags, 
 hipError_t hip_launch_flags_wait(hipStream_t stream, uint32_t *const *d_flags, int nflags,
                                  uint32_t value, double limit_s, uint32_t *late);
 
+/* A box that is not empty. */
+hipError_t hip_launch_add_source(hipStream_t stream, struct hip_scratch *d_scratch,
+                                 const struct layout *layout, const struct source_args *args,
+                                 void *d_field, const struct box *box);
 hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const void *d_field,
                              const int64_t *d_elements, int64_t count, void *d_values);
 hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,
