@@ -23,6 +23,9 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
 struct face_diagnostics {
     double flow[FACE_COUNT]; /* W into the domain */
     double mean[FACE_COUNT]; /* K, the temperature of the face */
+    /* The same for each named patch, in the order of boundary_next_named: {flow, mean}, of which
+     * the mean is NaN without cells. The caller's; NULL: not wanted. */
+    double (*patches)[2];
 };
 
 /* Collective. As they are at the current time: the flow is the heat that the ledger books for a
