@@ -25,6 +25,10 @@ if [[ " $* " != *" --output"[\ =]* ]]; then
     echo "error: the jobs must share an output folder: give --output DIR" >&2
     exit 2
 fi
+if ! command -v sbatch >/dev/null; then
+    echo "error: no command 'sbatch': a chain of jobs needs Slurm" >&2
+    exit 2
+fi
 read -r -a options <<<"${SBATCH_OPTIONS:-}"
 export ISOTHERM_CHAIN=1
 previous=

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Shared by the job scripts: arguments, Slurm's end time, the run, and what its exit code requires.
-# Sourced by *.sbatch after `cd` to the folder of submission.
+# Sourced by *.sbatch; changes to the folder of submission.
 #
 #   sbatch [sbatch's options] jobscripts/X.sbatch CONFIG [options of `isotherm run`]
 #
@@ -8,11 +8,20 @@
 # number and resumes from the checkpoints there. Variables that may be set before sbatch, which
 # passes the environment on:
 #
-#   ISOTHERM          the program (build/<preset of the script>/isotherm)
+#   ISOTHERM          the program (build/<preset of the script>/isotherm, or the installed one)
+#   ISOTHERM_ROOT     the folder above jobscripts/ (the folder of submission, or the installed one)
 #   ISOTHERM_TRIES    starts without a new checkpoint before the job gives up (3)
 #   ISOTHERM_CHAIN    1: a job that was stopped in time ends with 0 instead of being requeued, and
 #                     the next job of the chain resumes (jobscripts/chain.sh)
 #   ISOTHERM_STRIPES  Lustre stripes of the results' files; for files above 512 GB, 8 to 128
+
+if [[ -z ${SLURM_JOB_ID:-} ]]; then
+    echo "error: $0 is a job script; submit it to Slurm: sbatch $0 CONFIG [options]" >&2
+    exit 2
+fi
+cd "${SLURM_SUBMIT_DIR:-.}" || exit 2
+# shellcheck source=jobscripts/program.sh
+. "$(dirname "${BASH_SOURCE[0]}")/program.sh"
 
 job_say() { printf '%s job %s: %s\n' "$(date +%FT%T)" "${SLURM_JOB_ID:-none}" "$*"; }
 
@@ -36,7 +45,7 @@ job_start() {
     shift
     (($# > 0)) || job_die "no CONFIG; usage: sbatch jobscripts/X.sbatch CONFIG [options]"
     job_arguments=("$@")
-    job_program=${ISOTHERM:-$ISOTHERM_ROOT/build/$preset/isotherm}
+    job_program=${ISOTHERM:-$(isotherm_program "$preset")}
     command -v "$job_program" >/dev/null ||
         job_die "no program $job_program: build it, or set ISOTHERM"
     job_output=
@@ -83,10 +92,10 @@ job_may_try_again() {
         { job_say "giving up: $tries starts without a checkpoint newer than $now"; return 1; }
 }
 
-# Requeue or not. 75: stopped in time with a valid checkpoint. 4, and what a launcher reports of
-# killed ranks (above 128): perhaps a broken node, which may not be in the next job; a node that
-# Slurm itself finds broken makes it requeue the job without this function (--requeue). 2, 3 and 5
-# (wrong input, files, invalid values) would only occur again.
+# Requeue or not. 75: stopped in time. 4, and what a launcher reports of killed ranks (above 128):
+# perhaps a broken node, which may not be in the next job; a node that Slurm itself finds broken
+# makes it requeue the job without this function (--requeue). 2, 3 and 5 (wrong input, files,
+# invalid values) would only occur again.
 job_again() {
     local code=$1
     if ((code != 75 && code != 4 && code < 128)); then

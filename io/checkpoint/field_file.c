@@ -11,8 +11,15 @@
 #include "io/hdf5/h5_field.h"
 #include "io/hdf5/h5_link.h"
 #include "io/raw/h5_raw.h"
+#include "model/regrid.h"
 
 static const double LIMIT_K = 1e12; /* within the range of exact sums */
+
+/* What rank 0 finds. */
+struct found {
+    struct h5_place place;
+    int64_t cells[AXIS_COUNT];
+};
 
 static void shape_text(const hsize_t *shape, int rank, char *text, size_t bytes)
 {
@@ -27,37 +34,83 @@ static void shape_text(const hsize_t *shape, int rank, char *text, size_t bytes)
     }
 }
 
-/* The last axes must be the grid's; axes that the dataset lacks must have one cell. */
-static bool shape_fits(const hsize_t *shape, int rank, const int64_t cells[AXIS_COUNT])
-{
-    if (rank < 1 || rank > AXIS_COUNT) {
-        return false;
-    }
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        const int64_t n = a < rank ? (int64_t)shape[rank - 1 - a] : 1;
-        if (n != cells[a]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static enum status check_shape(hid_t dataset, const char *path, const char *name,
-                               const struct grid *grid)
+/* The last axes are the grid's; axes that the dataset lacks have one cell. */
+static bool read_cells(hid_t dataset, int64_t cells[AXIS_COUNT], char *text, size_t bytes)
 {
     hsize_t shape[H5S_MAX_RANK];
     const hid_t space = H5Dget_space(dataset);
     const int rank = H5Sget_simple_extent_dims(space, shape, NULL);
     H5Sclose(space);
-    if (shape_fits(shape, rank, grid->cells)) {
+    shape_text(shape, rank < 0 ? 0 : rank, text, bytes);
+    bool usable = rank >= 1 && rank <= AXIS_COUNT;
+    for (int a = 0; usable && a < AXIS_COUNT; a++) {
+        cells[a] = a < rank ? (int64_t)shape[rank - 1 - a] : 1;
+    }
+    for (int a = 0; usable && a < AXIS_COUNT; a++) {
+        usable = cells[a] > 0;
+    }
+    return usable;
+}
+
+static bool has_corners(hid_t object, double lower[AXIS_COUNT], double upper[AXIS_COUNT])
+{
+    const bool found = h5_get_double(object, "lower_m", lower, AXIS_COUNT) == STATUS_OK &&
+                       h5_get_double(object, "upper_m", upper, AXIS_COUNT) == STATUS_OK;
+    fail_clear();
+    return found;
+}
+
+/* Only Isotherm's own files say where they lie: checkpoints on the dataset, snapshots on the file.
+ */
+static enum status check_domain(hid_t file, hid_t dataset, const struct found *found,
+                                const struct grid *grid)
+{
+    const double tolerance = 1e-9; /* of the length: rounding errors */
+    double lower[AXIS_COUNT];
+    double upper[AXIS_COUNT];
+    if (!has_corners(dataset, lower, upper) && !has_corners(file, lower, upper)) {
         return STATUS_OK;
     }
-    char found[256];
-    shape_text(shape, rank < 0 ? 0 : rank, found, sizeof found);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const double most = tolerance * (grid->upper[a] - grid->lower[a]);
+        const bool used = found->cells[a] > 1 || grid->used[a];
+        if (used && (!(fabs(lower[a] - grid->lower[a]) <= most) ||
+                     !(fabs(upper[a] - grid->upper[a]) <= most))) {
+            return fail(STATUS_INPUT,
+                        "the dataset %s of %s covers %.9g to %.9g m in %s, the grid %.9g to %.9g "
+                        "m; `interpolate` needs the same domain",
+                        found->place.name, found->place.path, lower[a], upper[a],
+                        axis_name((enum axis)a), grid->lower[a], grid->upper[a]);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Numbers of materials cannot be interpolated. */
+static bool is_numbers(const struct initial_setting *source)
+{
+    return source->names[0] != NULL;
+}
+
+static enum status check_shape(hid_t file, hid_t dataset, const struct initial_setting *source,
+                               const struct grid *grid, struct found *found)
+{
+    char text[256];
+    const bool usable = read_cells(dataset, found->cells, text, sizeof text);
+    if (usable && memcmp(found->cells, grid->cells, sizeof found->cells) == 0) {
+        return STATUS_OK;
+    }
+    if (usable && source->interpolate == INTERPOLATE_YES) {
+        struct regrid regrid;
+        TRY(check_domain(file, dataset, found, grid));
+        return regrid_create(found->cells, grid->cells, &regrid);
+    }
     return fail(STATUS_INPUT,
                 "the dataset %s of %s has the shape %s; the grid needs (nz, ny, nx) = (%" PRId64
-                ", %" PRId64 ", %" PRId64 ")",
-                name, path, found, grid->cells[AXIS_Z], grid->cells[AXIS_Y], grid->cells[AXIS_X]);
+                ", %" PRId64 ", %" PRId64 ")%s",
+                found->place.name, found->place.path, text, grid->cells[AXIS_Z],
+                grid->cells[AXIS_Y], grid->cells[AXIS_X],
+                usable && !is_numbers(source) ? "; `interpolate: true` converts it" : "");
 }
 
 static enum status check_type(hid_t dataset, const char *path, const char *name)
@@ -91,23 +144,70 @@ static enum status check_values(const struct box *global, enum precision precisi
     return STATUS_OK;
 }
 
-static enum status read_pieces(hid_t dataset, const char *path, const char *name,
-                               struct field *field, const struct pieces *pieces)
+/* What all pieces of a read need. */
+struct reading {
+    const struct found *found;
+    struct regrid regrid;
+    bool same; /* the dataset has the cells of the field */
+    struct field *field;
+    hid_t dataset;
+};
+
+static enum status read_checked(const struct reading *r, const struct box *box,
+                                enum precision precision, void *values)
 {
-    const enum precision precision = field->layout.precision;
-    void *values = malloc((size_t)pieces->piece_cells * precision_bytes(precision));
+    const struct h5_place *place = &r->found->place;
+    TRY(fail_prefix(h5_read_box(r->dataset, box, precision, false, values),
+                    "the dataset %s of %s: ", place->name, place->path));
+    return check_values(box, precision, values, place->path, place->name);
+}
+
+/* In place: doubles to the field's precision. */
+static void narrow(double *values, int64_t count, enum precision precision)
+{
+    for (int64_t c = 0; precision == PRECISION_FLOAT32 && c < count; c++) {
+        const float value = (float)values[c];
+        memcpy((char *)values + (size_t)c * sizeof value, &value, sizeof value);
+    }
+}
+
+/* `values` has the size of the largest piece in the field's precision. */
+static enum status read_piece(const struct reading *r, const struct box *local, void *values)
+{
+    const enum precision precision = r->field->layout.precision;
+    const struct box global = box_shift(local, r->field->placement.offset);
+    if (r->same) {
+        TRY(read_checked(r, &global, precision, values));
+        return field_write(r->field, local, values);
+    }
+    const struct box source = regrid_source(&r->regrid, &global);
+    const size_t cells = (size_t)regrid_buffer_cells(&source, &global);
+    double *old = malloc(cells * sizeof *old);
+    double *new = malloc(cells * sizeof *new);
     enum status status = STATUS_OK;
-    TRY(CHECK_MEMORY(values != NULL, "no memory to read %s", path));
+    TRY_GOTO(
+        CHECK_MEMORY(old != NULL && new != NULL, "no memory to read %s", r->found->place.path));
+    TRY_GOTO(read_checked(r, &source, PRECISION_FLOAT64, old));
+    regrid_fill(&r->regrid, &source, &global, old, new);
+    narrow(new, box_cells(&global), precision);
+    TRY_GOTO(field_write(r->field, local, new));
+done:
+    free(new);
+    free(old);
+    return status;
+}
+
+static enum status read_pieces(const struct reading *r, const struct pieces *pieces)
+{
+    const size_t bytes = precision_bytes(r->field->layout.precision);
+    void *values = r->same ? malloc((size_t)pieces->piece_cells * bytes) : NULL;
+    enum status status = STATUS_OK;
+    TRY(CHECK_MEMORY(!r->same || values != NULL, "no memory to read %s", r->found->place.path));
     for (int64_t p = 0; p < pieces->count; p++) {
         const struct box local = pieces_box(pieces, p);
-        const struct box global = box_shift(&local, field->placement.offset);
-        if (box_is_empty(&local)) {
-            continue;
+        if (!box_is_empty(&local)) {
+            TRY_GOTO(read_piece(r, &local, values));
         }
-        TRY_GOTO(fail_prefix(h5_read_box(dataset, &global, precision, false, values),
-                             "the dataset %s of %s: ", name, path));
-        TRY_GOTO(check_values(&global, precision, values, path, name));
-        TRY_GOTO(field_write(field, &local, values));
     }
 done:
     free(values);
@@ -154,74 +254,144 @@ static enum status check_units(hid_t dataset, const char *path, const char *name
                 path, units);
 }
 
-static enum status check_dataset(hid_t dataset, const char *path, const char *name,
-                                 const struct grid *grid)
+static enum status read_mine(struct reading *r, const struct pieces *pieces)
 {
-    TRY(check_type(dataset, path, name));
-    TRY(check_shape(dataset, path, name, grid));
-    return check_units(dataset, path, name);
-}
-
-static enum status read_mine(struct h5_place *place, struct field *field,
-                             const struct pieces *pieces)
-{
+    struct h5_place place = r->found->place;
     hid_t file = H5I_INVALID_HID;
-    hid_t dataset = H5I_INVALID_HID;
-    TRY(h5_open_place(place, &file, &dataset));
-    const enum status status = read_pieces(dataset, place->path, place->name, field, pieces);
+    TRY(h5_open_place(&place, &file, &r->dataset));
+    const enum status status = read_pieces(r, pieces);
     h5_close(file);
     return status;
+}
+
+/* The number of the state nearest to `time`, which must be the one meant. */
+static enum status choose(const char *path, const double *times, int64_t count, double time,
+                          int64_t *chosen)
+{
+    const double tolerance = 1e-6; /* a time may be typed with seven digits */
+    *chosen = 0;
+    for (int64_t n = 1; n < count; n++) {
+        *chosen = fabs(times[n] - time) < fabs(times[*chosen] - time) ? n : *chosen;
+    }
+    if (count > 0 && fabs(times[*chosen] - time) <= tolerance * time) {
+        return STATUS_OK;
+    }
+    char nearest[64] = "";
+    if (count > 0) {
+        snprintf(nearest, sizeof nearest, "; the nearest is at t = %.9g s", times[*chosen]);
+    }
+    return fail(STATUS_INPUT, "%s has no state at t = %.9g s%s", path, time, nearest);
+}
+
+static enum status find_state(hid_t file, const struct initial_setting *source, int64_t *number)
+{
+    void *times = NULL;
+    void *steps = NULL;
+    int64_t ntimes = 0;
+    int64_t nsteps = 0;
+    enum status status = STATUS_OK;
+    if (H5Lexists(file, "/snap", H5P_DEFAULT) <= 0) {
+        return fail(STATUS_INPUT, "%s is not a series of snapshots; leave out `time`",
+                    source->path);
+    }
+    TRY_GOTO(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &nsteps));
+    TRY_GOTO(h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, sizeof(double), &times,
+                         &ntimes));
+    TRY_GOTO(choose(source->path, times, nsteps < ntimes ? nsteps : ntimes, source->time, number));
+done:
+    free(times);
+    free(steps);
+    return status;
+}
+
+static enum status set_place(const struct initial_setting *source, struct h5_place *place)
+{
+    hid_t file = H5I_INVALID_HID;
+    int64_t number = 0;
+    char name[H5_NAME_BYTES];
+    if (!source->has_time) {
+        return h5_place_set(source->path, source->dataset, place);
+    }
+    TRY(h5_open_plain(source->path, false, &file));
+    const enum status status = find_state(file, source, &number);
+    h5_close(file);
+    TRY(status);
+    if (snprintf(name, sizeof name, "/snap/%" PRId64 "/%s", number, source->dataset) >=
+        (int)sizeof name) {
+        return fail(STATUS_INPUT, "the name %.60s... is too long", source->dataset);
+    }
+    return h5_place_set(source->path, name, place);
 }
 
 /* Find the dataset and check that it fits. */
-static enum status find(const char *path, const char *name, const struct grid *grid,
-                        struct h5_place *place)
+static enum status find(const struct initial_setting *source, const struct grid *grid,
+                        struct found *found)
 {
     hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
-    TRY(h5_place_set(path, name, place));
+    struct h5_place *place = &found->place;
+    memset(found, 0, sizeof *found);
+    TRY(set_place(source, place));
     TRY(h5_open_place(place, &file, &dataset));
-    const enum status status = check_dataset(dataset, place->path, place->name, grid);
+    enum status status = STATUS_OK;
+    TRY_GOTO(check_type(dataset, place->path, place->name));
+    TRY_GOTO(check_shape(file, dataset, source, grid, found));
+    TRY_GOTO(check_units(dataset, place->path, place->name));
+done:
     h5_close(file);
     return status;
 }
 
-enum status field_file_check(const char *path, const char *dataset, const struct grid *grid)
+enum status field_file_check(const struct initial_setting *source, const struct grid *grid)
 {
-    struct h5_place place;
+    struct found found;
     h5_init();
-    return find(path, dataset, grid, &place);
+    return find(source, grid, &found);
 }
 
-enum status field_file_read(MPI_Comm comm, const char *path, const char *dataset,
+/* Of a piece in new cells, such that neither they nor the old ones need more memory. */
+static int64_t piece_cells(const struct reading *r, enum precision precision)
+{
+    double ratio = (double)(r->same ? precision_bytes(precision) : sizeof(double));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        ratio *= fmax(1, (double)r->regrid.old[a] / (double)r->regrid.new[a]);
+    }
+    return (int64_t)fmax(1, H5_FIELD_PIECE_BYTES / ratio);
+}
+
+enum status field_file_read(MPI_Comm comm, const struct initial_setting *source,
                             struct field *field, const struct grid *grid)
 {
-    struct h5_place place;
+    struct found found;
+    struct reading r = {.found = &found, .field = field};
     struct pieces pieces;
-    const int64_t limit = H5_FIELD_PIECE_BYTES / (int64_t)precision_bytes(field->layout.precision);
     h5_init();
     const bool first = comm_rank(comm) == 0;
-    TRY(status_agree(comm, first ? find(path, dataset, grid, &place) : STATUS_OK));
-    TRY_MPI(MPI_Bcast(&place, (int)sizeof place, MPI_BYTE, 0, comm));
-    TRY(h5_raw_check(comm, place.path, place.name));
+    TRY(status_agree(comm, first ? find(source, grid, &found) : STATUS_OK));
+    TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm));
+    TRY(h5_raw_check(comm, found.place.path, found.place.name));
+    r.same = memcmp(found.cells, grid->cells, sizeof found.cells) == 0;
+    TRY(regrid_create(found.cells, grid->cells, &r.regrid));
+    const int64_t limit = piece_cells(&r, field->layout.precision);
     TRY(pieces_create(comm, field->layout.cells, limit, &pieces));
-    return status_agree(comm, read_mine(&place, field, &pieces));
+    return status_agree(comm, read_mine(&r, &pieces));
 }
 
-enum status field_file_read_box(const char *path, const char *dataset, const struct grid *grid,
+enum status field_file_read_box(const struct initial_setting *source, const struct grid *grid,
                                 const struct box *box, float *values)
 {
-    struct h5_place place;
+    struct found found = {0};
+    const struct h5_place *place = &found.place;
     hid_t file = H5I_INVALID_HID;
-    hid_t opened = H5I_INVALID_HID;
+    hid_t dataset = H5I_INVALID_HID;
     h5_init();
-    TRY(h5_place_set(path, dataset, &place));
-    TRY(h5_open_place(&place, &file, &opened));
+    TRY(h5_place_set(source->path, source->dataset, &found.place));
+    TRY(h5_open_place(&found.place, &file, &dataset));
     enum status status;
-    TRY_GOTO(check_type(opened, place.path, place.name));
-    TRY_GOTO(check_shape(opened, place.path, place.name, grid));
-    status = fail_prefix(h5_read_box(opened, box, PRECISION_FLOAT32, false, values),
-                         "the dataset %s of %s: ", place.name, place.path);
+    TRY_GOTO(check_type(dataset, place->path, place->name));
+    TRY_GOTO(check_shape(file, dataset, source, grid, &found));
+    status = fail_prefix(h5_read_box(dataset, box, PRECISION_FLOAT32, false, values),
+                         "the dataset %s of %s: ", place->name, place->path);
 done:
     h5_close(file);
     return status;

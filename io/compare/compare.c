@@ -136,6 +136,20 @@ static enum status reader_read(struct reader *reader, const struct box *box)
                        "%s: ", reader->path);
 }
 
+enum status frames_read_box(const struct frames *frames, int64_t n, const struct box *box,
+                            double *values)
+{
+    struct reader reader = {.file = H5I_INVALID_HID};
+    enum status status = reader_open(frames, n, 1, &reader);
+    free(reader.values);
+    reader.values = values;
+    if (status == STATUS_OK) {
+        status = reader_read(&reader, box);
+    }
+    h5_close(reader.file);
+    return status;
+}
+
 static void compare_piece(const struct frames *frames, const struct box *box,
                           enum precision narrower, const struct reader reader[2], double rtol,
                           double atol, struct difference *d)

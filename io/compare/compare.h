@@ -39,7 +39,12 @@ struct frames {
  * STATUS_INPUT without such a dataset. Free with frames_free, on failure too. */
 enum status frames_read(MPI_Comm comm, const char *path, const char *name,
                         struct frames *frames) MUST_CHECK;
+/* The same on one process without MPI, for a file; the seal of a checkpoint is not checked. */
+enum status frames_read_alone(const char *path, const char *name, struct frames *frames) MUST_CHECK;
 void frames_free(struct frames *frames);
+/* Not collective. The cells of `box` in state n, [z][y][x]. */
+enum status frames_read_box(const struct frames *frames, int64_t n, const struct box *box,
+                            double *values) MUST_CHECK;
 
 /* Centre of a cell, m; NaN where the file does not give the grid's position. */
 void frames_center(const struct frames *frames, const int64_t cell[AXIS_COUNT],

@@ -235,8 +235,8 @@ static enum status read_links(hid_t file, int64_t listed, struct frames *frames)
     }
     const int64_t count = (int64_t)group.nlinks;
     if (listed >= 0 && listed != count) {
-        return fail(STATUS_FILE, "%s is damaged: it lists %" PRId64 " states and has %" PRId64,
-                    frames->path, listed, count);
+        return fail(STATUS_FILE, "%s is damaged: it lists %" PRId64 " state%s and has %" PRId64,
+                    frames->path, listed, listed == 1 ? "" : "s", count);
     }
     if (count == 0) {
         return fail(STATUS_INPUT, "%s holds no snapshot", frames->path);
@@ -384,6 +384,17 @@ enum status frames_read(MPI_Comm comm, const char *path, const char *name, struc
                         "the checkpoint %s is damaged: ", frames->path));
     }
     return status_agree(comm, read_mine(frames));
+}
+
+enum status frames_read_alone(const char *path, const char *name, struct frames *frames)
+{
+    *frames = (struct frames){.count = 0};
+    h5_init();
+    TRY(keep_name(name, frames));
+    if (snprintf(frames->path, PATH_BYTES, "%s", path) >= PATH_BYTES) {
+        return fail(STATUS_INPUT, "the path %.60s... is too long", path);
+    }
+    return read_mine(frames);
 }
 
 void frames_free(struct frames *frames)

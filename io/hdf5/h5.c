@@ -28,6 +28,12 @@ struct h5_about h5_about(void)
     h5_init();
     H5get_libversion(&major, &minor, &release);
     (void)snprintf(about.version, sizeof about.version, "%u.%u.%u", major, minor, release);
+    (void)snprintf(about.built, sizeof about.built, "%d.%d.%d", H5_VERS_MAJOR, H5_VERS_MINOR,
+                   H5_VERS_RELEASE);
+    int initialized = 0;
+    if (MPI_Initialized(&initialized) != MPI_SUCCESS || initialized == 0) {
+        return about; /* the driver duplicates the communicator */
+    }
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     about.parallel = H5Pset_fapl_mpio(access, MPI_COMM_SELF, MPI_INFO_NULL) >= 0 &&
                      H5Pget_driver(access) == H5FD_MPIO;

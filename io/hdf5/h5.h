@@ -81,6 +81,14 @@ enum status h5_get_double(hid_t object, const char *name, double *values, int co
 enum status h5_get_int(hid_t object, const char *name, int64_t *values, int count) MUST_CHECK;
 enum status h5_get_string(hid_t object, const char *name, char *value, size_t bytes) MUST_CHECK;
 
+/* A dataset of numbers that says what lies along a dimension of others; count 0: a scalar. Tools
+ * that know netCDF use it: HDF5's "Dimension Scale Specification". */
+enum status h5_scale(hid_t file, const char *name, const double *values, int64_t count,
+                     const char *units, const char *long_name) MUST_CHECK;
+/* The scales in `file` that belong to the dimensions of a dataset, from the slowest. */
+enum status h5_attach_scales(hid_t file, hid_t dataset, const char *const names[],
+                             int count) MUST_CHECK;
+
 /* A string as a scalar dataset, for more than the 64 KiB of an attribute. */
 enum status h5_text_dataset(hid_t file, const char *name, const char *text) MUST_CHECK;
 /* Caller frees. STATUS_FILE, and NULL, when there is none or it is larger than `most` bytes. */

@@ -5,11 +5,12 @@
 #include <stdbool.h>
 
 struct h5_about {
-    char version[32];
-    bool parallel; /* the MPI-IO driver is available */
+    char version[32]; /* of the library that is loaded */
+    char built[32];   /* of the headers that the program was compiled with */
+    bool parallel;    /* the MPI-IO driver is available; false while MPI is not initialized */
 };
 
-/* Not collective. */
+/* Not collective; also before MPI_Init. */
 struct h5_about h5_about(void);
 
 /* Not collective. True after HDF5 failed to close a file, or a file was left open because writing

@@ -62,6 +62,64 @@ enum status h5_attribute_int(hid_t object, const char *name, const int64_t *valu
     return attribute_write(object, name, file_type, H5T_NATIVE_INT64, count, values);
 }
 
+/* Terminated by zero, as the specification of dimension scales requires. */
+static enum status terminated_string(hid_t object, const char *name, const char *value)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, strlen(value) + 1);
+    const enum status status = attribute_write(object, name, type, type, 0, value);
+    H5Tclose(type);
+    return status;
+}
+
+static enum status describe_scale(hid_t dataset, const char *name, const char *units,
+                                  const char *long_name, bool is_scalar)
+{
+    TRY(h5_attribute_label(dataset, units, long_name));
+    if (is_scalar) {
+        return STATUS_OK;
+    }
+    TRY(terminated_string(dataset, "CLASS", "DIMENSION_SCALE"));
+    return terminated_string(dataset, "NAME", name);
+}
+
+enum status h5_scale(hid_t file, const char *name, const double *values, int64_t count,
+                     const char *units, const char *long_name)
+{
+    const hsize_t length = (hsize_t)count;
+    const hid_t space = count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_obj_track_times(creation, false);
+    const hid_t dataset =
+        H5Dcreate2(file, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    enum status status = dataset < 0 || H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL,
+                                                 H5P_DEFAULT, values) < 0
+                             ? h5_fail("cannot write %s", name)
+                             : describe_scale(dataset, name, units, long_name, count == 0);
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    H5Pclose(creation);
+    H5Sclose(space);
+    return status;
+}
+
+enum status h5_attach_scales(hid_t file, hid_t dataset, const char *const names[], int count)
+{
+    hobj_ref_t scale[H5S_MAX_RANK];
+    hvl_t lists[H5S_MAX_RANK]; /* a dimension may have several scales */
+    for (int d = 0; d < count; d++) {
+        lists[d] = (hvl_t){.len = 1, .p = &scale[d]};
+        if (H5Rcreate(&scale[d], file, names[d], H5R_OBJECT, -1) < 0) {
+            return h5_fail("cannot refer to %s", names[d]);
+        }
+    }
+    const hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ);
+    const enum status status = attribute_write(dataset, "DIMENSION_LIST", type, type, count, lists);
+    H5Tclose(type);
+    return status;
+}
+
 /* `count` 0 is a scalar. */
 static hssize_t values_of(int count)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "base/log.h"
 #include "kernels/heat_cell.h"
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
@@ -85,7 +86,7 @@ enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, siz
     void *values = malloc(bytes);
     enum status status = STATUS_OK;
     TRY_GOTO(status_agree(
-        comm, CHECK_MEMORY(values != NULL, "no memory for a buffer of %zu bytes", bytes)));
+        comm, CHECK_MEMORY(values != NULL, "no memory for a buffer of %s", SIZE_TEXT(bytes))));
     TRY_GOTO(read_pieces(comm, dataset, field, &pieces, values));
 done:
     free(values);

@@ -7,30 +7,19 @@
 
 #include "base/comm.h"
 #include "base/file.h"
-#include "io/picture/picture_draw.h"
 
 /* Cells read from the device at once, where all rows are shown. */
 enum { READ_CELLS = 1 << 22 };
 
-/* The plane to draw: sample p of a direction is the cell in the middle of the p-th of `samples`
- * equal parts. */
-struct plane {
-    enum axis axis[2]; /* across and up */
-    enum axis normal;
-    int64_t level; /* global index on the normal axis */
-    int64_t cells[2];
-    int samples[2];
-};
-
-static int64_t sample_cell(const struct plane *plane, int direction, int64_t p)
+int64_t picture_sample_cell(const struct picture_plane *plane, int direction, int64_t p)
 {
     return (2 * p + 1) * plane->cells[direction] / (2 * (int64_t)plane->samples[direction]);
 }
 
-static enum axis choose_normal(const struct grid *grid, const struct picture_setting *setting)
+static enum axis choose_normal(const struct grid *grid, enum axis wanted)
 {
     if (grid->dimensions == AXIS_COUNT) {
-        return setting->plane_normal;
+        return wanted;
     }
     /* the last axis that is not in use: z in 2D, and in 1D along x */
     for (int axis = AXIS_Z; axis > AXIS_X; axis--) {
@@ -41,9 +30,9 @@ static enum axis choose_normal(const struct grid *grid, const struct picture_set
     return AXIS_X;
 }
 
-static struct plane plane_choose(const struct grid *grid, const struct picture_setting *setting)
+struct picture_plane picture_plane_choose(const struct grid *grid, enum axis normal)
 {
-    struct plane plane = {.normal = choose_normal(grid, setting)};
+    struct picture_plane plane = {.normal = choose_normal(grid, normal)};
     plane.level = grid->cells[plane.normal] / 2;
     plane.axis[0] = plane.normal == AXIS_X ? AXIS_Y : AXIS_X;
     plane.axis[1] = plane.normal == AXIS_Z ? AXIS_Y : AXIS_Z;
@@ -66,7 +55,7 @@ struct part {
     int last[2];
 };
 
-static struct part part_of(const struct plane *plane, const struct field *field)
+static struct part part_of(const struct picture_plane *plane, const struct field *field)
 {
     const struct placement *placement = &field->placement;
     const int64_t level = plane->level - placement->offset[plane->normal];
@@ -78,8 +67,8 @@ static struct part part_of(const struct plane *plane, const struct field *field)
         const int64_t lo = placement->offset[plane->axis[d]];
         const int64_t hi = lo + field->layout.cells[plane->axis[d]];
         for (int p = 0; p < plane->samples[d]; p++) {
-            part.first[d] += sample_cell(plane, d, p) < lo;
-            part.last[d] += sample_cell(plane, d, p) < hi;
+            part.first[d] += picture_sample_cell(plane, d, p) < lo;
+            part.last[d] += picture_sample_cell(plane, d, p) < hi;
         }
     }
     return part;
@@ -87,7 +76,7 @@ static struct part part_of(const struct plane *plane, const struct field *field)
 
 /* Read the rows of samples [row, row + nrows), which are contiguous, and copy their samples to
  * `values`. */
-static enum status read_rows(struct field *field, const struct plane *plane,
+static enum status read_rows(struct field *field, const struct picture_plane *plane,
                              const struct part *part, int row, int nrows, void *h_rows,
                              double *values)
 {
@@ -99,13 +88,14 @@ static enum status read_rows(struct field *field, const struct plane *plane,
     box.hi[plane->normal] = box.lo[plane->normal] + 1;
     box.lo[plane->axis[0]] = 0;
     box.hi[plane->axis[0]] = across;
-    box.lo[plane->axis[1]] = sample_cell(plane, 1, row) - offset[plane->axis[1]];
+    box.lo[plane->axis[1]] = picture_sample_cell(plane, 1, row) - offset[plane->axis[1]];
     box.hi[plane->axis[1]] = box.lo[plane->axis[1]] + nrows;
     TRY(field_read(field, &box, h_rows));
     for (int r = 0; r < nrows; r++) {
         for (int p = part->first[0]; p < part->last[0]; p++) {
             /* the upward axis is the slower one: the box is [up][across] in memory */
-            const int64_t i = r * across + sample_cell(plane, 0, p) - offset[plane->axis[0]];
+            const int64_t i =
+                r * across + picture_sample_cell(plane, 0, p) - offset[plane->axis[0]];
             values[(int64_t)(row + r) * plane->samples[0] + p] =
                 wide ? ((const double *)h_rows)[i] : (double)((const float *)h_rows)[i];
         }
@@ -114,7 +104,7 @@ static enum status read_rows(struct field *field, const struct plane *plane,
 }
 
 /* This rank's samples, to their places in the whole plane, [up][across]. */
-static enum status read_part(struct field *field, const struct plane *plane, double *values)
+static enum status read_part(struct field *field, const struct picture_plane *plane, double *values)
 {
     const struct part part = part_of(plane, field);
     const int64_t across = field->layout.cells[plane->axis[0]];
@@ -134,8 +124,7 @@ done:
     return status;
 }
 
-/* For a uniform field, and for one without any valid value. */
-static void widen(double range[2], double margin)
+void picture_widen(double range[2], double margin)
 {
     if (!isfinite(range[0]) || !isfinite(range[1])) {
         range[0] = 0.0;
@@ -154,8 +143,17 @@ static void widen(double range[2], double margin)
     range[1] += margin * width;
 }
 
-static struct picture_view view_of(const struct grid *grid, const struct plane *plane,
-                                   const struct picture_setting *setting, double min, double max)
+/* M. Okabe, K. Ito, "Color Universal Design", 2008; without their yellow, which is hard to see on
+ * white. */
+uint32_t picture_curve_color(int number)
+{
+    static const uint32_t colors[PICTURE_CURVE_COLORS] = {0xd55e00, 0x222228, 0x0072b2, 0x009e73,
+                                                          0xcc79a7, 0xe69f00, 0x56b4e9};
+    return colors[number % PICTURE_CURVE_COLORS];
+}
+
+struct picture_view picture_view_of(const struct grid *grid, const struct picture_plane *plane,
+                                    const struct picture_setting *setting, double min, double max)
 {
     struct picture_view view = {.min = min, .max = max, .colormap = setting->colormap};
     for (int d = 0; d < 2; d++) {
@@ -169,7 +167,7 @@ static struct picture_view view_of(const struct grid *grid, const struct plane *
     view.plane_axis = plane->normal;
     view.plane_at = grid_center(grid, plane->normal, plane->level);
     /* a curve should not run along the frame */
-    widen(view.color_range, setting->range_auto && plane->samples[1] == 1 ? 0.05 : 0.0);
+    picture_widen(view.color_range, setting->range_auto && plane->samples[1] == 1 ? 0.05 : 0.0);
     return view;
 }
 
@@ -192,7 +190,7 @@ enum status picture_write(MPI_Comm comm, const char *directory, struct field *fi
                           char *path)
 {
     const bool root = comm_rank(comm) == 0;
-    const struct plane plane = plane_choose(grid, setting);
+    const struct picture_plane plane = picture_plane_choose(grid, setting->plane_normal);
     const int count = plane.samples[0] * plane.samples[1];
     double *values = calloc((size_t)count, sizeof *values);
     char file[PATH_BYTES];
@@ -204,7 +202,7 @@ enum status picture_write(MPI_Comm comm, const char *directory, struct field *fi
                                    MPI_UINT64_T, MPI_BOR, 0, comm),
                         "MPI_Reduce"));
     if (root) {
-        struct picture_view view = view_of(grid, &plane, setting, min, max);
+        struct picture_view view = picture_view_of(grid, &plane, setting, min, max);
         view.title = title;
         view.step = step;
         view.time = time;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "config/settings.h"
+#include "io/picture/picture_draw.h"
 #include "model/field.h"
 #include "model/grid.h"
 
@@ -21,5 +22,32 @@ enum status picture_write(MPI_Comm comm, const char *directory, struct field *fi
                           const struct grid *grid, const struct picture_setting *setting,
                           const char *title, int64_t step, double time, double min, double max,
                           char *path) MUST_CHECK;
+
+/* ---- for pictures of other data ---- */
+
+/* A plane of a grid: sample p of a direction is the cell in the middle of the p-th of `samples`
+ * equal parts. */
+struct picture_plane {
+    enum axis axis[2]; /* across and up */
+    enum axis normal;
+    int64_t level; /* global index on the normal axis */
+    int64_t cells[2];
+    int samples[2];
+};
+
+/* The plane in the middle of the grid across `normal`; of a 2D grid the whole. */
+struct picture_plane picture_plane_choose(const struct grid *grid, enum axis normal);
+int64_t picture_sample_cell(const struct picture_plane *plane, int direction, int64_t p);
+/* Of a plane; title, step, time and values are left out. min, max: see picture_write. */
+struct picture_view picture_view_of(const struct grid *grid, const struct picture_plane *plane,
+                                    const struct picture_setting *setting, double min, double max);
+
+/* Colours for the curves of a chart that people with any colour vision can distinguish. */
+enum { PICTURE_CURVE_COLORS = 7 };
+uint32_t picture_curve_color(int number);
+
+/* Widen a range by a share at both ends; one without extent, or not finite, to one that has some.
+ */
+void picture_widen(double range[2], double margin);
 
 #endif

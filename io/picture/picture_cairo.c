@@ -1,9 +1,11 @@
 /* Drawing with Cairo; picture_none.c replaces it in builds without. */
+#include <cairo-svg.h>
 #include <cairo.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -11,7 +13,7 @@
 #include "io/picture/picture.h"
 #include "io/picture/picture_layout.h"
 
-enum { CURVE = 0xa11c5c, BAR_SAMPLES = 256 };
+enum { BAR_SAMPLES = 256 };
 
 bool picture_supported(void)
 {
@@ -41,9 +43,18 @@ static void find_fonts(cairo_t *cairo)
     }
 }
 
-static cairo_t *canvas_create(int width, int height)
+static cairo_status_t append(void *file, const unsigned char *bytes, unsigned nbytes)
 {
-    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+    return fwrite(bytes, 1, nbytes, file) == nbytes ? CAIRO_STATUS_SUCCESS
+                                                    : CAIRO_STATUS_WRITE_ERROR;
+}
+
+/* `svg`: where to write the image; NULL: pixels. */
+static cairo_t *canvas_create(int width, int height, FILE *svg)
+{
+    cairo_surface_t *surface = svg != NULL
+                                   ? cairo_svg_surface_create_for_stream(append, svg, width, height)
+                                   : cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
     cairo_t *cairo = cairo_create(surface);
     cairo_surface_destroy(surface); /* lives as long as `cairo` */
     cairo_font_options_t *options = cairo_font_options_create();
@@ -65,26 +76,23 @@ static void set_color(cairo_t *cairo, uint32_t color)
 static void draw_cells(cairo_t *cairo, const struct picture_view *view, const double *values,
                        const int samples[2], const struct picture_place *place)
 {
-    cairo_surface_t *cells = cairo_image_surface_create(CAIRO_FORMAT_RGB24, samples[0], samples[1]);
+    /* a pixel each: programs that show SVG would smooth a magnified image */
+    cairo_surface_t *cells =
+        cairo_image_surface_create(CAIRO_FORMAT_RGB24, place->width, place->height);
     unsigned char *row = cairo_image_surface_get_data(cells);
-    for (int up = samples[1] - 1; row != NULL && up >= 0; up--) {
-        for (int p = 0; p < samples[0]; p++) {
-            ((uint32_t *)(void *)row)[p] =
-                colormap_of(view->colormap, values[(int64_t)up * samples[0] + p],
-                            view->color_range[0], view->color_range[1]);
+    for (int y = 0; row != NULL && y < place->height; y++) {
+        const int64_t up = samples[1] - 1 - (2 * (int64_t)y + 1) * samples[1] / (2 * place->height);
+        for (int x = 0; x < place->width; x++) {
+            const int64_t p = (2 * (int64_t)x + 1) * samples[0] / (2 * place->width);
+            ((uint32_t *)(void *)row)[x] = colormap_of(view->colormap, values[up * samples[0] + p],
+                                                       view->color_range[0], view->color_range[1]);
         }
         row += cairo_image_surface_get_stride(cells);
     }
     cairo_surface_mark_dirty(cells);
-    cairo_save(cairo);
+    cairo_set_source_surface(cairo, cells, place->x, place->y);
     cairo_rectangle(cairo, place->x, place->y, place->width, place->height);
-    cairo_translate(cairo, place->x, place->y);
-    cairo_scale(cairo, (double)place->width / samples[0], (double)place->height / samples[1]);
-    cairo_set_source_surface(cairo, cells, 0.0, 0.0);
-    cairo_pattern_set_filter(cairo_get_source(cairo), CAIRO_FILTER_NEAREST);
-    cairo_pattern_set_extend(cairo_get_source(cairo), CAIRO_EXTEND_PAD);
     cairo_fill(cairo);
-    cairo_restore(cairo);
     cairo_surface_destroy(cells);
 }
 
@@ -100,33 +108,61 @@ static void draw_bar(cairo_t *cairo, const struct picture_view *view,
 }
 
 /* With gaps where a value is not finite. */
-static void draw_curve(cairo_t *cairo, const struct picture_view *view,
-                       const struct picture_place *plot)
+static void draw_curve(cairo_t *cairo, const struct picture_chart *chart,
+                       const struct picture_curve *curve, const struct picture_place *plot)
 {
-    const double low = view->color_range[0];
-    const double high = view->color_range[1];
+    const struct picture_axis *axis = chart->axis;
     bool joined = false;
-    for (int i = 0; i < view->samples[0]; i++) {
-        const double value = fmin(fmax(view->values[i], low), high);
-        const double x = plot->x + (i + 0.5) * plot->width / view->samples[0];
-        const double y = plot->y + (high - value) / (high - low) * plot->height;
-        const bool finite = isfinite(view->values[i]);
+    double last[2] = {0, 0};
+    for (int64_t i = 0; i < curve->count; i++) {
+        const double value = fmin(fmax(curve->y[i], axis[1].lower), axis[1].upper);
+        const double x =
+            plot->x + (curve->x[i] - axis[0].lower) / (axis[0].upper - axis[0].lower) * plot->width;
+        const double y =
+            plot->y + (axis[1].upper - value) / (axis[1].upper - axis[1].lower) * plot->height;
+        const bool finite = isfinite(curve->y[i]);
+        const bool near = joined && i + 1 < curve->count && fabs(x - last[0]) < 0.1 &&
+                          fabs(y - last[1]) < 0.1; /* a million rows would make a huge SVG */
         if (finite && !joined) {
             cairo_move_to(cairo, x, y);
         }
-        if (finite) {
+        if (finite && !near) {
             cairo_line_to(cairo, x, y); /* a value without neighbours becomes a dot */
+            last[0] = x;
+            last[1] = y;
         }
         joined = finite;
     }
-    set_color(cairo, CURVE);
+}
+
+static void stroke(cairo_t *cairo, const struct picture_curve *curve)
+{
+    const double dashes[] = {9.0, 6.0};
+    set_color(cairo, curve->color);
     cairo_set_line_width(cairo, 2.5);
-    cairo_set_line_cap(cairo, CAIRO_LINE_CAP_ROUND);
+    cairo_set_line_cap(cairo, curve->dashed ? CAIRO_LINE_CAP_BUTT : CAIRO_LINE_CAP_ROUND);
     cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+    cairo_set_dash(cairo, dashes, curve->dashed ? 2 : 0, 0.0);
     cairo_stroke(cairo);
 }
 
-static void draw(cairo_t *cairo, const struct picture_view *view,
+static void draw_curves(cairo_t *cairo, const struct picture_chart *chart,
+                        const struct picture_layout *layout)
+{
+    for (int i = 0; i < chart->ncurves; i++) {
+        draw_curve(cairo, chart, &chart->curves[i], &layout->plot);
+        stroke(cairo, &chart->curves[i]);
+    }
+    for (int i = 0; i < layout->nkeys; i++) {
+        const struct picture_place *key = &layout->keys[i];
+        cairo_move_to(cairo, key->x, key->y + key->height / 2.0 + 1);
+        cairo_rel_line_to(cairo, key->width, 0);
+        stroke(cairo, &chart->curves[i]);
+    }
+}
+
+/* One of `view`, a plane, and `chart` is NULL. */
+static void draw(cairo_t *cairo, const struct picture_view *view, const struct picture_chart *chart,
                  const struct picture_layout *layout)
 {
     for (int i = 0; i < layout->nlines; i++) {
@@ -135,11 +171,11 @@ static void draw(cairo_t *cairo, const struct picture_view *view,
         cairo_rectangle(cairo, place->x, place->y, place->width, place->height);
         cairo_fill(cairo);
     }
-    if (layout->bar.width > 0) {
+    if (chart != NULL) {
+        draw_curves(cairo, chart, layout);
+    } else {
         draw_cells(cairo, view, view->values, view->samples, &layout->plot);
         draw_bar(cairo, view, &layout->bar);
-    } else {
-        draw_curve(cairo, view, &layout->plot);
     }
     for (int i = 0; i < layout->ntexts; i++) {
         const struct picture_text *text = &layout->texts[i];
@@ -150,22 +186,34 @@ static void draw(cairo_t *cairo, const struct picture_view *view,
     }
 }
 
-static cairo_status_t append(void *file, const unsigned char *bytes, unsigned nbytes)
+static enum status draw_file(const struct picture_view *view, const struct picture_chart *chart,
+                             const char *path)
 {
-    return fwrite(bytes, 1, nbytes, file) == nbytes ? CAIRO_STATUS_SUCCESS
-                                                    : CAIRO_STATUS_WRITE_ERROR;
-}
-
-static enum status write_png(cairo_t *cairo, const char *path)
-{
+    struct picture_layout layout;
     char *bytes = NULL;
     size_t nbytes = 0;
+    const char *dot = strrchr(path, '.');
+    const bool svg = dot != NULL && strcmp(dot, ".svg") == 0;
     FILE *file = open_memstream(&bytes, &nbytes);
     TRY(CHECK_MEMORY(file != NULL, "no memory for %s", path));
-    cairo_status_t drawn = cairo_status(cairo);
-    if (drawn == CAIRO_STATUS_SUCCESS) {
-        drawn = cairo_surface_write_to_png_stream(cairo_get_target(cairo), append, file);
+    cairo_t *measure = canvas_create(1, 1, NULL);
+    find_fonts(measure);
+    if (chart != NULL) {
+        picture_layout_chart(measure, chart, &layout);
+    } else {
+        picture_layout(measure, view, &layout);
     }
+    cairo_destroy(measure);
+    cairo_t *cairo = canvas_create(layout.width, layout.height, svg ? file : NULL);
+    draw(cairo, view, chart, &layout);
+    cairo_status_t drawn = cairo_status(cairo);
+    if (drawn == CAIRO_STATUS_SUCCESS && !svg) {
+        drawn = cairo_surface_write_to_png_stream(cairo_get_target(cairo), append, file);
+    } else if (drawn == CAIRO_STATUS_SUCCESS) {
+        cairo_surface_finish(cairo_get_target(cairo));
+        drawn = cairo_surface_status(cairo_get_target(cairo));
+    }
+    cairo_destroy(cairo);
     const enum status status =
         fclose(file) != 0 || drawn != CAIRO_STATUS_SUCCESS
             ? fail(STATUS_MEMORY, "cannot draw %s: %s", path, cairo_status_to_string(drawn))
@@ -174,16 +222,20 @@ static enum status write_png(cairo_t *cairo, const char *path)
     return status;
 }
 
+enum status picture_draw_chart(const struct picture_chart *chart, const char *path)
+{
+    return draw_file(NULL, chart, path);
+}
+
 enum status picture_draw(const struct picture_view *view, const char *path)
 {
-    struct picture_layout layout;
-    cairo_t *measure = canvas_create(1, 1);
-    find_fonts(measure);
-    picture_layout(measure, view, &layout);
-    cairo_destroy(measure);
-    cairo_t *cairo = canvas_create(layout.width, layout.height);
-    draw(cairo, view, &layout);
-    const enum status status = write_png(cairo, path);
-    cairo_destroy(cairo);
-    return status;
+    if (view->samples[1] > 1) {
+        return draw_file(view, NULL, path);
+    }
+    char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES];
+    double x[PICTURE_MAX_SAMPLES];
+    struct picture_curve curve;
+    struct picture_chart chart;
+    picture_chart_of(view, text, x, &curve, &chart);
+    return draw_file(NULL, &chart, path);
 }

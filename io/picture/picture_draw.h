@@ -1,4 +1,4 @@
-/* Pictures of samples in memory: a coloured plane or a curve. No MPI, no devices. */
+/* Pictures of samples in memory: a coloured plane or curves. No MPI, no devices. */
 #ifndef ISOTHERM_IO_PICTURE_PICTURE_DRAW_H
 #define ISOTHERM_IO_PICTURE_PICTURE_DRAW_H
 
@@ -23,14 +23,52 @@ struct picture_view {
     bool has_plane_at;     /* a plane out of a 3D field ... */
     enum axis plane_axis;  /* ... across this axis ... */
     double plane_at;       /* ... at this place, m */
-    double min, max;       /* of the field, K: for the line below the picture */
+    double min, max;       /* for the line below the picture, K ... */
+    const char *range_of;  /* ... "in this plane"; NULL: of the field */
     double color_range[2]; /* K; for a curve the range of the T axis */
     enum colormap colormap;
+    const char *quantity; /* NULL: T */
+    const char *unit;     /* NULL: K */
 };
 
 enum { PICTURE_MAX_SAMPLES = 1000 };
 
-/* Draw a PNG file, written as file_replace does. In builds without Cairo this always fails. */
+/* Draw a file, written as file_replace does: SVG if `path` ends in .svg, else PNG. In builds
+ * without Cairo this always fails. */
 enum status picture_draw(const struct picture_view *view, const char *path) MUST_CHECK;
+
+struct picture_curve {
+    const char *name; /* in the legend */
+    const double *x;  /* count of each; a gap where y is not finite */
+    const double *y;
+    int64_t count;
+    uint32_t color; /* 0xRRGGBB */
+    bool dashed;
+};
+
+/* Labels of m and s get the prefix or the unit of time that suits the range, as do those of J and
+ * W.
+ */
+struct picture_axis {
+    const char *name;
+    const char *unit;
+    double lower;
+    double upper;
+};
+
+enum { PICTURE_MAX_CURVES = 18 };
+
+/* Curves y(x), with a legend on their right if there are several. */
+struct picture_chart {
+    const char *title; /* texts in UTF-8 */
+    const char *note;  /* below the title */
+    const char *footer;
+    struct picture_axis axis[2];
+    const struct picture_curve *curves;
+    int ncurves; /* at most PICTURE_MAX_CURVES */
+};
+
+/* As picture_draw. */
+enum status picture_draw_chart(const struct picture_chart *chart, const char *path) MUST_CHECK;
 
 #endif

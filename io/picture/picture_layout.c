@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     DARK = 0x222228,
@@ -15,10 +16,15 @@ enum {
     TICK = 6,
     TICK_TO_LABEL = 4,
     TICK_SPACING = 50,
+    TICK_SPACING_MIN = 30,
     LABEL_SPACING = 24,
     LINE = 24, /* from one text to the next below */
     BAR_GAP = 28,
     BAR_WIDTH = 24,
+    KEY_WIDTH = 36, /* of a line in the legend */
+    LEGEND_WIDTH = 360,
+    BESIDE = 1 + TICK + TICK_TO_LABEL + 2 * GAP, /* an axis, without its labels */
+    CURVE = 0xa11c5c,
 };
 
 static const struct picture_style title_style = {20, CAIRO_FONT_WEIGHT_BOLD, DARK};
@@ -37,6 +43,16 @@ struct ticks {
 };
 
 enum edge { BELOW, LEFT, RIGHT };
+
+static const char *quantity_of(const struct picture_view *view)
+{
+    return view->quantity != NULL ? view->quantity : "T";
+}
+
+static const char *unit_of(const struct picture_view *view)
+{
+    return view->unit != NULL ? view->unit : "K";
+}
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
@@ -93,25 +109,49 @@ static void add_heading(struct picture_layout *layout, cairo_t *cairo,
 
 /* ---- ticks ----------------------------------------------------------------------------------- */
 
-static struct ticks ticks_of_length(double lower, double upper, int pixels)
+/* The scale for values of up to `most`: the first that they reach, or the last. */
+struct scale {
+    const char *unit; /* that values are given in ... */
+    const char *label;
+    double limit;
+    double factor; /* ... and what they are multiplied by for the label */
+};
+
+static struct ticks ticks_of(const struct picture_axis *axis, int pixels)
 {
-    static const struct {
-        const char *unit;
-        double limit; /* for lengths of this many m and more */
-        double per_metre;
-    } prefixes[] = {{"km", 1e4, 1e-3},
-                    {"m", 1e-2, 1.0},
-                    {"mm", 1e-5, 1e3},
-                    {"\u00b5m", 1e-8, 1e6},
-                    {"nm", 0.0, 1e9}};
-    int i = 0;
-    while (fmax(fabs(lower), fabs(upper)) < prefixes[i].limit) {
-        i++;
+    static const struct scale scales[] = {
+        {"m", "km", 1e4, 1e-3},
+        {"m", "m", 1e-2, 1.0},
+        {"m", "mm", 1e-5, 1e3},
+        {"m", "\u00b5m", 1e-8, 1e6},
+        {"m", "nm", 0.0, 1e9},
+        {"s", "d", 259200.0, 1.0 / 86400.0},
+        {"s", "h", 10800.0, 1.0 / 3600.0},
+        {"s", "s", 1e-1, 1.0},
+        {"s", "ms", 1e-4, 1e3},
+        {"s", "\u00b5s", 1e-7, 1e6},
+        {"s", "ns", 0.0, 1e9},
+        {"J", "GJ", 2e9, 1e-9},
+        {"J", "MJ", 2e6, 1e-6},
+        {"J", "kJ", 2e3, 1e-3},
+        {"J", "J", 1e-2, 1.0},
+        {"J", "mJ", 0.0, 1e3},
+        {"W", "MW", 2e6, 1e-6},
+        {"W", "kW", 2e3, 1e-3},
+        {"W", "W", 1e-2, 1.0},
+        {"W", "mW", 0.0, 1e3},
+    };
+    const double most = fmax(fabs(axis->lower), fabs(axis->upper));
+    struct ticks ticks = {axis->lower, axis->upper, pixels, .unit = axis->unit};
+    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
+        if (strcmp(scales[i].unit, axis->unit) == 0 && most >= scales[i].limit) {
+            ticks.unit = scales[i].label;
+            ticks.lower *= scales[i].factor;
+            ticks.upper *= scales[i].factor;
+            return ticks;
+        }
     }
-    return (struct ticks){.lower = lower * prefixes[i].per_metre,
-                          .upper = upper * prefixes[i].per_metre,
-                          .pixels = pixels,
-                          .unit = prefixes[i].unit};
+    return ticks;
 }
 
 static void set_step(struct ticks *ticks, int wanted)
@@ -142,6 +182,11 @@ static void tick_label(const struct ticks *ticks, int i, char label[PICTURE_TEXT
     snprintf(label, PICTURE_TEXT_BYTES, "%.12g", tick_value(ticks, i));
 }
 
+static void axis_title(const char *name, const struct ticks *ticks, char title[PICTURE_TEXT_BYTES])
+{
+    snprintf(title, PICTURE_TEXT_BYTES, "%.200s [%s]", name, ticks->unit);
+}
+
 static int widest_label(cairo_t *cairo, const struct ticks *ticks)
 {
     int widest = 0;
@@ -157,10 +202,17 @@ static int widest_label(cairo_t *cairo, const struct ticks *ticks)
 /* As many ticks as have room for their labels; side by side it may be one. */
 static void spread(cairo_t *cairo, struct ticks *ticks, bool side_by_side)
 {
+    if (!side_by_side) {
+        int wanted = ticks->pixels / TICK_SPACING;
+        do { /* closer on a short axis: with one label it has no scale */
+            set_step(ticks, wanted > 2 ? wanted : 2);
+        } while (ticks->count < 3 && ++wanted <= ticks->pixels / TICK_SPACING_MIN);
+        return;
+    }
     for (int wanted = ticks->pixels / TICK_SPACING; wanted >= 2; wanted--) {
         set_step(ticks, wanted);
         const double spacing = ticks->step / (ticks->upper - ticks->lower) * ticks->pixels;
-        if (!side_by_side || widest_label(cairo, ticks) + LABEL_SPACING <= spacing) {
+        if (widest_label(cairo, ticks) + LABEL_SPACING <= spacing) {
             return;
         }
     }
@@ -214,7 +266,7 @@ static void add_axis(struct picture_layout *layout, cairo_t *cairo,
                      edge == RIGHT ? 0.0 : 1.0, text);
         }
     }
-    snprintf(text, sizeof text, "%s [%s]", name, ticks->unit);
+    axis_title(name, ticks, text);
     if (edge == BELOW) {
         add_text(layout, cairo, &label_style, place->x + place->width / 2,
                  base + TICK + 2 * TICK_TO_LABEL + LINE, 0.5, text);
@@ -224,22 +276,32 @@ static void add_axis(struct picture_layout *layout, cairo_t *cairo,
     }
 }
 
-/* Title, step and place above the picture, the range below. */
-static void add_headings(struct picture_layout *layout, cairo_t *cairo,
-                         const struct picture_view *view)
+/* Above the picture and, the footer, below it. */
+static void add_headings(struct picture_layout *layout, cairo_t *cairo, const char *title,
+                         const char *note, const char *footer)
 {
     const int x = layout->plot.x;
-    char text[PICTURE_TEXT_BYTES];
-    add_heading(layout, cairo, &title_style, x, 2 * GAP, view->title);
-    const int n =
-        snprintf(text, sizeof text, "t = %.6g s    step %" PRId64, view->time, view->step);
-    if (view->has_plane_at) {
-        snprintf(&text[n], sizeof text - (size_t)n, "    %s = %.4g m", axis_name(view->plane_axis),
-                 view->plane_at);
+    add_heading(layout, cairo, &title_style, x, 2 * GAP, title);
+    add_heading(layout, cairo, &note_style, x, 3 * GAP + LINE - TICK_TO_LABEL, note);
+    if (footer[0] != '\0') {
+        add_heading(layout, cairo, &note_style, x, layout->height - GAP - LINE, footer);
     }
-    add_heading(layout, cairo, &note_style, x, 3 * GAP + LINE - TICK_TO_LABEL, text);
-    snprintf(text, sizeof text, "min %.8g K    max %.8g K", view->min, view->max);
-    add_heading(layout, cairo, &note_style, x, layout->height - GAP - LINE, text);
+}
+
+/* Step and place; the range. */
+static void describe(const struct picture_view *view,
+                     char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES])
+{
+    const int n = snprintf(text[0], PICTURE_TEXT_BYTES, "t = %.6g s    step %" PRId64, view->time,
+                           view->step);
+    if (view->has_plane_at) {
+        snprintf(&text[0][n], PICTURE_TEXT_BYTES - (size_t)n, "    %s = %.4g m",
+                 axis_name(view->plane_axis), view->plane_at);
+    }
+    const char *unit = unit_of(view);
+    snprintf(text[1], PICTURE_TEXT_BYTES, "min %.8g %s    max %.8g %s%s%s", view->min, unit,
+             view->max, unit, view->range_of != NULL ? "    " : "",
+             view->range_of != NULL ? view->range_of : "");
 }
 
 /* Small grids are magnified by an integer, so that all cells have the same size. */
@@ -254,42 +316,126 @@ static void plot_size(const struct picture_view *view, int size[2])
     size[!longer] = (int)fmax(round(other), PLOT_SHORT_SIDE_MIN);
 }
 
-void picture_layout(cairo_t *cairo, const struct picture_view *view, struct picture_layout *layout)
+/* The image around a plot with these ticks; `right`: what is to the right of the plot. */
+static void place_plot(struct picture_layout *layout, cairo_t *cairo, const int size[2],
+                       const struct ticks *across, const struct ticks *up, int right)
 {
-    const bool curve = view->samples[1] == 1;
-    int size[2] = {PLOT_LONG_SIDE, CURVE_HEIGHT};
-    if (!curve) {
-        plot_size(view, size);
-    }
-    struct ticks across = ticks_of_length(view->lower[0], view->upper[0], size[0]);
-    struct ticks kelvins = {view->color_range[0], view->color_range[1], size[1], .unit = "K"};
-    struct ticks up = curve ? kelvins : ticks_of_length(view->lower[1], view->upper[1], size[1]);
-    spread(cairo, &across, true);
-    spread(cairo, &kelvins, false);
-    spread(cairo, &up, false);
-
     /* the margins are as wide as the labels in them need */
-    const int beside = 1 + TICK + TICK_TO_LABEL + 2 * GAP;
-    const int overhang = widest_label(cairo, &across) / 2 + GAP; /* of a label at the axis's end */
-    const int bar = curve ? 0 : BAR_GAP + BAR_WIDTH + beside + widest_label(cairo, &kelvins);
-    const int left = (int)fmax(beside + widest_label(cairo, &up), overhang);
-    const int right = (int)fmax(size[0] + fmax(bar, fmax(overhang, 4 * GAP)), HEADER_WIDTH_MIN);
+    const int overhang = widest_label(cairo, across) / 2 + GAP; /* of a label at the axis's end */
+    const int left = (int)fmax(BESIDE + widest_label(cairo, up), overhang);
     const int top = 5 * GAP + 3 * LINE;
-    layout->width = left + right;
+    const int wanted = (int)fmax(right, fmax(overhang, 4 * GAP));
+    layout->width = left + (int)fmax(size[0] + wanted, HEADER_WIDTH_MIN);
     layout->height = top + size[1] + TICK + 3 * GAP + 3 * LINE;
     layout->plot = (struct picture_place){left, top, size[0], size[1]};
-    layout->bar = (struct picture_place){left + size[0] + BAR_GAP, top, BAR_WIDTH, size[1]};
-    layout->ntexts = layout->nlines = 0;
+    layout->bar = (struct picture_place){0};
+    layout->ntexts = layout->nlines = layout->nkeys = 0;
+}
 
-    add_headings(layout, cairo, view);
-    add_axis(layout, cairo, &layout->plot, BELOW, axis_name(view->axis[0]), &across, curve);
-    add_axis(layout, cairo, &layout->plot, LEFT, curve ? "T" : axis_name(view->axis[1]), &up,
-             curve);
+static void layout_plane(cairo_t *cairo, const struct picture_view *view,
+                         struct picture_layout *layout)
+{
+    char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES];
+    int size[2];
+    struct ticks ticks[2];
+    plot_size(view, size);
+    for (int d = 0; d < 2; d++) {
+        const struct picture_axis axis = {NULL, "m", view->lower[d], view->upper[d]};
+        ticks[d] = ticks_of(&axis, size[d]);
+        spread(cairo, &ticks[d], d == 0);
+    }
+    const struct picture_axis colors = {quantity_of(view), unit_of(view), view->color_range[0],
+                                        view->color_range[1]};
+    struct ticks marks = ticks_of(&colors, size[1]);
+    spread(cairo, &marks, false);
+    axis_title(colors.name, &marks, text[0]);
+    const int bar = (int)fmax(BAR_WIDTH + BESIDE + widest_label(cairo, &marks),
+                              text_width(cairo, &label_style, text[0]) + GAP);
+    place_plot(layout, cairo, size, &ticks[0], &ticks[1], BAR_GAP + bar);
+    layout->bar = (struct picture_place){layout->plot.x + size[0] + BAR_GAP, layout->plot.y,
+                                         BAR_WIDTH, size[1]};
+    describe(view, text);
+    add_headings(layout, cairo, view->title, text[0], text[1]);
+    add_axis(layout, cairo, &layout->plot, BELOW, axis_name(view->axis[0]), &ticks[0], false);
+    add_axis(layout, cairo, &layout->plot, LEFT, axis_name(view->axis[1]), &ticks[1], false);
     add_border(layout, &layout->plot);
-    if (curve) {
-        layout->bar = (struct picture_place){0};
+    add_axis(layout, cairo, &layout->bar, RIGHT, colors.name, &marks, false);
+    add_border(layout, &layout->bar);
+}
+
+void picture_chart_of(const struct picture_view *view,
+                      char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES], double *x,
+                      struct picture_curve *curve, struct picture_chart *chart)
+{
+    const double spacing = (view->upper[0] - view->lower[0]) / view->samples[0];
+    for (int i = 0; i < view->samples[0]; i++) {
+        x[i] = view->lower[0] + (i + 0.5) * spacing;
+    }
+    describe(view, text);
+    *curve = (struct picture_curve){NULL, x, view->values, view->samples[0], CURVE, false};
+    *chart = (struct picture_chart){
+        view->title,
+        text[0],
+        text[1],
+        {{axis_name(view->axis[0]), "m", view->lower[0], view->upper[0]},
+         {quantity_of(view), unit_of(view), view->color_range[0], view->color_range[1]}},
+        curve,
+        1};
+}
+
+void picture_layout(cairo_t *cairo, const struct picture_view *view, struct picture_layout *layout)
+{
+    if (view->samples[1] > 1) {
+        layout_plane(cairo, view, layout);
         return;
     }
-    add_axis(layout, cairo, &layout->bar, RIGHT, "T", &kelvins, false);
-    add_border(layout, &layout->bar);
+    char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES];
+    double x[PICTURE_MAX_SAMPLES];
+    struct picture_curve curve;
+    struct picture_chart chart;
+    picture_chart_of(view, text, x, &curve, &chart);
+    picture_layout_chart(cairo, &chart, layout);
+}
+
+/* A column of names to the right of the plot, so that it hides no curve. */
+static void add_legend(struct picture_layout *layout, cairo_t *cairo,
+                       const struct picture_chart *chart)
+{
+    const int x = layout->plot.x + layout->plot.width + 2 * GAP;
+    for (int i = 0; i < chart->ncurves && i < PICTURE_MAX_CURVES; i++) {
+        const int y = layout->plot.y + i * (LINE + 2);
+        layout->keys[layout->nkeys++] = (struct picture_place){x, y, KEY_WIDTH, label_style.size};
+        add_heading(layout, cairo, &label_style, x + KEY_WIDTH + GAP, y, chart->curves[i].name);
+    }
+}
+
+static int legend_width(cairo_t *cairo, const struct picture_chart *chart)
+{
+    int widest = 0;
+    for (int i = 0; i < chart->ncurves && chart->ncurves > 1; i++) {
+        const int width = text_width(cairo, &label_style, chart->curves[i].name);
+        widest = width > widest ? width : widest;
+    }
+    widest = widest < LEGEND_WIDTH ? widest : LEGEND_WIDTH;
+    return widest > 0 ? 2 * GAP + KEY_WIDTH + GAP + widest + 2 * GAP : 0;
+}
+
+void picture_layout_chart(cairo_t *cairo, const struct picture_chart *chart,
+                          struct picture_layout *layout)
+{
+    const int size[2] = {PLOT_LONG_SIDE, CURVE_HEIGHT};
+    struct ticks ticks[2];
+    for (int d = 0; d < 2; d++) {
+        ticks[d] = ticks_of(&chart->axis[d], size[d]);
+        spread(cairo, &ticks[d], d == 0);
+    }
+    place_plot(layout, cairo, size, &ticks[0], &ticks[1], legend_width(cairo, chart));
+    layout->height -= chart->footer[0] == '\0' ? GAP + LINE : 0;
+    add_headings(layout, cairo, chart->title, chart->note, chart->footer);
+    add_axis(layout, cairo, &layout->plot, BELOW, chart->axis[0].name, &ticks[0], true);
+    add_axis(layout, cairo, &layout->plot, LEFT, chart->axis[1].name, &ticks[1], true);
+    add_border(layout, &layout->plot);
+    if (chart->ncurves > 1) {
+        add_legend(layout, cairo, chart);
+    }
 }

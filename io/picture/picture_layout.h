@@ -6,7 +6,7 @@
 
 #include "io/picture/picture_draw.h"
 
-enum { PICTURE_MAX_TEXTS = 80, PICTURE_MAX_LINES = 120, PICTURE_TEXT_BYTES = 256 };
+enum { PICTURE_MAX_TEXTS = 100, PICTURE_MAX_LINES = 120, PICTURE_TEXT_BYTES = 256 };
 
 struct picture_place {
     int x;
@@ -38,8 +38,10 @@ struct picture_line {
 struct picture_layout {
     int width; /* of the image */
     int height;
-    struct picture_place plot; /* the cells or the curve */
-    struct picture_place bar;  /* the colours of the map; empty for a curve */
+    struct picture_place plot;                     /* the cells or the curves */
+    struct picture_place bar;                      /* the colours of the map; empty for curves */
+    struct picture_place keys[PICTURE_MAX_CURVES]; /* of the legend */
+    int nkeys;
     struct picture_text texts[PICTURE_MAX_TEXTS];
     int ntexts;
     struct picture_line lines[PICTURE_MAX_LINES];
@@ -48,6 +50,15 @@ struct picture_layout {
 
 /* `cairo` measures the texts: any surface like the one that is drawn on. */
 void picture_layout(cairo_t *cairo, const struct picture_view *view, struct picture_layout *layout);
+void picture_layout_chart(cairo_t *cairo, const struct picture_chart *chart,
+                          struct picture_layout *layout);
+
+/* The chart of a view that is a curve: samples[1] is 1. `curve` and `x`, of samples[0], are its
+ * memory. */
+enum { PICTURE_HEADINGS = 2 };
+void picture_chart_of(const struct picture_view *view,
+                      char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES], double *x,
+                      struct picture_curve *curve, struct picture_chart *chart);
 
 void picture_font(cairo_t *cairo, const struct picture_style *style);
 

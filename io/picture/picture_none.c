@@ -7,6 +7,12 @@ bool picture_supported(void)
     return false;
 }
 
+enum status picture_draw_chart(const struct picture_chart *chart, const char *path)
+{
+    (void)chart;
+    return fail(STATUS_FILE, "cannot draw %s: this build has no Cairo", path);
+}
+
 enum status picture_draw(const struct picture_view *view, const char *path)
 {
     (void)view;

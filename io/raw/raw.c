@@ -10,6 +10,7 @@
 
 #include "base/comm.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "io/raw/raw_share.h"
 #include "kernels/heat_cell.h"
 
@@ -137,7 +138,7 @@ static enum status write_exchanged(MPI_Comm comm, struct file_output *file,
     char *memory = malloc(raw_room_bytes(bytes));
     enum status status =
         CHECK_MEMORY(room != NULL && memory != NULL,
-                     "no memory for two buffers of %zu bytes to write with", bytes);
+                     "no memory for two buffers of %s to write with", SIZE_TEXT(bytes));
     enum status exchanged = status_agree(comm, status);
     for (int64_t n = 0; exchanged == STATUS_OK && n < rounds; n++) {
         const struct raw_run run = raw_run_piece(&shares->runs[shares->rank], n, cells);
@@ -234,8 +235,8 @@ static enum status sum_share(int fd, const char *path, const struct raw_place *p
     const size_t bytes = precision_bytes(place->precision);
     char *values = malloc((size_t)cells * bytes);
     enum status status = STATUS_OK;
-    TRY(CHECK_MEMORY(values != NULL, "no memory for %zu bytes to read with",
-                     (size_t)cells * bytes));
+    TRY(CHECK_MEMORY(values != NULL, "no memory for %s to read with",
+                     SIZE_TEXT((size_t)cells * bytes)));
     for (int64_t p = 0; p * cells < share->end - share->begin; p++) {
         const struct raw_run piece = raw_run_piece(share, p, cells);
         TRY_GOTO(file_read_at(fd, path, values, (size_t)(piece.end - piece.begin) * bytes,

@@ -76,6 +76,25 @@ enum status csv_check(const char *path, const struct csv_format *format)
     return columns && same ? STATUS_OK : csv_differs(path, columns ? "points" : "columns");
 }
 
+/* The end of the row that begins at `line`, and its step; NULL after the last complete row.
+ * `number` of the line in the file, for the message. */
+static enum status next_row(const char *path, int number, int commas, const char *line,
+                            char **end_of_row, long long *step)
+{
+    char *after = NULL;
+    char *end = strchr(line, '\n');
+    *end_of_row = end;
+    if (end == NULL) {
+        return STATUS_OK;
+    }
+    *step = strtoll(line, &after, 10);
+    if (after == line || *after != ',' || count(line, end, ',') != commas) {
+        return fail(STATUS_FILE, "%s:%d is not a valid row; move the file elsewhere to continue",
+                    path, number);
+    }
+    return STATUS_OK;
+}
+
 /* Keep complete steps up to `restart_step`, in place: at most `rows` lines of each; 0: any number.
  * `text` follows the head. An incomplete last line, left by a kill, is dropped. */
 static enum status cut_rows(const char *path, const char *head, char *text, int64_t rows,
@@ -87,14 +106,12 @@ static enum status cut_rows(const char *path, const char *head, char *text, int6
     char *out = text;
     int64_t last = -1;
     int64_t found = 0; /* rows of that step */
-    for (char *line = out, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        char *after = NULL;
-        number++;
-        const long long step = strtoll(line, &after, 10);
-        if (after == line || *after != ',' || count(line, end, ',') != commas) {
-            return fail(STATUS_FILE,
-                        "%s:%d is not a valid row; move the file elsewhere to continue", path,
-                        number);
+    char *end = NULL;
+    long long step = 0;
+    for (char *line = out;; line = end + 1) {
+        TRY(next_row(path, ++number, commas, line, &end, &step));
+        if (end == NULL) {
+            break;
         }
         if (step > restart_step || step < last || (step == last && rows > 0 && found == rows)) {
             continue;
@@ -145,6 +162,82 @@ enum status csv_cut(const char *path, int64_t step)
     int64_t last_step = -1;
     return file_exists(path) ? cut(path, NULL, 0, step, &last_step) : STATUS_OK;
 }
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static enum status read_rows(const char *path, char *rows, int number, struct csv_table *table)
+{
+    long long step = 0;
+    char *end = NULL;
+    for (char *line = rows;; line = end + 1) {
+        TRY(next_row(path, ++number, table->ncolumns - 1, line, &end, &step));
+        if (end == NULL) {
+            return STATUS_OK;
+        }
+        double *values = table->values + table->nrows++ * table->ncolumns;
+        for (int c = 0; c < table->ncolumns; c++) {
+            char *after = NULL;
+            values[c] = strtod(line, &after);
+            if (after == line || (*after != ',' && *after != '\n')) {
+                return fail(STATUS_FILE, "%s:%d: column %d is not a number", path, number, c + 1);
+            }
+            line = after + 1;
+        }
+    }
+}
+
+enum status csv_read(const char *path, struct csv_table *table)
+{
+    size_t nbytes = 0;
+    *table = (struct csv_table){.nrows = 0};
+    TRY(file_read_all(path, CSV_MOST_BYTES, &table->text, &nbytes));
+    char *rows = table->text + (end_of_head(table->text) - table->text);
+    char *end = strchr(table->text, '\n');
+    if (rows == table->text) {
+        return fail(STATUS_FILE, "%s has no line of columns yet", path);
+    }
+    table->ncolumns = count(table->text, end, ',') + 1;
+    const size_t cells = (size_t)count(rows, table->text + nbytes, '\n') * (size_t)table->ncolumns;
+    table->values = malloc((cells + 1) * sizeof *table->values);
+    TRY(CHECK_MEMORY(table->values != NULL, "no memory for the rows of %s", path));
+    TRY(read_rows(path, rows, count(table->text, rows, '\n'), table));
+    *end = '\0'; /* the names of the columns */
+    return STATUS_OK;
+}
+
+void csv_table_free(struct csv_table *table)
+{
+    free(table->text);
+    free(table->values);
+    *table = (struct csv_table){.nrows = 0};
+}
+
+enum status csv_column_name(const struct csv_table *table, int column, char name[CSV_NAME_BYTES])
+{
+    const char *at = table->text;
+    for (int c = 0; c < column; c++) {
+        at = strchr(at, ',') + 1;
+    }
+    const size_t length = strcspn(at, ",");
+    if (length >= CSV_NAME_BYTES) {
+        return fail(STATUS_FILE, "the column name %.60s... is too long", at);
+    }
+    snprintf(name, CSV_NAME_BYTES, "%.*s", (int)length, at);
+    return STATUS_OK;
+}
+
+int csv_column(const struct csv_table *table, const char *name)
+{
+    char found[CSV_NAME_BYTES];
+    for (int c = 0; c < table->ncolumns; c++) {
+        if (csv_column_name(table, c, found) == STATUS_OK && strcmp(found, name) == 0) {
+            return c;
+        }
+    }
+    return -1;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 enum status csv_open(const char *directory, const char *name, const struct csv_format *format,
                      int64_t restart_step, struct csv *csv)

@@ -45,4 +45,22 @@ enum status csv_has_columns(const char *path, const char *columns, bool *has) MU
 /* Drop the rows past `step`, for any columns. A file that does not exist is fine. */
 enum status csv_cut(const char *path, int64_t step) MUST_CHECK;
 
+/* The complete rows of a file, which a run may be extending. */
+struct csv_table {
+    char *text; /* the names of the columns */
+    int ncolumns;
+    int64_t nrows;
+    double *values; /* [nrows][ncolumns] */
+};
+
+enum { CSV_NAME_BYTES = 256 };
+
+/* STATUS_FILE when it cannot be read, or with the line that has another number of columns or no
+ * numbers. Free the table, on failure too. */
+enum status csv_read(const char *path, struct csv_table *table) MUST_CHECK;
+void csv_table_free(struct csv_table *table);
+enum status csv_column_name(const struct csv_table *table, int column,
+                            char name[CSV_NAME_BYTES]) MUST_CHECK;
+int csv_column(const struct csv_table *table, const char *name); /* -1: none */
+
 #endif

@@ -11,17 +11,20 @@ enum { HEAD_BYTES = 512, ROW_BYTES = 1024 };
 
 struct history {
     struct csv csv;
-    bool faces[FACE_COUNT];
+    struct history_columns columns;
 };
 
 /* `end`: what follows the last column. */
-static void print_head(const bool faces[FACE_COUNT], const char *end, char head[HEAD_BYTES])
+static void print_head(const struct history_columns *columns, const char *end,
+                       char head[HEAD_BYTES])
 {
-    int bytes = snprintf(head, HEAD_BYTES,
-                         "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J");
+    int bytes =
+        snprintf(head, HEAD_BYTES,
+                 "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J%s",
+                 columns->sources ? ",source_heat_J" : "");
     for (int f = 0; f < FACE_COUNT; f++) {
         const char *name = face_name((enum face)f);
-        if (faces[f]) {
+        if (columns->faces[f]) {
             bytes += snprintf(head + bytes, (size_t)(HEAD_BYTES - bytes), ",flow_%s_W,T_%s_K", name,
                               name);
         }
@@ -29,30 +32,38 @@ static void print_head(const bool faces[FACE_COUNT], const char *end, char head[
     snprintf(head + bytes, (size_t)(HEAD_BYTES - bytes), "%s", end);
 }
 
-/* The faces of an existing file, one after another; none when it is not a history. */
-static enum status find_faces(const char *path, bool faces[FACE_COUNT])
+/* Does the existing file have these columns, and perhaps more? Sets *column to the answer. */
+static enum status find_column(const char *path, const struct history_columns *columns,
+                               bool *column)
 {
-    memset(faces, 0, FACE_COUNT * sizeof *faces);
+    char head[HEAD_BYTES];
+    *column = true;
+    print_head(columns, "", head);
+    return csv_has_columns(path, head, column);
+}
+
+/* The columns of an existing file, one after another; none when it is not a history. */
+static enum status find_columns(const char *path, struct history_columns *columns)
+{
+    *columns = (struct history_columns){0};
+    TRY(find_column(path, columns, &columns->sources));
     for (int f = 0; f < FACE_COUNT; f++) {
-        char head[HEAD_BYTES];
-        faces[f] = true;
-        print_head(faces, "", head);
-        TRY(csv_has_columns(path, head, &faces[f]));
+        TRY(find_column(path, columns, &columns->faces[f]));
     }
     return STATUS_OK;
 }
 
 enum status history_check(const char *directory)
 {
-    bool faces[FACE_COUNT];
+    struct history_columns columns;
     char path[PATH_BYTES];
     char head[HEAD_BYTES];
     TRY(path_join(directory, "history.csv", path));
     if (!file_exists(path)) {
         return STATUS_OK;
     }
-    TRY(find_faces(path, faces));
-    print_head(faces, "\n", head);
+    TRY(find_columns(path, &columns));
+    print_head(&columns, "\n", head);
     return csv_check(path, &(struct csv_format){.head = head, .rows = 1});
 }
 
@@ -62,20 +73,20 @@ static enum status open_csv(const char *directory, int64_t restart_step, struct 
     char head[HEAD_BYTES];
     TRY(path_join(directory, "history.csv", path));
     if (restart_step >= 0 && file_exists(path)) {
-        TRY(find_faces(path, history->faces));
+        TRY(find_columns(path, &history->columns));
     }
-    print_head(history->faces, "\n", head);
+    print_head(&history->columns, "\n", head);
     return csv_open(directory, "history.csv", &(struct csv_format){.head = head, .rows = 1},
                     restart_step, &history->csv);
 }
 
-enum status history_open(const char *directory, const bool faces[FACE_COUNT], int64_t restart_step,
-                         struct history **history)
+enum status history_open(const char *directory, const struct history_columns *columns,
+                         int64_t restart_step, struct history **history)
 {
     *history = NULL;
     struct history *opened = calloc(1, sizeof *opened);
     TRY(CHECK_MEMORY(opened != NULL, "no memory for the history"));
-    memcpy(opened->faces, faces, sizeof opened->faces);
+    opened->columns = *columns;
     const enum status status = open_csv(directory, restart_step, opened);
     if (status != STATUS_OK) {
         free(opened);
@@ -85,9 +96,9 @@ enum status history_open(const char *directory, const bool faces[FACE_COUNT], in
     return STATUS_OK;
 }
 
-bool history_has_face(const struct history *history, enum face face)
+const struct history_columns *history_columns_of(const struct history *history)
 {
-    return history->faces[face];
+    return &history->columns;
 }
 
 enum status history_write(struct history *history, const struct history_row *row)
@@ -97,8 +108,11 @@ enum status history_write(struct history *history, const struct history_row *row
         snprintf(text, sizeof text, "%" PRId64 ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g",
                  row->step, row->time, row->dt, row->min, row->max, row->mean, row->heat,
                  row->boundary_heat, row->heat_drift);
+    if (history->columns.sources) {
+        bytes += snprintf(text + bytes, sizeof text - (size_t)bytes, ",%.17g", row->source_heat);
+    }
     for (int f = 0; f < FACE_COUNT; f++) {
-        if (history->faces[f]) {
+        if (history->columns.faces[f]) {
             bytes += snprintf(text + bytes, sizeof text - (size_t)bytes, ",%.17g,%.17g",
                               row->flow[f], row->face_mean[f]);
         }

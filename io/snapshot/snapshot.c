@@ -63,9 +63,12 @@ uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_sett
 {
     const uint64_t fields = 1 + (uint64_t)derived_count(setting->derived);
     const uint64_t plain = (uint64_t)grid_total_cells(grid) * precision_bytes(setting->precision);
-    return STRUCTURES + fields * (setting->compress > 0
-                                      ? chunked_bytes(grid, setting->precision)
-                                      : plain + h5_raw_bytes(grid->cells, setting->precision));
+    const uint64_t centers =
+        (uint64_t)(grid->cells[AXIS_X] + grid->cells[AXIS_Y] + grid->cells[AXIS_Z]) *
+        sizeof(double);
+    return STRUCTURES + centers +
+           fields * (setting->compress > 0 ? chunked_bytes(grid, setting->precision)
+                                           : plain + h5_raw_bytes(grid->cells, setting->precision));
 }
 
 /* Rank 0. */
@@ -74,8 +77,8 @@ static enum status find_earlier(struct snapshots *s, int64_t restart_step)
     bool rebuilt = false;
     TRY(snapshot_index_read(&s->series, restart_step, &s->list, &rebuilt));
     if (rebuilt && s->list.count > 0) {
-        log_warn("%s is missing: rebuilt from the %" PRId64 " files in %s", s->series.path,
-                 s->list.count, s->series.folder);
+        log_warn("%s is missing: rebuilt from the %" PRId64 " file%s in %s", s->series.path,
+                 s->list.count, s->list.count == 1 ? "" : "s", s->series.folder);
     }
     if (s->list.precision != s->setting.precision) {
         log_warn("snapshots remain %s, the precision of %s; use a new file for another precision",
@@ -390,9 +393,9 @@ enum status snapshots_write(struct snapshots *s, struct field *field, int64_t st
     struct snapshot_capture capture = {0};
     const size_t bytes = snapshots_capture_bytes(s, field);
     void *memory = malloc(bytes + 1);
-    enum status status = memory == NULL
-                             ? fail(STATUS_MEMORY, "no memory for %zu bytes of a snapshot", bytes)
-                             : snapshots_capture(s, field, NULL, step, time, memory, &capture);
+    enum status status =
+        memory == NULL ? fail(STATUS_MEMORY, "no memory for %s of a snapshot", SIZE_TEXT(bytes))
+                       : snapshots_capture(s, field, NULL, step, time, memory, &capture);
     TRY_GOTO(status_agree(s->comm, status));
     TRY_GOTO(snapshots_put(s, &capture));
 done:

@@ -51,13 +51,35 @@ static enum status make_temporary(const struct snapshot_series *series, const ch
     return h5_save_temporary(file, path, snapshot_write_root(file, series));
 }
 
+/* For xarray: the centres of the cells, and the time. */
+static enum status make_coordinates(hid_t file, const struct grid *grid, double time)
+{
+    static const char *const long_names[AXIS_COUNT] = {
+        "x of the cell centers", "y of the cell centers", "z of the cell centers"};
+    enum status status = h5_scale(file, "time", &time, 0, "s", "time");
+    for (int axis = 0; status == STATUS_OK && axis < AXIS_COUNT; axis++) {
+        const int64_t n = grid->cells[axis];
+        double *center = malloc((size_t)n * sizeof *center);
+        TRY(CHECK_MEMORY(center != NULL, "no memory for coordinates"));
+        for (int64_t i = 0; i < n; i++) {
+            center[i] = grid_center(grid, (enum axis)axis, i);
+        }
+        status = h5_scale(file, axis_name((enum axis)axis), center, n, "m", long_names[axis]);
+        free(center);
+    }
+    return status;
+}
+
 static enum status describe_dataset(hid_t file, const struct derived_label *label, int64_t step,
                                     double time)
 {
+    static const char *const axes[AXIS_COUNT] = {"z", "y", "x"};
     hid_t dataset = H5I_INVALID_HID;
     enum status status = STATUS_OK;
     TRY(h5_dataset_open(file, label->name, &dataset));
     TRY_GOTO(h5_attribute_label(dataset, label->units, label->long_name));
+    TRY_GOTO(h5_attribute_string(dataset, "coordinates", "time"));
+    TRY_GOTO(h5_attach_scales(file, dataset, axes, AXIS_COUNT));
     TRY_GOTO(h5_attribute_double(dataset, "time_s", &time, 0));
     TRY_GOTO(h5_attribute_int(dataset, "step", &step, 0, H5T_STD_I64LE));
 done:
@@ -65,12 +87,13 @@ done:
     return status;
 }
 
-/* Create contiguous datasets, if `places` is not NULL, and add the attributes. */
+/* Create contiguous datasets, if `places` is not NULL, and add coordinates and attributes. */
 static enum status make_contents(hid_t file, const struct snapshot_series *series,
                                  enum precision precision, int64_t step, double time,
                                  struct raw_place *places)
 {
     const struct derived_label *label = NULL;
+    TRY(make_coordinates(file, &series->grid, time));
     for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
         if (places != NULL) {
             TRY(h5_raw_make(file, label->name, series->grid.cells, precision, &places[n]));

@@ -58,11 +58,13 @@ static enum status write_geometry(hid_t group, const struct grid *grid)
     static const double direction[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const int64_t extent[6] = {0, grid->cells[AXIS_X], 0, grid->cells[AXIS_Y],
                                0, grid->cells[AXIS_Z]};
+    double spacing[AXIS_COUNT];
+    grid_shown_spacing(grid, spacing);
     TRY(h5_attribute_int(group, "Version", version, 2, H5T_STD_I64LE));
     TRY(h5_attribute_string(group, "Type", "ImageData"));
     TRY(h5_attribute_int(group, "WholeExtent", extent, 6, H5T_STD_I64LE));
     TRY(h5_attribute_double(group, "Origin", grid->lower, AXIS_COUNT));
-    TRY(h5_attribute_double(group, "Spacing", grid->spacing, AXIS_COUNT));
+    TRY(h5_attribute_double(group, "Spacing", spacing, AXIS_COUNT));
     return h5_attribute_double(group, "Direction", direction, 9);
 }
 

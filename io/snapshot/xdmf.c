@@ -60,6 +60,8 @@ static void write_step(FILE *out, const struct snapshot_series *series,
     const struct grid *grid = &series->grid;
     const int64_t *n = grid->cells;
     char file[SNAPSHOT_NAME_BYTES];
+    double spacing[AXIS_COUNT];
+    grid_shown_spacing(grid, spacing);
     snapshot_relative_path(series, list->steps[index], file);
     fprintf(out, "      <Grid Name=\"step %" PRId64 "\" GridType=\"Uniform\">\n",
             list->steps[index]);
@@ -70,7 +72,7 @@ static void write_step(FILE *out, const struct snapshot_series *series,
             n[AXIS_Z] + 1, n[AXIS_Y] + 1, n[AXIS_X] + 1);
     fprintf(out, "        <Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n");
     write_vector(out, "Origin", grid->lower);
-    write_vector(out, "Spacing", grid->spacing);
+    write_vector(out, "Spacing", spacing);
     fprintf(out, "        </Geometry>\n");
     write_attribute(out, n, "T", list->precision, file);
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {

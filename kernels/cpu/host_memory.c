@@ -8,6 +8,8 @@
 #include <omp.h>
 #include <sys/mman.h>
 
+#include "base/log.h"
+
 enum { HUGE_PAGE_BYTES = 2 * 1024 * 1024 };
 
 void host_memory_room(uint64_t *total_bytes, uint64_t *available_bytes)
@@ -37,9 +39,9 @@ enum status host_memory_check(size_t bytes)
     host_memory_room(&total, &available);
     if (available > 0 && bytes > available) {
         return fail(STATUS_MEMORY,
-                    "%.3f GiB of memory are needed, but only %.3f of this machine's %.3f GiB are "
-                    "available; use more nodes, fewer cells, or float32",
-                    (double)bytes * 0x1p-30, (double)available * 0x1p-30, (double)total * 0x1p-30);
+                    "%s of memory are needed, but only %s of this machine's %s are available; use "
+                    "more nodes, fewer cells, or float32",
+                    SIZE_TEXT(bytes), SIZE_TEXT(available), SIZE_TEXT(total));
     }
     return STATUS_OK;
 }
@@ -51,8 +53,9 @@ enum status host_memory_alloc(size_t bytes, void **memory)
     void *fresh = NULL;
     if (posix_memalign(&fresh, huge ? (size_t)HUGE_PAGE_BYTES : (size_t)LAYOUT_ALIGN_BYTES,
                        bytes > 0 ? bytes : 1) != 0) {
-        return fail(STATUS_MEMORY, "the system refuses %.3f GiB of memory",
-                    (double)bytes * 0x1p-30);
+        return fail(STATUS_MEMORY,
+                    "the system refuses %s of memory; `ulimit -v` shows whether it is limited",
+                    SIZE_TEXT(bytes));
     }
     if (huge) {
         /* fewer TLB misses and longer prefetch; failure does not matter */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 struct name {
     pid_t process;
@@ -29,7 +30,7 @@ enum status shared_memory_create(size_t bytes, int *file)
     if (ftruncate(fresh, (off_t)bytes) != 0) {
         const int error = errno;
         close(fresh);
-        return fail(STATUS_MEMORY, "cannot allocate %zu bytes of shared memory: %s", bytes,
+        return fail(STATUS_MEMORY, "cannot allocate %s of shared memory: %s", SIZE_TEXT(bytes),
                     strerror(error));
     }
     *file = fresh;
@@ -47,7 +48,7 @@ static enum status map_with(int file, size_t bytes, void *at, int flags, void **
 {
     void *fresh = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | flags, file, 0);
     if (fresh == MAP_FAILED) {
-        return fail(STATUS_MEMORY, "cannot map %zu bytes of shared memory: %s", bytes,
+        return fail(STATUS_MEMORY, "cannot map %s of shared memory: %s", SIZE_TEXT(bytes),
                     strerror(errno));
     }
     *map = fresh;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+
 /* --- errors ---------------------------------------------------------------------------------- */
 
 /* Translates HIP's error codes. */
@@ -92,10 +94,10 @@ enum status hip_memory_alloc(struct device *device, size_t bytes, void **d_memor
     if (error == hipErrorMemoryAllocation) {
         (void)hipGetLastError();
         return fail(STATUS_MEMORY,
-                    "%.3f GiB of device memory are needed, but only %.3f of the %.3f GiB of %s are "
-                    "available; use more devices, fewer cells, or float32",
-                    (double)bytes * 0x1p-30, (double)room.free_bytes * 0x1p-30,
-                    (double)room.memory_bytes * 0x1p-30, room.name);
+                    "%s of device memory are needed, but only %s of the %s of %s are available; "
+                    "use more devices, fewer cells, or float32",
+                    SIZE_TEXT(bytes), SIZE_TEXT(room.free_bytes), SIZE_TEXT(room.memory_bytes),
+                    room.name);
     }
     TRY(hip_check(error, "hipMalloc"));
     enum status status = hip_check(hipMemset(fresh, 0xFF, bytes), "hipMemset");

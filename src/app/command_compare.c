@@ -135,8 +135,8 @@ static enum status match_series(struct pairing *pairing)
     const struct frames *b = &pairing->side[1];
     if (a->count != b->count) {
         return fail(STATUS_INPUT,
-                    "the series differ in length: %" PRId64 " states in %s, %" PRId64 " in %s",
-                    a->count, a->path, b->count, b->path);
+                    "the series differ in length: %" PRId64 " state%s in %s, %" PRId64 " in %s",
+                    a->count, a->count == 1 ? "" : "s", a->path, b->count, b->path);
     }
     for (int64_t n = 0; n < a->count; n++) {
         if (a->frame[n].step != b->frame[n].step) {
@@ -348,22 +348,25 @@ static void print_result(const struct pairing *pairing, const struct result *res
     if (result->one_nan > 0) {
         char place[256];
         place_text(&pairing->side[0], result->first_one_nan, place, sizeof place);
-        log_info("NaN in one of them only: %" PRId64 " cells, the first at step %" PRId64 ", %s",
-                 result->one_nan, pairing->side[0].frame[pairing->match[0][result->nan_state]].step,
-                 place);
+        log_info("NaN in one of them only: %" PRId64 " cell%s, the first at step %" PRId64 ", %s",
+                 result->one_nan, result->one_nan == 1 ? "" : "s",
+                 pairing->side[0].frame[pairing->match[0][result->nan_state]].step, place);
     }
     if (result->both_nan > 0) {
-        log_info("NaN in both: %" PRId64 " cells, which count as equal", result->both_nan);
+        log_info("NaN in both: %" PRId64 " cell%s as equal", result->both_nan,
+                 result->both_nan == 1 ? ", which counts" : "s, which count");
     }
     if (result->time_apart > 0) {
         log_info("times of matching states differ by up to %.6g s", result->time_apart);
     }
     if (result->beyond > 0) {
-        log_info("different: %" PRId64 " of %.0f cells are more than %g K + %g max(|a|, |b|) apart",
-                 result->beyond, cells, options.atol, options.rtol);
+        log_info("different: %" PRId64 " of %.0f cells %s more than %g K + %g max(|a|, |b|) apart",
+                 result->beyond, cells, result->beyond == 1 ? "is" : "are", options.atol,
+                 options.rtol);
     } else if (result->unequal > 0) {
-        log_info("equal within %g K + %g max(|a|, |b|); %" PRId64 " of %.0f cells differ",
-                 options.atol, options.rtol, result->unequal, cells);
+        log_info("equal within %g K + %g max(|a|, |b|); %" PRId64 " of %.0f cells differ%s",
+                 options.atol, options.rtol, result->unequal, cells,
+                 result->unequal == 1 ? "s" : "");
     } else {
         log_info("equal in all %.0f cells", cells);
     }

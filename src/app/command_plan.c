@@ -8,17 +8,15 @@
 
 #include "app/commands.h"
 #include "app/configuration.h"
+#include "app/plan.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "machine/cores.h"
+#include "machine/host.h"
 #include "machine/placement.h"
-#include "model/derived.h"
-#include "model/field.h"
-#include "model/problem.h"
+#include "machine/step_rate.h"
 #include "model/shape.h"
 #include "output/output.h"
-#include "solve/classes.h"
-#include "solve/engine.h"
-#include "solve/initial.h"
 
 static struct {
     const char *config;
@@ -41,8 +39,8 @@ static const struct option option_table[] = {
 static const struct command_line line = {
     .usage = "isotherm plan CONFIG [options]",
     .about = "Show what `isotherm run` would do: decomposition, memory per rank, halo traffic,\n"
-             "time step and its limit, file sizes, and warnings about performance problems.\n"
-             "Runs nothing and writes nothing; works on a login node.",
+             "time step and its limit, wall time, file sizes, and warnings about performance\n"
+             "problems. Measures the step for half a second on this machine; writes nothing.",
     .example = "  isotherm plan configs/weak_scaling.yaml --ranks 64",
     .options = option_table,
     .operand = "CONFIG",
@@ -50,101 +48,6 @@ static const struct command_line line = {
     .max_operands = 1,
     .operands = &options.config,
 };
-
-struct plan {
-    const struct settings *settings;
-    const struct backend *backend;
-    struct problem problem;
-    struct decomp decomp;
-    int64_t min_cells, max_cells; /* per rank */
-    int64_t min_halo, max_halo;   /* cells sent per step */
-    int max_messages;
-    int64_t thinnest; /* of a block, on a divided axis */
-    enum axis thinnest_axis;
-    uint64_t max_bytes;        /* device memory, largest of all ranks */
-    uint64_t max_output_bytes; /* host memory for outputs, likewise */
-    uint64_t max_copy_bytes;   /* device memory for background copies, likewise */
-    int warnings;
-};
-
-static int count_messages(const struct decomp *decomp, int rank)
-{
-    int count = 0;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        count += decomp_neighbour(decomp, rank, (enum face)f) >= 0 ? 1 : 0;
-    }
-    return count;
-}
-
-static enum status examine_rank(struct plan *plan, int rank)
-{
-    const struct box owned = decomp_owned(&plan->decomp, rank);
-    const int64_t cells = box_cells(&owned);
-    const int64_t halo = decomp_halo_cells(&plan->decomp, rank);
-    const int messages = count_messages(&plan->decomp, rank);
-    plan->min_cells = rank == 0 || cells < plan->min_cells ? cells : plan->min_cells;
-    plan->max_cells = cells > plan->max_cells ? cells : plan->max_cells;
-    plan->min_halo = rank == 0 || halo < plan->min_halo ? halo : plan->min_halo;
-    plan->max_halo = halo > plan->max_halo ? halo : plan->max_halo;
-    plan->max_messages = messages > plan->max_messages ? messages : plan->max_messages;
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        const int64_t extent = box_extent(&owned, (enum axis)a);
-        if (plan->decomp.ranks[a] > 1 && (plan->thinnest == 0 || extent < plan->thinnest)) {
-            plan->thinnest = extent;
-            plan->thinnest_axis = (enum axis)a;
-        }
-    }
-    uint64_t bytes = 0;
-    uint64_t derived = 0;
-    TRY(field_bytes(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &bytes));
-    TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
-    bytes += derived + classes_bytes(&plan->problem, &owned);
-    plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
-    struct output_memory need = {0};
-    TRY(output_memory_need(&plan->problem, &owned, &need));
-    plan->max_copy_bytes =
-        need.device_bytes > plan->max_copy_bytes ? need.device_bytes : plan->max_copy_bytes;
-    plan->max_output_bytes =
-        need.host_bytes > plan->max_output_bytes ? need.host_bytes : plan->max_output_bytes;
-    return STATUS_OK;
-}
-
-/* An earlier job may create the file. */
-static bool is_missing(const struct initial_setting *shape)
-{
-    return shape->kind == INITIAL_FILE && !file_exists(shape->path);
-}
-
-static enum status check_initial(const struct plan *plan)
-{
-    for (int entry = 0; entry < plan->settings->ninitial; entry++) {
-        if (!is_missing(&plan->settings->initial[entry])) {
-            TRY(initial_check(plan->settings, &plan->problem.grid, entry));
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status make_plan(const struct settings *settings, struct plan *plan)
-{
-    char why[256];
-    *plan = (struct plan){.settings = settings};
-    TRY(problem_create(settings, &plan->problem));
-    TRY(classes_survey_alone(&plan->problem));
-    TRY(check_initial(plan));
-    if (options.ranks > INT32_MAX) {
-        return fail(STATUS_INPUT, "--ranks %" PRId64 " is more than MPI supports", options.ranks);
-    }
-    if (options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX) {
-        return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX);
-    }
-    TRY(problem_decompose(&plan->problem, (int)options.ranks, &plan->decomp));
-    TRY(engine_choose(settings, &plan->backend, why, sizeof why));
-    for (int rank = 0; rank < plan->decomp.nranks; rank++) {
-        TRY(examine_rank(plan, rank));
-    }
-    return STATUS_OK;
-}
 
 static void warn(struct plan *plan, const char *format, ...) PRINTF_LIKE(2, 3);
 static void warn(struct plan *plan, const char *format, ...)
@@ -158,11 +61,14 @@ static void warn(struct plan *plan, const char *format, ...)
     printf("  warning: %s\n", log_clean(text));
 }
 
+/* Of this machine, or, as --ranks-per-module says, of another. */
+static bool is_for_gpus(const struct plan *plan)
+{
+    return backend_has(plan->backend, BACKEND_FREE_COPIES) || options.ranks_per_module > 1;
+}
+
 static void print_blocks(const struct plan *plan)
 {
-    char memory[BYTES_TEXT];
-    char low[BYTES_TEXT];
-    char high[BYTES_TEXT];
     const int64_t *n = plan->problem.grid.cells;
     const int *p = plan->decomp.ranks;
     const double width = (double)precision_bytes(plan->settings->run.precision);
@@ -181,16 +87,14 @@ static void print_blocks(const struct plan *plan)
                         (double)grid_total_cells(&plan->problem.grid) -
                     1.0));
     printf("memory/rank    %s on the device, %s on the host for outputs in flight\n",
-           bytes_text((double)plan->max_bytes, memory),
-           bytes_text((double)plan->max_output_bytes, low));
-    if (plan->max_copy_bytes > 0) {
+           SIZE_TEXT(plan->max_bytes), SIZE_TEXT(plan->max_output_bytes));
+    if (plan->max_copy_bytes > 0 && is_for_gpus(plan)) {
         printf("on a GPU       another %s on the device for outputs in flight\n",
-               bytes_text((double)plan->max_copy_bytes, low));
+               SIZE_TEXT(plan->max_copy_bytes));
     }
     printf("halo/step      %s .. %s sent by each rank, at most %d message%s\n",
-           bytes_text((double)plan->min_halo * width, low),
-           bytes_text((double)plan->max_halo * width, high), plan->max_messages,
-           plan->max_messages == 1 ? "" : "s");
+           SIZE_TEXT((double)plan->min_halo * width), SIZE_TEXT((double)plan->max_halo * width),
+           plan->max_messages, plan->max_messages == 1 ? "" : "s");
 }
 
 /* The order of the ranks if nodes and modules are filled in turn. */
@@ -199,9 +103,6 @@ static enum status print_placement(const struct plan *plan)
     const struct decomp *decomp = &plan->decomp;
     const int nranks = decomp->nranks;
     const double width = (double)precision_bytes(plan->settings->run.precision);
-    char module[BYTES_TEXT];
-    char node[BYTES_TEXT];
-    char network[BYTES_TEXT];
     char reason[256];
     struct placement_order order;
     struct rank_place *places = malloc((size_t)nranks * sizeof *places);
@@ -214,10 +115,13 @@ static enum status print_placement(const struct plan *plan)
     TRY(status);
     placement_reason(&order, reason, sizeof reason);
     printf("placement      %s\n", reason);
-    printf("links/step     %s inside modules, %s inside nodes, %s between nodes, all ranks\n",
-           bytes_text((double)order.link_cells[LINK_GROUP] * width, module),
-           bytes_text((double)order.link_cells[LINK_NODE] * width, node),
-           bytes_text((double)order.link_cells[LINK_NETWORK] * width, network));
+    printf("links/step     ");
+    if (is_for_gpus(plan)) {
+        printf("%s inside modules, ", SIZE_TEXT((double)order.link_cells[LINK_GROUP] * width));
+    }
+    printf("%s inside nodes, %s between nodes, all ranks\n",
+           SIZE_TEXT((double)order.link_cells[LINK_NODE] * width),
+           SIZE_TEXT((double)order.link_cells[LINK_NETWORK] * width));
     placement_free(&order);
     return STATUS_OK;
 }
@@ -243,6 +147,52 @@ static void print_time(const struct plan *plan)
         printf(", the last one shortened to %.6g s", timeline->dt_last);
     }
     printf("\n");
+}
+
+/* On nodes like this one, with a rank per core unless --ranks-per-node is given. */
+static void print_wall_time(const struct plan *plan)
+{
+    const struct timeline *timeline = &plan->problem.timeline;
+    const struct box block = decomp_owned(&plan->decomp, 0); /* none is larger */
+    const int64_t cells[AXIS_COUNT] = {box_extent(&block, AXIS_X), box_extent(&block, AXIS_Y),
+                                       box_extent(&block, AXIS_Z)};
+    const int nranks = plan->decomp.nranks;
+    const int most =
+        options.ranks_per_node < INT32_MAX ? (int)options.ranks_per_node : cores_count();
+    const int together = nranks < most ? nranks : most;
+    const int nodes = (nranks + together - 1) / together;
+    struct step_rate rate;
+    char whole[DURATION_TEXT];
+    char each[DURATION_TEXT];
+    char where[64] = "";
+    if (step_rate_measure(plan->backend, cells, plan->settings->run.precision, together, &rate) !=
+        STATUS_OK) {
+        printf("wall time      unknown: %s\n", fail_message());
+        fail_clear();
+        return;
+    }
+    const double step =
+        (double)plan->max_cells * (rate.threads > 0 ? together : 1) / rate.cells_per_s;
+    if (rate.threads > 0 && nodes > 1) {
+        snprintf(where, sizeof where, ", for %d nodes like this one", nodes);
+    }
+    printf("wall time      about %s without output%s: %" PRId64
+           " step%s of %s, measured here on %s, "
+           "with %.2g million cells%s%s\n",
+           duration_text(step * (double)timeline->steps, whole),
+           nranks > 1 ? " and halo exchange" : "", timeline->steps, timeline->steps == 1 ? "" : "s",
+           duration_text(step, each), rate.device, 1e-6 * (double)rate.cells, where,
+           rate.is_busy ? " (it is busy with other programs: perhaps too long)" : "");
+}
+
+static void print_launch(const struct plan *plan)
+{
+    char settings[LAUNCH_BYTES];
+    host_launch_settings(plan->decomp.nranks, cores_count(), settings);
+    if (settings[0] != '\0') {
+        printf("launch         mpirun -n %d on this machine needs %s\n", plan->decomp.nranks,
+               settings);
+    }
 }
 
 static double print_files(const struct plan *plan)
@@ -331,7 +281,7 @@ static void warn_of_initial(struct plan *plan)
             warn(plan, "%s", fail_message());
             fail_clear();
         }
-        if (is_missing(&plan->settings->initial[entry])) {
+        if (plan_is_missing(&plan->settings->initial[entry])) {
             warn(plan, "initial[%d].file: %.200s does not exist yet; a run will need it", entry,
                  plan->settings->initial[entry].path);
         }
@@ -366,24 +316,21 @@ static enum status warn_of_memory(struct plan *plan)
     const enum status status = backend->runtime->info(device, &info);
     backend->runtime->close(device);
     TRY(status);
-    char need[BYTES_TEXT];
-    char have[BYTES_TEXT];
-    printf("local device   %s, %s\n", info.name, bytes_text((double)info.memory_bytes, have));
+    printf("local device   %s, %s\n", info.name, SIZE_TEXT(info.memory_bytes));
     const double all = ((double)plan->max_bytes + (double)plan->max_output_bytes) *
                        plan->decomp.nranks; /* if the device is the host */
     const bool copies = backend_has(backend, BACKEND_FREE_COPIES) && plan->max_copy_bytes > 0;
     if (plan->max_bytes > info.memory_bytes) {
         warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
-             bytes_text((double)plan->max_bytes, need),
-             bytes_text((double)info.memory_bytes, have));
+             SIZE_TEXT(plan->max_bytes), SIZE_TEXT(info.memory_bytes));
     } else if (copies && plan->max_bytes + plan->max_copy_bytes > info.memory_bytes) {
         warn(plan,
              "no device memory for outputs in flight (%s): the steps will wait while they are "
              "copied",
-             bytes_text((double)plan->max_copy_bytes, need));
+             SIZE_TEXT(plan->max_copy_bytes));
     } else if (backend_has(backend, BACKEND_NODE_MEMORY) && all > (double)info.memory_bytes) {
         warn(plan, "all %d ranks on this machine need %s, more than its %s", plan->decomp.nranks,
-             bytes_text(all, need), bytes_text((double)info.memory_bytes, have));
+             SIZE_TEXT(all), SIZE_TEXT(info.memory_bytes));
     }
     return STATUS_OK;
 }
@@ -412,6 +359,8 @@ static enum status show(struct plan *plan)
     print_blocks(plan);
     TRY(print_placement(plan));
     print_time(plan);
+    print_wall_time(plan);
+    print_launch(plan);
     const double bytes = print_files(plan);
     TRY(warn_of_memory(plan));
     warn_of_blocks(plan);
@@ -427,13 +376,17 @@ static enum status show(struct plan *plan)
 static enum status execute(void)
 {
     struct settings *settings = NULL;
-    TRY(configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
-    struct plan plan;
+    struct plan plan = {0};
+    if (options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX) {
+        return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX);
+    }
     enum status status;
-    TRY_GOTO(make_plan(settings, &plan));
+    TRY_GOTO(
+        configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
+    TRY_GOTO(plan_create(settings, options.ranks, &plan));
     TRY_GOTO(show(&plan));
 done:
-    problem_destroy(&plan.problem);
+    plan_destroy(&plan);
     settings_destroy(settings);
     return status;
 }
@@ -444,4 +397,51 @@ const struct command command_plan = {
     .uses_mpi = false,
     .line = &line,
     .execute = execute,
+};
+
+/* ---- check: the same without the numbers ---- */
+
+static const struct option check_options[] = {
+    {OPTION_COUNT, "--ranks", "N", "number of MPI ranks (default 1)", &options.ranks},
+    {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &options.sets},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line check_line = {
+    .usage = "isotherm check CONFIG [options]",
+    .about = "Check a configuration: one line and exit code 0 if it is valid, else all errors\n"
+             "with their lines, and exit code 2. `isotherm plan` makes the same checks and\n"
+             "shows what the run needs, with warnings.",
+    .example = "  isotherm check configs/quickstart.yaml --ranks 4 --set time.end=60",
+    .options = check_options,
+    .operand = "CONFIG",
+    .min_operands = 1,
+    .max_operands = 1,
+    .operands = &options.config,
+};
+
+static enum status check(void)
+{
+    struct settings *settings = NULL;
+    struct plan plan = {0};
+    enum status status;
+    TRY_GOTO(
+        configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
+    TRY_GOTO(plan_create(settings, options.ranks, &plan));
+    log_info("%s is valid: %" PRId64 " cells, %" PRId64 " step%s, %d rank%s", options.config,
+             grid_total_cells(&plan.problem.grid), plan.problem.timeline.steps,
+             plan.problem.timeline.steps == 1 ? "" : "s", plan.decomp.nranks,
+             plan.decomp.nranks == 1 ? "" : "s");
+done:
+    plan_destroy(&plan);
+    settings_destroy(settings);
+    return status;
+}
+
+const struct command command_check = {
+    .name = "check",
+    .summary = "check a configuration",
+    .uses_mpi = false,
+    .line = &check_line,
+    .execute = check,
 };

@@ -4,6 +4,7 @@
 
 #include "base/command.h"
 
-extern const struct command command_compare, command_plan, command_run, command_verify;
+extern const struct command command_check, command_compare, command_init, command_plan, command_run,
+    command_verify;
 
 #endif

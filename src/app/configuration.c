@@ -42,6 +42,25 @@ static enum status read_text(MPI_Comm comm, const char *path, char **text, size_
     return STATUS_OK;
 }
 
+/* Rank 0 reads the configuration, and with it the database of units; the others get the numbers.
+ * *settings stays NULL on them. */
+static enum status read_first(MPI_Comm comm, const char *path, const char *text, size_t length,
+                              const struct settings_overrides *words, struct settings **settings,
+                              char **converted)
+{
+    if (comm == MPI_COMM_NULL) {
+        return settings_read_bytes(path, text, length, words, settings);
+    }
+    const bool first = comm_rank(comm) == 0;
+    TRY(status_agree(comm,
+                     first ? settings_read_bytes(path, text, length, words, settings) : STATUS_OK));
+    uint64_t bytes = first ? strlen((*settings)->converted) : 0;
+    *converted = first ? strdup((*settings)->converted) : NULL;
+    TRY(status_agree(
+        comm, CHECK_MEMORY(!first || *converted != NULL, "no memory for the configuration")));
+    return broadcast_text(comm, converted, &bytes);
+}
+
 enum status configuration_read(MPI_Comm comm, const char *path, const struct option_list *sets,
                                const char *output, const char *backend, struct settings **settings)
 {
@@ -57,12 +76,18 @@ enum status configuration_read(MPI_Comm comm, const char *path, const struct opt
         options[words.noptions++] = (struct settings_option){"--backend", "run.backend", backend};
     }
     char *text = NULL;
+    char *converted = NULL;
     size_t length = 0;
     TRY(read_text(comm, path, &text, &length));
     enum status status;
-    TRY_GOTO(settings_read_bytes(path, text, length, &words, settings));
+    TRY_GOTO(read_first(comm, path, text, length, &words, settings, &converted));
+    if (*settings == NULL) {
+        words.converted = converted;
+        TRY_GOTO(settings_read_bytes(path, text, length, &words, settings));
+    }
     TRY_GOTO(view_check_regions(*settings));
 done:
+    free(converted);
     free(text);
     if (status != STATUS_OK) {
         settings_destroy(*settings);

@@ -5,8 +5,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "app/about.h"
 #include "app/commands.h"
 #include "app/exit_note.h"
+#include "app/manual.h"
+#include "app/stop.h"
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -14,9 +17,11 @@
 #include "doctor/doctor.h"
 #include "halo/probe.h"
 #include "io/hdf5/h5_about.h"
+#include "plot/plot.h"
 
 static const struct command *const commands[] = {
-    &command_run, &command_plan, &command_compare, &command_bench, &command_verify, &command_doctor,
+    &command_init,    &command_check, &command_plan,   &command_run,    &command_plot,
+    &command_compare, &command_bench, &command_verify, &command_doctor,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
@@ -29,11 +34,11 @@ static void print_overview(FILE *stream)
     for (int i = 0; i < COMMAND_COUNT; i++) {
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
-    fprintf(stream,
-            "\nSee isotherm COMMAND --help for details; isotherm --version prints the version.\n"
-            "Exit codes: 0 success, 1 files differ (compare) or problems found (doctor),\n"
-            "2 wrong input, 3 file, 4 device, memory or MPI, 5 invalid values in the\n"
-            "solution, 75 stopped early with a valid checkpoint.\n");
+    fprintf(stream, "\nSee isotherm COMMAND --help for details; isotherm --version [--verbose]\n"
+                    "prints the version and how it was built.\n"
+                    "Exit codes: 0 success, 1 files differ (compare) or problems found (doctor),\n"
+                    "2 wrong input, 3 file, 4 device, memory or MPI, 5 invalid values in the\n"
+                    "solution, 75 stopped early: submit again to resume.\n");
 }
 
 /* Before MPI_Init only the launcher's environment has the rank; NULL without a launcher. */
@@ -96,7 +101,7 @@ static int answer_at_once(int argc, char **argv, const struct command **command)
     }
     if (strcmp(argv[1], "--version") == 0) {
         if (out != NULL) {
-            fprintf(out, "isotherm %s\n", ISOTHERM_VERSION);
+            about_print(out, argc > 2 && strcmp(argv[2], "--verbose") == 0);
         }
         return 0;
     }
@@ -172,6 +177,7 @@ static int end_mpi(enum status status, int code, int nranks)
 static int end(enum status status, bool uses_mpi)
 {
     log_transient("%s", "");
+    stop_defer();
     const int nranks = count_ranks(uses_mpi);
     if (status == STATUS_OK && comm_is_broken()) {
         status = comm_cause(); /* in a call that could not return it */
@@ -223,6 +229,12 @@ static bool needs_mpi(const struct command *command, int argc, char **argv)
     return command->uses_mpi || (word != NULL && word->uses_mpi);
 }
 
+/* Not for users: the build writes the man pages with `isotherm --write-manual FOLDER`. */
+static bool is_manual_asked(int argc, char **argv)
+{
+    return argc == 3 && strcmp(argv[1], "--write-manual") == 0;
+}
+
 static enum status run(const struct command *command, bool uses_mpi, int argc, char **argv)
 {
     TRY(uses_mpi ? start_mpi(&argc, &argv) : STATUS_OK);
@@ -235,6 +247,10 @@ int main(int argc, char **argv)
 {
     if (halo_probe_is_asked(argc, argv)) {
         return halo_probe_main(argc, argv);
+    }
+    log_open_streams();
+    if (is_manual_asked(argc, argv)) {
+        return end(manual_write(commands, COMMAND_COUNT, argv[2]), false);
     }
     const struct command *command = NULL;
     const int answered = answer_at_once(argc, argv, &command);

@@ -113,6 +113,7 @@ static enum status advance(struct simulation *s)
 {
     const struct state *state = &s->solver.state;
     const double start = MPI_Wtime();
+    stop_defer();
     phases_restart(&s->solver.phases);
     TRY(handle_events(s));
     while (state->step < s->solver.problem.timeline.steps) {

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "app/exit_note.h"
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -44,10 +46,28 @@ struct stop {
 static atomic_int checkpoint_requested;
 static atomic_int stop_requested; /* the number of the signal */
 
-static void on_signal(int number)
+static atomic_bool deferred;
+
+/* One line: the launcher passes its own end on to the other ranks. */
+static void end_at_once(const siginfo_t *info)
 {
+    static const char text[] = "stopped by a signal before the first step: there is nothing to "
+                               "save; submit again\n";
+    const int code = status_exit_code(STATUS_STOPPED);
+    if (log_rank() == 0 || info->si_pid != getppid()) {
+        (void)!write(STDOUT_FILENO, text, sizeof text - 1);
+    }
+    exit_note(code);
+    _exit(code);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    (void)context;
     if (number == SIGUSR1) {
         atomic_store(&checkpoint_requested, 1);
+    } else if (!atomic_load(&deferred)) {
+        end_at_once(info);
     } else {
         atomic_store(&stop_requested, number);
     }
@@ -57,12 +77,17 @@ void stop_listen(void)
 {
     static const int signals[] = {SIGUSR1, SIGUSR2, SIGTERM};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        struct sigaction action = {.sa_handler = on_signal};
+        struct sigaction action = {.sa_sigaction = on_signal};
         sigemptyset(&action.sa_mask);
         /* a signal must not interrupt a write */
-        action.sa_flags = SA_RESTART;
+        action.sa_flags = SA_RESTART | SA_SIGINFO;
         sigaction(signals[i], &action, NULL);
     }
+}
+
+void stop_defer(void)
+{
+    atomic_store(&deferred, true);
 }
 
 int64_t stop_next_interval(int64_t steps, double seconds)
@@ -188,7 +213,8 @@ static bool stop_file_exists(struct stop *stop)
     const double now = MPI_Wtime();
     if (!stop->file_seen &&
         now - stop->looked_at >= fmax(LOOK_EVERY, LOOK_SHARE * stop->look_cost)) {
-        stop->file_seen = file_exists(stop->file);
+        /* not file_exists: a file system that fails for a moment requests nothing */
+        stop->file_seen = access(stop->file, F_OK) == 0;
         stop->looked_at = MPI_Wtime();
         stop->look_cost = stop->looked_at - now;
     }

@@ -6,8 +6,10 @@
  *   `stop` in the output    the same, as long as that file exists
  *   the job's end is near   the same; from Slurm's SLURM_JOB_END_TIME or run.walltime
  *
- * A signal only sets a flag on the rank that receives it. About four times a second all ranks agree
- * on the requests of any of them. */
+ * Before the first step USR2 and TERM end the program at once, with the same exit code: reading,
+ * painting and measuring may take minutes, and there is nothing to save. From then on a signal only
+ * sets a flag on the rank that receives it. About four times a second all ranks agree on the
+ * requests of any of them. */
 #ifndef ISOTHERM_APP_STOP_H
 #define ISOTHERM_APP_STOP_H
 
@@ -20,6 +22,10 @@ struct stop;
  * create. Not collective. The handlers stay installed to the very end: when the first rank exits
  * with a code other than 0, a launcher sends TERM to the others, which must keep their own code. */
 void stop_listen(void);
+
+/* The first step is next, or the program ends with a code of its own: from here on signals only set
+ * flags. */
+void stop_defer(void);
 
 /* Collective. From the settings and Slurm's variables. STATUS_INPUT when SLURM_JOB_END_TIME is not
  * a time. */

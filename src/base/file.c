@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 static _Thread_local double disk_seconds;
 
@@ -382,23 +383,16 @@ enum status directory_make(const char *path)
             break;
         }
     }
-    struct stat found;
-    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) {
-        return fail(STATUS_FILE, "%s is not a folder", path);
-    }
-    return STATUS_OK;
+    return directory_check(path);
 }
 
-const char *bytes_text(double bytes, char text[BYTES_TEXT])
+enum status directory_check(const char *path)
 {
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    int unit = 0;
-    while (bytes >= 999.5 && unit < 5) {
-        bytes /= 1000;
-        unit++;
+    struct stat found;
+    if (stat(path, &found) != 0) {
+        return fail(STATUS_FILE, "cannot access the folder %s: %s", path, strerror(errno));
     }
-    snprintf(text, BYTES_TEXT, "%.3g %s", bytes, units[unit]);
-    return text;
+    return S_ISDIR(found.st_mode) ? STATUS_OK : fail(STATUS_FILE, "%s is not a folder", path);
 }
 
 enum status directory_check_room(const char *directory, uint64_t bytes)
@@ -425,7 +419,7 @@ enum status directory_check_room(const char *directory, uint64_t bytes)
 bool file_exists(const char *path)
 {
     struct stat found;
-    return stat(path, &found) == 0;
+    return stat(path, &found) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 uint64_t file_size(const char *path)

@@ -81,15 +81,14 @@ enum status file_read_all(const char *path, size_t limit, char **bytes, size_t *
 
 /* Create a folder and its parents; STATUS_OK when it exists. */
 enum status directory_make(const char *path) MUST_CHECK;
-
-/* "65.5 kB": three significant digits. Returns `text`. */
-enum { BYTES_TEXT = 32 };
-const char *bytes_text(double bytes, char text[BYTES_TEXT]);
+/* STATUS_FILE, with the reason, unless it is a folder that can be accessed. */
+enum status directory_check(const char *path) MUST_CHECK;
 
 /* STATUS_FILE, with the amounts, when the file system of `directory` has less than `bytes` free.
  * STATUS_OK where it does not report its size, as ramfs. */
 enum status directory_check_room(const char *directory, uint64_t bytes) MUST_CHECK;
 
+/* Also true when that cannot be determined: who then opens the file reports why. */
 bool file_exists(const char *path);
 uint64_t file_size(const char *path); /* 0 when it does not exist */
 

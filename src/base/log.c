@@ -1,6 +1,9 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,6 +21,19 @@ void log_init(int rank, int nranks)
 {
     my_rank = rank;
     rank_count = nranks;
+}
+
+void log_open_streams(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    /* a file that gets the number of a closed stream would receive its messages */
+    int fd = 0;
+    while (fd >= 0 && fd <= STDERR_FILENO) {
+        fd = open("/dev/null", O_RDWR); /* the lowest number that is free */
+    }
+    if (fd > STDERR_FILENO) {
+        close(fd);
+    }
 }
 
 int log_rank(void)
@@ -108,6 +124,34 @@ char *log_clean(char *text)
     return text;
 }
 
+const char *bytes_text(double bytes, char text[BYTES_TEXT])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    int unit = 0;
+    while (bytes >= 999.5 && unit < 5) {
+        bytes /= 1000;
+        unit++;
+    }
+    snprintf(text, BYTES_TEXT, "%.3g %s", bytes, units[unit]);
+    return text;
+}
+
+const char *duration_text(double seconds, char text[DURATION_TEXT])
+{
+    if (seconds > 0 && seconds < 0.9995) {
+        snprintf(text, DURATION_TEXT, "%.3g ms", 1e3 * seconds);
+    } else if (seconds < 9.95) {
+        snprintf(text, DURATION_TEXT, "%.2g s", seconds);
+    } else if (seconds < 99.5) {
+        snprintf(text, DURATION_TEXT, "%.0f s", seconds);
+    } else if (seconds < 5940) {
+        snprintf(text, DURATION_TEXT, "%.0f min", seconds / 60);
+    } else {
+        snprintf(text, DURATION_TEXT, "%.1f h", seconds / 3600);
+    }
+    return text;
+}
+
 static void write_line(FILE *stream, const char *prefix, const char *format, va_list args)
 {
     char *text = NULL;
@@ -134,12 +178,19 @@ void log_info(const char *format, ...)
     va_end(args);
 }
 
+/* The reader of a pipe has closed it, as in `isotherm run ... | head -1`. */
+static bool reader_has_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 enum status log_finish(void)
 {
     if (fflush(stdout) != 0) {
         output_errno = errno;
     }
-    if (output_errno == 0 && ferror(stdout) == 0) {
+    if ((output_errno == 0 && ferror(stdout) == 0) || reader_has_left()) {
         return STATUS_OK;
     }
     return fail(STATUS_FILE, "cannot write to standard output: %s",

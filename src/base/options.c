@@ -136,12 +136,17 @@ enum status options_parse(const struct command_line *line, int argc, char **argv
     return STATUS_OK;
 }
 
+bool options_shown(const struct command_line *line, const struct option *option)
+{
+    return line->only == NULL || strstr(line->only, option->name) != NULL;
+}
+
 void options_help(const struct command_line *line, FILE *stream)
 {
     fprintf(stream, "usage: %s\n\n%s\n\n", line->usage, line->about);
     for (const struct option *o = line->options; o->kind != OPTION_END; o++) {
         char left[64];
-        if (line->only != NULL && strstr(line->only, o->name) == NULL) {
+        if (!options_shown(line, o)) {
             continue;
         }
         snprintf(left, sizeof left, "%s %s", o->name, o->argument);

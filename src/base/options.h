@@ -56,6 +56,9 @@ struct command_line {
  * STATUS_INPUT names the wrong argument and the valid ones. */
 enum status options_parse(const struct command_line *line, int argc, char **argv) MUST_CHECK;
 
+/* Is the option on the help page of this table? */
+bool options_shown(const struct command_line *line, const struct option *option);
+
 /* The text of --help: fits a screen of 80 x 24. */
 void options_help(const struct command_line *line, FILE *stream);
 

@@ -17,7 +17,7 @@
     X(DEVICE, 4, "the device failed")                                                              \
     X(MPI, 4, "MPI failed")                                                                        \
     X(NUMERICS, 5, "invalid values in the solution")                                               \
-    X(STOPPED, 75, "stopped early with a valid checkpoint: submit again")
+    X(STOPPED, 75, "stopped early: submit again to resume")
 
 #define STATUS_ENUM(name, exit_code, meaning) STATUS_##name,
 enum status { STATUS_LIST(STATUS_ENUM) STATUS_COUNT };

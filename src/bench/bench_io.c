@@ -86,10 +86,9 @@ static uint64_t bytes_of(const struct io_bench *bench, const struct subject *sub
 /* Rank 0. */
 static enum status make_folder(struct io_bench *bench)
 {
-    struct stat found;
     const char *directory = bench->request->directory;
-    if (stat(directory, &found) != 0 || !S_ISDIR(found.st_mode)) {
-        return fail(STATUS_INPUT, "--directory %s: no such folder", directory);
+    if (directory_check(directory) != STATUS_OK) {
+        return fail_prefix(STATUS_INPUT, "--directory: ");
     }
     if (snprintf(bench->folder, PATH_BYTES, "%s/isotherm_bench_io.%ld", directory,
                  (long)getpid()) >= PATH_BYTES) {

@@ -57,6 +57,12 @@ struct schema_limit {
     const char *reason; /* NULL: obvious */
 };
 
+struct schema_unit {
+    const char *name;     /* as UDUNITS reads it */
+    const char *quantity; /* "a length"; NULL: a count, which no unit converts to */
+    const char *example;  /* in another unit: "5 mm" */
+};
+
 struct schema_key {
     const char *path;    /* "grid.cells", "boundary.*.type" (any face), "initial[].sphere.radius" */
     const char *members; /* section: the prefix of its keys, if not `path` */
@@ -76,7 +82,7 @@ struct schema_key {
     const char *rival;     /* the key of the same section that excludes this one */
     /* a check after all keys have been read; list: of each entry */
     enum status (*check)(const struct settings *settings, const struct item *item);
-    const char *unit;
+    const struct schema_unit *unit; /* NULL: a number without one */
     const char *example;
     const char *help;
 };

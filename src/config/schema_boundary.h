@@ -15,21 +15,22 @@
     VARYING(path_ ".value", value, expression, SCHEMA_KIND(BOUNDARY_TEMPERATURE),                  \
             "Type temperature: the temperature of the face, a number or a formula of the time t "  \
             "in s.",                                                                               \
-            .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = "K",      \
+            .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,  \
             .check = settings_check_kelvins),                                                      \
         VARYING(path_ ".value", value, expression, SCHEMA_KIND(BOUNDARY_FLUX),                     \
                 "Type flux: the heat flux into the domain; 0 insulates.",                          \
-                .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &finite, .unit = "W/m^2"),  \
+                .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &finite,                    \
+                .unit = &heat_flux),                                                               \
         VARYING(path_ ".coefficient", coefficient, coefficient_expression,                         \
                 SCHEMA_KIND(BOUNDARY_CONVECTION),                                                  \
                 "Type convection: the heat transfer coefficient.",                                 \
                 .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &not_negative,              \
-                .unit = "W/(m^2 K)"),                                                              \
+                .unit = &heat_transfer),                                                           \
         VARYING(path_ ".ambient", ambient, ambient_expression,                                     \
                 SCHEMA_KIND(BOUNDARY_CONVECTION) | SCHEMA_KIND(BOUNDARY_RADIATION),                \
                 "Types convection and radiation: the ambient temperature.",                        \
-                .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = "K",  \
-                .check = settings_check_kelvins),                                                  \
+                .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature,               \
+                .unit = &kelvin, .check = settings_check_kelvins),                                 \
         KEY(path_ ".emissivity", REAL, WARN, IN_FACE(emissivity),                                  \
             "Type radiation: the emissivity of the face, of the heat flux emissivity * "           \
             "5.670374419e-8 W/(m^2 K^4) * (ambient^4 - T^4).",                                     \
@@ -42,14 +43,14 @@
                 SCHEMA_KIND(BOUNDARY_CONVECTION),                                                  \
                 "Type convection: the temperature of what the face radiates to; by default the "   \
                 "ambient temperature.",                                                            \
-                .flags = SCHEMA_OR_FORMULA, .limit = &temperature, .unit = "K",                    \
+                .flags = SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,                \
                 .check = settings_check_kelvins)
 
 /* The condition of a patch is its first member, so that IN_FACE holds for it too. */
 #define IN_PATCH(member) offsetof(struct patch_setting, member)
 #define FACE_POINT(path_, offset_, help_)                                                          \
     KEY(path_, REAL, WARN, offset_, help_, .flags = SCHEMA_REQUIRED | SCHEMA_ONES, .min_count = 1, \
-        .max_count = PATCH_AXES, .limit = &finite, .unit = "m", .example = "[0.1, 0.2]")
+        .max_count = PATCH_AXES, .limit = &finite, .unit = &metre, .example = "[0.1, 0.2]")
 #define CLOSED_KINDS                                                                               \
     (SCHEMA_KIND(BOUNDARY_TEMPERATURE) | SCHEMA_KIND(BOUNDARY_FLUX) |                              \
      SCHEMA_KIND(BOUNDARY_CONVECTION) | SCHEMA_KIND(BOUNDARY_RADIATION))
@@ -88,7 +89,7 @@
                 .flags = SCHEMA_NOTED, .alternative = IN_PATCH(has_disc)),                         \
         FACE_POINT("boundary.*.patches[].disc.center", IN_PATCH(center), "The centre."),           \
         KEY("boundary.*.patches[].disc.radius", REAL, WARN, IN_PATCH(radius), "The radius.",       \
-            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),                            \
+            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),                         \
         KEY("boundary.*.patches[].where", FORMULA, WARN, IN_PATCH(where),                          \
             "The cells of the face at whose centre (x, y, z), in m, a condition holds; a number "  \
             "other than 0 also holds.",                                                            \

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "config/schema_boundary.h"
+#include "config/schema_sources.h"
 #include "config/settings.h"
 #include "config/settings_check.h"
 
@@ -28,6 +29,21 @@ static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 /* base/exact_sum.h can add up to 2^40 K exactly */
 static const struct schema_limit temperature = {
     -1e12, 1e12, true, true, "", "sums of temperatures are exact only below 1e12 K in magnitude"};
+
+static const struct schema_unit metre = {"m", "a length", "5 mm"};
+static const struct schema_unit second = {"s", "a time", "3 min"};
+static const struct schema_unit kelvin = {"K", "a temperature", "20 degC"};
+static const struct schema_unit conductivity = {"W/(m K)", "a thermal conductivity", "2 W/(cm K)"};
+static const struct schema_unit density = {"kg/m^3", "a density", "7.8 g/cm^3"};
+static const struct schema_unit heat_capacity = {"J/(kg K)", "a specific heat capacity",
+                                                 "0.5 kJ/(kg K)"};
+static const struct schema_unit heat_flux = {"W/m^2", "a heat flux", "5 kW/m^2"};
+static const struct schema_unit heat_transfer = {"W/(m^2 K)", "a heat transfer coefficient",
+                                                 "1 mW/(mm^2 K)"};
+static const struct schema_unit resistance = {"m^2 K/W", "a contact resistance", "5 mm^2 K/W"};
+static const struct schema_unit power = {"W", "a power", "5 mW"};
+static const struct schema_unit power_density = {"W/m^3", "a power per volume", "3 W/cm^3"};
+static const struct schema_unit steps = {"steps", NULL, NULL};
 
 static const struct schema_choice boundary_types[] = {
     {"temperature", BOUNDARY_TEMPERATURE}, {"flux", BOUNDARY_FLUX},
@@ -54,6 +70,8 @@ static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
                                                  {"viridis", COLORMAP_VIRIDIS},
                                                  {"coolwarm", COLORMAP_COOLWARM},
                                                  {NULL, 0}};
+static const struct schema_choice truths[] = {
+    {"false", INTERPOLATE_NO}, {"true", INTERPOLATE_YES}, {NULL, 0}};
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
@@ -81,12 +99,12 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
             .restart = SCHEMA_RESTART_##restart_, __VA_ARGS__)
 #define KELVINS(path_)                                                                             \
     KEY(path_ ".value", REAL, IDLE, IN_ENTRY(value), "The temperature.", .flags = SCHEMA_REQUIRED, \
-        .limit = &temperature, .unit = "K", .check = settings_check_kelvins)
+        .limit = &temperature, .unit = &kelvin, .check = settings_check_kelvins)
 #define MATERIAL(path_)                                                                            \
     KEY(path_ ".material", TEXT, ASK, IN_ENTRY(material), "The name of the material.",             \
         .flags = SCHEMA_REQUIRED, .example = "steel")
 #define POSITION(path_, restart_, offset_, help_, ...)                                             \
-    KEY(path_, REAL, restart_, offset_, help_, .limit = &finite, .unit = "m", __VA_ARGS__)
+    KEY(path_, REAL, restart_, offset_, help_, .limit = &finite, .unit = &metre, __VA_ARGS__)
 #define SHAPES(list_, restart_, VALUE)                                                             \
     SHAPE(list_, restart_, "sphere", INITIAL_SPHERE,                                               \
           "The cells whose centre lies in a sphere (2D: a disc). It must overlap the grid.",       \
@@ -94,7 +112,7 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
         POINT(list_ "[].sphere.center", restart_, IN_ENTRY(center), "The centre.",                 \
               .flags = SCHEMA_REQUIRED),                                                           \
         KEY(list_ "[].sphere.radius", REAL, restart_, IN_ENTRY(radius), "The radius.",             \
-            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),                            \
+            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),                         \
         VALUE(list_ "[].sphere"),                                                                  \
         SHAPE(list_, restart_, "box", INITIAL_BOX,                                                 \
               "The cells whose centre lies in a box inside the grid.",                             \
@@ -113,7 +131,7 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
         POINT(list_ "[].cylinder.center", restart_, IN_ENTRY(center),                              \
               "A point on the centre line.", .flags = SCHEMA_REQUIRED),                            \
         KEY(list_ "[].cylinder.radius", REAL, restart_, IN_ENTRY(radius), "The radius.",           \
-            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "m"),                            \
+            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),                         \
         POSITION(list_ "[].cylinder.from", restart_, IN_ENTRY(from),                               \
                  "The lower end on that axis.", .fallback = "-1e30"),                              \
         POSITION(list_ "[].cylinder.to", restart_, IN_ENTRY(to), "The upper end on that axis.",    \
@@ -132,17 +150,17 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
 
 #define POINT(path_, restart_, offset_, help_, ...)                                                \
     KEY(path_, REAL, restart_, offset_, help_, .min_count = 1, .max_count = 3, .limit = &finite,   \
-        .unit = "m", .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
+        .unit = &metre, .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
 
 #define CADENCE(path_, offset_, ...)                                                               \
     KEY(path_ ".every", LONG, FREE, (offset_) + offsetof(struct cadence, every),                   \
-        "The interval in steps.", .limit = &from_zero, .rival = "interval", .unit = "steps",       \
+        "The interval in steps.", .limit = &from_zero, .rival = "interval", .unit = &steps,        \
         .flags = SCHEMA_CADENCE, __VA_ARGS__),                                                     \
         KEY(path_ ".interval", REAL, FREE, (offset_) + offsetof(struct cadence, interval),         \
             "The interval in simulated time, instead of `every`. The step before each multiple "   \
             "is shortened to land "                                                                \
             "exactly on it.",                                                                      \
-            .limit = &positive, .rival = "every", .unit = "s")
+            .limit = &positive, .rival = "every", .unit = &second)
 
 #define FILE_FORMAT(path_, offset_)                                                                \
     KEY(path_ ".derived", CHOICES, FREE, (offset_) + offsetof(struct snapshot_setting, derived),   \
@@ -176,12 +194,12 @@ static const struct schema_key table[] = {
     SECTION("material", "The material, uniform over the grid. Either this or `materials`.",
             .check = settings_check_material),
     KEY("material.conductivity", REAL, ASK, AT(material.conductivity), "Thermal conductivity k.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "W/(m K)"),
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &conductivity),
     KEY("material.density", REAL, ASK, AT(material.density), "Density rho.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "kg/m^3"),
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &density),
     KEY("material.heat_capacity", REAL, ASK, AT(material.heat_capacity),
         "Specific heat capacity c. The diffusivity is k / (rho c).", .flags = SCHEMA_REQUIRED,
-        .limit = &positive, .unit = "J/(kg K)"),
+        .limit = &positive, .unit = &heat_capacity),
 
     LIST("materials", ASK, AT(materials), AT(nmaterials), struct material_setting,
          "Materials, for a grid of several of them; `parts` says where. At most 255.",
@@ -192,12 +210,12 @@ static const struct schema_key table[] = {
     KEY("materials[].conductivity", REAL, ASK, IN_MATERIAL(conductivity),
         "Thermal conductivity k; three values for x, y, z of an anisotropic material.",
         .flags = SCHEMA_REQUIRED | SCHEMA_SAME, .min_count = 1, .max_count = 3, .limit = &positive,
-        .unit = "W/(m K)", .example = "[0.9, 0.9, 0.3]"),
+        .unit = &conductivity, .example = "[0.9, 0.9, 0.3]"),
     KEY("materials[].density", REAL, ASK, IN_MATERIAL(density), "Density rho.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = "kg/m^3"),
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &density),
     KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(heat_capacity),
         "Specific heat capacity c.", .flags = SCHEMA_REQUIRED, .limit = &positive,
-        .unit = "J/(kg K)"),
+        .unit = &heat_capacity),
     LIST("parts", ASK, AT(parts), AT(nparts), struct initial_setting,
          "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
          "entries overwrite earlier ones.",
@@ -232,7 +250,9 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_REQUIRED, .min_count = 2, .max_count = 2, .example = "[silicon, copper]"),
     KEY("contacts[].resistance", REAL, ASK, IN_CONTACT(resistance),
         "The resistance, in series with the half cells on both sides.", .flags = SCHEMA_REQUIRED,
-        .limit = &not_negative, .unit = "m^2 K/W"),
+        .limit = &not_negative, .unit = &resistance),
+
+    SOURCE_ROWS,
 
     LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "
@@ -246,10 +266,10 @@ static const struct schema_key table[] = {
           "A formula of the position, for all cells."),
     KEY("initial[].expression.value", FORMULA, IDLE, IN_ENTRY(expression),
         "The temperature at the centre (x, y, z) of a cell; coordinates in m.",
-        .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .unit = "K",
+        .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .unit = &kelvin,
         .example = "\"300 + 10*sin(pi*x)\""),
     SHAPE("initial", IDLE, "file", INITIAL_FILE,
-          "A field from an HDF5 file, of the shape of the grid."),
+          "A field from an HDF5 file: any, a checkpoint or a snapshot."),
     KEY("initial[].file.path", TEXT, IDLE, IN_ENTRY(path),
         "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
         .example = "start.h5"),
@@ -257,6 +277,14 @@ static const struct schema_key table[] = {
         "The dataset, of numbers in K and of shape (nz, ny, nx); in 2D also (ny, nx). Its "
         "attribute `units`, if present, must be K.",
         .fallback = "/T"),
+    KEY("initial[].file.interpolate", CHOICE, IDLE, IN_ENTRY(interpolate),
+        "`true`: the file has another grid of the same domain. The new cells get averages, which "
+        "keep the heat (numerics.md). The run starts at time 0.",
+        .choices = truths, .fallback = "false"),
+    KEY("initial[].file.time", REAL, IDLE, IN_ENTRY(time),
+        "The file is a series of snapshots (NAME.vtkhdf): the state at this time.",
+        .flags = SCHEMA_NOTED, .alternative = IN_ENTRY(has_time), .limit = &not_negative,
+        .unit = &second),
 
     BOUNDARY_ROWS,
 
@@ -264,13 +292,13 @@ static const struct schema_key table[] = {
             .flags = SCHEMA_REQUIRED, .check = settings_check_time),
     KEY("time.end", REAL, FREE, AT(time.end),
         "The simulated time at the end; the last step is shortened to land exactly on it.",
-        .limit = &positive, .rival = "steps", .unit = "s"),
+        .limit = &positive, .rival = "steps", .unit = &second),
     KEY("time.steps", LONG, FREE, AT(time.steps), "The number of steps, instead of `end`.",
         .flags = SCHEMA_NOTED, .alternative = AT(time.by_steps), .limit = &from_one,
         .rival = "end"),
     KEY("time.dt", REAL, WARN, AT(time.dt),
         "The time step. `auto`: `safety` times the largest stable step.", .flags = SCHEMA_OR_AUTO,
-        .alternative = AT(time.dt_auto), .limit = &positive, .fallback = "auto", .unit = "s"),
+        .alternative = AT(time.dt_auto), .limit = &positive, .fallback = "auto", .unit = &second),
     KEY("time.safety", REAL, WARN, AT(time.safety),
         "The fraction of the largest stable step used by `dt: auto`.", .limit = &fraction,
         .fallback = "0.9"),
@@ -303,7 +331,7 @@ static const struct schema_key table[] = {
     KEY("run.watch.every", LONG, FREE, AT(run.watch_every),
         "The interval. The history, checkpoints and pictures also check the field when they are "
         "written. 0 turns the checks off; snapshots then check for NaN and infinities.",
-        .limit = &from_zero, .fallback = "100", .unit = "steps"),
+        .limit = &from_zero, .fallback = "100", .unit = &steps),
     KEY("run.watch.temperature", CHOICE, FREE, AT(run.temperature),
         "`absolute`: a temperature below 0 K is an error, with exit code 2 in the configuration "
         "and in formulas at the start, with 5 later. `difference`: the field is a difference of "
@@ -314,22 +342,22 @@ static const struct schema_key table[] = {
         "The wall-clock time limit. The run stops before it with a checkpoint and exit code 75. "
         "`auto`: the end of the Slurm job (`SLURM_JOB_END_TIME`); outside Slurm, no limit.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(run.walltime_auto), .limit = &positive,
-        .fallback = "auto", .unit = "s"),
+        .fallback = "auto", .unit = &second),
     KEY("run.walltime_margin", REAL, FREE, AT(run.walltime_margin),
         "The reserve before the limit, in addition to the measured time of steps and checkpoints.",
-        .limit = &not_negative, .fallback = "30", .unit = "s"),
+        .limit = &not_negative, .fallback = "30", .unit = &second),
     SECTION("run.watchdog",
             "When a step or a write takes far longer than any before, each rank reports its phase; "
             "if it still does not finish, the run ends with exit code 4."),
     KEY("run.watchdog.patience", REAL, FREE, AT(run.watchdog_patience),
         "The shortest time that counts as hung; 0 turns the watchdog off.", .limit = &not_negative,
-        .fallback = "300", .unit = "s"),
+        .fallback = "300", .unit = &second),
     KEY("run.watchdog.factor", REAL, FREE, AT(run.watchdog_factor),
         "A step or write counts as hung only if it takes this many times the longest one before.",
         .limit = &not_negative, .fallback = "20"),
     KEY("run.watchdog.grace", REAL, FREE, AT(run.watchdog_grace),
         "The time from the first warning to the end of the run.", .limit = &not_negative,
-        .fallback = "600", .unit = "s"),
+        .fallback = "600", .unit = &second),
 
     SECTION("output", "The outputs. `every` counts steps; 0 turns an output off."),
     KEY("output.directory", TEXT, FREE, AT(output.directory),
@@ -371,7 +399,7 @@ static const struct schema_key table[] = {
         "The axis normal to the plane.", .flags = SCHEMA_REQUIRED, .choices = axes),
     KEY("output.regions[].slice.at", REAL, FREE, IN_REGION(slice_at),
         "The position on that axis. Between two cells the upper one is taken.",
-        .flags = SCHEMA_REQUIRED, .limit = &finite, .unit = "m"),
+        .flags = SCHEMA_REQUIRED, .limit = &finite, .unit = &metre),
     KEY("output.regions[].stride", LONG, FREE, IN_REGION(stride),
         "Only the cells whose index along x, y, z, from 0 at the lower corner of the grid, is a "
         "multiple of this. Not used on the axis of a slice.",
@@ -385,11 +413,12 @@ static const struct schema_key table[] = {
             "flux at the centre of each cell (heat_flux)."),
     KEY("output.derived.every", LONG, WARN, AT(output.derived.every),
         "The interval between samples for T_max, arrival_time and time_above.", .limit = &from_one,
-        .fallback = "1", .unit = "steps"),
+        .fallback = "1", .unit = &steps),
     KEY("output.derived.isotherm", REAL, WARN, AT(output.derived.isotherm),
-        "The temperature of arrival_time; required for it.", .limit = &temperature, .unit = "K"),
+        "The temperature of arrival_time; required for it.", .limit = &temperature,
+        .unit = &kelvin),
     KEY("output.derived.threshold", REAL, WARN, AT(output.derived.threshold),
-        "The temperature of time_above; required for it.", .limit = &temperature, .unit = "K"),
+        "The temperature of time_above; required for it.", .limit = &temperature, .unit = &kelvin),
     SECTION("output.probes", "The temperature at points, in `probes.csv`. Off when left out.",
             .check = settings_check_cadence),
     CADENCE("output.probes", AT(output.probes.cadence)),
@@ -427,7 +456,7 @@ static const struct schema_key table[] = {
     KEY("output.checkpoints.walltime", REAL, FREE, AT(output.checkpoints.walltime),
         "Also write one when this much wall-clock time has passed since the last, to within a "
         "quarter of a second. May be given alone. Does not affect the solution.",
-        .limit = &positive, .unit = "s"),
+        .limit = &positive, .unit = &second),
     KEY("output.checkpoints.keep", INT, FREE, AT(output.checkpoints.keep),
         "The number of checkpoints kept.", .limit = &int_from_one, .fallback = "2"),
     SECTION("output.pictures",
@@ -440,7 +469,7 @@ static const struct schema_key table[] = {
     KEY("output.pictures.range", REAL, FREE, AT(output.pictures.range),
         "The temperatures at the ends of the colour bar. `auto`: the range of the field.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(output.pictures.range_auto), .min_count = 2,
-        .max_count = 2, .limit = &temperature, .fallback = "auto", .unit = "K",
+        .max_count = 2, .limit = &temperature, .fallback = "auto", .unit = &kelvin,
         .example = "[273, 900]", .check = settings_check_range),
     KEY("output.pictures.colormap", CHOICE, FREE, AT(output.pictures.colormap),
         "The colour map. `coolwarm` is neutral in the middle of the range; in the others, warmer "

@@ -19,23 +19,33 @@ enum initial_kind {
     INITIAL_LAYER,
     INITIAL_EXPRESSION,
     INITIAL_FILE,
+    SOURCE_GAUSSIAN, /* `sources` only */
+    SOURCE_GOLDAK,
 };
 
-/* One entry of `initial` or `parts`. Coordinates in m; ignored on unused axes. */
+/* Whether a file may have another grid of the same domain. */
+enum interpolation { INTERPOLATE_NO, INTERPOLATE_YES };
+
+/* One entry of `initial` or `parts`, or the shape of one of `sources`. Coordinates in m; ignored on
+ * unused axes. */
 struct initial_setting {
     enum initial_kind kind;
     bool may_be_negative;      /* the expression: the field is a difference of temperatures */
-    double value;              /* K; in `parts` the number of the material */
+    bool is_condition;         /* the expression: of `parts` and `sources` */
+    double value;              /* K; in `parts` the number of the material; in `sources` 1 */
     double center[AXIS_COUNT]; /* sphere, cylinder */
     double radius;             /* sphere, cylinder, m */
     double lower[AXIS_COUNT];  /* box, m */
     double upper[AXIS_COUNT];
     enum axis axis;   /* cylinder, layer */
     double from, to;  /* cylinder, layer: on that axis, m */
-    char *expression; /* of x, y, z in m; gives K; in `parts` 0 outside */
+    char *expression; /* of x, y, z in m; gives K; a condition is 0 outside */
     char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K or numbers of materials */
     char *dataset;
-    char *material;                        /* `parts` */
+    enum interpolation interpolate;
+    bool has_time; /* the file is a series of snapshots: the state at `time`, s */
+    double time;
+    char *material;                        /* `parts`; `sources`: only its cells, NULL: all */
     char *names[MOST_MATERIALS];           /* `parts`, file: the material of number 0, 1, ... */
     unsigned char numbers[MOST_MATERIALS]; /* of the named materials */
 };
@@ -54,6 +64,32 @@ struct contact_setting {
     int number[2];     /* of these materials */
     double resistance; /* m^2 K/W */
 };
+
+/* The most of `sources` that are painted. */
+enum { MOST_SOURCES = 255 };
+
+/* A number, or a formula of t (s). */
+struct number_setting {
+    double value;
+    char *formula; /* NULL: the number */
+};
+
+/* One entry of `sources`: a shape of cells, or a moving source. */
+struct source_setting {
+    struct initial_setting shape; /* first: the schema's rows of shapes are offsets in it */
+    char *name;                   /* NULL: none */
+    int material;                 /* the number of shape.material; -1: all cells */
+    double density;               /* W/m^3; in a file the factor of its numbers */
+    bool by_power;                /* `power` was given, not `density` */
+    struct number_setting power;  /* W */
+    struct number_setting factor;
+};
+
+/* A source whose cells are painted: they have a class of their own, and it costs no pass. */
+static inline bool source_is_painted(const struct source_setting *source)
+{
+    return source->shape.kind < INITIAL_FILE;
+}
 
 enum boundary_kind {
     BOUNDARY_UNUSED, /* the axis is not in use */
@@ -200,6 +236,8 @@ struct settings {
     int nparts;
     struct contact_setting *contacts;
     int ncontacts;
+    struct source_setting *sources;
+    int nsources;
     struct initial_setting *initial;
     int ninitial;
     struct boundary_setting boundary[FACE_COUNT];
@@ -250,6 +288,7 @@ struct settings {
         struct picture_setting pictures;
     } output;
 
+    char *converted;                /* the values with a unit, as numbers; for other ranks */
     char *text;                     /* the effective configuration as YAML, with overrides */
     struct settings_origin *origin; /* the source of each value, for messages */
 };
@@ -278,6 +317,9 @@ struct settings_overrides {
     int nsets;
     const struct settings_option *options; /* override `sets` */
     int noptions;
+    /* The numbers of all values with a unit, from settings->converted of a rank that has read the
+     * same configuration; NULL: from UDUNITS. */
+    const char *converted;
 };
 
 /* The same from arbitrary bytes, not zero-terminated. */

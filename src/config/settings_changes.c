@@ -46,7 +46,7 @@ static bool same_value(const struct schema_key *row, const char *a, const char *
 }
 
 /* The value as written; `item` NULL: the key does not apply. */
-static void show(const struct item *item, const char *unit, char text[TREE_SHOW_BYTES + 16])
+static void show(const struct item *item, bool with_unit, char text[TREE_SHOW_BYTES + 16])
 {
     char shown[TREE_SHOW_BYTES];
     const char *value = "none";
@@ -55,8 +55,11 @@ static void show(const struct item *item, const char *unit, char text[TREE_SHOW_
     } else if (item != NULL && item->row->fallback != NULL) {
         value = item->row->fallback;
     }
-    snprintf(text, TREE_SHOW_BYTES + 16, "%.95s%s%.14s", value, unit != NULL ? " " : "",
-             unit != NULL ? unit : "");
+    /* a text with a unit has its own */
+    with_unit = with_unit && item != NULL && item->row->unit != NULL &&
+                (item->node == NULL || item->node->si == NULL);
+    snprintf(text, TREE_SHOW_BYTES + 16, "%.95s%s%.14s", value, with_unit ? " " : "",
+             with_unit ? item->row->unit->name : "");
 }
 
 static void locate(const struct item *item, char text[TREE_KEY_BYTES])
@@ -95,8 +98,8 @@ static enum status add_change(struct settings_changes *changes, const struct ite
     /* another type of boundary: the number alone may be the same */
     const bool units = before != NULL && now != NULL && before->row != now->row;
     snprintf(change->key, sizeof change->key, "%s", either->key);
-    show(before, units ? before->row->unit : NULL, change->before);
-    show(now, units ? now->row->unit : NULL, change->now);
+    show(before, units, change->before);
+    show(now, units, change->now);
     locate(now, change->place);
     change->restart = either->row->restart;
     return STATUS_OK;

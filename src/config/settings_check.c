@@ -213,8 +213,15 @@ SETTINGS_CHECK(kelvins)
     const bool formula = (row->flags & SCHEMA_OR_FORMULA) != 0 &&
                          *(char *const *)(item->base + row->alternative) != NULL;
     char text[BELOW_ZERO_TEXT];
+    const bool has_zero = item->node != NULL && item->node->has_zero;
     if (formula || value >= 0 || settings->run.temperature == TEMPERATURE_DIFFERENCE) {
         return STATUS_OK;
+    }
+    if (has_zero) {
+        return settings_fail(settings, item->key,
+                             "%s is %.9g K, below absolute zero; give 0 K or "
+                             "more",
+                             item->node->text, value);
     }
     return settings_fail(settings, item->key, "%s", settings_below_zero(value, text));
 }
@@ -232,9 +239,28 @@ SETTINGS_CHECK(time)
     return STATUS_OK;
 }
 
+/* 20 degC is 293.15 K, and as a difference 20 K: neither is assumed. */
+static enum status check_zero(const struct settings *settings, const struct item *item)
+{
+    const struct tree *node = item->node;
+    const bool list = node != NULL && node->kind == TREE_LIST;
+    for (const struct tree *value = list ? node->first : node; value != NULL;
+         value = list ? value->next : NULL) {
+        if (value->has_zero && settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+            return settings_fail(settings, item->key,
+                                 "%s is not a difference of temperatures, which run.watch."
+                                 "temperature asks for: its scale has a zero point of its own; "
+                                 "give a difference in K",
+                                 value->text);
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status check_item(const struct settings *settings, const struct item *item)
 {
     TRY(check_formula(settings, item));
+    TRY(check_zero(settings, item));
     return item->row->check != NULL ? item->row->check(settings, item) : STATUS_OK;
 }
 

@@ -91,6 +91,9 @@ static enum status look_up(const struct settings *settings, const char *key, con
     enum { NAMES = 8 };
     char names[400] = "";
     size_t used = 0;
+    if (settings->nmaterials == 0) {
+        return settings_fail(settings, key, "needs the list materials, instead of material");
+    }
     *number = find(settings, name);
     if (*number < settings->nmaterials) {
         return STATUS_OK;
@@ -109,6 +112,7 @@ SETTINGS_CHECK(part)
     char kind[64];
     char key[TREE_KEY_BYTES];
     int number = 0;
+    part->is_condition = true;
     snprintf(kind, sizeof kind, "%.40s.material", item->node->first->key);
     if (part->kind != INITIAL_FILE) {
         TRY(look_up(settings, settings_key_below(item, kind, key), part->material, &number));
@@ -142,6 +146,34 @@ SETTINGS_CHECK(contact)
             return settings_fail(settings, key, "a second contact between '%.60s' and '%.60s'",
                                  contact->between[0], contact->between[1]);
         }
+    }
+    return STATUS_OK;
+}
+
+SETTINGS_CHECK(source)
+{
+    struct source_setting *source = (struct source_setting *)item->base;
+    const struct tree *node = item->node->first;
+    const bool density = tree_child(node, "density") != NULL;
+    char name[64];
+    char key[TREE_KEY_BYTES];
+    source->shape.is_condition = true;
+    source->shape.value = 1;
+    source->material = -1;
+    if (source - settings->sources >= MOST_SOURCES) {
+        return settings_fail(settings, item->key, "the list has %d entries; give at most %d",
+                             settings->nsources, MOST_SOURCES);
+    }
+    if (density == source->by_power) {
+        snprintf(name, sizeof name, "%.40s.power", node->key);
+        return settings_fail(settings, settings_key_below(item, density ? name : node->key, key),
+                             density ? "given together with density; give one of them"
+                                     : "neither density nor power; give one of them");
+    }
+    if (source->shape.material != NULL) {
+        snprintf(name, sizeof name, "%.40s.material", node->key);
+        TRY(look_up(settings, settings_key_below(item, name, key), source->shape.material,
+                    &source->material));
     }
     return STATUS_OK;
 }

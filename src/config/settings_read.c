@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "config/settings_check.h"
 #include "config/settings_value.h"
+#include "config/units.h"
 
 enum { CONFIGURATION_LIMIT_BYTES = 1 << 20 };
 
@@ -113,7 +114,7 @@ static enum status read_item(const struct item *section, struct item *item)
     }
 }
 
-/* One entry of `initial` or `parts`: a mapping with exactly one key, the kind. */
+/* One entry of `initial`, `parts` or `sources`: a mapping with exactly one key, the kind. */
 static enum status check_shape(const struct item *entry)
 {
     const struct tree *node = entry->node;
@@ -151,7 +152,8 @@ static enum status read_section(struct item *section)
     char shown[TREE_SHOW_BYTES];
     const char *name;
     if (strcmp(item_members(section), "initial[]") == 0 ||
-        strcmp(item_members(section), "parts[]") == 0) {
+        strcmp(item_members(section), "parts[]") == 0 ||
+        strcmp(item_members(section), "sources[]") == 0) {
         TRY(check_shape(section));
     } else if (node != NULL && node->kind != TREE_MAPPING && !tree_is_empty(node)) {
         return section->row->type == SCHEMA_SECTION
@@ -201,6 +203,7 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
                                 const struct settings_overrides *words, struct settings **result)
 {
     enum status status = STATUS_MEMORY;
+    size_t nconverted = 0;
     struct settings *settings = calloc(1, sizeof *settings);
     struct settings_origin *origin = calloc(1, sizeof *origin);
     *result = NULL;
@@ -210,8 +213,12 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
         return fail(STATUS_MEMORY, "no memory for the configuration");
     }
     settings->origin = origin;
+    origin->converted = words->converted;
+    origin->conversions = open_memstream(&settings->converted, &nconverted);
+    TRY_GOTO(CHECK_MEMORY(origin->conversions != NULL, "no memory for the configuration"));
     origin->name = origin_text(origin, name);
     if (origin->name == NULL) {
+        status = STATUS_MEMORY;
         goto done;
     }
     TRY_GOTO(tree_parse(origin, NULL, bytes, nbytes, &origin->root));
@@ -224,9 +231,15 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
     TRY_GOTO(origin_report(origin));
     TRY_GOTO(read_tree(settings));
     TRY_GOTO(tree_emit(origin->root, &settings->text));
+    TRY_GOTO(CHECK_MEMORY(fflush(origin->conversions) == 0, "no memory for the configuration"));
     *result = settings;
     settings = NULL;
 done:
+    if (origin->conversions != NULL) {
+        fclose(origin->conversions);
+    }
+    units_destroy(origin->units);
+    origin->units = NULL;
     settings_destroy(settings);
     return status;
 }

@@ -34,7 +34,7 @@ static void write_row(FILE *out, const struct schema_key *key)
         fputs(required ? " | required" : " |", out);
     }
     fputs(" | ", out);
-    write_cell(out, key->unit != NULL ? key->unit : "");
+    write_cell(out, key->unit != NULL ? key->unit->name : "");
     fputs(key->unit != NULL ? " | " : "| ", out);
     write_cell(out, key->help);
     fputs(" |\n", out);
@@ -129,13 +129,45 @@ static void write_restart(FILE *out)
     fputs("| all others | is reported |\n", out);
 }
 
+/* Each unit once. */
+static void write_units(FILE *out)
+{
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    fputs("\n## Units\n\n"
+          "A number is in the unit of its key, or it names another one of the same kind, as in "
+          "`[5 mm, 1 cm]`, by\n"
+          "[UDUNITS-2](https://docs.unidata.ucar.edu/udunits/current/). A build without it refuses "
+          "such values. Formulas, and\n"
+          "the configuration that a run stores, have plain numbers.\n\n"
+          "A factor that is a power of ten moves the decimal point: `5 mm` has the same bits as "
+          "`0.005`. Other factors and\n"
+          "zero points are applied in extended precision, and the result is rounded once.\n\n"
+          "`20 degC` is 293.15 K. With `run.watch.temperature: difference` units that have a zero "
+          "point of their own are\n"
+          "refused. In a compound such as `W/(m^2 degC)` degC means K.\n\n"
+          "| value | unit | such as |\n|---|---|---|\n",
+          out);
+    for (int i = 0; i < count; i++) {
+        const struct schema_unit *unit = table[i].unit;
+        bool first = unit != NULL && unit->quantity != NULL;
+        for (int j = 0; j < i; j++) {
+            first = first && table[j].unit != unit;
+        }
+        if (first) {
+            fprintf(out, "| %s | %s | `%s` |\n", unit->quantity, unit->name, unit->example);
+        }
+    }
+}
+
 static void write_reference(FILE *out)
 {
     int count;
     const struct schema_key *table = schema_table(&count);
     fputs("# Configuration\n\n"
           "A run is described by one YAML file. Lengths are in m, times in s, temperatures in K, "
-          "heat in J.\n"
+          "heat in J, unless a value\n"
+          "names its unit, as in `3 min` or `20 degC` ([Units](#units)).\n"
           "Any key can be set on the command line, as `--set key.path=value`; the value is also "
           "YAML.\n"
           "Entries of a list are numbered from 0: `--set initial[1].sphere.radius=0.1`.\n"
@@ -164,6 +196,7 @@ static void write_reference(FILE *out)
             write_section(out, &table[i]);
         }
     }
+    write_units(out);
     write_restart(out);
 }
 

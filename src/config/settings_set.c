@@ -35,8 +35,8 @@ static enum status descend(struct target *target, const struct tree_step *step, 
     }
     if (node->kind == TREE_LIST && (step->index < 0 || step->index > node->nchildren)) {
         snprintf(why, sizeof why,
-                 "a list with %d entries; give a number from 0 (%d adds an entry), not '%s'",
-                 node->nchildren, node->nchildren, step->name);
+                 "a list with %d entr%s; give a number from 0 (%d adds an entry), not '%s'",
+                 node->nchildren, node->nchildren == 1 ? "y" : "ies", node->nchildren, step->name);
         return fail_path(target, end, why);
     }
     if (node->kind == TREE_SCALAR) {

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -18,6 +19,8 @@ struct tree {
     bool quoted;       /* scalar: in quotes or a block scalar */
     int line;          /* in the file, from 1; of the key if there is one */
     const char *text;  /* scalar: its value */
+    const char *si;    /* scalar with a unit, when it has been read: the number in the key's unit */
+    bool has_zero;     /* the unit has a zero point of its own, as degC has */
     const char *key;   /* in a mapping: its name */
     const char *typed; /* the argument of the command line it came from, such as "--set
                           time.steps=9"; NULL: the file */
@@ -32,7 +35,10 @@ struct settings_origin {
     const char *name; /* of the file */
     struct tree *root;
     struct settings_memory *memory;
-    int failed_line; /* of the last failure; 0: on the command line */
+    struct units *units;   /* NULL until a value with a unit has been converted */
+    const char *converted; /* what another rank has converted; NULL: convert here */
+    FILE *conversions;     /* into settings->converted */
+    int failed_line;       /* of the last failure; 0: on the command line */
     struct settings_problem *problems;
 };
 

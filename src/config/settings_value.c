@@ -1,6 +1,7 @@
 /* Single values and lists, checked against the schema. */
 #include "config/settings_value.h"
 
+#include <ctype.h>
 #include <locale.h>
 #include <math.h>
 #include <stdint.h>
@@ -8,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status value_fail(const struct item *item, const char *what, const char *more)
+#include "config/units.h"
+
+static enum status fail_with_example(const struct item *item, const char *what, const char *more,
+                                     const char *example)
 {
     const struct schema_key *row = item->row;
     char shown[TREE_SHOW_BYTES + 4] = "";
@@ -20,12 +24,17 @@ enum status value_fail(const struct item *item, const char *what, const char *mo
     }
     const bool question = more[0] != '\0' && more[strlen(more) - 1] == '?';
     const bool section = row->type == SCHEMA_SECTION;
-    return origin_fail(
-        item->origin, item->node, item->key, "%s%s%s%s give %s%s%s%s%s%s%s", what, shown, more,
-        question ? "" : ";", schema_expectation(row, expected), section ? " with the keys " : "",
-        section ? schema_list_keys(schema_members(row), 0, keys) : "",
-        row->unit != NULL ? ", in " : "", row->unit != NULL ? row->unit : "",
-        row->example != NULL ? ", such as " : "", row->example != NULL ? row->example : "");
+    return origin_fail(item->origin, item->node, item->key, "%s%s%s%s give %s%s%s%s%s%s%s", what,
+                       shown, more, question ? "" : ";", schema_expectation(row, expected),
+                       section ? " with the keys " : "",
+                       section ? schema_list_keys(schema_members(row), 0, keys) : "",
+                       row->unit != NULL ? ", in " : "", row->unit != NULL ? row->unit->name : "",
+                       example != NULL ? ", such as " : "", example != NULL ? example : "");
+}
+
+enum status value_fail(const struct item *item, const char *what, const char *more)
+{
+    return fail_with_example(item, what, more, item->row->example);
 }
 
 enum parsed { PARSED, NOT_A_NUMBER, TOO_LOW, TOO_HIGH };
@@ -108,12 +117,110 @@ static enum status fail_range(const struct item *item, enum parsed parsed)
     return value_fail(item, "out of range", bound);
 }
 
+/* The unit in a number with one; NULL for any other text, a formula for example. */
+static const char *find_unit(const char *text)
+{
+    enum { LONGEST_NUMBER = 300 };
+    static const char digits[] = "0123456789";
+    const char *p = text + (*text == '+' || *text == '-');
+    const size_t whole = strspn(p, digits);
+    p += whole;
+    const size_t decimals = *p == '.' ? strspn(p + 1, digits) : 0;
+    p += *p == '.' ? decimals + 1 : 0;
+    if (whole + decimals == 0) {
+        return NULL;
+    }
+    if (*p == 'e' || *p == 'E') {
+        const char *exponent = p + 1 + (p[1] == '+' || p[1] == '-');
+        const size_t length = strspn(exponent, digits);
+        p = length > 0 ? exponent + length : p;
+    }
+    const bool fits = p - text <= LONGEST_NUMBER;
+    p += strspn(p, " \t");
+    const bool letter = isalpha((unsigned char)*p) || (unsigned char)*p >= 0x80; /* UTF-8: °C */
+    /* 0x10 and 1e- are mistyped numbers: no unit begins so */
+    const bool mistyped =
+        strchr("xX", *p) != NULL || (strchr("eE", *p) != NULL && !isalpha((unsigned char)p[1]));
+    return fits && letter && !mistyped ? p : NULL;
+}
+
+enum { NUMBER_BYTES = 32 };
+
+/* The line that settings->converted has for this value begins with "m<tab>5 mm<tab>". */
+static bool find_converted(const struct item *item, char text[NUMBER_BYTES], int *has_zero)
+{
+    const char *line = item->origin->converted;
+    const char *unit = item->row->unit->name;
+    const char *value = item->node->text;
+    const size_t nunit = strlen(unit);
+    const size_t nvalue = strlen(value);
+    for (; line != NULL; line = strchr(line, '\n'), line += line != NULL) {
+        if (strncmp(line, unit, nunit) == 0 && line[nunit] == '\t' &&
+            strncmp(line + nunit + 1, value, nvalue) == 0 &&
+            sscanf(line + nunit + 1 + nvalue, "\t%31s\t%d", text, has_zero) == 2) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum status convert_unit(const struct item *item, const char *name, char text[NUMBER_BYTES],
+                                int *has_zero)
+{
+    const struct schema_unit *unit = item->row->unit;
+    double value = 0;
+    double again = 0;
+    bool zero = false;
+    const enum status status =
+        units_convert(&item->origin->units, item->node->text, name, unit, &value, &zero);
+    if (status == STATUS_INPUT) {
+        char what[STATUS_MESSAGE_BYTES];
+        snprintf(what, sizeof what, "%s", fail_message());
+        return fail_with_example(item, what, "", units_supported() ? unit->example : NULL);
+    }
+    TRY(status);
+    *has_zero = zero;
+    snprintf(text, NUMBER_BYTES, "%.15g", value);
+    if (parse_real(text, item->row->limit, &again) == NOT_A_NUMBER || again != value) {
+        snprintf(text, NUMBER_BYTES, "%.17g", value);
+    }
+    return STATUS_OK;
+}
+
+/* "5 mm": gives the node the number with which the configuration is stored. */
+static enum status read_with_unit(const struct item *item, const char *name)
+{
+    struct tree *node = item->node;
+    char text[NUMBER_BYTES];
+    int has_zero = 0;
+    if (item->row->unit == NULL) {
+        return value_fail(item, "a number with a unit, where none belongs", "");
+    }
+    if (!find_converted(item, text, &has_zero)) {
+        TRY(convert_unit(item, name, text, &has_zero));
+    }
+    fprintf(item->origin->conversions, "%s\t%s\t%s\t%d\n", item->row->unit->name, node->text, text,
+            has_zero);
+    node->has_zero = has_zero != 0;
+    node->si = origin_text(item->origin, text);
+    return node->si != NULL ? STATUS_OK : STATUS_MEMORY;
+}
+
 static enum status read_number(const struct item *item, void *at)
 {
-    const enum parsed parsed = parse_number(item->row, item->node->text, at);
+    const struct schema_key *row = item->row;
+    const char *text = item->node->text;
+    const char *unit = find_unit(text);
+    char more[64] = "";
+    if (unit != NULL && row->type == SCHEMA_REAL) {
+        TRY(read_with_unit(item, unit));
+        text = item->node->si;
+    } else if (unit != NULL && row->rival != NULL) {
+        snprintf(more, sizeof more, ": '%s' takes a time", row->rival);
+    }
+    const enum parsed parsed = parse_number(row, text, at);
     if (parsed == NOT_A_NUMBER) {
-        return value_fail(item, item->row->type == SCHEMA_REAL ? "not a number" : "not an integer",
-                          "");
+        return value_fail(item, row->type == SCHEMA_REAL ? "not a number" : "not an integer", more);
     }
     return parsed == PARSED ? STATUS_OK : fail_range(item, parsed);
 }
@@ -233,7 +340,8 @@ enum status value_read(const struct item *item)
         }
     }
     if ((row->flags & SCHEMA_OR_FORMULA) != 0 && node->kind == TREE_SCALAR &&
-        node->text[0] != '\0' && parse_number(row, node->text, at) == NOT_A_NUMBER) {
+        node->text[0] != '\0' && find_unit(node->text) == NULL &&
+        parse_number(row, node->text, at) == NOT_A_NUMBER) {
         return store_text(item, node->text, (char **)(item->base + row->alternative));
     }
     return row->max_count > 0 || row->type == SCHEMA_CHOICES ? read_list(item, at)

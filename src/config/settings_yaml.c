@@ -229,7 +229,8 @@ static int add_scalar(yaml_document_t *document, const char *text, bool quoted)
 static int add_node(yaml_document_t *document, const struct tree *node)
 {
     if (node->kind == TREE_SCALAR) {
-        return add_scalar(document, node->text, node->quoted);
+        return node->si != NULL ? add_scalar(document, node->si, false)
+                                : add_scalar(document, node->text, node->quoted);
     }
     bool flow = true;
     for (const struct tree *child = node->first; child != NULL; child = child->next) {

@@ -38,6 +38,22 @@ static bool environment_chooses(void)
     return chooses;
 }
 
+int cores_count(void)
+{
+    struct machine machine = {0};
+    machine_examine("", &machine);
+    const int cores = core_set_count(&machine.cores);
+    return cores > 0 ? cores : omp_get_num_procs();
+}
+
+void cores_use_of(int nranks)
+{
+    const int cores = cores_count();
+    const int each = environment_chooses() ? omp_get_max_threads() : cores / nranks;
+    const int64_t threads = (int64_t)nranks * (each > 0 ? each : 1);
+    omp_set_num_threads(threads < cores ? (int)threads : cores);
+}
+
 enum status cores_share(MPI_Comm comm)
 {
     struct machine machine = {0};

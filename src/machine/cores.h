@@ -17,4 +17,11 @@ enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *thread
  * machine_examine finds the CPUs of all of them. */
 enum status cores_share(MPI_Comm comm) MUST_CHECK;
 
+/* The cores that this process may use; at least 1. */
+int cores_count(void);
+
+/* Not collective, without MPI: let OpenMP use as many threads as `nranks` ranks on this node would
+ * have together, but not more than cores. */
+void cores_use_of(int nranks);
+
 #endif

@@ -1,7 +1,10 @@
 #include "machine/host.h"
 
+#include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 
@@ -98,4 +101,30 @@ void host_warn_of_crowd(const struct rank_facts *ranks, int nranks)
     if (!yields && host_is_crowded(&host, &crowd)) {
         log_warn("%s; %s", crowd.what, crowd.fix);
     }
+}
+
+static void need(bool needed, const char *name, const char *setting, char text[LAUNCH_BYTES])
+{
+    if (needed && getenv(name) == NULL) {
+        const size_t used = strlen(text);
+        snprintf(text + used, LAUNCH_BYTES - used, "%s%s", used > 0 ? ", and " : "", setting);
+    }
+}
+
+void host_launch_settings(int nranks, int cores, char text[LAUNCH_BYTES])
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    text[0] = '\0';
+    const bool is_open_mpi = MPI_Get_library_version(library, &length) == MPI_SUCCESS &&
+                             strstr(library, "Open MPI") != NULL;
+    if (!is_open_mpi || nranks == 1 || getenv("SLURM_JOB_ID") != NULL) {
+        return;
+    }
+    need(nranks > cores, "OMPI_MCA_rmaps_base_oversubscribe",
+         "OMPI_MCA_rmaps_base_oversubscribe=1 for more ranks than cores (with "
+         "OMPI_MCA_mpi_yield_when_idle=1)",
+         text);
+    need(geteuid() == 0, "OMPI_ALLOW_RUN_AS_ROOT",
+         "OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 for root", text);
 }

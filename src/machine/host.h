@@ -36,4 +36,10 @@ bool host_is_crowded(const struct host *host, struct crowd *crowd);
  * have one thread each and MPI is set to yield. */
 void host_warn_of_crowd(const struct rank_facts *ranks, int nranks);
 
+/* The settings without which Open MPI's mpirun refuses to start that many ranks on this machine;
+ * "" when there are none: they are set, Slurm starts the ranks, or it is another MPI. Needs no
+ * MPI_Init. */
+enum { LAUNCH_BYTES = 256 };
+void host_launch_settings(int nranks, int cores, char text[LAUNCH_BYTES]);
+
 #endif

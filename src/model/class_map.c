@@ -10,6 +10,7 @@
 
 #include "kernels/heat_cell.h"
 #include "model/paint.h"
+#include "model/paint_sources.h"
 
 /* Cells that are painted at once, as floats. */
 enum { PIECE_CELLS = 4 << 20 };
@@ -35,7 +36,8 @@ uint64_t class_map_bytes(const struct grid *grid, const struct box *owned)
 struct painting {
     const struct problem *problem;
     class_reader *read;
-    struct brush **brushes; /* one per part, NULL for a file */
+    struct brush **brushes;         /* one per part, NULL for a file */
+    struct source_painter *sources; /* NULL: none */
     float *numbers;
 };
 
@@ -108,6 +110,10 @@ static enum status paint_piece(const struct painting *painting, const struct box
     }
     for (int entry = 0; entry < settings->nparts; entry++) {
         TRY(paint_part(painting, entry, box));
+    }
+    if (painting->sources != NULL) {
+        TRY(source_painter_paint(painting->sources, box, painting->numbers, map->keys,
+                                 &map->nkeys));
     }
     for (int64_t c = 0; c < cells; c++) {
         const int64_t cell[AXIS_COUNT] = {box->lo[AXIS_X] + c % nx, box->lo[AXIS_Y] + c / nx % ny,
@@ -192,6 +198,7 @@ static void painting_end(struct painting *painting)
         brush_destroy(painting->brushes[entry]);
     }
     free(painting->brushes);
+    source_painter_destroy(painting->sources);
     free(painting->numbers);
 }
 
@@ -213,7 +220,7 @@ static enum status painting_begin(struct painting *painting, const struct box *o
                              &painting->brushes[entry]));
         }
     }
-    return STATUS_OK;
+    return source_painter_create(painting->problem, box_cells(owned), cells, &painting->sources);
 }
 
 enum status class_map_create(const struct problem *problem, const struct box *owned,
@@ -229,6 +236,9 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
                     box_cells(owned));
     }
     TRY_GOTO(painting_begin(&painting, owned));
+    for (int m = 0; painting.sources == NULL && m < problem->medium.nmaterials; m++) {
+        map->keys[map->nkeys++] = (struct class_key){.material = m};
+    }
     status = paint_all(&painting, map);
 done:
     painting_end(&painting);
@@ -246,17 +256,18 @@ void class_map_destroy(struct class_map *map)
 
 /* --- the survey ------------------------------------------------------------------------------ */
 
-/* The rates between all pairs of classes, 1/s: [axis][of class][neighbour]. */
-static double *rates_of(const struct problem *problem)
+/* The rates between all pairs of keys, 1/s: [axis][of key][neighbour]. */
+static double *rates_of(const struct problem *problem, const struct class_map *map)
 {
     const struct medium *medium = &problem->medium;
-    const int n = medium->nclasses;
+    const int n = map->nkeys;
     double *rates = malloc((size_t)n * (size_t)n * AXIS_COUNT * sizeof *rates);
     for (int64_t i = 0; rates != NULL && i < (int64_t)n * n * AXIS_COUNT; i++) {
-        const int of_class = (int)(i / n % n);
-        rates[i] = medium_conductance(medium, &problem->grid, (enum axis)(i / n / n), of_class,
-                                      (int)(i % n)) /
-                   medium->classes[of_class].heat_capacity_volume;
+        const int material = map->keys[i / n % n].material;
+        const int neighbour = map->keys[i % n].material;
+        rates[i] = medium_conductance_between(medium, &problem->grid, (enum axis)(i / n / n),
+                                              material, neighbour) /
+                   medium->materials[material].heat_capacity_volume;
     }
     return rates;
 }
@@ -273,6 +284,7 @@ static double rate_of_cell(const uint8_t *at, const struct layout *layout, const
     return sum;
 }
 
+/* The counts are of the map's keys, as they are there. */
 static void survey_row(const struct class_map *map, const struct problem *problem,
                        const double *rates, int64_t j, int64_t k, struct class_survey *survey)
 {
@@ -282,19 +294,57 @@ static void survey_row(const struct class_map *map, const struct problem *proble
         (map->owned.lo[AXIS_Z] + k) * grid->cells[AXIS_Y] + map->owned.lo[AXIS_Y] + j;
     const int64_t index = global_row * grid->cells[AXIS_X] + map->owned.lo[AXIS_X];
     for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
-        const double rate = rate_of_cell(&row[i], &map->layout, rates, problem->medium.nclasses);
+        const double rate = rate_of_cell(&row[i], &map->layout, rates, map->nkeys);
         survey->fastest_rate = fmax(survey->fastest_rate, rate);
         survey->cells[row[i]]++;
-        survey->hash += heat_cell_hash((uint64_t)(index + i), row[i]);
+        survey->hash += heat_cell_hash((uint64_t)(index + i), (uint64_t)map->keys[row[i]].material);
     }
 }
 
-static void survey_add(struct class_survey *survey, const struct class_survey *more)
+static int compare_keys(const struct class_key *a, const struct class_key *b)
+{
+    if (a->material != b->material) {
+        return a->material < b->material ? -1 : 1;
+    }
+    for (int w = 0; w < SOURCE_WORDS; w++) {
+        if (a->sources[w] != b->sources[w]) {
+            return a->sources[w] < b->sources[w] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static void add_key(struct class_survey *survey, const struct class_key *key, int64_t cells)
+{
+    int at = 0;
+    while (at < survey->nkeys && compare_keys(&survey->keys[at], key) < 0) {
+        at++;
+    }
+    if (at == survey->nkeys || compare_keys(&survey->keys[at], key) != 0) {
+        if (survey->nkeys >= MEDIUM_CLASSES) {
+            survey->nkeys = MEDIUM_CLASSES + 1;
+            return;
+        }
+        const size_t behind = (size_t)(survey->nkeys - at);
+        memmove(&survey->keys[at + 1], &survey->keys[at], behind * sizeof *survey->keys);
+        memmove(&survey->cells[at + 1], &survey->cells[at], behind * sizeof *survey->cells);
+        survey->keys[at] = *key;
+        survey->cells[at] = 0;
+        survey->nkeys++;
+    }
+    survey->cells[at] += cells;
+}
+
+void class_survey_add(struct class_survey *survey, const struct class_survey *more)
 {
     survey->fastest_rate = fmax(survey->fastest_rate, more->fastest_rate);
     survey->hash += more->hash;
-    for (int c = 0; c < MOST_MATERIALS; c++) {
-        survey->cells[c] += more->cells[c];
+    for (int c = 0; c < more->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
+        if (more->nkeys > MEDIUM_CLASSES) {
+            survey->nkeys = more->nkeys;
+        } else {
+            add_key(survey, &more->keys[c], more->cells[c]);
+        }
     }
 }
 
@@ -302,8 +352,9 @@ enum status class_map_survey(const struct class_map *map, const struct problem *
                              struct class_survey *survey)
 {
     const int64_t *cells = map->layout.cells;
-    double *rates = rates_of(problem);
+    double *rates = rates_of(problem, map);
     TRY(CHECK_MEMORY(rates != NULL, "no memory for the rates of materials"));
+    struct class_survey all = {0};
 #pragma omp parallel
     {
         struct class_survey mine = {0};
@@ -314,17 +365,41 @@ enum status class_map_survey(const struct class_map *map, const struct problem *
             }
         }
 #pragma omp critical(class_survey)
-        survey_add(survey, &mine);
+        {
+            all.fastest_rate = fmax(all.fastest_rate, mine.fastest_rate);
+            all.hash += mine.hash;
+            for (int c = 0; c < map->nkeys; c++) {
+                all.cells[c] += mine.cells[c];
+            }
+        }
     }
     free(rates);
+    survey->fastest_rate = fmax(survey->fastest_rate, all.fastest_rate);
+    survey->hash += all.hash;
+    for (int c = 0; c < map->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
+        add_key(survey, &map->keys[c], all.cells[c]);
+    }
     return STATUS_OK;
 }
 
 enum status class_survey_apply(const struct class_survey *survey, struct problem *problem)
 {
-    double weight = 0;
-    for (int c = 0; c < problem->medium.nclasses; c++) {
-        weight += problem->medium.classes[c].weight * (double)survey->cells[c];
+    if (survey->nkeys > MEDIUM_CLASSES) {
+        return fail_too_many_classes(problem->settings);
     }
-    return problem_set_survey(problem, survey->fastest_rate, weight, survey->hash);
+    TRY(medium_set_classes(&problem->medium, survey->keys, survey->cells, survey->nkeys));
+    return problem_set_survey(problem, survey->fastest_rate, survey->hash);
+}
+
+void class_map_renumber(struct class_map *map, const struct medium *medium)
+{
+    uint8_t number[256] = {0};
+    for (int key = 0; key < map->nkeys; key++) {
+        while (compare_keys(&medium->classes[number[key]].key, &map->keys[key]) != 0) {
+            number[key]++;
+        }
+    }
+    for (int64_t i = 0; i < map->layout.elements; i++) {
+        map->h_class[i] = number[map->h_class[i]];
+    }
 }

@@ -10,7 +10,9 @@
 struct class_map {
     struct layout layout;
     struct box owned; /* global indices */
-    uint8_t *h_class; /* layout.elements bytes */
+    uint8_t *h_class; /* layout.elements bytes: numbers of `keys` */
+    int nkeys;        /* in the order in which the cells have them */
+    struct class_key keys[MEDIUM_CLASSES];
 };
 
 /* Read the values of a `parts` entry of kind file for the cells of `box` (global indices), as
@@ -18,9 +20,9 @@ struct class_map {
 typedef enum status class_reader(const struct initial_setting *part, const struct grid *grid,
                                  const struct box *box, float *numbers);
 
-/* Paint `parts` on the cells `owned` and on the layer around them. STATUS_INPUT, with the line of
- * the configuration, when a cell has no material or a shape is invalid; STATUS_MEMORY. Not
- * collective. */
+/* Paint `parts` and `sources` on the cells `owned` and on the layer around them. STATUS_INPUT, with
+ * the line of the configuration, when a cell has no material or a shape is invalid; STATUS_MEMORY.
+ * Not collective. */
 enum status class_map_create(const struct problem *problem, const struct box *owned,
                              class_reader *read, struct class_map *map) MUST_CHECK;
 void class_map_destroy(struct class_map *map); /* takes a zeroed one */
@@ -32,14 +34,21 @@ uint64_t class_map_bytes(const struct grid *grid, const struct box *owned);
  * order. Starts as zeros. */
 struct class_survey {
     double fastest_rate; /* 1/s: maximum */
-    int64_t cells[MOST_MATERIALS];
-    uint64_t hash; /* modulo 2^64 */
+    uint64_t hash;       /* modulo 2^64 */
+    int nkeys;           /* above MEDIUM_CLASSES: too many, and the others are not counted */
+    struct class_key keys[MEDIUM_CLASSES]; /* ascending: the same numbers on all ranks */
+    int64_t cells[MEDIUM_CLASSES];
 };
+void class_survey_add(struct class_survey *survey, const struct class_survey *more);
 enum status class_map_survey(const struct class_map *map, const struct problem *problem,
                              struct class_survey *survey) MUST_CHECK;
 
-/* Complete the problem with the survey of all cells; see problem_set_survey. */
+/* Complete the problem with the survey of all cells; see problem_set_survey. STATUS_INPUT when
+ * there are too many classes, or a source with a power has no cells. */
 enum status class_survey_apply(const struct class_survey *survey,
                                struct problem *problem) MUST_CHECK;
+
+/* After that: let the map have the numbers of the problem's classes. */
+void class_map_renumber(struct class_map *map, const struct medium *medium);
 
 #endif

@@ -1,5 +1,7 @@
 #include "model/grid.h"
 
+#include <math.h>
+
 void grid_create(const struct settings *settings, struct grid *grid)
 {
     *grid = (struct grid){0};
@@ -32,6 +34,21 @@ int64_t grid_first_from(const struct grid *grid, enum axis axis, double position
         }
     }
     return low;
+}
+
+void grid_shown_spacing(const struct grid *grid, double spacing[AXIS_COUNT])
+{
+    double smallest = HUGE_VAL;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (grid->cells[axis] > 1) {
+            smallest = fmin(smallest, grid->spacing[axis]);
+        }
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const bool has_default = grid->lower[axis] == 0 && grid->upper[axis] == 1;
+        const bool is_free = grid->cells[axis] == 1 && has_default && isfinite(smallest);
+        spacing[axis] = is_free ? smallest : grid->spacing[axis];
+    }
 }
 
 int64_t grid_total_cells(const struct grid *grid)

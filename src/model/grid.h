@@ -21,6 +21,11 @@ double grid_center(const struct grid *grid, enum axis axis, int64_t index);
 
 /* The first cell of `axis` with its centre at `position` (m) or above; the cell count when none. */
 int64_t grid_first_from(const struct grid *grid, enum axis axis, double position);
+
+/* What viewers are given, m: an axis of one cell with the default corners, 0 and 1 m, is as thick
+ * as the thinnest cell on the other axes, so that 1D and 2D problems show as a bar and a sheet. */
+void grid_shown_spacing(const struct grid *grid, double spacing[AXIS_COUNT]);
+
 int64_t grid_total_cells(const struct grid *grid);
 double grid_cell_volume(const struct grid *grid); /* m^3 */
 

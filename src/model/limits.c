@@ -225,6 +225,32 @@ void limits_step_classes(struct limits *limits, const struct problem *problem,
     n->face_terms += 6 * (double)grid_total_cells(&problem->grid);
 }
 
+/* A new temperature is a mean of old ones and a source. Where it is not a mean, the source
+ * also grows. */
+static void widen_by_source(struct reach *reach, double least, double most)
+{
+    const bool is_mean = reach->overshoot == 1;
+    reach->low += least < 0 ? (is_mean ? least : -INFINITY) : 0;
+    reach->high += most > 0 ? (is_mean ? most : INFINITY) : 0;
+}
+
+/* In S of a cell the source takes part in each of 7 sums, and in the product. */
+void limits_add_sources(struct limits *limits, const struct problem *problem,
+                        const struct heat_operator *op)
+{
+    const struct medium *medium = &problem->medium;
+    double least = 0;
+    double most = 0;
+    for (int c = 0; c < medium->nclasses && problem->sources.count > 0; c++) {
+        const double q = operator_class_source(op, problem, c);
+        least = fmin(least, medium->classes[c].sigma * q);
+        most = fmax(most, medium->classes[c].sigma * q);
+        limits->roundings.fixed_K += 8 * fabs(q) * (double)medium->classes[c].cells;
+    }
+    widen_by_source(&limits->ever, least, most);
+    widen_by_source(&limits->last, least, most);
+}
+
 static void range_of(const struct reach *reach, enum precision precision, double *low, double *high)
 {
     *low = reach->low;

@@ -38,6 +38,10 @@ void limits_step(struct limits *limits, const struct grid *grid, const struct he
 void limits_step_classes(struct limits *limits, const struct problem *problem,
                          const struct heat_operator *op);
 
+/* Add the sources of that step, after it. */
+void limits_add_sources(struct limits *limits, const struct problem *problem,
+                        const struct heat_operator *op);
+
 /* The range that no cell can have left, including rounding errors. */
 void limits_range(const struct limits *limits, enum precision precision, double *low, double *high);
 

@@ -22,6 +22,9 @@ static bool has_one_isotropic(const struct settings *settings)
 static bool is_uniform(const struct settings *settings)
 {
     bool uniform = has_one_isotropic(settings);
+    for (int s = 0; s < settings->nsources; s++) {
+        uniform = uniform && !source_is_painted(&settings->sources[s]);
+    }
     for (int f = 0; f < FACE_COUNT; f++) {
         uniform = uniform && !needs_classes(&settings->boundary[f]);
     }
@@ -43,42 +46,39 @@ static void create_uniform(const struct settings *settings, struct medium *mediu
     };
 }
 
-/* `material` as the only one of a list. */
-static struct material_setting single_material(const struct settings *settings)
+static struct medium_class material_of(const struct material_setting *material, int number)
 {
-    static char name[] = "material";
-    const double k = settings->material.conductivity;
-    return (struct material_setting){
-        .name = name,
-        .conductivity = {k, k, k},
-        .density = settings->material.density,
-        .heat_capacity = settings->material.heat_capacity,
+    const double *k = material->conductivity;
+    return (struct medium_class){
+        .key = {.material = number},
+        .name = material->name,
+        .conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
+        .heat_capacity_volume = material->density * material->heat_capacity,
     };
 }
 
-static void fill_classes(const struct settings *settings, struct medium *medium)
+static void fill_materials(const struct settings *settings, struct medium *medium)
 {
-    const int n = medium->nclasses;
-    const struct material_setting only = single_material(settings);
+    const int n = medium->nmaterials;
+    static char alone[] = "material";
+    const double k = settings->material.conductivity;
+    const struct material_setting single = {.name = alone,
+                                            .conductivity = {k, k, k},
+                                            .density = settings->material.density,
+                                            .heat_capacity = settings->material.heat_capacity};
     medium->heat_capacity_volume = INFINITY;
-    for (int c = 0; c < n; c++) {
-        const struct material_setting *material =
-            settings->nmaterials > 0 ? &settings->materials[c] : &only;
-        struct medium_class *class = &medium->classes[c];
-        class->name = material->name;
-        class->heat_capacity_volume = material->density * material->heat_capacity;
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            class->conductivity[axis] = material->conductivity[axis];
-        }
+    for (int m = 0; m < n; m++) {
+        medium->materials[m] =
+            material_of(settings->nmaterials > 0 ? &settings->materials[m] : &single, m);
         medium->heat_capacity_volume =
-            fmin(medium->heat_capacity_volume, class->heat_capacity_volume);
+            fmin(medium->heat_capacity_volume, medium->materials[m].heat_capacity_volume);
     }
-    for (int c = 0; c < n; c++) {
-        struct medium_class *class = &medium->classes[c];
-        const double sigma = medium->heat_capacity_volume / class->heat_capacity_volume;
-        const bool single = settings->run.precision == PRECISION_FLOAT32;
-        class->sigma = single ? (double)(float)sigma : sigma;
-        class->weight = 1 / class->sigma;
+    for (int m = 0; m < n; m++) {
+        struct medium_class *material = &medium->materials[m];
+        const double sigma = medium->heat_capacity_volume / material->heat_capacity_volume;
+        const bool single_precision = settings->run.precision == PRECISION_FLOAT32;
+        material->sigma = single_precision ? (double)(float)sigma : sigma;
+        material->weight = 1 / material->sigma;
     }
     for (int i = 0; i < settings->ncontacts; i++) {
         const struct contact_setting *contact = &settings->contacts[i];
@@ -89,32 +89,64 @@ static void fill_classes(const struct settings *settings, struct medium *medium)
     }
 }
 
+enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
+                               const int64_t *cells, int nkeys)
+{
+    struct medium_class *classes = calloc((size_t)nkeys, sizeof *classes);
+    TRY(CHECK_MEMORY(classes != NULL, "no memory for the classes of cells"));
+    for (int c = 0; c < nkeys; c++) {
+        classes[c] = medium->materials[keys[c].material];
+        classes[c].key = keys[c];
+        classes[c].cells = cells[c];
+    }
+    free(medium->classes);
+    medium->classes = classes;
+    medium->nclasses = nkeys;
+    return STATUS_OK;
+}
+
 enum status medium_create(const struct settings *settings, struct medium *medium)
 {
-    const size_t n = settings->nmaterials > 0 ? (size_t)settings->nmaterials : 1;
     create_uniform(settings, medium);
     if (is_uniform(settings)) {
         return STATUS_OK;
     }
+    const int n = settings->nmaterials > 0 ? settings->nmaterials : 1;
+    const size_t bytes = (size_t)n * sizeof *medium->materials;
     *medium = (struct medium){
         .conductivity = has_one_isotropic(settings) ? medium->conductivity : 0,
-        .nclasses = (int)n,
+        .nmaterials = n,
+        .nclasses = n,
     };
-    medium->classes = calloc(n, sizeof *medium->classes);
-    medium->resistance = calloc(n * n, sizeof *medium->resistance);
-    if (medium->classes == NULL || medium->resistance == NULL) {
+    medium->materials = calloc(1, bytes);
+    medium->classes = calloc(1, bytes);
+    medium->resistance = calloc((size_t)n * (size_t)n, sizeof *medium->resistance);
+    if (medium->materials == NULL || medium->classes == NULL || medium->resistance == NULL) {
         medium_destroy(medium);
-        return fail(STATUS_MEMORY, "no memory for %zu materials", n);
+        return fail(STATUS_MEMORY, "no memory for %d materials", n);
     }
-    fill_classes(settings, medium);
+    fill_materials(settings, medium);
+    memcpy(medium->classes, medium->materials, bytes);
     return STATUS_OK;
 }
 
 void medium_destroy(struct medium *medium)
 {
+    free(medium->materials);
     free(medium->classes);
     free(medium->resistance);
     *medium = (struct medium){0};
+}
+
+double medium_conductance_between(const struct medium *medium, const struct grid *grid,
+                                  enum axis axis, int material, int neighbour)
+{
+    const double h = grid->spacing[axis];
+    const double k = medium->materials[material].conductivity[axis];
+    const double other = medium->materials[neighbour].conductivity[axis];
+    const double contact = medium->resistance[material * medium->nmaterials + neighbour];
+    /* symmetric to the last bit: the sum of the half cells first */
+    return grid->used[axis] ? 1 / (h * ((h / (2 * k) + h / (2 * other)) + contact)) : 0;
 }
 
 double medium_conductivity(const struct medium *medium, enum axis axis, int of_class)
@@ -135,12 +167,8 @@ double medium_least_conductivity(const struct medium *medium, enum axis axis)
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour)
 {
-    const double h = grid->spacing[axis];
-    const double k = medium->classes[of_class].conductivity[axis];
-    const double other = medium->classes[neighbour].conductivity[axis];
-    const double contact = medium->resistance[of_class * medium->nclasses + neighbour];
-    /* symmetric to the last bit: the sum of the half cells first */
-    return grid->used[axis] ? 1 / (h * ((h / (2 * k) + h / (2 * other)) + contact)) : 0;
+    return medium_conductance_between(medium, grid, axis, medium->classes[of_class].key.material,
+                                      medium->classes[neighbour].key.material);
 }
 
 double medium_stable_dt(const struct medium *medium, const struct grid *grid)
@@ -166,19 +194,19 @@ static uint64_t add_number(uint64_t hash, double number)
 
 uint64_t medium_hash(const struct medium *medium)
 {
-    const int n = medium->nclasses;
-    const double *k = n == 1 ? medium->classes[0].conductivity : NULL;
+    const int n = medium->nmaterials;
+    const double *k = n == 1 ? medium->materials[0].conductivity : NULL;
     if (n == 0 || (k != NULL && k[AXIS_X] == k[AXIS_Y] && k[AXIS_X] == k[AXIS_Z])) {
         return 0;
     }
     uint64_t hash = medium->class_hash + (uint64_t)n;
-    for (int c = 0; c < n; c++) {
-        hash = add_number(hash, medium->classes[c].heat_capacity_volume);
+    for (int m = 0; m < n; m++) {
+        hash = add_number(hash, medium->materials[m].heat_capacity_volume);
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            hash = add_number(hash, medium->classes[c].conductivity[axis]);
+            hash = add_number(hash, medium->materials[m].conductivity[axis]);
         }
         for (int other = 0; other < n; other++) {
-            hash = add_number(hash, medium->resistance[c * n + other]);
+            hash = add_number(hash, medium->resistance[m * n + other]);
         }
     }
     return hash;

@@ -1,7 +1,9 @@
 #include "model/operator.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op)
@@ -15,15 +17,35 @@ enum status operator_create(const struct problem *problem, double time, double d
         const double r = grid->used[axis] ? problem->medium.diffusivity * dt / (h * h) : 0;
         op->r[axis] = precision == PRECISION_FLOAT32 ? (double)(float)r : r;
     }
+    memset(op->source, 0, sizeof op->source);
     return boundary_closure(&problem->boundary, grid, &problem->medium, precision, time,
                             &op->closure);
+}
+
+/* Below the limit of exact sums. */
+static enum status add_sources(const struct problem *problem, struct heat_operator *op)
+{
+    TRY(sources_at(&problem->sources, op->time + op->dt / 2, op->source));
+    for (int c = 0; c < problem->medium.nclasses && problem->sources.count > 0; c++) {
+        const double q = operator_class_source(op, problem, c);
+        if (!(fabs(q) < EXACT_SUM_LIMIT)) {
+            return fail(STATUS_NUMERICS,
+                        "sources: they change the temperature by %g K in one step; give ones that "
+                        "change it by less than %.3g K",
+                        q, EXACT_SUM_LIMIT);
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status operator_of_step(const struct problem *problem, int64_t step, struct heat_operator *op)
 {
     const struct timeline *timeline = &problem->timeline;
-    const enum status status =
+    enum status status =
         operator_create(problem, timeline_time(timeline, step), timeline_dt(timeline, step), op);
+    if (status == STATUS_OK) {
+        status = add_sources(problem, op);
+    }
     return status == STATUS_OK ? status : fail_prefix(status, "after step %" PRId64 ": ", step);
 }
 
@@ -97,6 +119,19 @@ done:
     return status;
 }
 
+double operator_class_source(const struct heat_operator *op, const struct problem *problem,
+                             int of_class)
+{
+    const struct class_key *key = &problem->medium.classes[of_class].key;
+    double density = 0;
+    for (int s = 0; s < problem->sources.count; s++) {
+        density += class_key_has(key, s) ? op->source[s] : 0;
+    }
+    const double q = density * op->dt / problem->medium.heat_capacity_volume;
+    const bool single = problem->settings->run.precision == PRECISION_FLOAT32;
+    return single ? (double)(float)q : q;
+}
+
 enum status operator_table(const struct heat_operator *op, const struct problem *problem,
                            bool same_dt, void *table)
 {
@@ -104,9 +139,11 @@ enum status operator_table(const struct heat_operator *op, const struct problem 
     const enum precision precision = problem->settings->run.precision;
     const int n = medium->nclasses;
     const double scale = op->dt / medium->heat_capacity_volume;
-    for (int c = 0; c < n && !same_dt; c++) {
+    for (int c = 0; c < n; c++) {
         set(precision, table, medium_cell_at(c), medium->classes[c].sigma);
-        set(precision, table, medium_cell_at(c) + 1, 0);
+        set(precision, table, medium_cell_at(c) + 1, operator_class_source(op, problem, c));
+    }
+    for (int c = 0; c < n && !same_dt; c++) {
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             for (int other = 0; other < n; other++) {
                 const double conductance =

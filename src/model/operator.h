@@ -14,22 +14,29 @@
 struct heat_operator {
     double time, dt;      /* s: the start and the length of the step */
     double r[AXIS_COUNT]; /* alpha dt / h^2 as in the kernel; 0 on an unused axis, and of classes */
-    struct closure closure; /* of the faces of the domain; of classes: `closed` only */
+    double source[MOST_SOURCES]; /* of a step: of each entry of `sources` its factor at mid-step, in
+                                    W/m^3 where it is painted; else 0 */
+    struct closure closure;      /* of the faces of the domain; of classes: `closed` only */
 };
 
 /* For a step of length `dt` from `time`, s. Values are rounded to the precision of the run, so that
- * the ledger uses the kernel's. STATUS_NUMERICS when a boundary formula is not finite at that time;
+ * the ledger uses the kernel's. STATUS_NUMERICS when a formula is not finite at that time;
  * the same on all ranks. Not collective. */
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op) MUST_CHECK;
 
-/* For the step that starts at `step`. */
+/* For the step that starts at `step`, with its sources. */
 enum status operator_of_step(const struct problem *problem, int64_t step,
                              struct heat_operator *op) MUST_CHECK;
 
 /* For the step that ended at `step`; at step 0 for the first one. */
 enum status operator_before(const struct problem *problem, int64_t step,
                             struct heat_operator *op) MUST_CHECK;
+
+/* The heat that painted sources add to a cell of this class in the step, in K of the reference heat
+ * capacity; as the kernel has it. */
+double operator_class_source(const struct heat_operator *op, const struct problem *problem,
+                             int of_class);
 
 /* The closure of a face for cells of one class inside it, unrounded (kernels/medium_cell.h). */
 struct class_closure {

@@ -89,10 +89,10 @@ static enum status paint_row(const struct brush *brush, struct expression *expre
         }
         if (expression != NULL) {
             TRY(shape_evaluate(shape, expression, at, &value));
-            if (shape->material != NULL && value == 0) {
+            if (shape->is_condition && value == 0) {
                 continue;
             }
-            value = shape->material != NULL ? shape->value : value;
+            value = shape->is_condition ? shape->value : value;
         }
         if (canvas->precision == PRECISION_FLOAT64) {
             ((double *)canvas->values)[element] = value;

@@ -12,7 +12,6 @@
 static void make_shape(const struct patch_setting *patch, enum axis normal, int number,
                        struct initial_setting *shape)
 {
-    static char name[] = "patch";
     *shape = (struct initial_setting){
         .kind = patch->has_rectangle ? INITIAL_BOX
                 : patch->has_disc    ? INITIAL_CYLINDER
@@ -23,7 +22,7 @@ static void make_shape(const struct patch_setting *patch, enum axis normal, int 
         .from = -INFINITY,
         .to = INFINITY,
         .expression = patch->where,
-        .material = name, /* the formula is a condition */
+        .is_condition = true,
     };
     int n = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {

@@ -43,7 +43,7 @@ bool shape_holds(const struct grid *grid, const struct initial_setting *shape,
 bool shape_is_partial(const struct initial_setting *shape)
 {
     return shape->kind == INITIAL_SPHERE || shape->kind == INITIAL_CYLINDER ||
-           (shape->kind == INITIAL_EXPRESSION && shape->material != NULL);
+           (shape->kind == INITIAL_EXPRESSION && shape->is_condition);
 }
 
 /* The centre of the cell that is inside on this axis if any is: the first one in a box or layer,
@@ -116,7 +116,7 @@ enum status shape_evaluate(const struct initial_setting *shape, struct expressio
                            const double center[AXIS_COUNT], double *value)
 {
     *value = expression_evaluate(expression, center);
-    if (shape->material != NULL) {
+    if (shape->is_condition) {
         return !isnan(*value)
                    ? STATUS_OK
                    : fail(STATUS_INPUT,

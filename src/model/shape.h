@@ -1,4 +1,5 @@
-/* The shapes of `initial` and `parts` as sets of cells: those whose centre they contain. */
+/* The shapes of `initial`, `parts` and `sources` as sets of cells: those whose centre they contain.
+ */
 #ifndef ISOTHERM_MODEL_SHAPE_H
 #define ISOTHERM_MODEL_SHAPE_H
 
@@ -27,8 +28,8 @@ enum status shape_check_cells(const struct settings *settings, const struct grid
 enum status shape_formula(const struct initial_setting *shape,
                           struct expression **expression) MUST_CHECK;
 
-/* Its value (K; of a part: 0 outside) at a cell centre (m). STATUS_INPUT, with the position, when
- * that is not valid. */
+/* Its value (K; of a condition: 0 outside) at a cell centre (m). STATUS_INPUT, with the position,
+ * when that is not valid. */
 enum status shape_evaluate(const struct initial_setting *shape, struct expression *expression,
                            const double center[AXIS_COUNT], double *value) MUST_CHECK;
 

@@ -1,6 +1,7 @@
 #include "output/folder.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,9 @@ enum status folder_scan(const char *directory,
     struct dirent **entries = NULL;
     const int count = scandir(directory, &entries, NULL, alphasort);
     enum status status = STATUS_OK;
+    if (count < 0 && errno != ENOENT && errno != ENOTDIR) {
+        return fail(STATUS_FILE, "cannot list the folder %s: %s", directory, strerror(errno));
+    }
     for (int i = 0; i < count; i++) {
         if (status == STATUS_OK) {
             status = visit(context, entries[i]->d_name);

@@ -19,26 +19,29 @@ static enum status check(const struct output_context *in)
     return history_check(in->problem->settings->output.directory);
 }
 
-static void list_faces(const struct problem *problem, bool faces[FACE_COUNT])
+static void list_columns(const struct problem *problem, struct history_columns *columns)
 {
+    columns->sources = problem->sources.count > 0;
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
-        faces[f] = problem->grid.used[axis] && !problem->boundary.periodic[axis];
+        columns->faces[f] = problem->grid.used[axis] && !problem->boundary.periodic[axis];
     }
 }
 
 /* Rank 0. */
 static enum status open_file(const struct output_context *in, struct history **history)
 {
-    bool faces[FACE_COUNT];
-    list_faces(in->problem, faces);
-    TRY(history_open(in->problem->settings->output.directory, faces, in->restart_step, history));
+    struct history_columns wanted;
+    list_columns(in->problem, &wanted);
+    TRY(history_open(in->problem->settings->output.directory, &wanted, in->restart_step, history));
+    const struct history_columns *has = history_columns_of(*history);
+    bool all = has->sources || !wanted.sources;
     for (int f = 0; f < FACE_COUNT; f++) {
-        if (faces[f] && !history_has_face(*history, (enum face)f)) {
-            log_info("history.csv keeps its columns, which are not those of all faces; move it "
-                     "elsewhere to begin one that has them");
-            return STATUS_OK;
-        }
+        all = all && (has->faces[f] || !wanted.faces[f]);
+    }
+    if (!all) {
+        log_info("history.csv keeps its columns, which are not those of all faces and sources; "
+                 "move it elsewhere to begin one that has them");
     }
     return STATUS_OK;
 }
@@ -87,6 +90,7 @@ static enum status write_row(void *object, const struct output_context *in)
             .heat = d->heat,
             .boundary_heat = d->boundary_heat,
             .heat_drift = d->heat_drift,
+            .source_heat = d->source_heat,
         };
         memcpy(row.flow, faces.flow, sizeof row.flow);
         memcpy(row.face_mean, faces.mean, sizeof row.face_mean);
@@ -112,13 +116,13 @@ static double plan(const struct problem *problem)
     const struct cadence *cadence = &problem->settings->output.history;
     const int64_t rows = timeline_count_due(&problem->timeline, cadence);
     printf("history        %lld row%s\n", (long long)rows, rows == 1 ? "" : "s");
-    int columns = 9;
-    bool faces[FACE_COUNT];
-    list_faces(problem, faces);
+    struct history_columns columns;
+    list_columns(problem, &columns);
+    int ncolumns = columns.sources ? 10 : 9;
     for (int f = 0; f < FACE_COUNT; f++) {
-        columns += faces[f] ? 2 : 0;
+        ncolumns += columns.faces[f] ? 2 : 0;
     }
-    return 20.0 * columns * (double)rows;
+    return 20.0 * ncolumns * (double)rows;
 }
 
 static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)

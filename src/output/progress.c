@@ -19,17 +19,6 @@ void progress_start(struct progress *progress, const struct state *state)
     };
 }
 
-static void format_duration(double seconds, char *text, size_t bytes)
-{
-    if (seconds < 99.5) {
-        snprintf(text, bytes, "%.0f s", seconds);
-    } else if (seconds < 5940) {
-        snprintf(text, bytes, "%.0f min", seconds / 60);
-    } else {
-        snprintf(text, bytes, "%.1f h", seconds / 3600);
-    }
-}
-
 static void print_line(const struct progress *progress, const struct stepper *stepper,
                        const struct diagnostics *latest, double elapsed)
 {
@@ -38,15 +27,15 @@ static void print_line(const struct progress *progress, const struct stepper *st
     const int64_t done = state->step - state->first_step;
     const int64_t left = timeline->steps - state->step;
     const double rate = (double)done / fmax(elapsed, 1e-9);
-    char remaining[32];
-    format_duration((double)left / rate, remaining, sizeof remaining);
+    char remaining[DURATION_TEXT];
     char line[256];
     snprintf(line, sizeof line,
              "%3.0f %%  step %" PRId64 "/%" PRId64 "  t %.4g s  T %.4g .. %.4g K  %.3g Gcell/s  "
              "%s left",
              100.0 * (double)state->step / (double)timeline->steps, state->step, timeline->steps,
              state->time, latest->min, latest->max,
-             rate * (double)grid_total_cells(&stepper->problem->grid) * 1e-9, remaining);
+             rate * (double)grid_total_cells(&stepper->problem->grid) * 1e-9,
+             duration_text(round((double)left / rate), remaining));
     if (log_is_terminal()) {
         log_transient("%s", line);
     } else if (MPI_Wtime() - progress->shown >= LOG_INTERVAL) {

@@ -1,5 +1,6 @@
 #include "output/run_folder.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,13 @@ static enum status refuse_linked(void *context, const char *path)
     struct stat found;
     snprintf(parent, sizeof parent, "%s", path);
     *strrchr(parent, '/') = '\0';
-    if (strcmp(parent, directory) == 0 || lstat(parent, &found) != 0 || !S_ISLNK(found.st_mode)) {
+    if (strcmp(parent, directory) == 0) {
+        return STATUS_OK;
+    }
+    if (lstat(parent, &found) != 0) {
+        return fail(STATUS_FILE, "cannot access the folder %s: %s", parent, strerror(errno));
+    }
+    if (!S_ISLNK(found.st_mode)) {
         return STATUS_OK;
     }
     return fail(STATUS_INPUT,

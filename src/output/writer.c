@@ -1,8 +1,6 @@
 #include "output/writer.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +8,7 @@
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/thread.h"
 
 struct slot {
     void *h_memory;
@@ -138,19 +137,32 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* All signals are blocked: they must interrupt the step loop's thread. */
-static enum status start_thread(struct writer *w)
+static void stop_thread(struct writer *w)
 {
-    sigset_t every;
-    sigset_t before;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
-    const int failed = pthread_create(&w->thread, NULL, work, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed != 0) {
-        return fail(STATUS_MEMORY, "cannot start the writer's thread: %s", strerror(failed));
+    if (w->has_thread) {
+        pthread_mutex_lock(&w->lock);
+        w->closing = true;
+        pthread_cond_broadcast(&w->changed);
+        pthread_mutex_unlock(&w->lock);
+        pthread_join(w->thread, NULL);
+        w->has_thread = false;
     }
-    w->has_thread = true;
+}
+
+/* Collective, agreed. All ranks write in the foreground when one of them has no thread. */
+static enum status start_threads(MPI_Comm comm, struct writer *w)
+{
+    const enum status mine = thread_start(&w->thread, work, w);
+    w->has_thread = mine == STATUS_OK;
+    const enum status status = status_agree(comm, mine);
+    if (status != STATUS_MEMORY) {
+        return status;
+    }
+    log_warn("output is written in the foreground: %s", fail_message());
+    fail_clear();
+    stop_thread(w);
+    w->background = false;
+    w->reason = "a thread could not be started";
     return STATUS_OK;
 }
 
@@ -175,7 +187,7 @@ static enum status build(MPI_Comm comm, bool wanted_background, struct writer *w
     TRY(choose_mode(w, wanted_background));
     TRY_MPI(MPI_Comm_dup(comm, &w->comm));
     TRY_MPI(MPI_Comm_set_errhandler(w->comm, MPI_ERRORS_RETURN));
-    return status_agree(comm, w->background ? start_thread(w) : STATUS_OK);
+    return w->background ? start_threads(comm, w) : STATUS_OK;
 }
 
 enum status writer_create(MPI_Comm comm, const struct backend *backend, struct device *device,
@@ -183,21 +195,20 @@ enum status writer_create(MPI_Comm comm, const struct backend *backend, struct d
 {
     *writer = NULL;
     struct writer *w = calloc(1, sizeof *w);
-    const enum status status =
-        w == NULL ? fail(STATUS_MEMORY, "no memory for the writer") : STATUS_OK;
-    const enum status agreed = status_agree(comm, status);
+    const enum status agreed =
+        status_agree(comm, CHECK_MEMORY(w != NULL, "no memory for the writer"));
     if (w == NULL || agreed != STATUS_OK) {
         free(w);
         return agreed;
     }
-    w->loop_comm = comm;
-    w->comm = MPI_COMM_NULL;
-    w->request = MPI_REQUEST_NULL;
-    w->held = -1;
-    w->start = MPI_Wtime();
-    w->backend = backend;
-    w->device = device;
-    w->phases = phases;
+    *w = (struct writer){.loop_comm = comm,
+                         .comm = MPI_COMM_NULL,
+                         .backend = backend,
+                         .device = device,
+                         .phases = phases,
+                         .held = -1,
+                         .request = MPI_REQUEST_NULL,
+                         .start = MPI_Wtime()};
     const enum status built = build(comm, wanted_background, w);
     if (built != STATUS_OK) {
         writer_destroy(w);
@@ -238,13 +249,7 @@ void writer_destroy(struct writer *w)
         return; /* the thread may be blocked in MPI; main aborts the program */
     }
     wait_for_copy(w);
-    if (w->has_thread) {
-        pthread_mutex_lock(&w->lock);
-        w->closing = true;
-        pthread_cond_broadcast(&w->changed);
-        pthread_mutex_unlock(&w->lock);
-        pthread_join(w->thread, NULL);
-    }
+    stop_thread(w);
     /* started on all ranks, so it completes on all */
     comm_note(MPI_Wait(&w->request, MPI_STATUS_IGNORE), "MPI_Wait");
     comm_free(&w->comm);
@@ -323,8 +328,7 @@ enum status writer_copy_in_background(struct writer *w, struct queue *steps, siz
     }
     const enum status mine =
         has_room ? copy_out_create(w->backend, w->device, steps, bytes, &w->copy_out)
-                 : fail(STATUS_MEMORY, "%.3f GiB of device memory are not free",
-                        (double)bytes * 0x1p-30);
+                 : fail(STATUS_MEMORY, "%s of device memory are not free", SIZE_TEXT(bytes));
     const enum status status = status_agree(w->loop_comm, mine);
     if (status != STATUS_OK) {
         copy_out_destroy(w->copy_out);

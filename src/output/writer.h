@@ -9,7 +9,8 @@
  * the outcome of each is agreed before it returns.
  * In the background the write half runs on the writer's thread. HDF5 is not thread-safe; only that
  * thread uses it between writer_create and the end of writer_finish. If MPI does not provide
- * MPI_THREAD_MULTIPLE, or the settings say so, the same job runs inside writer_submit.
+ * MPI_THREAD_MULTIPLE, no thread can be started, or the settings say so, the same job runs inside
+ * writer_submit.
  *
  * At most WRITER_SLOTS jobs are in flight; writer_reserve waits for a free slot.
  *

@@ -9,16 +9,10 @@
 /* Cells that classes_survey_alone holds at once. */
 enum { SURVEY_CELLS = 64 << 20 };
 
-static enum status read_numbers(const struct initial_setting *part, const struct grid *grid,
-                                const struct box *box, float *numbers)
-{
-    return field_file_read_box(part->path, part->dataset, grid, box, numbers);
-}
-
 static enum status survey_block(const struct problem *problem, const struct box *owned,
                                 struct class_map *map, struct class_survey *survey)
 {
-    TRY(class_map_create(problem, owned, read_numbers, map));
+    TRY(class_map_create(problem, owned, field_file_read_box, map));
     return class_map_survey(map, problem, survey);
 }
 
@@ -30,11 +24,25 @@ static enum status survey_patches(const struct problem *problem, const struct bo
     return STATUS_OK;
 }
 
+static void add_survey(void *from, void *to, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++) {
+        class_survey_add((struct class_survey *)to + i, (const struct class_survey *)from + i);
+    }
+}
+
+/* The same on all ranks in any order: integers, maxima and a sorted union. */
 static enum status add_surveys(MPI_Comm comm, struct class_survey *survey)
 {
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &survey->fastest_rate, 1, MPI_DOUBLE, MPI_MAX, comm));
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey->cells, MOST_MATERIALS, MPI_INT64_T, MPI_SUM, comm));
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &survey->hash, 1, MPI_UINT64_T, MPI_SUM, comm));
+    MPI_Op add = MPI_OP_NULL;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    TRY_MPI(MPI_Type_contiguous((int)sizeof *survey, MPI_BYTE, &type));
+    TRY_MPI(MPI_Type_commit(&type));
+    TRY_MPI(MPI_Op_create(add_survey, 1, &add));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey, 1, type, add, comm));
+    TRY_MPI(MPI_Op_free(&add));
+    TRY_MPI(MPI_Type_free(&type));
     return STATUS_OK;
 }
 
@@ -59,8 +67,10 @@ enum status classes_open(struct problem *problem, const struct team *team, struc
     }
     TRY(status_agree(team->comm, survey_block(problem, &owned, &classes->map, &survey)));
     TRY(add_surveys(team->comm, &survey));
+    TRY(status_agree(team->comm, class_survey_apply(&survey, problem)));
     TRY(open_patches(problem, team, &owned, &classes->patches));
-    return status_agree(team->comm, class_survey_apply(&survey, problem));
+    class_map_renumber(&classes->map, &problem->medium);
+    return STATUS_OK;
 }
 
 enum status classes_survey_alone(struct problem *problem)
@@ -241,7 +251,8 @@ enum status classes_update(struct classes *classes, const struct problem *proble
         return STATUS_OK;
     }
     const bool same_dt = classes->dt == op->dt;
-    if (!same_dt || (boundary_varies(&problem->boundary) && classes->time != op->time)) {
+    const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
+    if (!same_dt || (varies && classes->time != op->time)) {
         TRY(operator_table(op, problem, same_dt, classes->h_values));
         classes->time = op->time;
         classes->dt = op->dt;

@@ -36,8 +36,9 @@ static enum status restore(struct stepper *stepper, enum derived_kind kind, bool
     double *h_values = malloc(bytes);
     void *d_packed = NULL;
     enum status status =
-        h_values == NULL ? fail(STATUS_MEMORY, "no memory for %zu bytes of a derived field", bytes)
-                         : engine->runtime->memory_alloc(engine->device, bytes, &d_packed);
+        h_values == NULL
+            ? fail(STATUS_MEMORY, "no memory for %s of a derived field", SIZE_TEXT(bytes))
+            : engine->runtime->memory_alloc(engine->device, bytes, &d_packed);
     TRY_GOTO(status_agree(comm, status));
     TRY_GOTO(status_agree(comm, restore_into(stepper, kind, h_values, d_packed, found)));
 done:

@@ -124,6 +124,7 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
     const double heat = ledger_heat(grid, &problem->medium, &all.heat);
     const double start = ledger_heat(grid, &problem->medium, &state->ledger.start);
     const double through = ledger_boundary_heat(&state->ledger, grid, &problem->medium, &op);
+    const double sources = ledger_source_heat(&state->ledger, grid, &problem->medium);
     *diagnostics = (struct diagnostics){
         .step = state->step,
         .time = state->time,
@@ -132,7 +133,8 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
         .mean = exact_sum_value(&all.sum) / (double)grid_total_cells(grid),
         .heat = heat,
         .boundary_heat = through,
-        .heat_drift = heat - start - through,
+        .source_heat = sources,
+        .heat_drift = heat - start - through - sources,
     };
     return STATUS_OK;
 }

@@ -11,7 +11,8 @@ struct diagnostics {
     double min, max, mean; /* K */
     double heat;           /* J */
     double boundary_heat;  /* J, entered through the boundary since step 0 */
-    double heat_drift;     /* J, heat - heat at the start - boundary_heat */
+    double source_heat;    /* J, by sources since step 0 */
+    double heat_drift;     /* J, heat - heat at the start - boundary_heat - source_heat */
 };
 
 /* Collective. Wait for all queues and reduce the ledger and the summary of the field.

@@ -38,7 +38,7 @@ enum status initial_check(const struct settings *settings, const struct grid *gr
     const struct initial_setting *shape = &settings->initial[entry];
     enum status status = STATUS_OK;
     if (shape->kind == INITIAL_FILE) {
-        status = field_file_check(shape->path, shape->dataset, grid);
+        status = field_file_check(shape, grid);
     } else if (shape->kind == INITIAL_EXPRESSION) {
         status = shape_try_formula(shape, grid);
     }
@@ -53,7 +53,7 @@ static enum status paint(const struct stepper *stepper, int entry)
     const struct initial_setting *shape = &problem->settings->initial[entry];
     enum status status = STATUS_OK;
     if (shape->kind == INITIAL_FILE) {
-        status = field_file_read(comm, shape->path, shape->dataset, field, &problem->grid);
+        status = field_file_read(comm, shape, field, &problem->grid);
     } else {
         status = field_paint(field, &problem->grid, shape);
     }
@@ -66,6 +66,8 @@ static enum status check_covered(struct stepper *stepper)
     const struct settings *settings = stepper->problem->settings;
     MPI_Comm comm = stepper->team->comm;
     struct diagnostics diagnostics;
+    struct heat_operator op;
+    TRY(stepper_operator(stepper, &op)); /* whose failure is not that of cells */
     const enum status status = diagnostics_take(stepper, &diagnostics);
     if (status == STATUS_NUMERICS) {
         return status_agree(

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "base/log.h"
 #include "model/derived.h"
 #include "model/field.h"
 #include "solve/classes.h"
@@ -45,7 +46,6 @@ static enum status compare(const struct engine *engine, bool float64, const stru
                            int nneeds, const struct need *mine, bool *room_for_copies)
 {
     const struct device_info *info = &engine->info;
-    const double gib = 0x1p-30;
     uint64_t bytes = 0;
     uint64_t copy_bytes = 0;
     int sharing = 0;
@@ -65,11 +65,10 @@ static enum status compare(const struct engine *engine, bool float64, const stru
         snprintf(who, sizeof who, "the %d ranks that share it need", sharing);
     }
     return fail(STATUS_MEMORY,
-                "not enough memory on %s: %s %.3f GiB for fields and outputs in flight, but only "
-                "%.3f of its %.3f "
-                "GiB are free; use more %s, fewer cells%s",
-                info->name, who, (double)bytes * gib, (double)info->free_bytes * gib,
-                (double)info->memory_bytes * gib,
+                "not enough memory on %s: %s %s for fields and outputs in flight, but only "
+                "%s of its %s are free; use more %s, fewer cells%s",
+                info->name, who, SIZE_TEXT(bytes), SIZE_TEXT(info->free_bytes),
+                SIZE_TEXT(info->memory_bytes),
                 backend_has(engine->backend, BACKEND_NODE_MEMORY) ? "nodes" : "devices (ranks)",
                 float64 ? ", or run.precision: float32" : "");
 }

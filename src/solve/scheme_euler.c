@@ -92,11 +92,13 @@ static enum status step(struct stepper *stepper)
     } else {
         limits_step(&stepper->check.limits, &problem->grid, &op);
     }
+    limits_add_sources(&stepper->check.limits, problem, &op);
     operator_step_args(&op, problem, &team->decomp, team->rank, state->d_face_sum, &args);
     TRY(stepper_medium(stepper, &op, &args.medium));
     TRY(stepper->overlap ? step_overlapped(stepper, &args) : step_plain(stepper, &args));
     TRY(limit_queue_depth(stepper));
     ledger_add_step(&state->ledger, &op);
+    ledger_add_sources(&state->ledger, problem, &op);
     field_swap(state->field);
     state->step++;
     state->time = timeline_time(&problem->timeline, state->step);

@@ -55,8 +55,10 @@ MAY_INCLUDE = {
     "src/output": OUTPUT,
     "src/bench": SOLVE | {"kernels/study"},
     "src/doctor": HALO | IO | MACHINE,
+    "src/plot": IO,
     "src/app": OUTPUT,
-    "src/app/main": OUTPUT | {"src/app", "src/bench", "src/doctor"},  # the table of commands
+    # the table of commands
+    "src/app/main": OUTPUT | {"src/app", "src/bench", "src/doctor", "src/plot"},
 }
 
 # ---- foreign headers and preprocessor choices ----------------------------------------------------
@@ -66,7 +68,7 @@ ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
            (r"(hip|cuda)\w*[./].*", ("kernels/hip", "kernels/study")),
            (r"(png|cairo\S*)\.h", ("io/picture", "tests/io")),
            (r"hwloc\.h", ("src/machine",)),
-           (r"(yaml|libfyaml|muParserDLL)\.h", ("src/config",))]
+           (r"(yaml|libfyaml|muParserDLL|udunits2)\.h", ("src/config",))]
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.

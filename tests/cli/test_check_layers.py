@@ -109,6 +109,7 @@ class CheckLayers(unittest.TestCase):
                              ("src/solve/engine.c", "cuda_runtime.h"), ("src/app/a.c", "hwloc.h"),
                              ("src/model/formula.c", "muParserDLL.h"),
                              ("io/snapshot/xdmf.c", "cairo/cairo.h"),
+                             ("io/raw/raw.c", "udunits2.h"),
                              ("src/model/formula.c", "libfyaml.h"), ("src/base/a.c", "png.h")):
             with self.subTest(path, header=header):
                 self.expect(path, f"#include <{header}>\n", f"<{header}>", "belong")

@@ -93,6 +93,21 @@ class Compare(Case):
         self.check(a, b, rtol=0.5 / 256.5 * (1 - 1e-15))
         self.check(a, b, rtol=0.25 / 256.5, atol=0.25)
 
+    def test_one_of_a_thing(self):
+        a = np.full(SHAPE, 300.0)
+        b = a.copy()
+        b.ravel()[3] = 301
+        b.ravel()[4] = a.ravel()[4] = np.nan
+        names = self.file("a.h5", a), self.file("b.h5", b)
+        result, _ = self.compare(*names, code=1)
+        self.assert_says(result, "NaN in both: 1 cell, which counts as equal",
+                         f"different: 1 of {a.size} cells is more than", stream="out")
+        result, _ = self.compare(*names, "--atol", 2, code=0)
+        self.assert_says(result, f"1 of {a.size} cells differs", stream="out")
+        b.ravel()[5] = np.nan
+        result, _ = self.compare(names[0], self.file("b.h5", b), code=1)
+        self.assert_says(result, "NaN in one of them only: 1 cell, the first", stream="out")
+
     def test_zeros_infinities_and_nan(self):
         a = np.full(SHAPE, 300.0)
         b = a.copy()

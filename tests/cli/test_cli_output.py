@@ -89,6 +89,31 @@ def read_all(folder, name):
 
 
 class Viewers(Case):
+    def test_what_is_flat_is_shown_as_a_sheet(self):
+        """Unless the configuration says how thick it is."""
+        config = {**with_outputs(snapshots={"every": 5}), "initial": [{"uniform": {"value": 300}}],
+                  "time": {"steps": 5}}
+        config["output"] = {"snapshots": {"every": 5}}
+        for cells, upper, shown in (([20, 10], [0.5, 0.5], [0.025, 0.05, 0.025]),
+                                    ([20, 10], [0.5, 0.5, 0.2], [0.025, 0.05, 0.2]),
+                                    ([20], [0.5], [0.025] * 3)):
+            with self.subTest(upper=upper):
+                config["grid"] = {"cells": cells, "upper": upper}
+                config["boundary"] = {f"{axis}_{end}": {"type": "temperature", "value": 300}
+                                      for axis in "xy"[:len(cells)] for end in ("min", "max")}
+                run = self.solve(config)
+                with h5py.File(run.folder / "snapshots.vtkhdf") as file:
+                    group = file["VTKHDF"].attrs
+                    np.testing.assert_allclose(group["Spacing"], shown, rtol=1e-15)
+                    self.assertEqual(list(group["Origin"]), [0, 0, 0])
+                    depth = (upper + [1, 1])[2] if len(cells) == 2 else 1
+                    self.assertEqual(file.attrs["upper_m"][2], depth, "the grid is as it was")
+                items = ElementTree.parse(run.folder / "snapshots.xdmf").findall(
+                    "./Domain/Grid/Grid/Geometry/DataItem[@Name='Spacing']")
+                for item in items:
+                    np.testing.assert_allclose([float(word) for word in item.text.split()],
+                                               shown[::-1], rtol=1e-15)
+
     def test_open_while_running(self):
         """Stopped wherever it happens to be, again and again, a run leaves files that open."""
         config = with_outputs(checkpoints={"every": 0}, history={"every": 0},
@@ -145,7 +170,7 @@ class Viewers(Case):
         except ImportError:
             self.skipTest("xarray is not installed")
         names = {}
-        exec(self.lines_of("All states with their times, as an xarray:"), names)
+        exec(self.lines_of("All states with their times, as an xarray, by h5py alone:"), names)
         T = names["T"]
         np.testing.assert_array_equal(T.sel(t=config["time"]["end"]), last)
         self.assertEqual(T.dims, ("t", "z", "y", "x"))

@@ -1,10 +1,12 @@
 """What `isotherm plan` says of a run, and what it warns of."""
 import json
+import os
 import re
+import subprocess
 import unittest
 
 import problems
-from harness import Case, checkpoints, tree
+from harness import BINARY, LAUNCHER, Case, checkpoints, tree
 
 
 class Plan(Case):
@@ -72,6 +74,48 @@ class Plan(Case):
         result = self.plan("--ranks", 2, sets=["grid.cells=[96, 64, 48]", "time.dt=auto",
                                                "time.end=1"])
         self.assert_says(result, "no warnings", stream="out")
+
+    def test_estimates_the_wall_time(self):
+        """From a measurement: no more than its form, and that it is that of all steps."""
+        units = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}
+        for steps in (1000, 1000000):
+            result = self.plan(sets=["grid.cells=[96, 64, 48]", f"time.end={steps * 0.01}",
+                                     "time.dt=0.01"])
+            found = re.search(r"wall time +about ([0-9.]+) (ms|s|min|h) without output: "
+                              f"{steps} steps of ([0-9.]+) (ms|s), measured here on .*, "
+                              r"\d+ threads?, with 0.29 million cells", result.out)
+            self.assertIsNotNone(found, result)
+            whole = float(found[1]) * units[found[2]]
+            each = float(found[3]) * units[found[4]]
+            self.assertAlmostEqual(whole / (steps * each), 1, delta=0.5)
+
+    def test_the_wall_time_of_other_machines(self):
+        """With more ranks than there are cores here, it says for how many nodes."""
+        result = self.plan("--ranks", 64, "--ranks-per-node", 4)
+        self.assert_says(result, "wall time", "without output and halo exchange: 41 steps",
+                         "with 4.2 million cells, for 16 nodes like this one", stream="out")
+
+    def test_names_the_settings_of_mpirun(self):
+        """Where Open MPI refuses to start so many ranks: the program cannot say so then."""
+        version = subprocess.run([LAUNCHER, "--version"], capture_output=True, text=True,
+                                 check=False).stdout
+        if "open-mpi" not in version:
+            self.skipTest("another MPI")
+        names = ("OMPI_MCA_rmaps_base_oversubscribe", "OMPI_ALLOW_RUN_AS_ROOT")
+        unset = {key: value for key, value in os.environ.items() if key not in names}
+        name = self.write(problems.mixed([96, 64, 48]))
+        for variables, ranks, expected in (
+                (unset, 5000, names if os.geteuid() == 0 else names[:1]),
+                (unset, 2, names[1:] if os.geteuid() == 0 else ()),
+                ({**unset, **{name: "1" for name in names}}, 5000, ()),
+                ({**unset, "SLURM_JOB_ID": "1"}, 5000, ()), (unset, 1, ())):
+            if ranks == 2 and len(os.sched_getaffinity(0)) < 2:
+                continue
+            result = subprocess.run([BINARY, "plan", name, "--ranks", str(ranks)], env=variables,
+                                    cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, 0, result)
+            line = "".join(line for line in result.stdout.splitlines() if "launch" in line)
+            self.assertEqual([name for name in names if name + "=1" in line], list(expected), line)
 
     def test_one_of_a_thing(self):
         """No plural of one, by plan and by run."""

@@ -33,7 +33,8 @@ class Help(Case):
 
     def test_names_every_command_and_option(self):
         self.assertEqual(set(self.commands()),
-                         {"run", "plan", "compare", "bench", "verify", "doctor"})
+                         {"init", "check", "run", "plan", "compare", "bench", "verify", "doctor",
+                          "plot"})
         page = self.isotherm("run", "--help").out
         for option in ("--set", "--output", "--overwrite", "--restart", "--backend"):
             self.assertIn(option, page)
@@ -71,6 +72,22 @@ class Help(Case):
         result = self.isotherm("--version")
         self.assert_code(result, 0)
         self.assertRegex(result.out, r"^isotherm \d+\.\d+\.\d+\n$")
+
+    def test_version_with_what_it_was_built_of(self):
+        result = self.isotherm("--version", "--verbose")
+        self.assert_code(result, 0)
+        self.assertEqual(result.err, "")
+        first, *rows = result.out.splitlines()
+        self.assertEqual(first + "\n", self.isotherm("--version").out)
+        rows = {row[:15].strip(): row[15:] for row in rows}
+        for name, form in {"commit": r"[0-9a-f]{12}(, modified)?$|unknown$",
+                           "compilers": r"C: \w+ \d+\.", "flags": r"(Release|Debug): -",
+                           "backends": r"\bcpu\b", "MPI": r"\d+\.\d+",
+                           "HDF5": r"\d+\.\d+\.\d+, parallel \(built with \d+\.\d+\.\d+\)$",
+                           "Cairo": r"\d+\.\d+|not built in$", "libyaml": r"\d+\.\d+",
+                           "UDUNITS": r"\d|not built in$", "muParser": r"\d+\.\d+"}.items():
+            self.assertRegex(rows.get(name, ""), form, name)
+        self.assertNotIn("guard", rows["backends"])
 
 
 class Bench(Case):
@@ -130,7 +147,7 @@ class Bench(Case):
         size = ("--backend", "cpu", "--size", 8, 8, 8)
         result = self.isotherm("bench", "io", *size, "--directory", "nowhere")
         self.assert_code(result, 2)
-        self.assert_says(result, "--directory nowhere: no such folder")
+        self.assert_says(result, "--directory: cannot access the folder nowhere: No such file")
 
     def test_table_and_json(self):
         result = self.isotherm("bench", "kernels", "--size", 40, 24, 16, "--repeats", 1,

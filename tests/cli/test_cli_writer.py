@@ -52,9 +52,11 @@ def contents(path):
     found = {}
 
     def visit(name, item):
-        values = {key: np.asarray(value).tobytes() for key, value in item.attrs.items()}
+        values = {key: np.asarray(value).tobytes() for key, value in item.attrs.items()
+                  if key != "DIMENSION_LIST"}  # of references
         if isinstance(item, h5py.Dataset) and name != "configuration":
             values["data"] = item[()].tobytes()
+            values["scales"] = [[scale.name for scale in axis.values()] for axis in item.dims]
             values["form"] = (item.shape, str(item.dtype), item.chunks, item.fletcher32,
                               item.compression)
         found[name] = values
@@ -219,7 +221,11 @@ class Plan(Case):
         result = self.isotherm("plan", name)
         self.assert_code(result, 0)
         self.assert_says(result, "16 MB on the host for outputs in flight", stream="out")
-        self.assert_says(result, "another 8 MB on the device", stream="out")
+        self.assertNotIn("GPU", result.out)
+        self.assertNotIn("module", result.out)
+        result = self.isotherm("plan", name, "--ranks-per-module", 2)  # for another machine
+        self.assert_says(result, "on a GPU", "another 8 MB on the device", "inside modules",
+                         stream="out")
         problem["output"]["writer"] = "foreground"
         result = self.isotherm("plan", self.write(problem))
         self.assertNotIn("on a GPU", result.out)

@@ -15,6 +15,10 @@ try:
     import xarray
 except ImportError:
     xarray = None
+try:
+    import h5netcdf
+except ImportError:
+    h5netcdf = None
 
 xxh3 = ctypes.CDLL("libxxhash.so.0").XXH3_64bits_withSeed
 xxh3.restype = ctypes.c_uint64
@@ -94,12 +98,51 @@ def check_own_files(name, folder, expected):
         with h5py.File(folder / "snapshots" / file_name, "r") as file:
             check_root(name, file)
             check.that(list(file.attrs["cells"]) == expected["cells"], name, "cells")
-            objects = {"configuration", *(field for field, _ in expectations.fields(expected))}
+            objects = {"configuration", "x", "y", "z", "time",
+                       *(field for field, _ in expectations.fields(expected))}
             if expected["compress"] == 0:
                 objects.add("checksums")
             check.that(set(file) == objects, name, file_name, list(file))
             if "checksums" in file:
                 check_checksums(name, file)
+            check_coordinates(name, file, expected)
+        if xarray is not None and h5netcdf is not None:
+            check_opened_by_xarray(name, folder / "snapshots" / file_name, expected)
+
+
+def centers(expected, axis):
+    lower, spacing = expectations.geometry(expected)
+    return lower[axis] + (numpy.arange(expected["cells"][axis]) + 0.5) * spacing[axis]
+
+
+def check_coordinates(name, file, expected):
+    """As dimension scales, of which netCDF's readers make coordinates."""
+    for field, _ in expectations.fields(expected):
+        data = file[field]
+        scales = [[scale.name for scale in axis.values()] for axis in data.dims]
+        check.that(scales == [["/z"], ["/y"], ["/x"]], name, field, "scales", scales)
+        check.that(data.attrs["coordinates"] == b"time", name, field, "coordinates")
+        check.that(file["time"][()] == data.attrs["time_s"], name, field, "time")
+    for axis, scale in enumerate("xyz"):
+        data = file[scale]
+        check.that(numpy.allclose(data, centers(expected, axis), rtol=1e-13, atol=1e-14), name,
+                   scale, data[...])
+        check.that(data.attrs["units"] == b"m", name, scale, "units")
+
+
+def check_opened_by_xarray(name, path, expected):
+    """As docs/files.md says."""
+    with xarray.open_dataset(path, engine="h5netcdf") as found:
+        field = found["T"]
+        check.that(field.dims == ("z", "y", "x"), name, "dimensions", field.dims)
+        check.that(field.attrs["units"] == "K", name, "units", field.attrs)
+        check.that(field.attrs["long_name"] == "temperature", name, "long_name", field.attrs)
+        check.that(float(field["time"]) == field.attrs["time_s"], name, "time", field["time"])
+        check.that(field["time"].attrs["units"] == "s", name, "units of time")
+        for axis, scale in enumerate("xyz"):
+            check.that(numpy.allclose(field[scale], centers(expected, axis), rtol=1e-13,
+                                      atol=1e-14), name, scale, field[scale])
+            check.that(field[scale].attrs["units"] == "m", name, scale, "units")
 
 
 def check_checksums(name, file):
@@ -155,7 +198,7 @@ def check_header(name, file, expected):
 
 def main():
     print("h5py", h5py.version.version, "HDF5", h5py.version.hdf5_version, "xarray",
-          xarray and xarray.__version__)
+          xarray and xarray.__version__, "h5netcdf", h5netcdf and h5netcdf.__version__)
     cases = expectations.cases(sys.argv[1])
     for folder, expected in cases:
         with h5py.File(folder / "snapshots.vtkhdf", "r") as file:

@@ -240,6 +240,12 @@ static int remove_entry(const char *path, const struct stat *found, int kind, st
     return remove(path);
 }
 
+enum status read_file(struct rig *rig, const char *path, const char *dataset)
+{
+    const struct initial_setting source = {.path = (char *)path, .dataset = (char *)dataset};
+    return field_file_read(rig->comm, &source, rig->field, &rig->grid);
+}
+
 void folder_remove(const char *path)
 {
     MPI_Barrier(MPI_COMM_WORLD);

@@ -67,6 +67,9 @@ uint64_t rig_hash(struct rig *rig);
 struct checkpoint_state rig_state(struct rig *rig, int64_t step);
 void rig_write_checkpoint(struct rig *rig, const char *directory, int64_t step, int keep);
 
+/* Collective. Fill the field by `initial: file`. */
+enum status read_file(struct rig *rig, const char *path, const char *dataset);
+
 /* Collective. Make and empty, remove a folder tree. */
 void folder_make_empty(const char *path);
 void folder_remove(const char *path);

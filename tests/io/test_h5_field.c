@@ -195,7 +195,7 @@ static void read_good(const char *path, const char *name, int64_t nx, int64_t ny
     const int64_t cells[AXIS_COUNT] = {nx, ny, nz};
     struct rig rig;
     rig_open(&rig, comm_size(MPI_COMM_WORLD), cells, PRECISION_FLOAT64, "guard");
-    must(field_file_read(rig.comm, path, name, rig.field, &rig.grid));
+    must(read_file(&rig, path, name));
     expect_foreign(&rig);
     rig_close(&rig);
 }
@@ -236,13 +236,11 @@ static void test_foreign_bad(void **unused)
     make_foreign_file(path);
     rig_open(&rig, comm_size(MPI_COMM_WORLD), CELLS, PRECISION_FLOAT32, "cpu");
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        must_fail(bad[i].status, bad[i].why,
-                  field_file_read(rig.comm, path, bad[i].name, rig.field, &rig.grid));
+        must_fail(bad[i].status, bad[i].why, read_file(&rig, path, bad[i].name));
         assert_true(fail_is_agreed());
     }
     in_folder("missing.h5", path);
-    must_fail(STATUS_FILE, "missing.h5: No such file or directory",
-              field_file_read(rig.comm, path, "/T", rig.field, &rig.grid));
+    must_fail(STATUS_FILE, "missing.h5: No such file or directory", read_file(&rig, path, "/T"));
     rig_close(&rig);
 }
 

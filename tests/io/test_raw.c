@@ -239,21 +239,19 @@ static void test_places(void **unused)
     must_fail(STATUS_FILE, "block 2 of 4 is damaged, from [z][y][x] = [13][34][0] to [26][67][129]",
               h5_raw_check(MPI_COMM_WORLD, path, "/T"));
     rig_open(&rig, comm_size(MPI_COMM_WORLD), cells, f64, "cpu");
-    must_fail(STATUS_FILE, "block 2 of 4 is damaged",
-              field_file_read(rig.comm, path, "/T", rig.field, &rig.grid));
+    must_fail(STATUS_FILE, "block 2 of 4 is damaged", read_file(&rig, path, "/T"));
     MPI_Barrier(MPI_COMM_WORLD);
     if (first) {
         flip(path, begin + 130 * 1009 * 8, 1);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    must_fail(STATUS_FILE, "block 4 of 4 is damaged",
-              field_file_read(rig.comm, path, "/T", rig.field, &rig.grid));
+    must_fail(STATUS_FILE, "block 4 of 4 is damaged", read_file(&rig, path, "/T"));
     MPI_Barrier(MPI_COMM_WORLD);
     if (first) {
         flip(path, begin + 130 * 75 * 49 * 8, 1);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    must(field_file_read(rig.comm, path, "/T", rig.field, &rig.grid));
+    must(read_file(&rig, path, "/T"));
     rig_close(&rig);
     must(h5_raw_check(MPI_COMM_WORLD, path, "/T"));
 }

@@ -61,8 +61,9 @@ class Scripts(unittest.TestCase):
                                for family in ("cray", "openmpi")))
 
     def test_what_was_not_tried_says_so(self):
-        for script in sorted((*SCRIPTS.glob("frontier_*"), *SCRIPTS.glob("lumi_*"))):
-            top = script.read_text().splitlines()[:4]
+        for script in sorted((*SCRIPTS.glob("frontier_*"), *SCRIPTS.glob("lumi_*"),
+                              SCRIPTS / "env_frontier.sh", SCRIPTS / "env_lumi.sh")):
+            top = script.read_text().splitlines()[:5]
             self.assertTrue(any("NOT TRIED ON" in line for line in top), script.name)
 
     def test_bind_rank(self):
@@ -73,6 +74,88 @@ class Scripts(unittest.TestCase):
                  "/proc/self/status"], env={"PATH": os.environ["PATH"], variable: "3"},
                 capture_output=True, text=True)
             self.assertEqual(done.stdout.split(), ["Cpus_allowed_list:", "0"], done.stderr)
+
+
+class OutsideSlurm(unittest.TestCase):
+    """A sentence, exit code 2, and nothing done."""
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="isotherm_test_"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def check(self, script, *words):
+        # the usual commands, without those of Slurm
+        tools = self.folder / "tools"
+        tools.mkdir(exist_ok=True)
+        for name in ("bash", "dirname", "date"):
+            if not (tools / name).exists():
+                (tools / name).symlink_to(shutil.which(name))
+        before = sorted(self.folder.rglob("*"))
+        done = subprocess.run([tools / "bash", script, *words], cwd=self.folder,
+                              env={"PATH": str(tools)}, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertRegex(done.stderr, r"^error: .*Slurm.*\n$")
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+        return done.stderr
+
+    def test_job_scripts(self):
+        scripts = sorted(SCRIPTS.glob("*.sbatch"))
+        self.assertGreaterEqual(len(scripts), 6)
+        for script in scripts:
+            with self.subTest(script.name):
+                self.assertIn(f"sbatch {script} CONFIG", self.check(script, "x.yaml"))
+
+    def test_chain(self):
+        self.check(SCRIPTS / "chain.sh", "2", SCRIPTS / "nvidia.sbatch", "x.yaml", "--output", "a")
+
+
+class Machines(unittest.TestCase):
+    """The files to source, with a `module` that notes what is loaded."""
+
+    def source(self, name, fails="%", **variables):
+        module = f"""module() {{ shift; echo "$*"; [[ "$*" != *{fails}* ]]; }}"""
+        return subprocess.run(
+            ["bash", "-c", f"set -u; {module}; . {SCRIPTS}/{name} x.yaml || exit; "
+             "echo CC=$CC HSA=$HSA_ENABLE_SDMA GPU=${MPICH_GPU_SUPPORT_ENABLED:-none} PATH=$PATH"],
+            env={"PATH": os.environ["PATH"], **variables}, capture_output=True, text=True)
+
+    def test_versions(self):
+        for name in ("env_frontier.sh", "env_lumi.sh"):
+            done = self.source(name)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for module in ("cce", "cray-mpich", "rocm", "cray-hdf5-parallel"):
+                self.assertRegex(done.stdout, rf"\b{module}/\d+\.\d+")
+            self.assertIn("craype-accel-amd-gfx90a", done.stdout)
+            self.assertIn("CC=cc HSA=0 GPU=1", done.stdout)
+            self.assertRegex((SCRIPTS / name).read_text(), r"Versions as of .*\d{4}")
+
+    def test_openmpi(self):
+        for name in ("env_frontier.sh", "env_lumi.sh"):
+            done = self.source(name, ISOTHERM_MPI="openmpi", OPENMPI_DIR="/my/mpi")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertNotIn("cray-mpich", done.stdout)
+            self.assertIn("CC=mpicc HSA=0 GPU=none PATH=/my/mpi/bin:", done.stdout)
+
+    def test_errors(self):
+        for name in ("env_frontier.sh", "env_lumi.sh"):
+            self.assertEqual(self.source(name, fails="rocm").returncode, 2)
+            for variables, text in (({"ISOTHERM_MPI": "openmpi"}, "OPENMPI_DIR"),
+                                    ({"ISOTHERM_MPI": "intel"}, "cray or openmpi")):
+                done = self.source(name, **variables)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(text, done.stderr)
+            done = subprocess.run(["bash", "-c", f". {SCRIPTS}/{name}"], capture_output=True,
+                                  text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("no command 'module'", done.stderr)
+
+    def test_job_scripts_use_them(self):
+        for machine in ("frontier", "lumi"):
+            for family in ("cray", "openmpi"):
+                text = (SCRIPTS / f"{machine}_{family}.sbatch").read_text()
+                self.assertIn(f"ISOTHERM_MPI={family}\n", text)
+                self.assertIn(f'. "$ISOTHERM_ROOT/jobscripts/env_{machine}.sh" || exit 2', text)
+                self.assertNotIn("module load", text)
 
 
 JOB = """

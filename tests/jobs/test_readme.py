@@ -1,12 +1,18 @@
-"""The commands of README.md, typed one after the other into a copy of the source tree."""
+"""The commands of README.md, typed one after the other into a copy of the source tree.
+
+With ISOTHERM_NEWCOMER_ROOT, the root of a bare Debian with the source in /root/isotherm, they are
+typed there, and what is missing is installed (newcomer.sh).
+"""
 import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -14,10 +20,16 @@ ROOT = Path(__file__).resolve().parents[2]
 # what a user's shell does not have: the settings of the tests
 OWN = re.compile(r"^(OMPI_|OMP_|HWLOC_|ISOTHERM_(?!BINARY)|SLURM_|PMIX_)")
 
+ROOT_OF_NEWCOMER = os.environ.get("ISOTHERM_NEWCOMER_ROOT")
+
 # the beginning of each command, and what its output must contain
 EXPECTED = {
     "bash jobscripts/local.sh": r"(?s)field hash .*\. \./env\.sh",
     ". ./env.sh": r"^$",
+    "isotherm init rod": r"wrote rod\.yaml; next: isotherm run rod\.yaml",
+    "isotherm check rod.yaml": r"rod\.yaml is valid: 60 cells, \d+ steps, 1 rank",
+    "isotherm run rod.yaml": r"(?s)done: step \d+, t = 1800 s.*out/rod/history\.csv",
+    "isotherm plot out/rod": r"(?s)out/rod/plots/history\.png.*out/rod/plots/probes\.png",
     "mpirun -n 4 isotherm run": r"done: step 959, t = 120 s",
     "isotherm compare": r"equal in all \d+ cells",
     "mpirun -n 3 isotherm run": r"(?s)3 ranks.*done: step 1199, t = 150 s; 240 steps",
@@ -40,9 +52,13 @@ def blocks(text):
 class Readme(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        cls.text = (ROOT / "README.md").read_text(encoding="utf-8")
+        if ROOT_OF_NEWCOMER:
+            cls.folder = Path(ROOT_OF_NEWCOMER) / "root/isotherm"
+            return
         cls.folder = Path(tempfile.mkdtemp(prefix="isotherm_test_"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        for name in ("README.md", "configs", "jobscripts", "docs"):
+        for name in ("README.md", "CMakeLists.txt", "configs", "jobscripts", "docs"):
             copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             copy(ROOT / name, cls.folder / name)
         # local.sh builds: here the build has been done, and nothing is to be installed
@@ -56,12 +72,20 @@ class Readme(unittest.TestCase):
             (tools / name).chmod(0o755)
         cls.environment = {key: value for key, value in os.environ.items() if not OWN.match(key)}
         cls.environment["PATH"] = f"{tools}:{os.environ['PATH']}"
-        cls.text = (ROOT / "README.md").read_text(encoding="utf-8")
 
     def shell(self, command):
-        return subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=240)
+        if not ROOT_OF_NEWCOMER:
+            return subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=240)
+        began = time.monotonic()
+        done = subprocess.run(["chroot", ROOT_OF_NEWCOMER, "env", "-i", "HOME=/root", "TERM=dumb",
+                               "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                               "bash", "-c", f"cd /root/isotherm && {command}"],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        print(f"$ {command}\n{done.stdout}{done.stderr}"
+              f"[exit code {done.returncode}, {time.monotonic() - began:.0f} s]\n", flush=True)
+        return done
 
     def check_command(self, line, started):
         found = [text for text in EXPECTED if line.startswith(text)]
@@ -75,10 +99,15 @@ class Readme(unittest.TestCase):
         return found[0]
 
     def check_python(self, block):
-        if importlib.util.find_spec("h5py") is None:
+        code = block + "print(T.shape, t[-1])"
+        if ROOT_OF_NEWCOMER:
+            self.assertEqual(self.shell("apt-get -q -y install python3-h5py").returncode, 0)
+            done = self.shell(f"python3 -c {shlex.quote(code)}")
+        elif importlib.util.find_spec("h5py") is None:
             return
-        done = subprocess.run([sys.executable, "-c", block + "print(T.shape, t[-1])"],
-                              cwd=self.folder, capture_output=True, text=True)
+        else:
+            done = subprocess.run([sys.executable, "-c", code], cwd=self.folder,
+                                  capture_output=True, text=True)
         self.assertEqual(done.stdout, "(9, 64, 96, 128) 120.0\n", done.stderr)
 
     def test_commands(self):

@@ -167,10 +167,12 @@ def checkpoints(folder):
 
 
 def read_history(path):
-    """The rows as numbers, by the names of the columns: those of 0.1.0, then two per face."""
+    """The rows as numbers, by the names of the columns: those of 0.1.0, that of sources,
+    then two per face."""
     with open(path, newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))
     first, rest = rows[0][:len(HISTORY_COLUMNS)], rows[0][len(HISTORY_COLUMNS):]
+    rest = rest[1:] if rest[:1] == ["source_heat_J"] else rest
     faces = [name[len("flow_"):-len("_W")] for name in rest[::2]]
     if first != HISTORY_COLUMNS or rest != [f"{what}_{face}_{unit}" for face in faces
                                             for what, unit in (("flow", "W"), ("T", "K"))]:

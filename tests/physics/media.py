@@ -54,6 +54,23 @@ def some_part(rng, lengths, name):
     return {kind: {**shape, "material": name}}
 
 
+def some_source(rng, lengths, names):
+    (kind, shape), = some_part(rng, lengths, "").items()
+    del shape["material"]
+    if rng.random() < 0.2:
+        kind, shape = "uniform", {}
+    if rng.random() < 0.3:
+        shape["material"] = rng.choice(names)
+    size = rng.choice([-1, 1, 1]) * 10.0 ** rng.uniform(4, 7)
+    if rng.random() < 0.5:
+        shape["density"] = float(f"{size:.5g}")
+    else:
+        shape["power"] = float(f"{size * 1e-4:.5g}")
+    if rng.random() < 0.5:
+        shape["factor"] = rng.choice(["1 + 0.3*sin(5*t)", 0.25, "exp(-t)"])
+    return {kind: shape}
+
+
 def some_number(rng, low, high, rough):
     """A number, or a formula of t that stays between the bounds."""
     if rng.random() < 0.5:
@@ -151,7 +168,19 @@ def some_problem(seed):
     }
     if contacts:
         config["contacts"] = contacts
+    add_sources(config, rng)
     return config
+
+
+def add_sources(config, rng):
+    """To most problems: shapes that have cells."""
+    names = [material["name"] for material in config["materials"]]
+    classes = classes_of(config)
+    sources = [some_source(rng, config["grid"]["upper"], names)
+               for _ in range(rng.choice([0, 1, 3, 6]))]
+    sources = [source for source in sources if source_mask(config, source, classes).any()]
+    if sources:
+        config["sources"] = sources
 
 
 # ---- the solver ----------------------------------------------------------------------------------
@@ -197,9 +226,24 @@ def painted(config, parts, value_of):
     return field
 
 
-def at_time(value, t):
-    return eval(value, {"__builtins__": {}}, {"sin": math.sin, "t": t}) \
-        if isinstance(value, str) else value
+def classes_of(config):
+    names = [material["name"] for material in config["materials"]]
+    return painted(config, config["parts"],
+                   lambda shape: names.index(shape["material"])).astype(int)
+
+
+def source_mask(config, source, classes):
+    (kind, shape), = source.items()
+    mask = mask_of(config, kind, shape)
+    if "material" in shape:
+        names = [material["name"] for material in config["materials"]]
+        mask = mask & (classes == names.index(shape["material"]))
+    return mask
+
+
+def formula(value, t):
+    names = {"sin": math.sin, "exp": math.exp, "t": t}
+    return eval(value, {"__builtins__": {}}, names) if isinstance(value, str) else value
 
 
 class Problem:
@@ -208,8 +252,7 @@ class Problem:
     def __init__(self, config):
         names = [material["name"] for material in config["materials"]]
         self.config = config
-        self.classes = painted(config, config["parts"],
-                               lambda shape: names.index(shape["material"])).astype(int)
+        self.classes = classes_of(config)
         self.initial = painted(config, config["initial"], lambda shape: shape["value"])
         k = np.array([np.broadcast_to(m["conductivity"], 3) for m in config["materials"]])
         rho_c = np.array([m["density"] * m["heat_capacity"] for m in config["materials"]])
@@ -253,7 +296,7 @@ class Problem:
     def face_value(self, face, inside, k, h, t):
         """The temperature of a closed face, from its half cell and what is outside."""
         numbers = ("value", "coefficient", "ambient", "emissivity", "surroundings")
-        at = {key: at_time(face[key], t) for key in numbers if key in face}
+        at = {key: formula(face[key], t) for key in numbers if key in face}
         if face["type"] == "temperature":
             return at["value"]
         if face["type"] == "flux":
@@ -284,6 +327,17 @@ class Problem:
                                 self.face_value(patch, T[edge], k, self.h[axis], t), face)
             flow[edge] = 2 * k / self.h[axis] * (face - T[edge])
         return flow
+
+    def source(self, t):
+        """W/m^3"""
+        total = np.zeros_like(self.initial)
+        for source in self.config.get("sources", []):
+            (_, shape), = source.items()
+            mask = source_mask(self.config, source, self.classes)
+            density = shape["density"] if "density" in shape else \
+                shape["power"] / (mask.sum() * math.prod(self.h))
+            total[mask] += density * formula(shape.get("factor", 1.0), t)
+        return total
 
     def patches(self, axis, shift):
         """The number of the patch of each cell inside a closed face, from 1; 0 outside."""
@@ -316,9 +370,9 @@ class Problem:
         return flow.sum() * area, face.mean(), face
 
     def solve(self, dt, steps):
-        """The temperature after the steps, and the heat that entered through the faces, J per m^3
-        of a cell."""
-        T, entered = self.initial.copy(), 0.0
+        """The temperature after the steps, and the heat that entered through the faces and from
+        sources, J per m^3 of a cell."""
+        T, entered, added = self.initial.copy(), 0.0, 0.0
         for n in range(steps):
             power = np.zeros_like(T)
             for axis, h in enumerate(self.h):
@@ -327,8 +381,10 @@ class Problem:
                     power += flow / h
                     if not self.is_periodic(axis):
                         entered += dt * flow[self.edge(axis, shift)].sum() / h
-            T = T + dt * power / self.rho_c
-        return T, entered
+            source = self.source((n + 0.5) * dt)
+            added += dt * source.sum()
+            T = T + dt * (power + source) / self.rho_c
+        return T, entered, added
 
     def heat(self, T):
         return (self.rho_c * T).sum()

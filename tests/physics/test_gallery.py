@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+import references
 from harness import Case, Run
 
 GALLERY = Path(__file__).resolve().parent.parent.parent / "configs" / "gallery"
@@ -19,10 +20,10 @@ class Example(Case):
         self.assertEqual(result.code, 0, f"expected exit code 0:\n{result}")
         return Run(result, self.folder / output)
 
-    def assert_order(self, errors, order, tolerance):
-        """Of errors on grids of 1, 2, 4 times the cells."""
-        for coarse, fine in zip(errors, errors[1:]):
-            found = math.log2(coarse / fine)
+    def assert_order(self, errors, order, tolerance, cells=(1, 2, 4, 8)):
+        """Of errors on grids with these numbers of cells on an axis."""
+        for coarse, fine, few, many in zip(errors, errors[1:], cells, cells[1:]):
+            found = math.log(coarse / fine) / math.log(many / few)
             self.assertLess(abs(found - order), tolerance, f"order {found:.3f} from {errors}")
 
 
@@ -109,6 +110,82 @@ class CompositeSlab(Example):
             errors.append(float(np.abs(run.temperature().ravel() - exact).max()))
         self.assert_order(errors, 2, 0.1)
         self.assert_below(errors[-1], 0.02, "largest error with 80 cells, K")
+
+
+def last_row(run, names):
+    rows = [line.split(",") for line in (run.folder / "probes.csv").read_text().splitlines()
+            if not line.startswith("#")]
+    last = dict(zip((name.removesuffix("_K") for name in rows[0]), rows[-1]))
+    return np.array([float(last[name]) for name in names])
+
+
+class Borehole(Example):
+    POINTS = {"r1": (1, 0), "r2": (2, 0), "r3": (1.8, 2.4), "r5": (0, -5)}
+    END, POWER, K, RHO_C = 7.776e6, 40.0, 2.3, 2500.0 * 880.0
+
+    def test_converges_with_the_square_of_the_spacing(self):
+        exact = np.array([283 + references.square_source(x, y, self.END, 0.25, self.POWER, self.K,
+                                                         self.RHO_C)
+                          for x, y in self.POINTS.values()])
+        errors = []
+        for cells in (96, 192, 384):
+            run = self.solve_example("borehole", f"hole{cells}", f"grid.cells=[{cells}, {cells}]")
+            errors.append(float(np.abs(last_row(run, self.POINTS) - exact).max()))
+            drift = run.history()[-1]["heat_drift_J"]
+            self.assert_below(abs(drift), 1e-13 * run.history()[-1]["heat_J"], "drift, J")
+        self.assert_order(errors, 2, 0.15)
+        self.assert_below(errors[-1], 2e-3, "largest error with 384 cells, K")
+
+    def test_the_line_source_is_close_from_two_metres_on(self):
+        for x, y in list(self.POINTS.values())[1:]:
+            bar = references.square_source(x, y, self.END, 0.25, self.POWER, self.K, self.RHO_C)
+            line = references.line_source(math.hypot(x, y), self.END, self.POWER, self.K,
+                                          self.RHO_C)
+            self.assert_below(abs(line / bar - 1), 0.01, f"line source at {x}, {y}")
+
+
+class ChipStack(Example):
+    PATCHES = {"core0": ((0.001, 0.005), (0.004, 0.009), 1.5e6),
+               "core1": ((0.006, 0.005), (0.009, 0.009), 1.0e6),
+               "cache": ((0.001, 0.001), (0.007, 0.004), 2.0e5),
+               "io": ((0.008, 0.001), (0.009, 0.004), 4.0e5)}
+
+    def test_converges_to_the_series_with_the_square_of_the_spacing(self):
+        middles = [((a[0] + b[0]) / 2, (a[1] + b[1]) / 2) for a, b, _ in self.PATCHES.values()]
+        exact = references.stack_surface(
+            middles, (0.01, 0.01), [(0.0015, 390.0, 0.0), (0.0005, 130.0, 1e-5)], 2e4,
+            self.PATCHES.values(), 300.0, 1500)
+        errors = []
+        cells = (20, 30, 40)
+        for n in cells:
+            run = self.solve_example("chip_stack", f"chip{n}", f"grid.cells=[{n}, {n}, {2 * n // 5}]",
+                                     "output.snapshots.interval=6", "output.pictures.interval=6")
+            errors.append(float(np.abs(last_row(run, self.PATCHES) - exact).max()))
+        self.assert_order(errors, 2, 0.15, cells)
+        self.assert_below(errors[-1], 0.02, "largest error with 40 x 40 x 16 cells, K")
+
+
+class RadiatingSlab(Example):
+    FLUX, EMISSIVITY, AMBIENT, K, LENGTH = 1e5, 0.8, 300.0, 40.0, 0.02
+
+    def test_the_steady_state_is_exact_on_any_grid(self):
+        front = (self.FLUX / (self.EMISSIVITY * 5.670374419e-8) + self.AMBIENT**4) ** 0.25
+        for cells in (8, 16, 32):
+            run = self.solve_example("radiating_slab", f"slab{cells}", f"grid.cells={cells}")
+            x = (np.arange(cells) + 0.5) * self.LENGTH / cells
+            exact = front + self.FLUX / self.K * (self.LENGTH - x)
+            error = np.abs(run.temperature().ravel() / exact - 1).max()
+            self.assert_below(error, 1e-10, f"relative error with {cells} cells")
+            self.assert_below(abs(last_row(run, ["front"])[0] / front - 1), 1e-10, "front")
+
+    def test_converges_on_the_way_with_the_square_of_the_spacing(self):
+        fronts = []
+        for cells in (8, 16, 32, 64):
+            run = self.solve_example("radiating_slab", f"way{cells}", f"grid.cells={cells}",
+                                     "time.end=200", "output.checkpoints.interval=200")
+            fronts.append(last_row(run, ["front", "back"]))
+        steps = [float(np.abs(a - b).max()) for a, b in zip(fronts, fronts[1:])]
+        self.assert_order(steps, 2, 0.2)
 
 
 if __name__ == "__main__":

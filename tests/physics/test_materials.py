@@ -37,7 +37,7 @@ class RandomProblems(Materials):
         config["time"] = {"steps": STEPS, "dt": dt}
         config["output"] = {"history": {"every": 6}, "checkpoints": {"every": STEPS // 2}}
         one = self.run_config(config, f"one{seed}")
-        expected, entered = problem.solve(dt, STEPS)
+        expected, entered, added = problem.solve(dt, STEPS)
         scale = abs(expected).max()
         error = abs(one.temperature() - expected).max() / scale
         self.assertLess(error, 1e-12)
@@ -48,6 +48,8 @@ class RandomProblems(Materials):
         self.assertAlmostEqual(last["heat_J"] / heat, 1, delta=1e-12)
         self.assertLess(abs(last["boundary_heat_J"] - entered * volume), 1e-11 * heat)
         self.assertLess(abs(last["heat_drift_J"]), 1e-13 * heat)
+        self.assertEqual("source_heat_J" in last, "sources" in config)
+        self.assertLess(abs(last.get("source_heat_J", 0) - added * volume), 1e-11 * heat)
         self.check_faces(problem, expected, last)
 
         ranks = min((2, 3, 5)[seed % 3], max(config["grid"]["cells"]) // 2)

@@ -208,6 +208,12 @@ static void folders_are_made_with_their_parents(void **state)
     assert_int_equal(directory_make(path), STATUS_FILE);
     in_folder("a/file/under", path);
     assert_int_equal(directory_make(path), STATUS_FILE);
+    in_folder("loop", path);
+    assert_int_equal(symlink("loop", path), 0);
+    assert_int_equal(directory_make(path), STATUS_FILE);
+    assert_non_null(strstr(fail_message(), "cannot access the folder"));
+    assert_non_null(strstr(fail_message(), "Too many levels"));
+    assert_true(file_exists(path)); /* nothing may replace it */
 }
 
 static void too_long_paths_are_refused(void **state)

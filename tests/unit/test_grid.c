@@ -253,10 +253,35 @@ static void the_stable_step_itself_is_fine(void **state)
     assert_true(make_timeline(&settings).dt == settings.time.dt);
 }
 
+static void unused_axes_are_shown_as_thick_as_a_cell(void **state)
+{
+    (void)state;
+    struct settings settings = plain_settings();
+    struct grid grid;
+    double shown[AXIS_COUNT];
+    settings.grid.cells[AXIS_Y] = 20;
+    settings.grid.cells[AXIS_Z] = 1;
+    grid_create(&settings, &grid);
+    grid_shown_spacing(&grid, shown);
+    assert_true(shown[AXIS_X] == 0.1 && shown[AXIS_Y] == 0.05 && shown[AXIS_Z] == 0.05);
+    assert_true(grid.spacing[AXIS_Z] == 1);
+    settings.grid.cells[AXIS_Y] = 1;
+    grid_create(&settings, &grid);
+    grid_shown_spacing(&grid, shown);
+    assert_true(shown[AXIS_X] == 0.1 && shown[AXIS_Y] == 0.1 && shown[AXIS_Z] == 0.1);
+    settings.grid.upper[AXIS_Y] = 0.25; /* configured */
+    settings.grid.lower[AXIS_Z] = -0.5;
+    settings.grid.upper[AXIS_Z] = 0.5;
+    grid_create(&settings, &grid);
+    grid_shown_spacing(&grid, shown);
+    assert_true(shown[AXIS_X] == 0.1 && shown[AXIS_Y] == 0.25 && shown[AXIS_Z] == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grid_has_centres_and_spacing),
+        cmocka_unit_test(unused_axes_are_shown_as_thick_as_a_cell),
         cmocka_unit_test(stable_step_follows_the_formula),
         cmocka_unit_test(last_step_lands_on_the_end),
         cmocka_unit_test(whole_numbers_of_steps_stay_whole),

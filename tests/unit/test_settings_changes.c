@@ -21,6 +21,14 @@ static const char full_text[] =
     "  - expression: {where: x < y, material: b}\n"
     "  - file: {path: parts.h5, materials: [b, a]}\n"
     "contacts: [{between: [a, b], resistance: 1}]\n"
+    "sources:\n"
+    "  - uniform: {material: a, density: 1}\n"
+    "  - sphere: {center: [0.1, 0.1, 0.1], radius: 0.1, power: 1}\n"
+    "  - box: {lower: [0, 0, 0], upper: [0.1, 0.1, 0.1], density: 1}\n"
+    "  - cylinder: {axis: z, center: [0.1, 0.1, 0.1], radius: 0.1, from: 0,\n"
+    "      to: 0.1, density: 1}\n"
+    "  - layer: {axis: z, from: 0, to: 0.1, density: 1}\n"
+    "  - expression: {where: x > 0, density: 1}\n"
     "initial:\n"
     "  - uniform: {value: 300}\n"
     "  - sphere: {center: [0.1, 0.1, 0.1], radius: 0.05, value: 900}\n"
@@ -113,6 +121,12 @@ static char *find_values(struct settings *s, const struct schema_key *row, char 
         {"parts[].layer.", "parts[4].layer.", -1, &s->parts[4]},
         {"parts[].expression.", "parts[5].expression.", -1, &s->parts[5]},
         {"parts[].file.", "parts[6].file.", -1, &s->parts[6]},
+        {"sources[].uniform.", "sources[0].uniform.", -1, &s->sources[0]},
+        {"sources[].sphere.", "sources[1].sphere.", -1, &s->sources[1]},
+        {"sources[].box.", "sources[2].box.", -1, &s->sources[2]},
+        {"sources[].cylinder.", "sources[3].cylinder.", -1, &s->sources[3]},
+        {"sources[].layer.", "sources[4].layer.", -1, &s->sources[4]},
+        {"sources[].expression.", "sources[5].expression.", -1, &s->sources[5]},
         {"initial[].uniform.", "initial[0].uniform.", -1, &s->initial[0]},
         {"initial[].sphere.", "initial[1].sphere.", -1, &s->initial[1]},
         {"initial[].box.", "initial[2].box.", -1, &s->initial[2]},

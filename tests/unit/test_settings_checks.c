@@ -161,9 +161,9 @@ static const struct damage formulas[] = {
      "give a number or a formula in t"},
     {"300 + t", "",
      "c.yaml:21: boundary.y_max.value: empty; give a number or a formula in t, in K"},
-    {"300 + t", "300 K",
-     "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"K\" at column 5 (300 "
-     "K); " KNOWN("t")},
+    {"300 + t", "300*K",
+     "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"K\" at column 5 "
+     "(300*K); " KNOWN("t")},
     {"uniform: {value: 300}", "expression: {value: \"300+*x\"}",
      "c.yaml:11: initial[0].expression.value: not a formula: Unexpected operator \"*\" at column 5 "
      "(300+*x); give a number or a formula in x, y, z"},

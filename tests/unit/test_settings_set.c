@@ -131,7 +131,7 @@ static const struct {
      "density, heat_capacity"},
     {"outptu.directory=x",
      "outptu: unknown key; did you mean 'output'? valid keys: title, grid, material, "
-     "materials, parts, contacts, initial, boundary, time, run, output"},
+     "materials, parts, contacts, sources, initial, boundary, time, run, output"},
     {"grid=3", "grid: not a section (3); give a section with the keys cells, lower, upper"},
     {"grid[0]=3", "grid: a section, not a list; it has no entry [0]"},
     {"initial[7].uniform.value=3",

@@ -1,0 +1,15 @@
+# Writes configs/templates/*.yaml into a C file, so that `isotherm init` needs no data folder:
+# cmake -DFOLDER=... -DOUTPUT=... -P embed_templates.cmake
+file(GLOB files ${FOLDER}/*.yaml)
+list(SORT files)
+set(arrays)
+set(rows)
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} text HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," text "${text}")
+  string(APPEND arrays "static const char ${name}[] = {${text}0};\n")
+  string(APPEND rows "    {\"${name}\", ${name}},\n")
+endforeach()
+file(WRITE ${OUTPUT}
+  "#include \"app/templates.h\"\n\n${arrays}\nconst struct config_template config_templates[] = {\n${rows}    {0, 0},\n};\n")

@@ -1,0 +1,91 @@
+#include "app/plan.h"
+
+#include <inttypes.h>
+
+#include "base/file.h"
+#include "model/derived.h"
+#include "model/field.h"
+#include "output/output.h"
+#include "solve/classes.h"
+#include "solve/engine.h"
+#include "solve/initial.h"
+
+static int count_messages(const struct decomp *decomp, int rank)
+{
+    int count = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        count += decomp_neighbour(decomp, rank, (enum face)f) >= 0 ? 1 : 0;
+    }
+    return count;
+}
+
+static enum status examine_rank(struct plan *plan, int rank)
+{
+    const struct box owned = decomp_owned(&plan->decomp, rank);
+    const int64_t cells = box_cells(&owned);
+    const int64_t halo = decomp_halo_cells(&plan->decomp, rank);
+    const int messages = count_messages(&plan->decomp, rank);
+    plan->min_cells = rank == 0 || cells < plan->min_cells ? cells : plan->min_cells;
+    plan->max_cells = cells > plan->max_cells ? cells : plan->max_cells;
+    plan->min_halo = rank == 0 || halo < plan->min_halo ? halo : plan->min_halo;
+    plan->max_halo = halo > plan->max_halo ? halo : plan->max_halo;
+    plan->max_messages = messages > plan->max_messages ? messages : plan->max_messages;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const int64_t extent = box_extent(&owned, (enum axis)a);
+        if (plan->decomp.ranks[a] > 1 && (plan->thinnest == 0 || extent < plan->thinnest)) {
+            plan->thinnest = extent;
+            plan->thinnest_axis = (enum axis)a;
+        }
+    }
+    uint64_t bytes = 0;
+    uint64_t derived = 0;
+    TRY(field_bytes(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &bytes));
+    TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
+    bytes += derived + classes_bytes(&plan->problem, &owned);
+    plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
+    struct output_memory need = {0};
+    TRY(output_memory_need(&plan->problem, &owned, &need));
+    plan->max_copy_bytes =
+        need.device_bytes > plan->max_copy_bytes ? need.device_bytes : plan->max_copy_bytes;
+    plan->max_output_bytes =
+        need.host_bytes > plan->max_output_bytes ? need.host_bytes : plan->max_output_bytes;
+    return STATUS_OK;
+}
+
+bool plan_is_missing(const struct initial_setting *shape)
+{
+    return shape->kind == INITIAL_FILE && !file_exists(shape->path);
+}
+
+static enum status check_initial(const struct plan *plan)
+{
+    for (int entry = 0; entry < plan->settings->ninitial; entry++) {
+        if (!plan_is_missing(&plan->settings->initial[entry])) {
+            TRY(initial_check(plan->settings, &plan->problem.grid, entry));
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status plan_create(const struct settings *settings, int64_t nranks, struct plan *plan)
+{
+    char why[256];
+    *plan = (struct plan){.settings = settings};
+    TRY(problem_create(settings, &plan->problem));
+    TRY(classes_survey_alone(&plan->problem));
+    TRY(check_initial(plan));
+    if (nranks > INT32_MAX) {
+        return fail(STATUS_INPUT, "--ranks %" PRId64 " is more than MPI supports", nranks);
+    }
+    TRY(problem_decompose(&plan->problem, (int)nranks, &plan->decomp));
+    TRY(engine_choose(settings, &plan->backend, why, sizeof why));
+    for (int rank = 0; rank < plan->decomp.nranks; rank++) {
+        TRY(examine_rank(plan, rank));
+    }
+    return STATUS_OK;
+}
+
+void plan_destroy(struct plan *plan)
+{
+    problem_destroy(&plan->problem);
+}

@@ -1,0 +1,33 @@
+/* What a run would need, for `plan` and `check`. No MPI. */
+#ifndef ISOTHERM_APP_PLAN_H
+#define ISOTHERM_APP_PLAN_H
+
+#include "kernels/backend.h"
+#include "model/problem.h"
+
+struct plan {
+    const struct settings *settings; /* borrowed */
+    const struct backend *backend;
+    struct problem problem;
+    struct decomp decomp;
+    int64_t min_cells, max_cells; /* per rank */
+    int64_t min_halo, max_halo;   /* cells sent per step */
+    int max_messages;
+    int64_t thinnest; /* of a block, on a divided axis */
+    enum axis thinnest_axis;
+    uint64_t max_bytes;        /* device memory, largest of all ranks */
+    uint64_t max_output_bytes; /* host memory for outputs, likewise */
+    uint64_t max_copy_bytes;   /* device memory for background copies, likewise */
+    int warnings;
+};
+
+/* All checks of a run that need neither its ranks nor its output folder. STATUS_INPUT, with the
+ * line of the configuration, for the first that fails. Destroy it, on failure too. */
+enum status plan_create(const struct settings *settings, int64_t nranks,
+                        struct plan *plan) MUST_CHECK;
+void plan_destroy(struct plan *plan);
+
+/* Is it a file that does not exist? An earlier job may create it. */
+bool plan_is_missing(const struct initial_setting *shape);
+
+#endif

@@ -1,0 +1,12 @@
+/* The configurations of configs/templates, which the build makes part of the program. */
+#ifndef ISOTHERM_APP_TEMPLATES_H
+#define ISOTHERM_APP_TEMPLATES_H
+
+struct config_template {
+    const char *name;
+    const char *text; /* its first line is a comment: a sentence on what the problem is */
+};
+
+extern const struct config_template config_templates[]; /* ends with a NULL name */
+
+#endif

@@ -1,0 +1,224 @@
+/* isotherm plot: pictures of a run's files. */
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "io/picture/picture.h"
+#include "io/series/series.h"
+#include "plot/plot.h"
+
+enum { DIRECTORY, ONLY, OPERANDS };
+
+static struct plot request = {.field = "T", .time = NAN};
+static const char *operands[OPERANDS];
+
+static const struct option option_table[] = {
+    {OPTION_STRING, "--with", "DIR2", "compare: curves of both, planes as DIR minus DIR2",
+     &request.with},
+    {OPTION_REAL, "--time", "T", "the saved time nearest to T s (default: the last)",
+     &request.time},
+    {OPTION_STRING, "--plane", "z=0.05", "the plane across x, y or z (default: z, middle)",
+     &request.plane},
+    {OPTION_STRING, "--field", "NAME", "T (default), T_max, time_above, ...", &request.field},
+    {OPTION_STRING, "--output", "NAME", "FILE.png, FILE.svg, or a folder (DIR/plots)",
+     &request.output},
+    {OPTION_FLAG, "--svg", "", "write SVG instead of PNG", &request.svg},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm plot DIR [WHAT] [options]",
+    .about = "Draw what the output folder DIR holds, also while the run continues. WHAT is one\n"
+             "of: history, heat, faces, flows, probes, snapshots, the name of a line or of a\n"
+             "region; without it: everything.",
+    .example = "  isotherm plot out/quickstart\n"
+               "  isotherm plot out/a snapshots --time 60 --plane x --output middle.svg",
+    .options = option_table,
+    .operand = "DIR",
+    .min_operands = 1,
+    .max_operands = OPERANDS,
+    .operands = operands,
+};
+
+static bool ends_in(const char *name, const char *ending)
+{
+    const size_t length = strlen(name);
+    return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
+}
+
+static bool is_picture(const char *output)
+{
+    return output != NULL && (ends_in(output, ".png") || ends_in(output, ".svg"));
+}
+
+/* ---- for the other files of this folder ---- */
+
+enum status plot_path(struct plot *plot, const char *name, char path[PATH_BYTES])
+{
+    char folder[PATH_BYTES];
+    char file[PATH_BYTES];
+    if (is_picture(plot->output) && plot->drawn > 0) {
+        return fail(STATUS_INPUT,
+                    "--output %s is one picture, and there is more to plot: name it (the next is "
+                    "%s), or give a folder",
+                    plot->output, name);
+    }
+    if (is_picture(plot->output)) {
+        return snprintf(path, PATH_BYTES, "%s", plot->output) < PATH_BYTES
+                   ? STATUS_OK
+                   : fail(STATUS_INPUT, "the path %.60s... is too long", plot->output);
+    }
+    TRY(path_join(plot->directory, plot->with != NULL ? "plots/comparison" : "plots", folder));
+    const char *place = plot->output != NULL ? plot->output : folder;
+    TRY(directory_make(place));
+    snprintf(file, sizeof file, "%.1000s.%s", name, plot->svg ? "svg" : "png");
+    return path_join(place, file, path);
+}
+
+void plot_done(struct plot *plot, const char *path)
+{
+    plot->drawn++;
+    log_info("%s", path);
+}
+
+enum status plot_leave_out(const struct plot *plot, const char *name, const char *format, ...)
+{
+    char reason[STATUS_MESSAGE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    if (plot->only != NULL) {
+        return fail(STATUS_INPUT, "%s", reason);
+    }
+    log_info("no picture of %s: %s", name, reason);
+    return STATUS_OK;
+}
+
+/* ---- what the folder holds ---- */
+
+static bool is_asked(const char *name)
+{
+    return request.only == NULL || strcmp(request.only, name) == 0;
+}
+
+/* NAME.csv of a line, or NAME.vtkhdf. */
+static enum status plot_entry(const char *entry)
+{
+    char name[PATH_BYTES];
+    char path[PATH_BYTES];
+    bool is_line = false;
+    const char *dot = strrchr(entry, '.');
+    snprintf(name, sizeof name, "%.*s", dot != NULL ? (int)(dot - entry) : 0, entry);
+    if (dot == NULL || !is_asked(name)) {
+        return STATUS_OK;
+    }
+    if (strcmp(dot, ".vtkhdf") == 0) {
+        return plot_plane(&request, name);
+    }
+    if (strcmp(dot, ".csv") != 0) {
+        return STATUS_OK;
+    }
+    TRY(path_join(request.directory, entry, path));
+    TRY(series_is_line(path, &is_line));
+    return is_line ? plot_line(&request, name) : STATUS_OK;
+}
+
+/* The first failure, after all else is drawn: one damaged file hides no other. */
+struct outcome {
+    enum status status;
+    struct failure failure;
+};
+
+static void keep_first(enum status status, struct outcome *outcome)
+{
+    if (status != STATUS_OK && outcome->status == STATUS_OK) {
+        outcome->status = status;
+        fail_keep(&outcome->failure);
+    }
+}
+
+static enum status plot_entries(struct outcome *outcome)
+{
+    struct dirent **entries = NULL;
+    const int count = scandir(request.directory, &entries, NULL, alphasort);
+    if (count < 0) {
+        return fail(STATUS_FILE, "cannot open the folder %s: %s", request.directory,
+                    strerror(errno));
+    }
+    for (int i = 0; i < count; i++) {
+        keep_first(plot_entry(entries[i]->d_name), outcome);
+        free(entries[i]);
+    }
+    free(entries);
+    return STATUS_OK;
+}
+
+static enum status check_folder(const char *path)
+{
+    struct stat found;
+    if (stat(path, &found) != 0) {
+        return fail(STATUS_FILE, "cannot open the folder %s: %s", path, strerror(errno));
+    }
+    return S_ISDIR(found.st_mode)
+               ? STATUS_OK
+               : fail(STATUS_INPUT, "%s is not a folder; give the output folder of a run", path);
+}
+
+static bool has(const char *name)
+{
+    char path[PATH_BYTES];
+    return path_join(request.directory, name, path) == STATUS_OK && file_exists(path);
+}
+
+static enum status plot_all(void)
+{
+    struct outcome outcome = {.status = STATUS_OK};
+    if (has("history.csv") || request.only != NULL) {
+        keep_first(plot_history(&request), &outcome);
+    }
+    if (is_asked("probes") && (has("probes.csv") || request.only != NULL)) {
+        keep_first(plot_probes(&request), &outcome);
+    }
+    TRY(plot_entries(&outcome));
+    if (outcome.status != STATUS_OK) {
+        fail_restore(&outcome.failure);
+        return outcome.status;
+    }
+    if (request.drawn == 0 && request.only != NULL) {
+        return fail(STATUS_INPUT, "%s holds no %s to plot", request.directory, request.only);
+    }
+    return request.drawn > 0
+               ? STATUS_OK
+               : fail(STATUS_INPUT,
+                      "%s holds nothing to plot: no history.csv, probes.csv, lines or "
+                      "snapshots with rows",
+                      request.directory);
+}
+
+static enum status execute(void)
+{
+    request.directory = operands[DIRECTORY];
+    request.only = operands[ONLY];
+    if (!picture_supported()) {
+        return fail(STATUS_FILE, "this build draws no pictures: install Cairo with PNG and SVG "
+                                 "(Debian: libcairo2-dev) and build again");
+    }
+    TRY(check_folder(request.directory));
+    TRY(request.with != NULL ? check_folder(request.with) : STATUS_OK);
+    return plot_all();
+}
+
+const struct command command_plot = {
+    .name = "plot",
+    .summary = "draw the files of a run: curves and planes",
+    .uses_mpi = false,
+    .line = &line,
+    .execute = execute,
+};

@@ -1,0 +1,42 @@
+/* Pictures of the files of a run. Without MPI, on one process. */
+#ifndef ISOTHERM_PLOT_PLOT_H
+#define ISOTHERM_PLOT_PLOT_H
+
+#include <stdbool.h>
+
+#include "base/command.h"
+#include "base/file.h"
+#include "base/status.h"
+
+extern const struct command command_plot;
+
+struct plot {
+    const char *directory;
+    const char *with;   /* the folder to compare with; NULL: none */
+    const char *only;   /* name of the one thing to plot; NULL: all */
+    const char *output; /* a folder, or a picture's file; NULL: DIRECTORY/plots */
+    const char *field;  /* of snapshots and regions */
+    const char *plane;  /* "z" or "z=0.05"; NULL: across z, in the middle */
+    double time;        /* s; NaN: the last, and for lines several */
+    bool svg;
+    int drawn;
+};
+
+/* ---- for the files of this folder ---- */
+
+/* Where a picture goes; makes the folder. STATUS_INPUT for a second picture of one file. */
+enum status plot_path(struct plot *plot, const char *name, char path[PATH_BYTES]) MUST_CHECK;
+/* After it is drawn: count and name it. */
+void plot_done(struct plot *plot, const char *path);
+/* For what cannot be plotted although nothing is wrong: STATUS_INPUT if the user asked for it by
+ * name, else a line that says so. */
+enum status plot_leave_out(const struct plot *plot, const char *name, const char *format, ...)
+    PRINTF_LIKE(3, 4) MUST_CHECK;
+
+enum status plot_history(struct plot *plot) MUST_CHECK;
+enum status plot_probes(struct plot *plot) MUST_CHECK;
+enum status plot_line(struct plot *plot, const char *name) MUST_CHECK;
+/* A plane of a series of snapshots: NAME.vtkhdf. */
+enum status plot_plane(struct plot *plot, const char *name) MUST_CHECK;
+
+#endif

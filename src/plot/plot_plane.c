@@ -1,0 +1,253 @@
+/* Planes of snapshots and regions, and the difference of two. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/compare/compare.h"
+#include "io/picture/picture.h"
+#include "model/derived.h"
+#include "plot/plot.h"
+
+/* Cells read at once, where all rows are shown. */
+enum { READ_CELLS = 1 << 22, TITLE_BYTES = 512 };
+
+static struct grid grid_of(const struct frames *frames)
+{
+    struct grid grid = {.dimensions = 0};
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const int64_t cells = frames->cells[a];
+        grid.cells[a] = cells;
+        grid.used[a] = cells > 1;
+        grid.dimensions += cells > 1 ? 1 : 0;
+        grid.lower[a] = frames->has_place ? frames->lower[a] : 0.0;
+        grid.upper[a] = frames->has_place ? frames->upper[a] : (double)cells;
+        grid.spacing[a] = (grid.upper[a] - grid.lower[a]) / (double)cells;
+    }
+    return grid;
+}
+
+/* The saved state nearest to a time; the last one for NaN. */
+static int64_t nearest(const struct frames *frames, double time)
+{
+    int64_t best = frames->count - 1;
+    for (int64_t n = frames->count - 2; n >= 0 && isfinite(time); n--) {
+        if (fabs(frames->frame[n].time - time) < fabs(frames->frame[best].time - time)) {
+            best = n;
+        }
+    }
+    return best;
+}
+
+/* ---- the plane --------------------------------------------------------------------------------
+ */
+
+/* "z" or "z=0.05" */
+static enum status choose_plane(const struct plot *plot, const struct grid *grid,
+                                struct picture_plane *plane)
+{
+    const char *text = plot->plane != NULL ? plot->plane : "z";
+    char *end = NULL;
+    if (text[0] < 'x' || text[0] > 'z' || (text[1] != '\0' && text[1] != '=')) {
+        return fail(STATUS_INPUT, "--plane %s: give x, y or z, or a place such as z=0.05", text);
+    }
+    const enum axis normal = (enum axis)(text[0] - 'x');
+    *plane = picture_plane_choose(grid, normal);
+    if (text[1] == '\0' || plane->normal != normal) {
+        return STATUS_OK; /* in 2D there is one plane */
+    }
+    const double at = strtod(text + 2, &end);
+    if (end == text + 2 || *end != '\0' || !(at >= grid->lower[normal]) ||
+        !(at <= grid->upper[normal])) {
+        return fail(STATUS_INPUT, "--plane %s: give a place from %g to %g m", text,
+                    grid->lower[normal], grid->upper[normal]);
+    }
+    const int64_t level = (int64_t)floor((at - grid->lower[normal]) / grid->spacing[normal]);
+    plane->level = level < grid->cells[normal] ? level : grid->cells[normal] - 1;
+    return STATUS_OK;
+}
+
+/* The samples of rows [row, row + nrows), which are contiguous cells. */
+static enum status read_rows(const struct frames *frames, int64_t state,
+                             const struct picture_plane *plane, int row, int64_t nrows,
+                             double *cells, double *values)
+{
+    struct box box;
+    const int64_t across = plane->cells[0];
+    box.lo[plane->normal] = plane->level;
+    box.hi[plane->normal] = plane->level + 1;
+    box.lo[plane->axis[0]] = 0;
+    box.hi[plane->axis[0]] = across;
+    box.lo[plane->axis[1]] = picture_sample_cell(plane, 1, row);
+    box.hi[plane->axis[1]] = box.lo[plane->axis[1]] + nrows;
+    TRY(frames_read_box(frames, state, &box, cells));
+    for (int64_t r = 0; r < nrows; r++) {
+        for (int p = 0; p < plane->samples[0]; p++) {
+            values[(row + r) * plane->samples[0] + p] =
+                cells[r * across + picture_sample_cell(plane, 0, p)];
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status read_plane(const struct frames *frames, int64_t state,
+                              const struct picture_plane *plane, double *values)
+{
+    const bool thinned = plane->samples[1] < plane->cells[1];
+    const int64_t many = READ_CELLS / plane->cells[0];
+    const int64_t most = thinned || many < 1 ? 1 : many;
+    const int64_t height = plane->samples[1];
+    const int64_t rows = most < height ? most : height;
+    double *cells = malloc((size_t)(rows * plane->cells[0]) * sizeof *cells);
+    enum status status = CHECK_MEMORY(cells != NULL, "no memory to read a plane");
+    for (int64_t row = 0; row < height && status == STATUS_OK; row += rows) {
+        status = read_rows(frames, state, plane, (int)row,
+                           height - row < rows ? height - row : rows, cells, values);
+    }
+    free(cells);
+    return status;
+}
+
+/* ---- the picture ------------------------------------------------------------------------------
+ */
+
+static const char *unit_of(const char *field)
+{
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        const struct derived_label *label = derived_label((enum derived_kind)kind);
+        if (strcmp(label->name, field) == 0) {
+            return strcmp(label->units, "W m-2") == 0 ? "W/m\u00b2" : label->units;
+        }
+    }
+    return "K";
+}
+
+static void find_range(const double *values, int count, double range[2])
+{
+    range[0] = INFINITY;
+    range[1] = -INFINITY;
+    for (int i = 0; i < count; i++) {
+        if (isfinite(values[i])) {
+            range[0] = fmin(range[0], values[i]);
+            range[1] = fmax(range[1], values[i]);
+        }
+    }
+}
+
+static enum status draw(struct plot *plot, const char *name, const struct grid *grid,
+                        const struct picture_plane *plane, const struct frame *frame,
+                        const double *values)
+{
+    double range[2];
+    char title[TITLE_BYTES];
+    char picture[TITLE_BYTES];
+    char quantity[TITLE_BYTES];
+    char path[PATH_BYTES];
+    find_range(values, plane->samples[0] * plane->samples[1], range);
+    struct picture_setting setting = {.range_auto = plot->with == NULL,
+                                      .colormap = plot->with == NULL ? COLORMAP_INFERNO
+                                                                     : COLORMAP_COOLWARM};
+    if (plot->with != NULL) { /* no difference is the neutral colour */
+        setting.range[1] = fmax(fabs(range[0]), fabs(range[1]));
+        setting.range[0] = -setting.range[1];
+        picture_widen(setting.range, 0.0);
+        snprintf(title, sizeof title, "%s: %.150s minus %.150s", name, plot->directory, plot->with);
+    } else {
+        snprintf(title, sizeof title, "%s: %.300s", name, plot->directory);
+    }
+    snprintf(quantity, sizeof quantity, "%s%s", plot->field,
+             plot->with != NULL ? " difference" : "");
+    struct picture_view view = picture_view_of(grid, plane, &setting, range[0], range[1]);
+    view.title = title;
+    view.step = frame->step;
+    view.time = frame->time;
+    view.values = values;
+    view.range_of = view.has_plane_at ? "in this plane" : NULL;
+    view.quantity = quantity;
+    view.unit = unit_of(plot->field);
+    snprintf(picture, sizeof picture, "%.200s_%.200s", name, plot->field);
+    TRY(plot_path(plot, picture, path));
+    TRY(picture_draw(&view, path));
+    plot_done(plot, path);
+    return STATUS_OK;
+}
+
+static bool same_grid(const struct grid *a, const struct grid *b)
+{
+    bool same = true;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const double rounding = 1e-6 * fabs(a->spacing[axis]);
+        same = same && a->cells[axis] == b->cells[axis] &&
+               fabs(a->lower[axis] - b->lower[axis]) <= rounding &&
+               fabs(a->upper[axis] - b->upper[axis]) <= rounding;
+    }
+    return same;
+}
+
+/* Subtract the plane of the run to compare with, at its state nearest to `time`. */
+static enum status subtract(const struct frames *other, double time,
+                            const struct picture_plane *plane, double *values)
+{
+    const int count = plane->samples[0] * plane->samples[1];
+    double *others = malloc((size_t)count * sizeof *others);
+    enum status status = CHECK_MEMORY(others != NULL, "no memory for a plane");
+    if (status == STATUS_OK) {
+        status = read_plane(other, nearest(other, time), plane, others);
+    }
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        values[i] -= others[i];
+    }
+    free(others);
+    return status;
+}
+
+static enum status plot_frames(struct plot *plot, const char *name, const struct frames *frames,
+                               const struct frames *other)
+{
+    struct picture_plane plane;
+    const struct grid grid = grid_of(frames);
+    const struct frame *frame = &frames->frame[nearest(frames, plot->time)];
+    if (other != NULL) {
+        const struct grid second = grid_of(other);
+        if (!same_grid(&grid, &second)) {
+            return plot_leave_out(plot, name, "%s and %s have different grids", frames->path,
+                                  other->path);
+        }
+    }
+    TRY(choose_plane(plot, &grid, &plane));
+    double *values = malloc((size_t)(plane.samples[0] * plane.samples[1]) * sizeof *values);
+    enum status status;
+    TRY_GOTO(CHECK_MEMORY(values != NULL, "no memory for a plane"));
+    TRY_GOTO(read_plane(frames, frame - frames->frame, &plane, values));
+    if (other != NULL) {
+        TRY_GOTO(subtract(other, frame->time, &plane, values));
+    }
+    TRY_GOTO(draw(plot, name, &grid, &plane, frame, values));
+done:
+    free(values);
+    return status;
+}
+
+enum status plot_plane(struct plot *plot, const char *name)
+{
+    const char *const folders[] = {plot->directory, plot->with};
+    struct frames frames[2] = {{.count = 0}, {.count = 0}};
+    const int count = plot->with != NULL ? 2 : 1;
+    char file[PATH_BYTES];
+    char path[PATH_BYTES];
+    enum status status = STATUS_OK;
+    snprintf(file, sizeof file, "%.200s.vtkhdf", name);
+    for (int r = 0; r < count; r++) {
+        TRY_GOTO(path_join(folders[r], file, path));
+        if (!file_exists(path)) {
+            status = plot_leave_out(plot, name, "%s does not exist", path);
+            goto done;
+        }
+        TRY_GOTO(frames_read_alone(path, plot->field, &frames[r]));
+    }
+    status = plot_frames(plot, name, &frames[0], count > 1 ? &frames[1] : NULL);
+done:
+    frames_free(&frames[0]);
+    frames_free(&frames[1]);
+    return status;
+}

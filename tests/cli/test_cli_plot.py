@@ -1,0 +1,244 @@
+"""`isotherm plot`: what it draws of a folder, of two, and what it says when there is nothing."""
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+import problems
+from harness import Case, tree
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pixels(path):
+    """(height, width, 3), decoded by the library that the program uses."""
+    cairo = ctypes.CDLL("libcairo.so.2")
+    cairo.cairo_image_surface_create_from_png.restype = ctypes.c_void_p
+    cairo.cairo_image_surface_get_data.restype = ctypes.POINTER(ctypes.c_uint32)
+    image = ctypes.c_void_p(cairo.cairo_image_surface_create_from_png(os.fsencode(path)))
+    width, height = (getattr(cairo, f"cairo_image_surface_get_{name}")(image)
+                     for name in ("width", "height"))
+    assert width > 0, path
+    data = cairo.cairo_image_surface_get_data(image)
+    colors = np.ctypeslib.as_array(data, (height, width)).copy()
+    cairo.cairo_surface_destroy(image)
+    return np.stack([colors >> shift & 0xFF for shift in (16, 8, 0)], axis=-1)
+
+
+class Plot(Case):
+    EVERYTHING = {"history.png", "heat.png", "faces.png", "flows.png", "probes.png", "axis.png",
+                  "middle_T.png", "snapshots_T.png"}
+
+    def config(self, cells=(24, 20, 16)):
+        config = problems.mixed(list(cells))
+        upper = config["grid"]["upper"]
+        middle = [(a + b) / 2 for a, b in zip(config["grid"].get("lower", [0] * 3), upper)]
+        config["output"].update({
+            "snapshots": {"every": 20, "precision": "float64", "derived": ["T_max"]},
+            "pictures": {"every": 20, "plane": "z"},
+            "probes": {"every": 5, "points": [{"name": "core", "at": middle}]},
+            "lines": [{"name": "axis", "from": middle, "to": upper, "points": 9, "every": 5}]})
+        if len(cells) == 3:
+            config["output"]["regions"] = [
+                {"name": "middle", "slice": {"axis": "y", "at": middle[1]}, "every": 20}]
+        return config
+
+    def run_one(self, output="out", **changes):
+        config = self.config()
+        for key, value in changes.items():
+            config[key] = value
+        self.solve(config, output=output)
+        return self.folder / output
+
+    def plot(self, *words, code=0):
+        result = self.isotherm("plot", *words)
+        self.assert_code(result, code)
+        return result
+
+    def test_everything_and_nothing_else(self):
+        folder = self.run_one()
+        before = tree(folder)
+        result = self.plot("out")
+        plots = folder / "plots"
+        self.assertEqual({path.name for path in plots.iterdir()}, self.EVERYTHING)
+        self.assertEqual(sorted(result.out.split()),
+                         sorted(f"out/plots/{name}" for name in self.EVERYTHING))
+        for path in plots.iterdir():
+            height, width, _ = pixels(path).shape
+            self.assertTrue(300 < height < 1300 and 500 < width < 1400, path)
+        after = {name: digest for name, digest in tree(folder).items() if "plots" not in name}
+        self.assertEqual(after, before)
+        self.plot("out")        # again, over the old ones
+
+    def test_one_and_two_dimensions(self):
+        for cells in ((40,), (24, 20)):
+            with self.subTest(cells):
+                name = f"d{len(cells)}"
+                self.solve(self.config(cells), output=name)
+                self.plot(name)
+                files = {path.name for path in (self.folder / name / "plots").iterdir()}
+                self.assertEqual(files, self.EVERYTHING - {"middle_T.png"})
+
+    def test_a_plane_has_the_cells_of_the_run(self):
+        """The same cells as the picture that the run has drawn of the same state. In 2D the
+        colours span the same range, too: that of the field."""
+        folder = self.folder / "out"
+        self.solve(self.config((24, 20)), output="out")
+        for time in (0, None):
+            asked = [] if time is None else ["--time", time]
+            self.plot("out", "snapshots", "--output", "plane.png", *asked)
+            own = sorted((folder / "pictures").iterdir())[0 if time == 0 else -1]
+            ours, theirs = pixels(self.folder / "plane.png"), pixels(own)
+            self.assertEqual(ours.shape[0], theirs.shape[0])
+            middle = (slice(200, 500), slice(200, 600))
+            self.assertGreater(len(np.unique(theirs[middle].reshape(-1, 3), axis=0)), 20)
+            np.testing.assert_array_equal(ours[middle], theirs[middle])
+
+    def test_the_nearest_time_and_other_planes(self):
+        self.run_one()
+        images = [self.plot("out", "snapshots", "--output", f"{n}.svg", *words)
+                  for n, words in enumerate((["--time", "0"], ["--time", "1e9"], [],
+                                             ["--plane", "x"], ["--plane", "z=0"],
+                                             ["--field", "T_max"]))]
+        files = [(self.folder / f"{n}.svg").read_bytes() for n in range(len(images))]
+        self.assertEqual(files[1], files[2])
+        self.assertEqual(len(set(files)), len(files) - 1)
+        for n in range(len(files)):
+            ElementTree.parse(self.folder / f"{n}.svg")
+
+    def test_svg_of_everything(self):
+        folder = self.run_one()
+        self.plot("out", "--svg")
+        names = {name.replace(".png", ".svg") for name in self.EVERYTHING}
+        self.assertEqual({path.name for path in (folder / "plots").iterdir()}, names)
+
+    def test_comparison(self):
+        first = self.run_one("first")
+        config = self.config()
+        config["initial"][0] = {"uniform": {"value": 350}}
+        self.solve(config, output="second")
+        self.plot("first", "--with", "second")
+        files = {path.name for path in (first / "plots/comparison").iterdir()}
+        self.assertEqual(files, self.EVERYTHING)
+        # no difference: the neutral colour everywhere
+        self.plot("first", "snapshots", "--with", "first", "--output", "same.png")
+        inside = pixels(self.folder / "same.png")[200:500, 200:600].reshape(-1, 3)
+        self.assertEqual({tuple(color) for color in inside}, {(0xdd, 0xdd, 0xdd)})
+        self.plot("first", "snapshots", "--with", "second", "--output", "other.png")
+        inside = pixels(self.folder / "other.png")[200:500, 200:600].reshape(-1, 3)
+        self.assertGreater(len({tuple(color) for color in inside}), 20)
+
+    def test_comparison_of_what_both_have(self):
+        self.run_one("first")
+        config = self.config((20, 20, 16))
+        del config["output"]["probes"]
+        self.solve(config, output="second")
+        result = self.plot("first", "--with", "second")
+        self.assert_says(result, "no picture of probes: second/probes.csv does not exist",
+                         stream="out")
+        self.assert_says(result, "no picture of snapshots: ", "different grids", stream="out")
+        self.assertTrue((self.folder / "first/plots/comparison/history.png").exists())
+        for what in ("probes", "snapshots"):
+            self.plot("first", what, "--with", "second", code=2)
+
+    def test_a_run_in_progress(self):
+        folder = self.run_one()
+        (folder / "report.json").unlink()
+        for name in ("history.csv", "axis.csv", "probes.csv"):
+            path = folder / name
+            path.write_bytes(path.read_bytes()[:-7])    # a row that is being written
+        self.plot("out")
+        head = (folder / "history.csv").read_text().splitlines()[0]
+        (folder / "history.csv").write_text(head + "\n")
+        result = self.plot("out")
+        self.assert_says(result, "no picture of history: out/history.csv has no rows yet",
+                         stream="out")
+        self.assert_says(self.plot("out", "history", code=2), "out/history.csv has no rows yet")
+
+    def test_columns_are_found_by_name(self):
+        """Earlier versions have fewer, later ones may have more, in another order."""
+        folder = self.run_one()
+        path = folder / "history.csv"
+        rows = [row.split(",") for row in path.read_text().splitlines()]
+        self.plot("out", "history", "--output", "before.svg")
+        later = [[row[0], "new_K" if n == 0 else str(n), *reversed(row[1:])]
+                 for n, row in enumerate(rows)]
+        path.write_text("".join(",".join(row) + "\n" for row in later))
+        self.plot("out", "history", "--output", "after.svg")
+        self.assertEqual((self.folder / "before.svg").read_bytes(),
+                         (self.folder / "after.svg").read_bytes())
+        path.write_text("".join(",".join(row[:9]) + "\n" for row in rows))
+        self.plot("out")
+        files = {path.name for path in (folder / "plots").iterdir()}
+        self.assertEqual(files, self.EVERYTHING - {"faces.png", "flows.png"})
+
+    def test_a_damaged_file_hides_no_other(self):
+        folder = self.run_one()
+        for name in ("axis", "history"):
+            with open(folder / f"{name}.csv", "a", encoding="ascii") as stream:
+                stream.write("99,1,2\n")
+            result = self.plot("out", code=3)
+            self.assert_says(result, f"out/{name}.csv:", "is not a valid row")
+            self.assert_one_error(result)
+            self.assert_says(result, "out/plots/snapshots_T.png", stream="out")
+
+    def test_errors(self):
+        self.run_one()
+        (self.folder / "empty").mkdir()
+        cases = {
+            ("nowhere",): (3, "nowhere", "No such file"),
+            ("config_1.yaml",): (2, "config_1.yaml is not a folder"),
+            ("empty",): (2, "empty holds nothing to plot", "history.csv"),
+            ("out", "pictures"): (2, "out holds no pictures"),
+            ("out", "--with", "nowhere"): (3, "nowhere"),
+            ("out", "--plane", "w"): (2, "--plane w", "x, y or z"),
+            ("out", "--plane", "z=99"): (2, "--plane z=99", "from 0 to"),
+            ("out", "snapshots", "--field", "T_min"): (2, "no dataset", "T_min"),
+            ("out", "--output", "all.png"): (2, "--output all.png is one picture"),
+            ("out", "history", "--output", "none/a.png"): (3, "none/a.png"),
+            (): (2, "DIR is missing"),
+        }
+        for words, (code, *says) in cases.items():
+            with self.subTest(words):
+                result = self.plot(*words, code=code)
+                self.assert_says(result, *says)
+                self.assert_one_error(result)
+
+    def test_without_cairo(self):
+        self.run_one()
+        with mock.patch("harness.BINARY", os.environ["ISOTHERM_BARE"]):
+            result = self.plot("out", code=3)
+        self.assert_says(result, "this build draws no pictures", "libcairo2-dev")
+
+
+class Film(Case):
+    def test_pictures_make_a_film(self):
+        """The line in docs/files.md: pictures sort by time and have one size."""
+        text = (ROOT / "docs/files.md").read_text(encoding="utf-8")
+        line, = re.findall(r"(?m)^ {4}(ffmpeg .*)$", text)
+        config = problems.mixed([25, 17])
+        config["output"]["pictures"] = {"every": 3, "range": [200, 1200]}
+        self.solve(config, output="out/quickstart")
+        pictures = sorted(self.folder.glob("out/quickstart/pictures/step_*.png"))
+        steps = [int(path.stem.removeprefix("step_")) for path in pictures]
+        self.assertEqual(steps, [*range(0, 41, 3), 41])
+        self.assertEqual(len({pixels(path).shape for path in pictures}), 1)
+        if shutil.which("ffmpeg") is None:
+            self.skipTest("no ffmpeg")
+        done = subprocess.run(["bash", "-c", line], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"frame={len(pictures):5d}", done.stderr)
+        self.assertGreater((self.folder / "film.mp4").stat().st_size, 3000)
+
+
+if __name__ == "__main__":
+    unittest.main()
