@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
+#include "solve/diagnostics.h"
 
 /* The sums of this rank's cells inside each closed face, K. */
 static enum status sum_faces(struct stepper *stepper, const struct heat_operator *op,
@@ -248,6 +249,9 @@ struct class_closure faces_closure_at(const void *context, enum face face,
 
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)
 {
-    return stepper->problem->medium.nclasses > 0 ? take_classes(stepper, faces)
-                                                 : take_uniform(stepper, faces);
+    const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
+    const enum status status = stepper->problem->medium.nclasses > 0 ? take_classes(stepper, faces)
+                                                                     : take_uniform(stepper, faces);
+    phases_enter(stepper->phases, before);
+    return status;
 }
