@@ -11,6 +11,7 @@ struct history;
 struct history_columns {
     bool sources;
     bool faces[FACE_COUNT];
+    const char *more; /* ",NAME,NAME": of materials and patches; borrowed; NULL: none */
 };
 
 struct history_row {
@@ -21,6 +22,7 @@ struct history_row {
     double source_heat;                     /* J */
     double flow[FACE_COUNT];                /* W, into the domain */
     double face_mean[FACE_COUNT];           /* K */
+    const double *more;                     /* as many as columns.more has names */
 };
 
 /* Rank 0 only. Start a new file, with these columns, or (restart_step >= 0) continue the
@@ -28,8 +30,9 @@ struct history_row {
  * have 17 digits and read back to the same bits. */
 enum status history_open(const char *directory, const struct history_columns *columns,
                          int64_t restart_step, struct history **history) MUST_CHECK;
-/* Rank 0 only; changes nothing. STATUS_INPUT when history.csv is not a history. */
-enum status history_check(const char *directory) MUST_CHECK;
+/* Rank 0 only; changes nothing. STATUS_INPUT when history.csv is not a history, or has columns of
+ * materials and patches that are not `more`. */
+enum status history_check(const char *directory, const char *more) MUST_CHECK;
 /* Those of the file. */
 const struct history_columns *history_columns_of(const struct history *history);
 enum status history_write(struct history *history, const struct history_row *row) MUST_CHECK;

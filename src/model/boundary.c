@@ -71,6 +71,7 @@ static enum status create_condition(const struct settings *settings,
 {
     static const char *const variables[] = {"t"};
     condition->setting = *setting;
+    condition->name = patch > 0 ? settings->boundary[face].patches[patch - 1].name : NULL;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
         const char *formula = formula_of(setting, (enum boundary_number)n);
         if (formula == NULL || !uses(setting, (enum boundary_number)n)) {
@@ -142,6 +143,18 @@ int boundary_most_conditions(const struct boundary *boundary)
         most = boundary->nconditions[f] > most ? boundary->nconditions[f] : most;
     }
     return most;
+}
+
+bool boundary_next_named(const struct boundary *boundary, int *face, int *patch)
+{
+    for (++*patch; *face < FACE_COUNT; ++*face, *patch = 1) {
+        for (; *patch < boundary->nconditions[*face]; ++*patch) {
+            if (boundary->face[*face][*patch].name != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 bool boundary_varies(const struct boundary *boundary)

@@ -22,6 +22,7 @@ enum boundary_number {
 struct boundary_condition {
     struct boundary_setting setting;                 /* borrows strings of the settings */
     struct expression *expression[BOUNDARY_NUMBERS]; /* of t; NULL for a number */
+    const char *name;                                /* of a named patch, or NULL; borrowed */
     int64_t cells; /* of the face that have this condition; set by patch_survey_apply */
 };
 
@@ -40,6 +41,10 @@ int boundary_most_conditions(const struct boundary *boundary);
 
 enum status boundary_create(const struct settings *settings, struct boundary *boundary) MUST_CHECK;
 void boundary_destroy(struct boundary *boundary);
+
+/* The next named patch, in the order of faces and their patches; false after the last. Starts after
+ * face 0, patch 0. */
+bool boundary_next_named(const struct boundary *boundary, int *face, int *patch);
 
 /* Does any condition vary in time? */
 bool boundary_varies(const struct boundary *boundary);

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "base/comm.h"
-#include "solve/faces.h"
 
 enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count)
 {
@@ -144,14 +143,6 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
 {
     const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
     const enum status status = take(stepper, diagnostics);
-    phases_enter(stepper->phases, before);
-    return status;
-}
-
-enum status diagnostics_take_faces(struct stepper *stepper, struct face_diagnostics *faces)
-{
-    const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
-    const enum status status = faces_take(stepper, faces);
     phases_enter(stepper->phases, before);
     return status;
 }

@@ -20,18 +20,6 @@ struct diagnostics {
  * K. */
 enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics) MUST_CHECK;
 
-/* At the faces of the domain; NaN for periodic faces and unused axes. */
-struct face_diagnostics {
-    double flow[FACE_COUNT]; /* W into the domain */
-    double mean[FACE_COUNT]; /* K, the temperature of the face */
-};
-
-/* Collective. As they are at the current time: the flow is the heat that the ledger books for a
- * step from there, divided by its length. Reads the cells at the faces; needs valid cells
- * (diagnostics_take). */
-enum status diagnostics_take_faces(struct stepper *stepper,
-                                   struct face_diagnostics *faces) MUST_CHECK;
-
 /* Collective. Add the sums on the devices to the ledger and reset them to zero. */
 enum status diagnostics_gather_ledger(struct stepper *stepper) MUST_CHECK;
 

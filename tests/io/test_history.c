@@ -132,11 +132,18 @@ static void test_columns_of_the_file(void **unused)
     (void)unused;
     static const char *const tails[] = {
         "", ",flow_x_min_W,T_x_min_K",
-        ",source_heat_J,flow_y_min_W,T_y_min_K,flow_z_max_W,T_z_max_K"};
-    static const char *const rows[] = {"", ",1,2", ",9,5,6,7,8"};
-    const struct history_row row = {
-        .step = 4, .source_heat = 9, .flow = {1, 3, 5, 0, 0, 7}, .face_mean = {2, 4, 6, 0, 0, 8}};
-    for (int t = 0; t < 3; t++) {
+        ",source_heat_J,flow_y_min_W,T_y_min_K,flow_z_max_W,T_z_max_K",
+        ",flow_z_max_W,T_z_max_K,heat_a_J,T_lid_K"};
+    static const char *const rows[] = {"", ",1,2", ",9,5,6,7,8", ",7,8,10,11"};
+    const double more[] = {10, 11};
+    struct history_columns columns = COLUMNS;
+    columns.more = ",heat_a_J,T_lid_K";
+    const struct history_row row = {.step = 4,
+                                    .source_heat = 9,
+                                    .flow = {1, 3, 5, 0, 0, 7},
+                                    .face_mean = {2, 4, 6, 0, 0, 8},
+                                    .more = more};
+    for (int t = 0; t < 4; t++) {
         const char *base =
             "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J";
         char text[512];
@@ -145,10 +152,11 @@ static void test_columns_of_the_file(void **unused)
         struct history *history = NULL;
         snprintf(text, sizeof text, "%s%s\n3,0,0,0,0,0,0,0,0%s\n", base, tails[t], rows[t]);
         must(file_replace(path, text, strlen(text)));
-        must(history_check(rig_folder));
-        must(history_open(rig_folder, &COLUMNS, 3, &history));
+        must(history_check(rig_folder, columns.more));
+        must(history_open(rig_folder, &columns, 3, &history));
+        assert_int_equal(history_columns_of(history)->more != NULL, t == 3);
         assert_int_equal(history_columns_of(history)->faces[FACE_X_MIN], t == 1);
-        assert_int_equal(history_columns_of(history)->faces[FACE_Z_MAX], t == 2);
+        assert_int_equal(history_columns_of(history)->faces[FACE_Z_MAX], t >= 2);
         assert_int_equal(history_columns_of(history)->sources, t == 2);
         must(history_write(history, &row));
         must(history_close(history));
@@ -158,8 +166,9 @@ static void test_columns_of_the_file(void **unused)
         assert_string_equal(found, text);
         free(found);
     }
+    must_fail(STATUS_INPUT, "the columns of", history_check(rig_folder, ",heat_b_J,T_lid_K"));
     must(file_replace(path, "step,flow_x_min_W,T_x_min_K\n", 28));
-    must_fail(STATUS_INPUT, "the columns of", history_check(rig_folder));
+    must_fail(STATUS_INPUT, "the columns of", history_check(rig_folder, NULL));
 }
 
 /* What is left of `rows` of a file with two rows in each step. */

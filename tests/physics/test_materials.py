@@ -51,6 +51,7 @@ class RandomProblems(Materials):
         self.assertEqual("source_heat_J" in last, "sources" in config)
         self.assertLess(abs(last.get("source_heat_J", 0) - added * volume), 1e-11 * heat)
         self.check_faces(problem, expected, last)
+        self.check_materials(problem, expected, last)
 
         ranks = min((2, 3, 5)[seed % 3], max(config["grid"]["cells"]) // 2)
         how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
@@ -72,6 +73,40 @@ class RandomProblems(Materials):
             scale = np.abs(problem.inflow(T, row["time_s"], axis, shift)).sum() + 1
             self.assertLess(abs(row[f"flow_{face}_W"] - flow), 1e-10 * scale)
             self.assertLess(abs(row[f"T_{face}_K"] / mean - 1), 1e-12)
+            self.check_patches(problem, T, row, axis, shift)
+
+    def check_patches(self, problem, T, row, axis, shift):
+        _, _, at_cells = problem.through(T, row["time_s"], axis, shift)
+        edge = problem.edge(axis, shift)
+        area = math.prod(problem.h) / problem.h[axis]
+        flows = problem.inflow(T, row["time_s"], axis, shift)[edge] * area
+        numbers = problem.patches(axis, shift)
+        condition = problem.faces[2 * axis + (shift == -1)]
+        for number, patch in enumerate(condition.get("patches", []), 1):
+            mask = numbers == number
+            if "name" not in patch:
+                continue
+            flow, mean = row[f"flow_{patch['name']}_W"], row[f"T_{patch['name']}_K"]
+            self.assertLess(abs(flow - flows[mask].sum()), 1e-10 * (abs(flows).sum() + area))
+            if mask.any():
+                self.assertLess(abs(mean / at_cells[mask].mean() - 1), 1e-12)
+            else:
+                self.assertTrue(math.isnan(mean))
+
+    def check_materials(self, problem, T, row):
+        names = [material["name"] for material in problem.config["materials"]]
+        self.assertEqual(any(name.startswith("heat_m") for name in row), len(names) > 1)
+        for number, name in enumerate(names if len(names) > 1 else []):
+            mask = problem.classes == number
+            heat = (problem.rho_c * T)[mask].sum() * math.prod(problem.h)
+            self.assertLess(abs(row[f"heat_{name}_J"] - heat), 1e-12 * abs(heat) + 1e-300)
+            for what in ("min", "max", "mean"):
+                found = row[f"{what}_{name}_K"]
+                if mask.any():
+                    expected = getattr(T[mask], what)()
+                    self.assertLess(abs(found / expected - 1), 1e-12)
+                else:
+                    self.assertTrue(math.isnan(found))
 
 
 class Layers(Materials):
