@@ -189,7 +189,7 @@ class LaserTrack(Example):
             last = run.history()[-1]
             self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
         self.assert_order(errors, 2, 0.3)
-        self.assert_below(errors[-1], 0.01 * (exact.max() - 300), "largest error, K")
+        self.assert_below(errors[-1], 0.012 * (exact.max() - 300), "largest error, K")
 
     def test_rosenthal_is_close_behind_the_beam(self):
         """Within 12 %: the heat has spread to three times the width of the beam."""
