@@ -11,25 +11,43 @@ struct source_row {
     double j, k;            /* global */
 };
 
-KERNEL_INLINE double heat_of(const struct source_row *row, int64_t i)
-{
-    const struct source_args *args = row->args;
-    return row->values != NULL
-               ? args->shape.peak_front * (double)row->values[i]
-               : source_cell(&args->shape, (double)(args->offset[AXIS_X] + i), row->j, row->k);
-}
+/* Cells at once: their heat in K, then the temperatures, then the sum, each in a loop of its own.
+ */
+enum { PART_CELLS = 256 };
 
 #define DEFINE_ROW(name, REAL, FMA)                                                                \
+    static void heat_##name(const struct source_row *row, int64_t begin, int64_t n, REAL *heat)    \
+    {                                                                                              \
+        const struct source_shape shape = row->args->shape;                                        \
+        const double first = (double)(row->args->offset[AXIS_X] + begin);                          \
+        const double j = row->j;                                                                   \
+        const double k = row->k;                                                                   \
+        if (row->values != NULL) {                                                                 \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                heat[i] = (REAL)(shape.peak_front * (double)row->values[begin + i]);               \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        _Pragma("omp simd") for (int64_t i = 0; i < n; i++)                                        \
+        {                                                                                          \
+            heat[i] = (REAL)source_cell(&shape, first + (double)i, j, k);                          \
+        }                                                                                          \
+    }                                                                                              \
     static void add_##name(const struct source_row *row, REAL *cells, int64_t begin, int64_t end,  \
                            struct tally *tally)                                                    \
     {                                                                                              \
         const struct medium_args *medium = row->args->medium;                                      \
         const REAL *table = medium != NULL ? (const REAL *)medium->d_table : NULL;                 \
-        for (int64_t i = begin; i < end; i++) {                                                    \
-            const REAL heat = (REAL)heat_of(row, i);                                               \
-            const REAL sigma = table != NULL ? table[medium_cell_at(row->classes[i])] : (REAL)1;   \
-            cells[i] = FMA(sigma, heat, cells[i]);                                                 \
-            tally_add_one(tally, (double)heat);                                                    \
+        REAL heat[PART_CELLS];                                                                     \
+        for (int64_t part = begin; part < end; part += PART_CELLS) {                               \
+            const int64_t n = end - part < PART_CELLS ? end - part : PART_CELLS;                   \
+            heat_##name(row, part, n, heat);                                                       \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                const REAL sigma =                                                                 \
+                    table != NULL ? table[medium_cell_at(row->classes[part + i])] : (REAL)1;       \
+                cells[part + i] = FMA(sigma, heat[i], cells[part + i]);                            \
+            }                                                                                      \
+            tally_add_##name(tally, heat, n);                                                      \
         }                                                                                          \
     }
 DEFINE_ROW(float64, double, fma)

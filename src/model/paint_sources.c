@@ -12,9 +12,11 @@ struct source_set {
 
 struct source_painter {
     const struct problem *problem;
-    struct brush **brushes; /* one per source, NULL: not painted */
-    float *marks;           /* of the cells of a piece: those of one source; else 0 */
-    int32_t *set;           /* of each cell of a piece */
+    struct painted {
+        struct brush *brush; /* NULL: not painted */
+    } * sources;
+    float *marks; /* of the cells of a piece: those of one source; else 0 */
+    int32_t *set; /* of each cell of a piece */
     struct source_set *sets;
     int32_t *after; /* of each set: with the source that is being painted; -1: not met */
     int32_t nsets, room;
@@ -77,16 +79,16 @@ enum status source_painter_create(const struct problem *problem, int64_t ncells,
     struct source_painter *built = calloc(1, sizeof *built);
     TRY(CHECK_MEMORY(built != NULL, "no memory to paint sources"));
     built->problem = problem;
-    built->brushes = calloc((size_t)settings->nsources, sizeof *built->brushes);
+    built->sources = calloc((size_t)settings->nsources, sizeof *built->sources);
     built->marks = calloc((size_t)piece_cells, sizeof *built->marks);
     built->set = malloc((size_t)piece_cells * sizeof *built->set);
-    if (built->brushes == NULL || built->marks == NULL || built->set == NULL) {
+    if (built->sources == NULL || built->marks == NULL || built->set == NULL) {
         TRY_GOTO(fail(STATUS_MEMORY, "no memory to paint sources"));
     }
     for (int s = 0; s < settings->nsources; s++) {
         if (source_is_painted(&settings->sources[s])) {
             TRY_GOTO(brush_create(&problem->grid, &settings->sources[s].shape, ncells,
-                                  &built->brushes[s]));
+                                  &built->sources[s].brush));
         }
     }
     TRY_GOTO(find_set(built, &none, &first));
@@ -102,10 +104,10 @@ void source_painter_destroy(struct source_painter *painter)
     if (painter == NULL) {
         return;
     }
-    for (int s = 0; painter->brushes != NULL && s < painter->problem->settings->nsources; s++) {
-        brush_destroy(painter->brushes[s]);
+    for (int s = 0; painter->sources != NULL && s < painter->problem->settings->nsources; s++) {
+        brush_destroy(painter->sources[s].brush);
     }
-    free(painter->brushes);
+    free(painter->sources);
     free(painter->marks);
     free(painter->set);
     free(painter->sets);
@@ -142,7 +144,7 @@ static enum status paint_source(struct source_painter *painter, int s, const str
                                 const float *materials)
 {
     const struct settings *settings = painter->problem->settings;
-    const struct box bounds = brush_bounds(painter->brushes[s], box);
+    const struct box bounds = brush_bounds(painter->sources[s].brush, box);
     const int64_t nx = box_extent(box, AXIS_X);
     const int64_t ny = box_extent(box, AXIS_Y);
     char key[64];
@@ -153,7 +155,7 @@ static enum status paint_source(struct source_painter *painter, int s, const str
         painter->after[set] = -1;
     }
     const enum status status =
-        brush_paint(painter->brushes[s], &bounds, box, PRECISION_FLOAT32, painter->marks);
+        brush_paint(painter->sources[s].brush, &bounds, box, PRECISION_FLOAT32, painter->marks);
     if (status == STATUS_INPUT) {
         snprintf(key, sizeof key, "sources[%d].expression.where", s);
         return settings_fail(settings, key, "%s", fail_message());
@@ -222,7 +224,7 @@ enum status source_painter_paint(struct source_painter *painter, const struct bo
     const int64_t cells = box_cells(box);
     memset(painter->set, 0, (size_t)cells * sizeof *painter->set);
     for (int s = 0; s < painter->problem->settings->nsources; s++) {
-        if (painter->brushes[s] != NULL) {
+        if (painter->sources[s].brush != NULL) {
             TRY(paint_source(painter, s, box, numbers));
         }
     }

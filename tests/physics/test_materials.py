@@ -305,6 +305,7 @@ class Patches(Materials):
 class WrongInput(Materials):
     def check(self, change, *expected, code=2):
         config = some_problem(3)
+        config.pop("sources", None)
         config["time"] = {"steps": 2}
         change(config)
         self.write(config, "case.yaml")
