@@ -66,9 +66,9 @@ enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_C
 void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT],
                        struct layout *layout)
 {
-    /* the halo of two rows shares the bytes between them */
+    /* one cell of halo on the right; on the left 16, since GPUs copy tiles at multiples of 16 */
     const int64_t unit = LAYOUT_ALIGN_BYTES;
-    const int64_t pitch_y = round_up(cells[AXIS_X] + 2, unit);
+    const int64_t pitch_y = round_up(cells[AXIS_X] + 17, unit);
     const int64_t rows = cells[AXIS_Y] + (used[AXIS_Y] ? 2 : 0);
     const int64_t planes = cells[AXIS_Z] + (used[AXIS_Z] ? 2 : 0);
     const int64_t pitch_z = pitch_y * rows;

@@ -32,8 +32,8 @@ enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_C
                           enum precision precision, struct layout *layout) MUST_CHECK;
 
 /* The layout of a field's classes, one byte per cell; see struct medium_args. Rows begin at
- * multiples of LAYOUT_ALIGN_BYTES, of which at least one lies before the first row and after the
- * last. `precision` has no meaning. */
+ * multiples of LAYOUT_ALIGN_BYTES; the 16 bytes before a row belong to it. `precision` has no
+ * meaning. */
 void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT],
                        struct layout *layout);
 

@@ -109,6 +109,7 @@ KERNEL_INLINE float medium_root4_float32(float x)
         REAL face = sum / a;                                                                       \
         const REAL root = sum > 0 ? medium_root4_##name(sum / e) : face;                           \
         face = root < face ? root : face;                                                          \
+        KERNEL_NO_UNROLL                                                                           \
         for (int n = 0; n < MEDIUM_NEWTON_STEPS; n++) {                                            \
             const REAL cube = e * face * face * face;                                              \
             const REAL rest = FMA(a, face, FMA(cube, face, -sum));                                 \

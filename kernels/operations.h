@@ -13,6 +13,7 @@
 #include "kernels/layout.h"
 #include "kernels/medium_cell.h"
 #include "kernels/runtime.h"
+#include "kernels/source_cell.h"
 
 /* A medium of several classes on one subdomain; see kernels/medium_cell.h. */
 struct medium_args {
@@ -47,6 +48,15 @@ struct step_args {
      * before the step, over the given boxes, for the heat ledger. With a medium: the exact sum of
      * g (outside - inside), in double, the difference rounded as in the update. */
     struct exact_sum *d_face_sum[FACE_COUNT];
+};
+
+/* A heat source on one subdomain; see kernels/source_cell.h. */
+struct source_args {
+    const struct medium_args *medium; /* NULL: uniform. Host memory, copied by the call */
+    struct source_shape shape;        /* with d_values: only peak_front, K m^3/W, their factor */
+    int64_t offset[AXIS_COUNT];       /* global index of the local cell (0, 0, 0) */
+    const float *d_values;            /* NULL: the shape. W/m^3 of the owned cells, [z][y][x] */
+    struct exact_sum *d_sum;          /* device memory: add the exact sum of the heat, K */
 };
 
 /* The fields that `track` updates: float64 in device memory, with one layout without halo; NULL if
@@ -115,6 +125,12 @@ struct operations {
      * d_out and d_in: fields of `layout`, distinct. The halo of d_in must be complete around
      * the boxes, except beyond closed faces, where it is never read. */
     step_function *step;
+
+    /* Queued. Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T)
+     * with the heat of source_cell, rounded to the field's precision; sigma of the cell's class, or
+     * 1. */
+    enum status (*add_source)(struct queue *queue, const struct layout *layout,
+                              const struct source_args *args, void *d_field, const struct box *box);
 
     /* The launch shapes of `step`, by name; returns their number. The first is the backend's own
      * rule. A shape changes the speed and never a bit. Both this and step_shape may be NULL. */

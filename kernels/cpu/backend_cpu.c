@@ -287,6 +287,14 @@ static enum status hash(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+static enum status add_source(struct queue *queue, const struct layout *layout,
+                              const struct source_args *args, void *d_field, const struct box *box)
+{
+    (void)queue;
+    cpu_add_source(layout, args, d_field, box);
+    return STATUS_OK;
+}
+
 static enum status gather(struct queue *queue, enum precision precision, const void *d_field,
                           const int64_t *d_elements, int64_t count, void *d_values)
 {
@@ -393,6 +401,7 @@ static const struct operations operations = {
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .hash = hash,
+    .add_source = add_source,
     .gather = gather,
     .track = track,
     .flux_squared = flux_squared,

@@ -45,6 +45,8 @@ void cpu_summarise(const struct layout *layout, const struct placement *placemen
                    struct field_summary *summary);
 void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
               uint64_t *hash);
+void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,
+                    const struct box *box);
 void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
                 void *values);
 void cpu_track(const struct layout *layout, const struct layout *kept,

@@ -12,7 +12,6 @@
 #include "kernels/cpu/tile_tuner.h"
 #include "kernels/heat_cell.h"
 
-#define STEP_HAS_PLANES STREAM_HAS_WIDE
 #define STEP_COEFFICIENTS(REAL) REAL r[AXIS_COUNT];
 #define STEP_MEMBERS(REAL, NAMED)                                                                  \
     struct NAMED(coefficients) k;                                                                  \
@@ -39,6 +38,9 @@
 #undef REAL
 #undef NAMED
 
+struct step_scratch {
+    char unused;
+};
 #include "kernels/cpu/step_threads.h"
 
 /* CPU_STEP_VARIANTS, each with its schedule. */

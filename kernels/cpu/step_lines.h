@@ -4,8 +4,7 @@
  *   NAMED(name)                  name with the precision appended
  *   STEP_COEFFICIENTS(REAL)      members of struct NAMED(coefficients), of all cells of a range
  *   STEP_MEMBERS(REAL, NAMED)    more members of struct NAMED(stencil)
- *   CELL(row, i, k)              the update of a cell with the coefficients *k
- *   STEP_HAS_PLANES              whether step_block is defined, for several planes at once */
+ *   CELL(row, i, k)              the update of a cell with the coefficients *k */
 
 /* Cells per cache line and per vector. */
 enum {
@@ -23,12 +22,6 @@ struct NAMED(coefficients) {
 struct NAMED(row) {
     const REAL *centre, *xm, *xp, *ym, *yp, *zm, *zp;
     const REAL *ahead, *beside;
-};
-
-/* The whole lines of a range of cells. */
-struct NAMED(middle) {
-    int64_t begin, n;       /* cells */
-    REAL first_xm, last_xp; /* the neighbours in x of the ends */
 };
 
 KERNEL_INLINE struct NAMED(row) NAMED(row_from)(const struct NAMED(row) * row, int64_t i)
@@ -58,28 +51,6 @@ KERNEL_INLINE void NAMED(cells)(const struct NAMED(coefficients) * coefficients,
     }
 }
 
-/* `n` cells with ordinary stores, whose first (last) neighbour in x is `first_xm` (`last_xp`). */
-static inline void NAMED(stored_cells)(const struct NAMED(coefficients) * k,
-                                       const struct NAMED(row) * row, REAL *out, int64_t n,
-                                       REAL first_xm, REAL last_xp)
-{
-    if (n == 0) {
-        return;
-    }
-    struct NAMED(row) at = *row;
-    at.xm = &first_xm;
-    at.xp = n == 1 ? &last_xp : row->xp;
-    NAMED(cells)(k, &at, out, 1);
-    if (n == 1) {
-        return;
-    }
-    at = NAMED(row_from)(row, 1);
-    NAMED(cells)(k, &at, out + 1, n - 2);
-    at = NAMED(row_from)(row, n - 1);
-    at.xp = &last_xp;
-    NAMED(cells)(k, &at, out + n - 1, 1);
-}
-
 /* One vector of cells, streamed; `before` and `after` are its neighbours. */
 KERNEL_INLINE void NAMED(streamed_part)(const struct NAMED(coefficients) * k,
                                         const struct NAMED(row) * row, REAL *out, int64_t i,
@@ -100,61 +71,6 @@ KERNEL_INLINE void NAMED(streamed_part)(const struct NAMED(coefficients) * k,
     at.xp = plus;
     NAMED(cells)(k, &at, result, PART);
     stream_part(out + i, result);
-}
-
-/* `n` cells in complete aligned lines, streamed, with the neighbours in x from registers. The last
- * line is separate, for fewer instructions per cell. */
-KERNEL_INLINE void NAMED(streamed_cells)(const struct NAMED(coefficients) * coefficients,
-                                         const struct NAMED(row) * row, REAL *out, int64_t n,
-                                         REAL first_xm, REAL last_xp, enum stream_level level)
-{
-    enum { PART = NAMED(PART), LINE = NAMED(LINE) };
-    _Static_assert(LINE == 2 * PART, "a line is two vectors");
-    const struct NAMED(coefficients) k =
-        *coefficients;                    /* copies: stores may alias the originals, */
-    const struct NAMED(row) first = *row; /* which would be reloaded in every iteration */
-    REAL edge[PART] = {[PART - 1] = first_xm};
-    struct stream_vector before = stream_load(edge);
-    struct stream_vector here = stream_load(first.centre);
-    int64_t i = 0;
-    for (; i + LINE < n; i += LINE) {
-        stream_fetch(level, first.ahead + i);
-        stream_fetch(level, first.beside + i);
-        const struct stream_vector second = stream_load(first.centre + i + PART);
-        const struct stream_vector next = stream_load(first.centre + i + LINE);
-        NAMED(streamed_part)(&k, &first, out, i, before, here, second);
-        NAMED(streamed_part)(&k, &first, out, i + PART, here, second, next);
-        before = second;
-        here = next;
-    }
-    stream_fetch(level, first.ahead + i);
-    stream_fetch(level, first.beside + i);
-    edge[0] = last_xp;
-    const struct stream_vector second = stream_load(first.centre + i + PART);
-    NAMED(streamed_part)(&k, &first, out, i, before, here, second);
-    NAMED(streamed_part)(&k, &first, out, i + PART, here, second, stream_load(edge));
-}
-
-/* Not inlined: the pointers of a row need all registers. */
-static __attribute__((noinline)) void NAMED(lines)(const struct NAMED(coefficients) * k,
-                                                   const struct NAMED(row) * row, REAL *out,
-                                                   int64_t n, REAL first_xm, REAL last_xp)
-{
-    NAMED(streamed_cells)(k, row, out, n, first_xm, last_xp, STREAM_NO_LEVEL);
-}
-
-static __attribute__((noinline)) void NAMED(lines_ahead)(const struct NAMED(coefficients) * k,
-                                                         const struct NAMED(row) * row, REAL *out,
-                                                         int64_t n, REAL first_xm, REAL last_xp)
-{
-    NAMED(streamed_cells)(k, row, out, n, first_xm, last_xp, STREAM_FIRST_LEVEL);
-}
-
-static __attribute__((noinline)) void NAMED(lines_second)(const struct NAMED(coefficients) * k,
-                                                          const struct NAMED(row) * row, REAL *out,
-                                                          int64_t n, REAL first_xm, REAL last_xp)
-{
-    NAMED(streamed_cells)(k, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
 }
 
 #if STREAM_HAS_WIDE
@@ -179,119 +95,7 @@ KERNEL_INLINE void NAMED(streamed_line)(const struct NAMED(coefficients) * k, st
     stream_part(out + PART, result + PART);
 }
 
-/* As lines_second, in vectors of a complete line, and prefetching the plane above into L1. */
-static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(
-    const struct NAMED(coefficients) * coefficients, const struct NAMED(row) * row, REAL *out,
-    int64_t n, REAL first_xm, REAL last_xp)
-{
-    enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
-    const struct NAMED(coefficients) k = *coefficients;
-    const struct NAMED(row) first = *row;
-    struct stream_line before = NAMED(stream_line_of)(first_xm);
-    struct stream_line here = stream_line_load(first.centre);
-    int64_t i = 0;
-    for (; i + LINE < n; i += LINE) {
-        stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
-        stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
-        stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
-        const struct stream_line next = stream_line_load(first.centre + i + LINE);
-        NAMED(streamed_line)(&k, NAMED(row_from)(&first, i), out + i, before, here, next);
-        before = here;
-        here = next;
-    }
-    stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
-    stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
-    NAMED(streamed_line)
-    (&k, NAMED(row_from)(&first, i), out + i, before, here, NAMED(stream_line_of)(last_xp));
-}
-
 #endif
-
-#if STEP_HAS_PLANES
-/* Line `i` of a row and of the same row in the next two planes: four of the six neighbours in z are
- * already in registers. Unrolled by hand: arrays indexed in a loop may leave the registers. */
-KERNEL_INLINE void NAMED(streamed_block)(const struct NAMED(coefficients) * k,
-                                         const struct NAMED(row) row[STEP_PLANES],
-                                         REAL *const out[STEP_PLANES], int64_t i,
-                                         const struct stream_line before[STEP_PLANES],
-                                         const struct stream_line here[STEP_PLANES],
-                                         const struct stream_line after[STEP_PLANES])
-{
-    _Static_assert(STEP_PLANES == 3, "written out for three");
-    enum { NEAR = 512 / sizeof(REAL) };
-    REAL cells[STEP_PLANES][NAMED(LINE)];
-    struct NAMED(row) low = NAMED(row_from)(&row[0], i);
-    struct NAMED(row) middle = NAMED(row_from)(&row[1], i);
-    struct NAMED(row) high = NAMED(row_from)(&row[2], i);
-    stream_line_store(here[0], cells[0]);
-    stream_line_store(here[1], cells[1]);
-    stream_line_store(here[2], cells[2]);
-    low.zp = cells[1];
-    middle.zm = cells[0];
-    middle.zp = cells[2];
-    high.zm = cells[1];
-    stream_fetch(STREAM_FIRST_LEVEL, low.ahead);
-    stream_fetch(STREAM_FIRST_LEVEL, middle.ahead);
-    stream_fetch(STREAM_FIRST_LEVEL, high.ahead);
-    stream_fetch(STREAM_FIRST_LEVEL, high.zp + NEAR); /* it may have been evicted */
-    NAMED(streamed_line)(k, low, out[0] + i, before[0], here[0], after[0]);
-    NAMED(streamed_line)(k, middle, out[1] + i, before[1], here[1], after[1]);
-    NAMED(streamed_line)(k, high, out[2] + i, before[2], here[2], after[2]);
-}
-
-/* As lines_wide, of three planes at once. */
-static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_of_planes)(
-    const struct NAMED(coefficients) * coefficients, const struct NAMED(row) row[STEP_PLANES],
-    REAL *const out[STEP_PLANES], const struct NAMED(middle) ends[STEP_PLANES])
-{
-    enum { LINE = NAMED(LINE) };
-    const struct NAMED(coefficients) k = *coefficients;
-    const struct NAMED(row) first[STEP_PLANES] = {row[0], row[1], row[2]};
-    REAL *const to[STEP_PLANES] = {out[0], out[1], out[2]};
-    const int64_t n = ends[0].n;
-    struct stream_line before[STEP_PLANES] = {NAMED(stream_line_of)(ends[0].first_xm),
-                                              NAMED(stream_line_of)(ends[1].first_xm),
-                                              NAMED(stream_line_of)(ends[2].first_xm)};
-    struct stream_line here[STEP_PLANES] = {stream_line_load(first[0].centre),
-                                            stream_line_load(first[1].centre),
-                                            stream_line_load(first[2].centre)};
-    int64_t i = 0;
-    for (; i + LINE < n; i += LINE) {
-        const struct stream_line next[STEP_PLANES] = {stream_line_load(first[0].centre + i + LINE),
-                                                      stream_line_load(first[1].centre + i + LINE),
-                                                      stream_line_load(first[2].centre + i + LINE)};
-        NAMED(streamed_block)(&k, first, to, i, before, here, next);
-        before[0] = here[0];
-        before[1] = here[1];
-        before[2] = here[2];
-        here[0] = next[0];
-        here[1] = next[1];
-        here[2] = next[2];
-    }
-    const struct stream_line last[STEP_PLANES] = {NAMED(stream_line_of)(ends[0].last_xp),
-                                                  NAMED(stream_line_of)(ends[1].last_xp),
-                                                  NAMED(stream_line_of)(ends[2].last_xp)};
-    NAMED(streamed_block)(&k, first, to, i, before, here, last);
-}
-#endif
-
-/* `n` cells in complete aligned lines, as the schedule says. */
-KERNEL_INLINE void NAMED(scheduled_lines)(const struct NAMED(coefficients) * k,
-                                          const struct NAMED(row) * row, REAL *out, int64_t n,
-                                          REAL first_xm, REAL last_xp, struct schedule schedule)
-{
-    if (schedule.ahead_to == STREAM_FIRST_LEVEL) {
-        NAMED(lines_ahead)(k, row, out, n, first_xm, last_xp);
-#if STREAM_HAS_WIDE
-    } else if (schedule.wide) {
-        NAMED(lines_wide)(k, row, out, n, first_xm, last_xp);
-#endif
-    } else if (schedule.ahead_to == STREAM_SECOND_LEVEL) {
-        NAMED(lines_second)(k, row, out, n, first_xm, last_xp);
-    } else {
-        NAMED(lines)(k, row, out, n, first_xm, last_xp);
-    }
-}
 
 /* Common to all rows. */
 struct NAMED(stencil) {

@@ -12,16 +12,21 @@
 #include "kernels/cpu/tile_tuner.h"
 #include "kernels/medium_cell.h"
 
-#define STEP_HAS_PLANES 0
-#define STEP_COEFFICIENTS(REAL) REAL gx, gym, gyp, gzm, gzp, sigma, q;
+/* In the order of medium_cell's arguments: the same for all cells, or of each cell of a line. */
+#define STEP_COEFFICIENTS(REAL)                                                                    \
+    bool plain;                                                                                    \
+    REAL value[8];                                                                                 \
+    const REAL *of;
+#define VALUE(k, c, i) (k.plain ? k.value[c] : k.of[(c)*NAMED(LINE) + (i)])
 #define STEP_MEMBERS(REAL, NAMED)                                                                  \
     const struct medium_args *medium;                                                              \
     const REAL *table;                                                                             \
-    struct NAMED(kept) * kept;
+    struct NAMED(plans) * plans;
 #define CELL(row, i, k)                                                                            \
     NAMED(medium_cell)                                                                             \
-    (row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i], k.gx, k.gx,  \
-     k.gym, k.gyp, k.gzm, k.gzp, k.sigma, k.q)
+    (row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i],              \
+     VALUE(k, 0, i), VALUE(k, 1, i), VALUE(k, 2, i), VALUE(k, 3, i), VALUE(k, 4, i),               \
+     VALUE(k, 5, i), VALUE(k, 6, i), VALUE(k, 7, i))
 
 #define REAL double
 #define NAMED(name) name##_float64
@@ -39,6 +44,12 @@
 #undef REAL
 #undef NAMED
 
+struct step_scratch {
+    union { /* of the field's precision */
+        struct plans_float64 of_float64;
+        struct plans_float32 of_float32;
+    } plans;
+};
 #include "kernels/cpu/step_threads.h"
 
 #define DEFINE_THREAD(name, ...)                                                                   \

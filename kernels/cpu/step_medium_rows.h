@@ -1,28 +1,39 @@
 /* The rows of the step kernel in a medium of classes, in one precision. Included after
  * step_lines.h, in the same way.
  *
- * A row is divided into runs of complete cache lines. Where the classes of the cells and those of
- * their neighbours on each side do not change along x, as inside a region and along most of its
- * boundaries, the run has constant coefficients and is streamed like a uniform medium. The other
- * lines have coefficients of their own, which are kept: the next row mostly has the same. */
+ * A row is divided into runs of cache lines. Where the classes of the cells and those of their
+ * neighbours on each side do not change along x, as inside a region and along most of its surface,
+ * a run has constant coefficients. Every other line has vectors of them. Both are found once for a
+ * piece of a row and kept: the next rows mostly have the same classes, and so have their
+ * neighbours.
+ */
 
-/* The coefficients of each cell of a line. */
-struct NAMED(varied) {
-    REAL gxm[NAMED(LINE)], gxp[NAMED(LINE)], gym[NAMED(LINE)], gyp[NAMED(LINE)];
-    REAL gzm[NAMED(LINE)], gzp[NAMED(LINE)], sigma[NAMED(LINE)], q[NAMED(LINE)];
+/* The coefficients of a line, as medium_cell takes them. */
+enum { NAMED(COEFFICIENTS) = 8 };
+struct NAMED(line) {
+    REAL of[NAMED(COEFFICIENTS)][NAMED(LINE)] __attribute__((aligned(STREAM_LINE_BYTES)));
 };
 
-/* What they were computed for: the classes of a line and of its neighbours. */
-struct NAMED(pattern) {
-    uint8_t centre[NAMED(LINE) + 2]; /* from the neighbour in x on */
-    uint8_t ym[NAMED(LINE)], yp[NAMED(LINE)], zm[NAMED(LINE)], zp[NAMED(LINE)];
+/* The lines of a piece of a row. */
+enum { NAMED(PIECE_LINES) = 32, NAMED(PIECE) = NAMED(PIECE_LINES) * NAMED(LINE) };
+struct NAMED(plan) {
+    int64_t n; /* cells; 0: not used */
+    /* what it was made for; of the row itself with the neighbours in x of its ends */
+    uint8_t centre[NAMED(PIECE) + 2], ym[NAMED(PIECE)], yp[NAMED(PIECE)];
+    uint8_t zm[NAMED(PIECE)], zp[NAMED(PIECE)];
+    int nruns;
+    struct NAMED(run) {
+        int64_t n;  /* cells */
+        bool plain; /* constant coefficients, those of the first line */
+    } run[NAMED(PIECE_LINES)];
+    struct NAMED(line) line[NAMED(PIECE_LINES)];
 };
 
-enum { NAMED(KEPT) = 64 };
-struct NAMED(kept) {
-    bool is_set[NAMED(KEPT)];
-    struct NAMED(pattern) pattern[NAMED(KEPT)];
-    struct NAMED(varied) varied[NAMED(KEPT)] __attribute__((aligned(STREAM_LINE_BYTES)));
+/* Of one thread, for the pieces of a row in turn, two for each. */
+enum { NAMED(PLACES) = 4, NAMED(WAYS) = 2 };
+struct NAMED(plans) {
+    struct NAMED(plan) plan[NAMED(PLACES)][NAMED(WAYS)];
+    int last[NAMED(PLACES)]; /* the way that was used last */
 };
 
 /* The classes of a row and of its neighbours, from the row's first cell on. */
@@ -31,169 +42,246 @@ struct NAMED(classes) {
     const uint8_t *ahead; /* to prefetch */
 };
 
+KERNEL_INLINE struct NAMED(classes) NAMED(classes_from)(const struct NAMED(classes) * c, int64_t i)
+{
+    return (struct NAMED(classes)){
+        c->centre + i, c->ym + i, c->yp + i, c->zm + i, c->zp + i, c->ahead + i,
+    };
+}
+
 KERNEL_INLINE const REAL *NAMED(g_from)(const struct NAMED(stencil) * s, enum axis axis,
                                         int of_class)
 {
     return s->table + medium_g_at(s->medium->nclasses, axis, of_class, 0);
 }
 
-static inline struct NAMED(pattern)
-    NAMED(pattern_at)(const struct NAMED(classes) * c, int64_t i, int64_t n)
-{
-    struct NAMED(pattern) p = {.centre = {0}};
-    memcpy(p.centre, c->centre + i - 1, (size_t)n + 2);
-    memcpy(p.ym, c->ym + i, (size_t)n);
-    memcpy(p.yp, c->yp + i, (size_t)n);
-    memcpy(p.zm, c->zm + i, (size_t)n);
-    memcpy(p.zp, c->zp + i, (size_t)n);
-    return p;
-}
-
-static void NAMED(look_up)(const struct NAMED(stencil) * s, const struct NAMED(pattern) * p,
-                           int64_t n, struct NAMED(varied) * v)
+/* The coefficients of at most a line of cells. */
+static void NAMED(look_up)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c,
+                           int64_t n, struct NAMED(line) * line)
 {
     for (int64_t i = 0; i < n; i++) {
-        const int own = p->centre[i + 1];
+        const int own = c->centre[i];
         const REAL *gx = NAMED(g_from)(s, AXIS_X, own);
         const REAL *gy = NAMED(g_from)(s, AXIS_Y, own);
         const REAL *gz = NAMED(g_from)(s, AXIS_Z, own);
-        v->gxm[i] = gx[p->centre[i]];
-        v->gxp[i] = gx[p->centre[i + 2]];
-        v->gym[i] = gy[p->ym[i]];
-        v->gyp[i] = gy[p->yp[i]];
-        v->gzm[i] = gz[p->zm[i]];
-        v->gzp[i] = gz[p->zp[i]];
-        v->sigma[i] = s->table[medium_cell_at(own)];
-        v->q[i] = s->table[medium_cell_at(own) + 1];
+        line->of[0][i] = gx[c->centre[i - 1]];
+        line->of[1][i] = gx[c->centre[i + 1]];
+        line->of[2][i] = gy[c->ym[i]];
+        line->of[3][i] = gy[c->yp[i]];
+        line->of[4][i] = gz[c->zm[i]];
+        line->of[5][i] = gz[c->zp[i]];
+        line->of[6][i] = s->table[medium_cell_at(own)];
+        line->of[7][i] = s->table[medium_cell_at(own) + 1];
     }
 }
 
-/* At most a line of cells with coefficients of their own. */
-KERNEL_INLINE void NAMED(varied_cells)(const struct NAMED(varied) * v,
-                                       const struct NAMED(row) * row, REAL *restrict out, int64_t n,
-                                       REAL first_xm, REAL last_xp)
+/* Whether all cells of the line at c, and their neighbours in x, have the class of cell `of`, and
+ * their neighbours in y and z the classes of its neighbours. */
+KERNEL_INLINE bool NAMED(same_as)(const struct NAMED(classes) * c, int64_t of)
 {
+    uint8_t bits =
+        (uint8_t)((c->centre[-1] ^ c->centre[of]) | (c->centre[NAMED(LINE)] ^ c->centre[of]));
+    for (int64_t i = 0; i < NAMED(LINE); i++) {
+        bits |= (uint8_t)((c->centre[i] ^ c->centre[of]) | (c->ym[i] ^ c->ym[of]) |
+                          (c->yp[i] ^ c->yp[of]) | (c->zm[i] ^ c->zm[of]) | (c->zp[i] ^ c->zp[of]));
+    }
+    return bits == 0;
+}
+
+static __attribute__((noinline)) void NAMED(plan_make)(const struct NAMED(stencil) * s,
+                                                       const struct NAMED(classes) * c, int64_t n,
+                                                       struct NAMED(plan) * plan)
+{
+    plan->n = n;
+    memcpy(plan->centre, c->centre - 1, (size_t)n + 2);
+    memcpy(plan->ym, c->ym, (size_t)n);
+    memcpy(plan->yp, c->yp, (size_t)n);
+    memcpy(plan->zm, c->zm, (size_t)n);
+    memcpy(plan->zp, c->zp, (size_t)n);
+    plan->nruns = 0;
+    for (int64_t l = 0; l < n / NAMED(LINE); l++) {
+        const struct NAMED(classes) at = NAMED(classes_from)(c, l * NAMED(LINE));
+        struct NAMED(run) *run = &plan->run[plan->nruns - (plan->nruns > 0 ? 1 : 0)];
+        const bool plain = NAMED(same_as)(&at, 0);
+        const bool extends =
+            plan->nruns > 0 && run->plain == plain && (!plain || NAMED(same_as)(&at, -1));
+        if (!extends) {
+            run = &plan->run[plan->nruns++];
+            *run = (struct NAMED(run)){.plain = plain};
+        }
+        if (!extends || !plain) {
+            NAMED(look_up)(s, &at, plain ? 1 : NAMED(LINE), &plan->line[l]);
+        }
+        run->n += NAMED(LINE);
+    }
+}
+
+KERNEL_INLINE bool NAMED(plan_fits)(const struct NAMED(plan) * plan,
+                                    const struct NAMED(classes) * c, int64_t n)
+{
+    return plan->n == n && plan->centre[0] == c->centre[-1] &&
+           plan->centre[n + 1] == c->centre[n] &&
+           stream_same_bytes(plan->centre + 1, c->centre, n) &&
+           stream_same_bytes(plan->ym, c->ym, n) && stream_same_bytes(plan->yp, c->yp, n) &&
+           stream_same_bytes(plan->zm, c->zm, n) && stream_same_bytes(plan->zp, c->zp, n);
+}
+
+/* The plan for `n` cells in complete lines, at most PIECE; `piece` counts along the row. */
+static const struct NAMED(plan) * NAMED(plan_for)(const struct NAMED(stencil) * s,
+                                                  const struct NAMED(classes) * c, int64_t n,
+                                                  int64_t piece)
+{
+    const int64_t place = piece % NAMED(PLACES);
+    int *last = &s->plans->last[place];
+    for (int tried = 0; tried < NAMED(WAYS); tried++) {
+        if (NAMED(plan_fits)(&s->plans->plan[place][*last], c, n)) {
+            return &s->plans->plan[place][*last];
+        }
+        *last = (*last + 1) % NAMED(WAYS);
+    }
+    *last = (*last + 1) % NAMED(WAYS);
+    NAMED(plan_make)(s, c, n, &s->plans->plan[place][*last]);
+    return &s->plans->plan[place][*last];
+}
+
+/* Fewer cells than a line, with ordinary stores; first_xm and last_xp as in stored_cells. */
+static void NAMED(stored_few)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c,
+                              const struct NAMED(row) * row, REAL *out, int64_t n, REAL first_xm,
+                              REAL last_xp)
+{
+    struct NAMED(line) line;
     REAL minus[NAMED(LINE)];
     REAL plus[NAMED(LINE)];
-    minus[0] = first_xm;
-    for (int64_t i = 1; i < n; i++) {
-        minus[i] = row->centre[i - 1];
-        plus[i - 1] = row->centre[i];
-    }
-    plus[n - 1] = last_xp;
-#pragma omp simd
+    struct NAMED(row) at = *row;
+    NAMED(look_up)(s, c, n, &line);
     for (int64_t i = 0; i < n; i++) {
-        out[i] = NAMED(medium_cell)(row->centre[i], minus[i], plus[i], row->ym[i], row->yp[i],
-                                    row->zm[i], row->zp[i], v->gxm[i], v->gxp[i], v->gym[i],
-                                    v->gyp[i], v->gzm[i], v->gzp[i], v->sigma[i], v->q[i]);
+        minus[i] = i == 0 ? first_xm : row->centre[i - 1];
+        plus[i] = i == n - 1 ? last_xp : row->centre[i + 1];
     }
+    at.xm = minus;
+    at.xp = plus;
+    const struct NAMED(coefficients) k = {.of = line.of[0]};
+    NAMED(cells)(&k, &at, out, n);
 }
 
-/* Fewer cells than a line, with ordinary stores. */
-static void NAMED(stored_few)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c,
-                              const struct NAMED(row) * row, REAL *out, int64_t i, int64_t n,
-                              REAL first_xm, REAL last_xp)
+/* The coefficients of a run's line, from its cell `first` on. */
+KERNEL_INLINE struct NAMED(coefficients)
+    NAMED(coefficients_of)(const struct NAMED(line) * line, bool plain, int64_t first)
 {
-    struct NAMED(varied) v;
-    const struct NAMED(pattern) p = NAMED(pattern_at)(c, i, n);
-    const struct NAMED(row) at = NAMED(row_from)(row, i);
-    NAMED(look_up)(s, &p, n, &v);
-    NAMED(varied_cells)(&v, &at, out + i, n, first_xm, last_xp);
-}
-
-/* The line at cell i of the row, streamed. */
-static __attribute__((noinline)) void NAMED(varied_line)(const struct NAMED(stencil) * s,
-                                                         const struct NAMED(classes) * c,
-                                                         const struct NAMED(row) * row, REAL *out,
-                                                         int64_t i, REAL first_xm, REAL last_xp,
-                                                         enum stream_level level)
-{
-    enum { LINE = NAMED(LINE), PART = NAMED(PART) };
-    const struct NAMED(pattern) p = NAMED(pattern_at)(c, i, LINE);
-    const size_t place = (uintptr_t)(out + i) / STREAM_LINE_BYTES % NAMED(KEPT);
-    struct NAMED(kept) *kept = s->kept;
-    if (!kept->is_set[place] || memcmp(&kept->pattern[place], &p, sizeof p) != 0) {
-        NAMED(look_up)(s, &p, LINE, &kept->varied[place]);
-        kept->pattern[place] = p;
-        kept->is_set[place] = true;
-    }
-    REAL result[LINE] __attribute__((aligned(STREAM_LINE_BYTES)));
-    const struct NAMED(row) at = NAMED(row_from)(row, i);
-    stream_fetch(level, at.ahead);
-    stream_fetch(level, at.beside);
-    NAMED(varied_cells)(&kept->varied[place], &at, result, LINE, first_xm, last_xp);
-    stream_part(out + i, result);
-    stream_part(out + i + PART, result + PART);
-}
-
-/* Bits that are 0 where `n` cells from i on have the classes of cell `of` and their neighbours in y
- * and z the classes of its neighbours. */
-KERNEL_INLINE unsigned NAMED(differing)(const struct NAMED(classes) * c, int64_t of, int64_t i,
-                                        int n)
-{
-    const uint8_t centre = c->centre[of];
-    const uint8_t ym = c->ym[of];
-    const uint8_t yp = c->yp[of];
-    const uint8_t zm = c->zm[of];
-    const uint8_t zp = c->zp[of];
-    uint8_t bits = 0;
-#pragma omp simd reduction(| : bits)
-    for (int64_t at = i; at < i + n; at++) {
-        bits |= (uint8_t)((c->centre[at] ^ centre) | (c->ym[at] ^ ym) | (c->yp[at] ^ yp) |
-                          (c->zm[at] ^ zm) | (c->zp[at] ^ zp));
-    }
-    return bits;
-}
-
-/* The cells, of those in [i, end), of the run with constant coefficients that begins at i; complete
- * lines. */
-KERNEL_INLINE int64_t NAMED(run_length)(const struct NAMED(classes) * c, int64_t i, int64_t end)
-{
-    enum { LINE = NAMED(LINE), SPAN = 64 };
-    const uint8_t own = c->centre[i];
-    int64_t at = i;
-    if (c->centre[i - 1] != own) {
-        return 0;
-    }
-    while (at + SPAN <= end && NAMED(differing)(c, i, at, SPAN) == 0) {
-        at += SPAN;
-    }
-    while (at + LINE <= end && NAMED(differing)(c, i, at, LINE) == 0) {
-        at += LINE;
-    }
-    return at > i && c->centre[at] != own ? at - LINE - i : at - i;
-}
-
-/* The complete lines [begin, end) of a row, streamed. */
-KERNEL_INLINE void NAMED(runs)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c,
-                               const struct NAMED(row) * row, REAL *out, int64_t begin, int64_t end,
-                               REAL first_xm, REAL last_xp, struct schedule schedule)
-{
-    enum { LINE = NAMED(LINE) };
-    for (int64_t i = begin; i < end;) {
-        const int64_t n = NAMED(run_length)(c, i, end);
-        const int64_t next = i + (n > 0 ? n : LINE);
-        const REAL minus = i == begin ? first_xm : row->centre[i - 1];
-        const REAL plus = next == end ? last_xp : row->centre[next];
-        if (n > 0) {
-            const int own = c->centre[i];
-            const REAL *gy = NAMED(g_from)(s, AXIS_Y, own);
-            const REAL *gz = NAMED(g_from)(s, AXIS_Z, own);
-            const struct NAMED(coefficients) k = {
-                .gx = NAMED(g_from)(s, AXIS_X, own)[own],
-                .gym = gy[c->ym[i]],
-                .gyp = gy[c->yp[i]],
-                .gzm = gz[c->zm[i]],
-                .gzp = gz[c->zp[i]],
-                .sigma = s->table[medium_cell_at(own)],
-                .q = s->table[medium_cell_at(own) + 1],
-            };
-            const struct NAMED(row) at = NAMED(row_from)(row, i);
-            NAMED(scheduled_lines)(&k, &at, out + i, n, minus, plus, schedule);
-        } else {
-            NAMED(varied_line)(s, c, row, out, i, minus, plus, schedule.ahead_to);
+    struct NAMED(coefficients) k = {.plain = plain, .of = line->of[0] + first};
+    if (plain) {
+        for (int c = 0; c < NAMED(COEFFICIENTS); c++) {
+            k.value[c] = line->of[c][0];
         }
-        i = next;
+    }
+    return k;
+}
+
+/* A run of `n` cells, streamed, as the lines of a uniform medium. */
+KERNEL_INLINE void NAMED(streamed_run)(const struct NAMED(line) * line, bool plain,
+                                       const struct NAMED(row) * row, REAL *out, int64_t n,
+                                       REAL first_xm, REAL last_xp, enum stream_level level)
+{
+    enum { PART = NAMED(PART), LINE = NAMED(LINE) };
+    const struct NAMED(row) first = *row;
+    const REAL edge[PART] = {[PART - 1] = first_xm};
+    const REAL end[PART] = {last_xp};
+    struct stream_vector before = stream_load(edge);
+    struct stream_vector here = stream_load(first.centre);
+    struct NAMED(coefficients) k = NAMED(coefficients_of)(line, plain, 0);
+    struct NAMED(coefficients) k_second = k;
+    for (int64_t i = 0; i < n; i += LINE) {
+        if (!plain) {
+            k.of = line[i / LINE].of[0];
+            k_second.of = k.of + PART;
+        }
+        stream_fetch(level, first.ahead + i);
+        stream_fetch(level, first.beside + i);
+        const struct stream_vector second = stream_load(first.centre + i + PART);
+        const struct stream_vector next = stream_load(i + LINE < n ? first.centre + i + LINE : end);
+        NAMED(streamed_part)(&k, &first, out, i, before, here, second);
+        NAMED(streamed_part)(&k_second, &first, out, i + PART, here, second, next);
+        before = second;
+        here = next;
+    }
+}
+
+typedef void NAMED(run_function)(const struct NAMED(line) * line, const struct NAMED(row) * row,
+                                 REAL *out, int64_t n, REAL first_xm, REAL last_xp);
+
+#define DEFINE_RUN(name, plain, level)                                                             \
+    static __attribute__((noinline)) void NAMED(name)(const struct NAMED(line) * line,             \
+                                                      const struct NAMED(row) * row, REAL * out,   \
+                                                      int64_t n, REAL first_xm, REAL last_xp)      \
+    {                                                                                              \
+        NAMED(streamed_run)(line, plain, row, out, n, first_xm, last_xp, level);                   \
+    }
+DEFINE_RUN(plain_ahead, true, STREAM_FIRST_LEVEL)
+DEFINE_RUN(varied_ahead, false, STREAM_FIRST_LEVEL)
+#undef DEFINE_RUN
+
+#if STREAM_HAS_WIDE
+/* The same in vectors of a line, and prefetching the plane above into L1. */
+STREAM_WIDE KERNEL_INLINE void NAMED(wide_run)(const struct NAMED(line) * line, bool plain,
+                                               const struct NAMED(row) * row, REAL *out, int64_t n,
+                                               REAL first_xm, REAL last_xp)
+{
+    enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
+    const struct NAMED(row) first = *row;
+    const struct stream_line end = NAMED(stream_line_of)(last_xp);
+    struct stream_line before = NAMED(stream_line_of)(first_xm);
+    struct stream_line here = stream_line_load(first.centre);
+    struct NAMED(coefficients) k = NAMED(coefficients_of)(line, plain, 0);
+    for (int64_t i = 0; i < n; i += LINE) {
+        if (!plain) {
+            k.of = line[i / LINE].of[0];
+        }
+        stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
+        stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
+        stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
+        const struct stream_line next =
+            i + LINE < n ? stream_line_load(first.centre + i + LINE) : end;
+        NAMED(streamed_line)(&k, NAMED(row_from)(&first, i), out + i, before, here, next);
+        before = here;
+        here = next;
+    }
+}
+#define DEFINE_RUN(name, plain)                                                                    \
+    static STREAM_WIDE __attribute__((noinline)) void NAMED(name)(                                 \
+        const struct NAMED(line) * line, const struct NAMED(row) * row, REAL * out, int64_t n,     \
+        REAL first_xm, REAL last_xp)                                                               \
+    {                                                                                              \
+        NAMED(wide_run)(line, plain, row, out, n, first_xm, last_xp);                              \
+    }
+#else
+#define DEFINE_RUN(name, plain)                                                                    \
+    static __attribute__((noinline)) void NAMED(name)(const struct NAMED(line) * line,             \
+                                                      const struct NAMED(row) * row, REAL * out,   \
+                                                      int64_t n, REAL first_xm, REAL last_xp)      \
+    {                                                                                              \
+        NAMED(streamed_run)                                                                        \
+        (line, plain, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);                        \
+    }
+#endif
+DEFINE_RUN(plain_wide, true)
+DEFINE_RUN(varied_wide, false)
+#undef DEFINE_RUN
+
+/* The runs of a plan. */
+KERNEL_INLINE void NAMED(runs)(const struct NAMED(plan) * plan, const struct NAMED(row) * row,
+                               REAL *out, REAL first_xm, REAL last_xp, bool wide)
+{
+    int64_t i = 0;
+    for (int r = 0; r < plan->nruns; r++) {
+        const int64_t n = plan->run[r].n;
+        const struct NAMED(row) at = NAMED(row_from)(row, i);
+        const REAL minus = i == 0 ? first_xm : row->centre[i - 1];
+        const REAL plus = i + n == plan->n ? last_xp : row->centre[i + n];
+        NAMED(run_function) *const run = plan->run[r].plain
+                                             ? (wide ? NAMED(plain_wide) : NAMED(plain_ahead))
+                                             : (wide ? NAMED(varied_wide) : NAMED(varied_ahead));
+        run(&plan->line[i / NAMED(LINE)], &at, out + i, n, minus, plus);
+        i += n;
     }
 }
 
@@ -204,26 +292,27 @@ static __attribute__((noinline)) void NAMED(medium_range)(const struct NAMED(ste
                                                           int64_t n, REAL first_xm, REAL last_xp,
                                                           struct schedule schedule)
 {
-    enum { LINE = NAMED(LINE) };
-    const REAL *centre = row->centre;
     const int64_t to_line = stream_cells_to_line(out, sizeof(REAL));
     const int64_t head = to_line < n ? to_line : n;
-    const int64_t tail = (n - head) % LINE;
-    const int64_t end = n - tail;
-    for (int64_t i = 0; i < n; i += 64) {
-        __builtin_prefetch(c->ahead + i, 0, 2);
+    const int64_t tail = (n - head) % NAMED(LINE);
+    for (int64_t i = 0; i < n; i += STREAM_LINE_BYTES) {
+        stream_fetch(STREAM_SECOND_LEVEL, c->ahead + i);
     }
-    if (head > 0) {
-        NAMED(stored_few)(s, c, row, out, 0, head, first_xm, head == n ? last_xp : centre[head]);
-    }
-    if (tail > 0) {
-        NAMED(stored_few)
-        (s, c, row, out, end, tail, end == 0 ? first_xm : centre[end - 1], last_xp);
-    }
-    if (head < end) {
-        NAMED(runs)
-        (s, c, row, out, head, end, head == 0 ? first_xm : centre[head - 1],
-         tail == 0 ? last_xp : centre[end], schedule);
+    int64_t size = 0;
+    for (int64_t i = 0, piece = 0; i < n; i += size, piece++) {
+        const struct NAMED(classes) classes = NAMED(classes_from)(c, i);
+        const struct NAMED(row) at = NAMED(row_from)(row, i);
+        const int64_t left = n - tail - i;
+        const bool few = i < head || left == 0;
+        size = few ? (i < head ? head : tail) : (left < NAMED(PIECE) ? left : NAMED(PIECE));
+        const REAL minus = i == 0 ? first_xm : row->centre[i - 1];
+        const REAL plus = i + size == n ? last_xp : row->centre[i + size];
+        if (few) {
+            NAMED(stored_few)(s, &classes, &at, out + i, size, minus, plus);
+            continue;
+        }
+        const struct NAMED(plan) *plan = NAMED(plan_for)(s, &classes, size, piece);
+        NAMED(runs)(plan, &at, out + i, minus, plus, schedule.wide);
     }
 }
 
@@ -278,27 +367,15 @@ static void NAMED(close_face)(const struct NAMED(stencil) * s, enum face face,
     *neighbour = beyond;
 }
 
-/* Cells [lo, hi) of row (j, k), which may lie on closed faces. */
-static inline void NAMED(medium_row)(const struct NAMED(stencil) * s,
-                                     const struct NAMED(where) * where,
-                                     const struct NAMED(classes) * classes,
-                                     const struct NAMED(row) * row, REAL *out, int64_t lo,
-                                     int64_t hi, int64_t j, int64_t k, struct schedule schedule)
+/* `n` cells from (lo, j, k) on, of a row on closed faces in y or z; first_xm and last_xp as in
+ * medium_range. */
+static __attribute__((noinline)) void NAMED(medium_boundary_row)(
+    const struct NAMED(stencil) * s, const bool on[FACE_COUNT],
+    const struct NAMED(classes) * classes, const struct NAMED(row) * row, REAL *out, int64_t lo,
+    int64_t n, int64_t j, int64_t k, REAL first_xm, REAL last_xp, struct schedule schedule)
 {
     REAL beyond[FACE_COUNT][NAMED(CHUNK)] __attribute__((aligned(STREAM_LINE_BYTES)));
-    const bool *on = where->on;
-    const int64_t n = hi - lo;
-    const uint8_t *own = classes->centre;
     const REAL *centre = row->centre;
-    const REAL first =
-        on[FACE_X_MIN] ? NAMED(close_end)(s, FACE_X_MIN, own[0], lo, j, k, centre[0]) : centre[-1];
-    const REAL last = on[FACE_X_MAX]
-                          ? NAMED(close_end)(s, FACE_X_MAX, own[n - 1], hi - 1, j, k, centre[n - 1])
-                          : centre[n];
-    if (!where->values_beyond) {
-        NAMED(medium_range)(s, classes, row, out, n, first, last, schedule);
-        return;
-    }
     /* chunks end at lines, so that all but the ends of the row are streamed */
     const int64_t head = stream_cells_to_line(out, sizeof(REAL));
     int64_t end = head > 0 && head < n ? head : 0;
@@ -307,10 +384,7 @@ static inline void NAMED(medium_row)(const struct NAMED(stencil) * s,
             end = n - begin < NAMED(CHUNK) ? n : begin + NAMED(CHUNK);
         }
         struct NAMED(row) at = NAMED(row_from)(row, begin);
-        const struct NAMED(classes) c = {
-            classes->centre + begin, classes->ym + begin, classes->yp + begin,
-            classes->zm + begin,     classes->zp + begin, classes->ahead + begin,
-        };
+        const struct NAMED(classes) c = NAMED(classes_from)(classes, begin);
         const REAL **const neighbour[FACE_COUNT] = {[FACE_Y_MIN] = &at.ym,
                                                     [FACE_Y_MAX] = &at.yp,
                                                     [FACE_Z_MIN] = &at.zm,
@@ -323,8 +397,32 @@ static inline void NAMED(medium_row)(const struct NAMED(stencil) * s,
             }
         }
         NAMED(medium_range)
-        (s, &c, &at, out + begin, end - begin, begin == 0 ? first : centre[begin - 1],
-         end == n ? last : centre[end], schedule);
+        (s, &c, &at, out + begin, end - begin, begin == 0 ? first_xm : centre[begin - 1],
+         end == n ? last_xp : centre[end], schedule);
+    }
+}
+
+/* Cells [lo, hi) of row (j, k), which may lie on closed faces. */
+static inline void NAMED(medium_row)(const struct NAMED(stencil) * s,
+                                     const struct NAMED(where) * where,
+                                     const struct NAMED(classes) * classes,
+                                     const struct NAMED(row) * row, REAL *out, int64_t lo,
+                                     int64_t hi, int64_t j, int64_t k, struct schedule schedule)
+{
+    const bool *on = where->on;
+    const int64_t n = hi - lo;
+    const uint8_t *own = classes->centre;
+    const REAL *centre = row->centre;
+    const REAL first =
+        on[FACE_X_MIN] ? NAMED(close_end)(s, FACE_X_MIN, own[0], lo, j, k, centre[0]) : centre[-1];
+    const REAL last = on[FACE_X_MAX]
+                          ? NAMED(close_end)(s, FACE_X_MAX, own[n - 1], hi - 1, j, k, centre[n - 1])
+                          : centre[n];
+    if (where->values_beyond) {
+        NAMED(medium_boundary_row)
+        (s, on, classes, row, out, lo, n, j, k, first, last, schedule);
+    } else {
+        NAMED(medium_range)(s, classes, row, out, n, first, last, schedule);
     }
 }
 
@@ -350,11 +448,24 @@ KERNEL_INLINE void NAMED(step_row)(const struct NAMED(stencil) * s, int64_t lo, 
     NAMED(medium_row)(s, &where, &classes, &row, s->out + at, lo, hi, j, k, schedule);
 }
 
+#if STREAM_HAS_WIDE
+/* Row j of STEP_PLANES planes, one after another. */
+KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
+                                     int64_t j, int64_t k, const REAL *ahead,
+                                     struct schedule schedule)
+{
+    const int64_t dz = s->layout->pitch_z;
+    for (int p = 0; p < STEP_PLANES; p++) {
+        const struct NAMED(aim) aim = {ahead + p * dz, ahead + p * dz, j, k + p};
+        NAMED(step_row)(s, lo, hi, j, k + p, &aim, schedule);
+    }
+}
+#endif
+
 static struct NAMED(stencil)
     NAMED(stencil_of)(const struct layout *layout, const struct step_args *args, void *out,
-                      const void *in, struct tally *tally)
+                      const void *in, struct tally *tally, void *scratch)
 {
-    static _Thread_local struct NAMED(kept) kept;
     const struct medium_args *medium = args->medium;
     struct NAMED(stencil) s = {.layout = layout,
                                .closed = args->closed,
@@ -363,8 +474,14 @@ static struct NAMED(stencil)
                                .in = in,
                                .medium = medium,
                                .table = medium->d_table,
-                               .kept = &kept};
-    memset(kept.is_set, 0, sizeof kept.is_set);
+                               .plans = scratch};
+    for (int place = 0; precision_bytes(layout->precision) == sizeof(REAL) && place < NAMED(PLACES);
+         place++) {
+        s.plans->last[place] = 0;
+        for (int way = 0; way < NAMED(WAYS); way++) {
+            s.plans->plan[place][way].n = 0;
+        }
+    }
     for (int side = 0; side < SIDE_COUNT; side++) { /* axes that are not used */
         s.mirrored[face_of(AXIS_Y, (enum side)side)] = medium->layout.pitch_y == 0;
         s.mirrored[face_of(AXIS_Z, (enum side)side)] = medium->layout.pitch_z == 0;

@@ -1,5 +1,5 @@
 /* The threads of a step kernel and their face sums. Included after both precisions of
- * step_tiles.h, by step_cpu.c and step_medium.c. */
+ * step_tiles.h and struct step_scratch, a thread's memory, by step_cpu.c and step_medium.c. */
 
 typedef void thread_function(const struct layout *layout, const struct step_args *args, void *out,
                              const void *in, const struct box *boxes, int nboxes,
@@ -10,8 +10,9 @@ KERNEL_INLINE void step_thread(const struct layout *layout, const struct step_ar
                                const void *in, const struct box *boxes, int nboxes,
                                struct schedule schedule, struct tally *tally)
 {
-    const struct stencil_float64 s64 = stencil_of_float64(layout, args, out, in, tally);
-    const struct stencil_float32 s32 = stencil_of_float32(layout, args, out, in, tally);
+    struct step_scratch scratch;
+    const struct stencil_float64 s64 = stencil_of_float64(layout, args, out, in, tally, &scratch);
+    const struct stencil_float32 s32 = stencil_of_float32(layout, args, out, in, tally, &scratch);
     for (int b = 0; b < nboxes; b++) {
         struct box pieces[SHARE_PIECES];
         const int npieces =

@@ -327,6 +327,7 @@ static const struct operations operations = {
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .hash = hash,
+    .add_source = guard_add_source,
     .gather = guard_gather,
     .track = guard_track,
     .flux_squared = guard_flux_squared,

@@ -160,6 +160,10 @@ enum status guard_add(struct queue *queue, const struct operation *op, const str
         copy->medium = *op->flux.medium;
         copy->flux.medium = &copy->medium;
     }
+    if (op->source.medium != NULL) {
+        copy->medium = *op->source.medium;
+        copy->source.medium = &copy->medium;
+    }
     for (int b = 0; b < op->nboxes; b++) {
         copy->boxes[b] = boxes[b];
     }

@@ -9,6 +9,7 @@
 #include "solve/classes.h"
 #include "solve/engine.h"
 #include "solve/initial.h"
+#include "solve/source_files.h"
 
 static int count_messages(const struct decomp *decomp, int rank)
 {
@@ -41,7 +42,8 @@ static enum status examine_rank(struct plan *plan, int rank)
     uint64_t derived = 0;
     TRY(field_bytes(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &bytes));
     TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
-    bytes += derived + classes_bytes(&plan->problem, &owned);
+    bytes += derived + classes_bytes(&plan->problem, &owned) +
+             source_files_bytes(&plan->problem, &owned);
     plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
     struct output_memory need = {0};
     TRY(output_memory_need(&plan->problem, &owned, &need));

@@ -83,7 +83,19 @@ struct source_setting {
     bool by_power;                /* `power` was given, not `density` */
     struct number_setting power;  /* W */
     struct number_setting factor;
+
+    /* moving: */
+    char *path;                           /* CSV of t, x, y, z, power; NULL: the position below */
+    struct number_setting at[AXIS_COUNT]; /* m */
+    double absorptivity;
+    int surface;               /* the face that it heats, or from which it is deep; -1: none */
+    double radius[AXIS_COUNT]; /* gaussian, m: to 1/e^2 of the peak */
+    double front, rear, width, depth; /* goldak: half axes, m */
+    bool share_auto;
+    double front_share; /* goldak: of the power, when not auto */
 };
+
+enum { NO_SURFACE = -1 };
 
 /* A source whose cells are painted: they have a class of their own, and it costs no pass. */
 static inline bool source_is_painted(const struct source_setting *source)

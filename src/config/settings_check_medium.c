@@ -150,6 +150,76 @@ SETTINGS_CHECK(contact)
     return STATUS_OK;
 }
 
+/* A position at rest. */
+static enum status check_place(const struct settings *settings, const struct item *item,
+                               const struct source_setting *source, int axis)
+{
+    const double at = source->at[axis].value;
+    const double lower = settings->grid.lower[axis];
+    const double upper = settings->grid.upper[axis];
+    const char *name = axis_name((enum axis)axis);
+    const bool matters = settings->grid.cells[axis] > 1 &&
+                         !(source->shape.kind == SOURCE_GAUSSIAN && source->surface != NO_SURFACE &&
+                           (int)face_axis((enum face)source->surface) == axis);
+    char member[64];
+    char key[TREE_KEY_BYTES];
+    snprintf(member, sizeof member, "%.40s.%s", item->node->first->key, name);
+    settings_key_below(item, member, key);
+    if (!matters || source->at[axis].formula != NULL) {
+        return STATUS_OK;
+    }
+    if (tree_child(item->node->first, name) == NULL) {
+        return settings_fail(settings, key,
+                             "missing; give the position as a number or a formula of t, or a path");
+    }
+    if (at < lower || at > upper) {
+        return settings_fail(settings, key,
+                             "the source lies outside the grid in %s (%g); give a value from %g to "
+                             "%g",
+                             name, at, lower, upper);
+    }
+    return STATUS_OK;
+}
+
+static enum status check_moving(const struct settings *settings, const struct item *item,
+                                const struct source_setting *source)
+{
+    const struct tree *node = item->node->first;
+    const bool deep = source->shape.kind == SOURCE_GOLDAK;
+    char member[64];
+    char key[TREE_KEY_BYTES];
+    snprintf(member, sizeof member, "%.40s.surface", node->key);
+    settings_key_below(item, member, key);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const bool used = settings->grid.cells[axis] > 1;
+        const bool at_surface =
+            source->surface != NO_SURFACE && (int)face_axis((enum face)source->surface) == axis;
+        if (!used && (deep || at_surface)) {
+            return settings_fail(settings, key, "the %s axis has one cell; %s",
+                                 axis_name((enum axis)axis),
+                                 deep ? "this source needs a 3D grid" : "give another face");
+        }
+        if (!deep && used && !at_surface && !(source->radius[axis] > 0)) {
+            snprintf(member, sizeof member, "%.40s.radius", node->key);
+            return settings_fail(settings, settings_key_below(item, member, key),
+                                 "no radius along %s; give one value, or one per axis",
+                                 axis_name((enum axis)axis));
+        }
+        if (source->path == NULL) {
+            TRY(check_place(settings, item, source, axis));
+        } else if (tree_child(node, axis_name((enum axis)axis)) != NULL) {
+            snprintf(member, sizeof member, "%.40s.%s", node->key, axis_name((enum axis)axis));
+            return settings_fail(settings, settings_key_below(item, member, key),
+                                 "given together with path; give one of them");
+        }
+    }
+    if (source->path == NULL && !source->by_power) {
+        return settings_fail(settings, settings_key_below(item, node->key, key),
+                             "no power; give the key power, or a path with powers");
+    }
+    return STATUS_OK;
+}
+
 SETTINGS_CHECK(source)
 {
     struct source_setting *source = (struct source_setting *)item->base;
@@ -163,6 +233,13 @@ SETTINGS_CHECK(source)
     if (source - settings->sources >= MOST_SOURCES) {
         return settings_fail(settings, item->key, "the list has %d entries; give at most %d",
                              settings->nsources, MOST_SOURCES);
+    }
+    if (source->shape.kind == INITIAL_FILE) {
+        return STATUS_OK;
+    }
+    if (!source_is_painted(source)) {
+        source->by_power = tree_child(node, "power") != NULL;
+        return check_moving(settings, item, source);
     }
     if (density == source->by_power) {
         snprintf(name, sizeof name, "%.40s.power", node->key);

@@ -251,6 +251,22 @@ void limits_add_sources(struct limits *limits, const struct problem *problem,
     widen_by_source(&limits->last, least, most);
 }
 
+/* Each cell: the heat is rounded once, which the ledger includes, then the new temperature; its
+ * weight is at most that of the largest class. sigma is at most 1. */
+void limits_add_moving(struct limits *limits, const struct medium *medium, double least,
+                       double most, double cells)
+{
+    double weight = 1;
+    for (int c = 0; c < medium->nclasses; c++) {
+        weight = fmax(weight, medium->classes[c].weight);
+    }
+    widen_by_source(&limits->ever, fmin(least, 0), fmax(most, 0));
+    widen_by_source(&limits->last, fmin(least, 0), fmax(most, 0));
+    limits->roundings.of_magnitude += weight * cells;
+    limits->roundings.fixed_K += 2 * fmax(fabs(least), fabs(most)) * cells;
+    limits->roundings.face_terms += cells;
+}
+
 static void range_of(const struct reach *reach, enum precision precision, double *low, double *high)
 {
     *low = reach->low;

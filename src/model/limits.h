@@ -42,6 +42,11 @@ void limits_step_classes(struct limits *limits, const struct problem *problem,
 void limits_add_sources(struct limits *limits, const struct problem *problem,
                         const struct heat_operator *op);
 
+/* The same for a moving source, which adds between `least` and `most` K of the reference to each of
+ * at most `cells` cells. */
+void limits_add_moving(struct limits *limits, const struct medium *medium, double least,
+                       double most, double cells);
+
 /* The range that no cell can have left, including rounding errors. */
 void limits_range(const struct limits *limits, enum precision precision, double *low, double *high);
 

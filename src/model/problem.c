@@ -11,7 +11,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     if (built.medium.nclasses == 0) {
         TRY_GOTO(timeline_create(settings, &built.grid, &built.medium, &built.timeline));
     }
-    TRY_GOTO(sources_create(settings, &built.sources));
+    TRY_GOTO(sources_create(settings, &built.grid, &built.sources));
     TRY_GOTO(boundary_create(settings, &built.boundary));
     TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium));
     *problem = built;

@@ -32,7 +32,49 @@ static enum status parse(const struct number_setting *number, struct expression 
                                    : STATUS_OK;
 }
 
-enum status sources_create(const struct settings *settings, struct sources *sources)
+/* Does the bounding box of the rows touch the grid? */
+static enum status check_path(const struct settings *settings, const struct grid *grid,
+                              const struct path *path, const char *key)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        double low = INFINITY;
+        double high = -INFINITY;
+        for (int n = 0; n < path->count; n++) {
+            low = fmin(low, path->rows[n].at[axis]);
+            high = fmax(high, path->rows[n].at[axis]);
+        }
+        if (grid->used[axis] && (high < grid->lower[axis] || low > grid->upper[axis])) {
+            return settings_fail(settings, key,
+                                 "the path lies outside the grid in %s (from %g to %g m); the grid "
+                                 "is from %g to %g m",
+                                 axis_name((enum axis)axis), low, high, grid->lower[axis],
+                                 grid->upper[axis]);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status read_path(const struct settings *settings, const struct grid *grid,
+                             const struct sources *sources, int s)
+{
+    struct source *source = &sources->source[s];
+    char key[KEY_BYTES];
+    if (source->setting->path == NULL) {
+        return STATUS_OK;
+    }
+    key_of(sources, s, "path", key);
+    const enum status status =
+        path_read(source->setting->path, !source->setting->by_power, &source->path);
+    if (status == STATUS_INPUT || status == STATUS_FILE) {
+        settings_fail(settings, key, "%s", fail_message());
+        return status;
+    }
+    TRY(status);
+    return check_path(settings, grid, &source->path, key);
+}
+
+enum status sources_create(const struct settings *settings, const struct grid *grid,
+                           struct sources *sources)
 {
     enum status status = STATUS_OK;
     *sources = (struct sources){0};
@@ -47,6 +89,11 @@ enum status sources_create(const struct settings *settings, struct sources *sour
         source->setting = &settings->sources[s];
         source->density = source->setting->by_power ? 0 : source->setting->density;
         TRY_GOTO(parse(&source->setting->factor, &source->factor));
+        TRY_GOTO(parse(&source->setting->power, &source->power));
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            TRY_GOTO(parse(&source->setting->at[axis], &source->at[axis]));
+        }
+        TRY_GOTO(read_path(settings, grid, &built, s));
     }
     *sources = built;
     return STATUS_OK;
@@ -59,6 +106,11 @@ void sources_destroy(struct sources *sources)
 {
     for (int s = 0; s < sources->count; s++) {
         expression_destroy(sources->source[s].factor);
+        expression_destroy(sources->source[s].power);
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            expression_destroy(sources->source[s].at[axis]);
+        }
+        path_free(&sources->source[s].path);
     }
     free(sources->source);
     *sources = (struct sources){0};
@@ -93,9 +145,9 @@ enum status sources_survey(struct sources *sources, const struct settings *setti
     return STATUS_OK;
 }
 
-static enum status evaluate(const struct sources *sources, int s, const char *member,
-                            const struct number_setting *number, struct expression *expression,
-                            double t, double *value)
+enum status source_number(const struct sources *sources, int s, const char *member,
+                          const struct number_setting *number, struct expression *expression,
+                          double t, double *value)
 {
     char key[KEY_BYTES];
     *value = expression != NULL ? expression_evaluate(expression, &t) : number->value;
@@ -112,8 +164,8 @@ enum status sources_at(const struct sources *sources, double t, double *strength
 {
     for (int s = 0; s < sources->count; s++) {
         const struct source *source = &sources->source[s];
-        TRY(evaluate(sources, s, "factor", &source->setting->factor, source->factor, t,
-                     &strength[s]));
+        TRY(source_number(sources, s, "factor", &source->setting->factor, source->factor, t,
+                          &strength[s]));
         strength[s] *= source_is_painted(source->setting) ? source->density : 1;
     }
     return STATUS_OK;

@@ -13,9 +13,9 @@ enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count)
     return STATUS_OK;
 }
 
-static enum status take_face_sums(struct stepper *stepper, struct exact_sum sums[FACE_COUNT])
+static enum status take_sums(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
 {
-    static const struct exact_sum zeros[FACE_COUNT];
+    static const struct exact_sum zeros[LEDGER_SUMS];
     struct engine *engine = stepper->engine;
     struct exact_sum *d_sums = stepper->state->d_face_sum;
     TRY(engine_wait(engine));
@@ -27,9 +27,10 @@ static enum status take_face_sums(struct stepper *stepper, struct exact_sum sums
 enum status diagnostics_gather_ledger(struct stepper *stepper)
 {
     MPI_Comm comm = stepper->team->comm;
-    struct exact_sum sums[FACE_COUNT];
-    TRY(status_agree(comm, take_face_sums(stepper, sums)));
-    TRY(exact_sums_reduce(comm, sums, FACE_COUNT));
+    struct exact_sum sums[LEDGER_SUMS];
+    TRY(status_agree(comm, take_sums(stepper, sums)));
+    TRY(exact_sums_reduce(comm, sums, LEDGER_SUMS));
+    exact_sum_add(&stepper->state->ledger.source_sum, &sums[SOURCE_SUM]);
     for (int f = 0; f < FACE_COUNT; f++) {
         exact_sum_add(&stepper->state->ledger.face_sum[f], &sums[f]);
     }

@@ -20,7 +20,7 @@ struct diagnostics {
  * K. */
 enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics) MUST_CHECK;
 
-/* Collective. Add the face sums on the devices to the ledger and reset them to zero. */
+/* Collective. Add the sums on the devices to the ledger and reset them to zero. */
 enum status diagnostics_gather_ledger(struct stepper *stepper) MUST_CHECK;
 
 /* Collective. 64 bits over global indices and temperatures; see kernels/heat_cell.h. */

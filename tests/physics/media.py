@@ -71,6 +71,27 @@ def some_source(rng, lengths, names):
     return {kind: shape}
 
 
+def some_moving_source(rng, lengths):
+    """A beam or, in 3D, also a double ellipsoid, that moves by formulas of t; watts."""
+    used = len(lengths)
+    radii = [float(f"{length * rng.uniform(0.1, 0.3):.4g}") for length in lengths]
+    shape = {"power": rng.choice([40.0, "30*(1 + sin(9*t))"]),
+             "absorptivity": rng.choice([1.0, 0.35])}
+    for axis, length in zip("xyz", lengths):
+        at, speed = length * rng.uniform(0.2, 0.8), length * rng.uniform(-3, 3)
+        shape[axis] = rng.choice([float(f"{at:.4g}"), f"{at:.4g} + {speed:.4g}*t"])
+    surface = rng.choice([f"{axis}_{side}" for axis in "xyz"[:used] for side in ("min", "max")])
+    if rng.random() < 0.5:
+        shape["surface"] = surface
+    if used == 3 and rng.random() < 0.5:
+        names = ("front", "rear", "width", "depth")
+        shape.update(zip(names, radii + [1.3 * radii[0]], strict=True))
+        if rng.random() < 0.3:
+            shape["front_share"] = 0.6
+        return {"goldak": shape}
+    return {"gaussian": {**shape, "radius": radii if rng.random() < 0.5 else radii[0]}}
+
+
 def some_number(rng, low, high, rough):
     """A number, or a formula of t that stays between the bounds."""
     if rng.random() < 0.5:
@@ -179,6 +200,8 @@ def add_sources(config, rng):
     sources = [some_source(rng, config["grid"]["upper"], names)
                for _ in range(rng.choice([0, 1, 3, 6]))]
     sources = [source for source in sources if source_mask(config, source, classes).any()]
+    sources += [some_moving_source(rng, config["grid"]["upper"])
+                for _ in range(rng.choice([0, 0, 1, 2]))]
     if sources:
         config["sources"] = sources
 
@@ -262,6 +285,7 @@ class Problem:
             resistance[a, b] = resistance[b, a] = contact["resistance"]
         self.k, self.rho_c, self.resistance = k, rho_c[self.classes], resistance
         self.h = spacings(config)
+        self.centers = cell_centers(config)
         self.faces = [config["boundary"][face] for face in FACES[:2 * len(self.h)]]
         self.lows = [self.conductances(axis, 1) for axis in range(len(self.h))]
         self.highs = [self.conductances(axis, -1) for axis in range(len(self.h))]
@@ -328,11 +352,58 @@ class Problem:
             flow[edge] = 2 * k / self.h[axis] * (face - T[edge])
         return flow
 
-    def source(self, t):
-        """W/m^3"""
+    def gaussian(self, shape, at):
+        """Density per W."""
+        radii = np.broadcast_to(shape["radius"], len(self.h))
+        square, volume = 0.0, math.prod(self.h) / math.prod(self.h[:len(radii)])
+        inside = np.ones(self.initial.shape, bool)
+        for axis, (name, radius) in enumerate(zip("xyz", radii)):
+            surface = shape.get("surface", "")
+            if surface.startswith(name):
+                mask = np.zeros(self.initial.shape, bool)
+                mask[self.edge(axis, 1 if surface.endswith("min") else -1)] = True
+                inside &= mask
+                volume *= self.h[axis]
+            else:
+                square = square + ((self.centers[axis] - at[axis]) / radius) ** 2
+                volume *= radius * math.sqrt(math.pi / 2)
+        return np.where(inside & (2 * square <= 16), np.exp(-2 * square), 0.0) / volume
+
+    def goldak(self, shape, at, before, after):
+        face = shape.get("surface", "z_max")
+        normal = "xyz".index(face[0])
+        ahead = np.array(after) - np.array(before)
+        ahead[normal] = 0
+        if not ahead.any():
+            ahead[(normal + 1) % 3] = 1
+        ahead = ahead / np.linalg.norm(ahead)
+        inward = np.zeros(3)
+        inward[normal] = 1 if face.endswith("min") else -1
+        place = [center - x for center, x in zip(self.centers, at)]
+        u, v, w = (sum(p * e for p, e in zip(place, unit))
+                   for unit in (ahead, np.cross(inward, ahead), inward))
+        share = shape.get("front_share", shape["front"] / (shape["front"] + shape["rear"]))
+        length = np.where(u > 0, shape["front"], shape["rear"])
+        e = 3 * ((u / length) ** 2 + (v / shape["width"]) ** 2 + (w / shape["depth"]) ** 2)
+        peak = 12 * math.sqrt(3) * np.where(u > 0, share, 1 - share) / (
+            length * shape["width"] * shape["depth"] * math.pi ** 1.5)
+        return np.where((e <= 16) & (w >= 0), peak * np.exp(-e), 0.0)
+
+    def moving(self, kind, shape, t, dt):
+        places = [[formula(shape.get(axis, 0.0), time) for axis in "xyz"]
+                  for time in (t, t - dt / 2, t + dt / 2)]
+        density = self.gaussian(shape, places[0]) if kind == "gaussian" else \
+            self.goldak(shape, *places)
+        return formula(shape["power"], t) * shape.get("absorptivity", 1.0) * density
+
+    def source(self, t, dt):
+        """W/m^3 in the step about t."""
         total = np.zeros_like(self.initial)
         for source in self.config.get("sources", []):
-            (_, shape), = source.items()
+            (kind, shape), = source.items()
+            if kind in ("gaussian", "goldak"):
+                total += self.moving(kind, shape, t, dt) * formula(shape.get("factor", 1.0), t)
+                continue
             mask = source_mask(self.config, source, self.classes)
             density = shape["density"] if "density" in shape else \
                 shape["power"] / (mask.sum() * math.prod(self.h))
@@ -381,7 +452,7 @@ class Problem:
                     power += flow / h
                     if not self.is_periodic(axis):
                         entered += dt * flow[self.edge(axis, shift)].sum() / h
-            source = self.source((n + 0.5) * dt)
+            source = self.source((n + 0.5) * dt, dt)
             added += dt * source.sum()
             T = T + dt * (power + source) / self.rho_c
         return T, entered, added

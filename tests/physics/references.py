@@ -111,8 +111,8 @@ def moving_gaussian(points, t, power, sigma, speed, start, k, rho_c):
 
 
 def rosenthal(points, at, power, speed, k, rho_c):
-    """The steady rise, K, below a point source on the surface of a half space that moves along x and
-    is at `at` now (D. Rosenthal, 1946)."""
+    """The steady rise, K, below a point source on the surface of a half space that moves along x
+    and is at `at` now (D. Rosenthal, 1946)."""
     alpha = k / rho_c
     x, y, z = (np.asarray(c, float) for c in zip(*points))
     xi = x - at

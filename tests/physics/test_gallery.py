@@ -46,8 +46,8 @@ class LayeredWall(Example):
 
 
 class CompositeSlab(Example):
-    """Eigenfunctions sin(p x) in the copper, B cos(q (L - x)) in the concrete, with the same flux on
-    both sides of the contact and a step of R times it between them."""
+    """Eigenfunctions sin(p x) in the copper, B cos(q (L - x)) in the concrete, with the same flux
+    on both sides of the contact and a step of R times it between them."""
 
     LEFT = {"d": 0.04, "k": 390.0, "rho_c": 8900.0 * 385.0}
     RIGHT = {"d": 0.06, "k": 1.7, "rho_c": 2300.0 * 880.0}
@@ -148,21 +148,55 @@ class ChipStack(Example):
     PATCHES = {"core0": ((0.001, 0.005), (0.004, 0.009), 1.5e6),
                "core1": ((0.006, 0.005), (0.009, 0.009), 1.0e6),
                "cache": ((0.001, 0.001), (0.007, 0.004), 2.0e5),
-               "io": ((0.008, 0.001), (0.009, 0.004), 4.0e5)}
+               "io": ((0.008, 0.001), (0.01, 0.004), 4.0e5)}
+    # on faces of cells of all three grids
+    PROBES = [(0.003, 0.007), (0.007, 0.007), (0.004, 0.003), (0.009, 0.002)]
 
     def test_converges_to_the_series_with_the_square_of_the_spacing(self):
-        middles = [((a[0] + b[0]) / 2, (a[1] + b[1]) / 2) for a, b, _ in self.PATCHES.values()]
         exact = references.stack_surface(
-            middles, (0.01, 0.01), [(0.0015, 390.0, 0.0), (0.0005, 130.0, 1e-5)], 2e4,
+            self.PROBES, (0.01, 0.01), [(0.0015, 390.0, 0.0), (0.0005, 130.0, 1e-5)], 2e4,
             self.PATCHES.values(), 300.0, 1500)
         errors = []
         cells = (20, 30, 40)
         for n in cells:
-            run = self.solve_example("chip_stack", f"chip{n}", f"grid.cells=[{n}, {n}, {2 * n // 5}]",
+            run = self.solve_example("chip_stack", f"chip{n}",
+                                     f"grid.cells=[{n}, {n}, {2 * n // 5}]",
                                      "output.snapshots.interval=6", "output.pictures.interval=6")
             errors.append(float(np.abs(last_row(run, self.PATCHES) - exact).max()))
         self.assert_order(errors, 2, 0.15, cells)
         self.assert_below(errors[-1], 0.02, "largest error with 40 x 40 x 16 cells, K")
+
+
+class LaserTrack(Example):
+    POINTS = {"below": (1.05e-3, 4e-4, 5e-4), "behind": (0.85e-3, 4e-4, 5e-4),
+              "beside": (0.95e-3, 5e-4, 5e-4), "far": (0.65e-3, 4e-4, 5e-4)}
+    POWER, SIGMA, SPEED, START, END = 8.0, 5e-5, 0.25, 3e-4, 3e-3
+    TOP, Y, K, RHO_C = 6e-4, 4e-4, 25.0, 7800.0 * 600.0
+
+    def relative_points(self):
+        return [(x, y - self.Y, z - self.TOP) for x, y, z in self.POINTS.values()]
+
+    def eagar_tsai(self):
+        return references.moving_gaussian(self.relative_points(), self.END, self.POWER, self.SIGMA,
+                                          self.SPEED, self.START, self.K, self.RHO_C)
+
+    def test_converges_to_eagar_and_tsai_with_the_square_of_the_spacing(self):
+        exact, errors = 300 + self.eagar_tsai(), []
+        for n in (1, 2, 4):
+            run = self.solve_example("laser_track", f"track{n}",
+                                     f"grid.cells=[{32 * n}, {16 * n}, {12 * n}]")
+            errors.append(float(np.abs(last_row(run, self.POINTS) - exact).max()))
+            last = run.history()[-1]
+            self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
+        self.assert_order(errors, 2, 0.3)
+        self.assert_below(errors[-1], 0.01 * (exact.max() - 300), "largest error, K")
+
+    def test_rosenthal_is_close_behind_the_beam(self):
+        """Within 12 %: the heat has spread to three times the width of the beam."""
+        at = self.START + self.SPEED * self.END
+        far = references.rosenthal(self.relative_points()[3:], at, self.POWER, self.SPEED, self.K,
+                                   self.RHO_C)
+        self.assert_below(abs(far[0] / self.eagar_tsai()[3] - 1), 0.12, "Rosenthal")
 
 
 class RadiatingSlab(Example):

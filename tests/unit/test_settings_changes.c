@@ -29,6 +29,9 @@ static const char full_text[] =
     "      to: 0.1, density: 1}\n"
     "  - layer: {axis: z, from: 0, to: 0.1, density: 1}\n"
     "  - expression: {where: x > 0, density: 1}\n"
+    "  - gaussian: {surface: z_max, radius: 1, power: 1, x: 0.1, y: 0.1, z: 0.1}\n"
+    "  - file: {path: a.h5}\n"
+    "  - goldak: {front: 1, rear: 1, width: 1, depth: 1, power: 1, x: 0.1, y: 0.1, z: 0.1}\n"
     "initial:\n"
     "  - uniform: {value: 300}\n"
     "  - sphere: {center: [0.1, 0.1, 0.1], radius: 0.05, value: 900}\n"
@@ -127,6 +130,9 @@ static char *find_values(struct settings *s, const struct schema_key *row, char 
         {"sources[].cylinder.", "sources[3].cylinder.", -1, &s->sources[3]},
         {"sources[].layer.", "sources[4].layer.", -1, &s->sources[4]},
         {"sources[].expression.", "sources[5].expression.", -1, &s->sources[5]},
+        {"sources[].gaussian.", "sources[6].gaussian.", -1, &s->sources[6]},
+        {"sources[].file.", "sources[7].file.", -1, &s->sources[7]},
+        {"sources[].goldak.", "sources[8].goldak.", -1, &s->sources[8]},
         {"initial[].uniform.", "initial[0].uniform.", -1, &s->initial[0]},
         {"initial[].sphere.", "initial[1].sphere.", -1, &s->initial[1]},
         {"initial[].box.", "initial[2].box.", -1, &s->initial[2]},
