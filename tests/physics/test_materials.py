@@ -360,6 +360,7 @@ class WrongInput(Materials):
             def change(config):
                 config["grid"] = {"cells": [4, 4, 4]}
                 config["initial"] = config["initial"][:1]
+                config.pop("sources", None)
                 config["parts"] = config["parts"][:1]
                 config["boundary"] = {name: {"type": "flux", "value": 0.0} for name in FACES}
                 config["boundary"]["z_max"] = {key: value for key, value in face.items()
