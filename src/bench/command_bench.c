@@ -20,7 +20,7 @@ static const struct option option_table[] = {
     {OPTION_LIST, "--kernel", "NAME", "a kernel, all of 'step' or 'laplacian' (repeatable)",
      &options.kernels},
     {OPTION_LIST, "--medium", "WORD",
-     "also layers:N, layers_x:N, blocks:N or random:N (repeatable)", &options.media},
+     "layers:N, layers_x:N, blocks:N, random:N (repeatable)", &options.media},
     {OPTION_FLAG, "--tune", "", "list the launch shapes and their times", &options.tune},
     {OPTION_COUNT, "--repeats", "N", "rounds, of which the median is taken (default 5)",
      &options.repeats},
@@ -100,8 +100,8 @@ static const struct command_line kernels_page = {
     .about = "Measure the copy ceiling and the effective bandwidth of every kernel: the step\n"
              "with six faces of fixed temperature (one read and one write per cell, 16 bytes\n"
              "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
-             "The kernels alternate; times are by the device's clock. --medium adds the step in\n"
-             "a medium of N classes (one byte per cell more).",
+             "The kernels alternate; times are by the device's clock. --medium adds the step\n"
+             "in a medium of N classes (one byte per cell more).",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
     .only = "--backend --size --precision --kernel --medium --tune --repeats --json",
