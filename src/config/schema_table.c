@@ -376,6 +376,10 @@ static const struct schema_key table[] = {
         "and for each face the heat flow through it and its mean temperature. On by default.",
         .check = settings_check_cadence),
     CADENCE("output.history", AT(output.history), .fallback = "10"),
+    KEY("output.history.materials", CHOICE, FREE, AT(output.history_materials),
+        "`true`: also the minimum, maximum and mean temperature and the heat of each material of "
+        "several. Each line then copies the field to the host.",
+        .choices = truths, .fallback = "false"),
     SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
             .check = settings_check_cadence),
     CADENCE("output.snapshots", AT(output.snapshots.cadence)),

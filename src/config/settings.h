@@ -30,20 +30,20 @@ enum interpolation { INTERPOLATE_NO, INTERPOLATE_YES };
  * unused axes. */
 struct initial_setting {
     enum initial_kind kind;
+    enum axis axis; /* cylinder, layer */
+    enum interpolation interpolate;
     bool may_be_negative;      /* the expression: the field is a difference of temperatures */
     bool is_condition;         /* the expression: of `parts` and `sources` */
+    bool has_time;             /* the file is a series of snapshots: the state at `time`, s */
     double value;              /* K; in `parts` the number of the material; in `sources` 1 */
     double center[AXIS_COUNT]; /* sphere, cylinder */
     double radius;             /* sphere, cylinder, m */
     double lower[AXIS_COUNT];  /* box, m */
     double upper[AXIS_COUNT];
-    enum axis axis;   /* cylinder, layer */
     double from, to;  /* cylinder, layer: on that axis, m */
     char *expression; /* of x, y, z in m; gives K; a condition is 0 outside */
     char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K or numbers of materials */
     char *dataset;
-    enum interpolation interpolate;
-    bool has_time; /* the file is a series of snapshots: the state at `time`, s */
     double time;
     char *material;                        /* `parts`; `sources`: only its cells, NULL: all */
     char *names[MOST_MATERIALS];           /* `parts`, file: the material of number 0, 1, ... */
@@ -115,18 +115,18 @@ enum boundary_kind {
 struct boundary_setting {
     enum boundary_kind kind;
     bool may_be_negative; /* the expression: the field is a difference of temperatures */
-    double value;         /* temperature: K; flux: W/m^2 into the domain */
-    double coefficient;   /* convection: W/(m^2 K) */
-    double ambient;       /* convection, radiation: K */
-    double emissivity;    /* radiation; convection with it: above 0 */
-    double surroundings;  /* convection: K, to which it radiates, if given; else to the ambient */
     bool has_surroundings;
-    char *expression; /* the value as a function of t (s); NULL when it is a number */
+    int npatches;
+    double value;        /* temperature: K; flux: W/m^2 into the domain */
+    double coefficient;  /* convection: W/(m^2 K) */
+    double ambient;      /* convection, radiation: K */
+    double emissivity;   /* radiation; convection with it: above 0 */
+    double surroundings; /* convection: K, to which it radiates, if given; else to the ambient */
+    char *expression;    /* the value as a function of t (s); NULL when it is a number */
     char *coefficient_expression;
     char *ambient_expression;
     char *surroundings_expression;
     struct patch_setting *patches; /* of a face; later ones overwrite earlier ones */
-    int npatches;
 };
 
 /* A part of a face with its own condition. Coordinates in m, in the order x, y, z without that of
@@ -281,6 +281,7 @@ struct settings {
         char *directory;
         enum writer_choice writer;
         struct cadence history;
+        int history_materials; /* 1: columns of each material */
         struct snapshot_setting snapshots;
         struct region_setting *regions;
         int nregions;

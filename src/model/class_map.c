@@ -208,7 +208,7 @@ static enum status painting_begin(struct painting *painting, const struct box *o
     const size_t nparts = (size_t)settings->nparts;
     const int64_t nx = box_extent(owned, AXIS_X);
     const int64_t cells = nx > PIECE_CELLS ? nx : PIECE_CELLS;
-    painting->brushes = calloc(nparts > 0 ? nparts : 1, sizeof *painting->brushes);
+    painting->brushes = calloc(nparts + 1, sizeof(struct brush *));
     painting->numbers = malloc((size_t)cells * sizeof *painting->numbers);
     if (painting->brushes == NULL || painting->numbers == NULL) {
         return fail(STATUS_MEMORY, "no memory to paint the materials");

@@ -172,9 +172,9 @@ static void add_condition(const struct problem *problem, const struct heat_opera
     widen_by_face(&outside->reach, closure.a, closure.b);
     outside->least_a = fmin(outside->least_a, closure.a);
     if (now.kind == BOUNDARY_FLUX) {
+        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
         outside->flux_K += fabs(now.number[BOUNDARY_VALUE]) * op->dt /
-                           (problem->medium.heat_capacity_volume * h) *
-                           (double)(grid_total_cells(grid) / grid->cells[axis]);
+                           (problem->medium.heat_capacity_volume * h) * (double)cells;
     }
 }
 

@@ -44,7 +44,8 @@ static const char *column_name(const char *name, char text[NAME_BYTES])
 
 static int count_materials(const struct problem *problem)
 {
-    return problem->medium.nmaterials > 1 ? problem->medium.nmaterials : 0;
+    const bool wanted = problem->settings->output.history_materials != 0;
+    return wanted && problem->medium.nmaterials > 1 ? problem->medium.nmaterials : 0;
 }
 
 static int count_patches(const struct problem *problem)
@@ -111,9 +112,9 @@ static enum status make_more(const struct problem *problem, struct history_outpu
     /* one more: an allocation of nothing may be NULL */
     output->materials = calloc((size_t)output->nmaterials + 1, sizeof *output->materials);
     output->patches = calloc((size_t)output->npatches + 1, sizeof *output->patches);
-    output->values = calloc(
-        (size_t)(MATERIAL_COLUMNS * output->nmaterials + PATCH_COLUMNS * output->npatches + 1),
-        sizeof *output->values);
+    const size_t columns =
+        MATERIAL_COLUMNS * (size_t)output->nmaterials + PATCH_COLUMNS * (size_t)output->npatches;
+    output->values = calloc(columns + 1, sizeof *output->values);
     const bool enough =
         output->materials != NULL && output->patches != NULL && output->values != NULL;
     TRY(CHECK_MEMORY(enough, "no memory for history.csv"));

@@ -166,14 +166,14 @@ static void report_faces(const struct problem *problem, const struct heat_operat
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
         const bool has = grid->used[axis] && op->closure.closed[f];
-        const double cells = (double)(grid_total_cells(grid) / grid->cells[axis]);
+        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
         const int first = first_of(&problem->boundary, f);
         struct exact_sum whole[FACE_SUMS] = {{{0}}};
         for (int i = 0; i < problem->boundary.nconditions[f] * FACE_SUMS; i++) {
             exact_sum_add(&whole[i % FACE_SUMS], &sums[first + i / FACE_SUMS][i % FACE_SUMS]);
         }
         faces->flow[f] = has ? exact_sum_value(&whole[FLOW]) : NAN;
-        faces->mean[f] = has ? exact_sum_value(&whole[TEMPERATURE]) / cells : NAN;
+        faces->mean[f] = has ? exact_sum_value(&whole[TEMPERATURE]) / (double)cells : NAN;
     }
 }
 

@@ -14,9 +14,9 @@ struct face_closures {
 enum status faces_closures(const struct stepper *stepper,
                            struct face_closures *closures) MUST_CHECK;
 void faces_closures_free(struct face_closures *closures);
-/* That of a face at the cell `cell` (local indices) inside it, owned by this rank; `closures`: a
+/* That of a face at the cell `cell` (local indices) inside it, owned by this rank; `context`: a
  * struct face_closures. */
-struct class_closure faces_closure_at(const void *closures, enum face face,
+struct class_closure faces_closure_at(const void *context, enum face face,
                                       const int64_t cell[AXIS_COUNT]);
 
 /* At the faces of the domain; NaN for periodic faces and unused axes. */

@@ -35,7 +35,8 @@ class RandomProblems(Materials):
         problem = Problem(config)
         dt = float(f"{0.9 * problem.stable_dt():.6g}")
         config["time"] = {"steps": STEPS, "dt": dt}
-        config["output"] = {"history": {"every": 6}, "checkpoints": {"every": STEPS // 2}}
+        config["output"] = {"history": {"every": 6, "materials": True},
+                            "checkpoints": {"every": STEPS // 2}}
         one = self.run_config(config, f"one{seed}")
         expected, entered, added = problem.solve(dt, STEPS)
         scale = abs(expected).max()

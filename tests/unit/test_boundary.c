@@ -132,7 +132,8 @@ static void faces_radiate(void **state)
         assert_int_equal(
             boundary_evaluate(&scene.boundary, &scene.grid, &scene.medium, FACE_X_MIN, 0, 0, &now),
             STATUS_OK);
-        const double inside = 30.0 * (n / 4);
+        const int cell = n / 4;
+        const double inside = 30.0 * cell;
         const double k = pow(10, n % 7 - 3);
         const struct face_closure closure = boundary_close(&now, k, h);
         const double outside = medium_outside_float64(inside, closure.a, closure.b, closure.e);
