@@ -29,6 +29,11 @@ KERNEL_INLINE double derived_above(double above, double temperature, double thre
     return temperature > threshold ? above + weight : above;
 }
 
+KERNEL_INLINE double derived_square(double qx, double qy, double qz)
+{
+    return fma(qx, qx, fma(qy, qy, qz * qz));
+}
+
 /* The square of the heat flux, W^2/m^4. scale: k / (2 h) per axis, W/(m^2 K): the mean of the
  * fluxes k (T - T+) / h through the two faces of the cell. The root is taken by extract_root, since
  * not every device rounds it as IEEE 754 requires. */
@@ -38,7 +43,15 @@ KERNEL_INLINE double derived_flux_squared(double xm, double xp, double ym, doubl
     const double qx = sx * (xm - xp);
     const double qy = sy * (ym - yp);
     const double qz = sz * (zm - zp);
-    return fma(qx, qx, fma(qy, qy, qz * qz));
+    return derived_square(qx, qy, qz);
+}
+
+/* The same in a medium of classes, for one axis: scale (gm (c - m) + gp (p - c)), with the
+ * conductances g of medium_cell.h to the neighbours m and p. The sign does not matter. */
+KERNEL_INLINE double derived_flux_between(double c, double m, double p, double gm, double gp,
+                                          double scale)
+{
+    return scale * fma(gm, c - m, gp * (p - c));
 }
 
 #endif

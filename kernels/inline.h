@@ -8,4 +8,9 @@
 #define KERNEL_INLINE static inline __attribute__((always_inline, unused))
 #endif
 
+/* Before a loop that runs rarely. */
+#ifndef KERNEL_NO_UNROLL
+#define KERNEL_NO_UNROLL
+#endif
+
 #endif

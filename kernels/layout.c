@@ -62,3 +62,22 @@ enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_C
     };
     return STATUS_OK;
 }
+
+void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT],
+                       struct layout *layout)
+{
+    /* one cell of halo on the right; on the left 16, since GPUs copy tiles at multiples of 16 */
+    const int64_t unit = LAYOUT_ALIGN_BYTES;
+    const int64_t pitch_y = round_up(cells[AXIS_X] + 17, unit);
+    const int64_t rows = cells[AXIS_Y] + (used[AXIS_Y] ? 2 : 0);
+    const int64_t planes = cells[AXIS_Z] + (used[AXIS_Z] ? 2 : 0);
+    const int64_t pitch_z = pitch_y * rows;
+    *layout = (struct layout){
+        .cells = {cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z]},
+        .halo = {1, used[AXIS_Y], used[AXIS_Z]},
+        .origin = unit + (used[AXIS_Y] ? pitch_y : 0) + (used[AXIS_Z] ? pitch_z : 0),
+        .pitch_y = used[AXIS_Y] ? pitch_y : 0,
+        .pitch_z = used[AXIS_Z] ? pitch_z : 0,
+        .elements = planes * pitch_z + 2 * unit,
+    };
+}

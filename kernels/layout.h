@@ -2,6 +2,7 @@
 #ifndef ISOTHERM_KERNELS_LAYOUT_H
 #define ISOTHERM_KERNELS_LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,12 @@ struct layout {
  * Returns STATUS_INPUT when the element count does not fit 63 bits. */
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
                           enum precision precision, struct layout *layout) MUST_CHECK;
+
+/* The layout of a field's classes, one byte per cell; see struct medium_args. Rows begin at
+ * multiples of LAYOUT_ALIGN_BYTES; the 16 bytes before a row belong to it. `precision` has no
+ * meaning. */
+void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT],
+                       struct layout *layout);
 
 /* Remove the padding from a fresh layout with short rows and without halo in x: the hardware
  * prefetcher then continues from row to row (docs/kernels_cpu.md). Planes are padded instead. One

@@ -11,10 +11,33 @@
 #include "base/box.h"
 #include "base/exact_sum.h"
 #include "kernels/layout.h"
+#include "kernels/medium_cell.h"
 #include "kernels/runtime.h"
+#include "kernels/source_cell.h"
+
+/* A medium of several classes on one subdomain; see kernels/medium_cell.h. */
+struct medium_args {
+    /* Of d_class, in elements of one byte, from layout_of_classes: the field's cells, with one
+     * layer of halo in x and on every used axis, also beyond closed faces, where it repeats the
+     * cells inside; the pitch of an unused axis is 0. Edges and corners of the halo are
+     * unspecified. */
+    struct layout layout;
+    const uint8_t *d_class;
+    int nclasses;
+    int nclosures;          /* per face: nclasses times the number of patches */
+    const void *d_table;    /* in the field's precision, see medium_cell.h */
+    const double *d_weight; /* 1 / sigma of each class */
+    /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
+     * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
+    const uint8_t *d_patch[FACE_COUNT];
+};
 
 /* Coefficients of one step on one subdomain. */
 struct step_args {
+    /* NULL: uniform. Else `r`, `a` and `b` are not used, and the update is that of medium_cell.h.
+     * Host memory, copied by the call. */
+    const struct medium_args *medium;
+
     double r[AXIS_COUNT];    /* alpha dt / h^2; 0 on an unused axis. For a float32 field r, a and b
                                 are rounded once to float. */
     bool closed[FACE_COUNT]; /* outside = a inside + b; else the neighbour is read from the halo.
@@ -22,8 +45,18 @@ struct step_args {
     double a[FACE_COUNT];
     double b[FACE_COUNT];
     /* Device memory, or NULL: add the exact sum, in K, of the inside cells of that closed face
-     * before the step, over the given boxes, for the heat ledger. */
+     * before the step, over the given boxes, for the heat ledger. With a medium: the exact sum of
+     * g (outside - inside), in double, the difference rounded as in the update. */
     struct exact_sum *d_face_sum[FACE_COUNT];
+};
+
+/* A heat source on one subdomain; see kernels/source_cell.h. */
+struct source_args {
+    const struct medium_args *medium; /* NULL: uniform. Host memory, copied by the call */
+    struct source_shape shape;        /* with d_values: only peak_front, K m^3/W, their factor */
+    int64_t offset[AXIS_COUNT];       /* global index of the local cell (0, 0, 0) */
+    const float *d_values;            /* NULL: the shape. W/m^3 of the owned cells, [z][y][x] */
+    struct exact_sum *d_sum;          /* device memory: add the exact sum of the heat, K */
 };
 
 /* The fields that `track` updates: float64 in device memory, with one layout without halo; NULL if
@@ -39,12 +72,14 @@ struct track_args {
     double *d_above;
 };
 
-/* Coefficients of the heat flux on one subdomain; closed, a and b as in step_args. */
+/* Coefficients of the heat flux on one subdomain; medium, closed, a and b as in step_args. */
 struct flux_args {
+    const struct medium_args *medium;
     bool closed[FACE_COUNT];
     double a[FACE_COUNT];
     double b[FACE_COUNT];     /* K */
-    double scale[AXIS_COUNT]; /* k / (2 h), W/(m^2 K); 0 on an unused axis */
+    double scale[AXIS_COUNT]; /* k / (2 h), W/(m^2 K); 0 on an unused axis. With a medium: C h /
+                                 (2 dt), the factor of the two g (difference) */
 };
 
 /* Cells of a field for a file: every stride-th cell of a box. */
@@ -58,11 +93,12 @@ struct extract_args {
 
 /* The result of a reduction. */
 struct field_summary {
-    double min;           /* K, of the valid cells; +inf when there are none */
-    double max;           /* K; -inf when there are none */
-    struct exact_sum sum; /* of the valid cells */
-    int64_t bad_cells;    /* NaN, Inf, or magnitude >= EXACT_SUM_LIMIT */
-    int64_t first_bad;    /* lowest global index of these; -1: none */
+    double min;            /* K, of the valid cells; +inf when there are none */
+    double max;            /* K; -inf when there are none */
+    struct exact_sum sum;  /* of the valid cells */
+    struct exact_sum heat; /* with a medium: of T d_weight, in double; else 0 */
+    int64_t bad_cells;     /* NaN, Inf, or magnitude >= EXACT_SUM_LIMIT */
+    int64_t first_bad;     /* lowest global index of these; -1: none */
 };
 
 /* The position of a subdomain in the global grid. */
@@ -90,6 +126,12 @@ struct operations {
      * the boxes, except beyond closed faces, where it is never read. */
     step_function *step;
 
+    /* Queued. Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T)
+     * with the heat of source_cell, rounded to the field's precision; sigma of the cell's class, or
+     * 1. */
+    enum status (*add_source)(struct queue *queue, const struct layout *layout,
+                              const struct source_args *args, void *d_field, const struct box *box);
+
     /* The launch shapes of `step`, by name; returns their number. The first is the backend's own
      * rule. A shape changes the speed and never a bit. Both this and step_shape may be NULL. */
     int (*step_shapes)(const char *const **names);
@@ -112,11 +154,12 @@ struct operations {
                                 void *const *d_buffers, const struct box *boxes, int nboxes,
                                 void *d_field);
 
-    /* Queued. Minimum, maximum, exact sum and bad cells of the owned cells; *h_summary is valid
-     * after queue_wait. The result does not depend on order, threads or decomposition. */
+    /* Queued. Minimum, maximum, exact sums and bad cells of the owned cells; *h_summary is valid
+     * after queue_wait. The result does not depend on order, threads or decomposition. `medium`:
+     * NULL when uniform. */
     enum status (*summarise)(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const void *d_field,
-                             struct field_summary *h_summary);
+                             const struct placement *placement, const struct medium_args *medium,
+                             const void *d_field, struct field_summary *h_summary);
     /* Queued. Sum modulo 2^64 of heat_cell_hash over the owned cells; add over ranks for
      * `field_hash`. *h_hash is valid after queue_wait. */
     enum status (*hash)(struct queue *queue, const struct layout *layout,

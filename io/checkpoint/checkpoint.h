@@ -19,6 +19,7 @@
 #include "model/field.h"
 #include "model/grid.h"
 #include "model/ledger.h"
+#include "model/medium.h"
 
 /* The contents of a checkpoint besides the temperature. */
 struct checkpoint_state {
@@ -27,6 +28,7 @@ struct checkpoint_state {
     uint64_t field_hash;
     struct ledger ledger;
     double boundary_heat; /* J, by the ledger, with the coefficients of that run */
+    double source_heat;   /* J, the same; stored if the run has sources, or had some */
     bool changed; /* read: material, precision or the grid's corners differ from the run's */
 };
 
@@ -125,6 +127,10 @@ uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision
  * domain or type, values that are not finite or beyond 1e12 K. */
 enum status field_file_read(MPI_Comm comm, const struct initial_setting *source,
                             struct field *field, const struct grid *grid) MUST_CHECK;
+
+/* Not collective, needs no MPI. The integers of a `parts` entry, of `box` (global indices) only. */
+enum status field_file_read_box(const struct initial_setting *source, const struct grid *grid,
+                                const struct box *box, float *values) MUST_CHECK;
 
 /* Not collective, needs no MPI. The checks of field_file_read, except those of the values. */
 enum status field_file_check(const struct initial_setting *source,

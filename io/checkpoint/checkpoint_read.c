@@ -26,7 +26,13 @@ static enum status read_state(hid_t dataset, struct checkpoint_state *state)
     TRY(h5_get_int(dataset, "ledger_face_sum", ledger->face_sum[0].digit, FACE_COUNT * DIGITS));
     TRY(h5_get_int(dataset, "ledger_b_sum", ledger->b_sum[0].digit, FACE_COUNT * DIGITS));
     TRY(h5_get_double(dataset, "ledger_booked_J", &ledger->booked_J, 0));
-    return h5_get_double(dataset, "boundary_heat_J", &state->boundary_heat, 0);
+    TRY(h5_get_double(dataset, "boundary_heat_J", &state->boundary_heat, 0));
+    if (H5Aexists(dataset, "source_heat_J") <= 0) {
+        return STATUS_OK;
+    }
+    TRY(h5_get_int(dataset, "ledger_source_sum", ledger->source_sum.digit, DIGITS));
+    TRY(h5_get_double(dataset, "ledger_source_booked_J", &ledger->source_booked_J, 0));
+    return h5_get_double(dataset, "source_heat_J", &state->source_heat, 0);
 }
 
 static enum status check_cells(hid_t dataset, const struct grid *grid)
@@ -68,6 +74,20 @@ static enum status check_material(hid_t dataset, const struct medium *material)
 {
     double conductivity = 0;
     double capacity = 0;
+    char here[32] = "";
+    char there[32] = "";
+    if (medium_hash(material) != 0) {
+        snprintf(here, sizeof here, "%016" PRIx64, medium_hash(material));
+    }
+    if (H5Aexists(dataset, "materials_hash") > 0) {
+        TRY(h5_get_string(dataset, "materials_hash", there, sizeof there));
+    }
+    if (strcmp(here, there) != 0) {
+        return fail(STATUS_INPUT,
+                    "it is of other materials, or of another place of them (hash "
+                    "%s there, %s in the configuration)",
+                    there[0] != '\0' ? there : "none", here[0] != '\0' ? here : "none");
+    }
     TRY(h5_get_double(dataset, "conductivity", &conductivity, 0));
     TRY(h5_get_double(dataset, "heat_capacity_volume", &capacity, 0));
     if (conductivity != material->conductivity) {

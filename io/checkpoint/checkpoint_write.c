@@ -68,7 +68,14 @@ static enum status write_state(hid_t dataset, const struct checkpoint_state *sta
     TRY(h5_attribute_int(dataset, "ledger_b_sum", ledger->b_sum[0].digit, FACE_COUNT * DIGITS,
                          H5T_STD_I64LE));
     TRY(h5_attribute_double(dataset, "ledger_booked_J", &ledger->booked_J, 0));
-    return h5_attribute_double(dataset, "boundary_heat_J", &state->boundary_heat, 0);
+    TRY(h5_attribute_double(dataset, "boundary_heat_J", &state->boundary_heat, 0));
+    if (state->source_heat == 0) {
+        return STATUS_OK;
+    }
+    TRY(h5_attribute_int(dataset, "ledger_source_sum", ledger->source_sum.digit, DIGITS,
+                         H5T_STD_I64LE));
+    TRY(h5_attribute_double(dataset, "ledger_source_booked_J", &ledger->source_booked_J, 0));
+    return h5_attribute_double(dataset, "source_heat_J", &state->source_heat, 0);
 }
 
 static enum status write_attributes(const struct job *job, hid_t dataset)
@@ -83,6 +90,11 @@ static enum status write_attributes(const struct job *job, hid_t dataset)
     TRY(h5_attribute_double(dataset, "upper_m", grid->upper, AXIS_COUNT));
     TRY(h5_attribute_double(dataset, "conductivity", &material->conductivity, 0));
     TRY(h5_attribute_double(dataset, "heat_capacity_volume", &material->heat_capacity_volume, 0));
+    if (medium_hash(material) != 0) {
+        char hash[32];
+        snprintf(hash, sizeof hash, "%016" PRIx64, medium_hash(material));
+        TRY(h5_attribute_string(dataset, "materials_hash", hash));
+    }
     if (job->reason != NULL) {
         TRY(h5_attribute_string(dataset, "reason", job->reason));
     }

@@ -86,6 +86,12 @@ static enum status check_domain(hid_t file, hid_t dataset, const struct found *f
     return STATUS_OK;
 }
 
+/* Numbers of materials cannot be interpolated. */
+static bool is_numbers(const struct initial_setting *source)
+{
+    return source->names[0] != NULL;
+}
+
 static enum status check_shape(hid_t file, hid_t dataset, const struct initial_setting *source,
                                const struct grid *grid, struct found *found)
 {
@@ -104,7 +110,7 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct initial_s
                 ", %" PRId64 ", %" PRId64 ")%s",
                 found->place.name, found->place.path, text, grid->cells[AXIS_Z],
                 grid->cells[AXIS_Y], grid->cells[AXIS_X],
-                usable ? "; `interpolate: true` converts it" : "");
+                usable && !is_numbers(source) ? "; `interpolate: true` converts it" : "");
 }
 
 static enum status check_type(hid_t dataset, const char *path, const char *name)
@@ -369,4 +375,24 @@ enum status field_file_read(MPI_Comm comm, const struct initial_setting *source,
     const int64_t limit = piece_cells(&r, field->layout.precision);
     TRY(pieces_create(comm, field->layout.cells, limit, &pieces));
     return status_agree(comm, read_mine(&r, &pieces));
+}
+
+enum status field_file_read_box(const struct initial_setting *source, const struct grid *grid,
+                                const struct box *box, float *values)
+{
+    struct found found = {0};
+    const struct h5_place *place = &found.place;
+    hid_t file = H5I_INVALID_HID;
+    hid_t dataset = H5I_INVALID_HID;
+    h5_init();
+    TRY(h5_place_set(source->path, source->dataset, &found.place));
+    TRY(h5_open_place(&found.place, &file, &dataset));
+    enum status status;
+    TRY_GOTO(check_type(dataset, place->path, place->name));
+    TRY_GOTO(check_shape(file, dataset, source, grid, &found));
+    status = fail_prefix(h5_read_box(dataset, box, PRECISION_FLOAT32, false, values),
+                         "the dataset %s of %s: ", place->name, place->path);
+done:
+    h5_close(file);
+    return status;
 }

@@ -170,8 +170,48 @@ void sampler_destroy(struct sampler *s)
     free(s);
 }
 
+/* What corner_value needs of the faces. */
+struct faces {
+    sampler_closure *closure;
+    const void *context;
+};
+
+/* The value at a corner, given that of its cell. On an edge or a corner of the domain prescribed
+ * temperatures win, as the mean of those that meet; otherwise the differences between face and cell
+ * add up, which is exact for a linear field. */
+static double corner_value(const struct sampler *s, const struct field *field,
+                           const struct faces *faces, int64_t slot, double cell)
+{
+    const struct point *point = &s->point[slot / CORNERS];
+    const int corner = (int)(slot % CORNERS);
+    double value = cell;
+    double prescribed = 0;
+    int nfaces = 0;
+    int nprescribed = 0;
+    int64_t local[AXIS_COUNT];
+    corner_cell(point, corner, local);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        local[a] -= field->placement.offset[a];
+    }
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if ((corner >> a & 1) == 0 || point->face[a] < 0) {
+            continue;
+        }
+        const struct class_closure closure =
+            faces->closure(faces->context, (enum face)point->face[a], local);
+        const double at_face = class_closure_face(&closure, cell);
+        value = nfaces++ == 0 ? at_face : value + (at_face - cell);
+        if (closure.a == -1 && closure.e == 0) { /* a given temperature */
+            prescribed += at_face;
+            nprescribed++;
+        }
+    }
+    return nprescribed > 0 ? prescribed / nprescribed : value;
+}
+
 /* This rank's corners. Blocks. */
-static enum status take_mine(struct sampler *s, const struct field *field)
+static enum status take_mine(struct sampler *s, const struct field *field,
+                             const struct faces *faces)
 {
     const enum precision precision = field->layout.precision;
     memset(s->corners, 0, (size_t)s->npoints * CORNERS * sizeof *s->corners);
@@ -184,36 +224,11 @@ static enum status take_mine(struct sampler *s, const struct field *field)
                                           (size_t)s->nmine * precision_bytes(precision)));
     TRY(s->backend->runtime->queue_wait(field->queue));
     for (int64_t m = 0; m < s->nmine; m++) {
-        s->corners[s->slot[m]] = precision == PRECISION_FLOAT64
-                                     ? ((const double *)s->h_taken)[m]
-                                     : (double)((const float *)s->h_taken)[m];
+        const double cell = precision == PRECISION_FLOAT64 ? ((const double *)s->h_taken)[m]
+                                                           : (double)((const float *)s->h_taken)[m];
+        s->corners[s->slot[m]] = corner_value(s, field, faces, s->slot[m], cell);
     }
     return STATUS_OK;
-}
-
-/* The value at a corner, given that of its cell. On an edge or a corner of the domain prescribed
- * temperatures win, as the mean of those that meet; otherwise the differences between face and cell
- * add up, which is exact for a linear field. */
-static double corner_value(const struct point *point, const struct closure *closure, int corner,
-                           double cell)
-{
-    double value = cell;
-    double prescribed = 0;
-    int nfaces = 0;
-    int nprescribed = 0;
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        if ((corner >> a & 1) == 0 || point->face[a] < 0) {
-            continue;
-        }
-        const enum face face = (enum face)point->face[a];
-        const double at_face = closure_face_temperature(closure, face, cell);
-        value = nfaces++ == 0 ? at_face : value + (at_face - cell);
-        if (closure_is_prescribed(closure, face)) {
-            prescribed += at_face;
-            nprescribed++;
-        }
-    }
-    return nprescribed > 0 ? prescribed / nprescribed : value;
 }
 
 /* Exact at the ends, and for equal values. */
@@ -222,14 +237,9 @@ static double between(double low, double high, double part)
     return part == 1 ? high : fma(part, high - low, low);
 }
 
-static double interpolate(const struct point *point, const struct closure *closure,
-                          const double *cell)
+static double interpolate(const struct point *point, const double *corner)
 {
     const double *t = point->part;
-    double corner[CORNERS];
-    for (int c = 0; c < CORNERS; c++) {
-        corner[c] = corner_value(point, closure, c, cell[c]);
-    }
     const double y0z0 = between(corner[0], corner[1], t[AXIS_X]);
     const double y1z0 = between(corner[2], corner[3], t[AXIS_X]);
     const double y0z1 = between(corner[4], corner[5], t[AXIS_X]);
@@ -240,17 +250,18 @@ static double interpolate(const struct point *point, const struct closure *closu
 }
 
 enum status sampler_take(MPI_Comm comm, struct sampler *s, const struct field *field,
-                         const struct closure *closure, const double **values)
+                         sampler_closure *closure, const void *context, const double **values)
 {
     const bool first = comm_rank(comm) == 0;
+    const struct faces faces = {closure, context};
     *values = NULL;
-    TRY(status_agree(comm, take_mine(s, field)));
+    TRY(status_agree(comm, take_mine(s, field, &faces)));
     /* one rank has the value and the others 0: the sum is exact in any order */
     TRY_MPI(MPI_Reduce(first ? MPI_IN_PLACE : s->corners, first ? s->corners : NULL,
                        (int)(s->npoints * CORNERS), MPI_DOUBLE, MPI_SUM, 0, comm));
     if (first) {
         for (int64_t p = 0; p < s->npoints; p++) {
-            s->values[p] = interpolate(&s->point[p], closure, s->corners + p * CORNERS);
+            s->values[p] = interpolate(&s->point[p], s->corners + p * CORNERS);
         }
         *values = s->values;
     }

@@ -10,6 +10,7 @@
 #include "model/boundary.h"
 #include "model/field.h"
 #include "model/grid.h"
+#include "model/operator.h"
 
 struct sampler;
 
@@ -20,9 +21,14 @@ enum status sampler_create(const struct field *field, const struct grid *grid,
                            struct sampler **sampler) MUST_CHECK;
 void sampler_destroy(struct sampler *sampler); /* takes NULL */
 
+/* The closure of a face of the domain at the cell `cell` (local indices) inside it. */
+typedef struct class_closure sampler_closure(const void *context, enum face face,
+                                             const int64_t cell[AXIS_COUNT]);
+
 /* Collective, agreed. The temperatures of the present step, K, on rank 0: npoints values, borrowed
- * until the next call; NULL elsewhere. `closure`: of that time. */
+ * until the next call; NULL elsewhere. `closure`: of that time; called where the cell is owned. */
 enum status sampler_take(MPI_Comm comm, struct sampler *sampler, const struct field *field,
-                         const struct closure *closure, const double **values) MUST_CHECK;
+                         sampler_closure *closure, const void *context,
+                         const double **values) MUST_CHECK;
 
 #endif

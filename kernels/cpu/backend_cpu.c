@@ -271,11 +271,11 @@ static enum status flags_wait(struct queue *queue, uint32_t *const *d_flags, int
 }
 
 static enum status summarise(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const void *d_field,
-                             struct field_summary *h_summary)
+                             const struct placement *placement, const struct medium_args *medium,
+                             const void *d_field, struct field_summary *h_summary)
 {
     (void)queue;
-    cpu_summarise(layout, placement, d_field, h_summary);
+    cpu_summarise(layout, placement, medium, d_field, h_summary);
     return STATUS_OK;
 }
 
@@ -284,6 +284,14 @@ static enum status hash(struct queue *queue, const struct layout *layout,
 {
     (void)queue;
     cpu_hash(layout, placement, d_field, h_hash);
+    return STATUS_OK;
+}
+
+static enum status add_source(struct queue *queue, const struct layout *layout,
+                              const struct source_args *args, void *d_field, const struct box *box)
+{
+    (void)queue;
+    cpu_add_source(layout, args, d_field, box);
     return STATUS_OK;
 }
 
@@ -393,6 +401,7 @@ static const struct operations operations = {
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .hash = hash,
+    .add_source = add_source,
     .gather = gather,
     .track = track,
     .flux_squared = flux_squared,

@@ -88,6 +88,72 @@ KERNEL_INLINE void flux_row(const struct layout *layout, const struct flux_args 
     }
 }
 
+/* A cell of a medium of classes. */
+struct medium_cell {
+    const struct medium_args *medium;
+    const int64_t *cells; /* of the field */
+    int64_t index[AXIS_COUNT];
+    const uint8_t *of_class;
+};
+
+/* The value beyond a closed face, in the field's precision. */
+KERNEL_INLINE double beyond(const struct medium_cell *cell, enum precision precision,
+                            enum face face, double inside)
+{
+    const struct medium_args *m = cell->medium;
+    const int64_t closure = medium_closure(m->d_patch[face], m->nclasses, face, cell->cells,
+                                           cell->index, *cell->of_class);
+    const int64_t at = medium_closure_at(m->nclasses, m->nclosures, face, (int)closure);
+    if (precision == PRECISION_FLOAT64) {
+        const double *abe = (const double *)m->d_table + at;
+        return medium_outside_float64(inside, abe[0], abe[1], abe[2]);
+    }
+    const float *abe = (const float *)m->d_table + at;
+    return (double)medium_outside_float32((float)inside, abe[0], abe[1], abe[2]);
+}
+
+KERNEL_INLINE double flux_along(const struct flux_args *args, const struct medium_cell *at,
+                                const void *field, enum precision precision, int64_t element,
+                                int64_t step, int64_t class_step, enum axis axis)
+{
+    const struct medium_args *m = at->medium;
+    const double c = cell(field, precision, element);
+    double value[SIDE_COUNT];
+    double g[SIDE_COUNT];
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        const enum face face = face_of(axis, (enum side)side);
+        const int64_t sign = side == SIDE_MIN ? -1 : 1;
+        const int64_t last = side == SIDE_MIN ? 0 : at->cells[axis] - 1;
+        value[side] = args->closed[face] && at->index[axis] == last
+                          ? beyond(at, precision, face, c)
+                          : cell(field, precision, element + sign * step);
+        g[side] =
+            cell(m->d_table, precision,
+                 medium_g_at(m->nclasses, axis, *at->of_class, at->of_class[sign * class_step]));
+    }
+    return derived_flux_between(c, value[SIDE_MIN], value[SIDE_MAX], g[SIDE_MIN], g[SIDE_MAX],
+                                args->scale[axis]);
+}
+
+static void medium_flux_row(const struct layout *layout, const struct flux_args *args,
+                            const void *field, int64_t j, int64_t k, double *flux)
+{
+    const struct layout *l = &args->medium->layout;
+    const enum precision p = layout->precision;
+    struct medium_cell at = {.medium = args->medium, .cells = layout->cells};
+    for (int64_t i = 0; i < layout->cells[AXIS_X]; i++) {
+        const int64_t element = layout_index(layout, i, j, k);
+        at.of_class = args->medium->d_class + layout_index(l, i, j, k);
+        at.index[AXIS_X] = i;
+        at.index[AXIS_Y] = j;
+        at.index[AXIS_Z] = k;
+        flux[i] = derived_square(
+            flux_along(args, &at, field, p, element, 1, 1, AXIS_X),
+            flux_along(args, &at, field, p, element, layout->pitch_y, l->pitch_y, AXIS_Y),
+            flux_along(args, &at, field, p, element, layout->pitch_z, l->pitch_z, AXIS_Z));
+    }
+}
+
 void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
                       const struct flux_args *args, const void *field, double *flux)
 {
@@ -99,7 +165,9 @@ void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
         const int64_t j = row % ny;
         const int64_t k = row / ny;
         double *out = flux + layout_index(kept, 0, j, k);
-        if (layout->precision == PRECISION_FLOAT64) {
+        if (args->medium != NULL) {
+            medium_flux_row(layout, args, field, j, k, out);
+        } else if (layout->precision == PRECISION_FLOAT64) {
             flux_row(layout, args, field, PRECISION_FLOAT64, j, k, out);
         } else {
             flux_row(layout, args, field, PRECISION_FLOAT32, j, k, out);

@@ -30,15 +30,23 @@ void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
                     const struct step_args *args, void *out, const void *in,
                     const struct box *boxes, int nboxes);
 
+/* With args->medium, which all of these hand on; `tuner` may be NULL. */
+void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
+                     const struct step_args *args, void *out, const void *in,
+                     const struct box *boxes, int nboxes);
+
 void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
 void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,
                 void *field);
 void cpu_copy(void *to, const void *from, size_t bytes); /* all threads, streaming stores */
 void cpu_fill_nan(void *memory, size_t bytes);           /* all threads: first touch */
 void cpu_summarise(const struct layout *layout, const struct placement *placement,
-                   const void *field, struct field_summary *summary);
+                   const struct medium_args *medium, const void *field,
+                   struct field_summary *summary);
 void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
               uint64_t *hash);
+void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,
+                    const struct box *box);
 void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
                 void *values);
 void cpu_track(const struct layout *layout, const struct layout *kept,

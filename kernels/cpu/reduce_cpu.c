@@ -24,6 +24,7 @@ static int64_t global_index(const struct placement *at, int64_t i, int64_t j, in
 struct findings {
     double min, max;
     struct tally tally;
+    struct tally heat;
     int64_t bad_cells, first_bad;
 };
 
@@ -94,9 +95,20 @@ static void find_in_chunk(struct findings *f, const double *cells, int64_t n, in
     }
 }
 
+/* At most CHUNK cells and their classes; invalid ones count as 0. */
+static void find_heat(struct findings *f, const double *cells, const uint8_t *of_class,
+                      const double *weight, int64_t n)
+{
+    double term[CHUNK];
+    for (int64_t i = 0; i < n; i++) {
+        term[i] = tally_term(cells[i]) * weight[of_class[i]];
+    }
+    tally_add_float64(&f->heat, term, n);
+}
+
 static void find_in_piece(struct findings *f, const struct layout *layout,
-                          const struct placement *placement, const void *field,
-                          const struct box *piece)
+                          const struct placement *placement, const struct medium_args *medium,
+                          const void *field, const struct box *piece)
 {
     double wide[CHUNK];
     for (int64_t k = piece->lo[AXIS_Z]; k < piece->hi[AXIS_Z]; k++) {
@@ -114,6 +126,10 @@ static void find_in_piece(struct findings *f, const struct layout *layout,
                     }
                 }
                 find_in_chunk(f, cells, n, global_index(placement, i, j, k));
+                if (medium != NULL) {
+                    find_heat(f, cells, medium->d_class + layout_index(&medium->layout, i, j, k),
+                              medium->d_weight, n);
+                }
             }
         }
     }
@@ -124,6 +140,8 @@ static void merge_findings(struct field_summary *summary, struct findings *f)
 {
     tally_flush(&f->tally);
     exact_sum_add(&summary->sum, &f->tally.sum);
+    tally_flush(&f->heat);
+    exact_sum_add(&summary->heat, &f->heat.sum);
     /* + 0.0: report 0 rather than -0, which compares equal */
     summary->min = f->min < summary->min ? f->min + 0.0 : summary->min;
     summary->max = f->max > summary->max ? f->max + 0.0 : summary->max;
@@ -134,7 +152,8 @@ static void merge_findings(struct field_summary *summary, struct findings *f)
 }
 
 void cpu_summarise(const struct layout *layout, const struct placement *placement,
-                   const void *field, struct field_summary *summary)
+                   const struct medium_args *medium, const void *field,
+                   struct field_summary *summary)
 {
     const struct box owned = layout_owned(layout);
     struct field_summary found = {.min = INFINITY, .max = -INFINITY, .first_bad = -1};
@@ -144,7 +163,7 @@ void cpu_summarise(const struct layout *layout, const struct placement *placemen
         struct box pieces[SHARE_PIECES];
         const int npieces = share_box(&owned, omp_get_thread_num(), omp_get_num_threads(), pieces);
         for (int p = 0; p < npieces; p++) {
-            find_in_piece(&mine, layout, placement, field, &pieces[p]);
+            find_in_piece(&mine, layout, placement, medium, field, &pieces[p]);
         }
 #pragma omp critical(summarise)
         merge_findings(&found, &mine);

@@ -1,5 +1,200 @@
-/* The rows, planes and tiles of the step kernel in one precision. Included after step_lines.h, in
- * the same way. */
+/* The rows of the uniform step kernel in one precision. Included after step_lines.h, in the same
+ * way. */
+
+/* The whole lines of a range of cells. */
+struct NAMED(middle) {
+    int64_t begin, n;       /* cells */
+    REAL first_xm, last_xp; /* the neighbours in x of the ends */
+};
+
+/* `n` cells with ordinary stores, whose first (last) neighbour in x is `first_xm` (`last_xp`). */
+static inline void NAMED(stored_cells)(const struct NAMED(coefficients) * k,
+                                       const struct NAMED(row) * row, REAL *out, int64_t n,
+                                       REAL first_xm, REAL last_xp)
+{
+    if (n == 0) {
+        return;
+    }
+    struct NAMED(row) at = *row;
+    at.xm = &first_xm;
+    at.xp = n == 1 ? &last_xp : row->xp;
+    NAMED(cells)(k, &at, out, 1);
+    if (n == 1) {
+        return;
+    }
+    at = NAMED(row_from)(row, 1);
+    NAMED(cells)(k, &at, out + 1, n - 2);
+    at = NAMED(row_from)(row, n - 1);
+    at.xp = &last_xp;
+    NAMED(cells)(k, &at, out + n - 1, 1);
+}
+
+/* `n` cells in complete aligned lines, streamed, with the neighbours in x from registers. The last
+ * line is separate, for fewer instructions per cell. */
+KERNEL_INLINE void NAMED(streamed_cells)(const struct NAMED(coefficients) * coefficients,
+                                         const struct NAMED(row) * row, REAL *out, int64_t n,
+                                         REAL first_xm, REAL last_xp, enum stream_level level)
+{
+    enum { PART = NAMED(PART), LINE = NAMED(LINE) };
+    _Static_assert(LINE == 2 * PART, "a line is two vectors");
+    const struct NAMED(coefficients) k =
+        *coefficients;                    /* copies: stores may alias the originals, */
+    const struct NAMED(row) first = *row; /* which would be reloaded in every iteration */
+    REAL edge[PART] = {[PART - 1] = first_xm};
+    struct stream_vector before = stream_load(edge);
+    struct stream_vector here = stream_load(first.centre);
+    int64_t i = 0;
+    for (; i + LINE < n; i += LINE) {
+        stream_fetch(level, first.ahead + i);
+        stream_fetch(level, first.beside + i);
+        const struct stream_vector second = stream_load(first.centre + i + PART);
+        const struct stream_vector next = stream_load(first.centre + i + LINE);
+        NAMED(streamed_part)(&k, &first, out, i, before, here, second);
+        NAMED(streamed_part)(&k, &first, out, i + PART, here, second, next);
+        before = second;
+        here = next;
+    }
+    stream_fetch(level, first.ahead + i);
+    stream_fetch(level, first.beside + i);
+    edge[0] = last_xp;
+    const struct stream_vector second = stream_load(first.centre + i + PART);
+    NAMED(streamed_part)(&k, &first, out, i, before, here, second);
+    NAMED(streamed_part)(&k, &first, out, i + PART, here, second, stream_load(edge));
+}
+
+/* Not inlined: the pointers of a row need all registers. */
+static __attribute__((noinline)) void NAMED(lines)(const struct NAMED(coefficients) * k,
+                                                   const struct NAMED(row) * row, REAL *out,
+                                                   int64_t n, REAL first_xm, REAL last_xp)
+{
+    NAMED(streamed_cells)(k, row, out, n, first_xm, last_xp, STREAM_NO_LEVEL);
+}
+
+static __attribute__((noinline)) void NAMED(lines_ahead)(const struct NAMED(coefficients) * k,
+                                                         const struct NAMED(row) * row, REAL *out,
+                                                         int64_t n, REAL first_xm, REAL last_xp)
+{
+    NAMED(streamed_cells)(k, row, out, n, first_xm, last_xp, STREAM_FIRST_LEVEL);
+}
+
+static __attribute__((noinline)) void NAMED(lines_second)(const struct NAMED(coefficients) * k,
+                                                          const struct NAMED(row) * row, REAL *out,
+                                                          int64_t n, REAL first_xm, REAL last_xp)
+{
+    NAMED(streamed_cells)(k, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
+}
+
+#if STREAM_HAS_WIDE
+/* As lines_second, in vectors of a complete line, and prefetching the plane above into L1. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(
+    const struct NAMED(coefficients) * coefficients, const struct NAMED(row) * row, REAL *out,
+    int64_t n, REAL first_xm, REAL last_xp)
+{
+    enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
+    const struct NAMED(coefficients) k = *coefficients;
+    const struct NAMED(row) first = *row;
+    struct stream_line before = NAMED(stream_line_of)(first_xm);
+    struct stream_line here = stream_line_load(first.centre);
+    int64_t i = 0;
+    for (; i + LINE < n; i += LINE) {
+        stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
+        stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
+        stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
+        const struct stream_line next = stream_line_load(first.centre + i + LINE);
+        NAMED(streamed_line)(&k, NAMED(row_from)(&first, i), out + i, before, here, next);
+        before = here;
+        here = next;
+    }
+    stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
+    stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
+    NAMED(streamed_line)
+    (&k, NAMED(row_from)(&first, i), out + i, before, here, NAMED(stream_line_of)(last_xp));
+}
+
+/* Line `i` of a row and of the same row in the next two planes: four of the six neighbours in z are
+ * already in registers. Unrolled by hand: arrays indexed in a loop may leave the registers. */
+KERNEL_INLINE void NAMED(streamed_block)(const struct NAMED(coefficients) * k,
+                                         const struct NAMED(row) row[STEP_PLANES],
+                                         REAL *const out[STEP_PLANES], int64_t i,
+                                         const struct stream_line before[STEP_PLANES],
+                                         const struct stream_line here[STEP_PLANES],
+                                         const struct stream_line after[STEP_PLANES])
+{
+    _Static_assert(STEP_PLANES == 3, "written out for three");
+    enum { NEAR = 512 / sizeof(REAL) };
+    REAL cells[STEP_PLANES][NAMED(LINE)];
+    struct NAMED(row) low = NAMED(row_from)(&row[0], i);
+    struct NAMED(row) middle = NAMED(row_from)(&row[1], i);
+    struct NAMED(row) high = NAMED(row_from)(&row[2], i);
+    stream_line_store(here[0], cells[0]);
+    stream_line_store(here[1], cells[1]);
+    stream_line_store(here[2], cells[2]);
+    low.zp = cells[1];
+    middle.zm = cells[0];
+    middle.zp = cells[2];
+    high.zm = cells[1];
+    stream_fetch(STREAM_FIRST_LEVEL, low.ahead);
+    stream_fetch(STREAM_FIRST_LEVEL, middle.ahead);
+    stream_fetch(STREAM_FIRST_LEVEL, high.ahead);
+    stream_fetch(STREAM_FIRST_LEVEL, high.zp + NEAR); /* it may have been evicted */
+    NAMED(streamed_line)(k, low, out[0] + i, before[0], here[0], after[0]);
+    NAMED(streamed_line)(k, middle, out[1] + i, before[1], here[1], after[1]);
+    NAMED(streamed_line)(k, high, out[2] + i, before[2], here[2], after[2]);
+}
+
+/* As lines_wide, of three planes at once. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_of_planes)(
+    const struct NAMED(coefficients) * coefficients, const struct NAMED(row) row[STEP_PLANES],
+    REAL *const out[STEP_PLANES], const struct NAMED(middle) ends[STEP_PLANES])
+{
+    enum { LINE = NAMED(LINE) };
+    const struct NAMED(coefficients) k = *coefficients;
+    const struct NAMED(row) first[STEP_PLANES] = {row[0], row[1], row[2]};
+    REAL *const to[STEP_PLANES] = {out[0], out[1], out[2]};
+    const int64_t n = ends[0].n;
+    struct stream_line before[STEP_PLANES] = {NAMED(stream_line_of)(ends[0].first_xm),
+                                              NAMED(stream_line_of)(ends[1].first_xm),
+                                              NAMED(stream_line_of)(ends[2].first_xm)};
+    struct stream_line here[STEP_PLANES] = {stream_line_load(first[0].centre),
+                                            stream_line_load(first[1].centre),
+                                            stream_line_load(first[2].centre)};
+    int64_t i = 0;
+    for (; i + LINE < n; i += LINE) {
+        const struct stream_line next[STEP_PLANES] = {stream_line_load(first[0].centre + i + LINE),
+                                                      stream_line_load(first[1].centre + i + LINE),
+                                                      stream_line_load(first[2].centre + i + LINE)};
+        NAMED(streamed_block)(&k, first, to, i, before, here, next);
+        before[0] = here[0];
+        before[1] = here[1];
+        before[2] = here[2];
+        here[0] = next[0];
+        here[1] = next[1];
+        here[2] = next[2];
+    }
+    const struct stream_line last[STEP_PLANES] = {NAMED(stream_line_of)(ends[0].last_xp),
+                                                  NAMED(stream_line_of)(ends[1].last_xp),
+                                                  NAMED(stream_line_of)(ends[2].last_xp)};
+    NAMED(streamed_block)(&k, first, to, i, before, here, last);
+}
+#endif
+
+/* `n` cells in complete aligned lines, as the schedule says. */
+KERNEL_INLINE void NAMED(scheduled_lines)(const struct NAMED(coefficients) * k,
+                                          const struct NAMED(row) * row, REAL *out, int64_t n,
+                                          REAL first_xm, REAL last_xp, struct schedule schedule)
+{
+    if (schedule.ahead_to == STREAM_FIRST_LEVEL) {
+        NAMED(lines_ahead)(k, row, out, n, first_xm, last_xp);
+#if STREAM_HAS_WIDE
+    } else if (schedule.wide) {
+        NAMED(lines_wide)(k, row, out, n, first_xm, last_xp);
+#endif
+    } else if (schedule.ahead_to == STREAM_SECOND_LEVEL) {
+        NAMED(lines_second)(k, row, out, n, first_xm, last_xp);
+    } else {
+        NAMED(lines)(k, row, out, n, first_xm, last_xp);
+    }
+}
 
 /* Store the cells before and after the complete lines of `n` cells, and return those lines, which
  * are streamed later. The first (last) cell lies on the closed face x_min (x_max) if at_min
@@ -17,11 +212,12 @@ KERNEL_INLINE struct NAMED(middle)
     const int64_t head = stream && to_line < n ? to_line : n;
     const int64_t tail = (n - head) % NAMED(LINE);
     if (head > 0) {
-        NAMED(stored_cells)(s, row, out, head, first_xm, head == n ? last_xp : c[head]);
+        NAMED(stored_cells)(&s->k, row, out, head, first_xm, head == n ? last_xp : c[head]);
     }
     if (tail > 0) {
         const struct NAMED(row) at = NAMED(row_from)(row, n - tail);
-        NAMED(stored_cells)(s, &at, out + n - tail, tail, tail == n ? first_xm : at.xm[0], last_xp);
+        NAMED(stored_cells)
+        (&s->k, &at, out + n - tail, tail, tail == n ? first_xm : at.xm[0], last_xp);
     }
     return (struct NAMED(middle)){.begin = head,
                                   .n = n - head - tail,
@@ -40,17 +236,8 @@ KERNEL_INLINE void NAMED(range)(const struct NAMED(stencil) * s, const struct NA
         return;
     }
     const struct NAMED(row) at = NAMED(row_from)(row, m.begin);
-    if (schedule.ahead_to == STREAM_FIRST_LEVEL) {
-        NAMED(lines_ahead)(s, &at, out + m.begin, m.n, m.first_xm, m.last_xp);
-#if STREAM_HAS_WIDE
-    } else if (schedule.wide) {
-        NAMED(lines_wide)(s, &at, out + m.begin, m.n, m.first_xm, m.last_xp);
-#endif
-    } else if (schedule.ahead_to == STREAM_SECOND_LEVEL) {
-        NAMED(lines_second)(s, &at, out + m.begin, m.n, m.first_xm, m.last_xp);
-    } else {
-        NAMED(lines)(s, &at, out + m.begin, m.n, m.first_xm, m.last_xp);
-    }
+    NAMED(scheduled_lines)
+    (&s->k, &at, out + m.begin, m.n, m.first_xm, m.last_xp, schedule);
 }
 
 /* Point `neighbour` at the values beyond a closed face, computed into `beyond`. */
@@ -114,61 +301,15 @@ static inline void NAMED(tally_row)(const struct NAMED(stencil) * s, const bool 
     }
 }
 
-/* The closed faces on which cells [lo, hi) of a row lie. */
-struct NAMED(where) {
-    bool on[FACE_COUNT];
-    bool values_beyond; /* a face in y or z needs computed outside values */
-};
-
-KERNEL_INLINE struct NAMED(where)
-    NAMED(where_of)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi, int64_t j, int64_t k)
-{
-    const int64_t *cells = s->layout->cells;
-    struct NAMED(where) where = {.on = {
-                                     s->closed[FACE_X_MIN] && lo == 0,
-                                     s->closed[FACE_X_MAX] && hi == cells[AXIS_X],
-                                     s->closed[FACE_Y_MIN] && j == 0,
-                                     s->closed[FACE_Y_MAX] && j == cells[AXIS_Y] - 1,
-                                     s->closed[FACE_Z_MIN] && k == 0,
-                                     s->closed[FACE_Z_MAX] && k == cells[AXIS_Z] - 1,
-                                 }};
-    for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
-        where.values_beyond = where.values_beyond || (where.on[face] && !s->mirrored[face]);
-    }
-    return where;
-}
-
-/* The row at `element`. Beyond a closed face the neighbouring row may lie outside the allocation.
- */
-KERNEL_INLINE struct NAMED(row)
-    NAMED(row_at)(const struct NAMED(stencil) * s, const bool on[FACE_COUNT], int64_t element,
-                  const REAL *ahead, const REAL *beside)
-{
-    const int64_t dy = s->layout->pitch_y;
-    const int64_t dz = s->layout->pitch_z;
-    const REAL *c = s->in + element;
-    return (struct NAMED(row)){
-        .centre = c,
-        .xm = c - 1,
-        .xp = c + 1,
-        .ym = on[FACE_Y_MIN] ? c : c - dy,
-        .yp = on[FACE_Y_MAX] ? c : c + dy,
-        .zm = on[FACE_Z_MIN] ? c : c - dz,
-        .zp = on[FACE_Z_MAX] ? c : c + dz,
-        .ahead = ahead,
-        .beside = beside,
-    };
-}
-
 /* Cells [lo, hi) of row (j, k). */
 KERNEL_INLINE void NAMED(step_row)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
-                                   int64_t j, int64_t k, const REAL *ahead, const REAL *beside,
+                                   int64_t j, int64_t k, const struct NAMED(aim) * aim,
                                    struct schedule schedule)
 {
     const int64_t at = layout_index(s->layout, lo, j, k);
     const struct NAMED(where) where = NAMED(where_of)(s, lo, hi, j, k);
     const bool *on = where.on;
-    const struct NAMED(row) row = NAMED(row_at)(s, on, at, ahead, beside);
+    const struct NAMED(row) row = NAMED(row_at)(s, on, at, aim);
     if (where.values_beyond) {
         NAMED(boundary_row)(s, &row, on, s->out + at, hi - lo, schedule);
     } else {
@@ -192,7 +333,8 @@ KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo
     }
     if (values_beyond) {
         for (int p = 0; p < STEP_PLANES; p++) {
-            NAMED(step_row)(s, lo, hi, j, k + p, ahead + p * dz, ahead + p * dz, schedule);
+            const struct NAMED(aim) aim = {ahead + p * dz, ahead + p * dz, j, k + p};
+            NAMED(step_row)(s, lo, hi, j, k + p, &aim, schedule);
         }
         return;
     }
@@ -202,7 +344,8 @@ KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo
     for (int p = 0; p < STEP_PLANES; p++) {
         const bool *on = where[p].on;
         const int64_t at = layout_index(s->layout, lo, j, k + p);
-        row[p] = NAMED(row_at)(s, on, at, ahead + p * dz, ahead + p * dz);
+        const struct NAMED(aim) aim = {ahead + p * dz, ahead + p * dz, j, k + p};
+        row[p] = NAMED(row_at)(s, on, at, &aim);
         out[p] = s->out + at;
         middle[p] = NAMED(store_ends)(s, &row[p], out[p], hi - lo, on[FACE_X_MIN], on[FACE_X_MAX],
                                       schedule.stream);
@@ -211,171 +354,20 @@ KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo
         out[p] += middle[p].begin;
     }
     if (middle[0].n > 0) {
-        NAMED(lines_of_planes)(s, row, out, middle);
+        NAMED(lines_of_planes)(&s->k, row, out, middle);
     }
 }
 #endif
-
-/* Element of cell (i, j, k) where that row is in memory, else `otherwise`. */
-static inline int64_t NAMED(element_or)(const struct layout *l, int64_t i, int64_t j, int64_t k,
-                                        int64_t otherwise)
-{
-    const bool there = j >= -l->halo[AXIS_Y] && j < l->cells[AXIS_Y] + l->halo[AXIS_Y] &&
-                       k >= -l->halo[AXIS_Z] && k < l->cells[AXIS_Z] + l->halo[AXIS_Z];
-    return there ? layout_index(l, i, j, k) : otherwise;
-}
-
-/* Prefetch one line of each page of the output row at `element`: streaming stores wait for the
- * page's address translation. */
-static inline void NAMED(fetch_pages)(const struct NAMED(stencil) * s, int64_t element, int64_t n)
-{
-    enum { PAGE = 4096 / sizeof(REAL) };
-    for (int64_t i = 0; i < n; i += PAGE) {
-        stream_fetch(STREAM_FIRST_LEVEL, s->out + element + i);
-    }
-}
-
-/* What to prefetch with row (j, k) of a tile: one row of the next plane, `distance` rows ahead, and
- * with the first and last row those next to the tile. A single plane is contiguous in memory. */
-KERNEL_INLINE void NAMED(aim_ahead)(const struct NAMED(stencil) * s, const struct box *tile,
-                                    int64_t j, int64_t k, int64_t distance,
-                                    struct schedule schedule, const REAL **ahead,
-                                    const REAL **beside)
-{
-    const struct layout *l = s->layout;
-    const int64_t lo = tile->lo[AXIS_X];
-    const int64_t j0 = tile->lo[AXIS_Y];
-    const int64_t j1 = tile->hi[AXIS_Y];
-    const int64_t n = tile->hi[AXIS_X] - lo;
-    const int64_t here = layout_index(l, lo, j, k);
-    if (box_extent(tile, AXIS_Z) == 1) {
-        const int64_t step = l->pitch_y + schedule.ahead_bytes / (int64_t)sizeof(REAL);
-        const int64_t next = here + step + n <= l->elements ? here + step : here;
-        *ahead = s->in + next;
-        *beside = *ahead;
-        if (schedule.touch_pages) {
-            NAMED(fetch_pages)(s, next, n);
-        }
-        return;
-    }
-    const bool wrap = j + distance >= j1;
-    const int64_t j_next = j + distance - (wrap ? j1 - j0 : 0);
-    const int64_t k_next = k + (wrap ? 1 : 0);
-    const int64_t next = NAMED(element_or)(l, lo, j_next, k_next + 1, here);
-    *ahead = s->in + next;
-    *beside = *ahead;
-    if (j == j0) {
-        *beside = s->in + NAMED(element_or)(l, lo, j0 - 1, k + 1, next);
-    } else if (j == j1 - 1) {
-        *beside = s->in + NAMED(element_or)(l, lo, j1, k + 1, next);
-    }
-    /* the lines with the neighbours in x of the row's ends */
-    if (lo > 0 || !s->closed[FACE_X_MIN]) {
-        stream_fetch(schedule.ahead_to, *ahead - NAMED(LINE));
-    }
-    if (lo + n < l->cells[AXIS_X] || !s->closed[FACE_X_MAX]) {
-        stream_fetch(schedule.ahead_to, *ahead + n);
-    }
-    if (schedule.touch_pages) {
-        NAMED(fetch_pages)(s, NAMED(element_or)(l, lo, j_next, k_next, here), n);
-    }
-}
-
-#if STREAM_HAS_WIDE
-/* As aim_ahead, for a block of planes. The rows next to the tile are left to the hardware. */
-static inline const REAL *NAMED(aim_block_ahead)(const struct NAMED(stencil) * s,
-                                                 const struct box *tile, int64_t j, int64_t k,
-                                                 int64_t distance)
-{
-    const struct layout *l = s->layout;
-    const int64_t lo = tile->lo[AXIS_X];
-    const int64_t hi = tile->hi[AXIS_X];
-    const bool wrap = j + distance >= tile->hi[AXIS_Y];
-    const int64_t j_next = j + distance - (wrap ? box_extent(tile, AXIS_Y) : 0);
-    const int64_t k_next = k + (wrap ? STEP_PLANES : 0);
-    const bool there = NAMED(element_or)(l, lo, j_next, k_next + STEP_PLANES, -1) >= 0;
-    const REAL *ahead =
-        s->in + (there ? layout_index(l, lo, j_next, k_next + 1) : layout_index(l, lo, j, k));
-    for (int p = 0; p < STEP_PLANES; p++) { /* the neighbours in x of the rows' ends */
-        if (lo > 0 || !s->closed[FACE_X_MIN]) {
-            stream_fetch(STREAM_FIRST_LEVEL, ahead + p * l->pitch_z - NAMED(LINE));
-        }
-        if (hi < l->cells[AXIS_X] || !s->closed[FACE_X_MAX]) {
-            stream_fetch(STREAM_FIRST_LEVEL, ahead + p * l->pitch_z + hi - lo);
-        }
-    }
-    return ahead;
-}
-
-/* STEP_PLANES planes of a tile. */
-KERNEL_INLINE void NAMED(step_planes)(const struct NAMED(stencil) * s, const struct box *tile,
-                                      int64_t k, int64_t distance, struct schedule schedule)
-{
-    for (int64_t j = tile->lo[AXIS_Y]; j < tile->hi[AXIS_Y]; j++) {
-        const REAL *ahead = NAMED(aim_block_ahead)(s, tile, j, k, distance);
-        NAMED(step_block)(s, tile->lo[AXIS_X], tile->hi[AXIS_X], j, k, ahead, schedule);
-    }
-}
-#endif
-
-/* A plane of a tile. */
-KERNEL_INLINE void NAMED(step_plane)(const struct NAMED(stencil) * s, const struct box *tile,
-                                     int64_t k, int64_t distance, struct schedule schedule)
-{
-    const int64_t lo = tile->lo[AXIS_X];
-    const int64_t hi = tile->hi[AXIS_X];
-    for (int64_t j = tile->lo[AXIS_Y]; j < tile->hi[AXIS_Y]; j++) {
-        const REAL *ahead = s->in + layout_index(s->layout, lo, j, k);
-        const REAL *beside = ahead;
-        if (schedule.ahead_to != STREAM_NO_LEVEL) {
-            NAMED(aim_ahead)(s, tile, j, k, distance, schedule, &ahead, &beside);
-        }
-        NAMED(step_row)(s, lo, hi, j, k, ahead, beside, schedule);
-    }
-}
-
-/* March a tile through z. */
-KERNEL_INLINE void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *tile,
-                                    struct schedule schedule)
-{
-    const int64_t row = box_extent(tile, AXIS_X);
-    const int64_t rows = box_extent(tile, AXIS_Y);
-    const int64_t wish = (schedule.ahead_bytes / (int64_t)sizeof(REAL) + row / 2) / row;
-    const int64_t distance = wish < 1 ? 1 : (wish > rows ? rows : wish);
-    int64_t k = tile->lo[AXIS_Z];
-#if STREAM_HAS_WIDE
-    for (; schedule.planes && k + STEP_PLANES <= tile->hi[AXIS_Z]; k += STEP_PLANES) {
-        NAMED(step_planes)(s, tile, k, distance, schedule);
-    }
-#endif
-    for (; k < tile->hi[AXIS_Z]; k++) {
-        NAMED(step_plane)(s, tile, k, distance, schedule);
-    }
-}
-
-/* A thread's piece of a box, tile by tile. */
-KERNEL_INLINE void NAMED(step_piece)(const struct NAMED(stencil) * s, const struct box *piece,
-                                     struct schedule schedule)
-{
-    const struct tiling tiling = tiling_of(piece, sizeof(REAL), schedule);
-    for (int64_t z = 0; z < tiling.nz; z++) {
-        for (int64_t y = 0; y < tiling.ny; y++) {
-            for (int64_t x = 0; x < tiling.nx; x++) {
-                const struct box tile = tile_at(piece, &tiling, x, y, z);
-                NAMED(step_tile)(s, &tile, schedule);
-            }
-        }
-    }
-}
 
 static struct NAMED(stencil)
     NAMED(stencil_of)(const struct layout *layout, const struct step_args *args, void *out,
-                      const void *in, struct tally *tally)
+                      const void *in, struct tally *tally, void *scratch)
 {
+    (void)scratch;
     struct NAMED(stencil)
         s = {.layout = layout, .closed = args->closed, .tally = tally, .out = out, .in = in};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        s.r[axis] = (REAL)args->r[axis];
+        s.k.r[axis] = (REAL)args->r[axis];
     }
     for (int face = 0; face < FACE_COUNT; face++) {
         s.a[face] = (REAL)args->a[face];

@@ -200,17 +200,18 @@ static enum status flags_wait(struct queue *queue, uint32_t *const *d_flags, int
 static enum status run_summarise(struct queue *queue, const struct operation *op)
 {
     (void)queue;
-    cpu_summarise(&op->layout, &op->placement, op->from, op->to);
+    cpu_summarise(&op->layout, &op->placement, op->args.medium, op->from, op->to);
     return STATUS_OK;
 }
 
 static enum status summarise(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const void *d_field,
-                             struct field_summary *h_summary)
+                             const struct placement *placement, const struct medium_args *medium,
+                             const void *d_field, struct field_summary *h_summary)
 {
     const struct operation op = {.run = run_summarise,
                                  .layout = *layout,
                                  .placement = *placement,
+                                 .args.medium = medium,
                                  .from = d_field,
                                  .to = h_summary};
     poison(queue, h_summary, sizeof *h_summary);
@@ -326,6 +327,7 @@ static const struct operations operations = {
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .hash = hash,
+    .add_source = guard_add_source,
     .gather = guard_gather,
     .track = guard_track,
     .flux_squared = guard_flux_squared,

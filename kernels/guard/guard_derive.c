@@ -1,4 +1,4 @@
-/* Samples of a field on the backend `guard`: the cpu functions, queued. */
+/* Samples of a field, and its sources, on the backend `guard`: the cpu functions, queued. */
 #include "kernels/guard/guard_device.h"
 
 static enum status run_gather(struct queue *queue, const struct operation *op)
@@ -68,4 +68,19 @@ enum status guard_extract(struct queue *queue, const struct layout *layout,
     const struct operation op = {
         .run = run_extract, .layout = *layout, .extract = *args, .from = d_field, .to = d_values};
     return guard_add(queue, &op, NULL);
+}
+
+static enum status run_add_source(struct queue *queue, const struct operation *op)
+{
+    (void)queue;
+    cpu_add_source(&op->layout, &op->source, op->to, &op->boxes[0]);
+    return STATUS_OK;
+}
+
+enum status guard_add_source(struct queue *queue, const struct layout *layout,
+                             const struct source_args *args, void *d_field, const struct box *box)
+{
+    const struct operation op = {
+        .run = run_add_source, .layout = *layout, .source = *args, .to = d_field, .nboxes = 1};
+    return guard_add(queue, &op, box);
 }

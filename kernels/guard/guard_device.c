@@ -152,6 +152,18 @@ enum status guard_add(struct queue *queue, const struct operation *op, const str
     }
     *copy = *op;
     copy->next = NULL;
+    if (op->args.medium != NULL) {
+        copy->medium = *op->args.medium;
+        copy->args.medium = &copy->medium;
+    }
+    if (op->flux.medium != NULL) {
+        copy->medium = *op->flux.medium;
+        copy->flux.medium = &copy->medium;
+    }
+    if (op->source.medium != NULL) {
+        copy->medium = *op->source.medium;
+        copy->source.medium = &copy->medium;
+    }
     for (int b = 0; b < op->nboxes; b++) {
         copy->boxes[b] = boxes[b];
     }

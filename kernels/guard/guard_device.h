@@ -65,10 +65,12 @@ struct operation {
     double limit_s;
     cpu_step_function *step;
     struct step_args args;
+    struct medium_args medium; /* what args, flux and source refer to */
     struct layout kept;
     struct track_args track;
     struct flux_args flux;
     struct extract_args extract;
+    struct source_args source;
     const int64_t *elements;
     void (*call)(const void *arguments, void *to, const void *from);
     _Alignas(16) unsigned char arguments[GUARD_ARGUMENT_BYTES];
@@ -116,8 +118,10 @@ enum status guard_flux_squared(struct queue *queue, const struct layout *layout,
                                const void *d_field, double *d_flux);
 enum status guard_extract(struct queue *queue, const struct layout *layout,
                           const struct extract_args *args, const void *d_field, void *d_values);
+enum status guard_add_source(struct queue *queue, const struct layout *layout,
+                             const struct source_args *args, void *d_field, const struct box *box);
 
-/* Append `op`, whose arguments are copied, with the boxes. */
+/* Append `op`, whose arguments are copied, with the boxes and the medium. */
 enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);
 /* Queue a function of the host, with a copy of its arguments. */
 enum status guard_call(struct queue *queue,

@@ -8,6 +8,7 @@
 #include <hip/hip_runtime.h>
 
 #define KERNEL_INLINE static __device__ __forceinline__ /* in place of kernels/inline.h's */
+#define KERNEL_NO_UNROLL _Pragma("unroll 1")
 
 /* 16 bytes of cells: one load or store of a thread. */
 template <typename REAL> struct alignas(16) vec16 {
@@ -77,6 +78,11 @@ static __device__ __forceinline__ uint32_t arch_load_acquire_system(const uint32
     return __hip_atomic_load(from, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
+static __device__ __forceinline__ bool arch_all(bool condition)
+{
+    return __all(condition) != 0;
+}
+
 /* The same on all multiprocessors; counts at 100 MHz. */
 static __device__ __forceinline__ uint64_t arch_clock_ns(void)
 {
@@ -127,6 +133,17 @@ static __device__ __forceinline__ bool arch_any(bool condition)
 static __device__ __forceinline__ void arch_fence_system(void)
 {
     __threadfence_system();
+}
+
+static __device__ __forceinline__ bool arch_all(bool condition)
+{
+    return __all_sync(0xFFFFFFFFU, condition) != 0;
+}
+
+/* The value of the first lane. All lanes call. */
+static __device__ __forceinline__ uint32_t arch_first_lane_value(uint32_t value)
+{
+    return __shfl_sync(0xFFFFFFFFU, value, 0);
 }
 
 /* Visible to other devices and the host after everything that this thread has stored or seen. */
@@ -188,12 +205,14 @@ static hipError_t arch_tile_map_make(arch_tile_map *map, const arch_region<REAL>
     if (encode == nullptr) {
         return hipErrorNotSupported;
     }
-    const CUresult result = encode(
-        &map->tensor,
-        sizeof(REAL) == 8 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3,
-        const_cast<REAL *>(region.first), cells, strides, tile, steps,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const CUresult result =
+        encode(&map->tensor,
+               sizeof(REAL) == 8   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
+               : sizeof(REAL) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+                                   : CU_TENSOR_MAP_DATA_TYPE_UINT8,
+               3, const_cast<REAL *>(region.first), cells, strides, tile, steps,
+               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     return result == CUDA_SUCCESS ? hipSuccess : hipErrorInvalidValue;
 }
 

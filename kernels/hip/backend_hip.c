@@ -238,12 +238,12 @@ static enum status make_room(struct queue *queue)
 }
 
 static enum status summarise(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const void *d_field,
-                             struct field_summary *h_summary)
+                             const struct placement *placement, const struct medium_args *medium,
+                             const void *d_field, struct field_summary *h_summary)
 {
     TRY(make_room(queue));
-    TRY_HIP(hip_launch_summarise, queue->stream, queue->d_scratch, layout, placement, d_field,
-            &queue->results[queue->ndeliveries]);
+    TRY_HIP(hip_launch_summarise, queue->stream, queue->d_scratch, layout, placement, medium,
+            d_field, &queue->results[queue->ndeliveries]);
     queue->deliveries[queue->ndeliveries++] = (struct delivery){.h_summary = h_summary};
     return STATUS_OK;
 }
@@ -307,6 +307,7 @@ static const struct operations operations = {
     .gather = hip_gather,
     .track = hip_track,
     .flux_squared = hip_flux_squared,
+    .add_source = hip_add_source,
     .extract = hip_extract,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),

@@ -1,10 +1,9 @@
 /* Samples of a field: single cells, derived fields, and the heat flux. One thread per cell: these
  * run rarely. */
 /* first: it defines KERNEL_INLINE */
-#include "kernels/hip/arch.h"
+#include "kernels/hip/medium.h"
 
 #include "kernels/derived_cell.h"
-#include "kernels/hip/launch.h"
 
 enum { THREADS = 256 };
 
@@ -134,16 +133,55 @@ static __global__ __launch_bounds__(THREADS) void flux_cells(const struct layout
     }
 }
 
+/* The same in a medium of classes. `flux` points to cell (0, 0, 0). */
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void flux_medium(
+    const grid_view<REAL> view, const unsigned closed, const medium<REAL> m, const double sx,
+    const double sy, const double sz, double *flux, int64_t pitch_y, int64_t pitch_z)
+{
+    const int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    const int64_t row = at / view.cells[0];
+    if (row >= view.cells[1] * view.cells[2]) {
+        return;
+    }
+    const int64_t cell[AXIS_COUNT] = {at - row * view.cells[0], row % view.cells[1],
+                                      row / view.cells[1]};
+    REAL n[FACE_COUNT];
+    REAL g[FACE_COUNT];
+    const double c = (double)medium_neighbours(view, closed, m, cell, n, g, [](int, REAL) {});
+    flux[cell[0] + cell[1] * pitch_y + cell[2] * pitch_z] = derived_square(
+        derived_flux_between(c, (double)n[0], (double)n[1], (double)g[0], (double)g[1], sx),
+        derived_flux_between(c, (double)n[2], (double)n[3], (double)g[2], (double)g[3], sy),
+        derived_flux_between(c, (double)n[4], (double)n[5], (double)g[4], (double)g[5], sz));
+}
+
+template <typename REAL>
+static hipError_t launch_flux(hipStream_t stream, const struct layout *layout,
+                              const struct layout *kept, const struct flux_args *args,
+                              const void *d_field, double *d_flux)
+{
+    const REAL *field = static_cast<const REAL *>(d_field);
+    if (args->medium != nullptr) {
+        unsigned closed = 0;
+        for (int face = 0; face < FACE_COUNT; face++) {
+            closed |= args->closed[face] ? 1U << face : 0U;
+        }
+        const int64_t cells = layout->cells[AXIS_X] * layout->cells[AXIS_Y] * layout->cells[AXIS_Z];
+        flux_medium<<<(unsigned)((cells + THREADS - 1) / THREADS), THREADS, 0, stream>>>(
+            view_of<REAL>(layout, nullptr, d_field), closed, medium_of<REAL>(args->medium),
+            args->scale[AXIS_X], args->scale[AXIS_Y], args->scale[AXIS_Z], d_flux + kept->origin,
+            kept->pitch_y, kept->pitch_z);
+    } else {
+        flux_cells<<<row_grid(layout), THREADS, 0, stream>>>(*layout, *kept, *args, field, d_flux);
+    }
+    return hipGetLastError();
+}
+
 hipError_t hip_launch_flux_squared(hipStream_t stream, const struct layout *layout,
                                    const struct layout *kept, const struct flux_args *args,
                                    const void *d_field, double *d_flux)
 {
-    if (layout->precision == PRECISION_FLOAT64) {
-        flux_cells<<<row_grid(layout), THREADS, 0, stream>>>(
-            *layout, *kept, *args, static_cast<const double *>(d_field), d_flux);
-    } else {
-        flux_cells<<<row_grid(layout), THREADS, 0, stream>>>(
-            *layout, *kept, *args, static_cast<const float *>(d_field), d_flux);
-    }
-    return hipGetLastError();
+    return layout->precision == PRECISION_FLOAT64
+               ? launch_flux<double>(stream, layout, kept, args, d_field, d_flux)
+               : launch_flux<float>(stream, layout, kept, args, d_field, d_flux);
 }

@@ -29,3 +29,12 @@ enum status hip_extract(struct queue *queue, const struct layout *layout,
     TRY_HIP(hip_launch_extract, queue->stream, layout, args, d_field, d_values);
     return STATUS_OK;
 }
+
+enum status hip_add_source(struct queue *queue, const struct layout *layout,
+                           const struct source_args *args, void *d_field, const struct box *box)
+{
+    if (!box_is_empty(box)) {
+        TRY_HIP(hip_launch_add_source, queue->stream, queue->d_scratch, layout, args, d_field, box);
+    }
+    return STATUS_OK;
+}

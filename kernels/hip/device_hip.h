@@ -68,6 +68,8 @@ enum status hip_track(struct queue *queue, const struct layout *layout, const st
 enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
                              const struct layout *kept, const struct flux_args *args,
                              const void *d_field, double *d_flux);
+enum status hip_add_source(struct queue *queue, const struct layout *layout,
+                           const struct source_args *args, void *d_field, const struct box *box);
 enum status hip_extract(struct queue *queue, const struct layout *layout,
                         const struct extract_args *args, const void *d_field, void *d_values);
 

@@ -22,6 +22,7 @@ struct hip_scratch {
     unsigned long long min_key;
     unsigned long long max_key;
     unsigned long long digit[4];
+    unsigned long long heat[4];
     unsigned long long bad_cells;
     unsigned long long first_bad;
     unsigned long long hash;
@@ -65,8 +66,12 @@ hip_step_launcher hip_launch_step_staged_free; /* no pacing: boxes that fit the 
 hip_step_launcher hip_launch_step_staged_pair; /* two blocks per multiprocessor */
 hip_step_launcher hip_launch_step_staged_deep; /* one, more planes in flight */
 hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
+/* In a medium of classes that hip_step_medium_takes. */
+hip_step_launcher hip_launch_step_medium_free; /* no pacing */
+hip_step_launcher hip_launch_step_medium_deep;
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
+bool hip_step_medium_takes(const struct medium_args *medium);
 
 hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, size_t bytes);
 hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
@@ -93,6 +98,10 @@ hipError_t hip_launch_flags_write(hipStream_t stream, uint32_t *const *d_flags, 
 hipError_t hip_launch_flags_wait(hipStream_t stream, uint32_t *const *d_flags, int nflags,
                                  uint32_t value, double limit_s, uint32_t *late);
 
+/* A box that is not empty. */
+hipError_t hip_launch_add_source(hipStream_t stream, struct hip_scratch *d_scratch,
+                                 const struct layout *layout, const struct source_args *args,
+                                 void *d_field, const struct box *box);
 hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const void *d_field,
                              const int64_t *d_elements, int64_t count, void *d_values);
 hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,
@@ -108,7 +117,8 @@ hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_sc
 /* `result`: pinned host memory, valid when the stream has been waited for. */
 hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
                                 const struct layout *layout, const struct placement *placement,
-                                const void *d_field, struct hip_result *result);
+                                const struct medium_args *medium, const void *d_field,
+                                struct hip_result *result);
 hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
                            const struct layout *layout, const struct placement *placement,
                            const void *d_field, struct hip_result *result);

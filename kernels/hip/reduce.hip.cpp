@@ -13,6 +13,10 @@ template <typename REAL> struct sweep {
     int64_t nx_global, ny_global;
     int64_t offset[AXIS_COUNT];
     unsigned lanes;
+    /* of a medium; NULL: uniform */
+    const uint8_t *classes; /* of cell (0, 0, 0) */
+    int64_t class_pitch_y, class_pitch_z;
+    const double *weight;
 };
 
 /* Integers in the order of the doubles. */
@@ -32,6 +36,7 @@ struct findings {
     double min, max;
     struct tally tally;
     unsigned long long bad_cells, first_bad;
+    struct tally heat;
 
     __device__ void see(double x, int64_t index)
     {
@@ -81,6 +86,25 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, VISIT vis
     }
 }
 
+/* A thread's cells, times the weights of their classes; a second pass over the field, which keeps
+ * that of a uniform medium as it is. */
+template <typename REAL>
+static __device__ __forceinline__ void add_heat(const sweep<REAL> &s, struct tally &heat)
+{
+    const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
+    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+        const int64_t k = row / s.cells[AXIS_Y];
+        const int64_t j = row - k * s.cells[AXIS_Y];
+        const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
+        const uint8_t *classes = s.classes + j * s.class_pitch_y + k * s.class_pitch_z;
+        for (int64_t i = threadIdx.x; i < s.cells[AXIS_X]; i += THREADS) {
+            const double cell = (double)cells[i];
+            const double good = fabs(cell) < EXACT_SUM_LIMIT ? cell : 0.0;
+            heat.add(good * s.weight[classes[i]]);
+        }
+    }
+}
+
 /* Merge the waves' findings: shuffles first, for fewer atomics at one address. */
 static __device__ __forceinline__ void merge(struct hip_scratch *scratch, const findings &f)
 {
@@ -97,6 +121,9 @@ static __device__ __forceinline__ void merge(struct hip_scratch *scratch, const 
     }
     const long long bad_cells = arch_wave_sum((long long)f.bad_cells);
     digits_add(scratch->digit, f.tally);
+    if (arch_any((f.heat.part[0] | f.heat.part[1] | f.heat.part[2]) != 0)) {
+        digits_add(scratch->heat, f.heat);
+    }
     if (arch_is_first_lane()) {
         atomicMin(&scratch->min_key, min);
         atomicMax(&scratch->max_key, max);
@@ -113,6 +140,7 @@ static __device__ void reset(struct hip_scratch *scratch)
     scratch->max_key = key_of(-HUGE_VAL);
     for (int d = 0; d < 4; d++) {
         scratch->digit[d] = 0;
+        scratch->heat[d] = 0;
     }
     scratch->bad_cells = 0;
     scratch->first_bad = ~0ULL;
@@ -125,16 +153,22 @@ static __device__ unsigned long long seen(unsigned long long *where)
     return atomicAdd(where, 0ULL);
 }
 
+static __device__ void publish_sum(unsigned long long (&digits)[4], struct exact_sum *sum)
+{
+    long long carry = 0;
+    for (int d = 0; d < 4; d++) {
+        const long long digit = (long long)seen(&digits[d]) + carry;
+        carry = digit >> 40;
+        sum->digit[d] = d < 3 ? digit & ((1LL << 40) - 1) : digit;
+    }
+}
+
 static __device__ void publish(struct hip_scratch *scratch, struct field_summary *summary)
 {
     summary->min = value_of(seen(&scratch->min_key)) + 0.0; /* of -0 and 0 always 0 */
     summary->max = value_of(seen(&scratch->max_key)) + 0.0;
-    long long carry = 0;
-    for (int d = 0; d < 4; d++) {
-        const long long digit = (long long)seen(&scratch->digit[d]) + carry;
-        carry = digit >> 40;
-        summary->sum.digit[d] = d < 3 ? digit & ((1LL << 40) - 1) : digit;
-    }
+    publish_sum(scratch->digit, &summary->sum);
+    publish_sum(scratch->heat, &summary->heat);
     summary->bad_cells = (int64_t)seen(&scratch->bad_cells);
     summary->first_bad = (int64_t)seen(&scratch->first_bad); /* all ones: -1 */
 }
@@ -144,8 +178,11 @@ static __global__ __launch_bounds__(THREADS) void summarise(const sweep<REAL> s,
                                                             struct hip_scratch *scratch,
                                                             struct hip_result *result)
 {
-    findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, ~0ULL};
+    findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, ~0ULL, {}};
     for_cells(s, [&f](REAL cell, int64_t index) { f.see((double)cell, index); });
+    if (s.classes != nullptr) {
+        add_heat(s, f.heat);
+    }
     merge(scratch, f);
     if (is_last_block(scratch)) {
         publish(scratch, &result->summary);
@@ -197,7 +234,7 @@ static __global__ __launch_bounds__(THREADS) void reset_all(struct hip_scratch *
 
 template <typename REAL>
 static sweep<REAL> sweep_of(const struct layout *layout, const struct placement *placement,
-                            const void *d_field)
+                            const struct medium_args *medium, const void *d_field)
 {
     sweep<REAL> s = {};
     s.in = static_cast<const REAL *>(d_field) + layout->origin;
@@ -209,6 +246,12 @@ static sweep<REAL> sweep_of(const struct layout *layout, const struct placement 
     s.pitch_z = layout->pitch_z;
     s.nx_global = placement->global_cells[AXIS_X];
     s.ny_global = placement->global_cells[AXIS_Y];
+    if (medium != nullptr) {
+        s.classes = medium->d_class + medium->layout.origin;
+        s.class_pitch_y = medium->layout.pitch_y;
+        s.class_pitch_z = medium->layout.pitch_z;
+        s.weight = medium->d_weight;
+    }
     s.lanes = 1;
     while (s.lanes < THREADS && 2 * s.lanes * vec16<REAL>::N < (uint64_t)layout->cells[AXIS_X]) {
         s.lanes *= 2;
@@ -249,13 +292,14 @@ hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_sc
 
 hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
                                 const struct layout *layout, const struct placement *placement,
-                                const void *d_field, struct hip_result *result)
+                                const struct medium_args *medium, const void *d_field,
+                                struct hip_result *result)
 {
     return layout->precision == PRECISION_FLOAT64
-               ? launch_summarise(stream, d_scratch, sweep_of<double>(layout, placement, d_field),
-                                  result)
-               : launch_summarise(stream, d_scratch, sweep_of<float>(layout, placement, d_field),
-                                  result);
+               ? launch_summarise(stream, d_scratch,
+                                  sweep_of<double>(layout, placement, medium, d_field), result)
+               : launch_summarise(stream, d_scratch,
+                                  sweep_of<float>(layout, placement, medium, d_field), result);
 }
 
 hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
@@ -263,8 +307,8 @@ hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
                            const void *d_field, struct hip_result *result)
 {
     return layout->precision == PRECISION_FLOAT64
-               ? launch_hash(stream, d_scratch, sweep_of<double>(layout, placement, d_field),
-                             result)
-               : launch_hash(stream, d_scratch, sweep_of<float>(layout, placement, d_field),
-                             result);
+               ? launch_hash(stream, d_scratch,
+                             sweep_of<double>(layout, placement, nullptr, d_field), result)
+               : launch_hash(stream, d_scratch,
+                             sweep_of<float>(layout, placement, nullptr, d_field), result);
 }

@@ -1,5 +1,6 @@
-/* Part of step_staged.hip.cpp: shapes, the division of a box into columns of tiles, and the ring of
- * stages that the copy engine fills, at the common pace of all blocks. */
+/* Part of step_staged.hip.cpp and step_staged_medium.hip.cpp: shapes, the division of a box into
+ * columns of tiles, and the ring of stages that the copy engine fills, at the common pace of all
+ * blocks. */
 #ifndef ISOTHERM_KERNELS_HIP_STAGED_RING_H
 #define ISOTHERM_KERNELS_HIP_STAGED_RING_H
 
@@ -27,6 +28,15 @@ template <typename REAL_, int SUBTILES_, int SUB_X_, int TY_, int ROWS_, int BLO
     static constexpr int PAD = 32 / (int)sizeof(REAL);
     static constexpr int PITCH = SUB_X + 2 * PAD;
     static constexpr int SHARED_BYTES = (BLOCKS == 1 ? 225 : 111) * 1024; /* of 228 KiB */
+    static constexpr int CLASS_PITCH = 0;                                 /* no classes */
+};
+
+/* The same with a medium: the classes of a subtile follow its cells, one byte per cell, with 16
+ * bytes of halo at either end. */
+template <typename REAL, int SUBTILES, int SUB_X, int TY, int ROWS, int BLOCKS>
+struct medium_shape : shape<REAL, SUBTILES, SUB_X, TY, ROWS, BLOCKS> {
+    static constexpr int CLASS_PAD = 16;
+    static constexpr int CLASS_PITCH = SUB_X + 2 * CLASS_PAD;
 };
 
 enum { MOST_STAGES = 24 };
@@ -44,7 +54,9 @@ struct work {
     int waves;                          /* of workers for these rows */
     int depth;                          /* planes of a column */
     int tiles_x, tiles, items;          /* items: tiles * columns in z */
+    int ring_bytes;                     /* of shared memory, at most */
     int stages, stage_cells, sub_cells; /* the ring: stages, cells per stage and per subtile */
+    int class_cells, class_sub;         /* cells of a stage before its classes, bytes per subtile */
     /* blocks count their progress in groups of planes, and a block may begin a group when all have
      * requested the one `lead` before it; groups: per patch, 0: no pacing */
     int group, groups, lead;
@@ -111,13 +123,27 @@ static __device__ __forceinline__ bool pace(const unsigned int *count, unsigned 
     return false;
 }
 
-/* One thread: keep the ring full. */
+/* Start the copies of one plane of a column, from the one before the column on. */
 template <typename S>
-static __device__ __forceinline__ void fetch_all(stage_ring<S> ring, const arch_tile_map &map,
-                                                 const work &w, unsigned int *counters)
+static __device__ __forceinline__ void fetch_cells(const stage_ring<S> &ring,
+                                                   const arch_tile_map &map, const work &w,
+                                                   const column &c, int plane)
+{
+    for (int sub = 0; sub < S::SUBTILES; sub++) {
+        arch_tile_copy(ring.stage() + sub * w.sub_cells, map, &ring.filled[ring.slot],
+                       c.i + sub * S::SUB_X - S::PAD - w.region_x, c.j - 1 - w.region_y,
+                       c.k_begin - 1 + plane - w.region_z);
+    }
+}
+
+/* One thread: keep the ring full. fetch(ring, column, plane) starts the copies of a plane, of
+ * `bytes` bytes. */
+template <typename S, typename FETCH>
+static __device__ __forceinline__ void fetch_all(stage_ring<S> ring, const work &w,
+                                                 unsigned int *counters, uint32_t bytes,
+                                                 FETCH fetch)
 {
     bool patient = true;
-    const uint32_t bytes = S::SUBTILES * S::PITCH * (w.height + 2) * sizeof(typename S::REAL);
     const int group = w.groups > 0 ? w.group : INT32_MAX;
     for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
         const column c = column_of(w, item, S::TX);
@@ -132,11 +158,7 @@ static __device__ __forceinline__ void fetch_all(stage_ring<S> ring, const arch_
                 patient = pace(count + before - w.lead, nblocks);
             }
             arch_arrive_with_bytes(&ring.filled[ring.slot], bytes);
-            for (int sub = 0; sub < S::SUBTILES; sub++) {
-                arch_tile_copy(ring.stage() + sub * w.sub_cells, map, &ring.filled[ring.slot],
-                               c.i + sub * S::SUB_X - S::PAD - w.region_x, c.j - 1 - w.region_y,
-                               c.k_begin - 1 + plane - w.region_z);
-            }
+            fetch(ring, c, plane);
             if (++in_group == group) {
                 atomicAdd(count + before, 1U);
                 in_group = 0;

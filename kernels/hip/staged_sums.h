@@ -1,4 +1,5 @@
-/* Part of step_staged.hip.cpp: the wave that sums over the cells of closed faces. */
+/* Part of step_staged.hip.cpp and step_staged_medium.hip.cpp: the wave that sums over the cells of
+ * closed faces. */
 #ifndef ISOTHERM_KERNELS_HIP_STAGED_SUMS_H
 #define ISOTHERM_KERNELS_HIP_STAGED_SUMS_H
 
@@ -12,13 +13,13 @@ struct side_tallies {
     tally x_min, x_max, y_min, y_max;
 };
 
-/* Access to the cells of a stage. */
+/* The term of a cell in the sum over a face, from a stage: in a uniform medium the cell. */
 template <typename S> struct stage_view {
     const typename S::REAL *stage;
     const work &w;
     const column &c;
 
-    __device__ double operator()(int i, int j) const
+    __device__ double operator()(int, int i, int j) const
     {
         const int x = i - c.i;
         return (double)
@@ -27,18 +28,18 @@ template <typename S> struct stage_view {
 };
 
 /* This lane's cells of a row. Unrolled, since one addition is a long chain. */
-template <typename S>
-static __device__ __forceinline__ void add_row(tally &sum, const stage_view<S> &cell, int i_begin,
+template <typename VIEW>
+static __device__ __forceinline__ void add_row(tally &sum, const VIEW &cell, int face, int i_begin,
                                                int i_end, int j)
 {
 #pragma unroll 4
     for (int i = i_begin; i < i_end; i += ARCH_WAVE) {
-        sum.add(cell(i, j));
+        sum.add(cell(face, i, j));
     }
 }
 
-template <typename S>
-static __device__ __forceinline__ void add_plane(side_tallies &sums, const stage_view<S> &cell,
+template <typename S, typename VIEW>
+static __device__ __forceinline__ void add_plane(side_tallies &sums, const VIEW &cell,
                                                  const rules<typename S::REAL> &rules,
                                                  const int (&last)[AXIS_COUNT], int k)
 {
@@ -49,18 +50,18 @@ static __device__ __forceinline__ void add_plane(side_tallies &sums, const stage
     const int j = cell.c.j + lane;
     const int j_end = min(cell.c.j + w.height, w.hi[1]);
     if (rules.sum[FACE_X_MIN] != nullptr && i_begin == 0 && j < j_end) {
-        sums.x_min.add(cell(0, j));
+        sums.x_min.add(cell(FACE_X_MIN, 0, j));
     }
     if (rules.sum[FACE_X_MAX] != nullptr && i_end == last[0] + 1 && j < j_end) {
-        sums.x_max.add(cell(last[0], j));
+        sums.x_max.add(cell(FACE_X_MAX, last[0], j));
     }
     const bool y_min = rules.sum[FACE_Y_MIN] != nullptr && cell.c.j == 0;
     const bool y_max = rules.sum[FACE_Y_MAX] != nullptr && j_end == last[1] + 1;
     if (y_min) {
-        add_row(sums.y_min, cell, i_begin + lane, i_end, 0);
+        add_row(sums.y_min, cell, FACE_Y_MIN, i_begin + lane, i_end, 0);
     }
     if (y_max) {
-        add_row(sums.y_max, cell, i_begin + lane, i_end, last[1]);
+        add_row(sums.y_max, cell, FACE_Y_MAX, i_begin + lane, i_end, last[1]);
     }
     for (int face = FACE_Z_MIN; face <= FACE_Z_MAX; face++) {
         if (rules.sum[face] == nullptr || k != (face == FACE_Z_MIN ? 0 : last[2])) {
@@ -68,17 +69,17 @@ static __device__ __forceinline__ void add_plane(side_tallies &sums, const stage
         }
         tally z = {};
         for (int row = cell.c.j; row < j_end; row++) {
-            add_row(z, cell, i_begin + lane, i_end, row);
+            add_row(z, cell, face, i_begin + lane, i_end, row);
         }
         face_sum_add(rules.sum[face], z);
     }
 }
 
-/* One wave; all its lanes call. */
-template <typename S>
+/* One wave; all its lanes call. view_of(stage, column, k): access to the terms of plane k. */
+template <typename S, typename VIEW_OF>
 static __device__ __forceinline__ void sum_all(const grid_view<typename S::REAL> &view,
                                                const rules<typename S::REAL> &rules,
-                                               stage_ring<S> ring, const work &w)
+                                               stage_ring<S> ring, const work &w, VIEW_OF view_of)
 {
     static_assert(S::TY <= ARCH_WAVE, "one lane per row");
     const int last[AXIS_COUNT] = {(int)view.cells[0] - 1, (int)view.cells[1] - 1,
@@ -89,8 +90,7 @@ static __device__ __forceinline__ void sum_all(const grid_view<typename S::REAL>
         for (int k = c.k_begin - 1; k <= c.k_end; k++, ring.next()) {
             ring.wait();
             if (k >= c.k_begin && k < c.k_end) {
-                const stage_view<S> cell = {ring.stage(), w, c};
-                add_plane<S>(sums, cell, rules, last, k);
+                add_plane<S>(sums, view_of(ring.stage(), c, k), rules, last, k);
             }
             ring.release();
         }

@@ -1,6 +1,6 @@
 /* The step kernel for thin boxes: one thread per cell, all boxes in one launch. Neighbours come
- * from the caches, which is fast enough for shells. */
-#include "kernels/hip/cells.h"
+ * from the caches, which is fast enough for shells. In a uniform medium or one of classes. */
+#include "kernels/hip/medium.h"
 
 enum { THREADS = 256, BOXES_PER_LAUNCH = 8 };
 
@@ -11,9 +11,13 @@ struct box_list {
     int count;
 };
 
+struct uniform {
+};
+
 template <typename REAL>
 static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &rules,
-                                const int64_t (&cell)[AXIS_COUNT], tally (&tallies)[FACE_COUNT])
+                                const uniform &, const int64_t (&cell)[AXIS_COUNT],
+                                tally (&tallies)[FACE_COUNT])
 {
     const int64_t stride[AXIS_COUNT] = {1, view.pitch_y, view.pitch_z};
     const int64_t at = view.at(cell[0], cell[1], cell[2]);
@@ -34,10 +38,32 @@ static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &
     view.out[at] = heat_cell(c, n[0], n[1], n[2], n[3], n[4], n[5], rules.r);
 }
 
+template <typename REAL>
+static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &rules,
+                                const medium<REAL> &m, const int64_t (&cell)[AXIS_COUNT],
+                                tally (&tallies)[FACE_COUNT])
+{
+    const int own = m.classes[cell[0] + cell[1] * m.pitch_y + cell[2] * m.pitch_z];
+    REAL n[FACE_COUNT];
+    REAL g[FACE_COUNT];
+    unsigned closed = 0;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        closed |= rules.closed[face] ? 1U << face : 0U;
+    }
+    const REAL inside = view.in[view.at(cell[0], cell[1], cell[2])];
+    const REAL c = medium_neighbours(view, closed, m, cell, n, g, [&](int face, REAL outside) {
+        if (rules.sum[face] != nullptr) {
+            tallies[face].add(medium_face_term(m, face, own, outside, inside));
+        }
+    });
+    view.out[view.at(cell[0], cell[1], cell[2])] =
+        medium_cell(c, n, g, m.table[medium_cell_at(own)], m.table[medium_cell_at(own) + 1]);
+}
+
 /* INDEX: 32 bits where possible, since 64-bit divisions are slow. */
-template <typename REAL, typename INDEX>
+template <typename REAL, typename INDEX, typename MEDIUM>
 static __global__ __launch_bounds__(THREADS) void step_cell(const grid_view<REAL> view,
-                                                            const rules<REAL> rules,
+                                                            const rules<REAL> rules, const MEDIUM m,
                                                             const struct box_list list)
 {
     const INDEX n = (INDEX)blockIdx.x * THREADS + threadIdx.x;
@@ -55,7 +81,7 @@ static __global__ __launch_bounds__(THREADS) void step_cell(const grid_view<REAL
         const int64_t cell[AXIS_COUNT] = {box.lo[AXIS_X] + (int64_t)(in_box - row * nx),
                                           box.lo[AXIS_Y] + (int64_t)(row % ny),
                                           box.lo[AXIS_Z] + (int64_t)(row / ny)};
-        step_one(view, rules, cell, tallies);
+        step_one(view, rules, m, cell, tallies);
     }
     if (rules.sums) {
         for (int face = 0; face < FACE_COUNT; face++) {
@@ -65,21 +91,32 @@ static __global__ __launch_bounds__(THREADS) void step_cell(const grid_view<REAL
     }
 }
 
-template <typename REAL>
-static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
-                         const struct layout *layout, const struct step_args *args, void *d_out,
-                         const void *d_in, const struct box_list &list)
+template <typename REAL, typename MEDIUM>
+static hipError_t launch_in(const MEDIUM &m, hipStream_t stream, struct hip_scratch *d_scratch,
+                            const struct layout *layout, const struct step_args *args, void *d_out,
+                            const void *d_in, const struct box_list &list)
 {
     const int64_t cells = list.begin[list.count];
     const unsigned nblocks = (unsigned)((cells + THREADS - 1) / THREADS);
     const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
     const rules<REAL> rules = rules_of<REAL>(args, d_scratch);
     if (cells < (int64_t)UINT32_MAX - THREADS) {
-        step_cell<REAL, uint32_t><<<nblocks, THREADS, 0, stream>>>(view, rules, list);
+        step_cell<REAL, uint32_t><<<nblocks, THREADS, 0, stream>>>(view, rules, m, list);
     } else {
-        step_cell<REAL, uint64_t><<<nblocks, THREADS, 0, stream>>>(view, rules, list);
+        step_cell<REAL, uint64_t><<<nblocks, THREADS, 0, stream>>>(view, rules, m, list);
     }
     return hipGetLastError();
+}
+
+template <typename REAL>
+static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
+                         const struct layout *layout, const struct step_args *args, void *d_out,
+                         const void *d_in, const struct box_list &list)
+{
+    return args->medium != nullptr
+               ? launch_in<REAL>(medium_of<REAL>(args->medium), stream, d_scratch, layout, args,
+                                 d_out, d_in, list)
+               : launch_in<REAL>(uniform{}, stream, d_scratch, layout, args, d_out, d_in, list);
 }
 
 /* Most cells of one launch: the grid's size is a 31-bit number of blocks. */

@@ -33,6 +33,7 @@ static enum status run_cells(const struct step_call *call, const struct box *box
 
 typedef struct step_choice choose_function(const struct device *device, const struct layout *layout,
                                            const struct box *box);
+static struct step_choice choose_medium(const struct step_call *call, const struct box *box);
 
 enum { BOXES_AT_ONCE = 16 };
 
@@ -42,7 +43,9 @@ static enum status step_with(const struct step_call *call, choose_function *choo
     struct box left[BOXES_AT_ONCE];
     int nleft = 0;
     for (int b = 0; b < nboxes; b++) {
-        const struct step_choice choice = choose(call->queue->device, call->layout, &boxes[b]);
+        const struct step_choice choice =
+            call->args->medium != NULL ? choose_medium(call, &boxes[b])
+                                       : choose(call->queue->device, call->layout, &boxes[b]);
         if (choice.launch != NULL) {
             TRY(run_step(call, &choice, &boxes[b]));
             continue;
@@ -199,6 +202,18 @@ static struct step_choice choose_production(const struct device *device,
         choice = *shape;
     }
     return choice;
+}
+
+/* In a medium of classes, whatever the variant; as staged_by_rule. */
+static struct step_choice choose_medium(const struct step_call *call, const struct box *box)
+{
+    const int64_t cache_bytes = (int64_t)40 << 20;
+    const int64_t bytes = box_cells(box) * (int64_t)precision_bytes(call->layout->precision);
+    if (!hip_step_staged_takes(call->layout, box) || !hip_step_medium_takes(call->args->medium)) {
+        return (struct step_choice){.launch = NULL};
+    }
+    return (struct step_choice){.launch = bytes < cache_bytes ? hip_launch_step_medium_free
+                                                              : hip_launch_step_medium_deep};
 }
 
 #define DEFINE_STEP(name, about)                                                                   \

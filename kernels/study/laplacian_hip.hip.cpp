@@ -1,6 +1,8 @@
 /* The Laplacian kernels of the study in docs/laplacian_study.md, for `bench kernels` only. */
-#include "kernels/study/laplacian_hip.h"
+/* first: it defines KERNEL_INLINE */
 #include "kernels/hip/arch.h"
+
+#include "kernels/study/laplacian_hip.h"
 
 /* All evaluate the expression of laplacian_point.h, in steps, since the rows of a thread share
  * points. */

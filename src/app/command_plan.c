@@ -276,7 +276,8 @@ static void warn_of_landings(struct plan *plan)
 static void warn_of_initial(struct plan *plan)
 {
     for (int entry = 0; entry < plan->settings->ninitial; entry++) {
-        if (shape_check_cells(plan->settings, &plan->problem.grid, entry) != STATUS_OK) {
+        if (shape_check_cells(plan->settings, &plan->problem.grid, "initial",
+                              &plan->settings->initial[entry], entry) != STATUS_OK) {
             warn(plan, "%s", fail_message());
             fail_clear();
         }

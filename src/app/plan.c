@@ -6,8 +6,10 @@
 #include "model/derived.h"
 #include "model/field.h"
 #include "output/output.h"
+#include "solve/classes.h"
 #include "solve/engine.h"
 #include "solve/initial.h"
+#include "solve/source_files.h"
 
 static int count_messages(const struct decomp *decomp, int rank)
 {
@@ -40,7 +42,8 @@ static enum status examine_rank(struct plan *plan, int rank)
     uint64_t derived = 0;
     TRY(field_bytes(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &bytes));
     TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
-    bytes += derived;
+    bytes += derived + classes_bytes(&plan->problem, &owned) +
+             source_files_bytes(&plan->problem, &owned);
     plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
     struct output_memory need = {0};
     TRY(output_memory_need(&plan->problem, &owned, &need));
@@ -71,6 +74,7 @@ enum status plan_create(const struct settings *settings, int64_t nranks, struct 
     char why[256];
     *plan = (struct plan){.settings = settings};
     TRY(problem_create(settings, &plan->problem));
+    TRY(classes_survey_alone(&plan->problem));
     TRY(check_initial(plan));
     if (nranks > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks %" PRId64 " is more than MPI supports", nranks);

@@ -20,6 +20,7 @@ struct bench_request {
     int64_t size[AXIS_COUNT]; /* 0: the default of the benchmark */
     int64_t repeats;
     struct option_list kernels; /* empty: all */
+    struct option_list media;   /* of more rows for the step */
     bool tune;                  /* list the launch shapes and their times */
 };
 

@@ -9,6 +9,7 @@
 #include "bench/bench.h"
 #include "bench/bench_copy_out.h"
 #include "bench/bench_data.h"
+#include "bench/bench_medium.h"
 #include "kernels/backends.h"
 #include "kernels/study/studies.h"
 #include "solve/tuning.h"
@@ -22,7 +23,8 @@ struct row {
     step_function *step;
     study_function *study;
     int settling_calls;
-    double *seconds; /* of each round */
+    struct medium_args *medium; /* NULL: uniform */
+    double *seconds;            /* of each round */
 };
 
 struct bench {
@@ -40,6 +42,7 @@ struct bench {
     struct tuning_result tuning; /* of the production kernel */
     struct row rows[MAX_ROWS];   /* the copy first */
     int nrows;
+    struct medium_args media[OPTIONS_MAX_LIST];
 };
 
 struct figures {
@@ -146,6 +149,15 @@ static enum status choose_rows(struct bench *bench)
                                              .settling_calls = variant->settling_calls}));
         }
     }
+    const struct kernel_variant *production =
+        &backend->operations->variants[backend->operations->nvariants - 1];
+    for (int m = 0; bench->study == NULL && m < bench->request->media.count; m++) {
+        TRY(add_row(bench, &(struct row){.name = bench->request->media.item[m],
+                                         .about = "the step in a medium of classes",
+                                         .step = backend->operations->step,
+                                         .settling_calls = production->settling_calls,
+                                         .medium = &bench->media[m]}));
+    }
     const struct study_kernel *kernel = study_kernels(bench->study, backend);
     for (; kernel->name != NULL; kernel++) {
         if (is_selected(bench->request, bench->study, kernel->name)) {
@@ -184,6 +196,10 @@ static enum status bench_open(struct bench *bench, enum precision precision)
     TRY(backend->runtime->stopwatch_create(bench->device, &bench->stopwatch));
     TRY(backend->runtime->memory_alloc(bench->device, layout_bytes(&bench->layout), &bench->d_in));
     TRY(backend->runtime->memory_alloc(bench->device, layout_bytes(&bench->layout), &bench->d_out));
+    TRY(bench->study != NULL
+            ? STATUS_OK
+            : bench_media_create(backend, bench->device, bench->queue, &bench->layout,
+                                 &bench->request->media, bench->media));
     return bench_fill(backend, bench->device, bench->queue, &bench->layout, bench->d_in);
 }
 
@@ -193,6 +209,7 @@ static void bench_close(struct bench *bench)
     bench->backend->runtime->queue_destroy(bench->queue);
     bench->backend->runtime->memory_free(bench->device, bench->d_in);
     bench->backend->runtime->memory_free(bench->device, bench->d_out);
+    bench_media_destroy(bench->backend, bench->device, bench->media);
     for (int r = 0; r < bench->nrows; r++) {
         free(bench->rows[r].seconds);
     }
@@ -209,8 +226,9 @@ static enum status queue_one(struct bench *bench, const struct row *row)
     const struct runtime *runtime = bench->backend->runtime;
     const struct box owned = layout_owned(&bench->layout);
     if (row->step != NULL) {
-        return row->step(bench->queue, &bench->layout, &bench->args, bench->d_out, bench->d_in,
-                         &owned, 1);
+        struct step_args args = bench->args;
+        args.medium = row->medium;
+        return row->step(bench->queue, &bench->layout, &args, bench->d_out, bench->d_in, &owned, 1);
     }
     if (row->study != NULL) {
         return row->study(bench->queue, &bench->problem, bench->d_out, bench->d_in);
@@ -242,8 +260,7 @@ static enum status time_one(struct bench *bench, const struct row *row, int64_t 
     return STATUS_OK;
 }
 
-/* Warm up, until the kernel has settled on its best variant; compare a study's result with the
- * host's. */
+/* Warm up until the kernel has settled on a variant; compare a study's result with the host's. */
 static enum status warm_up(struct bench *bench, const struct row *row)
 {
     const struct backend *backend = bench->backend;
@@ -280,6 +297,9 @@ static enum status measure(struct bench *bench)
 static bool has_production(const struct bench *bench)
 {
     const struct row *last = &bench->rows[bench->nrows - 1];
+    while (last->medium != NULL) {
+        last--;
+    }
     return last->step != NULL && last->step == bench->backend->operations->step;
 }
 
@@ -328,7 +348,8 @@ static struct work work_of(const struct bench *bench, const struct row *row)
                              (double)traffic.points};
     }
     const double bytes = (double)cells_bytes(bench);
-    return (struct work){bytes, bytes, bytes / (double)precision_bytes(bench->layout.precision)};
+    const double cells = bytes / (double)precision_bytes(bench->layout.precision);
+    return (struct work){bytes + (row->medium != NULL ? cells : 0.0), bytes, cells};
 }
 
 static void report_row(const struct bench *bench, const struct row *row, double *copy_rate,
@@ -349,7 +370,7 @@ static void report_row(const struct bench *bench, const struct row *row, double 
     json_begin(json, NULL, '{');
     json_string(json, "kernel", row->name);
     json_string(json, "kind", kind_name(bench->study));
-    if (row->step == bench->backend->operations->step && row->step != NULL &&
+    if (row->step == bench->backend->operations->step && row->step != NULL && row->medium == NULL &&
         bench->tuning.shape != NULL) {
         json_string(json, "launch_shape", bench->tuning.shape);
     }
@@ -466,6 +487,7 @@ enum status bench_kernels(const struct bench_request *request)
     TRY(bench_choose_precisions(request->precision, wanted));
     TRY(backend_choose(request->backend.name, &backend, why, sizeof why));
     TRY(check_kernel_names(request, backend));
+    TRY(bench_media_check(&request->media));
     TRY(json_check_place(request->json));
     TRY(backend->runtime->open(0, 1, &device));
     enum status status = json_open(&json);

@@ -3,12 +3,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/schema_boundary.h"
+#include "config/schema_sources.h"
 #include "config/settings.h"
 #include "config/settings_check.h"
 
 #define AT(member) offsetof(struct settings, member)
-#define IN_FACE(member) offsetof(struct boundary_setting, member)
 #define IN_ENTRY(member) offsetof(struct initial_setting, member)
+#define IN_MATERIAL(member) offsetof(struct material_setting, member)
+#define IN_CONTACT(member) offsetof(struct contact_setting, member)
 #define IN_PROBE(member) offsetof(struct probe_setting, member)
 #define IN_LINE(member) offsetof(struct line_setting, member)
 #define IN_REGION(member) offsetof(struct region_setting, member)
@@ -20,6 +23,7 @@ static const struct schema_limit from_one = {1, 0x1p53, false, false, "of 1 or m
 static const struct schema_limit int_from_one = {1, INT32_MAX, false, false, "of 1 or more", NULL};
 static const struct schema_limit point_count = {2, 1e6, false, false, "from 2 to 1000000", NULL};
 static const struct schema_limit fraction = {0, 1, true, false, "above 0 and at most 1", NULL};
+static const struct schema_limit share = {0, 1, false, false, "from 0 to 1", NULL};
 static const struct schema_limit gzip_level = {0, 9, false, false, "from 0 to 9", NULL};
 static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 /* base/exact_sum.h can add up to 2^40 K exactly */
@@ -36,13 +40,20 @@ static const struct schema_unit heat_capacity = {"J/(kg K)", "a specific heat ca
 static const struct schema_unit heat_flux = {"W/m^2", "a heat flux", "5 kW/m^2"};
 static const struct schema_unit heat_transfer = {"W/(m^2 K)", "a heat transfer coefficient",
                                                  "1 mW/(mm^2 K)"};
+static const struct schema_unit resistance = {"m^2 K/W", "a contact resistance", "5 mm^2 K/W"};
+static const struct schema_unit power = {"W", "a power", "5 mW"};
+static const struct schema_unit power_density = {"W/m^3", "a power per volume", "3 W/cm^3"};
 static const struct schema_unit steps = {"steps", NULL, NULL};
 
-static const struct schema_choice boundary_types[] = {{"temperature", BOUNDARY_TEMPERATURE},
-                                                      {"flux", BOUNDARY_FLUX},
-                                                      {"convection", BOUNDARY_CONVECTION},
-                                                      {"periodic", BOUNDARY_PERIODIC},
-                                                      {NULL, 0}};
+static const struct schema_choice boundary_types[] = {
+    {"temperature", BOUNDARY_TEMPERATURE}, {"flux", BOUNDARY_FLUX},
+    {"convection", BOUNDARY_CONVECTION},   {"radiation", BOUNDARY_RADIATION},
+    {"periodic", BOUNDARY_PERIODIC},       {NULL, 0}};
+static const struct schema_choice patch_types[] = {{"temperature", BOUNDARY_TEMPERATURE},
+                                                   {"flux", BOUNDARY_FLUX},
+                                                   {"convection", BOUNDARY_CONVECTION},
+                                                   {"radiation", BOUNDARY_RADIATION},
+                                                   {NULL, 0}};
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
 static const struct schema_choice derived_fields[] = {{"T_max", DERIVED_T_MAX},
@@ -64,6 +75,9 @@ static const struct schema_choice truths[] = {
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
+static const struct schema_choice surfaces[] = {
+    {"none", NO_SURFACE},  {"x_min", FACE_X_MIN}, {"x_max", FACE_X_MAX}, {"y_min", FACE_Y_MIN},
+    {"y_max", FACE_Y_MAX}, {"z_min", FACE_Z_MIN}, {"z_max", FACE_Z_MAX}, {NULL, 0}};
 /* names only: the transports determine which of them this build has */
 static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0}, {"staged", 0},
                                                   {"gpu-aware", 0}, {"peer", 0}, {NULL, 0}};
@@ -82,13 +96,61 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
     KEY(path_, LIST, restart_, offset_, help_, .members = path_ "[]", .alternative = count_,       \
         .entry_bytes = sizeof(entry_), __VA_ARGS__)
 
-/* A kind of entry of `initial`. */
-#define SHAPE(name_, kind_, help_, ...)                                                            \
-    SECTION("initial[]." name_, help_, .kinds = SCHEMA_KIND(kind_),                                \
-            .restart = SCHEMA_RESTART_IDLE, __VA_ARGS__)
-#define FACE(name_, face_, help_)                                                                  \
-    SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]),      \
-            .check = settings_check_face)
+/* A kind of entry of `initial` or `parts`, and what it sets the cells to. */
+#define SHAPE(list_, restart_, name_, kind_, help_, ...)                                           \
+    SECTION(list_ "[]." name_, help_, .kinds = SCHEMA_KIND(kind_),                                 \
+            .restart = SCHEMA_RESTART_##restart_, __VA_ARGS__)
+#define KELVINS(path_)                                                                             \
+    KEY(path_ ".value", REAL, IDLE, IN_ENTRY(value), "The temperature.", .flags = SCHEMA_REQUIRED, \
+        .limit = &temperature, .unit = &kelvin, .check = settings_check_kelvins)
+#define MATERIAL(path_)                                                                            \
+    KEY(path_ ".material", TEXT, ASK, IN_ENTRY(material), "The name of the material.",             \
+        .flags = SCHEMA_REQUIRED, .example = "steel")
+#define POSITION(path_, restart_, offset_, help_, ...)                                             \
+    KEY(path_, REAL, restart_, offset_, help_, .limit = &finite, .unit = &metre, __VA_ARGS__)
+#define SHAPES(list_, restart_, VALUE)                                                             \
+    SHAPE(list_, restart_, "sphere", INITIAL_SPHERE,                                               \
+          "The cells whose centre lies in a sphere (2D: a disc). It must overlap the grid.",       \
+          .check = settings_check_sphere),                                                         \
+        POINT(list_ "[].sphere.center", restart_, IN_ENTRY(center), "The centre.",                 \
+              .flags = SCHEMA_REQUIRED),                                                           \
+        KEY(list_ "[].sphere.radius", REAL, restart_, IN_ENTRY(radius), "The radius.",             \
+            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),                         \
+        VALUE(list_ "[].sphere"),                                                                  \
+        SHAPE(list_, restart_, "box", INITIAL_BOX,                                                 \
+              "The cells whose centre lies in a box inside the grid.",                             \
+              .check = settings_check_box),                                                        \
+        POINT(list_ "[].box.lower", restart_, IN_ENTRY(lower), "The lower corner.",                \
+              .flags = SCHEMA_REQUIRED),                                                           \
+        POINT(list_ "[].box.upper", restart_, IN_ENTRY(upper), "The upper corner.",                \
+              .flags = SCHEMA_REQUIRED),                                                           \
+        VALUE(list_ "[].box"),                                                                     \
+        SHAPE(                                                                                     \
+            list_, restart_, "cylinder", INITIAL_CYLINDER,                                         \
+            "The cells whose centre lies in a cylinder along an axis. It must overlap the grid.",  \
+            .check = settings_check_sphere),                                                       \
+        KEY(list_ "[].cylinder.axis", CHOICE, restart_, IN_ENTRY(axis),                            \
+            "The direction of the cylinder.", .flags = SCHEMA_REQUIRED, .choices = axes),          \
+        POINT(list_ "[].cylinder.center", restart_, IN_ENTRY(center),                              \
+              "A point on the centre line.", .flags = SCHEMA_REQUIRED),                            \
+        KEY(list_ "[].cylinder.radius", REAL, restart_, IN_ENTRY(radius), "The radius.",           \
+            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),                         \
+        POSITION(list_ "[].cylinder.from", restart_, IN_ENTRY(from),                               \
+                 "The lower end on that axis.", .fallback = "-1e30"),                              \
+        POSITION(list_ "[].cylinder.to", restart_, IN_ENTRY(to), "The upper end on that axis.",    \
+                 .fallback = "1e30"),                                                              \
+        VALUE(list_ "[].cylinder"),                                                                \
+        SHAPE(list_, restart_, "layer", INITIAL_LAYER,                                             \
+              "The cells whose centre lies between two planes, from `from` to below `to`.",        \
+              .check = settings_check_layer),                                                      \
+        KEY(list_ "[].layer.axis", CHOICE, restart_, IN_ENTRY(axis),                               \
+            "The axis normal to the layer.", .flags = SCHEMA_REQUIRED, .choices = axes),           \
+        POSITION(list_ "[].layer.from", restart_, IN_ENTRY(from), "The lower plane.",              \
+                 .flags = SCHEMA_REQUIRED),                                                        \
+        POSITION(list_ "[].layer.to", restart_, IN_ENTRY(to), "The upper plane.",                  \
+                 .flags = SCHEMA_REQUIRED),                                                        \
+        VALUE(list_ "[].layer")
+
 #define POINT(path_, restart_, offset_, help_, ...)                                                \
     KEY(path_, REAL, restart_, offset_, help_, .min_count = 1, .max_count = 3, .limit = &finite,   \
         .unit = &metre, .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
@@ -132,7 +194,7 @@ static const struct schema_key table[] = {
     POINT("grid.upper", ASK, AT(grid.upper), "The upper corner of the grid.", .flags = SCHEMA_ONES,
           .fallback = "[1, 1, 1]"),
 
-    SECTION("material", "The material, uniform over the grid.", .flags = SCHEMA_REQUIRED,
+    SECTION("material", "The material, uniform over the grid. Either this or `materials`.",
             .check = settings_check_material),
     KEY("material.conductivity", REAL, ASK, AT(material.conductivity), "Thermal conductivity k.",
         .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &conductivity),
@@ -142,40 +204,75 @@ static const struct schema_key table[] = {
         "Specific heat capacity c. The diffusivity is k / (rho c).", .flags = SCHEMA_REQUIRED,
         .limit = &positive, .unit = &heat_capacity),
 
+    LIST("materials", ASK, AT(materials), AT(nmaterials), struct material_setting,
+         "Materials, for a grid of several of them; `parts` says where. At most 255.",
+         .example = "- {name: steel, conductivity: 45, density: 7850, heat_capacity: 470}",
+         .check = settings_check_materials),
+    KEY("materials[].name", TEXT, ASK, IN_MATERIAL(name), "Its name.", .flags = SCHEMA_REQUIRED,
+        .example = "steel"),
+    KEY("materials[].conductivity", REAL, ASK, IN_MATERIAL(conductivity),
+        "Thermal conductivity k; three values for x, y, z of an anisotropic material.",
+        .flags = SCHEMA_REQUIRED | SCHEMA_SAME, .min_count = 1, .max_count = 3, .limit = &positive,
+        .unit = &conductivity, .example = "[0.9, 0.9, 0.3]"),
+    KEY("materials[].density", REAL, ASK, IN_MATERIAL(density), "Density rho.",
+        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &density),
+    KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(heat_capacity),
+        "Specific heat capacity c.", .flags = SCHEMA_REQUIRED, .limit = &positive,
+        .unit = &heat_capacity),
+    LIST("parts", ASK, AT(parts), AT(nparts), struct initial_setting,
+         "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
+         "entries overwrite earlier ones.",
+         .example = "- uniform: {material: steel}", .check = settings_check_part),
+    SHAPE("parts", ASK, "uniform", INITIAL_UNIFORM, "One material everywhere."),
+    MATERIAL("parts[].uniform"),
+    SHAPES("parts", ASK, MATERIAL),
+    SHAPE("parts", ASK, "expression", INITIAL_EXPRESSION,
+          "The cells at whose centre a condition holds."),
+    KEY("parts[].expression.where", FORMULA, ASK, IN_ENTRY(expression),
+        "A condition on the centre (x, y, z) of a cell, in m; a number other than 0 also holds.",
+        .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .example = "\"z < 0.1*sin(x)\""),
+    MATERIAL("parts[].expression"),
+    SHAPE("parts", ASK, "file", INITIAL_FILE,
+          "Numbers of materials from an HDF5 file, of the shape of the grid."),
+    KEY("parts[].file.path", TEXT, ASK, IN_ENTRY(path),
+        "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
+        .example = "chip.h5"),
+    KEY("parts[].file.dataset", TEXT, ASK, IN_ENTRY(dataset),
+        "The dataset, of integers and of shape (nz, ny, nx); in 2D also (ny, nx).",
+        .fallback = "/material"),
+    KEY("parts[].file.materials", TEXT, ASK, IN_ENTRY(names),
+        "The names of the materials with the numbers 0, 1, 2, ... of the dataset.",
+        .flags = SCHEMA_REQUIRED, .min_count = 1, .max_count = MOST_MATERIALS,
+        .example = "[silicon, copper]"),
+    LIST("contacts", ASK, AT(contacts), AT(ncontacts), struct contact_setting,
+         "Thermal contact resistances between materials.",
+         .example = "- {between: [silicon, copper], resistance: 2e-5}",
+         .check = settings_check_contact),
+    KEY("contacts[].between", TEXT, ASK, IN_CONTACT(between),
+        "The two materials: the resistance is at every face between their cells.",
+        .flags = SCHEMA_REQUIRED, .min_count = 2, .max_count = 2, .example = "[silicon, copper]"),
+    KEY("contacts[].resistance", REAL, ASK, IN_CONTACT(resistance),
+        "The resistance, in series with the half cells on both sides.", .flags = SCHEMA_REQUIRED,
+        .limit = &not_negative, .unit = &resistance),
+
+    SOURCE_ROWS,
+
     LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "
          "earlier ones. Coordinates have as many entries as `grid.cells`, or 3; those of axes with "
          "one cell are ignored.",
          .flags = SCHEMA_REQUIRED, .example = "- uniform: {value: 300}"),
-    SHAPE("uniform", INITIAL_UNIFORM, "One temperature everywhere."),
-    KEY("initial[].uniform.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = &kelvin,
-        .check = settings_check_kelvins),
-    SHAPE("sphere", INITIAL_SPHERE,
-          "The cells whose centre lies in a sphere (2D: a disc). It must overlap the grid.",
-          .check = settings_check_sphere),
-    POINT("initial[].sphere.center", IDLE, IN_ENTRY(center), "The centre.",
-          .flags = SCHEMA_REQUIRED),
-    KEY("initial[].sphere.radius", REAL, IDLE, IN_ENTRY(radius), "The radius.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),
-    KEY("initial[].sphere.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = &kelvin,
-        .check = settings_check_kelvins),
-    SHAPE("box", INITIAL_BOX, "The cells whose centre lies in a box inside the grid.",
-          .check = settings_check_box),
-    POINT("initial[].box.lower", IDLE, IN_ENTRY(lower), "The lower corner.",
-          .flags = SCHEMA_REQUIRED),
-    POINT("initial[].box.upper", IDLE, IN_ENTRY(upper), "The upper corner.",
-          .flags = SCHEMA_REQUIRED),
-    KEY("initial[].box.value", REAL, IDLE, IN_ENTRY(value), "The temperature.",
-        .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = &kelvin,
-        .check = settings_check_kelvins),
-    SHAPE("expression", INITIAL_EXPRESSION, "A formula of the position, for all cells."),
+    SHAPE("initial", IDLE, "uniform", INITIAL_UNIFORM, "One temperature everywhere."),
+    KELVINS("initial[].uniform"),
+    SHAPES("initial", IDLE, KELVINS),
+    SHAPE("initial", IDLE, "expression", INITIAL_EXPRESSION,
+          "A formula of the position, for all cells."),
     KEY("initial[].expression.value", FORMULA, IDLE, IN_ENTRY(expression),
         "The temperature at the centre (x, y, z) of a cell; coordinates in m.",
         .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .unit = &kelvin,
         .example = "\"300 + 10*sin(pi*x)\""),
-    SHAPE("file", INITIAL_FILE, "A field from an HDF5 file: any, a checkpoint or a snapshot."),
+    SHAPE("initial", IDLE, "file", INITIAL_FILE,
+          "A field from an HDF5 file: any, a checkpoint or a snapshot."),
     KEY("initial[].file.path", TEXT, IDLE, IN_ENTRY(path),
         "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
         .example = "start.h5"),
@@ -192,35 +289,7 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_NOTED, .alternative = IN_ENTRY(has_time), .limit = &not_negative,
         .unit = &second),
 
-    SECTION("boundary",
-            "The boundary conditions. Every face of an axis with several cells must be given, "
-            "faces of an axis with one cell must not. `boundary.*` below stands for each of the "
-            "six faces, `x_min` to `z_max`.",
-            .flags = SCHEMA_REQUIRED),
-    FACE("x_min", FACE_X_MIN, "The face at the lower end of x."),
-    FACE("x_max", FACE_X_MAX, "The face at the upper end of x."),
-    FACE("y_min", FACE_Y_MIN, "The face at the lower end of y."),
-    FACE("y_max", FACE_Y_MAX, "The face at the upper end of y."),
-    FACE("z_min", FACE_Z_MIN, "The face at the lower end of z."),
-    FACE("z_max", FACE_Z_MAX, "The face at the upper end of z."),
-    KEY("boundary.*.type", CHOICE, WARN, IN_FACE(kind),
-        "The boundary condition. Periodic faces come in pairs.",
-        .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR, .choices = boundary_types),
-    KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
-        "Type temperature: the temperature of the face, a number or a formula of the time t in s.",
-        .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .alternative = IN_FACE(expression),
-        .kinds = SCHEMA_KIND(BOUNDARY_TEMPERATURE), .limit = &temperature, .variables = "t",
-        .unit = &kelvin, .check = settings_check_kelvins),
-    KEY("boundary.*.value", REAL, WARN, IN_FACE(value),
-        "Type flux: the heat flux into the domain; 0 insulates.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_FLUX), .limit = &finite, .unit = &heat_flux),
-    KEY("boundary.*.coefficient", REAL, WARN, IN_FACE(coefficient),
-        "Type convection: the heat transfer coefficient.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &not_negative, .unit = &heat_transfer),
-    KEY("boundary.*.ambient", REAL, WARN, IN_FACE(ambient),
-        "Type convection: the ambient temperature.", .flags = SCHEMA_REQUIRED,
-        .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &temperature, .unit = &kelvin,
-        .check = settings_check_kelvins),
+    BOUNDARY_ROWS,
 
     SECTION("time", "The length of the run (either `end` or `steps`) and the time step.",
             .flags = SCHEMA_REQUIRED, .check = settings_check_time),
@@ -307,6 +376,10 @@ static const struct schema_key table[] = {
         "and for each face the heat flow through it and its mean temperature. On by default.",
         .check = settings_check_cadence),
     CADENCE("output.history", AT(output.history), .fallback = "10"),
+    KEY("output.history.materials", CHOICE, FREE, AT(output.history_materials),
+        "`true`: also the minimum, maximum and mean temperature and the heat of each material of "
+        "several. Each line then copies the field to the host.",
+        .choices = truths, .fallback = "false"),
     SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
             .check = settings_check_cadence),
     CADENCE("output.snapshots", AT(output.snapshots.cadence)),

@@ -17,6 +17,8 @@ size_t schema_value_bytes(const struct schema_key *key)
         return sizeof(double);
     case SCHEMA_LONG:
         return sizeof(int64_t);
+    case SCHEMA_TEXT:
+        return sizeof(char *);
     default:
         return sizeof(int);
     }
@@ -181,7 +183,7 @@ const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TE
         append(text, "a list of entries");
         break;
     case SCHEMA_TEXT:
-        append(text, "a string");
+        append(text, key->max_count > 0 ? "a list of strings" : "a string");
         break;
     case SCHEMA_FORMULA:
         append(text, "a formula in ");

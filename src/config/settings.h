@@ -9,50 +9,145 @@
 #include "base/precision.h"
 #include "base/status.h"
 
+enum { MOST_MATERIALS = 255 };
+
 enum initial_kind {
     INITIAL_UNIFORM,
     INITIAL_SPHERE,
     INITIAL_BOX,
+    INITIAL_CYLINDER,
+    INITIAL_LAYER,
     INITIAL_EXPRESSION,
     INITIAL_FILE,
+    SOURCE_GAUSSIAN, /* `sources` only */
+    SOURCE_GOLDAK,
 };
 
 /* Whether a file may have another grid of the same domain. */
 enum interpolation { INTERPOLATE_NO, INTERPOLATE_YES };
 
-/* One entry of `initial`. Coordinates in m; ignored on unused axes. */
+/* One entry of `initial` or `parts`, or the shape of one of `sources`. Coordinates in m; ignored on
+ * unused axes. */
 struct initial_setting {
     enum initial_kind kind;
+    enum axis axis; /* cylinder, layer */
+    enum interpolation interpolate;
     bool may_be_negative;      /* the expression: the field is a difference of temperatures */
-    double value;              /* K: uniform, sphere, box */
-    double center[AXIS_COUNT]; /* sphere */
-    double radius;             /* sphere, m */
+    bool is_condition;         /* the expression: of `parts` and `sources` */
+    bool has_time;             /* the file is a series of snapshots: the state at `time`, s */
+    double value;              /* K; in `parts` the number of the material; in `sources` 1 */
+    double center[AXIS_COUNT]; /* sphere, cylinder */
+    double radius;             /* sphere, cylinder, m */
     double lower[AXIS_COUNT];  /* box, m */
     double upper[AXIS_COUNT];
-    char *expression; /* of x, y, z in m; gives K */
-    char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K */
+    double from, to;  /* cylinder, layer: on that axis, m */
+    char *expression; /* of x, y, z in m; gives K; a condition is 0 outside */
+    char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K or numbers of materials */
     char *dataset;
-    enum interpolation interpolate;
-    bool has_time; /* the file is a series of snapshots: the state at `time`, s */
     double time;
+    char *material;                        /* `parts`; `sources`: only its cells, NULL: all */
+    char *names[MOST_MATERIALS];           /* `parts`, file: the material of number 0, 1, ... */
+    unsigned char numbers[MOST_MATERIALS]; /* of the named materials */
 };
+
+/* A material of a list of them. */
+struct material_setting {
+    char *name;
+    double conductivity[AXIS_COUNT]; /* W/(m K); one value is that of all axes */
+    double density;                  /* kg/m^3 */
+    double heat_capacity;            /* J/(kg K) */
+};
+
+/* A resistance at all faces between cells of two materials. */
+struct contact_setting {
+    char *between[2];
+    int number[2];     /* of these materials */
+    double resistance; /* m^2 K/W */
+};
+
+/* The most of `sources` that are painted. */
+enum { MOST_SOURCES = 255 };
+
+/* A number, or a formula of t (s). */
+struct number_setting {
+    double value;
+    char *formula; /* NULL: the number */
+};
+
+/* One entry of `sources`: a shape of cells, or a moving source. */
+struct source_setting {
+    struct initial_setting shape; /* first: the schema's rows of shapes are offsets in it */
+    char *name;                   /* NULL: none */
+    int material;                 /* the number of shape.material; -1: all cells */
+    double density;               /* W/m^3; in a file the factor of its numbers */
+    bool by_power;                /* `power` was given, not `density` */
+    struct number_setting power;  /* W */
+    struct number_setting factor;
+
+    /* moving: */
+    char *path;                           /* CSV of t, x, y, z, power; NULL: the position below */
+    struct number_setting at[AXIS_COUNT]; /* m */
+    double absorptivity;
+    int surface;               /* the face that it heats, or from which it is deep; -1: none */
+    double radius[AXIS_COUNT]; /* gaussian, m: to 1/e^2 of the peak */
+    double front, rear, width, depth; /* goldak: half axes, m */
+    bool share_auto;
+    double front_share; /* goldak: of the power, when not auto */
+};
+
+enum { NO_SURFACE = -1 };
+
+/* A source whose cells are painted: they have a class of their own, and it costs no pass. */
+static inline bool source_is_painted(const struct source_setting *source)
+{
+    return source->shape.kind < INITIAL_FILE;
+}
 
 enum boundary_kind {
     BOUNDARY_UNUSED, /* the axis is not in use */
     BOUNDARY_TEMPERATURE,
     BOUNDARY_FLUX,
     BOUNDARY_CONVECTION,
+    BOUNDARY_RADIATION,
     BOUNDARY_PERIODIC,
 };
 
 struct boundary_setting {
     enum boundary_kind kind;
     bool may_be_negative; /* the expression: the field is a difference of temperatures */
-    double value;         /* temperature: K; flux: W/m^2 into the domain */
-    char *expression;     /* temperature as a function of t (s); NULL when it is a number */
-    double coefficient;   /* convection: W/(m^2 K) */
-    double ambient;       /* convection: K */
+    bool has_surroundings;
+    int npatches;
+    double value;        /* temperature: K; flux: W/m^2 into the domain */
+    double coefficient;  /* convection: W/(m^2 K) */
+    double ambient;      /* convection, radiation: K */
+    double emissivity;   /* radiation; convection with it: above 0 */
+    double surroundings; /* convection: K, to which it radiates, if given; else to the ambient */
+    char *expression;    /* the value as a function of t (s); NULL when it is a number */
+    char *coefficient_expression;
+    char *ambient_expression;
+    char *surroundings_expression;
+    struct patch_setting *patches; /* of a face; later ones overwrite earlier ones */
 };
+
+/* A part of a face with its own condition. Coordinates in m, in the order x, y, z without that of
+ * the face. Exactly one shape is given. */
+enum { PATCH_AXES = 2, MOST_PATCHES = 255 };
+struct patch_setting {
+    struct boundary_setting condition; /* first: a patch has the keys of a face */
+    char *name;                        /* NULL: none */
+    bool has_rectangle, has_disc;
+    double lower[PATCH_AXES]; /* rectangle */
+    double upper[PATCH_AXES];
+    double center[PATCH_AXES]; /* disc */
+    double radius;
+    char *where; /* a condition on x, y, z */
+};
+
+static inline bool boundary_radiates(const struct boundary_setting *setting)
+{
+    return setting->kind == BOUNDARY_RADIATION ||
+           (setting->kind == BOUNDARY_CONVECTION && setting->emissivity > 0);
+}
 
 enum temperature_scale {
     TEMPERATURE_ABSOLUTE,   /* never below 0 K */
@@ -146,7 +241,15 @@ struct settings {
         double conductivity;  /* W/(m K) */
         double density;       /* kg/m^3 */
         double heat_capacity; /* J/(kg K) */
-    } material;
+    } material;               /* when nmaterials is 0 */
+    struct material_setting *materials;
+    int nmaterials;
+    struct initial_setting *parts;
+    int nparts;
+    struct contact_setting *contacts;
+    int ncontacts;
+    struct source_setting *sources;
+    int nsources;
     struct initial_setting *initial;
     int ninitial;
     struct boundary_setting boundary[FACE_COUNT];
@@ -178,6 +281,7 @@ struct settings {
         char *directory;
         enum writer_choice writer;
         struct cadence history;
+        int history_materials; /* 1: columns of each material */
         struct snapshot_setting snapshots;
         struct region_setting *regions;
         int nregions;

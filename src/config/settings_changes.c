@@ -33,10 +33,15 @@ static bool same_value(const struct schema_key *row, const char *a, const char *
             return same_text(formula_a, formula_b);
         }
     }
-    if (row->type == SCHEMA_TEXT || row->type == SCHEMA_FORMULA || row->type == SCHEMA_NAME) {
-        return same_text(text_at(a, row->offset), text_at(b, row->offset));
-    }
     const size_t count = row->max_count > 0 ? (size_t)row->max_count : 1;
+    if (row->type == SCHEMA_TEXT || row->type == SCHEMA_FORMULA || row->type == SCHEMA_NAME) {
+        bool same = true;
+        for (size_t i = 0; i < count; i++) {
+            const size_t offset = row->offset + i * sizeof(char *);
+            same = same && same_text(text_at(a, offset), text_at(b, offset));
+        }
+        return same;
+    }
     return memcmp(a + row->offset, b + row->offset, count * schema_value_bytes(row)) == 0;
 }
 

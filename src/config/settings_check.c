@@ -111,6 +111,31 @@ static enum status check_formula(const struct settings *settings, const struct i
                          fail_message(), row->variables);
 }
 
+/* The ends of a cylinder or layer along its axis. */
+static enum status check_ends(const struct settings *settings, const struct item *item)
+{
+    const struct initial_setting *shape = (const struct initial_setting *)item->base;
+    const double lower = settings->grid.lower[shape->axis];
+    const double upper = settings->grid.upper[shape->axis];
+    const char *name = axis_name(shape->axis);
+    char key[TREE_KEY_BYTES];
+    settings_key_below(item, "to", key);
+    if (!axis_used(settings, (int)shape->axis)) {
+        return STATUS_OK;
+    }
+    if (!(shape->from < shape->to)) {
+        return settings_fail(settings, key,
+                             "no length in %s (from %g to %g); give a `to` above `from`", name,
+                             shape->from, shape->to);
+    }
+    if (shape->from >= upper || shape->to <= lower) {
+        return settings_fail(settings, key,
+                             "outside the grid in %s (from %g to %g); the grid is from %g to %g",
+                             name, shape->from, shape->to, lower, upper);
+    }
+    return STATUS_OK;
+}
+
 SETTINGS_CHECK(sphere)
 {
     const struct initial_setting *sphere = (const struct initial_setting *)item->base;
@@ -118,8 +143,9 @@ SETTINGS_CHECK(sphere)
     settings_key_below(item, "center", key);
     TRY(settings_check_point(settings, key, tree_child(item->node, "center")));
     double distance2 = 0;
+    const bool cylinder = sphere->kind == INITIAL_CYLINDER;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (axis_used(settings, axis)) {
+        if (axis_used(settings, axis) && !(cylinder && axis == (int)sphere->axis)) {
             const double below = settings->grid.lower[axis] - sphere->center[axis];
             const double above = sphere->center[axis] - settings->grid.upper[axis];
             const double gap = fmax(fmax(below, above), 0);
@@ -128,11 +154,16 @@ SETTINGS_CHECK(sphere)
     }
     if (sqrt(distance2) >= sphere->radius) {
         return settings_fail(settings, key,
-                             "the sphere lies outside the grid (it is %g m away, the radius is %g "
+                             "the %s lies outside the grid (it is %g m away, the radius is %g "
                              "m); give a centre nearer to the grid or a larger radius",
-                             sqrt(distance2), sphere->radius);
+                             cylinder ? "cylinder" : "sphere", sqrt(distance2), sphere->radius);
     }
-    return STATUS_OK;
+    return cylinder ? check_ends(settings, item) : STATUS_OK;
+}
+
+SETTINGS_CHECK(layer)
+{
+    return check_ends(settings, item);
 }
 
 SETTINGS_CHECK(box)
@@ -195,37 +226,6 @@ SETTINGS_CHECK(kelvins)
     return settings_fail(settings, item->key, "%s", settings_below_zero(value, text));
 }
 
-SETTINGS_CHECK(face)
-{
-    const struct boundary_setting *boundary = (const struct boundary_setting *)item->base;
-    const enum face face = (enum face)(boundary - settings->boundary);
-    const enum axis axis = face_axis(face);
-    const char *name = axis_name(axis);
-    const bool given = boundary->kind != BOUNDARY_UNUSED;
-    if (!axis_used(settings, axis) && given) {
-        return settings_fail(settings, item->key, "the %s axis has one cell: leave out its faces",
-                             name);
-    }
-    if (axis_used(settings, axis) && !given) {
-        char types[SCHEMA_TEXT_BYTES];
-        schema_expectation(schema_child(item_members(item), "type", 0), types);
-        return settings_fail(settings, item->key,
-                             "missing: the %s axis has %lld cells, so its faces need a boundary; "
-                             "give a type: %s",
-                             name, (long long)settings->grid.cells[axis], types);
-    }
-    const enum face opposite = face_opposite(face);
-    if (boundary->kind == BOUNDARY_PERIODIC &&
-        settings->boundary[opposite].kind != BOUNDARY_PERIODIC &&
-        settings->boundary[opposite].kind != BOUNDARY_UNUSED) {
-        return settings_fail(settings, item->key,
-                             "periodic, but %s is not; make both faces of the %s axis periodic, or "
-                             "neither",
-                             face_name(opposite), name);
-    }
-    return STATUS_OK;
-}
-
 SETTINGS_CHECK(time)
 {
     const bool end = tree_child(item->node, "end") != NULL;
@@ -235,19 +235,6 @@ SETTINGS_CHECK(time)
     }
     if (!end && !settings->time.by_steps) {
         return settings_fail(settings, "time", "neither end nor steps; give one of them");
-    }
-    return STATUS_OK;
-}
-
-SETTINGS_CHECK(material)
-{
-    const double volumetric = settings->material.density * settings->material.heat_capacity;
-    const double diffusivity = settings->material.conductivity / volumetric;
-    if (!isnormal(volumetric) || !isnormal(diffusivity)) {
-        return settings_fail(settings, item->key,
-                             "the diffusivity k / (rho c) is not a usable number (%g m^2/s); give "
-                             "values in SI units",
-                             diffusivity);
     }
     return STATUS_OK;
 }
@@ -282,6 +269,7 @@ enum status settings_check(struct settings *settings)
     struct item_list list;
     enum status status = STATUS_OK;
     TRY(check_grid(settings)); /* the other checks use it */
+    TRY(settings_check_medium(settings));
     TRY(item_list_all(settings, &list));
     for (int i = 0; i < list.count; i++) {
         const struct item *item = &list.item[i];
@@ -293,7 +281,11 @@ enum status settings_check(struct settings *settings)
         settings->initial[i].may_be_negative = may_be_negative;
     }
     for (int face = 0; face < FACE_COUNT; face++) {
-        settings->boundary[face].may_be_negative = may_be_negative;
+        struct boundary_setting *boundary = &settings->boundary[face];
+        boundary->may_be_negative = may_be_negative;
+        for (int i = 0; i < boundary->npatches; i++) {
+            boundary->patches[i].condition.may_be_negative = may_be_negative;
+        }
     }
 done:
     free(list.item);

@@ -8,12 +8,21 @@
 /* All checks, after all keys have been read. */
 enum status settings_check(struct settings *settings) MUST_CHECK;
 
+/* Either `material`, or `materials` and `parts`. */
+enum status settings_check_medium(const struct settings *settings) MUST_CHECK;
+
 #define SETTINGS_CHECK(name)                                                                       \
     enum status settings_check_##name(const struct settings *settings, const struct item *item)
 SETTINGS_CHECK(material) MUST_CHECK; /* sections, and entries of lists */
+SETTINGS_CHECK(materials) MUST_CHECK;
+SETTINGS_CHECK(part) MUST_CHECK;
+SETTINGS_CHECK(contact) MUST_CHECK;
+SETTINGS_CHECK(source) MUST_CHECK;
 SETTINGS_CHECK(sphere) MUST_CHECK;
+SETTINGS_CHECK(layer) MUST_CHECK;
 SETTINGS_CHECK(box) MUST_CHECK;
 SETTINGS_CHECK(face) MUST_CHECK;
+SETTINGS_CHECK(patch) MUST_CHECK;
 SETTINGS_CHECK(time) MUST_CHECK;
 SETTINGS_CHECK(cadence) MUST_CHECK;
 SETTINGS_CHECK(file) MUST_CHECK;

@@ -39,6 +39,7 @@ struct item item_entry(const struct item *list, int index)
     entry.node = tree_entry(list->node, index);
     entry.index = index;
     snprintf(entry.key, sizeof entry.key, "%.240s[%d]", list->key, index);
+    item_select(&entry);
     return entry;
 }
 

@@ -314,6 +314,10 @@ static enum status read_list(const struct item *item, char *at)
         bits |= SCHEMA_KIND(choice);
         at += choices ? 0 : schema_value_bytes(row);
     }
+    for (int i = count; (row->flags & SCHEMA_SAME) != 0 && count == 1 && i < row->max_count; i++) {
+        memcpy(at, at - schema_value_bytes(row), schema_value_bytes(row));
+        at += schema_value_bytes(row);
+    }
     if (choices) {
         memcpy(at, &bits, sizeof bits);
     }

@@ -2,36 +2,119 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { KEY_BYTES = 64 };
+/* The largest magnitude of a heat transfer coefficient, as in the schema. */
+static const double MOST_COEFFICIENT = 1e30;
 
-static enum status parse_face(const struct settings *settings, enum face face,
-                              struct expression **expression)
+static const char *const number_names[BOUNDARY_NUMBERS] = {
+    [BOUNDARY_VALUE] = "value",
+    [BOUNDARY_COEFFICIENT] = "coefficient",
+    [BOUNDARY_AMBIENT] = "ambient",
+    [BOUNDARY_SURROUNDINGS] = "surroundings",
+};
+
+const char *boundary_key(enum face face, int patch, const char *name, char key[BOUNDARY_KEY_BYTES])
+{
+    char entry[32] = "";
+    if (patch > 0) {
+        snprintf(entry, sizeof entry, ".patches[%d]", patch - 1);
+    }
+    snprintf(key, BOUNDARY_KEY_BYTES, "boundary.%s%s%s%s", face_name(face), entry,
+             name[0] != '\0' ? "." : "", name);
+    return key;
+}
+
+static const char *formula_of(const struct boundary_setting *setting, enum boundary_number number)
+{
+    const char *const formulas[BOUNDARY_NUMBERS] = {
+        [BOUNDARY_VALUE] = setting->expression,
+        [BOUNDARY_COEFFICIENT] = setting->coefficient_expression,
+        [BOUNDARY_AMBIENT] = setting->ambient_expression,
+        [BOUNDARY_SURROUNDINGS] = setting->surroundings_expression,
+    };
+    return formulas[number];
+}
+
+static double number_of(const struct boundary_setting *setting, enum boundary_number number)
+{
+    const double numbers[BOUNDARY_NUMBERS] = {
+        [BOUNDARY_VALUE] = setting->value,
+        [BOUNDARY_COEFFICIENT] = setting->coefficient,
+        [BOUNDARY_AMBIENT] = setting->ambient,
+        [BOUNDARY_SURROUNDINGS] = setting->surroundings,
+    };
+    return numbers[number];
+}
+
+static bool uses(const struct boundary_setting *setting, enum boundary_number number)
+{
+    switch (setting->kind) {
+    case BOUNDARY_TEMPERATURE:
+    case BOUNDARY_FLUX:
+        return number == BOUNDARY_VALUE;
+    case BOUNDARY_CONVECTION:
+        return number == BOUNDARY_COEFFICIENT || number == BOUNDARY_AMBIENT ||
+               (number == BOUNDARY_SURROUNDINGS && setting->has_surroundings);
+    case BOUNDARY_RADIATION:
+        return number == BOUNDARY_AMBIENT;
+    case BOUNDARY_UNUSED:
+    case BOUNDARY_PERIODIC:
+        break;
+    }
+    return false;
+}
+
+static enum status create_condition(const struct settings *settings,
+                                    const struct boundary_setting *setting, enum face face,
+                                    int patch, struct boundary_condition *condition)
 {
     static const char *const variables[] = {"t"};
-    const enum status status =
-        expression_create(settings->boundary[face].expression, variables, 1, expression);
-    if (status != STATUS_INPUT) {
-        return status;
+    condition->setting = *setting;
+    condition->name = patch > 0 ? settings->boundary[face].patches[patch - 1].name : NULL;
+    for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
+        const char *formula = formula_of(setting, (enum boundary_number)n);
+        if (formula == NULL || !uses(setting, (enum boundary_number)n)) {
+            continue;
+        }
+        const enum status status =
+            expression_create(formula, variables, 1, &condition->expression[n]);
+        if (status == STATUS_INPUT) {
+            char key[BOUNDARY_KEY_BYTES];
+            return settings_fail(settings, boundary_key(face, patch, number_names[n], key), "%s",
+                                 fail_message());
+        }
+        TRY(status);
     }
-    char key[KEY_BYTES];
-    snprintf(key, sizeof key, "boundary.%s.value", face_name(face));
-    return settings_fail(settings, key, "%s", fail_message());
+    return STATUS_OK;
+}
+
+static enum status create_face(const struct settings *settings, enum face face,
+                               struct boundary *boundary)
+{
+    const struct boundary_setting *setting = &settings->boundary[face];
+    const int nconditions = 1 + setting->npatches;
+    boundary->face[face] = calloc((size_t)nconditions, sizeof *boundary->face[face]);
+    TRY(CHECK_MEMORY(boundary->face[face] != NULL, "no memory for the boundary conditions"));
+    boundary->nconditions[face] = nconditions;
+    TRY(create_condition(settings, setting, face, 0, &boundary->face[face][0]));
+    for (int p = 1; p < nconditions; p++) {
+        TRY(create_condition(settings, &setting->patches[p - 1].condition, face, p,
+                             &boundary->face[face][p]));
+    }
+    return STATUS_OK;
 }
 
 enum status boundary_create(const struct settings *settings, struct boundary *boundary)
 {
     struct boundary built = {0};
     enum status status = STATUS_OK;
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const struct boundary_setting *setting = &settings->boundary[face];
-        built.face[face] = *setting;
-        if (setting->kind == BOUNDARY_PERIODIC) {
-            built.periodic[face_axis((enum face)face)] = true;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        if (settings->boundary[f].kind == BOUNDARY_PERIODIC) {
+            built.periodic[face_axis(face)] = true;
         }
-        if (setting->kind == BOUNDARY_TEMPERATURE && setting->expression != NULL) {
-            TRY_GOTO(parse_face(settings, (enum face)face, &built.expression[face]));
-        }
+        TRY_GOTO(create_face(settings, face, &built));
     }
     *boundary = built;
     return STATUS_OK;
@@ -42,100 +125,212 @@ done:
 
 void boundary_destroy(struct boundary *boundary)
 {
-    if (boundary == NULL) {
-        return;
-    }
-    for (int face = 0; face < FACE_COUNT; face++) {
-        expression_destroy(boundary->expression[face]);
-        boundary->expression[face] = NULL;
+    for (int f = 0; boundary != NULL && f < FACE_COUNT; f++) {
+        for (int i = 0; i < boundary->nconditions[f] * BOUNDARY_NUMBERS; i++) {
+            expression_destroy(
+                boundary->face[f][i / BOUNDARY_NUMBERS].expression[i % BOUNDARY_NUMBERS]);
+        }
+        free(boundary->face[f]);
+        boundary->face[f] = NULL;
+        boundary->nconditions[f] = 0;
     }
 }
 
-static double face_temperature(const struct boundary *boundary, enum face face, double t)
+int boundary_most_conditions(const struct boundary *boundary)
 {
-    struct expression *expression = boundary->expression[face];
-    return expression != NULL ? expression_evaluate(expression, &t) : boundary->face[face].value;
+    int most = 1;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        most = boundary->nconditions[f] > most ? boundary->nconditions[f] : most;
+    }
+    return most;
 }
 
-static void close_face(const struct boundary *boundary, const struct grid *grid,
-                       const struct medium *medium, enum face face, double t, double *a, double *b)
+bool boundary_next_named(const struct boundary *boundary, int *face, int *patch)
 {
-    const struct boundary_setting *setting = &boundary->face[face];
-    const double h = grid->spacing[face_axis(face)];
-    const double k = medium->conductivity;
-    switch (setting->kind) {
+    for (++*patch; *face < FACE_COUNT; ++*face, *patch = 1) {
+        for (; *patch < boundary->nconditions[*face]; ++*patch) {
+            if (boundary->face[*face][*patch].name != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool boundary_varies(const struct boundary *boundary)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int i = 0; i < boundary->nconditions[f] * BOUNDARY_NUMBERS; i++) {
+            const struct boundary_condition *condition = &boundary->face[f][i / BOUNDARY_NUMBERS];
+            if (condition->expression[i % BOUNDARY_NUMBERS] != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static struct face_closure close_radiating(const struct boundary_state *now, double k, double h)
+{
+    const double half = h / (2 * k);
+    const double film = now->number[BOUNDARY_COEFFICIENT];
+    const double around = now->number[BOUNDARY_SURROUNDINGS];
+    const double radiated = now->emissivity * STEFAN_BOLTZMANN;
+    return (struct face_closure){
+        .a = 1 + film * half,
+        .b = (film * now->number[BOUNDARY_AMBIENT] +
+              radiated * (around * around) * (around * around)) *
+             half,
+        .e = radiated * half,
+    };
+}
+
+struct face_closure boundary_close(const struct boundary_state *now, double k, double h)
+{
+    if (now->emissivity > 0) {
+        return close_radiating(now, k, h);
+    }
+    const double film = now->number[BOUNDARY_COEFFICIENT] * h;
+    switch (now->kind) {
     case BOUNDARY_TEMPERATURE:
-        *a = -1;
-        *b = 2 * face_temperature(boundary, face, t);
-        break;
+        return (struct face_closure){.a = -1, .b = 2 * now->number[BOUNDARY_VALUE]};
     case BOUNDARY_FLUX:
-        *a = 1;
-        *b = setting->value * h / k;
-        break;
-    case BOUNDARY_CONVECTION: {
-        const double film = setting->coefficient * h;
-        *a = (2 * k - film) / (2 * k + film);
-        *b = 2 * film * setting->ambient / (2 * k + film);
-        break;
-    }
+        return (struct face_closure){.a = 1, .b = now->number[BOUNDARY_VALUE] * h / k};
+    case BOUNDARY_CONVECTION:
+        return (struct face_closure){
+            .a = (2 * k - film) / (2 * k + film),
+            .b = 2 * film * now->number[BOUNDARY_AMBIENT] / (2 * k + film),
+        };
+    case BOUNDARY_RADIATION:
     case BOUNDARY_UNUSED:
     case BOUNDARY_PERIODIC:
-        *a = 1;
-        *b = 0;
         break;
     }
+    return (struct face_closure){.a = 1};
 }
 
-/* "boundary.x_min.value": the key of the temperature or flux of a face. */
-static const char *face_key(const struct boundary *boundary, enum face face, char key[KEY_BYTES])
-{
-    const bool convection = boundary->face[face].kind == BOUNDARY_CONVECTION;
-    snprintf(key, KEY_BYTES, "boundary.%s.%s", face_name(face), convection ? "ambient" : "value");
-    return key;
-}
+/* --- values that are not valid --------------------------------------------------------------- */
 
-static enum status fail_face(const struct boundary *boundary, enum face face, double t, double b)
+/* The value `found` of a formula at time t. */
+static enum status check_formula(const struct boundary_setting *setting,
+                                 enum boundary_number number, double t, double found)
 {
-    const struct boundary_setting *setting = &boundary->face[face];
-    const double value = setting->kind == BOUNDARY_CONVECTION ? setting->ambient : setting->value;
-    if (setting->kind == BOUNDARY_FLUX) {
-        return fail(STATUS_NUMERICS,
-                    "this flux (%g W/m^2) changes the temperature by %g K within one cell; give "
-                    "one that changes it by less than %.3g K, or a finer grid",
-                    value, b, EXACT_SUM_LIMIT);
+    const char *formula = formula_of(setting, number);
+    const double shown = isnan(found) ? NAN : found; /* without its sign */
+    if (number == BOUNDARY_COEFFICIENT) {
+        return found >= 0 && found <= MOST_COEFFICIENT
+                   ? STATUS_OK
+                   : fail(STATUS_NUMERICS,
+                          "\"%.200s\" gives %g W/(m^2 K) at t = %.9g s; a heat transfer "
+                          "coefficient must be finite and not negative",
+                          formula, shown, t);
     }
-    if (boundary->expression[face] != NULL) {
-        const double found = face_temperature(boundary, face, t);
-        if (fabs(b) < EXACT_SUM_LIMIT) {
-            char text[BELOW_ZERO_TEXT];
-            return fail(STATUS_NUMERICS, "\"%.200s\" at t = %.9g s: %s", setting->expression, t,
-                        settings_below_zero(found, text));
-        }
+    if (setting->kind == BOUNDARY_FLUX) {
+        return isfinite(found) ? STATUS_OK
+                               : fail(STATUS_NUMERICS,
+                                      "\"%.200s\" gives %g W/m^2 at t = %.9g s; a heat flux must "
+                                      "be finite",
+                                      formula, shown, t);
+    }
+    if (!(fabs(found) < EXACT_SUM_LIMIT / 2)) {
         return fail(STATUS_NUMERICS,
                     "\"%.200s\" gives %g K at t = %.9g s; a temperature must be finite and below "
                     "%.3g K in magnitude",
-                    setting->expression, isnan(found) ? NAN : found, t, EXACT_SUM_LIMIT / 2);
+                    formula, shown, t, EXACT_SUM_LIMIT / 2);
+    }
+    if (found < BELOW_ZERO && !setting->may_be_negative) {
+        char text[BELOW_ZERO_TEXT];
+        return fail(STATUS_NUMERICS, "\"%.200s\" at t = %.9g s: %s", formula, t,
+                    settings_below_zero(found, text));
+    }
+    return STATUS_OK;
+}
+
+/* b is within the limit of the ledger's exact sums; *number: which one is to blame. */
+static enum status check_closure(const struct boundary_state *now, struct face_closure closure,
+                                 enum boundary_number *number)
+{
+    const bool ambient = now->kind == BOUNDARY_CONVECTION || now->kind == BOUNDARY_RADIATION;
+    *number = ambient ? BOUNDARY_AMBIENT : BOUNDARY_VALUE;
+    if (isfinite(closure.a) && fabs(closure.b) < EXACT_SUM_LIMIT) {
+        return STATUS_OK;
+    }
+    if (now->emissivity > 0) {
+        return fail(STATUS_NUMERICS,
+                    "a face that radiates to %g K cannot be solved for on this grid; give a lower "
+                    "temperature, or a finer grid",
+                    now->number[BOUNDARY_SURROUNDINGS]);
+    }
+    if (now->kind == BOUNDARY_FLUX) {
+        return fail(STATUS_NUMERICS,
+                    "this flux (%g W/m^2) changes the temperature by %g K within one cell; give "
+                    "one that changes it by less than %.3g K, or a finer grid",
+                    now->number[*number], closure.b, EXACT_SUM_LIMIT);
     }
     return fail(STATUS_NUMERICS,
                 "this temperature (%g K) is too far from 0; give one below %.3g K in magnitude",
-                value, EXACT_SUM_LIMIT / 2);
+                now->number[*number], EXACT_SUM_LIMIT / 2);
 }
 
-/* a and b of one face, unrounded. */
-static enum status face_closure(const struct boundary *boundary, const struct grid *grid,
-                                const struct medium *medium, enum face face, double t, double *a,
-                                double *b)
+static enum status evaluate(const struct boundary_condition *condition, double least_k, double h,
+                            double t, struct boundary_state *now, enum boundary_number *number)
 {
-    *a = 1;
-    *b = 0;
-    if (grid->used[face_axis(face)]) {
-        close_face(boundary, grid, medium, face, t, a, b);
+    const struct boundary_setting *setting = &condition->setting;
+    *now = (struct boundary_state){.kind = setting->kind};
+    now->emissivity = boundary_radiates(setting) ? setting->emissivity : 0;
+    for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
+        *number = (enum boundary_number)n;
+        now->number[n] = uses(setting, *number) ? number_of(setting, *number) : 0;
+        if (condition->expression[n] != NULL) {
+            now->number[n] = expression_evaluate(condition->expression[n], &t);
+            TRY(check_formula(setting, *number, t, now->number[n]));
+        }
     }
-    const bool below_zero = boundary->expression[face] != NULL && *b < 2 * BELOW_ZERO &&
-                            !boundary->face[face].may_be_negative;
-    /* the limit of the ledger's exact sums */
-    if (!isfinite(*a) || !(fabs(*b) < EXACT_SUM_LIMIT) || below_zero) {
-        return fail_face(boundary, face, t, *b);
+    if (!uses(setting, BOUNDARY_SURROUNDINGS)) {
+        now->number[BOUNDARY_SURROUNDINGS] = now->number[BOUNDARY_AMBIENT];
+    }
+    /* the worst class: that of the smallest conductivity */
+    return check_closure(now, boundary_close(now, least_k, h), number);
+}
+
+static enum status evaluate_face(const struct boundary *boundary, const struct grid *grid,
+                                 const struct medium *medium, enum face face, int patch, double t,
+                                 struct boundary_state *now, enum boundary_number *number)
+{
+    const enum axis axis = face_axis(face);
+    if (!grid->used[axis]) {
+        *now = (struct boundary_state){.kind = BOUNDARY_UNUSED};
+        return STATUS_OK;
+    }
+    return evaluate(&boundary->face[face][patch], medium_least_conductivity(medium, axis),
+                    grid->spacing[axis], t, now, number);
+}
+
+/* --- the closures ---------------------------------------------------------------------------- */
+
+enum status boundary_evaluate(const struct boundary *boundary, const struct grid *grid,
+                              const struct medium *medium, enum face face, int patch, double t,
+                              struct boundary_state *now)
+{
+    enum boundary_number number = BOUNDARY_VALUE;
+    char key[BOUNDARY_KEY_BYTES];
+    const enum status status = evaluate_face(boundary, grid, medium, face, patch, t, now, &number);
+    return status == STATUS_OK
+               ? status
+               : fail_prefix(status, "%s: ", boundary_key(face, patch, number_names[number], key));
+}
+
+static enum status check_face(const struct settings *settings, const struct boundary *boundary,
+                              const struct grid *grid, const struct medium *medium, enum face face)
+{
+    for (int p = 0; p < boundary->nconditions[face]; p++) {
+        struct boundary_state now;
+        enum boundary_number number = BOUNDARY_VALUE;
+        char key[BOUNDARY_KEY_BYTES];
+        if (evaluate_face(boundary, grid, medium, face, p, 0, &now, &number) != STATUS_OK) {
+            return settings_fail(settings, boundary_key(face, p, number_names[number], key), "%s",
+                                 fail_message());
+        }
     }
     return STATUS_OK;
 }
@@ -143,14 +338,8 @@ static enum status face_closure(const struct boundary *boundary, const struct gr
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
                            const struct grid *grid, const struct medium *medium)
 {
-    for (int face = 0; face < FACE_COUNT; face++) {
-        double a = 1;
-        double b = 0;
-        if (face_closure(boundary, grid, medium, (enum face)face, 0, &a, &b) != STATUS_OK) {
-            char key[KEY_BYTES];
-            return settings_fail(settings, face_key(boundary, (enum face)face, key), "%s",
-                                 fail_message());
-        }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        TRY(check_face(settings, boundary, grid, medium, (enum face)f));
     }
     return STATUS_OK;
 }
@@ -159,20 +348,21 @@ enum status boundary_closure(const struct boundary *boundary, const struct grid 
                              const struct medium *medium, enum precision precision, double t,
                              struct closure *closure)
 {
+    const bool single = precision == PRECISION_FLOAT32;
     struct closure built;
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const bool used = grid->used[face_axis((enum face)face)];
-        double a = 1;
-        double b = 0;
-        const enum status status = face_closure(boundary, grid, medium, (enum face)face, t, &a, &b);
-        if (status != STATUS_OK) {
-            char key[KEY_BYTES];
-            return fail_prefix(status, "%s: ", face_key(boundary, (enum face)face, key));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const enum axis axis = face_axis(face);
+        struct boundary_state now;
+        /* the last one is that of the face: formulas of patches fail here too */
+        for (int p = boundary->nconditions[f] - 1; p >= 0; p--) {
+            TRY(boundary_evaluate(boundary, grid, medium, face, p, t, &now));
         }
-        const bool single = precision == PRECISION_FLOAT32;
-        built.closed[face] = !used || boundary->face[face].kind != BOUNDARY_PERIODIC;
-        built.a[face] = single ? (double)(float)a : a;
-        built.b[face] = single ? (double)(float)b : b;
+        const struct face_closure found =
+            boundary_close(&now, medium_conductivity(medium, axis, 0), grid->spacing[axis]);
+        built.closed[f] = now.kind != BOUNDARY_PERIODIC;
+        built.a[f] = single ? (double)(float)found.a : found.a;
+        built.b[f] = single ? (double)(float)found.b : found.b;
     }
     *closure = built;
     return STATUS_OK;

@@ -1,4 +1,4 @@
-/* Boundary conditions as affine closures. */
+/* Boundary conditions as closures: the value beyond a face from the one inside. */
 #ifndef ISOTHERM_MODEL_BOUNDARY_H
 #define ISOTHERM_MODEL_BOUNDARY_H
 
@@ -8,28 +8,90 @@
 #include "config/expression.h"
 #include "kernels/backend.h"
 #include "model/grid.h"
+#include "model/medium.h"
+
+/* The quantities of a condition: numbers or formulas of t. */
+enum boundary_number {
+    BOUNDARY_VALUE,
+    BOUNDARY_COEFFICIENT,
+    BOUNDARY_AMBIENT,
+    BOUNDARY_SURROUNDINGS,
+    BOUNDARY_NUMBERS,
+};
+
+struct boundary_condition {
+    struct boundary_setting setting;                 /* borrows strings of the settings */
+    struct expression *expression[BOUNDARY_NUMBERS]; /* of t; NULL for a number */
+    const char *name;                                /* of a named patch, or NULL; borrowed */
+    int64_t cells; /* of the face that have this condition; set by patch_survey_apply */
+};
 
 struct boundary {
-    struct boundary_setting face[FACE_COUNT];  /* borrows strings of the settings */
-    struct expression *expression[FACE_COUNT]; /* of t; NULL when the temperature is a number */
+    struct boundary_condition *face[FACE_COUNT]; /* of the face, then of its patches */
+    int nconditions[FACE_COUNT];                 /* at least 1 */
     bool periodic[AXIS_COUNT];
 };
+
+/* "boundary.z_max.patches[1].NAME": a key of condition `patch` of a face; 0 is the face's own. */
+enum { BOUNDARY_KEY_BYTES = 80 };
+const char *boundary_key(enum face face, int patch, const char *name, char key[BOUNDARY_KEY_BYTES]);
+
+/* The largest number of conditions of a face. */
+int boundary_most_conditions(const struct boundary *boundary);
 
 enum status boundary_create(const struct settings *settings, struct boundary *boundary) MUST_CHECK;
 void boundary_destroy(struct boundary *boundary);
 
-/* The closure of every face at time t: outside = a inside + b (docs/numerics.md):
+/* The next named patch, in the order of faces and their patches; false after the last. Starts after
+ * face 0, patch 0. */
+bool boundary_next_named(const struct boundary *boundary, int *face, int *patch);
+
+/* Does any condition vary in time? */
+bool boundary_varies(const struct boundary *boundary);
+
+/* A condition at one time. */
+struct boundary_state {
+    enum boundary_kind kind;
+    double number[BOUNDARY_NUMBERS]; /* in the units of the settings; 0: not used */
+    double emissivity;               /* 0: does not radiate */
+};
+
+/* Condition `patch` of `face` at time t. STATUS_NUMERICS, with the key, when a formula gives no
+ * valid value. */
+enum status boundary_evaluate(const struct boundary *boundary, const struct grid *grid,
+                              const struct medium *medium, enum face face, int patch, double t,
+                              struct boundary_state *now) MUST_CHECK;
+
+/* The Stefan-Boltzmann constant, W/(m^2 K^4); CODATA 2018, exact. */
+#define STEFAN_BOLTZMANN 5.670374419e-8
+
+/* outside = a inside + b (docs/numerics.md), unrounded, where the cells inside have the
+ * conductivity k, W/(m K), and the extent h, m, across the face:
  *   temperature Tb:      a = -1, b = 2 Tb
  *   flux q into it:      a = 1,  b = q h / k
  *   convection hc, Ta:   a = (2k - hc h) / (2k + hc h), b = 2 hc h Ta / (2k + hc h)
- *   axis not in use:     a = 1,  b = 0
- * Periodic faces: closed = false. Rounded to `precision`, so that the ledger uses the kernel's
- * values. STATUS_NUMERICS when a formula gives no finite temperature. */
+ *   periodic, unused:    a = 1,  b = 0
+ * With radiation outside = 2 F - inside, with the temperature F of the face from
+ * a F + e F^4 = inside + b; hc = 0 without convection:
+ *   a = 1 + hc h / (2k), b = (hc Ta + eps sigma Ts^4) h / (2k), e = eps sigma h / (2k) */
+struct face_closure {
+    double a;
+    double b; /* K */
+    double e; /* 1/K^3; 0: does not radiate */
+};
+struct face_closure boundary_close(const struct boundary_state *now, double k, double h);
+
+/* The closure of every face. Periodic faces: closed = false. Rounded to `precision`, so that the
+ * ledger uses the kernel's values. */
 struct closure {
     bool closed[FACE_COUNT];
     double a[FACE_COUNT];
     double b[FACE_COUNT]; /* K */
 };
+
+/* With classes: a and b of class 0 outside patches, which alone do not close a face that radiates.
+ * Fails as
+ * boundary_evaluate. */
 enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
                              const struct medium *medium, enum precision precision, double t,
                              struct closure *closure) MUST_CHECK;

@@ -1,23 +1,15 @@
 #include "model/field.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <omp.h>
-
-#include "config/expression.h"
 #include "config/settings.h"
 #include "model/derived.h"
 #include "model/grid.h"
-#include "model/shape.h"
+#include "model/paint.h"
 
 /* Large enough for copies at full speed, small compared with large fields. */
 enum { STAGE_BYTES = 32 << 20 };
-
-/* The minimum per thread: a thread costs a parser (30 us, or the formula of 700 cells) and a
- * wake-up. */
-enum { CELLS_WORTH_A_PAINTER = 8192 };
 
 static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
                                enum precision precision, struct layout *layout, size_t *stage_bytes)
@@ -203,15 +195,15 @@ static enum status sum_stage(struct field *field, int64_t n, struct field_summar
                           .elements = n};
     memset(sums, 0, 2 * sizeof *sums);
     if (n >= ROW) {
-        TRY(operations->summarise(field->queue, &rows, &field->placement, field->d_stage,
+        TRY(operations->summarise(field->queue, &rows, &field->placement, NULL, field->d_stage,
                                   &sums[0]));
     }
     rows.cells[AXIS_X] = rest;
     rows.cells[AXIS_Y] = 1;
     rows.origin = n - rest;
     return rest == 0 ? STATUS_OK
-                     : operations->summarise(field->queue, &rows, &field->placement, field->d_stage,
-                                             &sums[1]);
+                     : operations->summarise(field->queue, &rows, &field->placement, NULL,
+                                             field->d_stage, &sums[1]);
 }
 
 enum status field_sum(struct field *field, const struct box *box, struct exact_sum *sum)
@@ -230,151 +222,21 @@ enum status field_sum(struct field *field, const struct box *box, struct exact_s
     return STATUS_OK;
 }
 
-/* A thread paints a part of each piece, with its own formula: a parser is not thread-safe. */
-struct painter {
-    struct expression *expression; /* NULL: the shape has none */
-    enum status status;
-    struct failure failure; /* if status is not STATUS_OK */
-};
-
-struct brush {
-    const struct field *field;
-    const struct grid *grid;
-    const struct initial_setting *shape;
-    struct painter *painters;
-    int npainters;
-};
-
-/* The centre of a cell, from its global index alone: the same bits in every decomposition. */
-static double center(const struct brush *brush, int axis, int64_t index)
+static enum status paint_pieces(struct field *field, struct brush *brush, const struct box *local)
 {
-    return grid_center(brush->grid, (enum axis)axis, index + brush->field->placement.offset[axis]);
-}
-
-static bool index_inside(const struct brush *brush, int axis, int64_t index)
-{
-    return shape_reaches(brush->grid, brush->shape, (enum axis)axis, center(brush, axis, index));
-}
-
-/* The bounding box of the shape in the cells of this rank. */
-static struct box bounds(const struct brush *brush)
-{
-    struct box box = layout_owned(&brush->field->layout);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        while (box.lo[axis] < box.hi[axis] && !index_inside(brush, axis, box.lo[axis])) {
-            box.lo[axis]++;
+    const int64_t *offset = field->placement.offset;
+    struct box piece = box_before(local);
+    while (next_piece(field, local, &piece)) {
+        struct box global = piece;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            global.lo[axis] += offset[axis];
+            global.hi[axis] += offset[axis];
         }
-        while (box.hi[axis] > box.lo[axis] && !index_inside(brush, axis, box.hi[axis] - 1)) {
-            box.hi[axis]--;
-        }
-    }
-    return box;
-}
-
-/* Paint the cells `from` to before `to` of the piece, in [z][y][x] order, which lie in one row of
- * h_stage. */
-static enum status paint_row(const struct brush *brush, struct expression *expression,
-                             const struct box *piece, int64_t from, int64_t to)
-{
-    const int64_t nx = box_extent(piece, AXIS_X);
-    const int64_t ny = box_extent(piece, AXIS_Y);
-    const int64_t row = from / nx;
-    const int64_t before = piece->lo[AXIS_X] - row * nx; /* x index = before + element */
-    double at[AXIS_COUNT] = {0, center(brush, AXIS_Y, piece->lo[AXIS_Y] + row % ny),
-                             center(brush, AXIS_Z, piece->lo[AXIS_Z] + row / ny)};
-    double value = brush->shape->value;
-    for (int64_t element = from; element < to; element++) {
-        at[AXIS_X] = center(brush, AXIS_X, before + element);
-        if (brush->shape->kind == INITIAL_SPHERE && !shape_holds(brush->grid, brush->shape, at)) {
-            continue;
-        }
-        if (expression != NULL) {
-            TRY(shape_evaluate(brush->shape, expression, at, &value));
-        }
-        if (brush->field->layout.precision == PRECISION_FLOAT64) {
-            ((double *)brush->field->h_stage)[element] = value;
-        } else {
-            ((float *)brush->field->h_stage)[element] = (float)value;
-        }
-    }
-    return STATUS_OK;
-}
-
-/* Paint the contiguous share of one painter, up to its first failure. */
-static enum status paint_share(const struct brush *brush, int part, const struct box *piece)
-{
-    const int64_t nx = box_extent(piece, AXIS_X);
-    const int64_t ncells = box_cells(piece);
-    const int64_t last = ncells * (part + 1) / brush->npainters;
-    for (int64_t from = ncells * part / brush->npainters, to; from < last; from = to) {
-        to = (from / nx + 1) * nx;
-        to = to < last ? to : last;
-        TRY(paint_row(brush, brush->painters[part].expression, piece, from, to));
-    }
-    return STATUS_OK;
-}
-
-/* Paint h_stage with all painters. Shares are in the order of the cells, so the first failed share
- * has the first failed cell. */
-static enum status paint_stage(const struct brush *brush, const struct box *piece)
-{
-#pragma omp parallel for schedule(static, 1) num_threads(brush->npainters)
-    for (int part = 0; part < brush->npainters; part++) {
-        struct painter *painter = &brush->painters[part];
-        painter->status = paint_share(brush, part, piece);
-        if (painter->status != STATUS_OK) {
-            fail_keep(&painter->failure);
-        }
-    }
-    for (int part = 0; part < brush->npainters; part++) {
-        if (brush->painters[part].status != STATUS_OK) {
-            fail_restore(&brush->painters[part].failure);
-            return brush->painters[part].status;
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status paint_pieces(struct field *field, const struct brush *brush,
-                                const struct box *box)
-{
-    struct box piece = box_before(box);
-    while (next_piece(field, box, &piece)) {
-        /* only a sphere leaves some cells of its bounding box unchanged */
-        if (brush->shape->kind == INITIAL_SPHERE) {
+        if (brush_is_partial(brush)) {
             TRY(stage_in(field, &piece));
         }
-        TRY(paint_stage(brush, &piece));
+        TRY(brush_paint(brush, &global, &global, field->layout.precision, field->h_stage));
         TRY(stage_out(field, &piece));
-    }
-    return STATUS_OK;
-}
-
-static void painters_destroy(struct brush *brush)
-{
-    for (int part = 0; part < brush->npainters; part++) {
-        expression_destroy(brush->painters[part].expression);
-    }
-    free(brush->painters);
-}
-
-/* One painter per thread, fewer when there is little work. */
-static enum status painters_create(struct brush *brush, int64_t ncells)
-{
-    const int64_t worth = ncells / CELLS_WORTH_A_PAINTER;
-    const int threads = omp_get_max_threads();
-    const int most = worth < threads ? (int)worth : threads;
-    const int npainters = most > 1 ? most : 1;
-    brush->painters = calloc((size_t)npainters, sizeof *brush->painters);
-    if (brush->painters == NULL) {
-        return fail(STATUS_MEMORY, "no memory to paint with %d threads", npainters);
-    }
-    brush->npainters = npainters;
-    if (brush->shape->kind == INITIAL_EXPRESSION) {
-        /* serial: expression_create is not thread-safe */
-        for (int part = 0; part < npainters; part++) {
-            TRY(shape_formula(brush->shape, &brush->painters[part].expression));
-        }
     }
     return STATUS_OK;
 }
@@ -382,15 +244,19 @@ static enum status painters_create(struct brush *brush, int64_t ncells)
 enum status field_paint(struct field *field, const struct grid *grid,
                         const struct initial_setting *shape)
 {
-    struct brush brush = {.field = field, .grid = grid, .shape = shape};
-    if (shape->kind == INITIAL_FILE) {
-        return fail(STATUS_INPUT, "an initial file is read, not painted");
+    struct brush *brush = NULL;
+    struct box box = layout_owned(&field->layout);
+    TRY(brush_create(grid, shape, box_cells(&box), &brush));
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        box.lo[axis] += field->placement.offset[axis];
+        box.hi[axis] += field->placement.offset[axis];
     }
-    const struct box box = bounds(&brush);
-    enum status status;
-    TRY_GOTO(painters_create(&brush, box_cells(&box)));
-    TRY_GOTO(paint_pieces(field, &brush, &box));
-done:
-    painters_destroy(&brush);
+    box = brush_bounds(brush, &box);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        box.lo[axis] -= field->placement.offset[axis];
+        box.hi[axis] -= field->placement.offset[axis];
+    }
+    const enum status status = paint_pieces(field, brush, &box);
+    brush_destroy(brush);
     return status;
 }

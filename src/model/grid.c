@@ -16,16 +16,6 @@ void grid_create(const struct settings *settings, struct grid *grid)
     }
 }
 
-void medium_create(const struct settings *settings, struct medium *medium)
-{
-    const double rho_c = settings->material.density * settings->material.heat_capacity;
-    *medium = (struct medium){
-        .conductivity = settings->material.conductivity,
-        .heat_capacity_volume = rho_c,
-        .diffusivity = settings->material.conductivity / rho_c,
-    };
-}
-
 double grid_center(const struct grid *grid, enum axis axis, int64_t index)
 {
     return grid->lower[axis] + ((double)index + 0.5) * grid->spacing[axis];
@@ -69,15 +59,4 @@ int64_t grid_total_cells(const struct grid *grid)
 double grid_cell_volume(const struct grid *grid)
 {
     return grid->spacing[AXIS_X] * grid->spacing[AXIS_Y] * grid->spacing[AXIS_Z];
-}
-
-double grid_stable_dt(const struct grid *grid, const struct medium *medium)
-{
-    double sum = 0;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (grid->used[axis]) {
-            sum += 1 / (grid->spacing[axis] * grid->spacing[axis]);
-        }
-    }
-    return 1 / (2 * medium->diffusivity * sum);
 }

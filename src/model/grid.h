@@ -1,4 +1,4 @@
-/* The uniform Cartesian grid and the material on it. */
+/* The uniform Cartesian grid. */
 #ifndef ISOTHERM_MODEL_GRID_H
 #define ISOTHERM_MODEL_GRID_H
 
@@ -14,14 +14,7 @@ struct grid {
     double spacing[AXIS_COUNT]; /* m; the length of the axis where it is not in use */
 };
 
-struct medium {
-    double conductivity;         /* W/(m K) */
-    double heat_capacity_volume; /* density times heat capacity, J/(m^3 K) */
-    double diffusivity;          /* m^2/s */
-};
-
 void grid_create(const struct settings *settings, struct grid *grid);
-void medium_create(const struct settings *settings, struct medium *medium);
 
 /* The centre of cell `index` on `axis`, m. */
 double grid_center(const struct grid *grid, enum axis axis, int64_t index);
@@ -35,8 +28,5 @@ void grid_shown_spacing(const struct grid *grid, double spacing[AXIS_COUNT]);
 
 int64_t grid_total_cells(const struct grid *grid);
 double grid_cell_volume(const struct grid *grid); /* m^3 */
-
-/* The largest stable step of forward Euler, s: 1 / (2 alpha sum of 1/h^2 over the used axes). */
-double grid_stable_dt(const struct grid *grid, const struct medium *medium);
 
 #endif

@@ -31,6 +31,31 @@ double ledger_heat(const struct grid *grid, const struct medium *medium,
     return medium->heat_capacity_volume * grid_cell_volume(grid) * exact_sum_value(sum);
 }
 
+/* Add `count` (not negative) times x. */
+static void add_times(struct exact_sum *sum, double x, int64_t count)
+{
+    struct exact_sum product = {{0}};
+    struct exact_parts parts = {{0, 0, 0}};
+    exact_parts_add(&parts, x);
+    for (int shift = 60; shift >= 0; shift -= 20) { /* 20 bits of `count` fit beside a digit */
+        const int64_t some = count >> shift & 0xfffff;
+        for (int d = 0; d < 4; d++) {
+            product.digit[d] = product.digit[d] * (1 << 20) + (d < 3 ? parts.part[d] * some : 0);
+        }
+        exact_sum_normalise(&product);
+    }
+    exact_sum_add(sum, &product);
+}
+
+void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
+                        const struct heat_operator *op)
+{
+    for (int c = 0; c < problem->medium.nclasses && problem->sources.count > 0; c++) {
+        add_times(&ledger->source_sum, operator_class_source(op, problem, c),
+                  problem->medium.classes[c].cells);
+    }
+}
+
 void ledger_add_step(struct ledger *ledger, const struct heat_operator *op)
 {
     for (int face = 0; face < FACE_COUNT; face++) {
@@ -64,6 +89,10 @@ double ledger_face_heat(const struct ledger *ledger, const struct grid *grid,
     if (!op->closure.closed[face] || !grid->used[axis]) {
         return 0;
     }
+    if (medium->nclasses > 0) {
+        return medium->heat_capacity_volume * grid_cell_volume(grid) *
+               exact_sum_value(&ledger->face_sum[face]);
+    }
     const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
     return medium->heat_capacity_volume * grid_cell_volume(grid) * op->r[axis] *
            face_difference(ledger, face, op->closure.a[face], (double)cells);
@@ -79,10 +108,16 @@ double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid
     return heat;
 }
 
+double ledger_source_heat(const struct ledger *ledger, const struct grid *grid,
+                          const struct medium *medium)
+{
+    return ledger->source_booked_J + ledger_heat(grid, medium, &ledger->source_sum);
+}
+
 double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
                        const struct medium *medium, const struct heat_operator *op)
 {
-    double turnover = fabs(ledger->booked_J);
+    double turnover = fabs(ledger->booked_J) + fabs(ledger_source_heat(ledger, grid, medium));
     for (int face = 0; face < FACE_COUNT; face++) {
         turnover += fabs(ledger_face_heat(ledger, grid, medium, op, (enum face)face));
     }

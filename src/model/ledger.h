@@ -1,14 +1,19 @@
-/* The heat ledger: the heat that entered through the boundary.
+/* The heat ledger: the heat that entered through the boundary, and that of sources.
  *
  * In a step the heat through a closed face is, per cell, rho c V r (outside - inside) with outside
  * = a inside + b. So a run needs the sum of the inside cells over face and steps, and the sum of b.
  * Both are exact sums: the ledger is bitwise the same on any decomposition and across restarts. It
- * is valid while a and r are constant; call `ledger_close` before they change. */
+ * is valid while a and r are constant; call `ledger_close` before they change.
+ *
+ * With classes the kernel sums g (outside - inside) itself, which is in units of the reference heat
+ * capacity times the cell volume; and a sum of temperatures is that of T / sigma. The heat of
+ * sources is in the same units: what the kernels added, as they rounded it. */
 #ifndef ISOTHERM_MODEL_LEDGER_H
 #define ISOTHERM_MODEL_LEDGER_H
 
 #include "base/exact_sum.h"
 #include "model/grid.h"
+#include "model/medium.h"
 #include "model/operator.h"
 
 /* Plain data, the same on all ranks; stored in checkpoints. */
@@ -17,6 +22,8 @@ struct ledger {
     struct exact_sum face_sum[FACE_COUNT]; /* inside cells, over face and steps, K */
     struct exact_sum b_sum[FACE_COUNT];    /* b over the steps, K */
     double booked_J;                       /* heat before the last change of r */
+    struct exact_sum source_sum;           /* by sources, over cells and steps, K */
+    double source_booked_J;                /* heat before the last change of the heat capacity */
 };
 
 /* J, given the sum of T over all cells. */
@@ -25,6 +32,14 @@ double ledger_heat(const struct grid *grid, const struct medium *medium,
 
 /* Add the b of one step. */
 void ledger_add_step(struct ledger *ledger, const struct heat_operator *op);
+
+/* Add the heat of painted sources in one step. */
+void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
+                        const struct heat_operator *op);
+
+/* The heat in J that sources have added since step 0. */
+double ledger_source_heat(const struct ledger *ledger, const struct grid *grid,
+                          const struct medium *medium);
 
 /* The heat in J that entered through the boundary since step 0. `op`: of any step since the last
  * ledger_close. */

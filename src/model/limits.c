@@ -136,6 +136,137 @@ void limits_step(struct limits *limits, const struct grid *grid, const struct he
     count_roundings(&limits->roundings, grid, op);
 }
 
+/* What the closed faces of a medium of classes add in one step. */
+struct outside_reach {
+    struct reach reach;
+    double least_a;
+    double flux_K; /* the sum of the magnitudes of what fluxes add to the cells */
+};
+
+/* The smallest conductivity has the smallest a and the largest b of a flux; the temperatures do not
+ * depend on it. */
+static void add_condition(const struct problem *problem, const struct heat_operator *op,
+                          enum face face, int patch, struct outside_reach *outside)
+{
+    const struct grid *grid = &problem->grid;
+    const enum axis axis = face_axis(face);
+    const double h = grid->spacing[axis];
+    struct boundary_state now;
+    if (boundary_evaluate(&problem->boundary, grid, &problem->medium, face, patch, op->time,
+                          &now) != STATUS_OK) {
+        fail_clear(); /* operator_table reports it */
+        return;
+    }
+    const struct face_closure closure =
+        boundary_close(&now, medium_least_conductivity(&problem->medium, axis), h);
+    if (closure.e > 0) {
+        /* the face is between the cell and a temperature between these two */
+        const double around = now.number[BOUNDARY_SURROUNDINGS];
+        const double ambient =
+            now.number[BOUNDARY_COEFFICIENT] > 0 ? now.number[BOUNDARY_AMBIENT] : around;
+        widen_by_face(&outside->reach, -1, 2 * around);
+        widen_by_face(&outside->reach, -1, 2 * ambient);
+        outside->least_a = -1;
+        return;
+    }
+    widen_by_face(&outside->reach, closure.a, closure.b);
+    outside->least_a = fmin(outside->least_a, closure.a);
+    if (now.kind == BOUNDARY_FLUX) {
+        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+        outside->flux_K += fabs(now.number[BOUNDARY_VALUE]) * op->dt /
+                           (problem->medium.heat_capacity_volume * h) * (double)cells;
+    }
+}
+
+/* As overshoot_of, with any share of the row sum s at closed faces, which is worst with all of it:
+ * then the own weight is 1 - s (1 - a). */
+static double overshoot_of_classes(double s, double a)
+{
+    if (1 - s * (1 - a) >= 0) {
+        return 1;
+    }
+    const double rest = 2 * (1 - s) + s * (1 + a);
+    return rest > 0 ? fmax(1, s * (1 - a) / rest) : INFINITY;
+}
+
+/* One step. */
+static void join_reach(struct reach *reach, const struct reach *more)
+{
+    reach->low = fmin(reach->low, more->low);
+    reach->high = fmax(reach->high, more->high);
+    reach->overshoot = fmax(reach->overshoot, more->overshoot);
+    reach->steps++;
+}
+
+/* Per cell, in units of T / sigma: the new temperature itself, and the temperatures in the two sums
+ * of the heat; and in S, 6 differences, 7 sums and the product, each at most the row sum times the
+ * range, twice that at faces. */
+void limits_step_classes(struct limits *limits, const struct problem *problem,
+                         const struct heat_operator *op)
+{
+    const struct medium *medium = &problem->medium;
+    const double s = op->dt * medium->fastest_rate;
+    struct roundings *n = &limits->roundings;
+    struct outside_reach outside = {.reach = {.low = INFINITY, .high = -INFINITY}, .least_a = 1};
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (!problem->grid.used[face_axis((enum face)f)] || !op->closure.closed[f]) {
+            continue;
+        }
+        for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
+            add_condition(problem, op, (enum face)f, p, &outside);
+        }
+    }
+    outside.reach.overshoot = overshoot_of_classes(s, outside.least_a);
+    join_reach(&limits->ever, &outside.reach);
+    join_reach(&limits->last, &outside.reach);
+    n->of_magnitude += 3 * medium->total_weight;
+    n->of_range += 2 * 14 * s * medium->total_weight;
+    n->fixed_K += 6 * outside.flux_K;
+    n->face_terms += 6 * (double)grid_total_cells(&problem->grid);
+}
+
+/* A new temperature is a mean of old ones and a source. Where it is not a mean, the source
+ * also grows. */
+static void widen_by_source(struct reach *reach, double least, double most)
+{
+    const bool is_mean = reach->overshoot == 1;
+    reach->low += least < 0 ? (is_mean ? least : -INFINITY) : 0;
+    reach->high += most > 0 ? (is_mean ? most : INFINITY) : 0;
+}
+
+/* In S of a cell the source takes part in each of 7 sums, and in the product. */
+void limits_add_sources(struct limits *limits, const struct problem *problem,
+                        const struct heat_operator *op)
+{
+    const struct medium *medium = &problem->medium;
+    double least = 0;
+    double most = 0;
+    for (int c = 0; c < medium->nclasses && problem->sources.count > 0; c++) {
+        const double q = operator_class_source(op, problem, c);
+        least = fmin(least, medium->classes[c].sigma * q);
+        most = fmax(most, medium->classes[c].sigma * q);
+        limits->roundings.fixed_K += 8 * fabs(q) * (double)medium->classes[c].cells;
+    }
+    widen_by_source(&limits->ever, least, most);
+    widen_by_source(&limits->last, least, most);
+}
+
+/* Each cell: the heat is rounded once, which the ledger includes, then the new temperature; its
+ * weight is at most that of the largest class. sigma is at most 1. */
+void limits_add_moving(struct limits *limits, const struct medium *medium, double least,
+                       double most, double cells)
+{
+    double weight = 1;
+    for (int c = 0; c < medium->nclasses; c++) {
+        weight = fmax(weight, medium->classes[c].weight);
+    }
+    widen_by_source(&limits->ever, fmin(least, 0), fmax(most, 0));
+    widen_by_source(&limits->last, fmin(least, 0), fmax(most, 0));
+    limits->roundings.of_magnitude += weight * cells;
+    limits->roundings.fixed_K += 2 * fmax(fabs(least), fabs(most)) * cells;
+    limits->roundings.face_terms += cells;
+}
+
 static void range_of(const struct reach *reach, enum precision precision, double *low, double *high)
 {
     *low = reach->low;

@@ -34,6 +34,19 @@ void limits_begin(struct limits *limits, double min, double max);
 /* Add one step with this operator. */
 void limits_step(struct limits *limits, const struct grid *grid, const struct heat_operator *op);
 
+/* The same for a medium of classes. */
+void limits_step_classes(struct limits *limits, const struct problem *problem,
+                         const struct heat_operator *op);
+
+/* Add the sources of that step, after it. */
+void limits_add_sources(struct limits *limits, const struct problem *problem,
+                        const struct heat_operator *op);
+
+/* The same for a moving source, which adds between `least` and `most` K of the reference to each of
+ * at most `cells` cells. */
+void limits_add_moving(struct limits *limits, const struct medium *medium, double least,
+                       double most, double cells);
+
 /* The range that no cell can have left, including rounding errors. */
 void limits_range(const struct limits *limits, enum precision precision, double *low, double *high);
 

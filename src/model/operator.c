@@ -1,32 +1,158 @@
 #include "model/operator.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op)
 {
     const struct grid *grid = &problem->grid;
     const enum precision precision = problem->settings->run.precision;
+    op->time = time;
+    op->dt = dt;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double h = grid->spacing[axis];
         const double r = grid->used[axis] ? problem->medium.diffusivity * dt / (h * h) : 0;
         op->r[axis] = precision == PRECISION_FLOAT32 ? (double)(float)r : r;
     }
+    memset(op->source, 0, sizeof op->source);
     return boundary_closure(&problem->boundary, grid, &problem->medium, precision, time,
                             &op->closure);
+}
+
+/* Below the limit of exact sums. */
+static enum status add_sources(const struct problem *problem, struct heat_operator *op)
+{
+    TRY(sources_at(&problem->sources, op->time + op->dt / 2, op->source));
+    for (int c = 0; c < problem->medium.nclasses && problem->sources.count > 0; c++) {
+        const double q = operator_class_source(op, problem, c);
+        if (!(fabs(q) < EXACT_SUM_LIMIT)) {
+            return fail(STATUS_NUMERICS,
+                        "sources: they change the temperature by %g K in one step; give ones that "
+                        "change it by less than %.3g K",
+                        q, EXACT_SUM_LIMIT);
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status operator_of_step(const struct problem *problem, int64_t step, struct heat_operator *op)
 {
     const struct timeline *timeline = &problem->timeline;
-    const enum status status =
+    enum status status =
         operator_create(problem, timeline_time(timeline, step), timeline_dt(timeline, step), op);
+    if (status == STATUS_OK) {
+        status = add_sources(problem, op);
+    }
     return status == STATUS_OK ? status : fail_prefix(status, "after step %" PRId64 ": ", step);
 }
 
 enum status operator_before(const struct problem *problem, int64_t step, struct heat_operator *op)
 {
     return operator_of_step(problem, step > 0 ? step - 1 : 0, op);
+}
+
+static void set(enum precision precision, void *table, int64_t at, double value)
+{
+    if (precision == PRECISION_FLOAT64) {
+        ((double *)table)[at] = value;
+    } else {
+        ((float *)table)[at] = (float)value;
+    }
+}
+
+enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
+                              enum face face, struct class_closure *closures)
+{
+    const struct medium *medium = &problem->medium;
+    const enum axis axis = face_axis(face);
+    for (int p = 0; p < problem->boundary.nconditions[face]; p++) {
+        struct boundary_state now;
+        TRY(boundary_evaluate(&problem->boundary, &problem->grid, medium, face, p, op->time, &now));
+        for (int c = 0; c < medium->nclasses; c++) {
+            const struct face_closure closure = boundary_close(
+                &now, medium_conductivity(medium, axis, c), problem->grid.spacing[axis]);
+            closures[p * medium->nclasses + c] = (struct class_closure){
+                .a = closure.a,
+                .b = closure.b,
+                .e = closure.e,
+                .conductance = grid_cell_volume(&problem->grid) *
+                               medium_conductance(medium, &problem->grid, axis, c, c)};
+        }
+    }
+    return STATUS_OK;
+}
+
+static int count_closures(const struct problem *problem)
+{
+    return boundary_most_conditions(&problem->boundary) * problem->medium.nclasses;
+}
+
+int64_t operator_table_length(const struct problem *problem)
+{
+    return medium_table_length(problem->medium.nclasses, count_closures(problem));
+}
+
+static enum status set_closures(const struct heat_operator *op, const struct problem *problem,
+                                void *table)
+{
+    const enum precision precision = problem->settings->run.precision;
+    const int n = problem->medium.nclasses;
+    const int m = count_closures(problem);
+    struct class_closure *closures = calloc((size_t)m, sizeof *closures);
+    enum status status = STATUS_OK;
+    TRY(CHECK_MEMORY(closures != NULL, "no memory for the closures of a face"));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        TRY_GOTO(operator_closures(op, problem, (enum face)f, closures));
+        for (int c = 0; c < problem->boundary.nconditions[f] * n; c++) {
+            const int64_t at = medium_closure_at(n, m, f, c);
+            set(precision, table, at, closures[c].a);
+            set(precision, table, at + 1, closures[c].b);
+            set(precision, table, at + 2, closures[c].e);
+            set(precision, table, at + 3, 0);
+        }
+    }
+done:
+    free(closures);
+    return status;
+}
+
+double operator_class_source(const struct heat_operator *op, const struct problem *problem,
+                             int of_class)
+{
+    const struct class_key *key = &problem->medium.classes[of_class].key;
+    double density = 0;
+    for (int s = 0; s < problem->sources.count; s++) {
+        density += class_key_has(key, s) ? op->source[s] : 0;
+    }
+    const double q = density * op->dt / problem->medium.heat_capacity_volume;
+    const bool single = problem->settings->run.precision == PRECISION_FLOAT32;
+    return single ? (double)(float)q : q;
+}
+
+enum status operator_table(const struct heat_operator *op, const struct problem *problem,
+                           bool same_dt, void *table)
+{
+    const struct medium *medium = &problem->medium;
+    const enum precision precision = problem->settings->run.precision;
+    const int n = medium->nclasses;
+    const double scale = op->dt / medium->heat_capacity_volume;
+    for (int c = 0; c < n; c++) {
+        set(precision, table, medium_cell_at(c), medium->classes[c].sigma);
+        set(precision, table, medium_cell_at(c) + 1, operator_class_source(op, problem, c));
+    }
+    for (int c = 0; c < n && !same_dt; c++) {
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            for (int other = 0; other < n; other++) {
+                const double conductance =
+                    medium_conductance(medium, &problem->grid, (enum axis)axis, c, other);
+                set(precision, table, medium_g_at(n, axis, c, other), conductance * scale);
+            }
+        }
+    }
+    return set_closures(op, problem, table);
 }
 
 void operator_step_args(const struct heat_operator *op, const struct problem *problem,
@@ -43,7 +169,8 @@ void operator_step_args(const struct heat_operator *op, const struct problem *pr
         args->a[f] = op->closure.a[f];
         args->b[f] = op->closure.b[f];
         /* a = 1: the heat does not depend on the cell, so the ledger needs no sum */
-        if (problem->grid.used[face_axis(face)] && op->closure.a[f] != 1.0) {
+        const bool always = problem->medium.nclasses > 0;
+        if (problem->grid.used[face_axis(face)] && (always || op->closure.a[f] != 1.0)) {
             args->d_face_sum[f] = &d_face_sum[f];
         }
     }
@@ -58,7 +185,12 @@ void operator_flux_args(const struct heat_operator *op, const struct problem *pr
         args->a[f] = op->closure.a[f];
         args->b[f] = op->closure.b[f];
     }
+    const struct medium *medium = &problem->medium;
+    args->medium = NULL;
     for (int a = 0; a < AXIS_COUNT; a++) {
-        args->scale[a] = grid->used[a] ? problem->medium.conductivity / (2 * grid->spacing[a]) : 0;
+        const double h = grid->spacing[a];
+        const double scale = medium->nclasses > 0 ? medium->heat_capacity_volume * h / (2 * op->dt)
+                                                  : medium->conductivity / (2 * h);
+        args->scale[a] = grid->used[a] ? scale : 0;
     }
 }

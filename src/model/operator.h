@@ -3,6 +3,8 @@
 #ifndef ISOTHERM_MODEL_OPERATOR_H
 #define ISOTHERM_MODEL_OPERATOR_H
 
+#include <math.h>
+
 #include "base/exact_sum.h"
 #include "kernels/backend.h"
 #include "model/boundary.h"
@@ -10,17 +12,20 @@
 #include "model/problem.h"
 
 struct heat_operator {
-    double r[AXIS_COUNT];   /* alpha dt / h^2 as in the kernel; 0 on an unused axis */
-    struct closure closure; /* of the faces of the domain */
+    double time, dt;      /* s: the start and the length of the step */
+    double r[AXIS_COUNT]; /* alpha dt / h^2 as in the kernel; 0 on an unused axis, and of classes */
+    double source[MOST_SOURCES]; /* of a step: of each entry of `sources` its factor at mid-step, in
+                                    W/m^3 where it is painted; else 0 */
+    struct closure closure;      /* of the faces of the domain; of classes: `closed` only */
 };
 
 /* For a step of length `dt` from `time`, s. Values are rounded to the precision of the run, so that
- * the ledger uses the kernel's. STATUS_NUMERICS when a boundary formula is not finite at that time;
+ * the ledger uses the kernel's. STATUS_NUMERICS when a formula is not finite at that time;
  * the same on all ranks. Not collective. */
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op) MUST_CHECK;
 
-/* For the step that starts at `step`. */
+/* For the step that starts at `step`, with its sources. */
 enum status operator_of_step(const struct problem *problem, int64_t step,
                              struct heat_operator *op) MUST_CHECK;
 
@@ -28,8 +33,42 @@ enum status operator_of_step(const struct problem *problem, int64_t step,
 enum status operator_before(const struct problem *problem, int64_t step,
                             struct heat_operator *op) MUST_CHECK;
 
-/* The arguments of the step kernel on one rank: closed faces are those at the edge of the domain.
- * d_face_sum: FACE_COUNT sums in device memory, for faces where the heat depends on the cells. */
+/* The heat that painted sources add to a cell of this class in the step, in K of the reference heat
+ * capacity; as the kernel has it. */
+double operator_class_source(const struct heat_operator *op, const struct problem *problem,
+                             int of_class);
+
+/* The closure of a face for cells of one class inside it, unrounded (kernels/medium_cell.h). */
+struct class_closure {
+    double a, b, e;
+    double conductance; /* of a cell and what is outside, W/K */
+};
+
+/* The temperature of the face, K. */
+static inline double class_closure_face(const struct class_closure *closure, double inside)
+{
+    if (closure->e == 0) {
+        return 0.5 * fma(1 + closure->a, inside, closure->b);
+    }
+    return 0.5 * (inside + medium_outside_float64(inside, closure->a, closure->b, closure->e));
+}
+
+/* Of all classes for each condition of the face: [condition][class], boundary_most_conditions times
+ * nclasses. Fails as operator_create. */
+enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
+                              enum face face, struct class_closure *closures) MUST_CHECK;
+
+int64_t operator_table_length(const struct problem *problem);
+
+/* The table of coefficients of a medium of classes (kernels/medium_cell.h), in the precision of the
+ * run; operator_table_length values. `same_dt`: the table is that of another time
+ * with the same dt. Fails as operator_create. */
+enum status operator_table(const struct heat_operator *op, const struct problem *problem,
+                           bool same_dt, void *table) MUST_CHECK;
+
+/* The arguments of the step kernel on one rank, except `medium`: closed faces are those at the edge
+ * of the domain. d_face_sum: FACE_COUNT sums in device memory, for faces where the heat depends on
+ * the cells. */
 void operator_step_args(const struct heat_operator *op, const struct problem *problem,
                         const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
                         struct step_args *args);

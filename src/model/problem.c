@@ -7,8 +7,11 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     struct problem built = {.settings = settings};
     enum status status = STATUS_OK;
     grid_create(settings, &built.grid);
-    medium_create(settings, &built.medium);
-    TRY(timeline_create(settings, &built.grid, &built.medium, &built.timeline));
+    TRY(medium_create(settings, &built.medium));
+    if (built.medium.nclasses == 0) {
+        TRY_GOTO(timeline_create(settings, &built.grid, &built.medium, &built.timeline));
+    }
+    TRY_GOTO(sources_create(settings, &built.grid, &built.sources));
     TRY_GOTO(boundary_create(settings, &built.boundary));
     TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium));
     *problem = built;
@@ -18,8 +21,23 @@ done:
     return status;
 }
 
+enum status problem_set_survey(struct problem *problem, double fastest_rate, uint64_t class_hash)
+{
+    struct medium *medium = &problem->medium;
+    medium->fastest_rate = fastest_rate;
+    medium->class_hash = class_hash;
+    medium->total_weight = 0;
+    for (int c = 0; c < medium->nclasses; c++) {
+        medium->total_weight += medium->classes[c].weight * (double)medium->classes[c].cells;
+    }
+    TRY(sources_survey(&problem->sources, problem->settings, &problem->grid, medium));
+    return timeline_create(problem->settings, &problem->grid, &problem->medium, &problem->timeline);
+}
+
 void problem_destroy(struct problem *problem)
 {
+    medium_destroy(&problem->medium);
+    sources_destroy(&problem->sources);
     boundary_destroy(&problem->boundary);
     timeline_destroy(&problem->timeline);
 }

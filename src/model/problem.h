@@ -7,12 +7,15 @@
 #include "model/boundary.h"
 #include "model/decomp.h"
 #include "model/grid.h"
+#include "model/medium.h"
+#include "model/source.h"
 #include "model/timeline.h"
 
 struct problem {
     const struct settings *settings; /* borrowed */
     struct grid grid;
     struct medium medium;
+    struct sources sources;
     struct boundary boundary;
     struct timeline timeline;
 };
@@ -22,6 +25,12 @@ struct problem {
  * to destroy. Not collective. */
 enum status problem_create(const struct settings *settings, struct problem *problem) MUST_CHECK;
 void problem_destroy(struct problem *problem); /* takes a zeroed one */
+
+/* Complete a problem, whose classes are set, by what a survey of all cells found (medium.h), and
+ * create its timeline, which is empty before. STATUS_INPUT as problem_create, and when a source
+ * has no cells. */
+enum status problem_set_survey(struct problem *problem, double fastest_rate,
+                               uint64_t class_hash) MUST_CHECK;
 
 /* The blocks for `nranks` ranks, with a halo of the stencil radius. STATUS_INPUT names the line of
  * run.decomposition, or of grid.cells when that is auto. */

@@ -9,8 +9,13 @@ bool shape_reaches(const struct grid *grid, const struct initial_setting *shape,
     if (!grid->used[axis]) {
         return true;
     }
-    if (shape->kind == INITIAL_SPHERE) {
+    const bool along = axis == shape->axis;
+    if (shape->kind == INITIAL_SPHERE || (shape->kind == INITIAL_CYLINDER && !along)) {
         return fabs(center - shape->center[axis]) <= shape->radius;
+    }
+    if ((shape->kind == INITIAL_LAYER || shape->kind == INITIAL_CYLINDER) && along) {
+        const bool to_the_end = shape->to >= grid->upper[axis];
+        return center >= shape->from && (center < shape->to || to_the_end);
     }
     if (shape->kind == INITIAL_BOX) {
         const bool to_the_end = shape->upper[axis] >= grid->upper[axis];
@@ -22,24 +27,36 @@ bool shape_reaches(const struct grid *grid, const struct initial_setting *shape,
 bool shape_holds(const struct grid *grid, const struct initial_setting *shape,
                  const double center[AXIS_COUNT])
 {
-    if (shape->kind != INITIAL_SPHERE) {
+    const bool cylinder = shape->kind == INITIAL_CYLINDER;
+    if (shape->kind != INITIAL_SPHERE && !cylinder) {
         return true;
     }
     double square = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const double distance = grid->used[axis] ? center[axis] - shape->center[axis] : 0.0;
+        const bool counts = grid->used[axis] && !(cylinder && axis == (int)shape->axis);
+        const double distance = counts ? center[axis] - shape->center[axis] : 0.0;
         square += distance * distance;
     }
     return square <= shape->radius * shape->radius;
 }
 
-/* The centre of the cell that is inside on this axis if any is: the first one in a box, the nearest
- * to the centre of a sphere. */
+bool shape_is_partial(const struct initial_setting *shape)
+{
+    return shape->kind == INITIAL_SPHERE || shape->kind == INITIAL_CYLINDER ||
+           (shape->kind == INITIAL_EXPRESSION && shape->is_condition);
+}
+
+/* The centre of the cell that is inside on this axis if any is: the first one in a box or layer,
+ * the nearest to the centre of a sphere. */
 static double best_center(const struct grid *grid, const struct initial_setting *shape,
                           enum axis axis)
 {
-    const bool box = shape->kind == INITIAL_BOX;
-    const double position = box ? shape->lower[axis] : shape->center[axis];
+    const bool ends =
+        (shape->kind == INITIAL_CYLINDER || shape->kind == INITIAL_LAYER) && axis == shape->axis;
+    const bool box = shape->kind == INITIAL_BOX || ends;
+    const double position = ends  ? fmax(shape->from, grid->lower[axis])
+                            : box ? shape->lower[axis]
+                                  : shape->center[axis];
     const int64_t last = grid->cells[axis] - 1;
     const int64_t from = grid_first_from(grid, axis, position);
     const double after = grid_center(grid, axis, from < last ? from : last);
@@ -51,7 +68,8 @@ static double best_center(const struct grid *grid, const struct initial_setting 
 static bool has_cells(const struct grid *grid, const struct initial_setting *shape)
 {
     double center[AXIS_COUNT];
-    if (shape->kind != INITIAL_SPHERE && shape->kind != INITIAL_BOX) {
+    if (shape->kind == INITIAL_UNIFORM || shape->kind == INITIAL_EXPRESSION ||
+        shape->kind == INITIAL_FILE) {
         return true;
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -63,17 +81,20 @@ static bool has_cells(const struct grid *grid, const struct initial_setting *sha
     return shape_holds(grid, shape, center);
 }
 
-enum status shape_check_cells(const struct settings *settings, const struct grid *grid, int entry)
+enum status shape_check_cells(const struct settings *settings, const struct grid *grid,
+                              const char *list, const struct initial_setting *shape, int entry)
 {
-    const struct initial_setting *shape = &settings->initial[entry];
+    static const char *const kinds[] = {[INITIAL_SPHERE] = "sphere",
+                                        [INITIAL_BOX] = "box",
+                                        [INITIAL_CYLINDER] = "cylinder",
+                                        [INITIAL_LAYER] = "layer"};
     if (has_cells(grid, shape)) {
         return STATUS_OK;
     }
     char key[48];
     char cell[96] = "";
     size_t used = 0;
-    snprintf(key, sizeof key, "initial[%d].%s", entry,
-             shape->kind == INITIAL_SPHERE ? "sphere" : "box");
+    snprintf(key, sizeof key, "%s[%d].%s", list, entry, kinds[shape->kind]);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (grid->used[axis]) {
             used += (size_t)snprintf(cell + used, sizeof cell - used, "%s%.4g",
@@ -95,6 +116,13 @@ enum status shape_evaluate(const struct initial_setting *shape, struct expressio
                            const double center[AXIS_COUNT], double *value)
 {
     *value = expression_evaluate(expression, center);
+    if (shape->is_condition) {
+        return !isnan(*value)
+                   ? STATUS_OK
+                   : fail(STATUS_INPUT,
+                          "\"%.200s\" is not a number at x = %.9g, y = %.9g, z = %.9g m",
+                          shape->expression, center[AXIS_X], center[AXIS_Y], center[AXIS_Z]);
+    }
     if (!(fabs(*value) < 1e12)) {
         return fail(STATUS_INPUT,
                     "\"%.200s\" gives %g K at x = %.9g, y = %.9g, z = %.9g m; a temperature must "

@@ -1,4 +1,5 @@
-/* The shapes of `initial` as sets of cells: those whose centre they contain. */
+/* The shapes of `initial`, `parts` and `sources` as sets of cells: those whose centre they contain.
+ */
 #ifndef ISOTHERM_MODEL_SHAPE_H
 #define ISOTHERM_MODEL_SHAPE_H
 
@@ -14,17 +15,21 @@ bool shape_reaches(const struct grid *grid, const struct initial_setting *shape,
 bool shape_holds(const struct grid *grid, const struct initial_setting *shape,
                  const double center[AXIS_COUNT]);
 
-/* STATUS_INPUT, with the line in the configuration, when entry `entry` of `initial` contains no
- * cell centre. Exact, without a loop over all cells. */
+/* Whether it leaves some cells of its bounding box unchanged. */
+bool shape_is_partial(const struct initial_setting *shape);
+
+/* STATUS_INPUT, with the line in the configuration, when a shape, entry `entry` of `list`
+ * ("initial", "parts"), contains no cell centre. Exact, without a loop over all cells. */
 enum status shape_check_cells(const struct settings *settings, const struct grid *grid,
+                              const char *list, const struct initial_setting *shape,
                               int entry) MUST_CHECK;
 
 /* Parse the formula of an INITIAL_EXPRESSION. Caller destroys. */
 enum status shape_formula(const struct initial_setting *shape,
                           struct expression **expression) MUST_CHECK;
 
-/* Its value (K) at a cell centre (m). STATUS_INPUT, with the position, when that is not a valid
- * temperature. */
+/* Its value (K; of a condition: 0 outside) at a cell centre (m). STATUS_INPUT, with the position,
+ * when that is not valid. */
 enum status shape_evaluate(const struct initial_setting *shape, struct expression *expression,
                            const double center[AXIS_COUNT], double *value) MUST_CHECK;
 

@@ -228,7 +228,7 @@ static enum status count_steps(const struct settings *settings, struct timeline 
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
                             const struct medium *medium, struct timeline *timeline)
 {
-    struct timeline built = {.dt_stable = grid_stable_dt(grid, medium)};
+    struct timeline built = {.dt_stable = medium_stable_dt(medium, grid)};
     TRY(choose_dt(settings, built.dt_stable, &built.dt));
     const enum status status = count_steps(settings, &built);
     if (status == STATUS_OK) {

@@ -3,6 +3,7 @@
 #define ISOTHERM_MODEL_TIMELINE_H
 
 #include "model/grid.h"
+#include "model/medium.h"
 
 /* The steps from one landing time to the next. */
 struct stretch {

@@ -95,7 +95,8 @@ enum status checkpoint_output_submit(struct checkpoint_output *output,
                                                .time = state->time,
                                                .field_hash = hash,
                                                .ledger = state->ledger,
-                                               .boundary_heat = in->summary->boundary_heat};
+                                               .boundary_heat = in->summary->boundary_heat,
+                                               .source_heat = in->summary->source_heat};
     const struct writer_job job = {
         .kind = in->kind, .write = write_job, .destroy = free, .context = context};
     output->submitted_step = state->step;

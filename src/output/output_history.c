@@ -9,55 +9,190 @@
 #include "io/series/history.h"
 #include "output/folder.h"
 #include "output/output.h"
+#include "solve/faces.h"
+#include "solve/materials.h"
 
 struct history_output {
     struct history *history; /* rank 0 */
+    char *more;              /* the columns of materials and patches */
+    bool has_more;           /* the file has them; the same on all ranks */
+    int nmaterials;          /* with columns; 0 for a single one */
+    int npatches;            /* named ones */
+    struct material_diagnostics *materials;
+    double (*patches)[2];
+    double *values; /* of `more` */
 };
+
+/* --- the columns of materials and patches ---------------------------------------------------- */
+
+enum { NAME_BYTES = 64, MATERIAL_COLUMNS = 4, PATCH_COLUMNS = 2 };
+
+/* A name as a part of a column: other characters than letters, digits, '_', '-' and '.' become
+ * '_'. */
+static const char *column_name(const char *name, char text[NAME_BYTES])
+{
+    size_t n = 0;
+    for (; n < NAME_BYTES - 1 && name[n] != '\0'; n++) {
+        const char c = name[n];
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                           (c >= '0' && c <= '9') || c == '-' || c == '.';
+        text[n] = plain ? c : '_';
+    }
+    text[n] = '\0';
+    return text;
+}
+
+static int count_materials(const struct problem *problem)
+{
+    const bool wanted = problem->settings->output.history_materials != 0;
+    return wanted && problem->medium.nmaterials > 1 ? problem->medium.nmaterials : 0;
+}
+
+static int count_patches(const struct problem *problem)
+{
+    int count = 0;
+    int face = 0;
+    int patch = 0;
+    while (boundary_next_named(&problem->boundary, &face, &patch)) {
+        count++;
+    }
+    return count;
+}
+
+/* ",min_a_K,max_a_K,mean_a_K,heat_a_J,flow_b_W,T_b_K"; caller frees. */
+static enum status list_more(const struct problem *problem, char **more)
+{
+    const int nmaterials = count_materials(problem);
+    const size_t parts = (size_t)nmaterials + (size_t)count_patches(problem);
+    const size_t room = 1 + parts * MATERIAL_COLUMNS * (NAME_BYTES + 8);
+    char name[NAME_BYTES];
+    size_t used = 0;
+    int face = 0;
+    int patch = 0;
+    *more = calloc(1, room);
+    TRY(CHECK_MEMORY(*more != NULL, "no memory for the columns of history.csv"));
+    for (int m = 0; m < nmaterials; m++) {
+        column_name(problem->medium.materials[m].name, name);
+        used += (size_t)snprintf(*more + used, room - used,
+                                 ",min_%s_K,max_%s_K,mean_%s_K,heat_%s_J", name, name, name, name);
+    }
+    while (boundary_next_named(&problem->boundary, &face, &patch)) {
+        column_name(problem->boundary.face[face][patch].name, name);
+        used += (size_t)snprintf(*more + used, room - used, ",flow_%s_W,T_%s_K", name, name);
+    }
+    return STATUS_OK;
+}
+
+/* Collective. In the order of list_more. */
+static enum status take_more(struct history_output *output, const struct output_context *in)
+{
+    double *value = output->values;
+    if (!output->has_more || output->nmaterials == 0) {
+        value += MATERIAL_COLUMNS * output->nmaterials;
+    } else {
+        TRY(materials_take(in->stepper, output->materials));
+        for (int m = 0; m < output->nmaterials; m++) {
+            const struct material_diagnostics *d = &output->materials[m];
+            *value++ = d->min;
+            *value++ = d->max;
+            *value++ = d->mean;
+            *value++ = d->heat;
+        }
+    }
+    for (int p = 0; p < PATCH_COLUMNS * output->npatches; p++) {
+        *value++ = output->patches[p / PATCH_COLUMNS][p % PATCH_COLUMNS];
+    }
+    return STATUS_OK;
+}
+
+static enum status make_more(const struct problem *problem, struct history_output *output)
+{
+    output->nmaterials = count_materials(problem);
+    output->npatches = count_patches(problem);
+    /* one more: an allocation of nothing may be NULL */
+    output->materials = calloc((size_t)output->nmaterials + 1, sizeof *output->materials);
+    output->patches = calloc((size_t)output->npatches + 1, sizeof *output->patches);
+    const size_t columns =
+        MATERIAL_COLUMNS * (size_t)output->nmaterials + PATCH_COLUMNS * (size_t)output->npatches;
+    output->values = calloc(columns + 1, sizeof *output->values);
+    const bool enough =
+        output->materials != NULL && output->patches != NULL && output->values != NULL;
+    TRY(CHECK_MEMORY(enough, "no memory for history.csv"));
+    return list_more(problem, &output->more);
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
 
 static enum status check(const struct output_context *in)
 {
-    return history_check(in->problem->settings->output.directory);
+    char *more = NULL;
+    TRY(list_more(in->problem, &more));
+    const enum status status =
+        history_check(in->problem->settings->output.directory, more[0] != '\0' ? more : NULL);
+    free(more);
+    return status;
 }
 
-static void list_faces(const struct problem *problem, bool faces[FACE_COUNT])
+static void list_columns(const struct problem *problem, struct history_columns *columns)
 {
+    columns->sources = problem->sources.count > 0;
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
-        faces[f] = problem->grid.used[axis] && !problem->boundary.periodic[axis];
+        columns->faces[f] = problem->grid.used[axis] && !problem->boundary.periodic[axis];
     }
 }
 
 /* Rank 0. */
-static enum status open_file(const struct output_context *in, struct history **history)
+static enum status open_file(const struct output_context *in, struct history_output *output)
 {
-    bool faces[FACE_COUNT];
-    list_faces(in->problem, faces);
-    TRY(history_open(in->problem->settings->output.directory, faces, in->restart_step, history));
+    struct history_columns wanted = {0};
+    list_columns(in->problem, &wanted);
+    wanted.more = output->more[0] != '\0' ? output->more : NULL;
+    TRY(history_open(in->problem->settings->output.directory, &wanted, in->restart_step,
+                     &output->history));
+    const struct history_columns *has = history_columns_of(output->history);
+    bool all = (has->sources || !wanted.sources) && has->more == wanted.more;
+    output->has_more = has->more != NULL;
     for (int f = 0; f < FACE_COUNT; f++) {
-        if (faces[f] && !history_has_face(*history, (enum face)f)) {
-            log_info("history.csv keeps its columns, which are not those of all faces; move it "
-                     "elsewhere to begin one that has them");
-            return STATUS_OK;
-        }
+        all = all && (has->faces[f] || !wanted.faces[f]);
+    }
+    if (!all) {
+        log_info("history.csv keeps its columns, which are not those of all faces, sources, "
+                 "materials and patches; move it elsewhere to begin one that has them");
     }
     return STATUS_OK;
+}
+
+static void free_output(struct history_output *output)
+{
+    if (output != NULL) {
+        free(output->more);
+        free(output->materials);
+        free(output->patches);
+        free(output->values);
+        free(output);
+    }
 }
 
 static enum status open_history(const struct output_context *in, void **object)
 {
     const struct settings *settings = in->problem->settings;
+    MPI_Comm comm = in->team->comm;
     if (!cadence_is_on(&settings->output.history)) {
         return STATUS_OK;
     }
     struct history_output *built = calloc(1, sizeof *built);
-    enum status status = STATUS_OK;
-    if (built == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for history.csv");
-    } else if (in->team->rank == 0) {
-        status = open_file(in, &built->history);
+    enum status status = CHECK_MEMORY(built != NULL, "no memory for history.csv");
+    if (status == STATUS_OK) {
+        status = make_more(in->problem, built);
+    }
+    if (status == STATUS_OK && in->team->rank == 0) {
+        status = open_file(in, built);
     }
     *object = built;
-    return status_agree(in->team->comm, status);
+    TRY(status_agree(comm, status));
+    TRY_MPI(MPI_Bcast(&built->has_more, (int)sizeof built->has_more, MPI_BYTE, 0, comm));
+    return STATUS_OK;
 }
 
 static void close_history(void *object)
@@ -66,16 +201,17 @@ static void close_history(void *object)
     if (history_close(output->history) != STATUS_OK) {
         log_warn("%s", fail_message());
     }
-    free(output);
+    free_output(output);
 }
 
 static enum status write_row(void *object, const struct output_context *in)
 {
     struct history_output *output = object;
     const struct diagnostics *d = in->summary;
-    struct face_diagnostics faces;
+    struct face_diagnostics faces = {.patches = output->patches};
     enum status status = STATUS_OK;
-    TRY(diagnostics_take_faces(in->stepper, &faces));
+    TRY(faces_take(in->stepper, &faces));
+    TRY(take_more(output, in));
     if (output->history != NULL) {
         struct history_row row = {
             .step = d->step,
@@ -87,6 +223,8 @@ static enum status write_row(void *object, const struct output_context *in)
             .heat = d->heat,
             .boundary_heat = d->boundary_heat,
             .heat_drift = d->heat_drift,
+            .source_heat = d->source_heat,
+            .more = output->values,
         };
         memcpy(row.flow, faces.flow, sizeof row.flow);
         memcpy(row.face_mean, faces.mean, sizeof row.face_mean);
@@ -112,13 +250,15 @@ static double plan(const struct problem *problem)
     const struct cadence *cadence = &problem->settings->output.history;
     const int64_t rows = timeline_count_due(&problem->timeline, cadence);
     printf("history        %lld row%s\n", (long long)rows, rows == 1 ? "" : "s");
-    int columns = 9;
-    bool faces[FACE_COUNT];
-    list_faces(problem, faces);
+    struct history_columns columns;
+    list_columns(problem, &columns);
+    int ncolumns = columns.sources ? 10 : 9;
     for (int f = 0; f < FACE_COUNT; f++) {
-        columns += faces[f] ? 2 : 0;
+        ncolumns += columns.faces[f] ? 2 : 0;
     }
-    return 20.0 * columns * (double)rows;
+    ncolumns += MATERIAL_COLUMNS * count_materials(problem);
+    ncolumns += PATCH_COLUMNS * count_patches(problem);
+    return 20.0 * ncolumns * (double)rows;
 }
 
 static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)

@@ -10,6 +10,7 @@
 #include "io/series/series.h"
 #include "output/folder.h"
 #include "output/output.h"
+#include "solve/faces.h"
 
 struct sample_output {
     const struct cadence *cadence; /* borrowed, as is the name */
@@ -211,12 +212,11 @@ static enum status write_series(struct series *series, const struct output_conte
     return STATUS_OK;
 }
 
-static enum status write_due(void *object, const struct output_context *in)
+static enum status write_values(const struct sample_outputs *outputs,
+                                const struct output_context *in,
+                                const struct face_closures *closures)
 {
-    const struct sample_outputs *outputs = object;
     MPI_Comm comm = in->team->comm;
-    struct heat_operator op;
-    TRY(stepper_operator_per_second(in->stepper, &op));
     for (int i = 0; i < outputs->count; i++) {
         const struct sample_output *output = &outputs->output[i];
         const double *values = NULL;
@@ -224,11 +224,21 @@ static enum status write_due(void *object, const struct output_context *in)
             continue;
         }
         TRY(status_agree(comm, engine_settle(in->engine)));
-        TRY(sampler_take(comm, output->sampler, in->state->field, &op.closure, &values));
+        TRY(sampler_take(comm, output->sampler, in->state->field, faces_closure_at, closures,
+                         &values));
         TRY(status_agree(comm, output->series != NULL ? write_series(output->series, in, values)
                                                       : STATUS_OK));
     }
     return STATUS_OK;
+}
+
+static enum status write_due(void *object, const struct output_context *in)
+{
+    struct face_closures closures;
+    TRY(faces_closures(in->stepper, &closures));
+    const enum status status = write_values(object, in, &closures);
+    faces_closures_free(&closures);
+    return status;
 }
 
 static enum status flush(void *object, const struct output_context *in)

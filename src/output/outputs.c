@@ -375,7 +375,8 @@ static enum status write_state(struct stepper *stepper, const char *reason, char
     struct checkpoint_state saved = {.step = state->step,
                                      .time = state->time,
                                      .ledger = state->ledger,
-                                     .boundary_heat = now.boundary_heat};
+                                     .boundary_heat = now.boundary_heat,
+                                     .source_heat = now.source_heat};
     TRY(diagnostics_field_hash(stepper, &saved.field_hash));
     return checkpoint_write_postmortem(stepper->team->comm, path, state->field, &problem->grid,
                                        &problem->medium, &saved, problem->settings->text, reason);

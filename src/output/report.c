@@ -120,13 +120,17 @@ static void write_output(struct json *json, struct writer *writer)
     json_end(json, '}');
 }
 
-static void write_result(struct json *json, const struct diagnostics *final, uint64_t hash)
+static void write_result(struct json *json, const struct problem *problem,
+                         const struct diagnostics *final, uint64_t hash)
 {
     json_real(json, "min_K", final->min);
     json_real(json, "max_K", final->max);
     json_real(json, "mean_K", final->mean);
     json_real(json, "heat_J", final->heat);
     json_real(json, "boundary_heat_J", final->boundary_heat);
+    if (problem->sources.count > 0 || final->source_heat != 0) {
+        json_real(json, "source_heat_J", final->source_heat);
+    }
     json_real(json, "heat_drift_J", final->heat_drift);
     char text[24];
     snprintf(text, sizeof text, "%016" PRIx64, hash);
@@ -177,7 +181,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     write_placement(&json, stepper);
     write_speed(&json, stepper, wall);
     write_output(&json, writer);
-    write_result(&json, final, field_hash);
+    write_result(&json, stepper->problem, final, field_hash);
     json_string(&json, "config", stepper->problem->settings->text);
     json_end(&json, '}');
     return json_save(&json, path);

@@ -164,6 +164,7 @@ enum status derive_flux(struct stepper *stepper)
     }
     TRY(stepper_operator(stepper, &op));
     operator_flux_args(&op, stepper->problem, &team->decomp, team->rank, &args);
+    TRY(stepper_medium(stepper, &op, &args.medium));
     TRY(complete_halo(stepper));
     TRY(engine_settle(engine));
     TRY(engine->operations->flux_squared(engine->bulk_queue, &field->layout,

@@ -1,12 +1,10 @@
 #include "solve/diagnostics.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 #include "base/comm.h"
 
-/* One integer reduction: the order does not matter. */
-static enum status add_sums(MPI_Comm comm, struct exact_sum *sums, int count)
+enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count)
 {
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * count, MPI_INT64_T, MPI_SUM, comm));
     for (int i = 0; i < count; i++) {
@@ -15,9 +13,9 @@ static enum status add_sums(MPI_Comm comm, struct exact_sum *sums, int count)
     return STATUS_OK;
 }
 
-static enum status take_face_sums(struct stepper *stepper, struct exact_sum sums[FACE_COUNT])
+static enum status take_sums(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
 {
-    static const struct exact_sum zeros[FACE_COUNT];
+    static const struct exact_sum zeros[LEDGER_SUMS];
     struct engine *engine = stepper->engine;
     struct exact_sum *d_sums = stepper->state->d_face_sum;
     TRY(engine_wait(engine));
@@ -29,9 +27,10 @@ static enum status take_face_sums(struct stepper *stepper, struct exact_sum sums
 enum status diagnostics_gather_ledger(struct stepper *stepper)
 {
     MPI_Comm comm = stepper->team->comm;
-    struct exact_sum sums[FACE_COUNT];
-    TRY(status_agree(comm, take_face_sums(stepper, sums)));
-    TRY(add_sums(comm, sums, FACE_COUNT));
+    struct exact_sum sums[LEDGER_SUMS];
+    TRY(status_agree(comm, take_sums(stepper, sums)));
+    TRY(exact_sums_reduce(comm, sums, LEDGER_SUMS));
+    exact_sum_add(&stepper->state->ledger.source_sum, &sums[SOURCE_SUM]);
     for (int f = 0; f < FACE_COUNT; f++) {
         exact_sum_add(&stepper->state->ledger.face_sum[f], &sums[f]);
     }
@@ -43,8 +42,10 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     struct engine *engine = stepper->engine;
     const struct field *field = stepper->state->field;
     TRY(engine_wait(engine));
+    const bool classes = stepper->problem->medium.nclasses > 0;
     TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
-                                      field->d_now, mine));
+                                      classes ? &stepper->classes->args : NULL, field->d_now,
+                                      mine));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
@@ -58,14 +59,18 @@ static enum status summarise(struct stepper *stepper, struct field_summary *all)
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, comm));
     int64_t first_bad = mine.first_bad < 0 ? INT64_MAX : mine.first_bad;
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &first_bad, 1, MPI_INT64_T, MPI_MIN, comm));
-    struct exact_sum sums[2] = {mine.sum, {.digit = {mine.bad_cells, 0, 0, 0}}};
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 8, MPI_INT64_T, MPI_SUM, comm));
-    exact_sum_normalise(&sums[0]);
+    enum { SUM, BAD, HEAT, SUMS };
+    struct exact_sum sums[SUMS] = {
+        [SUM] = mine.sum, [BAD] = {.digit = {mine.bad_cells, 0, 0, 0}}, [HEAT] = mine.heat};
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * SUMS, MPI_INT64_T, MPI_SUM, comm));
+    exact_sum_normalise(&sums[SUM]);
+    exact_sum_normalise(&sums[HEAT]);
     *all = (struct field_summary){
         .min = -extremes[0],
         .max = extremes[1],
-        .sum = sums[0],
-        .bad_cells = sums[1].digit[0],
+        .sum = sums[SUM],
+        .heat = stepper->problem->medium.nclasses > 0 ? sums[HEAT] : sums[SUM],
+        .bad_cells = sums[BAD].digit[0],
         .first_bad = first_bad,
     };
     return STATUS_OK;
@@ -112,13 +117,14 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
         return fail_invalid(stepper, &all);
     }
     if (state->step == 0) {
-        state->ledger.start = all.sum;
+        state->ledger.start = all.heat;
     }
     TRY(diagnostics_gather_ledger(stepper));
     TRY(stepper_operator_before(stepper, &op));
-    const double heat = ledger_heat(grid, &problem->medium, &all.sum);
+    const double heat = ledger_heat(grid, &problem->medium, &all.heat);
     const double start = ledger_heat(grid, &problem->medium, &state->ledger.start);
     const double through = ledger_boundary_heat(&state->ledger, grid, &problem->medium, &op);
+    const double sources = ledger_source_heat(&state->ledger, grid, &problem->medium);
     *diagnostics = (struct diagnostics){
         .step = state->step,
         .time = state->time,
@@ -127,7 +133,8 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
         .mean = exact_sum_value(&all.sum) / (double)grid_total_cells(grid),
         .heat = heat,
         .boundary_heat = through,
-        .heat_drift = heat - start - through,
+        .source_heat = sources,
+        .heat_drift = heat - start - through - sources,
     };
     return STATUS_OK;
 }
@@ -136,55 +143,6 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
 {
     const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
     const enum status status = take(stepper, diagnostics);
-    phases_enter(stepper->phases, before);
-    return status;
-}
-
-/* The sums of this rank's cells inside each closed face, K. */
-static enum status sum_faces(struct stepper *stepper, const struct heat_operator *op,
-                             struct exact_sum sums[FACE_COUNT])
-{
-    const struct team *team = stepper->team;
-    struct field *field = stepper->state->field;
-    const struct box owned = layout_owned(&field->layout);
-    TRY(engine_wait(stepper->engine));
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        const struct box layer = box_inside(&owned, face, 1);
-        if (stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
-            decomp_neighbour(&team->decomp, team->rank, face) < 0) {
-            TRY(field_sum(field, &layer, &sums[f]));
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status take_faces(struct stepper *stepper, struct face_diagnostics *faces)
-{
-    const struct grid *grid = &stepper->problem->grid;
-    struct heat_operator op;
-    struct ledger second = {0}; /* of a step of 1 s */
-    TRY(stepper_operator_per_second(stepper, &op));
-    TRY(status_agree(stepper->team->comm, sum_faces(stepper, &op, second.face_sum)));
-    TRY(add_sums(stepper->team->comm, second.face_sum, FACE_COUNT));
-    ledger_add_step(&second, &op);
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        const enum axis axis = face_axis(face);
-        const bool has = grid->used[axis] && op.closure.closed[f];
-        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
-        const double inside = exact_sum_value(&second.face_sum[f]) / (double)cells;
-        faces->flow[f] =
-            has ? ledger_face_heat(&second, grid, &stepper->problem->medium, &op, face) : NAN;
-        faces->mean[f] = has ? closure_face_temperature(&op.closure, face, inside) : NAN;
-    }
-    return STATUS_OK;
-}
-
-enum status diagnostics_take_faces(struct stepper *stepper, struct face_diagnostics *faces)
-{
-    const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
-    const enum status status = take_faces(stepper, faces);
     phases_enter(stepper->phases, before);
     return status;
 }

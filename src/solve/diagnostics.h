@@ -11,7 +11,8 @@ struct diagnostics {
     double min, max, mean; /* K */
     double heat;           /* J */
     double boundary_heat;  /* J, entered through the boundary since step 0 */
-    double heat_drift;     /* J, heat - heat at the start - boundary_heat */
+    double source_heat;    /* J, by sources since step 0 */
+    double heat_drift;     /* J, heat - heat at the start - boundary_heat - source_heat */
 };
 
 /* Collective. Wait for all queues and reduce the ledger and the summary of the field.
@@ -19,22 +20,13 @@ struct diagnostics {
  * K. */
 enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics) MUST_CHECK;
 
-/* At the faces of the domain; NaN for periodic faces and unused axes. */
-struct face_diagnostics {
-    double flow[FACE_COUNT]; /* W into the domain */
-    double mean[FACE_COUNT]; /* K, the temperature of the face */
-};
-
-/* Collective. As they are at the current time: the flow is the heat that the ledger books for a
- * step from there, divided by its length. Reads the cells at the faces; needs valid cells
- * (diagnostics_take). */
-enum status diagnostics_take_faces(struct stepper *stepper,
-                                   struct face_diagnostics *faces) MUST_CHECK;
-
-/* Collective. Add the face sums on the devices to the ledger and reset them to zero. */
+/* Collective. Add the sums on the devices to the ledger and reset them to zero. */
 enum status diagnostics_gather_ledger(struct stepper *stepper) MUST_CHECK;
 
 /* Collective. 64 bits over global indices and temperatures; see kernels/heat_cell.h. */
 enum status diagnostics_field_hash(struct stepper *stepper, uint64_t *hash) MUST_CHECK;
+
+/* Collective. Add sums over all ranks: one integer reduction, whose order does not matter. */
+enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count) MUST_CHECK;
 
 #endif

@@ -11,7 +11,9 @@
 /* Only a warning: a parameter study may shrink a shape to nothing. */
 static void warn_of_shape(const struct problem *problem, int entry)
 {
-    if (shape_check_cells(problem->settings, &problem->grid, entry) != STATUS_OK) {
+    const struct settings *settings = problem->settings;
+    if (shape_check_cells(settings, &problem->grid, "initial", &settings->initial[entry], entry) !=
+        STATUS_OK) {
         log_warn("%s", fail_message());
         fail_clear();
     }
@@ -64,6 +66,8 @@ static enum status check_covered(struct stepper *stepper)
     const struct settings *settings = stepper->problem->settings;
     MPI_Comm comm = stepper->team->comm;
     struct diagnostics diagnostics;
+    struct heat_operator op;
+    TRY(stepper_operator(stepper, &op)); /* whose failure is not that of cells */
     const enum status status = diagnostics_take(stepper, &diagnostics);
     if (status == STATUS_NUMERICS) {
         return status_agree(

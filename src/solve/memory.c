@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "model/derived.h"
 #include "model/field.h"
+#include "solve/classes.h"
+#include "solve/source_files.h"
 
 struct need {
     char address[sizeof((struct device_info *)0)->address];
@@ -28,7 +30,7 @@ static enum status need_of_rank(const struct problem *problem, const struct team
     *need = (struct need){.bytes = 0};
     TRY(field_bytes(engine->backend, &team->decomp, team->rank, precision, &need->bytes));
     TRY(derived_bytes(&owned, derived_of_settings(settings), &derived));
-    need->bytes += derived;
+    need->bytes += derived + classes_bytes(problem, &owned) + source_files_bytes(problem, &owned);
     const uint64_t halo_cells = (uint64_t)decomp_halo_cells(&team->decomp, team->rank);
     need->bytes += 2 * halo_cells * precision_bytes(precision);
     if (backend_has(engine->backend, BACKEND_FREE_COPIES)) {

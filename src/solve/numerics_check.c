@@ -178,7 +178,7 @@ static enum status check_range(struct stepper *stepper, const struct diagnostics
 static double arithmetic_slack(const struct stepper *stepper, const struct diagnostics *d,
                                const struct heat_operator *op)
 {
-    const double start = d->heat - d->boundary_heat - d->heat_drift;
+    const double start = d->heat - d->boundary_heat - d->source_heat - d->heat_drift;
     const double turnover = ledger_turnover(&stepper->state->ledger, &stepper->problem->grid,
                                             &stepper->problem->medium, op);
     return 16 * 0x1p-53 * (fabs(d->heat) + fabs(start) + turnover);
@@ -205,9 +205,10 @@ static enum status check_ledger(struct stepper *stepper, const struct diagnostic
     const enum status status =
         fail(STATUS_NUMERICS,
              "invalid values in the solution: from step %" PRId64 " to step %" PRId64
-             " (t = %g s) the heat changed by %.6g J that did not pass a boundary, and rounding "
+             " (t = %g s) the heat changed by %.6g J that did not pass a boundary%s, and rounding "
              "explains at most %.3g J; the roughest place is %s",
-             check->step, stepper->state->step, d->time, change, allowed, place);
+             check->step, stepper->state->step, d->time, change,
+             stepper->problem->sources.count > 0 ? " or come from a source" : "", allowed, place);
     return status_agree(stepper->team->comm, status);
 }
 

@@ -98,6 +98,10 @@ static enum status continue_ledger(struct stepper *stepper, const struct checkpo
     *ledger = saved->ledger;
     TRY(stepper_operator_before(stepper, &op));
     const double heat = ledger_boundary_heat(ledger, &problem->grid, &problem->medium, &op);
+    if (saved->changed) {
+        ledger->source_booked_J = saved->source_heat;
+        ledger->source_sum = (struct exact_sum){{0}};
+    }
     if (saved->changed || heat != saved->boundary_heat) {
         ledger->booked_J = saved->boundary_heat;
         memset(ledger->face_sum, 0, sizeof ledger->face_sum);

@@ -38,6 +38,7 @@ static enum status step_overlapped(struct stepper *stepper, const struct step_ar
     if (!box_is_empty(&plan->interior)) {
         TRY(engine->operations->step(engine->bulk_queue, &field->layout, args, field->d_next,
                                      field->d_now, &plan->interior, 1));
+        TRY(stepper_add_sources(stepper, engine->bulk_queue, args->medium, &plan->interior, 1));
     }
 
     phases_enter(stepper->phases, PHASE_HALO_END);
@@ -46,8 +47,10 @@ static enum status step_overlapped(struct stepper *stepper, const struct step_ar
     phases_enter(stepper->phases, PHASE_SHELL);
     /* and the shell reads cells that the previous interior wrote */
     TRY(runtime->event_wait(engine->halo_queue, engine->bulk_done));
-    return engine->operations->step(engine->halo_queue, &field->layout, args, field->d_next,
-                                    field->d_now, plan->shell, plan->nshell);
+    TRY(engine->operations->step(engine->halo_queue, &field->layout, args, field->d_next,
+                                 field->d_now, plan->shell, plan->nshell));
+    return stepper_add_sources(stepper, engine->halo_queue, args->medium, plan->shell,
+                               plan->nshell);
 }
 
 static enum status step_plain(struct stepper *stepper, const struct step_args *args)
@@ -61,8 +64,9 @@ static enum status step_plain(struct stepper *stepper, const struct step_args *a
         TRY(engine->runtime->event_wait(engine->bulk_queue, engine->halo_done));
     }
     phases_enter(stepper->phases, PHASE_INTERIOR);
-    return engine->operations->step(engine->bulk_queue, &field->layout, args, field->d_next,
-                                    field->d_now, &owned, 1);
+    TRY(engine->operations->step(engine->bulk_queue, &field->layout, args, field->d_next,
+                                 field->d_now, &owned, 1));
+    return stepper_add_sources(stepper, engine->bulk_queue, args->medium, &owned, 1);
 }
 
 /* Record the end of this step, and wait for that of the step STEPS_AHEAD before. */
@@ -87,11 +91,19 @@ static enum status step(struct stepper *stepper)
     struct step_args args;
     TRY(book_if_dt_changes(stepper));
     TRY(stepper_operator(stepper, &op));
-    limits_step(&stepper->check.limits, &problem->grid, &op);
+    if (problem->medium.nclasses > 0) {
+        limits_step_classes(&stepper->check.limits, problem, &op);
+    } else {
+        limits_step(&stepper->check.limits, &problem->grid, &op);
+    }
+    limits_add_sources(&stepper->check.limits, problem, &op);
+    TRY(stepper_find_sources(stepper, &op));
     operator_step_args(&op, problem, &team->decomp, team->rank, state->d_face_sum, &args);
+    TRY(stepper_medium(stepper, &op, &args.medium));
     TRY(stepper->overlap ? step_overlapped(stepper, &args) : step_plain(stepper, &args));
     TRY(limit_queue_depth(stepper));
     ledger_add_step(&state->ledger, &op);
+    ledger_add_sources(&state->ledger, problem, &op);
     field_swap(state->field);
     state->step++;
     state->time = timeline_time(&problem->timeline, state->step);

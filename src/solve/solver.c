@@ -10,7 +10,8 @@ enum status solver_open(MPI_Comm comm, const struct settings *settings, struct s
     TRY(status_agree(comm, problem_create(settings, &solver->problem)));
     TRY(team_create(comm, &solver->problem, &solver->team));
     TRY(engine_open(comm, settings, &solver->engine));
-    return team_place(&solver->team, solver->engine.backend, &solver->engine.info);
+    TRY(team_place(&solver->team, solver->engine.backend, &solver->engine.info));
+    return classes_open(&solver->problem, &solver->team, &solver->classes);
 }
 
 enum status solver_allocate(struct solver *solver, const struct output_memory *outputs)
@@ -20,8 +21,10 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
     const enum precision precision = solver->problem.settings->run.precision;
     TRY(memory_check(&solver->problem, team, outputs, engine));
     TRY(status_agree(team->comm, state_create(engine, team, precision, &solver->state)));
-    return stepper_create(&solver->problem, team, engine, &solver->state, &solver->phases,
-                          &solver->stepper);
+    TRY(status_agree(team->comm,
+                     classes_allocate(&solver->classes, &solver->problem, team, engine)));
+    return stepper_create(&solver->problem, team, engine, &solver->classes, &solver->state,
+                          &solver->phases, &solver->stepper);
 }
 
 enum status solver_create(MPI_Comm comm, const struct settings *settings, struct solver *solver)
@@ -36,6 +39,7 @@ void solver_destroy(struct solver *solver)
 {
     stepper_destroy(&solver->stepper);
     state_destroy(&solver->engine, &solver->state);
+    classes_destroy(&solver->classes, &solver->engine);
     engine_close(&solver->engine);
     team_destroy(&solver->team);
     problem_destroy(&solver->problem);

@@ -5,6 +5,7 @@
 
 #include "machine/team.h"
 #include "model/problem.h"
+#include "solve/classes.h"
 #include "solve/engine.h"
 #include "solve/memory.h"
 #include "solve/phases.h"
@@ -15,6 +16,7 @@ struct solver {
     struct problem problem;
     struct team team;
     struct engine engine;
+    struct classes classes;
     struct state state;
     struct stepper stepper;
     struct phases phases;

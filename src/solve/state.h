@@ -9,9 +9,12 @@
 #include "model/ledger.h"
 #include "solve/engine.h"
 
+/* The sums of the ledger on the device: those of the faces, then that of moving sources. */
+enum { SOURCE_SUM = FACE_COUNT, LEDGER_SUMS };
+
 struct state {
     struct field *field;
-    struct exact_sum *d_face_sum; /* FACE_COUNT sums of this rank since the last reduction */
+    struct exact_sum *d_face_sum; /* LEDGER_SUMS sums of this rank since the last reduction */
     struct ledger ledger;         /* of all ranks, as of the last reduction */
     int64_t step;                 /* steps done */
     double time;                  /* s, after these steps */

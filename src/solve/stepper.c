@@ -1,5 +1,9 @@
 #include "solve/stepper.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
 #include "base/comm.h"
 
 static int64_t shell_cells(const struct halo_plan *plan)
@@ -48,16 +52,34 @@ static enum status create_halo(struct stepper *stepper)
     return status;
 }
 
+/* Room for those that are not painted, if there are any. */
+static enum status sources_allocate(struct stepper *stepper)
+{
+    const struct sources *sources = &stepper->problem->sources;
+    bool any = false;
+    for (int s = 0; s < sources->count; s++) {
+        any = any || !source_is_painted(sources->source[s].setting);
+    }
+    if (any) {
+        stepper->moving = calloc((size_t)sources->count, sizeof *stepper->moving);
+        return CHECK_MEMORY(stepper->moving != NULL, "no memory for moving sources");
+    }
+    return STATUS_OK;
+}
+
 enum status stepper_create(const struct problem *problem, const struct team *team,
-                           struct engine *engine, struct state *state, struct phases *phases,
-                           struct stepper *stepper)
+                           struct engine *engine, struct classes *classes, struct state *state,
+                           struct phases *phases, struct stepper *stepper)
 {
     *stepper = (struct stepper){.problem = problem,
                                 .team = team,
                                 .engine = engine,
+                                .classes = classes,
                                 .state = state,
                                 .phases = phases,
                                 .scheme = &scheme_euler};
+    TRY(status_agree(team->comm, sources_allocate(stepper)));
+    TRY(source_files_open(problem, team, engine, &stepper->source_files));
     TRY(create_halo(stepper));
     stepper->overlap = choose_overlap(stepper);
     return STATUS_OK;
@@ -65,6 +87,10 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
 
 void stepper_destroy(struct stepper *stepper)
 {
+    if (stepper->engine != NULL) {
+        source_files_close(&stepper->source_files, stepper->engine);
+    }
+    free(stepper->moving);
     halo_destroy(stepper->halo);
 }
 
@@ -104,6 +130,13 @@ enum status stepper_operator_before(const struct stepper *stepper, struct heat_o
     return agree(stepper, operator_before(stepper->problem, stepper->state->step, op));
 }
 
+enum status stepper_medium(const struct stepper *stepper, const struct heat_operator *op,
+                           const struct medium_args **args)
+{
+    return agree(stepper,
+                 classes_update(stepper->classes, stepper->problem, stepper->engine, op, args));
+}
+
 enum status stepper_operator_per_second(const struct stepper *stepper, struct heat_operator *op)
 {
     const struct problem *problem = stepper->problem;
@@ -115,4 +148,85 @@ enum status stepper_operator_per_second(const struct stepper *stepper, struct he
     TRY(stepper_operator_before(stepper, op));
     return operator_create(problem, timeline_time(&problem->timeline, step > 0 ? step - 1 : 0), 1,
                            op);
+}
+
+/* The heat of source `s` in one cell is between these, K; below the limit of exact sums. */
+static enum status reach_of(const struct stepper *stepper, int s, double *least, double *most)
+{
+    const struct source_shape *shape = &stepper->moving[s].shape;
+    const struct source_file *file =
+        stepper->source_files.file != NULL ? &stepper->source_files.file[s] : NULL;
+    const bool from_file = file != NULL && file->d_values != NULL;
+    const double a = shape->peak_front * (from_file ? file->least : 1);
+    const double b = from_file ? shape->peak_front * file->most : shape->peak_rear;
+    *least = fmin(a, b);
+    *most = fmax(a, b);
+    return fmax(fabs(a), fabs(b)) < EXACT_SUM_LIMIT
+               ? STATUS_OK
+               : fail(STATUS_NUMERICS,
+                      "sources[%d]: it changes the temperature by %g K in one step; give one that "
+                      "changes it by less than %.3g K",
+                      s, fmax(fabs(a), fabs(b)), EXACT_SUM_LIMIT);
+}
+
+static enum status find_source(struct stepper *stepper, const struct heat_operator *op, int s)
+{
+    const struct problem *problem = stepper->problem;
+    struct moving *moving = &stepper->moving[s];
+    double least = 0;
+    double most = 0;
+    TRY(moving_at(problem, op, s, moving));
+    if (!box_is_empty(&moving->box)) {
+        TRY(reach_of(stepper, s, &least, &most));
+        limits_add_moving(&stepper->check.limits, &problem->medium, least, most,
+                          (double)box_cells(&moving->box));
+    }
+    return STATUS_OK;
+}
+
+enum status stepper_find_sources(struct stepper *stepper, const struct heat_operator *op)
+{
+    const struct sources *sources = &stepper->problem->sources;
+    enum status status = STATUS_OK;
+    for (int s = 0; stepper->moving != NULL && s < sources->count && status == STATUS_OK; s++) {
+        if (!source_is_painted(sources->source[s].setting)) {
+            status = find_source(stepper, op, s);
+        }
+    }
+    return status == STATUS_OK ? status
+                               : agree(stepper, fail_prefix(status, "after step %" PRId64 ": ",
+                                                            stepper->state->step));
+}
+
+/* Each box was computed on this queue, and the next step waits for it there. */
+enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
+                                const struct medium_args *medium, const struct box *boxes,
+                                int nboxes)
+{
+    const struct field *field = stepper->state->field;
+    const int64_t *offset = field->placement.offset;
+    for (int s = 0; stepper->moving != NULL && s < stepper->problem->sources.count; s++) {
+        const struct moving *moving = &stepper->moving[s];
+        const struct source_args args = {
+            .medium = medium,
+            .shape = moving->shape,
+            .offset = {offset[AXIS_X], offset[AXIS_Y], offset[AXIS_Z]},
+            .d_values =
+                stepper->source_files.file != NULL ? stepper->source_files.file[s].d_values : NULL,
+            .d_sum = &stepper->state->d_face_sum[SOURCE_SUM],
+        };
+        struct box local = moving->box;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            local.lo[axis] -= offset[axis];
+            local.hi[axis] -= offset[axis];
+        }
+        for (int b = 0; b < nboxes; b++) {
+            const struct box part = box_intersect(&local, &boxes[b]);
+            if (!box_is_empty(&part)) {
+                TRY(stepper->engine->operations->add_source(queue, &field->layout, &args,
+                                                            field->d_next, &part));
+            }
+        }
+    }
+    return STATUS_OK;
 }

@@ -5,10 +5,13 @@
 
 #include "halo/exchange.h"
 #include "model/limits.h"
+#include "model/moving.h"
 #include "model/operator.h"
+#include "solve/classes.h"
 #include "solve/engine.h"
 #include "solve/phases.h"
 #include "solve/scheme.h"
+#include "solve/source_files.h"
 #include "solve/state.h"
 
 /* The state of numerics_check.h between checks, the same on all ranks. Starts zeroed. */
@@ -21,9 +24,10 @@ struct numerics_check {
 };
 
 struct stepper {
-    const struct problem *problem; /* borrowed, as are the next four */
+    const struct problem *problem; /* borrowed, as are the next five */
     const struct team *team;
     struct engine *engine;
+    struct classes *classes;
     struct state *state;
     struct phases *phases;
     const struct scheme *scheme;
@@ -31,12 +35,14 @@ struct stepper {
     struct halo *halo; /* NULL: nothing to exchange */
     bool overlap;      /* of the exchange with the interior */
     struct numerics_check check;
+    struct moving *moving; /* of this step: one per entry of `sources`; NULL: all are painted */
+    struct source_files source_files;
 };
 
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */
 enum status stepper_create(const struct problem *problem, const struct team *team,
-                           struct engine *engine, struct state *state, struct phases *phases,
-                           struct stepper *stepper) MUST_CHECK;
+                           struct engine *engine, struct classes *classes, struct state *state,
+                           struct phases *phases, struct stepper *stepper) MUST_CHECK;
 void stepper_destroy(struct stepper *stepper); /* takes a zeroed one */
 
 /* Collective through the halo; queued. Advance the state by `steps` steps. */
@@ -57,5 +63,19 @@ enum status stepper_operator_before(const struct stepper *stepper,
  * only the next step would need, that of the last step. */
 enum status stepper_operator_per_second(const struct stepper *stepper,
                                         struct heat_operator *op) MUST_CHECK;
+
+/* Find the sources, except painted ones, of the step that starts at the current state, and add them
+ * to the limits. The same on all ranks; fails alike, agreed. */
+enum status stepper_find_sources(struct stepper *stepper,
+                                 const struct heat_operator *op) MUST_CHECK;
+/* Queued. Add them to the cells of these boxes of the next field, after the step on the queue. */
+enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
+                                const struct medium_args *medium, const struct box *boxes,
+                                int nboxes) MUST_CHECK;
+
+/* The coefficients of `op` on the device, for work that is then queued; NULL: uniform. Fails alike
+ * on all ranks, agreed. */
+enum status stepper_medium(const struct stepper *stepper, const struct heat_operator *op,
+                           const struct medium_args **args) MUST_CHECK;
 
 #endif

@@ -113,7 +113,8 @@ static void results_are_not_there_before_the_wait(void **state)
                        &layout));
     struct field_summary summary = {.bad_cells = 0};
     uint64_t hash = 0;
-    must(backend_guard.operations->summarise(rig.queue, &layout, &placement, d_bytes, &summary));
+    must(backend_guard.operations->summarise(rig.queue, &layout, &placement, NULL, d_bytes,
+                                             &summary));
     must(backend_guard.operations->hash(rig.queue, &layout, &placement, d_bytes, &hash));
     assert_int_equal(summary.bad_cells, -1);
     assert_true(hash == UINT64_MAX);

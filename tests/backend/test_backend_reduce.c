@@ -45,8 +45,8 @@ static struct field_summary summary_of(struct rig *rig, const struct block *bloc
 {
     struct field_summary summary;
     void *d_field = rig_upload(rig, block->h_field, layout_bytes(&block->layout));
-    must(rig->backend->operations->summarise(rig->queue, &block->layout, &block->placement, d_field,
-                                             &summary));
+    must(rig->backend->operations->summarise(rig->queue, &block->layout, &block->placement, NULL,
+                                             d_field, &summary));
     must(rig->backend->runtime->queue_wait(rig->queue));
     rig->backend->runtime->memory_free(rig->device, d_field);
     return summary;

@@ -400,7 +400,8 @@ class Restart(Case):
         self.assertEqual(effects, {"initial[1].sphere.value": "none", **{
             key: "on request" for key in ("grid.upper", "material.density", "run.precision")}, **{
             f"boundary.{key}": "result" for key in ("x_min.value", "z_min.type", "z_min.value",
-                                                    "z_min.coefficient", "z_min.ambient")}, **{
+                                                    "z_min.coefficient", "z_min.ambient",
+                                                    "z_min.emissivity", "z_min.surroundings")}, **{
             key: "harmless" for key in ("time.steps", "run.watch.every", "output.directory")}})
         density = next(change for change in run.report["restart_changes"]
                        if change["key"] == "material.density")

@@ -60,7 +60,8 @@ void rig_open(struct rig *rig, int nranks, const int64_t cells[AXIS_COUNT],
     }
     rig->comm = comm;
     make_grid(cells, &rig->grid);
-    rig->material = (struct medium){2.5, 4.0, 2.5 / 4.0};
+    rig->material =
+        (struct medium){.conductivity = 2.5, .heat_capacity_volume = 4.0, .diffusivity = 2.5 / 4.0};
     rig->backend = backend_find(backend);
     assert_non_null(rig->backend);
     must(rig->backend->runtime->open(0, 1, &rig->device));

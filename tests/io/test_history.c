@@ -14,7 +14,8 @@
 static char path[PATH_BYTES];
 
 /* x_min and z_max */
-static const bool FACES[FACE_COUNT] = {[FACE_X_MIN] = true, [FACE_Z_MAX] = true};
+static const struct history_columns COLUMNS = {.sources = true,
+                                               .faces = {[FACE_X_MIN] = true, [FACE_Z_MAX] = true}};
 
 static struct history_row row_of(int64_t step)
 {
@@ -28,6 +29,7 @@ static struct history_row row_of(int64_t step)
                                 .heat = s * 7e20,
                                 .boundary_heat = -s / 1e20,
                                 .heat_drift = s == 0 ? 0 : 1e-9 / s,
+                                .source_heat = s / 5,
                                 .flow = {[FACE_X_MIN] = s / 7, [FACE_Z_MAX] = -s / 11},
                                 .face_mean = {[FACE_X_MIN] = s / 13, [FACE_Z_MAX] = 1e5 / 17}};
 }
@@ -49,18 +51,18 @@ static void expect_rows(int64_t last)
     assert_non_null(fgets(line, sizeof line, file));
     assert_string_equal(line,
                         "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J,"
-                        "flow_x_min_W,T_x_min_K,flow_z_max_W,T_z_max_K\n");
+                        "source_heat_J,flow_x_min_W,T_x_min_K,flow_z_max_W,T_z_max_K\n");
     for (int64_t step = 0; step <= last; step++) {
         const struct history_row wanted = row_of(step);
         struct history_row found = {0};
         assert_non_null(fgets(line, sizeof line, file));
-        assert_int_equal(sscanf(line,
-                                "%" SCNd64 ",%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf\n",
-                                &found.step, &found.time, &found.dt, &found.min, &found.max,
-                                &found.mean, &found.heat, &found.boundary_heat, &found.heat_drift,
-                                &found.flow[FACE_X_MIN], &found.face_mean[FACE_X_MIN],
-                                &found.flow[FACE_Z_MAX], &found.face_mean[FACE_Z_MAX]),
-                         13);
+        assert_int_equal(
+            sscanf(line, "%" SCNd64 ",%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf\n",
+                   &found.step, &found.time, &found.dt, &found.min, &found.max, &found.mean,
+                   &found.heat, &found.boundary_heat, &found.heat_drift, &found.source_heat,
+                   &found.flow[FACE_X_MIN], &found.face_mean[FACE_X_MIN], &found.flow[FACE_Z_MAX],
+                   &found.face_mean[FACE_Z_MAX]),
+            14);
         assert_memory_equal(&found, &wanted, sizeof wanted);
     }
     assert_null(fgets(line, sizeof line, file));
@@ -79,24 +81,24 @@ static void test_restarts(void **unused)
 {
     (void)unused;
     struct history *history = NULL;
-    must(history_open(rig_folder, FACES, -1, &history));
+    must(history_open(rig_folder, &COLUMNS, -1, &history));
     write_rows(history, 0, 9);
     must(history_close(history));
     expect_rows(9);
 
     append_text("10,0.5,0.1,3"); /* what a kill leaves */
-    must(history_open(rig_folder, FACES, 6, &history));
+    must(history_open(rig_folder, &COLUMNS, 6, &history));
     expect_rows(6);
     write_rows(history, 6, 12); /* 6 is there already */
     must(history_close(history));
     expect_rows(12);
 
-    must(history_open(rig_folder, FACES, 100, &history));
+    must(history_open(rig_folder, &COLUMNS, 100, &history));
     write_rows(history, 13, 14);
     must(history_close(history));
     expect_rows(14);
 
-    must(history_open(rig_folder, FACES, -1, &history));
+    must(history_open(rig_folder, &COLUMNS, -1, &history));
     write_rows(history, 0, 2);
     must(history_close(history));
     expect_rows(2);
@@ -109,17 +111,18 @@ static void test_missing_and_damaged(void **unused)
     (void)unused;
     struct history *history = NULL;
     unlink(path);
-    must(history_open(rig_folder, FACES, 5, &history)); /* somebody removed it */
+    must(history_open(rig_folder, &COLUMNS, 5, &history)); /* somebody removed it */
     write_rows(history, 0, 1);
     must(history_close(history));
     expect_rows(1);
     append_text("not a row\n2,1,2\n");
     must_fail(STATUS_FILE, "history.csv:4 is not a valid row",
-              history_open(rig_folder, FACES, 5, &history));
+              history_open(rig_folder, &COLUMNS, 5, &history));
     assert_null(history);
     must(file_replace(path, "a,b\n1,2\n", 8));
-    must_fail(STATUS_INPUT, "the columns of", history_open(rig_folder, FACES, 5, &history));
-    must_fail(STATUS_FILE, "cannot create", history_open("/no/such/folder", FACES, -1, &history));
+    must_fail(STATUS_INPUT, "the columns of", history_open(rig_folder, &COLUMNS, 5, &history));
+    must_fail(STATUS_FILE, "cannot create",
+              history_open("/no/such/folder", &COLUMNS, -1, &history));
 }
 
 /* A restart keeps the columns that the file has: none of faces, as 0.1.0 wrote it, or of others
@@ -127,12 +130,20 @@ static void test_missing_and_damaged(void **unused)
 static void test_columns_of_the_file(void **unused)
 {
     (void)unused;
-    static const char *const tails[] = {"", ",flow_x_min_W,T_x_min_K",
-                                        ",flow_y_min_W,T_y_min_K,flow_z_max_W,T_z_max_K"};
-    static const char *const rows[] = {"", ",1,2", ",5,6,7,8"};
-    const struct history_row row = {
-        .step = 4, .flow = {1, 3, 5, 0, 0, 7}, .face_mean = {2, 4, 6, 0, 0, 8}};
-    for (int t = 0; t < 3; t++) {
+    static const char *const tails[] = {
+        "", ",flow_x_min_W,T_x_min_K",
+        ",source_heat_J,flow_y_min_W,T_y_min_K,flow_z_max_W,T_z_max_K",
+        ",flow_z_max_W,T_z_max_K,heat_a_J,T_lid_K"};
+    static const char *const rows[] = {"", ",1,2", ",9,5,6,7,8", ",7,8,10,11"};
+    const double more[] = {10, 11};
+    struct history_columns columns = COLUMNS;
+    columns.more = ",heat_a_J,T_lid_K";
+    const struct history_row row = {.step = 4,
+                                    .source_heat = 9,
+                                    .flow = {1, 3, 5, 0, 0, 7},
+                                    .face_mean = {2, 4, 6, 0, 0, 8},
+                                    .more = more};
+    for (int t = 0; t < 4; t++) {
         const char *base =
             "step,time_s,dt_s,min_K,max_K,mean_K,heat_J,boundary_heat_J,heat_drift_J";
         char text[512];
@@ -141,10 +152,12 @@ static void test_columns_of_the_file(void **unused)
         struct history *history = NULL;
         snprintf(text, sizeof text, "%s%s\n3,0,0,0,0,0,0,0,0%s\n", base, tails[t], rows[t]);
         must(file_replace(path, text, strlen(text)));
-        must(history_check(rig_folder));
-        must(history_open(rig_folder, FACES, 3, &history));
-        assert_int_equal(history_has_face(history, FACE_X_MIN), t == 1);
-        assert_int_equal(history_has_face(history, FACE_Z_MAX), t == 2);
+        must(history_check(rig_folder, columns.more));
+        must(history_open(rig_folder, &columns, 3, &history));
+        assert_int_equal(history_columns_of(history)->more != NULL, t == 3);
+        assert_int_equal(history_columns_of(history)->faces[FACE_X_MIN], t == 1);
+        assert_int_equal(history_columns_of(history)->faces[FACE_Z_MAX], t >= 2);
+        assert_int_equal(history_columns_of(history)->sources, t == 2);
         must(history_write(history, &row));
         must(history_close(history));
         must(file_read_all(path, 1000, &found, &nbytes));
@@ -153,8 +166,9 @@ static void test_columns_of_the_file(void **unused)
         assert_string_equal(found, text);
         free(found);
     }
+    must_fail(STATUS_INPUT, "the columns of", history_check(rig_folder, ",heat_b_J,T_lid_K"));
     must(file_replace(path, "step,flow_x_min_W,T_x_min_K\n", 28));
-    must_fail(STATUS_INPUT, "the columns of", history_check(rig_folder));
+    must_fail(STATUS_INPUT, "the columns of", history_check(rig_folder, NULL));
 }
 
 /* What is left of `rows` of a file with two rows in each step. */

@@ -166,15 +166,28 @@ def checkpoints(folder):
     return sorted((Path(folder) / "checkpoints").glob("step_*.h5"))
 
 
+def of_parts(names, columns):
+    """The columns of some parts, such as faces: (what, unit) for one after another."""
+    return [f"{what}_{name}_{unit}" for name in names for what, unit in columns]
+
+
 def read_history(path):
-    """The rows as numbers, by the names of the columns: those of 0.1.0, then two per face."""
+    """The rows as numbers, by the names of the columns: those of 0.1.0, that of sources, then
+    two per face, four per material and two per patch."""
     with open(path, newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))
     first, rest = rows[0][:len(HISTORY_COLUMNS)], rows[0][len(HISTORY_COLUMNS):]
-    faces = [name[len("flow_"):-len("_W")] for name in rest[::2]]
-    if first != HISTORY_COLUMNS or rest != [f"{what}_{face}_{unit}" for face in faces
-                                            for what, unit in (("flow", "W"), ("T", "K"))]:
-        raise AssertionError(f"{path} starts with {rows[0]}, expected {HISTORY_COLUMNS} and faces")
+    rest = rest[1:] if rest[:1] == ["source_heat_J"] else rest
+    surfaces = [name[len("flow_"):-len("_W")] for name in rest if name.startswith("flow_")]
+    faces = [name for name in surfaces if name in ("x_min", "x_max", "y_min", "y_max", "z_min",
+                                                   "z_max")]
+    materials = [name[len("heat_"):-len("_J")] for name in rest if name.startswith("heat_")]
+    at_face = (("flow", "W"), ("T", "K"))
+    expected = of_parts(faces, at_face) + of_parts(
+        materials, (("min", "K"), ("max", "K"), ("mean", "K"), ("heat", "J"))
+    ) + of_parts(surfaces[len(faces):], at_face)
+    if first != HISTORY_COLUMNS or rest != expected:
+        raise AssertionError(f"{path} starts with {rows[0]}, expected {HISTORY_COLUMNS + expected}")
     return [dict(zip(rows[0], map(float, row), strict=True)) for row in rows[1:]]
 
 

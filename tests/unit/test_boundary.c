@@ -42,7 +42,7 @@ static void make_scene(struct scene *scene)
     settings->boundary[FACE_Y_MAX] =
         (struct boundary_setting){.kind = BOUNDARY_TEMPERATURE, .expression = "273 + 100*t"};
     grid_create(settings, &scene->grid);
-    medium_create(settings, &scene->medium);
+    assert_int_equal(medium_create(settings, &scene->medium), STATUS_OK);
 }
 
 static enum status close_at(struct scene *scene, enum precision precision, double t,
@@ -79,6 +79,78 @@ static void closures_follow_the_formulas(void **state)
     assert_true(closure.a[FACE_Y_MAX] == -1 && closure.b[FACE_Y_MAX] == 2 * 323.0);
     assert_true(closure.a[FACE_Z_MIN] == 1 && closure.b[FACE_Z_MIN] == 0);
     assert_true(closure.a[FACE_Z_MAX] == 1 && closure.b[FACE_Z_MAX] == 0);
+}
+
+/* Fluxes, and the coefficient and ambient temperature of convection, at a time. */
+static void formulas_of_fluxes_and_convection(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct scene numbers;
+    struct closure found;
+    struct closure expected;
+    make_scene(&scene);
+    make_scene(&numbers);
+    scene.settings.boundary[FACE_X_MAX].expression = "-2000 - 1000*t";
+    scene.settings.boundary[FACE_Y_MIN].ambient_expression = "270 + 6*t";
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &found), STATUS_OK);
+    assert_int_equal(close_at(&numbers, PRECISION_FLOAT64, 0.5, &expected), STATUS_OK);
+    assert_memory_equal(&found, &expected, sizeof found);
+    assert_int_equal(scene.medium.nclasses, 0);
+    scene.settings.boundary[FACE_Y_MIN].coefficient_expression = "700 + 100*t";
+    assert_int_equal(medium_create(&scene.settings, &scene.medium), STATUS_OK);
+    assert_int_equal(scene.medium.nclasses, 1); /* a varies */
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &found), STATUS_OK);
+    assert_memory_equal(&found, &expected, sizeof found);
+    medium_destroy(&scene.medium);
+}
+
+/* The face temperature balances the half cell, convection and radiation. */
+static void faces_radiate(void **state)
+{
+    (void)state;
+    const struct boundary_setting settings[] = {
+        {.kind = BOUNDARY_RADIATION, .emissivity = 0.8, .ambient = 1200},
+        {.kind = BOUNDARY_RADIATION, .emissivity = 1, .ambient = 3},
+        {.kind = BOUNDARY_CONVECTION, .emissivity = 0.3, .coefficient = 40, .ambient = 290},
+        {.kind = BOUNDARY_CONVECTION,
+         .emissivity = 0.9,
+         .coefficient = 5,
+         .ambient = 290,
+         .surroundings = 1500,
+         .has_surroundings = true},
+    };
+    const double h = 0.1;
+    for (int n = 0; n < 4 * 100; n++) {
+        struct scene scene;
+        struct boundary_state now;
+        make_scene(&scene);
+        scene.settings.boundary[FACE_X_MIN] = settings[n % 4];
+        assert_int_equal(medium_create(&scene.settings, &scene.medium), STATUS_OK);
+        assert_int_equal(scene.medium.nclasses, 1);
+        assert_int_equal(boundary_create(&scene.settings, &scene.boundary), STATUS_OK);
+        assert_int_equal(
+            boundary_evaluate(&scene.boundary, &scene.grid, &scene.medium, FACE_X_MIN, 0, 0, &now),
+            STATUS_OK);
+        const int cell = n / 4;
+        const double inside = 30.0 * cell;
+        const double k = pow(10, n % 7 - 3);
+        const struct face_closure closure = boundary_close(&now, k, h);
+        const double outside = medium_outside_float64(inside, closure.a, closure.b, closure.e);
+        const double face = (inside + outside) / 2;
+        const double around = settings[n % 4].has_surroundings ? 1500 : settings[n % 4].ambient;
+        const double in =
+            settings[n % 4].coefficient * (settings[n % 4].ambient - face) +
+            settings[n % 4].emissivity * 5.670374419e-8 * (pow(around, 4) - pow(face, 4));
+        const double scale = 2 * k / h * (face + inside) + settings[n % 4].coefficient * 290 +
+                             5.670374419e-8 * (pow(around, 4) + pow(face, 4));
+        assert_true(fabs(2 * k / h * (face - inside) - in) < 4e-15 * scale);
+        const float single = medium_outside_float32((float)inside, (float)closure.a,
+                                                    (float)closure.b, (float)closure.e);
+        assert_true(fabs((double)single - outside) < 1e-6 * (fabs(outside) + inside + 1));
+        boundary_destroy(&scene.boundary);
+        medium_destroy(&scene.medium);
+    }
 }
 
 /* What each closure is for: the two-point gradient at the face is the flux that the boundary
@@ -175,6 +247,28 @@ static void bad_values_are_caught(void **state)
                         "temperature must be finite and below 5.5e+11 K in magnitude");
     assert_true(closure.a[FACE_X_MIN] == 77);
     make_scene(&scene);
+    scene.settings.boundary[FACE_X_MAX].expression = "1/(t - 2)";
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 2, &closure), STATUS_NUMERICS);
+    assert_string_equal(fail_message(), "boundary.x_max.value: \"1/(t - 2)\" gives inf W/m^2 at "
+                                        "t = 2 s; a heat flux must be finite");
+    make_scene(&scene);
+    scene.settings.boundary[FACE_Y_MIN].coefficient_expression = "1 - t";
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 2, &closure), STATUS_NUMERICS);
+    assert_string_equal(fail_message(),
+                        "boundary.y_min.coefficient: \"1 - t\" gives -1 W/(m^2 K) at t = 2 s; a "
+                        "heat transfer coefficient must be finite and not negative");
+    make_scene(&scene);
+    scene.settings.boundary[FACE_Y_MIN].ambient_expression = "20 - 30*t";
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 1, &closure), STATUS_NUMERICS);
+    assert_non_null(strstr(fail_message(), "boundary.y_min.ambient: \"20 - 30*t\" at t = 1 s: "
+                                           "kelvins? -10 K is below absolute zero"));
+    make_scene(&scene);
+    scene.settings.boundary[FACE_Y_MIN].emissivity = 1;
+    scene.settings.boundary[FACE_Y_MIN].ambient_expression = "1e6*t";
+    assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 1, &closure), STATUS_NUMERICS);
+    assert_non_null(strstr(fail_message(), "boundary.y_min.ambient: a face that radiates to 1e+06 "
+                                           "K cannot be solved for on this grid"));
+    make_scene(&scene);
     scene.settings.boundary[FACE_X_MAX].value = 1e17;
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_NUMERICS);
     assert_string_equal(fail_message(),
@@ -217,6 +311,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(closures_follow_the_formulas),
+        cmocka_unit_test(formulas_of_fluxes_and_convection),
+        cmocka_unit_test(faces_radiate),
         cmocka_unit_test(closures_give_the_flux_asked_for),
         cmocka_unit_test(faces_have_a_temperature),
         cmocka_unit_test(float32_closures_are_floats),

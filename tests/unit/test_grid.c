@@ -35,7 +35,7 @@ static struct timeline make_timeline(const struct settings *settings)
     struct medium medium;
     struct timeline timeline;
     grid_create(settings, &grid);
-    medium_create(settings, &medium);
+    assert_int_equal(medium_create(settings, &medium), STATUS_OK);
     assert_int_equal(timeline_create(settings, &grid, &medium, &timeline), STATUS_OK);
     return timeline;
 }
@@ -76,13 +76,13 @@ static void stable_step_follows_the_formula(void **state)
     struct grid grid;
     struct medium medium;
     grid_create(&settings, &grid);
-    medium_create(&settings, &medium);
+    assert_int_equal(medium_create(&settings, &medium), STATUS_OK);
     const double alpha = 400.0 / (8960.0 * 385.0);
     assert_true(fabs(medium.diffusivity / alpha - 1) < 1e-15);
     assert_true(medium.heat_capacity_volume == 8960.0 * 385.0);
     /* the axis that is not in use does not count */
     const double expected = 1 / (2 * alpha * (100 + 400));
-    assert_true(fabs(grid_stable_dt(&grid, &medium) / expected - 1) < 1e-14);
+    assert_true(fabs(medium_stable_dt(&medium, &grid) / expected - 1) < 1e-14);
 }
 
 static void last_step_lands_on_the_end(void **state)
@@ -222,7 +222,7 @@ static void expect_refusal(const char *time, const char *key, const char *part)
     struct medium medium;
     struct timeline timeline = {.steps = -1};
     grid_create(settings, &grid);
-    medium_create(settings, &medium);
+    assert_int_equal(medium_create(settings, &medium), STATUS_OK);
     assert_int_equal(timeline_create(settings, &grid, &medium, &timeline), STATUS_INPUT);
     assert_int_equal(timeline.steps, -1);
     assert_non_null(strstr(fail_message(), "case.yaml:7"));

@@ -50,7 +50,7 @@ static void make_rod(struct rod *rod, struct boundary_setting left, struct bound
     settings->boundary[FACE_X_MAX] = right;
     rod->problem.settings = settings;
     grid_create(settings, &rod->problem.grid);
-    medium_create(settings, &rod->problem.medium);
+    assert_int_equal(medium_create(settings, &rod->problem.medium), STATUS_OK);
     assert_int_equal(boundary_create(settings, &rod->problem.boundary), STATUS_OK);
     for (int i = 0; i < NX; i++) {
         rod->t[i] = 300 + 40 * sin(1.7 * i);
@@ -110,7 +110,7 @@ static void heat_in_equals_heat_gained(void **state)
             struct rod rod;
             struct heat_operator op;
             make_rod(&rod, cases[left], cases[right]);
-            const double dt = 0.8 * grid_stable_dt(&rod.problem.grid, &rod.problem.medium);
+            const double dt = 0.8 * medium_stable_dt(&rod.problem.medium, &rod.problem.grid);
             for (int step = 0; step < 400; step++) {
                 step_rod(&rod, dt, &op);
             }
@@ -135,7 +135,7 @@ static void insulated_faces_let_exactly_nothing_through(void **state)
     struct heat_operator op;
     make_rod(&rod, insulated, insulated);
     for (int step = 0; step < 100; step++) {
-        step_rod(&rod, 0.5 * grid_stable_dt(&rod.problem.grid, &rod.problem.medium), &op);
+        step_rod(&rod, 0.5 * medium_stable_dt(&rod.problem.medium, &rod.problem.grid), &op);
     }
     const double came =
         ledger_boundary_heat(&rod.ledger, &rod.problem.grid, &rod.problem.medium, &op);
@@ -154,7 +154,7 @@ static void one_face_by_hand(void **state)
         .upper = {4, 3, 2},
         .spacing = {1, 1, 1},
     };
-    const struct medium medium = {1, 2, 0.5};
+    const struct medium medium = {.conductivity = 1, .heat_capacity_volume = 2, .diffusivity = 0.5};
     const struct heat_operator op = {.r = {0.1, 0.25, 0.1},
                                      .closure = {
                                          .closed = {false, false, false, true, false, false},
@@ -184,7 +184,7 @@ static void long_runs_keep_their_digits(void **state)
     (void)state;
     const struct grid grid = {
         .cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {1, 1, 1}};
-    const struct medium medium = {1, 1, 1};
+    const struct medium medium = {.conductivity = 1, .heat_capacity_volume = 1, .diffusivity = 1};
     const struct heat_operator op = {.r = {1, 0, 0},
                                      .closure = {.closed = {true}, .a = {-1}, .b = {600}}};
     struct ledger ledger = {0};
@@ -202,7 +202,7 @@ static void a_drift_is_forgiven(void **state)
     (void)state;
     const struct grid grid = {
         .cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {0.1, 0.1, 0.1}};
-    const struct medium medium = {1, 3e6, 1};
+    const struct medium medium = {.conductivity = 1, .heat_capacity_volume = 3e6, .diffusivity = 1};
     const double drifts[] = {12.5, -12.5, 3.7e18, -3.7e18, 1e-9};
     for (size_t i = 0; i < sizeof drifts / sizeof drifts[0]; i++) {
         struct ledger ledger = {.start = {{0, 0, 3000, 0}}};

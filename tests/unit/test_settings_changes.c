@@ -9,18 +9,46 @@
  * entry of each list. */
 static const char full_text[] =
     "grid: {cells: [16, 12, 8], lower: [0, 0, 0], upper: [0.4, 0.3, 0.2]}\n"
-    "material: {conductivity: 45, density: 7850, heat_capacity: 490}\n"
+    "materials: [{name: a, conductivity: 45, density: 7850, heat_capacity: 490},\n"
+    "            {name: b, conductivity: [1, 2, 3], density: 7850, heat_capacity: 490}]\n"
+    "parts:\n"
+    "  - uniform: {material: a}\n"
+    "  - sphere: {center: [0.1, 0.1, 0.1], radius: 0.05, material: b}\n"
+    "  - box: {lower: [0.1, 0.1, 0.1], upper: [0.2, 0.2, 0.2], material: b}\n"
+    "  - cylinder: {axis: y, center: [0.1, 0.1, 0.1], radius: 0.05, from: 0, to: 0.1, material: "
+    "b}\n"
+    "  - layer: {axis: z, from: 0.05, to: 0.1, material: b}\n"
+    "  - expression: {where: x < y, material: b}\n"
+    "  - file: {path: parts.h5, materials: [b, a]}\n"
+    "contacts: [{between: [a, b], resistance: 1}]\n"
+    "sources:\n"
+    "  - uniform: {material: a, density: 1}\n"
+    "  - sphere: {center: [0.1, 0.1, 0.1], radius: 0.1, power: 1}\n"
+    "  - box: {lower: [0, 0, 0], upper: [0.1, 0.1, 0.1], density: 1}\n"
+    "  - cylinder: {axis: z, center: [0.1, 0.1, 0.1], radius: 0.1, from: 0,\n"
+    "      to: 0.1, density: 1}\n"
+    "  - layer: {axis: z, from: 0, to: 0.1, density: 1}\n"
+    "  - expression: {where: x > 0, density: 1}\n"
+    "  - gaussian: {surface: z_max, radius: 1, power: 1, x: 0.1, y: 0.1, z: 0.1}\n"
+    "  - file: {path: a.h5}\n"
+    "  - goldak: {front: 1, rear: 1, width: 1, depth: 1, power: 1, x: 0.1, y: 0.1, z: 0.1}\n"
     "initial:\n"
     "  - uniform: {value: 300}\n"
     "  - sphere: {center: [0.1, 0.1, 0.1], radius: 0.05, value: 900}\n"
     "  - box: {lower: [0.1, 0.1, 0.1], upper: [0.2, 0.2, 0.2], value: 200}\n"
     "  - expression: {value: 300 + x}\n"
     "  - file: {path: start.h5}\n"
+    "  - cylinder: {axis: y, center: [0.1, 0.1, 0.1], radius: 0.05, from: 0, to: 0.1, value: 200}\n"
+    "  - layer: {axis: z, from: 0.05, to: 0.1, value: 200}\n"
     "boundary:\n"
-    "  x_min: {type: temperature, value: 350}\n"
+    "  x_min: {type: temperature, value: 350, patches: [\n"
+    "    {name: a, rectangle: {lower: [0, 0], upper: [0.1, 0.1]}, type: temperature, value: 3},\n"
+    "    {disc: {center: [0, 0], radius: 0.1}, type: flux, value: 3},\n"
+    "    {where: y < 0.1, type: convection, coefficient: 3, ambient: 3},\n"
+    "    {where: y < 0.1, type: radiation, emissivity: 0.3, ambient: 3}]}\n"
     "  x_max: {type: flux, value: -5}\n"
     "  y_min: {type: convection, coefficient: 10, ambient: 293}\n"
-    "  y_max: {type: temperature, value: 300 + t}\n"
+    "  y_max: {type: radiation, emissivity: 0.8, ambient: 300 + t}\n"
     "  z_min: {type: periodic}\n"
     "  z_max: {type: periodic}\n"
     "time: {steps: 10, dt: 0.01}\n"
@@ -70,35 +98,59 @@ static void test_every_key_says_what_a_restart_does(void **state)
 /* Where the values of a row lie, and the key in full. NULL: the row is of no value. */
 static char *find_values(struct settings *s, const struct schema_key *row, char key[TREE_KEY_BYTES])
 {
-    static const struct {
+    const struct {
         const char *prefix, *shown;
-        int kind; /* of the face or entry that `shown` is; -1: any */
+        int kind;   /* of the face or entry that `shown` is; -1: any */
+        void *base; /* of its values */
     } places[] = {
-        {"boundary.*.", "boundary.x_min.", BOUNDARY_TEMPERATURE},
-        {"boundary.*.", "boundary.x_max.", BOUNDARY_FLUX},
-        {"boundary.*.", "boundary.y_min.", BOUNDARY_CONVECTION},
-        {"initial[].uniform.", "initial[0].uniform.", -1},
-        {"initial[].sphere.", "initial[1].sphere.", -1},
-        {"initial[].box.", "initial[2].box.", -1},
-        {"initial[].expression.", "initial[3].expression.", -1},
-        {"initial[].file.", "initial[4].file.", -1},
-        {"output.regions[].", "output.regions[0].", -1},
-        {"output.probes.points[].", "output.probes.points[0].", -1},
-        {"output.lines[].", "output.lines[0].", -1},
+#define PATCH(n) &s->boundary[FACE_X_MIN].patches[n]
+        {"boundary.*.patches[].rectangle.", "boundary.x_min.patches[0].rectangle.", -1, PATCH(0)},
+        {"boundary.*.patches[].disc.", "boundary.x_min.patches[1].disc.", -1, PATCH(1)},
+        {"boundary.*.patches[].where", "boundary.x_min.patches[2].where", -1, PATCH(2)},
+        {"boundary.*.patches[].", "boundary.x_min.patches[0].", BOUNDARY_TEMPERATURE, PATCH(0)},
+        {"boundary.*.patches[].", "boundary.x_min.patches[1].", BOUNDARY_FLUX, PATCH(1)},
+        {"boundary.*.patches[].", "boundary.x_min.patches[2].", BOUNDARY_CONVECTION, PATCH(2)},
+        {"boundary.*.patches[].", "boundary.x_min.patches[3].", BOUNDARY_RADIATION, PATCH(3)},
+        {"boundary.*.", "boundary.x_min.", BOUNDARY_TEMPERATURE, &s->boundary[FACE_X_MIN]},
+        {"boundary.*.", "boundary.x_max.", BOUNDARY_FLUX, &s->boundary[FACE_X_MAX]},
+        {"boundary.*.", "boundary.y_min.", BOUNDARY_CONVECTION, &s->boundary[FACE_Y_MIN]},
+        {"boundary.*.", "boundary.y_max.", BOUNDARY_RADIATION, &s->boundary[FACE_Y_MAX]},
+        {"materials[].", "materials[0].", -1, s->materials},
+        {"contacts[].", "contacts[0].", -1, s->contacts},
+        {"parts[].uniform.", "parts[0].uniform.", -1, &s->parts[0]},
+        {"parts[].sphere.", "parts[1].sphere.", -1, &s->parts[1]},
+        {"parts[].box.", "parts[2].box.", -1, &s->parts[2]},
+        {"parts[].cylinder.", "parts[3].cylinder.", -1, &s->parts[3]},
+        {"parts[].layer.", "parts[4].layer.", -1, &s->parts[4]},
+        {"parts[].expression.", "parts[5].expression.", -1, &s->parts[5]},
+        {"parts[].file.", "parts[6].file.", -1, &s->parts[6]},
+        {"sources[].uniform.", "sources[0].uniform.", -1, &s->sources[0]},
+        {"sources[].sphere.", "sources[1].sphere.", -1, &s->sources[1]},
+        {"sources[].box.", "sources[2].box.", -1, &s->sources[2]},
+        {"sources[].cylinder.", "sources[3].cylinder.", -1, &s->sources[3]},
+        {"sources[].layer.", "sources[4].layer.", -1, &s->sources[4]},
+        {"sources[].expression.", "sources[5].expression.", -1, &s->sources[5]},
+        {"sources[].gaussian.", "sources[6].gaussian.", -1, &s->sources[6]},
+        {"sources[].file.", "sources[7].file.", -1, &s->sources[7]},
+        {"sources[].goldak.", "sources[8].goldak.", -1, &s->sources[8]},
+        {"initial[].uniform.", "initial[0].uniform.", -1, &s->initial[0]},
+        {"initial[].sphere.", "initial[1].sphere.", -1, &s->initial[1]},
+        {"initial[].box.", "initial[2].box.", -1, &s->initial[2]},
+        {"initial[].expression.", "initial[3].expression.", -1, &s->initial[3]},
+        {"initial[].file.", "initial[4].file.", -1, &s->initial[4]},
+        {"initial[].cylinder.", "initial[5].cylinder.", -1, &s->initial[5]},
+        {"initial[].layer.", "initial[6].layer.", -1, &s->initial[6]},
+        {"output.regions[].", "output.regions[0].", -1, s->output.regions},
+        {"output.probes.points[].", "output.probes.points[0].", -1, s->output.probes.points},
+        {"output.lines[].", "output.lines[0].", -1, s->output.lines},
     };
-    char *const bases[] = {(char *)&s->boundary[FACE_X_MIN], (char *)&s->boundary[FACE_X_MAX],
-                           (char *)&s->boundary[FACE_Y_MIN], (char *)&s->initial[0],
-                           (char *)&s->initial[1],           (char *)&s->initial[2],
-                           (char *)&s->initial[3],           (char *)&s->initial[4],
-                           (char *)s->output.regions,        (char *)s->output.probes.points,
-                           (char *)s->output.lines};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         const size_t length = strlen(places[i].prefix);
         const bool applies = places[i].kind < 0 || row->kinds == 0 ||
                              (row->kinds & SCHEMA_KIND(places[i].kind)) != 0;
         if (strncmp(row->path, places[i].prefix, length) == 0 && applies) {
             snprintf(key, TREE_KEY_BYTES, "%s%s", places[i].shown, row->path + length);
-            return bases[i];
+            return (char *)places[i].base;
         }
     }
     snprintf(key, TREE_KEY_BYTES, "%s", row->path);

@@ -77,14 +77,23 @@ static const struct damage boundaries[] = {
     {"{type: temperature, value: 350}", "{type: periodic}",
      "c.yaml:18: boundary.x_min: periodic, but x_max is not; make both faces of the x axis "
      "periodic, or neither"},
+    {"ambient: 293", "ambient: 293, surroundings: 400",
+     "c.yaml:20: boundary.y_min.surroundings: has no effect on a face that does not radiate; add "
+     "an "
+     "emissivity"},
+    {"type: flux, value: -5", "type: radiation, emissivity: 1.5, ambient: 293",
+     "c.yaml:19: boundary.x_max.emissivity: out of range (1.5): the largest is 1; give a number "
+     "above "
+     "0 and at most 1"},
     {"{type: flux, value: -5}", "{type: flux, value: 0, coefficient: 1}",
-     "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); valid keys: type, value"},
+     "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); valid keys: type, value, "
+     "patches"},
     {"{type: flux, value: -5}", "{type: periodic, value: 0}",
      "c.yaml:19: boundary.x_max.value: not a key of type periodic (0); valid keys: "
      "type"},
     {"{type: temperature, value: 350}", "{type: temperature, value: 350, ambient: 1}",
      "c.yaml:18: boundary.x_min.ambient: not a key of type temperature (1); valid keys: type, "
-     "value"},
+     "value, patches"},
 };
 
 #define OR_DIFFERENCE                                                                              \
@@ -180,7 +189,7 @@ static const struct damage entries[] = {
      "300}"},
     {"- uniform: {value: 300}", "- {}",
      "c.yaml:11: initial[0]: not an entry ({...}); give exactly one of: uniform, sphere, box, "
-     "expression, file"},
+     "cylinder, layer, expression, file"},
     {"uniform: {value: 300}", "file: {path: \"\"}",
      "c.yaml:11: initial[0].file.path: empty; give a string, such as start.h5"},
     {"end: 10", "end: 10\n  steps: 5",

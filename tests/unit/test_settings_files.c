@@ -118,7 +118,8 @@ static void test_not_a_configuration(void **state)
 {
     (void)state;
     static const char keys[] =
-        "give the keys: title, grid, material, initial, boundary, time, run, output";
+        "give the keys: title, grid, material, materials, parts, contacts, sources, "
+        "initial, boundary, time, run, output";
     static const char *const cases[][2] = {
         {"", "the configuration is empty"},
         {"# only a comment\n", "the configuration is empty"},

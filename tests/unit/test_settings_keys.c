@@ -1,10 +1,15 @@
 /* Wrong keys and values, one at a time, each with its exact message. */
+#include "config/expression.h"
+
 #include "test_settings_common.h"
 
 #define GIVE_CELLS "give a list of 1 to 3 integers of 1 or more, such as [128, 128, 64]"
 #define GIVE_DENSITY "give a number above 0, in kg/m^3"
 #define GIVE_RANKS "give auto or a list of 1 to 3 integers of 1 or more, such as [2, 2, 1]"
-#define TOP_KEYS "valid keys: title, grid, material, initial, boundary, time, run, output"
+#define TOP_KEYS                                                                                   \
+    "valid keys: title, grid, material, materials, parts, contacts, sources, initial, boundary, "  \
+    "time, "                                                                                       \
+    "run, output"
 #define TOO_HOT "sums of temperatures are exact only below 1e12 K in magnitude"
 
 static const struct damage unknown_keys[] = {
@@ -17,13 +22,13 @@ static const struct damage unknown_keys[] = {
      "c.yaml:24: time.stop: unknown key; valid keys: end, steps, dt, safety"},
     {"flux, value: -5", "flux, value: -5, valeu: 3",
      "c.yaml:19: boundary.x_max.valeu: unknown key; did you mean 'value'? valid keys: type, "
-     "value"},
+     "value, patches"},
     {"radius", "diameter",
      "c.yaml:12: initial[1].sphere.diameter: unknown key; valid keys: center, radius, "
      "value"},
     {"- uniform", "- uniforms",
      "c.yaml:11: initial[0].uniforms: unknown key; did you mean 'uniform'? valid keys: "
-     "uniform, sphere, box, expression, file"},
+     "uniform, sphere, box, cylinder, layer, expression, file"},
     {"x_max:", "x_mxa:",
      "c.yaml:19: boundary.x_mxa: unknown key; did you mean 'x_max'? valid keys: x_min, "
      "x_max, y_min, y_max, z_min, z_max"},
@@ -51,18 +56,20 @@ static const struct damage missing_keys[] = {
     {"end: 10", "dt: 1", "c.yaml:22: time: neither end nor steps; give one of them"},
     {"  y_min: {type: convection, coefficient: 10, ambient: 293}\n", "",
      "c.yaml:17: boundary.y_min: missing: the y axis has 12 cells, so its faces need a boundary; "
-     "give a type: one of temperature, flux, convection, periodic"},
+     "give a type: one of temperature, flux, convection, radiation, periodic"},
     {"{type: flux, value: -5}", "{value: -5}",
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
-     "periodic"},
+     "radiation, periodic"},
     {"{type: flux, value: -5}", "{type: flux}",
-     "c.yaml:19: boundary.x_max.value: missing; give a number, in W/m^2"},
+     "c.yaml:19: boundary.x_max.value: missing; give a number or a formula in t, in W/m^2"},
     {"{type: flux, value: -5}", "",
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
-     "periodic"},
+     "radiation, periodic"},
     {"coefficient: 10, ", "",
-     "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more, in W/(m^2 K)"},
-    {", ambient: 293", "", "c.yaml:20: boundary.y_min.ambient: missing; give a number, in K"},
+     "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more or a formula in "
+     "t, in W/(m^2 K)"},
+    {", ambient: 293", "",
+     "c.yaml:20: boundary.y_min.ambient: missing; give a number or a formula in t, in K"},
     {", radius: 0.05", "",
      "c.yaml:12: initial[1].sphere.radius: missing; give a number above 0, in m"},
     {"center: [0.1, 0.1], ", "",
@@ -107,15 +114,16 @@ static const struct damage wrong_types[] = {
     {"title: base", "title:", "c.yaml:1: title: empty; give a string"},
     {"{type: temperature, value: 350}", "temperature",
      "c.yaml:18: boundary.x_min: not a section (temperature); give a section with the keys type, "
-     "value, coefficient, ambient"},
+     "value, coefficient, ambient, emissivity, surroundings, patches"},
     {"{type: temperature, value: 350}", "[1, 2]",
      "c.yaml:18: boundary.x_min: not a section ([1, 2]); give a section with the keys type, value, "
-     "coefficient, ambient"},
+     "coefficient, ambient, emissivity, surroundings, patches"},
     {"value: 350", "value: [350]",
      "c.yaml:18: boundary.x_min.value: not a single value ([350]); give a number or a formula in "
      "t, in K"},
-    {"value: -5", "value: \"5*t\"",
-     "c.yaml:19: boundary.x_max.value: not a number (5*t); give a number, in W/m^2"},
+    {"value: -5", "value: \"5*u\"",
+     "c.yaml:19: boundary.x_max.value: not a formula: unknown name \"u\" at column 3 (5*u); names "
+     "are t, pi, e, functions " EXPRESSION_FUNCTIONS "; give a number or a formula in t"},
     {"uniform: {value: 300}", "uniform: 300",
      "c.yaml:11: initial[0].uniform: not a section (300); give a section with the keys value"},
     {"uniform: {value: 300}", "expression: {value: [x]}",
@@ -123,10 +131,10 @@ static const struct damage wrong_types[] = {
      "K, such as \"300 + 10*sin(pi*x)\""},
     {"- uniform: {value: 300}", "- 300",
      "c.yaml:11: initial[0]: not an entry (300); give exactly one of: uniform, sphere, box, "
-     "expression, file"},
+     "cylinder, layer, expression, file"},
     {"- uniform: {value: 300}", "-",
-     "c.yaml:11: initial[0]: not an entry; give exactly one of: uniform, sphere, box, expression, "
-     "file"},
+     "c.yaml:11: initial[0]: not an entry; give exactly one of: uniform, sphere, box, "
+     "cylinder, layer, expression, file"},
     {"end: 10", "steps: ten",
      "c.yaml:23: time.steps: not an integer (ten); give an integer of 1 or more"},
     {"end: 10", "end: 10\n  dt: fast",
@@ -157,8 +165,7 @@ static const struct damage ranges[] = {
      "c.yaml:8: material.density: out of range (1e31): the largest is 1e+30; " GIVE_DENSITY},
     {"value: -5", "value: -2e30",
      "c.yaml:19: boundary.x_max.value: out of range (-2e30): the smallest is -1e+30; give a "
-     "number, "
-     "in W/m^2"},
+     "number or a formula in t, in W/m^2"},
     {"[16, 12]", "[16, 0]", "c.yaml:3: grid.cells: out of range (0); " GIVE_CELLS},
     {"[16, 12]", "[16, -12]", "c.yaml:3: grid.cells: out of range (-12); " GIVE_CELLS},
     {"[16, 12]", "[99999999999999999999, 1]",
@@ -180,10 +187,11 @@ static const struct damage ranges[] = {
      "c.yaml:18: boundary.x_min.value: out of range (-2e12): " TOO_HOT
      "; give a number or a formula in t, in K"},
     {"coefficient: 10", "coefficient: -10",
-     "c.yaml:20: boundary.y_min.coefficient: out of range (-10); give a number of 0 or more, in "
-     "W/(m^2 K)"},
+     "c.yaml:20: boundary.y_min.coefficient: out of range (-10); give a number of 0 or more or a "
+     "formula in t, in W/(m^2 K)"},
     {"ambient: 293", "ambient: 1e13",
-     "c.yaml:20: boundary.y_min.ambient: out of range (1e13): " TOO_HOT "; give a number, in K"},
+     "c.yaml:20: boundary.y_min.ambient: out of range (1e13): " TOO_HOT
+     "; give a number or a formula in t, in K"},
     {"end: 10", "end: 0", "c.yaml:23: time.end: out of range (0); give a number above 0, in s"},
     {"end: 10", "end: -1", "c.yaml:23: time.end: out of range (-1); give a number above 0, in s"},
     {"end: 10", "steps: 0",
@@ -232,10 +240,10 @@ static const struct damage ranges[] = {
 static const struct damage choices[] = {
     {"type: flux", "type: fluxx",
      "c.yaml:19: boundary.x_max.type: unknown (fluxx), did you mean 'flux'? give one of "
-     "temperature, flux, convection, periodic"},
-    {"type: flux", "type: radiation",
-     "c.yaml:19: boundary.x_max.type: unknown (radiation); give one of temperature, flux, "
-     "convection, periodic"},
+     "temperature, flux, convection, radiation, periodic"},
+    {"type: flux", "type: current",
+     "c.yaml:19: boundary.x_max.type: unknown (current); give one of temperature, flux, "
+     "convection, radiation, periodic"},
     {"time:", "run: {halo: {transport: cuda}}\ntime:",
      "c.yaml:22: run.halo.transport: unknown (cuda); give one of auto, host, staged, gpu-aware, "
      "peer"},
@@ -303,7 +311,7 @@ static void test_several(void **state)
         "c.yaml:6: material.density: not a number (heavy); " GIVE_DENSITY "\n"
         "c.yaml:7: material.heat_capacity: out of range (-1); give a number above 0, in J/(kg K)\n"
         "c.yaml:8: output.history.evry: unknown key; did you mean 'every'? valid keys: "
-        "every, interval\n";
+        "every, interval, materials\n";
     char message[1024];
     snprintf(message, sizeof message, "%.*s", (int)(sizeof expected - 2), expected);
     expect_refused(text, NULL, 0, message);

@@ -131,7 +131,7 @@ static const struct {
      "density, heat_capacity"},
     {"outptu.directory=x",
      "outptu: unknown key; did you mean 'output'? valid keys: title, grid, material, "
-     "initial, boundary, time, run, output"},
+     "materials, parts, contacts, sources, initial, boundary, time, run, output"},
     {"grid=3", "grid: not a section (3); give a section with the keys cells, lower, upper"},
     {"grid[0]=3", "grid: a section, not a list; it has no entry [0]"},
     {"initial[7].uniform.value=3",
@@ -188,7 +188,7 @@ static void test_blames_the_right_place(void **state)
     static const char *const type[] = {"boundary.x_min.type=convection"};
     expect_refused(base_text, type, 1,
                    "c.yaml:18: boundary.x_min.value: not a key of type convection (350); valid "
-                   "keys: type, coefficient, ambient");
+                   "keys: type, coefficient, ambient, emissivity, surroundings, patches");
     static const char *const shrink[] = {"grid.upper=[0.25, 0.3]"};
     expect_refused(base_text, shrink, 1,
                    "c.yaml:15: initial[2].box.upper: the box lies outside the grid in x (0.3); "
@@ -196,7 +196,7 @@ static void test_blames_the_right_place(void **state)
     static const char *const face[] = {"boundary.x_min={}"};
     expect_refused(base_text, face, 1,
                    "--set boundary.x_min={}: boundary.x_min.type: missing; give one of "
-                   "temperature, flux, convection, periodic");
+                   "temperature, flux, convection, radiation, periodic");
 }
 
 static void test_on_an_empty_file(void **state)

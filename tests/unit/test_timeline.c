@@ -48,7 +48,7 @@ static void lay(struct scene *scene, double end, int64_t steps, double whole, do
     struct grid grid;
     struct medium medium;
     grid_create(settings, &grid);
-    medium_create(settings, &medium);
+    assert_int_equal(medium_create(settings, &medium), STATUS_OK);
     assert_int_equal(timeline_create(settings, &grid, &medium, &scene->timeline), STATUS_OK);
 }
 
@@ -207,7 +207,7 @@ static void too_many_landings_are_refused(void **state)
     struct grid grid;
     struct medium medium;
     grid_create(&scene.settings, &grid);
-    medium_create(&scene.settings, &medium);
+    assert_int_equal(medium_create(&scene.settings, &medium), STATUS_OK);
     assert_int_equal(timeline_create(&scene.settings, &grid, &medium, &scene.timeline),
                      STATUS_INPUT);
     assert_string_equal(fail_message(), "output.regions[1].interval: an output every 1e-06 s is "
@@ -227,7 +227,7 @@ static void intervals_beyond_reason_are_refused_at_once(void **state)
         timeline_destroy(&scene.timeline);
         scene.settings.output.history.interval = intervals[i / 2];
         grid_create(&scene.settings, &grid);
-        medium_create(&scene.settings, &medium);
+        assert_int_equal(medium_create(&scene.settings, &medium), STATUS_OK);
         assert_int_equal(timeline_create(&scene.settings, &grid, &medium, &scene.timeline),
                          STATUS_INPUT);
         assert_non_null(strstr(fail_message(), "output.history.interval: an output every "));

@@ -1,0 +1,93 @@
+/* Heat sources that no class has: moving ones, and those of a file. */
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/share.h"
+#include "kernels/cpu/tally.h"
+
+/* What one row needs besides the arguments. */
+struct source_row {
+    const struct source_args *args;
+    const uint8_t *classes; /* of cell i = 0; NULL: uniform */
+    const float *values;    /* of cell i = 0; NULL: the shape */
+    double j, k;            /* global */
+};
+
+/* Cells at once: their heat in K, then the temperatures, then the sum, each in a loop of its own.
+ */
+enum { PART_CELLS = 256 };
+
+#define DEFINE_ROW(name, REAL, FMA)                                                                \
+    static void heat_##name(const struct source_row *row, int64_t begin, int64_t n, REAL *heat)    \
+    {                                                                                              \
+        const struct source_shape shape = row->args->shape;                                        \
+        const double first = (double)(row->args->offset[AXIS_X] + begin);                          \
+        const double j = row->j;                                                                   \
+        const double k = row->k;                                                                   \
+        if (row->values != NULL) {                                                                 \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                heat[i] = (REAL)(shape.peak_front * (double)row->values[begin + i]);               \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        _Pragma("omp simd") for (int64_t i = 0; i < n; i++)                                        \
+        {                                                                                          \
+            heat[i] = (REAL)source_cell(&shape, first + (double)i, j, k);                          \
+        }                                                                                          \
+    }                                                                                              \
+    static void add_##name(const struct source_row *row, REAL *cells, int64_t begin, int64_t end,  \
+                           struct tally *tally)                                                    \
+    {                                                                                              \
+        const struct medium_args *medium = row->args->medium;                                      \
+        const REAL *table = medium != NULL ? (const REAL *)medium->d_table : NULL;                 \
+        REAL heat[PART_CELLS];                                                                     \
+        for (int64_t part = begin; part < end; part += PART_CELLS) {                               \
+            const int64_t n = end - part < PART_CELLS ? end - part : PART_CELLS;                   \
+            heat_##name(row, part, n, heat);                                                       \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                const REAL sigma =                                                                 \
+                    table != NULL ? table[medium_cell_at(row->classes[part + i])] : (REAL)1;       \
+                cells[part + i] = FMA(sigma, heat[i], cells[part + i]);                            \
+            }                                                                                      \
+            tally_add_##name(tally, heat, n);                                                      \
+        }                                                                                          \
+    }
+DEFINE_ROW(float64, double, fma)
+DEFINE_ROW(float32, float, fmaf)
+
+static void add_row(const struct layout *layout, const struct source_args *args, void *field,
+                    const struct box *box, int64_t j, int64_t k, struct tally *tally)
+{
+    const struct medium_args *medium = args->medium;
+    const int64_t *n = layout->cells;
+    const struct source_row row = {
+        .args = args,
+        .classes = medium != NULL ? &medium->d_class[layout_index(&medium->layout, 0, j, k)] : NULL,
+        .values = args->d_values != NULL ? &args->d_values[(k * n[AXIS_Y] + j) * n[AXIS_X]] : NULL,
+        .j = (double)(args->offset[AXIS_Y] + j),
+        .k = (double)(args->offset[AXIS_Z] + k),
+    };
+    const int64_t at = layout_index(layout, 0, j, k);
+    if (layout->precision == PRECISION_FLOAT64) {
+        add_float64(&row, (double *)field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
+    } else {
+        add_float32(&row, (float *)field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
+    }
+}
+
+void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,
+                    const struct box *box)
+{
+    const int64_t ny = box_extent(box, AXIS_Y);
+    const int64_t nrows = ny * box_extent(box, AXIS_Z);
+#pragma omp parallel if (share_is_worthwhile(box, 1))
+    {
+        struct tally tally = {.target = args->d_sum};
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < nrows; row++) {
+            add_row(layout, args, field, box, box->lo[AXIS_Y] + row % ny,
+                    box->lo[AXIS_Z] + row / ny, &tally);
+        }
+        tally_flush(&tally);
+#pragma omp critical(cpu_add_source)
+        exact_sum_add(args->d_sum, &tally.sum);
+    }
+}

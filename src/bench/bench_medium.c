@@ -1,0 +1,173 @@
+#include "bench/bench_medium.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/heat_cell.h"
+
+enum pattern { LAYERS, LAYERS_X, BLOCKS, RANDOM, PATTERN_COUNT };
+static const char *const pattern_names[PATTERN_COUNT] = {"layers", "layers_x", "blocks", "random"};
+
+static enum status read_word(const char *word, enum pattern *pattern, int *nclasses)
+{
+    const char *colon = strchr(word, ':');
+    const size_t length = colon != NULL ? (size_t)(colon - word) : 0;
+    char *end = NULL;
+    const long count = colon != NULL ? strtol(colon + 1, &end, 10) : 0;
+    for (int p = 0; p < PATTERN_COUNT; p++) {
+        if (length == strlen(pattern_names[p]) && strncmp(word, pattern_names[p], length) == 0 &&
+            *end == '\0' && count >= 1 && count <= MEDIUM_CLASSES) {
+            *pattern = (enum pattern)p;
+            *nclasses = (int)count;
+            return STATUS_OK;
+        }
+    }
+    return fail(STATUS_INPUT,
+                "--medium %s: give layers:N, layers_x:N, blocks:N or random:N, with 1 to %d "
+                "classes",
+                word, MEDIUM_CLASSES);
+}
+
+enum status bench_media_check(const struct option_list *words)
+{
+    for (int m = 0; m < words->count; m++) {
+        enum pattern pattern;
+        int nclasses;
+        TRY(read_word(words->item[m], &pattern, &nclasses));
+    }
+    return STATUS_OK;
+}
+
+static int64_t clamped(int64_t i, int64_t n)
+{
+    return i < 0 ? 0 : (i < n ? i : n - 1);
+}
+
+static uint8_t class_of(enum pattern pattern, int nclasses, const int64_t n[AXIS_COUNT], int64_t i,
+                        int64_t j, int64_t k)
+{
+    int64_t edge = 1; /* blocks along each axis */
+    while (edge * edge * edge < nclasses) {
+        edge++;
+    }
+    switch (pattern) {
+    case LAYERS:
+        return (uint8_t)(k * nclasses / n[AXIS_Z]);
+    case LAYERS_X:
+        return (uint8_t)(i * nclasses / n[AXIS_X]);
+    case BLOCKS: {
+        const int64_t x = i * edge / n[AXIS_X];
+        const int64_t y = j * edge / n[AXIS_Y];
+        const int64_t z = k * edge / n[AXIS_Z];
+        return (uint8_t)(((z * edge + y) * edge + x) % nclasses);
+    }
+    default:
+        return (uint8_t)(heat_mix64((uint64_t)((k * n[AXIS_Y] + j) * n[AXIS_X] + i)) %
+                         (uint64_t)nclasses);
+    }
+}
+
+/* Host memory to fresh device memory; frees the former. */
+static enum status upload(const struct backend *backend, struct device *device, struct queue *queue,
+                          void *h_bytes, size_t bytes, void **d_bytes)
+{
+    enum status status = STATUS_OK;
+    TRY_GOTO(backend->runtime->memory_alloc(device, bytes, d_bytes));
+    TRY_GOTO(backend->runtime->copy_to_device(queue, *d_bytes, h_bytes, bytes));
+    TRY_GOTO(backend->runtime->queue_wait(queue));
+done:
+    free(h_bytes);
+    return status;
+}
+
+static enum status upload_classes(const struct backend *backend, struct device *device,
+                                  struct queue *queue, enum pattern pattern,
+                                  struct medium_args *medium)
+{
+    const struct layout *l = &medium->layout;
+    const int64_t *n = l->cells;
+    uint8_t *classes = calloc(1, (size_t)l->elements);
+    TRY(CHECK_MEMORY(classes, "the classes"));
+    for (int64_t k = -l->halo[AXIS_Z]; k < n[AXIS_Z] + l->halo[AXIS_Z]; k++) {
+        for (int64_t j = -l->halo[AXIS_Y]; j < n[AXIS_Y] + l->halo[AXIS_Y]; j++) {
+            for (int64_t i = -1; i <= n[AXIS_X]; i++) {
+                classes[layout_index(l, i, j, k)] =
+                    class_of(pattern, medium->nclasses, n, clamped(i, n[AXIS_X]),
+                             clamped(j, n[AXIS_Y]), clamped(k, n[AXIS_Z]));
+            }
+        }
+    }
+    return upload(backend, device, queue, classes, (size_t)l->elements, (void **)&medium->d_class);
+}
+
+static double coefficient(int64_t at)
+{
+    return 0.05 + 0.1 * (double)(heat_mix64((uint64_t)at) >> 11) * 0x1p-53;
+}
+
+static enum status upload_table(const struct backend *backend, struct device *device,
+                                struct queue *queue, enum precision precision,
+                                struct medium_args *medium)
+{
+    const int n = medium->nclasses;
+    const size_t nvalues = (size_t)medium_table_length(n, n);
+    double *wide = calloc(nvalues, sizeof *wide);
+    TRY(CHECK_MEMORY(wide, "the table of coefficients"));
+    for (int c = 0; c < n; c++) {
+        wide[medium_cell_at(c)] = 1.0 - coefficient(c);
+        for (int other = 0; other < n; other++) {
+            for (int axis = 0; axis < AXIS_COUNT; axis++) {
+                wide[medium_g_at(n, axis, c, other)] = coefficient((c + 1) * (other + 1));
+            }
+        }
+        for (int face = 0; face < FACE_COUNT; face++) { /* a fixed temperature */
+            wide[medium_closure_at(n, n, face, c)] = -1.0;
+            wide[medium_closure_at(n, n, face, c) + 1] = 600.0;
+        }
+    }
+    if (precision == PRECISION_FLOAT32) {
+        float *narrow = (float *)wide;
+        for (size_t at = 0; at < nvalues; at++) {
+            const float value = (float)wide[at];
+            memcpy(&narrow[at], &value, sizeof value);
+        }
+    }
+    return upload(backend, device, queue, wide, nvalues * precision_bytes(precision),
+                  (void **)&medium->d_table);
+}
+
+static enum status create(const struct backend *backend, struct device *device, struct queue *queue,
+                          const struct layout *field, const char *word, struct medium_args *medium)
+{
+    enum pattern pattern;
+    bool used[AXIS_COUNT];
+    TRY(read_word(word, &pattern, &medium->nclasses));
+    medium->nclosures = medium->nclasses;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        used[axis] = field->cells[axis] > 1;
+    }
+    layout_of_classes(field->cells, used, &medium->layout);
+    TRY(upload_classes(backend, device, queue, pattern, medium));
+    return upload_table(backend, device, queue, field->precision, medium);
+}
+
+enum status bench_media_create(const struct backend *backend, struct device *device,
+                               struct queue *queue, const struct layout *field,
+                               const struct option_list *words,
+                               struct medium_args media[OPTIONS_MAX_LIST])
+{
+    for (int m = 0; m < words->count; m++) {
+        TRY(create(backend, device, queue, field, words->item[m], &media[m]));
+    }
+    return STATUS_OK;
+}
+
+void bench_media_destroy(const struct backend *backend, struct device *device,
+                         struct medium_args media[OPTIONS_MAX_LIST])
+{
+    for (int m = 0; m < OPTIONS_MAX_LIST; m++) {
+        backend->runtime->memory_free(device, (void *)(uintptr_t)media[m].d_class);
+        backend->runtime->memory_free(device, (void *)(uintptr_t)media[m].d_table);
+    }
+}

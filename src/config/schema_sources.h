@@ -1,0 +1,108 @@
+/* The rows of `sources` in the table of schema_table.c, with its macros. */
+#ifndef ISOTHERM_CONFIG_SCHEMA_SOURCES_H
+#define ISOTHERM_CONFIG_SCHEMA_SOURCES_H
+
+#define IN_SOURCE(member) offsetof(struct source_setting, member)
+
+/* A number or a formula of t. */
+#define OF_TIME(path_, member_, help_, ...)                                                        \
+    KEY(path_, REAL, WARN, IN_SOURCE(member_.value), help_,                                        \
+        .alternative = IN_SOURCE(member_.formula), .variables = "t", __VA_ARGS__)
+#define SOURCE_NAME(path_)                                                                         \
+    KEY(path_ ".name", TEXT, WARN, IN_SOURCE(name), "A name, for messages.", .example = "heater"), \
+        OF_TIME(path_ ".factor", factor,                                                           \
+                "A factor of the source: a number or a formula of the time t in s, which is "      \
+                "taken at the middle of each step.",                                               \
+                .flags = SCHEMA_OR_FORMULA, .limit = &finite, .fallback = "1",                     \
+                .example = "\"t < 0.5 ? 1 : 0\"")
+#define DENSITY(path_)                                                                             \
+    KEY(path_ ".material", TEXT, WARN, IN_ENTRY(material),                                         \
+        "Only the cells of this material. Left out: of all.", .example = "steel"),                 \
+        KEY(path_ ".density", REAL, WARN, IN_SOURCE(density),                                      \
+            "The heat per volume and time; below 0 a sink.", .limit = &finite, .rival = "power",   \
+            .unit = &power_density),                                                               \
+        KEY(path_ ".power", REAL, WARN, IN_SOURCE(power.value),                                    \
+            "Instead of `density`: the heat per time of all its cells together.",                  \
+            .limit = &finite, .rival = "density", .unit = &power, .flags = SCHEMA_NOTED,           \
+            .alternative = IN_SOURCE(by_power)),                                                   \
+        SOURCE_NAME(path_)
+
+#define MOVES(path_)                                                                               \
+    KEY(path_ ".path", TEXT, WARN, IN_SOURCE(path),                                                \
+        "A CSV file of rows t, x, y, z, power, in s, m and W, with t increasing; linear between "  \
+        "the rows, no heat before the first and after the last. The power is left out if the "     \
+        "key `power` is given.",                                                                   \
+        .example = "track.csv"),                                                                   \
+        OF_TIME(path_ ".x", at[AXIS_X], "Instead of `path`: the position, as a formula of t.",     \
+                .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &metre,                      \
+                .example = "\"0.8*t\""),                                                           \
+        OF_TIME(path_ ".y", at[AXIS_Y], "The same.", .flags = SCHEMA_OR_FORMULA, .limit = &finite, \
+                .unit = &metre),                                                                   \
+        OF_TIME(path_ ".z", at[AXIS_Z], "The same.", .flags = SCHEMA_OR_FORMULA, .limit = &finite, \
+                .unit = &metre),                                                                   \
+        OF_TIME(path_ ".power", power,                                                             \
+                "The power, a number or a formula of t; required without `path`.",                 \
+                .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &power),                     \
+        KEY(path_ ".absorptivity", REAL, WARN, IN_SOURCE(absorptivity),                            \
+            "The share of the power that heats.", .limit = &fraction, .fallback = "1"),            \
+        SOURCE_NAME(path_)
+#define HALF_AXIS(path_, member_, help_)                                                           \
+    KEY(path_, REAL, WARN, IN_SOURCE(member_), help_, .flags = SCHEMA_REQUIRED,                    \
+        .limit = &positive, .unit = &metre)
+
+#define MOVING_ROWS                                                                                \
+    SHAPE("sources", WARN, "gaussian", SOURCE_GAUSSIAN,                                            \
+          "A beam with a Gaussian profile, moving or at rest: exp(-2 d^2) of the peak at d radii " \
+          "from its centre. What lies outside the grid is lost."),                                 \
+        KEY("sources[].gaussian.surface", CHOICE, WARN, IN_SOURCE(surface),                        \
+            "The face that it heats: the layer of cells there. `none`: the volume.",               \
+            .choices = surfaces, .fallback = "none"),                                              \
+        KEY("sources[].gaussian.radius", REAL, WARN, IN_SOURCE(radius),                            \
+            "The radius to 1/e^2 of the peak; three values for x, y, z.",                          \
+            .flags = SCHEMA_REQUIRED | SCHEMA_SAME, .min_count = 1, .max_count = 3,                \
+            .limit = &positive, .unit = &metre, .example = "[50e-6, 50e-6, 30e-6]"),               \
+        MOVES("sources[].gaussian"),                                                               \
+        SHAPE("sources", WARN, "goldak", SOURCE_GOLDAK,                                            \
+              "Goldak's double ellipsoid, which moves along a face: exp(-3 d^2) of the peak at d " \
+              "half axes from its centre, in the half space below."),                              \
+        KEY("sources[].goldak.surface", CHOICE, WARN, IN_SOURCE(surface),                          \
+            "The face from which it is deep.", .choices = &surfaces[1], .fallback = "z_max"),      \
+        HALF_AXIS("sources[].goldak.front", front, "The half axis ahead of the centre."),          \
+        HALF_AXIS("sources[].goldak.rear", rear, "The half axis behind it."),                      \
+        HALF_AXIS("sources[].goldak.width", width, "The half axis to both sides."),                \
+        HALF_AXIS("sources[].goldak.depth", depth, "The half axis into the body."),                \
+        KEY("sources[].goldak.front_share", REAL, WARN, IN_SOURCE(front_share),                    \
+            "The share of the power ahead of the centre. `auto`: front / (front + rear), which "   \
+            "makes the density continuous.",                                                       \
+            .flags = SCHEMA_OR_AUTO, .alternative = IN_SOURCE(share_auto), .limit = &fraction,     \
+            .fallback = "auto"),                                                                   \
+        MOVES("sources[].goldak")
+
+#define SOURCE_ROWS                                                                                \
+    LIST("sources", WARN, AT(sources), AT(nsources), struct source_setting,                        \
+         "Heat sources: a list of entries, each of one kind. Where several overlap, they add. "    \
+         "The first kinds are shapes of cells, as in `initial`.",                                  \
+         .example = "- box: {lower: [0, 0, 0], upper: [1, 1, 0.1], power: 5}",                     \
+         .check = settings_check_source),                                                          \
+        SHAPE("sources", WARN, "uniform", INITIAL_UNIFORM, "All cells, or all of a material."),    \
+        DENSITY("sources[].uniform"), SHAPES("sources", WARN, DENSITY),                            \
+        SHAPE("sources", WARN, "expression", INITIAL_EXPRESSION,                                   \
+              "The cells at whose centre a condition holds."),                                     \
+        KEY("sources[].expression.where", FORMULA, WARN, IN_ENTRY(expression),                     \
+            "A condition on the centre (x, y, z) of a cell, in m; a number other than 0 also "     \
+            "holds.",                                                                              \
+            .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .example = "\"z < 0.1*sin(x)\""),    \
+        DENSITY("sources[].expression"),                                                           \
+        SHAPE("sources", WARN, "file", INITIAL_FILE,                                               \
+              "Densities from an HDF5 file, of the shape of the grid. Each step then reads and "   \
+              "writes the field once more."),                                                      \
+        KEY("sources[].file.path", TEXT, WARN, IN_ENTRY(path),                                     \
+            "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,              \
+            .example = "power.h5"),                                                                \
+        KEY("sources[].file.dataset", TEXT, WARN, IN_ENTRY(dataset),                               \
+            "The dataset, of numbers in W/m^3 and of shape (nz, ny, nx); in 2D also (ny, nx). "    \
+            "Rounded to float32.",                                                                 \
+            .fallback = "/source"),                                                                \
+        SOURCE_NAME("sources[].file"), MOVING_ROWS
+
+#endif

@@ -1,0 +1,405 @@
+#include "model/class_map.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "kernels/heat_cell.h"
+#include "model/paint.h"
+#include "model/paint_sources.h"
+
+/* Cells that are painted at once, as floats. */
+enum { PIECE_CELLS = 4 << 20 };
+
+static void lay_out(const struct grid *grid, const struct box *owned, struct layout *layout)
+{
+    int64_t cells[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        cells[axis] = box_extent(owned, (enum axis)axis);
+    }
+    layout_of_classes(cells, grid->used, layout);
+}
+
+uint64_t class_map_bytes(const struct grid *grid, const struct box *owned)
+{
+    struct layout layout;
+    lay_out(grid, owned, &layout);
+    return (uint64_t)layout.elements;
+}
+
+/* --- painting -------------------------------------------------------------------------------- */
+
+struct painting {
+    const struct problem *problem;
+    class_reader *read;
+    struct brush **brushes;         /* one per part, NULL for a file */
+    struct source_painter *sources; /* NULL: none */
+    float *numbers;
+};
+
+static enum status with_place(const struct settings *settings, int entry, const char *member,
+                              enum status status)
+{
+    char key[64];
+    if (status == STATUS_INPUT || status == STATUS_FILE) {
+        snprintf(key, sizeof key, "parts[%d].%s", entry, member);
+        settings_fail(settings, key, "%s", fail_message());
+    }
+    return status;
+}
+
+/* Numbers of the file's own table to those of `materials`. */
+static enum status translate(const struct initial_setting *part, const struct box *box,
+                             float *numbers)
+{
+    const int64_t cells = box_cells(box);
+    int count = 0;
+    while (count < MOST_MATERIALS && part->names[count] != NULL) {
+        count++;
+    }
+    for (int64_t c = 0; c < cells; c++) {
+        const int number = numbers[c] >= 0 && numbers[c] < (float)count ? (int)numbers[c] : -1;
+        if (number < 0 || (float)number != numbers[c]) {
+            const int64_t nx = box_extent(box, AXIS_X);
+            const int64_t ny = box_extent(box, AXIS_Y);
+            return fail(STATUS_INPUT,
+                        "%.200s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
+                        "]; the list has names for the numbers 0 to %d",
+                        part->path, (double)numbers[c], box->lo[AXIS_Z] + c / (nx * ny),
+                        box->lo[AXIS_Y] + c / nx % ny, box->lo[AXIS_X] + c % nx, count - 1);
+        }
+        numbers[c] = (float)part->numbers[number];
+    }
+    return STATUS_OK;
+}
+
+static enum status paint_part(const struct painting *painting, int entry, const struct box *box)
+{
+    const struct problem *problem = painting->problem;
+    const struct settings *settings = problem->settings;
+    const struct initial_setting *part = &settings->parts[entry];
+    if (part->kind == INITIAL_FILE) {
+        TRY(with_place(settings, entry, "file",
+                       painting->read(part, &problem->grid, box, painting->numbers)));
+        return with_place(settings, entry, "file.materials",
+                          translate(part, box, painting->numbers));
+    }
+    const struct box bounds = brush_bounds(painting->brushes[entry], box);
+    if (box_is_empty(&bounds)) {
+        return STATUS_OK;
+    }
+    return with_place(
+        settings, entry, "expression.where",
+        brush_paint(painting->brushes[entry], &bounds, box, PRECISION_FLOAT32, painting->numbers));
+}
+
+/* The cells of `box`, which lie in the grid, to their places in the map: shifted by `shift`. */
+static enum status paint_piece(const struct painting *painting, const struct box *box,
+                               const int64_t shift[AXIS_COUNT], struct class_map *map)
+{
+    const struct settings *settings = painting->problem->settings;
+    const int64_t cells = box_cells(box);
+    const int64_t nx = box_extent(box, AXIS_X);
+    const int64_t ny = box_extent(box, AXIS_Y);
+    for (int64_t c = 0; c < cells; c++) {
+        painting->numbers[c] = settings->nparts > 0 ? -1 : 0;
+    }
+    for (int entry = 0; entry < settings->nparts; entry++) {
+        TRY(paint_part(painting, entry, box));
+    }
+    if (painting->sources != NULL) {
+        TRY(source_painter_paint(painting->sources, box, painting->numbers, map->keys,
+                                 &map->nkeys));
+    }
+    for (int64_t c = 0; c < cells; c++) {
+        const int64_t cell[AXIS_COUNT] = {box->lo[AXIS_X] + c % nx, box->lo[AXIS_Y] + c / nx % ny,
+                                          box->lo[AXIS_Z] + c / (nx * ny)};
+        if (painting->numbers[c] < 0) {
+            return settings_fail(settings, "parts",
+                                 "cell (%" PRId64 ", %" PRId64 ", %" PRId64
+                                 ") and perhaps others have no material; start the list with '- "
+                                 "uniform: {material: %s}'",
+                                 cell[0], cell[1], cell[2], settings->materials[0].name);
+        }
+        map->h_class[layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
+                                  cell[1] + shift[1] - map->owned.lo[1],
+                                  cell[2] + shift[2] - map->owned.lo[2])] =
+            (uint8_t)painting->numbers[c];
+    }
+    return STATUS_OK;
+}
+
+/* In pieces of whole rows. */
+static enum status paint_box(const struct painting *painting, const struct box *box,
+                             const int64_t shift[AXIS_COUNT], struct class_map *map)
+{
+    const int64_t nx = box_extent(box, AXIS_X);
+    const int64_t ny = box_extent(box, AXIS_Y);
+    const int64_t planes = PIECE_CELLS / (nx * ny) > 0 ? PIECE_CELLS / (nx * ny) : 1;
+    const int64_t rows = PIECE_CELLS / nx > 0 ? PIECE_CELLS / nx : 1;
+    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z]; k += planes) {
+        for (int64_t j = box->lo[AXIS_Y]; j < box->hi[AXIS_Y]; j += rows) {
+            struct box piece = *box;
+            piece.lo[AXIS_Z] = k;
+            piece.hi[AXIS_Z] = k + planes;
+            piece.lo[AXIS_Y] = j;
+            piece.hi[AXIS_Y] = j + rows;
+            piece = box_intersect(&piece, box);
+            TRY(paint_piece(painting, &piece, shift, map));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* The layer beyond one face of the block: of the neighbouring cells, around a periodic axis too;
+ * beyond a closed face of the cells inside. */
+static enum status paint_layer(const struct painting *painting, enum face face,
+                               struct class_map *map)
+{
+    const struct grid *grid = &painting->problem->grid;
+    const enum axis axis = face_axis(face);
+    const bool low = face == face_of(axis, SIDE_MIN);
+    int64_t shift[AXIS_COUNT] = {0};
+    if (map->layout.halo[axis] == 0) {
+        return STATUS_OK;
+    }
+    const int64_t beyond = low ? map->owned.lo[axis] - 1 : map->owned.hi[axis];
+    int64_t from = beyond;
+    if (beyond < 0 || beyond >= grid->cells[axis]) {
+        const int64_t n = grid->cells[axis];
+        const bool around = painting->problem->boundary.periodic[axis];
+        from = around ? (beyond + n) % n : low ? 0 : n - 1;
+    }
+    struct box layer = map->owned;
+    layer.lo[axis] = from;
+    layer.hi[axis] = from + 1;
+    shift[axis] = beyond - from;
+    return paint_box(painting, &layer, shift, map);
+}
+
+static enum status paint_all(const struct painting *painting, struct class_map *map)
+{
+    static const int64_t unshifted[AXIS_COUNT];
+    TRY(paint_box(painting, &map->owned, unshifted, map));
+    for (int face = 0; face < FACE_COUNT; face++) {
+        TRY(paint_layer(painting, (enum face)face, map));
+    }
+    return STATUS_OK;
+}
+
+static void painting_end(struct painting *painting)
+{
+    const int nparts = painting->problem->settings->nparts;
+    for (int entry = 0; painting->brushes != NULL && entry < nparts; entry++) {
+        brush_destroy(painting->brushes[entry]);
+    }
+    free(painting->brushes);
+    source_painter_destroy(painting->sources);
+    free(painting->numbers);
+}
+
+static enum status painting_begin(struct painting *painting, const struct box *owned)
+{
+    const struct settings *settings = painting->problem->settings;
+    const size_t nparts = (size_t)settings->nparts;
+    const int64_t nx = box_extent(owned, AXIS_X);
+    const int64_t cells = nx > PIECE_CELLS ? nx : PIECE_CELLS;
+    painting->brushes = calloc(nparts + 1, sizeof(struct brush *));
+    painting->numbers = malloc((size_t)cells * sizeof *painting->numbers);
+    if (painting->brushes == NULL || painting->numbers == NULL) {
+        return fail(STATUS_MEMORY, "no memory to paint the materials");
+    }
+    for (int entry = 0; entry < settings->nparts; entry++) {
+        const struct initial_setting *part = &settings->parts[entry];
+        if (part->kind != INITIAL_FILE) {
+            TRY(brush_create(&painting->problem->grid, part, box_cells(owned),
+                             &painting->brushes[entry]));
+        }
+    }
+    return source_painter_create(painting->problem, box_cells(owned), cells, &painting->sources);
+}
+
+enum status class_map_create(const struct problem *problem, const struct box *owned,
+                             class_reader *read, struct class_map *map)
+{
+    struct painting painting = {.problem = problem, .read = read};
+    *map = (struct class_map){.owned = *owned};
+    enum status status = STATUS_OK;
+    lay_out(&problem->grid, owned, &map->layout);
+    map->h_class = calloc(1, (size_t)map->layout.elements);
+    if (map->h_class == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the materials of %" PRId64 " cells",
+                    box_cells(owned));
+    }
+    TRY_GOTO(painting_begin(&painting, owned));
+    for (int m = 0; painting.sources == NULL && m < problem->medium.nmaterials; m++) {
+        map->keys[map->nkeys++] = (struct class_key){.material = m};
+    }
+    status = paint_all(&painting, map);
+done:
+    painting_end(&painting);
+    if (status != STATUS_OK) {
+        class_map_destroy(map);
+    }
+    return status;
+}
+
+void class_map_destroy(struct class_map *map)
+{
+    free(map->h_class);
+    map->h_class = NULL;
+}
+
+/* --- the survey ------------------------------------------------------------------------------ */
+
+/* The rates between all pairs of keys, 1/s: [axis][of key][neighbour]. */
+static double *rates_of(const struct problem *problem, const struct class_map *map)
+{
+    const struct medium *medium = &problem->medium;
+    const int n = map->nkeys;
+    double *rates = malloc((size_t)n * (size_t)n * AXIS_COUNT * sizeof *rates);
+    for (int64_t i = 0; rates != NULL && i < (int64_t)n * n * AXIS_COUNT; i++) {
+        const int material = map->keys[i / n % n].material;
+        const int neighbour = map->keys[i % n].material;
+        rates[i] = medium_conductance_between(medium, &problem->grid, (enum axis)(i / n / n),
+                                              material, neighbour) /
+                   medium->materials[material].heat_capacity_volume;
+    }
+    return rates;
+}
+
+static double rate_of_cell(const uint8_t *at, const struct layout *layout, const double *rates,
+                           int n)
+{
+    const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
+    double sum = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const double *row = &rates[((int64_t)axis * n + at[0]) * n];
+        sum += row[at[-pitch[axis]]] + row[at[pitch[axis]]];
+    }
+    return sum;
+}
+
+/* The counts are of the map's keys, as they are there. */
+static void survey_row(const struct class_map *map, const struct problem *problem,
+                       const double *rates, int64_t j, int64_t k, struct class_survey *survey)
+{
+    const struct grid *grid = &problem->grid;
+    const uint8_t *row = &map->h_class[layout_index(&map->layout, 0, j, k)];
+    const int64_t global_row =
+        (map->owned.lo[AXIS_Z] + k) * grid->cells[AXIS_Y] + map->owned.lo[AXIS_Y] + j;
+    const int64_t index = global_row * grid->cells[AXIS_X] + map->owned.lo[AXIS_X];
+    for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
+        const double rate = rate_of_cell(&row[i], &map->layout, rates, map->nkeys);
+        survey->fastest_rate = fmax(survey->fastest_rate, rate);
+        survey->cells[row[i]]++;
+        survey->hash += heat_cell_hash((uint64_t)(index + i), (uint64_t)map->keys[row[i]].material);
+    }
+}
+
+static int compare_keys(const struct class_key *a, const struct class_key *b)
+{
+    if (a->material != b->material) {
+        return a->material < b->material ? -1 : 1;
+    }
+    for (int w = 0; w < SOURCE_WORDS; w++) {
+        if (a->sources[w] != b->sources[w]) {
+            return a->sources[w] < b->sources[w] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static void add_key(struct class_survey *survey, const struct class_key *key, int64_t cells)
+{
+    int at = 0;
+    while (at < survey->nkeys && compare_keys(&survey->keys[at], key) < 0) {
+        at++;
+    }
+    if (at == survey->nkeys || compare_keys(&survey->keys[at], key) != 0) {
+        if (survey->nkeys >= MEDIUM_CLASSES) {
+            survey->nkeys = MEDIUM_CLASSES + 1;
+            return;
+        }
+        const size_t behind = (size_t)(survey->nkeys - at);
+        memmove(&survey->keys[at + 1], &survey->keys[at], behind * sizeof *survey->keys);
+        memmove(&survey->cells[at + 1], &survey->cells[at], behind * sizeof *survey->cells);
+        survey->keys[at] = *key;
+        survey->cells[at] = 0;
+        survey->nkeys++;
+    }
+    survey->cells[at] += cells;
+}
+
+void class_survey_add(struct class_survey *survey, const struct class_survey *more)
+{
+    survey->fastest_rate = fmax(survey->fastest_rate, more->fastest_rate);
+    survey->hash += more->hash;
+    for (int c = 0; c < more->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
+        if (more->nkeys > MEDIUM_CLASSES) {
+            survey->nkeys = more->nkeys;
+        } else {
+            add_key(survey, &more->keys[c], more->cells[c]);
+        }
+    }
+}
+
+enum status class_map_survey(const struct class_map *map, const struct problem *problem,
+                             struct class_survey *survey)
+{
+    const int64_t *cells = map->layout.cells;
+    double *rates = rates_of(problem, map);
+    TRY(CHECK_MEMORY(rates != NULL, "no memory for the rates of materials"));
+    struct class_survey all = {0};
+#pragma omp parallel
+    {
+        struct class_survey mine = {0};
+#pragma omp for collapse(2)
+        for (int64_t k = 0; k < cells[AXIS_Z]; k++) {
+            for (int64_t j = 0; j < cells[AXIS_Y]; j++) {
+                survey_row(map, problem, rates, j, k, &mine);
+            }
+        }
+#pragma omp critical(class_survey)
+        {
+            all.fastest_rate = fmax(all.fastest_rate, mine.fastest_rate);
+            all.hash += mine.hash;
+            for (int c = 0; c < map->nkeys; c++) {
+                all.cells[c] += mine.cells[c];
+            }
+        }
+    }
+    free(rates);
+    survey->fastest_rate = fmax(survey->fastest_rate, all.fastest_rate);
+    survey->hash += all.hash;
+    for (int c = 0; c < map->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
+        add_key(survey, &map->keys[c], all.cells[c]);
+    }
+    return STATUS_OK;
+}
+
+enum status class_survey_apply(const struct class_survey *survey, struct problem *problem)
+{
+    if (survey->nkeys > MEDIUM_CLASSES) {
+        return fail_too_many_classes(problem->settings);
+    }
+    TRY(medium_set_classes(&problem->medium, survey->keys, survey->cells, survey->nkeys));
+    return problem_set_survey(problem, survey->fastest_rate, survey->hash);
+}
+
+void class_map_renumber(struct class_map *map, const struct medium *medium)
+{
+    uint8_t number[256] = {0};
+    for (int key = 0; key < map->nkeys; key++) {
+        while (compare_keys(&medium->classes[number[key]].key, &map->keys[key]) != 0) {
+            number[key]++;
+        }
+    }
+    for (int64_t i = 0; i < map->layout.elements; i++) {
+        map->h_class[i] = number[map->h_class[i]];
+    }
+}

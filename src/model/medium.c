@@ -1,0 +1,213 @@
+#include "model/medium.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/heat_cell.h"
+
+/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
+static bool needs_classes(const struct boundary_setting *face)
+{
+    return face->npatches > 0 || boundary_radiates(face) ||
+           (face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
+}
+
+static bool has_one_isotropic(const struct settings *settings)
+{
+    const double *k = settings->nmaterials == 1 ? settings->materials[0].conductivity : NULL;
+    return settings->nmaterials == 0 || (k != NULL && k[0] == k[1] && k[0] == k[2]);
+}
+
+static bool is_uniform(const struct settings *settings)
+{
+    bool uniform = has_one_isotropic(settings);
+    for (int s = 0; s < settings->nsources; s++) {
+        uniform = uniform && !source_is_painted(&settings->sources[s]);
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        uniform = uniform && !needs_classes(&settings->boundary[f]);
+    }
+    return uniform;
+}
+
+static void create_uniform(const struct settings *settings, struct medium *medium)
+{
+    double conductivity = settings->material.conductivity;
+    double rho_c = settings->material.density * settings->material.heat_capacity;
+    if (settings->nmaterials == 1) {
+        conductivity = settings->materials[0].conductivity[AXIS_X];
+        rho_c = settings->materials[0].density * settings->materials[0].heat_capacity;
+    }
+    *medium = (struct medium){
+        .conductivity = conductivity,
+        .heat_capacity_volume = rho_c,
+        .diffusivity = conductivity / rho_c,
+    };
+}
+
+static struct medium_class material_of(const struct material_setting *material, int number)
+{
+    const double *k = material->conductivity;
+    return (struct medium_class){
+        .key = {.material = number},
+        .name = material->name,
+        .conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
+        .heat_capacity_volume = material->density * material->heat_capacity,
+    };
+}
+
+static void fill_materials(const struct settings *settings, struct medium *medium)
+{
+    const int n = medium->nmaterials;
+    static char alone[] = "material";
+    const double k = settings->material.conductivity;
+    const struct material_setting single = {.name = alone,
+                                            .conductivity = {k, k, k},
+                                            .density = settings->material.density,
+                                            .heat_capacity = settings->material.heat_capacity};
+    medium->heat_capacity_volume = INFINITY;
+    for (int m = 0; m < n; m++) {
+        medium->materials[m] =
+            material_of(settings->nmaterials > 0 ? &settings->materials[m] : &single, m);
+        medium->heat_capacity_volume =
+            fmin(medium->heat_capacity_volume, medium->materials[m].heat_capacity_volume);
+    }
+    for (int m = 0; m < n; m++) {
+        struct medium_class *material = &medium->materials[m];
+        const double sigma = medium->heat_capacity_volume / material->heat_capacity_volume;
+        const bool single_precision = settings->run.precision == PRECISION_FLOAT32;
+        material->sigma = single_precision ? (double)(float)sigma : sigma;
+        material->weight = 1 / material->sigma;
+    }
+    for (int i = 0; i < settings->ncontacts; i++) {
+        const struct contact_setting *contact = &settings->contacts[i];
+        const int a = contact->number[0];
+        const int b = contact->number[1];
+        medium->resistance[a * n + b] = contact->resistance;
+        medium->resistance[b * n + a] = contact->resistance;
+    }
+}
+
+enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
+                               const int64_t *cells, int nkeys)
+{
+    struct medium_class *classes = calloc((size_t)nkeys, sizeof *classes);
+    TRY(CHECK_MEMORY(classes != NULL, "no memory for the classes of cells"));
+    for (int c = 0; c < nkeys; c++) {
+        classes[c] = medium->materials[keys[c].material];
+        classes[c].key = keys[c];
+        classes[c].cells = cells[c];
+    }
+    free(medium->classes);
+    medium->classes = classes;
+    medium->nclasses = nkeys;
+    return STATUS_OK;
+}
+
+enum status medium_create(const struct settings *settings, struct medium *medium)
+{
+    create_uniform(settings, medium);
+    if (is_uniform(settings)) {
+        return STATUS_OK;
+    }
+    const int n = settings->nmaterials > 0 ? settings->nmaterials : 1;
+    const size_t bytes = (size_t)n * sizeof *medium->materials;
+    *medium = (struct medium){
+        .conductivity = has_one_isotropic(settings) ? medium->conductivity : 0,
+        .nmaterials = n,
+        .nclasses = n,
+    };
+    medium->materials = calloc(1, bytes);
+    medium->classes = calloc(1, bytes);
+    medium->resistance = calloc((size_t)n * (size_t)n, sizeof *medium->resistance);
+    if (medium->materials == NULL || medium->classes == NULL || medium->resistance == NULL) {
+        medium_destroy(medium);
+        return fail(STATUS_MEMORY, "no memory for %d materials", n);
+    }
+    fill_materials(settings, medium);
+    memcpy(medium->classes, medium->materials, bytes);
+    return STATUS_OK;
+}
+
+void medium_destroy(struct medium *medium)
+{
+    free(medium->materials);
+    free(medium->classes);
+    free(medium->resistance);
+    *medium = (struct medium){0};
+}
+
+double medium_conductance_between(const struct medium *medium, const struct grid *grid,
+                                  enum axis axis, int material, int neighbour)
+{
+    const double h = grid->spacing[axis];
+    const double k = medium->materials[material].conductivity[axis];
+    const double other = medium->materials[neighbour].conductivity[axis];
+    const double contact = medium->resistance[material * medium->nmaterials + neighbour];
+    /* symmetric to the last bit: the sum of the half cells first */
+    return grid->used[axis] ? 1 / (h * ((h / (2 * k) + h / (2 * other)) + contact)) : 0;
+}
+
+double medium_conductivity(const struct medium *medium, enum axis axis, int of_class)
+{
+    return medium->nclasses > 0 ? medium->classes[of_class].conductivity[axis]
+                                : medium->conductivity;
+}
+
+double medium_least_conductivity(const struct medium *medium, enum axis axis)
+{
+    double least = medium_conductivity(medium, axis, 0);
+    for (int c = 1; c < medium->nclasses; c++) {
+        least = fmin(least, medium_conductivity(medium, axis, c));
+    }
+    return least;
+}
+
+double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                          int of_class, int neighbour)
+{
+    return medium_conductance_between(medium, grid, axis, medium->classes[of_class].key.material,
+                                      medium->classes[neighbour].key.material);
+}
+
+double medium_stable_dt(const struct medium *medium, const struct grid *grid)
+{
+    if (medium->nclasses > 0) {
+        return 1 / medium->fastest_rate;
+    }
+    double sum = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (grid->used[axis]) {
+            sum += 1 / (grid->spacing[axis] * grid->spacing[axis]);
+        }
+    }
+    return 1 / (2 * medium->diffusivity * sum);
+}
+
+static uint64_t add_number(uint64_t hash, double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return heat_mix64(hash ^ bits);
+}
+
+uint64_t medium_hash(const struct medium *medium)
+{
+    const int n = medium->nmaterials;
+    const double *k = n == 1 ? medium->materials[0].conductivity : NULL;
+    if (n == 0 || (k != NULL && k[AXIS_X] == k[AXIS_Y] && k[AXIS_X] == k[AXIS_Z])) {
+        return 0;
+    }
+    uint64_t hash = medium->class_hash + (uint64_t)n;
+    for (int m = 0; m < n; m++) {
+        hash = add_number(hash, medium->materials[m].heat_capacity_volume);
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            hash = add_number(hash, medium->materials[m].conductivity[axis]);
+        }
+        for (int other = 0; other < n; other++) {
+            hash = add_number(hash, medium->resistance[m * n + other]);
+        }
+    }
+    return hash;
+}

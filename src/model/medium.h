@@ -1,0 +1,82 @@
+/* The material: uniform, or a class per cell.
+ *
+ * A class is a material of the configuration with a set of painted sources. The conductance between
+ * two cells is that of their half cells and of a contact in series, so steady conduction across
+ * layers is exact. */
+#ifndef ISOTHERM_MODEL_MEDIUM_H
+#define ISOTHERM_MODEL_MEDIUM_H
+
+#include "config/settings.h"
+#include "model/grid.h"
+
+/* The cells of one material that have the same painted sources. Plain data. */
+enum { SOURCE_WORDS = (MOST_SOURCES + 63) / 64 };
+struct class_key {
+    int32_t material;               /* number */
+    uint64_t sources[SOURCE_WORDS]; /* bits of the entries of `sources` */
+};
+
+static inline bool class_key_has(const struct class_key *key, int source)
+{
+    return (key->sources[source / 64] >> (source % 64) & 1U) != 0;
+}
+
+struct medium_class {
+    struct class_key key;
+    int64_t cells;                   /* of the grid: after the survey */
+    const char *name;                /* of the material, borrowed from the settings */
+    double conductivity[AXIS_COUNT]; /* W/(m K) */
+    double heat_capacity_volume;     /* density times heat capacity, J/(m^3 K) */
+    double sigma;                    /* reference over this, rounded to the run's precision */
+    double weight;                   /* 1 / sigma */
+};
+
+struct medium {
+    /* nclasses = 0: the material of all cells. Else heat_capacity_volume is the reference of
+     * kernels/medium_cell.h, the smallest of the materials; and the conductivity is that of a
+     * single isotropic material, or 0. */
+    double conductivity;         /* W/(m K) */
+    double heat_capacity_volume; /* J/(m^3 K) */
+    double diffusivity;          /* m^2/s */
+
+    int nmaterials; /* 0: uniform */
+    struct medium_class *materials;
+    double *resistance; /* of contacts, m^2 K/W: [nmaterials][nmaterials] */
+    int nclasses;       /* until the survey, the classes are the materials */
+    struct medium_class *classes;
+
+    /* What the survey finds on the grid (class_map.h): */
+    double fastest_rate; /* the largest sum of conductances of a cell over its heat capacity, 1/s */
+    double total_weight; /* the sum of the cells' weights */
+    uint64_t class_hash; /* sum modulo 2^64 of heat_cell_hash(global index, material) */
+};
+
+/* Several materials, an anisotropic one, painted sources, or a boundary that
+ * needs them make classes. STATUS_MEMORY. */
+enum status medium_create(const struct settings *settings, struct medium *medium) MUST_CHECK;
+void medium_destroy(struct medium *medium); /* takes a zeroed one */
+
+/* Let the classes be those of `keys`, with these numbers of cells. STATUS_MEMORY. */
+enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
+                               const int64_t *cells, int nkeys) MUST_CHECK;
+
+/* Along an axis, W/(m K): of a class, and the smallest of all. */
+double medium_conductivity(const struct medium *medium, enum axis axis, int of_class);
+double medium_least_conductivity(const struct medium *medium, enum axis axis);
+
+/* Between two neighbouring cells on `axis` of these materials, per cell volume, W/(m^3 K); 0 on an
+ * unused axis. The same of classes. */
+double medium_conductance_between(const struct medium *medium, const struct grid *grid,
+                                  enum axis axis, int material, int neighbour);
+double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                          int of_class, int neighbour);
+
+/* Of the materials and that of every cell; 0 for one isotropic material. Two media with the same
+ * hash have the same materials everywhere. */
+uint64_t medium_hash(const struct medium *medium);
+
+/* The largest stable step of forward Euler, s: the inverse of the largest rate. Of classes: after
+ * the survey. */
+double medium_stable_dt(const struct medium *medium, const struct grid *grid);
+
+#endif

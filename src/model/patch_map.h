@@ -1,0 +1,30 @@
+/* The patch of each cell at the faces of a block. */
+#ifndef ISOTHERM_MODEL_PATCH_MAP_H
+#define ISOTHERM_MODEL_PATCH_MAP_H
+
+#include "base/box.h"
+#include "model/problem.h"
+
+struct patch_map {
+    /* Host memory in the order of medium_args (kernels/operations.h); 0 outside patches. NULL for a
+     * face without patches and for one that is not at the edge of the domain. */
+    uint8_t *h_patch[FACE_COUNT];
+    int64_t cells[FACE_COUNT];
+};
+
+/* Paint the patches on the cells `owned` (global indices). STATUS_INPUT, with the line of the
+ * configuration, when a formula gives no number; STATUS_MEMORY. Not collective. */
+enum status patch_map_create(const struct problem *problem, const struct box *owned,
+                             struct patch_map *map) MUST_CHECK;
+void patch_map_destroy(struct patch_map *map); /* takes a zeroed one */
+
+/* Cells per condition of each face. Add over blocks in any order. Starts as zeros. */
+struct patch_survey {
+    int64_t cells[FACE_COUNT][MOST_PATCHES + 1];
+};
+void patch_map_survey(const struct patch_map *map, struct patch_survey *survey);
+
+/* Complete the boundary with the survey of all cells. Patches without cells are warned of. */
+void patch_survey_apply(const struct patch_survey *survey, struct problem *problem);
+
+#endif

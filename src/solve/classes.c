@@ -1,0 +1,263 @@
+#include "solve/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "io/checkpoint/checkpoint.h"
+
+/* Cells that classes_survey_alone holds at once. */
+enum { SURVEY_CELLS = 64 << 20 };
+
+static enum status survey_block(const struct problem *problem, const struct box *owned,
+                                struct class_map *map, struct class_survey *survey)
+{
+    TRY(class_map_create(problem, owned, field_file_read_box, map));
+    return class_map_survey(map, problem, survey);
+}
+
+static enum status survey_patches(const struct problem *problem, const struct box *owned,
+                                  struct patch_map *map, struct patch_survey *survey)
+{
+    TRY(patch_map_create(problem, owned, map));
+    patch_map_survey(map, survey);
+    return STATUS_OK;
+}
+
+static void add_survey(void *from, void *to, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++) {
+        class_survey_add((struct class_survey *)to + i, (const struct class_survey *)from + i);
+    }
+}
+
+/* The same on all ranks in any order: integers, maxima and a sorted union. */
+static enum status add_surveys(MPI_Comm comm, struct class_survey *survey)
+{
+    MPI_Op add = MPI_OP_NULL;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    TRY_MPI(MPI_Type_contiguous((int)sizeof *survey, MPI_BYTE, &type));
+    TRY_MPI(MPI_Type_commit(&type));
+    TRY_MPI(MPI_Op_create(add_survey, 1, &add));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey, 1, type, add, comm));
+    TRY_MPI(MPI_Op_free(&add));
+    TRY_MPI(MPI_Type_free(&type));
+    return STATUS_OK;
+}
+
+static enum status open_patches(struct problem *problem, const struct team *team,
+                                const struct box *owned, struct patch_map *map)
+{
+    struct patch_survey survey = {0};
+    TRY(status_agree(team->comm, survey_patches(problem, owned, map, &survey)));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey.cells, FACE_COUNT * (MOST_PATCHES + 1), MPI_INT64_T,
+                          MPI_SUM, team->comm));
+    patch_survey_apply(&survey, problem);
+    return STATUS_OK;
+}
+
+enum status classes_open(struct problem *problem, const struct team *team, struct classes *classes)
+{
+    const struct box owned = decomp_owned(&team->decomp, team->rank);
+    struct class_survey survey = {0};
+    *classes = (struct classes){.dt = 0};
+    if (problem->medium.nclasses == 0) {
+        return STATUS_OK;
+    }
+    TRY(status_agree(team->comm, survey_block(problem, &owned, &classes->map, &survey)));
+    TRY(add_surveys(team->comm, &survey));
+    TRY(status_agree(team->comm, class_survey_apply(&survey, problem)));
+    TRY(open_patches(problem, team, &owned, &classes->patches));
+    class_map_renumber(&classes->map, &problem->medium);
+    return STATUS_OK;
+}
+
+enum status classes_survey_alone(struct problem *problem)
+{
+    const int64_t *n = problem->grid.cells;
+    const int64_t fit = SURVEY_CELLS / (n[AXIS_X] * n[AXIS_Y]);
+    const int64_t planes = fit > 0 ? fit : 1;
+    struct class_survey survey = {0};
+    struct patch_survey patches = {0};
+    for (int64_t k = 0; k < n[AXIS_Z] && problem->medium.nclasses > 0; k += planes) {
+        struct class_map map = {0};
+        struct patch_map patch_map = {0};
+        struct box part = box_of_cells(n);
+        part.lo[AXIS_Z] = k;
+        part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
+        enum status status = survey_block(problem, &part, &map, &survey);
+        if (status == STATUS_OK) {
+            status = survey_patches(problem, &part, &patch_map, &patches);
+        }
+        class_map_destroy(&map);
+        patch_map_destroy(&patch_map);
+        TRY(status);
+    }
+    if (problem->medium.nclasses == 0) {
+        return STATUS_OK;
+    }
+    patch_survey_apply(&patches, problem);
+    return class_survey_apply(&survey, problem);
+}
+
+static size_t bytes_of_table(const struct problem *problem)
+{
+    return (size_t)operator_table_length(problem) *
+           precision_bytes(problem->settings->run.precision);
+}
+
+uint64_t classes_bytes(const struct problem *problem, const struct box *owned)
+{
+    if (problem->medium.nclasses == 0) {
+        return 0;
+    }
+    uint64_t patches = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const struct box layer = box_inside(owned, (enum face)f, 1);
+        patches += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
+    }
+    return class_map_bytes(&problem->grid, owned) + CLASS_TABLES * bytes_of_table(problem) +
+           MEDIUM_CLASSES * sizeof(double) + patches;
+}
+
+static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
+{
+    TRY(engine->runtime->memory_alloc(engine->device, bytes, d_to));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, *d_to, h_from, bytes));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+static enum status keep_face(struct classes *classes, enum face face)
+{
+    const struct class_map *map = &classes->map;
+    const struct box owned = box_of_cells(map->layout.cells);
+    const struct box layer = box_inside(&owned, face, 1);
+    const int64_t nx = box_extent(&layer, AXIS_X);
+    const int64_t ny = box_extent(&layer, AXIS_Y);
+    uint8_t *kept = malloc((size_t)box_cells(&layer));
+    TRY(CHECK_MEMORY(kept != NULL, "no memory for the materials of a face"));
+    for (int64_t c = 0; c < box_cells(&layer); c++) {
+        kept[c] = map->h_class[layout_index(&map->layout, layer.lo[AXIS_X] + c % nx,
+                                            layer.lo[AXIS_Y] + c / nx % ny,
+                                            layer.lo[AXIS_Z] + c / (nx * ny))];
+    }
+    classes->h_face_class[face] = kept;
+    return STATUS_OK;
+}
+
+/* Of the closed faces of this rank. */
+static enum status keep_faces(struct classes *classes, const struct problem *problem,
+                              const struct team *team)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        if (problem->grid.used[axis] && !problem->boundary.periodic[axis] &&
+            decomp_neighbour(&team->decomp, team->rank, (enum face)f) < 0) {
+            TRY(keep_face(classes, (enum face)f));
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status classes_allocate(struct classes *classes, const struct problem *problem,
+                             const struct team *team, struct engine *engine)
+{
+    const struct medium *medium = &problem->medium;
+    double weights[MEDIUM_CLASSES] = {0};
+    if (medium->nclasses == 0) {
+        return STATUS_OK;
+    }
+    for (int c = 0; c < medium->nclasses; c++) {
+        weights[c] = medium->classes[c].weight;
+    }
+    classes->table_bytes = bytes_of_table(problem);
+    TRY(send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
+             &classes->d_class));
+    TRY(send(engine, weights, sizeof weights, &classes->d_weight));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (classes->patches.h_patch[f] != NULL) {
+            TRY(send(engine, classes->patches.h_patch[f], (size_t)classes->patches.cells[f],
+                     &classes->d_patch[f]));
+        }
+    }
+    for (int slot = 0; slot < CLASS_TABLES; slot++) {
+        TRY(engine->runtime->memory_alloc(engine->device, classes->table_bytes,
+                                          &classes->d_table[slot]));
+        TRY(engine->runtime->pinned_alloc(engine->device, classes->table_bytes,
+                                          &classes->h_table[slot]));
+    }
+    classes->h_values = calloc(1, classes->table_bytes);
+    TRY(CHECK_MEMORY(classes->h_values != NULL, "no memory for a table of materials"));
+    TRY(engine->runtime->event_create(engine->device, &classes->ready));
+    TRY(keep_faces(classes, problem, team));
+    class_map_destroy(&classes->map);
+    classes->args = (struct medium_args){
+        .layout = classes->map.layout,
+        .d_class = classes->d_class,
+        .nclasses = medium->nclasses,
+        .nclosures = medium->nclasses * boundary_most_conditions(&problem->boundary),
+        .d_weight = classes->d_weight,
+    };
+    for (int f = 0; f < FACE_COUNT; f++) {
+        classes->args.d_patch[f] = classes->d_patch[f];
+    }
+    return STATUS_OK;
+}
+
+void classes_destroy(struct classes *classes, struct engine *engine)
+{
+    class_map_destroy(&classes->map);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        free(classes->h_face_class[f]);
+    }
+    patch_map_destroy(&classes->patches);
+    if (engine->device == NULL) {
+        return;
+    }
+    for (int slot = 0; slot < CLASS_TABLES; slot++) {
+        engine->runtime->memory_free(engine->device, classes->d_table[slot]);
+        engine->runtime->pinned_free(engine->device, classes->h_table[slot]);
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        engine->runtime->memory_free(engine->device, classes->d_patch[f]);
+    }
+    engine->runtime->memory_free(engine->device, classes->d_weight);
+    engine->runtime->memory_free(engine->device, classes->d_class);
+    engine->runtime->event_destroy(classes->ready);
+    free(classes->h_values);
+}
+
+/* The table to the next slot; the one before may still be read by steps in flight. */
+static enum status send_table(struct classes *classes, struct engine *engine)
+{
+    const int slot = (classes->slot + 1) % CLASS_TABLES;
+    memcpy(classes->h_table[slot], classes->h_values, classes->table_bytes);
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_table[slot],
+                                        classes->h_table[slot], classes->table_bytes));
+    TRY(engine->runtime->event_record(engine->bulk_queue, classes->ready));
+    TRY(engine->runtime->event_wait(engine->halo_queue, classes->ready));
+    classes->slot = slot;
+    classes->args.d_table = classes->d_table[slot];
+    return STATUS_OK;
+}
+
+enum status classes_update(struct classes *classes, const struct problem *problem,
+                           struct engine *engine, const struct heat_operator *op,
+                           const struct medium_args **args)
+{
+    *args = NULL;
+    if (problem->medium.nclasses == 0) {
+        return STATUS_OK;
+    }
+    const bool same_dt = classes->dt == op->dt;
+    const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
+    if (!same_dt || (varies && classes->time != op->time)) {
+        TRY(operator_table(op, problem, same_dt, classes->h_values));
+        classes->time = op->time;
+        classes->dt = op->dt;
+        TRY(send_table(classes, engine));
+    }
+    *args = &classes->args;
+    return STATUS_OK;
+}

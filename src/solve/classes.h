@@ -1,0 +1,54 @@
+/* The classes of a medium on one rank: painted and surveyed on the host, then kept on the device
+ * with the coefficients of the current step. */
+#ifndef ISOTHERM_SOLVE_CLASSES_H
+#define ISOTHERM_SOLVE_CLASSES_H
+
+#include "machine/team.h"
+#include "model/class_map.h"
+#include "model/operator.h"
+#include "model/patch_map.h"
+#include "solve/engine.h"
+
+/* Tables in flight: those of the steps that may run, the next one, and one for the outputs. */
+enum { CLASS_TABLES = STEPS_AHEAD + 2 };
+
+struct classes {
+    struct class_map map;    /* until classes_allocate */
+    struct medium_args args; /* of the last table */
+    void *d_class, *d_weight;
+    void *d_table[CLASS_TABLES];
+    void *h_table[CLASS_TABLES]; /* pinned */
+    void *h_values;              /* of the last table */
+    size_t table_bytes;
+    struct patch_map patches;
+    void *d_patch[FACE_COUNT];
+    uint8_t *h_face_class[FACE_COUNT]; /* of the cells inside this rank's closed faces, or NULL */
+    int slot;                          /* of the last table */
+    double time, dt;                   /* of the last table; dt 0: none yet */
+    struct event *ready;
+};
+
+/* Collective, agreed. Paint this rank's cells, and complete the problem by the survey of all. With
+ * a uniform medium nothing. */
+enum status classes_open(struct problem *problem, const struct team *team,
+                         struct classes *classes) MUST_CHECK;
+
+/* Device memory that classes_allocate needs. */
+uint64_t classes_bytes(const struct problem *problem, const struct box *owned);
+
+/* Not collective. Copy the map to the device and free the host's. */
+enum status classes_allocate(struct classes *classes, const struct problem *problem,
+                             const struct team *team, struct engine *engine) MUST_CHECK;
+void classes_destroy(struct classes *classes, struct engine *engine); /* takes a zeroed one */
+
+/* Not collective; formulas of time fail on all ranks alike. Let classes->args hold the coefficients
+ * of `op`, for work that is then queued on the bulk and the halo queue. NULL: uniform. */
+enum status classes_update(struct classes *classes, const struct problem *problem,
+                           struct engine *engine, const struct heat_operator *op,
+                           const struct medium_args **args) MUST_CHECK;
+
+/* Not collective, needs no MPI. The survey of the whole grid, in parts that fit into memory: for
+ * `plan`. */
+enum status classes_survey_alone(struct problem *problem) MUST_CHECK;
+
+#endif

@@ -1,0 +1,105 @@
+#include "solve/source_files.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/comm.h"
+#include "io/checkpoint/checkpoint.h"
+
+static bool is_file(const struct problem *problem, int s)
+{
+    return problem->settings->sources[s].shape.kind == INITIAL_FILE;
+}
+
+uint64_t source_files_bytes(const struct problem *problem, const struct box *owned)
+{
+    uint64_t bytes = 0;
+    for (int s = 0; s < problem->settings->nsources; s++) {
+        bytes += is_file(problem, s) ? (uint64_t)box_cells(owned) * sizeof(float) : 0;
+    }
+    return bytes;
+}
+
+static enum status read_values(const struct problem *problem, int s, const struct box *owned,
+                               float *values, struct source_file *file)
+{
+    const struct initial_setting *shape = &problem->settings->sources[s].shape;
+    TRY(field_file_read_box(shape, &problem->grid, owned, values));
+    for (int64_t c = 0; c < box_cells(owned); c++) {
+        const double value = (double)values[c];
+        if (!(fabs(value) <= 1e30)) {
+            const int64_t nx = box_extent(owned, AXIS_X);
+            const int64_t ny = box_extent(owned, AXIS_Y);
+            return fail(STATUS_INPUT,
+                        "%.200s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
+                        "]; a density must be finite and at most 1e30 W/m^3",
+                        shape->path, value, owned->lo[AXIS_Z] + c / (nx * ny),
+                        owned->lo[AXIS_Y] + c / nx % ny, owned->lo[AXIS_X] + c % nx);
+        }
+        file->least = fmin(file->least, value);
+        file->most = fmax(file->most, value);
+    }
+    return STATUS_OK;
+}
+
+static enum status load(const struct problem *problem, int s, const struct box *owned,
+                        struct engine *engine, struct source_file *file)
+{
+    const size_t bytes = (size_t)box_cells(owned) * sizeof(float);
+    char key[64];
+    void *d_values = NULL;
+    float *values = malloc(bytes);
+    TRY(CHECK_MEMORY(values != NULL, "no memory to read a source"));
+    enum status status = read_values(problem, s, owned, values, file);
+    if (status == STATUS_INPUT || status == STATUS_FILE) {
+        snprintf(key, sizeof key, "sources[%d].file", s);
+        settings_fail(problem->settings, key, "%s", fail_message());
+    }
+    TRY_GOTO(status);
+    TRY_GOTO(engine->runtime->memory_alloc(engine->device, bytes, &d_values));
+    file->d_values = (float *)d_values;
+    TRY_GOTO(engine->runtime->copy_to_device(engine->bulk_queue, d_values, values, bytes));
+    status = engine->runtime->queue_wait(engine->bulk_queue);
+done:
+    free(values);
+    return status;
+}
+
+enum status source_files_open(const struct problem *problem, const struct team *team,
+                              struct engine *engine, struct source_files *files)
+{
+    const struct box owned = decomp_owned(&team->decomp, team->rank);
+    *files = (struct source_files){.count = problem->settings->nsources};
+    if (source_files_bytes(problem, &owned) == 0) {
+        return STATUS_OK;
+    }
+    files->file = calloc((size_t)files->count, sizeof *files->file);
+    TRY(status_agree(team->comm,
+                     CHECK_MEMORY(files->file != NULL, "no memory for sources from files")));
+    for (int s = 0; s < files->count; s++) {
+        struct source_file *file = &files->file[s];
+        if (is_file(problem, s)) {
+            file->least = INFINITY;
+            file->most = -INFINITY;
+            TRY(status_agree(team->comm, load(problem, s, &owned, engine, file)));
+            double extremes[2] = {-file->least, file->most};
+            TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, team->comm));
+            file->least = -extremes[0];
+            file->most = extremes[1];
+        }
+    }
+    return STATUS_OK;
+}
+
+void source_files_close(struct source_files *files, struct engine *engine)
+{
+    for (int s = 0; files->file != NULL && s < files->count; s++) {
+        if (files->file[s].d_values != NULL) {
+            engine->runtime->memory_free(engine->device, files->file[s].d_values);
+        }
+    }
+    free(files->file);
+    *files = (struct source_files){0};
+}

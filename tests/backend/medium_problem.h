@@ -1,0 +1,53 @@
+/* A problem in a medium of classes for the conformance tests, and what a plain host loop makes of
+ * it. */
+#ifndef ISOTHERM_TESTS_BACKEND_MEDIUM_PROBLEM_H
+#define ISOTHERM_TESTS_BACKEND_MEDIUM_PROBLEM_H
+
+#include "rig.h"
+
+enum { MAX_BOXES = 16 };
+
+/* How the classes lie. */
+enum pattern { PATTERN_RANDOM, PATTERN_BLOCKS, PATTERN_LAYERS, PATTERN_ONE, PATTERN_COUNT };
+
+/* One problem, and what the reference makes of it. The medium's pointers are to host memory. */
+struct problem {
+    struct layout layout;
+    struct step_args args;
+    struct medium_args medium;
+    size_t nvalues; /* of the table */
+    size_t patch_bytes[FACE_COUNT];
+    struct box boxes[MAX_BOXES];
+    int nboxes;
+    void *h_in;
+    void *h_out;      /* before: a pattern */
+    void *h_expected; /* h_out with the cells of the boxes advanced */
+    struct exact_sum face_sum[FACE_COUNT];
+};
+
+/* A neighbour of a cell as the update sees it. */
+struct beyond {
+    double value, g;
+    bool closed;
+};
+
+/* Faces: bit f of `closed_faces`; an axis of one cell with both faces closed is sometimes out of
+ * use. r only says which axes are in use. */
+void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
+                    int nclasses, enum pattern pattern, enum precision precision, uint64_t *random);
+void problem_destroy(struct problem *p);
+/* The expected output and face sums, once the boxes are chosen. */
+void problem_solve(struct problem *p);
+
+/* The class of an owned cell, and its neighbour across a face. */
+int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k);
+struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_COUNT],
+                             enum face face);
+/* A fixed-point number in units of 2^-80 K as digits in base 2^40. */
+struct exact_sum problem_digits(__int128 value);
+
+/* The problem's medium in device memory. */
+struct medium_args problem_upload(struct rig *rig, const struct problem *p);
+void problem_free_medium(struct rig *rig, const struct medium_args *m);
+
+#endif

@@ -1,0 +1,311 @@
+/* The step kernel, the heat and the heat flux in a medium of classes, of every backend, against a
+ * plain triple loop, bit for bit. */
+#include "medium_problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "kernels/derived_cell.h"
+
+static void check_output(const struct problem *p, const void *h_got, const char *who)
+{
+    const size_t bytes = precision_bytes(p->layout.precision);
+    const int64_t *n = p->layout.cells;
+    for (int64_t at = 0; at < p->layout.elements; at++) {
+        const size_t byte = (size_t)at * bytes;
+        if (memcmp((const char *)h_got + byte, (const char *)p->h_expected + byte, bytes) != 0) {
+            fail_msg("%s, %s, %d x %d x %d cells: element %d of the owned part is %a, not %a", who,
+                     precision_name(p->layout.precision), (int)n[0], (int)n[1], (int)n[2],
+                     (int)(at - p->layout.origin), host_get(&p->layout, h_got, at),
+                     host_get(&p->layout, p->h_expected, at));
+        }
+    }
+}
+
+/* Run one step function and compare the whole of `out`, halo and padding too. The host's arguments
+ * are overwritten before the queue is waited for. */
+static void check_step(struct rig *rig, step_function *step, const char *name,
+                       const struct problem *p, bool sums)
+{
+    const size_t bytes = layout_bytes(&p->layout);
+    const struct exact_sum zero[FACE_COUNT] = {{{0}}};
+    void *d_in = rig_upload(rig, p->h_in, bytes);
+    void *d_out = rig_upload(rig, p->h_out, bytes);
+    struct exact_sum *d_sums = rig_upload(rig, zero, sizeof zero);
+    const struct medium_args medium = problem_upload(rig, p);
+    struct medium_args given = medium;
+    struct step_args args = p->args;
+    args.medium = &given;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        args.d_face_sum[face] = sums && face != FACE_Y_MAX ? d_sums + face : NULL;
+    }
+    must(step(rig->queue, &p->layout, &args, d_out, d_in, p->boxes, p->nboxes));
+    memset(&given, 0xFF, sizeof given);
+    must(rig->backend->runtime->queue_wait(rig->queue));
+
+    char who[64];
+    snprintf(who, sizeof who, "%s %s", rig->backend->name, name);
+    void *h_got = rig_download(rig, d_out, bytes);
+    if (memcmp(h_got, p->h_expected, bytes) != 0) {
+        check_output(p, h_got, who);
+    }
+    free(h_got);
+    struct exact_sum *got = rig_download(rig, d_sums, sizeof zero);
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const bool summed = args.d_face_sum[face] != NULL;
+        assert_memory_equal(&got[face], summed ? &p->face_sum[face] : &zero[face], sizeof *got);
+    }
+    free(got);
+    problem_free_medium(rig, &medium);
+    rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, d_out);
+    rig->backend->runtime->memory_free(rig->device, d_sums);
+}
+
+/* The heat: with an invalid cell too, which counts as 0. */
+static void check_heat(struct rig *rig, const struct problem *p)
+{
+    const struct layout *l = &p->layout;
+    const int64_t *n = l->cells;
+    const struct placement placement = {.global_cells = {n[0], n[1], n[2]}};
+    __int128 heat = 0;
+    const int64_t bad = layout_index(l, n[0] - 1, n[1] / 2, n[2] / 2);
+    const double kept = host_get(l, p->h_in, bad);
+    host_set(l, p->h_in, bad, INFINITY);
+    for (int64_t k = 0; k < n[2]; k++) {
+        for (int64_t j = 0; j < n[1]; j++) {
+            for (int64_t i = 0; i < n[0]; i++) {
+                const int64_t at = layout_index(l, i, j, k);
+                const double x =
+                    host_get(l, p->h_in, at) * p->medium.d_weight[problem_class(p, i, j, k)];
+                heat += at == bad ? 0 : (__int128)rint(ldexp(x, 80));
+            }
+        }
+    }
+    const struct exact_sum expected = problem_digits(heat);
+    void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
+    host_set(l, p->h_in, bad, kept);
+    const struct medium_args medium = problem_upload(rig, p);
+    struct medium_args given = medium;
+    struct field_summary summary;
+    struct field_summary plain;
+    const struct operations *operations = rig->backend->operations;
+    must(operations->summarise(rig->queue, l, &placement, &given, d_in, &summary));
+    memset(&given, 0xFF, sizeof given);
+    must(operations->summarise(rig->queue, l, &placement, NULL, d_in, &plain));
+    must(rig->backend->runtime->queue_wait(rig->queue));
+    assert_memory_equal(&summary.heat, &expected, sizeof expected);
+    const struct exact_sum zero = {{0}};
+    assert_memory_equal(&plain.heat, &zero, sizeof zero);
+    assert_memory_equal(&plain.sum, &summary.sum, sizeof plain.sum);
+    assert_int_equal(summary.bad_cells, 1);
+    problem_free_medium(rig, &medium);
+    rig->backend->runtime->memory_free(rig->device, d_in);
+}
+
+static void check_flux(struct rig *rig, const struct problem *p)
+{
+    const struct layout *l = &p->layout;
+    const int64_t *n = l->cells;
+    struct layout kept;
+    must(layout_create(n, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &kept));
+    struct flux_args args = {.medium = NULL};
+    for (int face = 0; face < FACE_COUNT; face++) {
+        args.closed[face] = p->args.closed[face];
+        args.scale[face / 2] = p->args.r[face / 2] > 0.0 ? 7.5 + 0.5 * (double)face : 0.0;
+    }
+    const struct medium_args medium = problem_upload(rig, p);
+    struct medium_args given = medium;
+    args.medium = &given;
+    void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
+    double *h_flux = host_field(&kept);
+    double *d_flux = rig_upload(rig, h_flux, layout_bytes(&kept));
+    must(rig->backend->operations->flux_squared(rig->queue, l, &kept, &args, d_in, d_flux));
+    memset(&given, 0xFF, sizeof given);
+    must(rig->backend->runtime->queue_wait(rig->queue));
+    free(h_flux);
+    h_flux = rig_download(rig, d_flux, layout_bytes(&kept));
+    for (int64_t k = 0; k < n[2]; k++) {
+        for (int64_t j = 0; j < n[1]; j++) {
+            for (int64_t i = 0; i < n[0]; i++) {
+                const int64_t cell[AXIS_COUNT] = {i, j, k};
+                const double c = host_get(l, p->h_in, layout_index(l, i, j, k));
+                double q[AXIS_COUNT];
+                for (int axis = 0; axis < AXIS_COUNT; axis++) {
+                    const struct beyond minus =
+                        problem_beyond(p, cell, face_of((enum axis)axis, SIDE_MIN));
+                    const struct beyond plus =
+                        problem_beyond(p, cell, face_of((enum axis)axis, SIDE_MAX));
+                    q[axis] = derived_flux_between(c, minus.value, plus.value, minus.g, plus.g,
+                                                   args.scale[axis]);
+                }
+                const double expected = derived_square(q[0], q[1], q[2]);
+                assert_memory_equal(&h_flux[layout_index(&kept, i, j, k)], &expected,
+                                    sizeof expected);
+            }
+        }
+    }
+    free(h_flux);
+    problem_free_medium(rig, &medium);
+    rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, d_flux);
+}
+
+/* `samples`: the heat and the flux instead of the variants, which hand a medium on. */
+static void check_all(const struct problem *p, bool samples)
+{
+    for (int b = 0; b < rig_backend_count(); b++) {
+        struct rig rig;
+        rig_open(&rig, rig_backend_at(b));
+        const struct operations *operations = rig.backend->operations;
+        check_step(&rig, operations->step, "step", p, true);
+        check_step(&rig, operations->step, "step without sums", p, false);
+        for (int v = 0; !samples && v < operations->nvariants; v++) {
+            check_step(&rig, operations->variants[v].step, operations->variants[v].name, p, true);
+        }
+        if (samples) {
+            check_heat(&rig, p);
+            check_flux(&rig, p);
+        }
+        rig_close(&rig);
+    }
+}
+
+/* Whole, cut at random, some pieces left out, or interior and shell. */
+static void choose_boxes(struct problem *p, uint64_t *random)
+{
+    const struct box owned = layout_owned(&p->layout);
+    const int64_t kind = random_below(random, 4);
+    if (kind < 3) {
+        const int most[] = {1, 7, MAX_BOXES};
+        p->nboxes = random_partition(random, &owned, most[kind], p->boxes);
+        p->nboxes = kind == 2 ? (p->nboxes + 1) / 2 : p->nboxes;
+        return;
+    }
+    struct box inner = owned;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const struct box thinner = box_shrink_face(&inner, (enum face)face, 1);
+        inner = box_is_empty(&thinner) ? inner : thinner;
+    }
+    p->boxes[0] = inner;
+    p->nboxes = 1 + box_shell(&owned, &inner, p->boxes + 1);
+}
+
+static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, uint64_t seed)
+{
+    static const int nclasses[] = {1, 2, 8, 64, 255};
+    uint64_t random = seed;
+    for (int precision = 0; precision < 2; precision++) {
+        struct problem p;
+        problem_create(&p, cells, closed_faces, nclasses[random_below(&random, 5)],
+                       (enum pattern)random_below(&random, PATTERN_COUNT),
+                       (enum precision)precision, &random);
+        choose_boxes(&p, &random);
+        problem_solve(&p);
+        omp_set_num_threads(1 + (int)random_below(&random, 3));
+        check_all(&p, true);
+        problem_destroy(&p);
+    }
+}
+
+static void shapes_of_all_kinds(void **state)
+{
+    (void)state;
+    static const int64_t nx[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 513, 2100};
+    static const int64_t ny[] = {1, 2, 3, 5, 9};
+    static const int64_t nz[] = {1, 2, 3, 7};
+    uint64_t random = 1;
+    for (size_t x = 0; x < sizeof nx / sizeof nx[0]; x++) {
+        for (size_t n = 0; n < 6; n++) {
+            const int64_t cells[AXIS_COUNT] = {nx[x],
+                                               ny[random_below(&random, nx[x] > 100 ? 2 : 5)],
+                                               nz[random_below(&random, nx[x] > 100 ? 2 : 4)]};
+            check_shape(cells, (unsigned)random_below(&random, 64), random_bits(&random));
+        }
+    }
+}
+
+static void faces_in_all_combinations(void **state)
+{
+    (void)state;
+    for (unsigned closed = 0; closed < 64; closed++) {
+        check_shape((const int64_t[]){18, 5, 3}, closed, closed);
+        check_shape((const int64_t[]){1 + closed % 3, 3 - closed % 2, 1}, closed, closed);
+    }
+}
+
+/* Large enough for several threads and for the fast kernels. */
+static void large_shapes(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][AXIS_COUNT] = {
+        {33, 17, 40}, {20011, 1, 1}, {300, 40, 1}, {64, 100, 2}, {1, 95, 97},
+        {4100, 3, 1}, {100, 130, 3}, {3, 2900, 1}, {260, 33, 9}, {400, 70, 41}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            check_shape(shapes[s], seed == 0 ? 63 : (unsigned)(37 * s + 11 * seed) % 64,
+                        100 * s + seed);
+        }
+    }
+}
+
+/* Every pattern and number of classes, in boxes that the fast kernels take. */
+static void patterns_of_classes(void **state)
+{
+    (void)state;
+    static const int nclasses[] = {1, 2, 8, 64, 255};
+    uint64_t random = 5;
+    for (size_t n = 0; n < sizeof nclasses / sizeof nclasses[0]; n++) {
+        for (int pattern = 0; pattern < PATTERN_COUNT; pattern++) {
+            for (int precision = 0; precision < 2; precision++) {
+                struct problem p;
+                const bool open = random_below(&random, 2) == 0;
+                problem_create(&p, (const int64_t[]){231, 37, 11}, open ? 18 : 63, nclasses[n],
+                               (enum pattern)pattern, (enum precision)precision, &random);
+                const struct box owned = layout_owned(&p.layout);
+                p.nboxes = random_partition(&random, &owned, 1, p.boxes);
+                problem_solve(&p);
+                check_all(&p, false);
+                problem_destroy(&p);
+            }
+        }
+    }
+}
+
+/* Large enough for the cpu backend to try its ways and tiles: no call may differ by a bit. */
+static void the_first_calls_and_the_later_ones_agree(void **state)
+{
+    (void)state;
+    uint64_t random = 123;
+    struct problem p;
+    problem_create(&p, (const int64_t[]){500, 101, 23}, 63, 8, PATTERN_BLOCKS, PRECISION_FLOAT64,
+                   &random);
+    const struct box owned = layout_owned(&p.layout);
+    p.nboxes = random_partition(&random, &owned, 1, p.boxes);
+    problem_solve(&p);
+    for (int b = 0; b < rig_backend_count(); b++) {
+        struct rig rig;
+        rig_open(&rig, rig_backend_at(b));
+        for (int call = 0; call < 17; call++) {
+            check_step(&rig, rig.backend->operations->step, "step", &p, true);
+        }
+        rig_close(&rig);
+    }
+    problem_destroy(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_of_all_kinds),
+        cmocka_unit_test(faces_in_all_combinations),
+        cmocka_unit_test(large_shapes),
+        cmocka_unit_test(patterns_of_classes),
+        cmocka_unit_test(the_first_calls_and_the_later_ones_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,461 @@
+"""Random problems with several materials, and a plain solver in numpy to compare with.
+
+The solver shares nothing with the program but the equations: materials painted by masks, a
+conductance per face from the properties of its two cells, ghost values at closed faces, enthalpy
+balances in W, no fma, no blocks. It agrees with the program to rounding, not bit for bit."""
+import math
+import random
+
+import numpy as np
+
+from harness import cell_centers, spacings
+from problems import FACES
+
+STEFAN_BOLTZMANN = 5.670374419e-8
+LENGTHS = [0.024, 0.031, 0.018]
+
+
+# ---- the problem ---------------------------------------------------------------------------------
+
+def some_material(rng, name):
+    scale = 10.0 ** rng.uniform(-1, 2.3)
+    conductivity = scale
+    if rng.random() < 0.4:
+        conductivity = [float(f"{scale * rng.uniform(0.2, 3):.5g}") for _ in range(3)]
+    else:
+        conductivity = float(f"{conductivity:.5g}")
+    return {"name": name, "conductivity": conductivity,
+            "density": float(f"{rng.uniform(600, 9000):.5g}"),
+            "heat_capacity": float(f"{rng.uniform(300, 2500):.5g}")}
+
+
+def some_part(rng, lengths, name):
+    used = len(lengths)
+    kind = rng.choice(["box", "sphere", "cylinder", "layer", "expression"])
+    axis = rng.randrange(used)
+    low, high = sorted(rng.uniform(0, lengths[axis]) for _ in range(2))
+    center = [rng.uniform(0, length) for length in lengths]
+    if kind == "box":
+        lower = [rng.uniform(0, 0.7) * length for length in lengths]
+        upper = [min(x + rng.uniform(0.1, 0.6) * length, length)
+                 for x, length in zip(lower, lengths)]
+        shape = {"lower": lower, "upper": upper}
+    elif kind == "sphere":
+        shape = {"center": center, "radius": rng.uniform(0.1, 0.5) * max(lengths)}
+    elif kind == "cylinder":
+        shape = {"axis": "xyz"[axis], "center": center,
+                 "radius": rng.uniform(0.1, 0.5) * max(lengths)}
+        if rng.random() < 0.5:
+            shape["from"], shape["to"] = low, high
+    elif kind == "layer":
+        shape = {"axis": "xyz"[axis], "from": low, "to": high}
+    else:
+        shape = {"where": f"{'xyz'[axis]} < {low!r} + 0.3*{'xyz'[(axis + 1) % used]}"}
+    return {kind: {**shape, "material": name}}
+
+
+def some_source(rng, lengths, names):
+    (kind, shape), = some_part(rng, lengths, "").items()
+    del shape["material"]
+    if rng.random() < 0.2:
+        kind, shape = "uniform", {}
+    if rng.random() < 0.3:
+        shape["material"] = rng.choice(names)
+    size = rng.choice([-1, 1, 1]) * 10.0 ** rng.uniform(4, 7)
+    if rng.random() < 0.5:
+        shape["density"] = float(f"{size:.5g}")
+    else:
+        shape["power"] = float(f"{size * 1e-4:.5g}")
+    if rng.random() < 0.5:
+        shape["factor"] = rng.choice(["1 + 0.3*sin(5*t)", 0.25, "exp(-t)"])
+    return {kind: shape}
+
+
+def some_moving_source(rng, lengths):
+    """A beam or, in 3D, also a double ellipsoid, that moves by formulas of t; watts."""
+    used = len(lengths)
+    radii = [float(f"{length * rng.uniform(0.1, 0.3):.4g}") for length in lengths]
+    shape = {"power": rng.choice([40.0, "30*(1 + sin(9*t))"]),
+             "absorptivity": rng.choice([1.0, 0.35])}
+    for axis, length in zip("xyz", lengths):
+        at, speed = length * rng.uniform(0.2, 0.8), length * rng.uniform(-3, 3)
+        shape[axis] = rng.choice([float(f"{at:.4g}"), f"{at:.4g} + {speed:.4g}*t"])
+    surface = rng.choice([f"{axis}_{side}" for axis in "xyz"[:used] for side in ("min", "max")])
+    if rng.random() < 0.5:
+        shape["surface"] = surface
+    if used == 3 and rng.random() < 0.5:
+        names = ("front", "rear", "width", "depth")
+        shape.update(zip(names, radii + [1.3 * radii[0]], strict=True))
+        if rng.random() < 0.3:
+            shape["front_share"] = 0.6
+        return {"goldak": shape}
+    return {"gaussian": {**shape, "radius": radii if rng.random() < 0.5 else radii[0]}}
+
+
+def some_number(rng, low, high, rough):
+    """A number, or a formula of t that stays between the bounds."""
+    if rng.random() < 0.5:
+        return round(rng.uniform(low, high), 3)
+    middle, half = (low + high) / 2, (high - low) / 2 * rng.uniform(0.1, 1)
+    return f"{middle:.6g} + {half:.6g}*sin({rough:.4g}*t)"
+
+
+def some_face(rng, rough):
+    kind = rng.choice(["temperature", "flux", "insulated", "convection", "radiation"])
+    if kind == "temperature":
+        return {"type": kind, "value": some_number(rng, 250, 450, rough)}
+    if kind == "radiation":
+        return {"type": kind, "emissivity": round(rng.uniform(0.01, 1), 3),
+                "ambient": some_number(rng, 4, 1500, rough)}
+    if kind == "convection":
+        face = {"type": kind, "coefficient": some_number(rng, 0, 5000, 2 * rough),
+                "ambient": some_number(rng, 250, 450, rough)}
+        if rng.random() < 0.5:
+            face["emissivity"] = round(rng.uniform(0.01, 1), 3)
+            if rng.random() < 0.5:
+                face["surroundings"] = some_number(rng, 4, 1500, rough)
+        return face
+    return {"type": "flux", "value": some_number(rng, -2e4, 2e4, rough) if kind == "flux" else 0.0}
+
+
+def some_patch(rng, number, lengths, rough):
+    """On a face whose coordinates have these names and lengths."""
+    names = list(lengths)
+    patch = {"name": f"p{number}"} if rng.random() < 0.5 else {}
+    kind = rng.choice(["rectangle", "disc", "where"])
+    if kind == "rectangle":
+        lower = [rng.uniform(0, 0.7) * lengths[name] for name in names]
+        upper = [x + rng.uniform(0.1, 0.6) * lengths[name] for x, name in zip(lower, names)]
+        patch[kind] = {"lower": lower, "upper": upper}
+    elif kind == "disc":
+        patch[kind] = {"center": [rng.uniform(0, lengths[name]) for name in names],
+                       "radius": rng.uniform(0.1, 0.6) * max(lengths.values())}
+    else:
+        most = rng.uniform(0.2, 0.9) * max(lengths.values())
+        patch[kind] = f"{names[0]} + {names[-1]} < {most!r}"
+    return {**patch, **some_face(rng, rough)}
+
+
+def some_patches(rng, boundary, lengths):
+    """On some closed faces."""
+    number = 0
+    for face, condition in boundary.items():
+        if condition["type"] == "periodic" or len(lengths) == 1 or rng.random() < 0.4:
+            continue
+        along = {axis: length for axis, length in zip("xyz", lengths) if axis != face[0]}
+        condition["patches"] = []
+        for _ in range(rng.randint(1, 4)):
+            condition["patches"].append(some_patch(rng, number, along, rng.uniform(0.1, 5)))
+            number += 1
+
+
+def some_problem(seed):
+    """A configuration without time and output."""
+    rng = random.Random(seed)
+    used = rng.choice([1, 2, 3, 3])
+    most = {1: 60, 2: 24, 3: 15}[used]
+    cells = [rng.randint(2, most) for _ in range(used)]
+    lengths = LENGTHS[:used]
+    names = [f"m{n}" for n in range(rng.choice([1, 2, 2, 3, 5, 12, 40]))]
+    parts = [{"uniform": {"material": names[0]}}]
+    parts += [some_part(rng, lengths, rng.choice(names)) for _ in range(rng.randint(1, 3 * used))]
+    if len(names) > 5:   # every class somewhere, cell by cell
+        parts += [some_part(rng, lengths, name) for name in names]
+    contacts = []
+    npairs = rng.randint(0, 4) if len(names) > 1 else 0
+    for pair in {tuple(sorted(rng.sample(range(len(names)), 2)))
+                 for _ in range(npairs)}:
+        contacts.append({"between": [names[pair[0]], names[pair[1]]],
+                         "resistance": float(f"{10.0 ** rng.uniform(-6, -2):.4g}")})
+    boundary = {}
+    for axis in range(used):
+        low, high = FACES[2 * axis], FACES[2 * axis + 1]
+        if rng.random() < 0.25:
+            boundary[low], boundary[high] = {"type": "periodic"}, {"type": "periodic"}
+        else:
+            boundary[low], boundary[high] = some_face(rng, 3.0), some_face(rng, 0.7)
+    some_patches(rng, boundary, lengths)
+    config = {
+        "title": f"random materials {seed}",
+        "grid": {"cells": cells, "lower": [0.0] * used, "upper": lengths},
+        "materials": [some_material(rng, name) for name in names],
+        "parts": parts,
+        "initial": [{"uniform": {"value": 300.0}},
+                    {"layer": {"axis": "x", "from": 0.0, "to": 0.4 * lengths[0], "value": 400.0}},
+                    {"sphere": {"center": [0.6 * x for x in lengths],
+                                "radius": 0.3 * lengths[0], "value": 351.25}}],
+        "boundary": boundary,
+        "run": {"precision": "float64"},
+    }
+    if contacts:
+        config["contacts"] = contacts
+    add_sources(config, rng)
+    return config
+
+
+def add_sources(config, rng):
+    """To most problems: shapes that have cells."""
+    names = [material["name"] for material in config["materials"]]
+    classes = classes_of(config)
+    sources = [some_source(rng, config["grid"]["upper"], names)
+               for _ in range(rng.choice([0, 1, 3, 6]))]
+    sources = [source for source in sources if source_mask(config, source, classes).any()]
+    sources += [some_moving_source(rng, config["grid"]["upper"])
+                for _ in range(rng.choice([0, 0, 1, 2]))]
+    if sources:
+        config["sources"] = sources
+
+
+# ---- the solver ----------------------------------------------------------------------------------
+
+def mask_of(config, kind, shape):
+    """The cells of a shape, (nz, ny, nx)."""
+    x, y, z = cell_centers(config)
+    at = {"x": x, "y": y, "z": z}
+    used = len(config["grid"]["cells"])
+    everywhere = np.ones(np.broadcast(x, y, z).shape, bool)
+    upper = dict(zip("xyz", config["grid"]["upper"]))
+
+    def between(axis, low, high):
+        return (at[axis] >= low) & ((at[axis] < high) | (high >= upper[axis]))
+
+    if kind == "uniform":
+        return everywhere
+    if kind == "box":
+        inside = everywhere
+        for axis, low, high in zip("xyz"[:used], shape["lower"], shape["upper"]):
+            inside = inside & between(axis, low, high)
+        return inside
+    if kind == "layer":
+        return everywhere & between(shape["axis"], shape["from"], shape["to"])
+    if kind in ("sphere", "cylinder"):
+        along = shape.get("axis")
+        square = sum((at[axis] - c) ** 2
+                     for axis, c in zip("xyz"[:used], shape["center"]) if axis != along)
+        inside = everywhere & (square <= shape["radius"] ** 2)
+        if "from" in shape:
+            inside = inside & between(along, shape["from"], shape["to"])
+        return inside
+    names = {**at, "sin": np.sin}
+    return everywhere & eval(shape["where"], {"__builtins__": {}}, names)
+
+
+def painted(config, parts, value_of):
+    x, y, z = cell_centers(config)
+    field = np.full(np.broadcast(x, y, z).shape, np.nan)
+    for part in parts:
+        (kind, shape), = part.items()
+        field[mask_of(config, kind, shape)] = value_of(shape)
+    return field
+
+
+def classes_of(config):
+    names = [material["name"] for material in config["materials"]]
+    return painted(config, config["parts"],
+                   lambda shape: names.index(shape["material"])).astype(int)
+
+
+def source_mask(config, source, classes):
+    (kind, shape), = source.items()
+    mask = mask_of(config, kind, shape)
+    if "material" in shape:
+        names = [material["name"] for material in config["materials"]]
+        mask = mask & (classes == names.index(shape["material"]))
+    return mask
+
+
+def formula(value, t):
+    names = {"sin": math.sin, "exp": math.exp, "t": t}
+    return eval(value, {"__builtins__": {}}, names) if isinstance(value, str) else value
+
+
+class Problem:
+    """The configuration as arrays. Axis 0 of the lists is x; arrays are (nz, ny, nx)."""
+
+    def __init__(self, config):
+        names = [material["name"] for material in config["materials"]]
+        self.config = config
+        self.classes = classes_of(config)
+        self.initial = painted(config, config["initial"], lambda shape: shape["value"])
+        k = np.array([np.broadcast_to(m["conductivity"], 3) for m in config["materials"]])
+        rho_c = np.array([m["density"] * m["heat_capacity"] for m in config["materials"]])
+        resistance = np.zeros((len(names), len(names)))
+        for contact in config.get("contacts", []):
+            a, b = (names.index(name) for name in contact["between"])
+            resistance[a, b] = resistance[b, a] = contact["resistance"]
+        self.k, self.rho_c, self.resistance = k, rho_c[self.classes], resistance
+        self.h = spacings(config)
+        self.centers = cell_centers(config)
+        self.faces = [config["boundary"][face] for face in FACES[:2 * len(self.h)]]
+        self.lows = [self.conductances(axis, 1) for axis in range(len(self.h))]
+        self.highs = [self.conductances(axis, -1) for axis in range(len(self.h))]
+
+    def beside(self, field, axis, shift):
+        """Of each cell the neighbour below (shift 1) or above (-1), around the end."""
+        return np.roll(field, shift, axis=2 - axis)
+
+    def is_periodic(self, axis):
+        return self.faces[2 * axis]["type"] == "periodic"
+
+    def edge(self, axis, shift):
+        """The cells at the lower (shift 1) or upper (-1) end."""
+        where = [slice(None)] * 3
+        where[2 - axis] = slice(0, 1) if shift == 1 else slice(-1, None)
+        return tuple(where)
+
+    def conductances(self, axis, shift):
+        """To the neighbour, W/(m^2 K); at a closed end that of a cell of the same material."""
+        other = self.beside(self.classes, axis, shift).copy()
+        if not self.is_periodic(axis):
+            edge = self.edge(axis, shift)
+            other[edge] = self.classes[edge]
+        half = self.h[axis] / 2
+        return 1 / (half / self.k[self.classes, axis] + half / self.k[other, axis] +
+                    self.resistance[self.classes, other])
+
+    def stable_dt(self):
+        rate = sum((low + high) / h for low, high, h in zip(self.lows, self.highs, self.h))
+        return 1 / (rate / self.rho_c).max()
+
+    def face_value(self, face, inside, k, h, t):
+        """The temperature of a closed face, from its half cell and what is outside."""
+        numbers = ("value", "coefficient", "ambient", "emissivity", "surroundings")
+        at = {key: formula(face[key], t) for key in numbers if key in face}
+        if face["type"] == "temperature":
+            return at["value"]
+        if face["type"] == "flux":
+            return inside + at["value"] * h / (2 * k)
+        film, ambient = at.get("coefficient", 0.0), at["ambient"]
+        radiated = STEFAN_BOLTZMANN * at.get("emissivity", 0.0)
+        slope = 2 * k / h + film
+        given = 2 * k / h * inside + film * ambient + radiated * at.get("surroundings", ambient)**4
+        T = given / slope
+        if radiated > 0:   # Newton from above: monotonic
+            T = np.minimum(T, (given / radiated) ** 0.25)
+            for _ in range(40):
+                T = T - (slope * T + radiated * T**4 - given) / (slope + 4 * radiated * T**3)
+        return T
+
+    def inflow(self, T, t, axis, shift):
+        """The heat flow from the neighbour on one side into each cell, W/m^2."""
+        conductance = (self.lows if shift == 1 else self.highs)[axis]
+        flow = conductance * (self.beside(T, axis, shift) - T)
+        if not self.is_periodic(axis):
+            edge = self.edge(axis, shift)
+            k = self.k[self.classes[edge], axis]
+            condition = self.faces[2 * axis + (shift == -1)]
+            face = self.face_value(condition, T[edge], k, self.h[axis], t)
+            patches = self.patches(axis, shift)
+            for number, patch in enumerate(condition.get("patches", []), 1):
+                face = np.where(patches == number,
+                                self.face_value(patch, T[edge], k, self.h[axis], t), face)
+            flow[edge] = 2 * k / self.h[axis] * (face - T[edge])
+        return flow
+
+    def gaussian(self, shape, at):
+        """Density per W."""
+        radii = np.broadcast_to(shape["radius"], len(self.h))
+        square, volume = 0.0, math.prod(self.h) / math.prod(self.h[:len(radii)])
+        inside = np.ones(self.initial.shape, bool)
+        for axis, (name, radius) in enumerate(zip("xyz", radii)):
+            surface = shape.get("surface", "")
+            if surface.startswith(name):
+                mask = np.zeros(self.initial.shape, bool)
+                mask[self.edge(axis, 1 if surface.endswith("min") else -1)] = True
+                inside &= mask
+                volume *= self.h[axis]
+            else:
+                square = square + ((self.centers[axis] - at[axis]) / radius) ** 2
+                volume *= radius * math.sqrt(math.pi / 2)
+        return np.where(inside & (2 * square <= 16), np.exp(-2 * square), 0.0) / volume
+
+    def goldak(self, shape, at, before, after):
+        face = shape.get("surface", "z_max")
+        normal = "xyz".index(face[0])
+        ahead = np.array(after) - np.array(before)
+        ahead[normal] = 0
+        if not ahead.any():
+            ahead[(normal + 1) % 3] = 1
+        ahead = ahead / np.linalg.norm(ahead)
+        inward = np.zeros(3)
+        inward[normal] = 1 if face.endswith("min") else -1
+        place = [center - x for center, x in zip(self.centers, at)]
+        u, v, w = (sum(p * e for p, e in zip(place, unit))
+                   for unit in (ahead, np.cross(inward, ahead), inward))
+        share = shape.get("front_share", shape["front"] / (shape["front"] + shape["rear"]))
+        length = np.where(u > 0, shape["front"], shape["rear"])
+        e = 3 * ((u / length) ** 2 + (v / shape["width"]) ** 2 + (w / shape["depth"]) ** 2)
+        peak = 12 * math.sqrt(3) * np.where(u > 0, share, 1 - share) / (
+            length * shape["width"] * shape["depth"] * math.pi ** 1.5)
+        return np.where((e <= 16) & (w >= 0), peak * np.exp(-e), 0.0)
+
+    def moving(self, kind, shape, t, dt):
+        places = [[formula(shape.get(axis, 0.0), time) for axis in "xyz"]
+                  for time in (t, t - dt / 2, t + dt / 2)]
+        density = self.gaussian(shape, places[0]) if kind == "gaussian" else \
+            self.goldak(shape, *places)
+        return formula(shape["power"], t) * shape.get("absorptivity", 1.0) * density
+
+    def source(self, t, dt):
+        """W/m^3 in the step about t."""
+        total = np.zeros_like(self.initial)
+        for source in self.config.get("sources", []):
+            (kind, shape), = source.items()
+            if kind in ("gaussian", "goldak"):
+                total += self.moving(kind, shape, t, dt) * formula(shape.get("factor", 1.0), t)
+                continue
+            mask = source_mask(self.config, source, self.classes)
+            density = shape["density"] if "density" in shape else \
+                shape["power"] / (mask.sum() * math.prod(self.h))
+            total[mask] += density * formula(shape.get("factor", 1.0), t)
+        return total
+
+    def patches(self, axis, shift):
+        """The number of the patch of each cell inside a closed face, from 1; 0 outside."""
+        edge = self.edge(axis, shift)
+        at = {name: np.broadcast_to(values, self.classes.shape)[edge]
+              for name, values in zip("xyz", cell_centers(self.config))}
+        numbers = np.zeros(self.classes[edge].shape, int)
+        names = [name for name in "xyz"[:len(self.h)] if name != "xyz"[axis]]
+        for number, patch in enumerate(self.faces[2 * axis + (shift == -1)].get("patches", []), 1):
+            if "rectangle" in patch:
+                inside = np.ones(numbers.shape, bool)
+                bounds = zip(names, patch["rectangle"]["lower"], patch["rectangle"]["upper"])
+                for name, low, high in bounds:
+                    inside &= (at[name] >= low) & (at[name] < high)
+            elif "disc" in patch:
+                inside = sum((at[name] - c)**2 for name, c in zip(names, patch["disc"]["center"])
+                             ) <= patch["disc"]["radius"]**2
+            else:
+                inside = eval(patch["where"], {"__builtins__": {}}, at)
+            numbers[inside] = number
+        return numbers
+
+    def through(self, T, t, axis, shift):
+        """The heat flow in W through a closed face, and its temperature, mean and cell by cell."""
+        edge = self.edge(axis, shift)
+        flow = self.inflow(T, t, axis, shift)[edge]
+        area = math.prod(self.h) / self.h[axis]  # unused axes are 1 m long
+        k = self.k[self.classes[edge], axis]
+        face = T[edge] + flow * self.h[axis] / (2 * k)
+        return flow.sum() * area, face.mean(), face
+
+    def solve(self, dt, steps):
+        """The temperature after the steps, and the heat that entered through the faces and from
+        sources, J per m^3 of a cell."""
+        T, entered, added = self.initial.copy(), 0.0, 0.0
+        for n in range(steps):
+            power = np.zeros_like(T)
+            for axis, h in enumerate(self.h):
+                for shift in (1, -1):
+                    flow = self.inflow(T, n * dt, axis, shift)
+                    power += flow / h
+                    if not self.is_periodic(axis):
+                        entered += dt * flow[self.edge(axis, shift)].sum() / h
+            source = self.source((n + 0.5) * dt, dt)
+            added += dt * source.sum()
+            T = T + dt * (power + source) / self.rho_c
+        return T, entered, added
+
+    def heat(self, T):
+        return (self.rho_c * T).sum()

@@ -1,0 +1,120 @@
+"""Exact solutions that the gallery is compared with. numpy only; integrals by Gauss-Legendre."""
+import math
+
+import numpy as np
+
+
+def legendre(function, low, high, points=400):
+    """The integral of a function of an array, whose first axis is the variable's."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    at = 0.5 * (high - low) * nodes + 0.5 * (high + low)
+    values = function(at)
+    return np.tensordot(0.5 * (high - low) * weights, values, axes=(0, 0))
+
+
+def erf(x):
+    return np.vectorize(math.erf)(x)
+
+
+def expint1(x):
+    """E1 for x > 0 (Abramowitz and Stegun 5.1.11 and 5.1.22)."""
+    if x < 1:
+        total, term = -0.5772156649015329 - math.log(x), -1.0
+        for n in range(1, 40):
+            term *= -x / n
+            total += term / n
+        return total
+    fraction = 0.0
+    for n in range(200, 0, -1):
+        fraction = n / (1 + n / (x + fraction))
+    return math.exp(-x) / (x + fraction)
+
+
+# ---- a stack of layers, heated by rectangles on top ----------------------------------------------
+
+def stack_surface(points, size, layers, film, patches, ambient, modes=200):
+    """The steady temperature of the top of a stack with insulated sides, K. `layers`: thickness,
+    conductivity and the contact resistance below, from the bottom, which a film cools; `patches`:
+    corners and flux, W/m^2. A double cosine series, the layers by their impedance."""
+    lx, ly = size
+    m = np.arange(modes)[:, None]
+    n = np.arange(modes)[None, :]
+    gamma = np.hypot(m * math.pi / lx, n * math.pi / ly)
+    impedance = np.full(gamma.shape, 1 / film)
+    for thickness, k, contact in layers:
+        below = impedance + contact
+        with np.errstate(invalid="ignore", divide="ignore"):
+            tanh = np.tanh(gamma * thickness)
+            through = (below + tanh / (k * gamma)) / (1 + below * k * gamma * tanh)
+        impedance = np.where(gamma > 0, through, below + thickness / k)
+
+    def factors(number, low, high, length):
+        """Of the cosine series of the indicator of an interval."""
+        number = number.astype(float)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            wave = number * math.pi / length
+            mode = 2 / length * (np.sin(wave * high) - np.sin(wave * low)) / wave
+        return np.where(number > 0, mode, (high - low) / length)
+
+    flux = np.zeros(gamma.shape)
+    for (x0, y0), (x1, y1), q in patches:
+        flux = flux + q * factors(m, x0, x1, lx) * factors(n, y0, y1, ly)
+    amplitude = flux * impedance
+    result = []
+    for x, y in points:
+        shape = np.cos(m * math.pi * x / lx) * np.cos(n * math.pi * y / ly)
+        result.append(ambient + float((amplitude * shape).sum()))
+    return np.array(result)
+
+
+# ---- sources in an infinite or half-infinite medium ----------------------------------------------
+
+def square_source(x, y, t, half, power, k, rho_c):
+    """The rise at (x, y), K, of a long square bar of 2 `half` that gives `power` W/m in an infinite
+    medium since t = 0."""
+    alpha = k / rho_c
+    density = power / (4 * half * half)
+
+    def at_root(root):   # tau = root^2: smooth at 0
+        tau = root**2
+        wide = 2 * np.sqrt(alpha * tau)
+        across = 0.25
+        for at in (x, y):
+            across = across * (erf((at + half) / wide) - erf((at - half) / wide))
+        return density / rho_c * across * 2 * root
+
+    return float(legendre(at_root, 0.0, math.sqrt(t)))
+
+
+def line_source(r, t, power, k, rho_c):
+    """Infinite line source: the rise at the distance r, K (Carslaw and Jaeger, 10.3)."""
+    return power / (4 * math.pi * k) * expint1(r * r * rho_c / (4 * k * t))
+
+
+def moving_gaussian(points, t, power, sigma, speed, start, k, rho_c):
+    """The rise, K, in a half space z <= 0 below a Gaussian spot on its surface that began at
+    `start` at t = 0 and moves along x: the integral of Eagar and Tsai (Welding Journal 62, 1983)
+    before its steady limit. `points`: x, y, z <= 0."""
+    alpha = k / rho_c
+    x, y, z = (np.asarray(c, float) for c in zip(*points))
+
+    def at_root(root):   # the time since the heat was given: root^2
+        tau = (root**2)[:, None]
+        wide = 2 * sigma**2 + 4 * alpha * tau
+        xi = x - (start + speed * (t - tau))
+        kernel = np.exp(-(xi**2 + y**2) / wide) / wide
+        # half space: twice the free kernel
+        depth = np.exp(-z**2 / (4 * alpha * tau)) / np.sqrt(4 * math.pi * alpha * tau)
+        return 2 * power / rho_c / math.pi * kernel * depth * 2 * root[:, None]
+
+    return legendre(at_root, 0.0, math.sqrt(t), 1000)
+
+
+def rosenthal(points, at, power, speed, k, rho_c):
+    """The steady rise, K, below a point source on the surface of a half space that moves along x
+    and is at `at` now (D. Rosenthal, 1946)."""
+    alpha = k / rho_c
+    x, y, z = (np.asarray(c, float) for c in zip(*points))
+    xi = x - at
+    distance = np.sqrt(xi**2 + y**2 + z**2)
+    return power / (2 * math.pi * k * distance) * np.exp(-speed * (distance + xi) / (2 * alpha))

@@ -1,0 +1,226 @@
+"""Every worked example of configs/gallery against its reference: an exact solution, with the order
+of the scheme on three grids, or a published figure, with the tolerance of docs/gallery.md."""
+import math
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+import references
+from harness import Case, Run
+
+GALLERY = Path(__file__).resolve().parent.parent.parent / "configs" / "gallery"
+
+
+class Example(Case):
+    def solve_example(self, name, output, *sets, ranks=1):
+        words = [word for item in sets for word in ("--set", item)]
+        result = self.isotherm("run", GALLERY / f"{name}.yaml", "--output", output, *words,
+                               ranks=ranks)
+        self.assertEqual(result.code, 0, f"expected exit code 0:\n{result}")
+        return Run(result, self.folder / output)
+
+    def assert_order(self, errors, order, tolerance, cells=(1, 2, 4, 8)):
+        """Of errors on grids with these numbers of cells on an axis."""
+        for coarse, fine, few, many in zip(errors, errors[1:], cells, cells[1:]):
+            found = math.log(coarse / fine) / math.log(many / few)
+            self.assertLess(abs(found - order), tolerance, f"order {found:.3f} from {errors}")
+
+
+class LayeredWall(Example):
+    def exact(self, x):
+        layers = [(0.12, 1.0), (0.06, 0.1), (0.02, 45.0)]
+        gap, film = 0.01, 10.0
+        q = (1200 - 293) / (sum(d / k for d, k in layers) + gap + 1 / film)
+        brick = 1200 - q * x / 1.0
+        board = 1200 - q * (0.12 + (x - 0.12) / 0.1)
+        steel = 293 + q * (1 / film + (0.2 - x) / 45.0)
+        return np.where(x < 0.12, brick, np.where(x < 0.18, board, steel))
+
+    def test_is_exact_on_any_grid(self):
+        for cells in (10, 20, 40):
+            run = self.solve_example("layered_wall", f"wall{cells}", f"grid.cells={cells}")
+            x = (np.arange(cells) + 0.5) * 0.2 / cells
+            error = np.abs(run.temperature().ravel() / self.exact(x) - 1).max()
+            self.assert_below(error, 1e-10, f"relative error with {cells} cells")
+
+
+class CompositeSlab(Example):
+    """Eigenfunctions sin(p x) in the copper, B cos(q (L - x)) in the concrete, with the same flux
+    on both sides of the contact and a step of R times it between them."""
+
+    LEFT = {"d": 0.04, "k": 390.0, "rho_c": 8900.0 * 385.0}
+    RIGHT = {"d": 0.06, "k": 1.7, "rho_c": 2300.0 * 880.0}
+    CONTACT, HOT, START, END = 0.02, 400.0, 300.0, 2400.0
+
+    def numbers(self, root):
+        return tuple(root * math.sqrt(side["rho_c"] / side["k"])
+                     for side in (self.LEFT, self.RIGHT))
+
+    def mismatch(self, root):
+        p, q = self.numbers(root)
+        a, b = self.LEFT, self.RIGHT
+        flux = a["k"] * p * math.cos(p * a["d"])
+        jump = math.sin(p * a["d"]) + self.CONTACT * flux
+        return b["k"] * q * math.sin(q * b["d"]) * jump - flux * math.cos(q * b["d"])
+
+    def roots(self, largest):
+        """All up to `largest` (1/sqrt(s)), by bisection between sign changes of a fine scan."""
+        found, points = [], np.linspace(1e-9, largest, 20000)
+        values = [self.mismatch(point) for point in points]
+        for low, high, at_low, at_high in zip(points, points[1:], values, values[1:]):
+            if at_low * at_high > 0:
+                continue
+            for _ in range(100):
+                middle = 0.5 * (low + high)
+                if self.mismatch(middle) * at_low > 0:
+                    low = middle
+                else:
+                    high = middle
+            found.append(0.5 * (low + high))
+        return found
+
+    def exact(self, x, t):
+        a, b = self.LEFT, self.RIGHT
+        total = np.zeros_like(x)
+        for root in self.roots(math.sqrt(40 / t)):   # exp(-40) is below any rounding here
+            p, q = self.numbers(root)
+            jump = math.sin(p * a["d"]) + self.CONTACT * a["k"] * p * math.cos(p * a["d"])
+            if abs(math.cos(q * b["d"])) > 0.1:
+                B = jump / math.cos(q * b["d"])
+            else:
+                B = a["k"] * p * math.cos(p * a["d"]) / (b["k"] * q * math.sin(q * b["d"]))
+            start = a["rho_c"] * (1 - math.cos(p * a["d"])) / p + \
+                b["rho_c"] * B * math.sin(q * b["d"]) / q
+            square = a["rho_c"] * (a["d"] / 2 - math.sin(2 * p * a["d"]) / (4 * p)) + \
+                b["rho_c"] * B**2 * (b["d"] / 2 + math.sin(2 * q * b["d"]) / (4 * q))
+            shape = np.where(x < a["d"], np.sin(p * x), B * np.cos(q * (a["d"] + b["d"] - x)))
+            total += start / square * math.exp(-root**2 * t) * shape
+        return self.HOT + (self.START - self.HOT) * total
+
+    def test_converges_with_the_square_of_the_spacing(self):
+        errors = []
+        for cells in (20, 40, 80):
+            run = self.solve_example("composite_slab", f"slab{cells}", f"grid.cells={cells}")
+            edges = np.linspace(0, 0.1, cells + 1)
+            # means over cells, by Simpson's rule
+            exact = (self.exact(edges[:-1] + 1e-12, self.END) +
+                     4 * self.exact(0.5 * (edges[:-1] + edges[1:]), self.END) +
+                     self.exact(edges[1:] - 1e-12, self.END)) / 6
+            errors.append(float(np.abs(run.temperature().ravel() - exact).max()))
+        self.assert_order(errors, 2, 0.1)
+        self.assert_below(errors[-1], 0.02, "largest error with 80 cells, K")
+
+
+def last_row(run, names):
+    rows = [line.split(",") for line in (run.folder / "probes.csv").read_text().splitlines()
+            if not line.startswith("#")]
+    last = dict(zip((name.removesuffix("_K") for name in rows[0]), rows[-1]))
+    return np.array([float(last[name]) for name in names])
+
+
+class Borehole(Example):
+    POINTS = {"r1": (1, 0), "r2": (2, 0), "r3": (1.8, 2.4), "r5": (0, -5)}
+    END, POWER, K, RHO_C = 7.776e6, 40.0, 2.3, 2500.0 * 880.0
+
+    def test_converges_with_the_square_of_the_spacing(self):
+        exact = np.array([283 + references.square_source(x, y, self.END, 0.25, self.POWER, self.K,
+                                                         self.RHO_C)
+                          for x, y in self.POINTS.values()])
+        errors = []
+        for cells in (96, 192, 384):
+            run = self.solve_example("borehole", f"hole{cells}", f"grid.cells=[{cells}, {cells}]")
+            errors.append(float(np.abs(last_row(run, self.POINTS) - exact).max()))
+            drift = run.history()[-1]["heat_drift_J"]
+            self.assert_below(abs(drift), 1e-13 * run.history()[-1]["heat_J"], "drift, J")
+        self.assert_order(errors, 2, 0.15)
+        self.assert_below(errors[-1], 2e-3, "largest error with 384 cells, K")
+
+    def test_the_line_source_is_close_from_two_metres_on(self):
+        for x, y in list(self.POINTS.values())[1:]:
+            bar = references.square_source(x, y, self.END, 0.25, self.POWER, self.K, self.RHO_C)
+            line = references.line_source(math.hypot(x, y), self.END, self.POWER, self.K,
+                                          self.RHO_C)
+            self.assert_below(abs(line / bar - 1), 0.01, f"line source at {x}, {y}")
+
+
+class ChipStack(Example):
+    PATCHES = {"core0": ((0.001, 0.005), (0.004, 0.009), 1.5e6),
+               "core1": ((0.006, 0.005), (0.009, 0.009), 1.0e6),
+               "cache": ((0.001, 0.001), (0.007, 0.004), 2.0e5),
+               "io": ((0.008, 0.001), (0.01, 0.004), 4.0e5)}
+    # on faces of cells of all three grids
+    PROBES = [(0.003, 0.007), (0.007, 0.007), (0.004, 0.003), (0.009, 0.002)]
+
+    def test_converges_to_the_series_with_the_square_of_the_spacing(self):
+        exact = references.stack_surface(
+            self.PROBES, (0.01, 0.01), [(0.0015, 390.0, 0.0), (0.0005, 130.0, 1e-5)], 2e4,
+            self.PATCHES.values(), 300.0, 1500)
+        errors = []
+        cells = (20, 30, 40)
+        for n in cells:
+            run = self.solve_example("chip_stack", f"chip{n}",
+                                     f"grid.cells=[{n}, {n}, {2 * n // 5}]",
+                                     "output.snapshots.interval=6", "output.pictures.interval=6")
+            errors.append(float(np.abs(last_row(run, self.PATCHES) - exact).max()))
+        self.assert_order(errors, 2, 0.15, cells)
+        self.assert_below(errors[-1], 0.02, "largest error with 40 x 40 x 16 cells, K")
+
+
+class LaserTrack(Example):
+    POINTS = {"below": (1.05e-3, 4e-4, 5e-4), "behind": (0.85e-3, 4e-4, 5e-4),
+              "beside": (0.95e-3, 5e-4, 5e-4), "far": (0.65e-3, 4e-4, 5e-4)}
+    POWER, SIGMA, SPEED, START, END = 8.0, 5e-5, 0.25, 3e-4, 3e-3
+    TOP, Y, K, RHO_C = 6e-4, 4e-4, 25.0, 7800.0 * 600.0
+
+    def relative_points(self):
+        return [(x, y - self.Y, z - self.TOP) for x, y, z in self.POINTS.values()]
+
+    def eagar_tsai(self):
+        return references.moving_gaussian(self.relative_points(), self.END, self.POWER, self.SIGMA,
+                                          self.SPEED, self.START, self.K, self.RHO_C)
+
+    def test_converges_to_eagar_and_tsai_with_the_square_of_the_spacing(self):
+        exact, errors = 300 + self.eagar_tsai(), []
+        for n in (1, 2, 4):
+            run = self.solve_example("laser_track", f"track{n}",
+                                     f"grid.cells=[{32 * n}, {16 * n}, {12 * n}]")
+            errors.append(float(np.abs(last_row(run, self.POINTS) - exact).max()))
+            last = run.history()[-1]
+            self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
+        self.assert_order(errors, 2, 0.3)
+        self.assert_below(errors[-1], 0.012 * (exact.max() - 300), "largest error, K")
+
+    def test_rosenthal_is_close_behind_the_beam(self):
+        """Within 12 %: the heat has spread to three times the width of the beam."""
+        at = self.START + self.SPEED * self.END
+        far = references.rosenthal(self.relative_points()[3:], at, self.POWER, self.SPEED, self.K,
+                                   self.RHO_C)
+        self.assert_below(abs(far[0] / self.eagar_tsai()[3] - 1), 0.12, "Rosenthal")
+
+
+class RadiatingSlab(Example):
+    FLUX, EMISSIVITY, AMBIENT, K, LENGTH = 1e5, 0.8, 300.0, 40.0, 0.02
+
+    def test_the_steady_state_is_exact_on_any_grid(self):
+        front = (self.FLUX / (self.EMISSIVITY * 5.670374419e-8) + self.AMBIENT**4) ** 0.25
+        for cells in (8, 16, 32):
+            run = self.solve_example("radiating_slab", f"slab{cells}", f"grid.cells={cells}")
+            x = (np.arange(cells) + 0.5) * self.LENGTH / cells
+            exact = front + self.FLUX / self.K * (self.LENGTH - x)
+            error = np.abs(run.temperature().ravel() / exact - 1).max()
+            self.assert_below(error, 1e-10, f"relative error with {cells} cells")
+            self.assert_below(abs(last_row(run, ["front"])[0] / front - 1), 1e-10, "front")
+
+    def test_converges_on_the_way_with_the_square_of_the_spacing(self):
+        fronts = []
+        for cells in (8, 16, 32, 64):
+            run = self.solve_example("radiating_slab", f"way{cells}", f"grid.cells={cells}",
+                                     "time.end=200", "output.checkpoints.interval=200")
+            fronts.append(last_row(run, ["front", "back"]))
+        steps = [float(np.abs(a - b).max()) for a, b in zip(fronts, fronts[1:])]
+        self.assert_order(steps, 2, 0.2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,404 @@
+"""Several materials on one grid: random problems against an independent solver, layers with a known
+steady state, one field hash however a problem is run, and restarts."""
+import math
+import os
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+from harness import SMALL, Case, Run, cell_centers
+from media import Problem, some_problem
+from problems import FACES
+
+STEPS = 24
+RANDOM = int(os.environ.get("ISOTHERM_RANDOM_PROBLEMS", "3" if SMALL else "40"))
+
+
+class Materials(Case):
+    def run_config(self, config, output, *more, **how):
+        self.write(config, "case.yaml")
+        result = self.isotherm("run", "case.yaml", "--output", output, *more, **how)
+        self.assertEqual(result.code, 0, f"expected exit code 0:\n{result}")
+        return Run(result, self.folder / output)
+
+
+class RandomProblems(Materials):
+    def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
+        for seed in range(RANDOM):
+            with self.subTest(seed=seed):
+                self.check(seed)
+
+    def check(self, seed):
+        config = some_problem(seed)
+        problem = Problem(config)
+        dt = float(f"{0.9 * problem.stable_dt():.6g}")
+        config["time"] = {"steps": STEPS, "dt": dt}
+        config["output"] = {"history": {"every": 6, "materials": True},
+                            "checkpoints": {"every": STEPS // 2}}
+        one = self.run_config(config, f"one{seed}")
+        expected, entered, added = problem.solve(dt, STEPS)
+        scale = abs(expected).max()
+        error = abs(one.temperature() - expected).max() / scale
+        self.assertLess(error, 1e-12)
+
+        volume = math.prod(problem.h)  # unused axes are 1 m long
+        last = one.history()[-1]
+        heat = problem.heat(expected) * volume
+        self.assertAlmostEqual(last["heat_J"] / heat, 1, delta=1e-12)
+        self.assertLess(abs(last["boundary_heat_J"] - entered * volume), 1e-11 * heat)
+        self.assertLess(abs(last["heat_drift_J"]), 1e-13 * heat)
+        self.assertEqual("source_heat_J" in last, "sources" in config)
+        self.assertLess(abs(last.get("source_heat_J", 0) - added * volume), 1e-11 * heat)
+        self.check_faces(problem, expected, last)
+        self.check_materials(problem, expected, last)
+
+        ranks = min((2, 3, 5)[seed % 3], max(config["grid"]["cells"]) // 2)
+        how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
+        for backend, nranks, threads in how[seed % 2:seed % 2 + 2]:
+            other = self.run_config(config, f"other{seed}", "--overwrite", "--backend", backend,
+                                    ranks=nranks, threads=threads)
+            self.assertEqual(other.exact("field_hash"), one.exact("field_hash"),
+                             f"{backend}, {nranks} ranks")
+            self.assertEqual(other.history_bytes(), one.history_bytes(), f"{backend} {nranks}")
+
+
+    def check_faces(self, problem, T, row):
+        for number, face in enumerate(problem.config["boundary"]):
+            axis, shift = number // 2, 1 if number % 2 == 0 else -1
+            if problem.is_periodic(axis):
+                self.assertNotIn(f"flow_{face}_W", row)
+                continue
+            flow, mean, at_cells = problem.through(T, row["time_s"], axis, shift)
+            scale = np.abs(problem.inflow(T, row["time_s"], axis, shift)).sum() + 1
+            self.assertLess(abs(row[f"flow_{face}_W"] - flow), 1e-10 * scale)
+            self.assertLess(abs(row[f"T_{face}_K"] / mean - 1), 1e-12)
+            self.check_patches(problem, T, row, axis, shift)
+
+    def check_patches(self, problem, T, row, axis, shift):
+        _, _, at_cells = problem.through(T, row["time_s"], axis, shift)
+        edge = problem.edge(axis, shift)
+        area = math.prod(problem.h) / problem.h[axis]
+        flows = problem.inflow(T, row["time_s"], axis, shift)[edge] * area
+        numbers = problem.patches(axis, shift)
+        condition = problem.faces[2 * axis + (shift == -1)]
+        for number, patch in enumerate(condition.get("patches", []), 1):
+            mask = numbers == number
+            if "name" not in patch:
+                continue
+            flow, mean = row[f"flow_{patch['name']}_W"], row[f"T_{patch['name']}_K"]
+            self.assertLess(abs(flow - flows[mask].sum()), 1e-10 * (abs(flows).sum() + area))
+            if mask.any():
+                self.assertLess(abs(mean / at_cells[mask].mean() - 1), 1e-12)
+            else:
+                self.assertTrue(math.isnan(mean))
+
+    def check_materials(self, problem, T, row):
+        names = [material["name"] for material in problem.config["materials"]]
+        self.assertEqual(any(name.startswith("heat_m") for name in row), len(names) > 1)
+        for number, name in enumerate(names if len(names) > 1 else []):
+            mask = problem.classes == number
+            heat = (problem.rho_c * T)[mask].sum() * math.prod(problem.h)
+            self.assertLess(abs(row[f"heat_{name}_J"] - heat), 1e-12 * abs(heat) + 1e-300)
+            for what in ("min", "max", "mean"):
+                found = row[f"{what}_{name}_K"]
+                if mask.any():
+                    expected = getattr(T[mask], what)()
+                    self.assertLess(abs(found / expected - 1), 1e-12)
+                else:
+                    self.assertTrue(math.isnan(found))
+
+
+class Layers(Materials):
+    """A wall of three layers between two temperatures: exact in the steady state, at any
+    resolution, with a contact resistance between the first two."""
+
+    def test_a_wall_with_a_contact_is_exact(self):
+        k, resistance = [45.0, 0.04, 1.7], 3e-3
+        for cells in (12, 24, 48):
+            length = 0.12
+            config = {
+                "grid": {"cells": [cells], "upper": [length]},
+                "materials": [{"name": name, "conductivity": value, "density": 1000.0,
+                               "heat_capacity": 1.0 + n}
+                              for n, (name, value) in enumerate(zip("abc", k))],
+                "parts": [{"uniform": {"material": "a"}},
+                          {"layer": {"axis": "x", "from": 0.04, "to": 0.08, "material": "b"}},
+                          {"layer": {"axis": "x", "from": 0.08, "to": 0.12, "material": "c"}}],
+                "contacts": [{"between": ["b", "a"], "resistance": resistance}],
+                "initial": [{"expression": {"value": self.steady(k, resistance)}}],
+                "boundary": {"x_min": {"type": "temperature", "value": 400.0},
+                             "x_max": {"type": "temperature", "value": 300.0}},
+                "time": {"steps": 2000},
+                "output": {"checkpoints": {"every": 2000}},
+            }
+            final = self.run_config(config, f"wall{cells}").temperature().ravel()
+            x = (np.arange(cells) + 0.5) * length / cells
+            q = 100 / (0.04 / k[0] + resistance + 0.04 / k[1] + 0.04 / k[2])
+            at_a = 400 - q * x / k[0]
+            at_b = 400 - q * (0.04 / k[0] + resistance + (x - 0.04) / k[1])
+            at_c = 300 + q * (0.12 - x) / k[2]
+            exact = np.where(x < 0.04, at_a, np.where(x < 0.08, at_b, at_c))
+            self.assertLess(abs(final - exact).max(), 1e-10)
+
+    @staticmethod
+    def steady(k, resistance):
+        """The exact solution as a formula: the scheme must leave it alone."""
+        q = 100 / (0.04 / k[0] + resistance + 0.04 / k[1] + 0.04 / k[2])
+        return (f"x < 0.04 ? 400 - {q / k[0]!r}*x : (x < 0.08 ? "
+                f"{400 - q * (0.04 / k[0] + resistance)!r} - {q / k[1]!r}*(x - 0.04) : "
+                f"300 + {q / k[2]!r}*(0.12 - x))")
+
+
+class Surfaces(Materials):
+    def test_a_probe_on_a_face_has_its_temperature(self):
+        config = some_problem(11)
+        problem = Problem(config)
+        dt = float(f"{0.9 * problem.stable_dt():.6g}")
+        config["boundary"]["x_min"] = {"type": "convection", "coefficient": 900.0, "ambient": 450.0}
+        config["boundary"]["x_max"] = {"type": "flux", "value": 1.5e4}
+        config["time"] = {"steps": STEPS, "dt": dt}
+        problem = Problem(config)
+        x, y, z = (axis.ravel() for axis in cell_centers(config))
+        names = [f"p{n}" for n in range(min(5, len(y)))]
+        used = len(config["grid"]["cells"])
+        config["output"] = {
+            "checkpoints": {"every": STEPS},
+            "probes": {"every": STEPS, "points": [
+                {"name": name, "at": [0.0, float(y[n]), float(z[0])][:used]}
+                for n, name in enumerate(names)]}}
+        run = self.run_config(config, "one")
+        _, _, face = problem.through(run.temperature(), STEPS * dt, 0, 1)
+        rows = (run.folder / "probes.csv").read_text().splitlines()
+        values = [float(value) for value in rows[-1].split(",")[2:]]
+        np.testing.assert_allclose(values, face[0, :len(names), 0], rtol=1e-12)
+        two = self.run_config(config, "two", ranks=3)
+        self.assertEqual((two.folder / "probes.csv").read_bytes(),
+                         (run.folder / "probes.csv").read_bytes())
+
+
+class Files(Materials):
+    def problem(self):
+        config = some_problem(3)
+        problem = Problem(config)
+        config["time"] = {"steps": STEPS, "dt": float(f"{0.9 * problem.stable_dt():.6g}")}
+        config["output"] = {"checkpoints": {"every": STEPS // 2, "keep": 3}}
+        return config, problem
+
+    def test_numbers_from_a_file_are_the_same_as_shapes(self):
+        config, problem = self.problem()
+        names = [material["name"] for material in config["materials"]]
+        shapes = self.run_config(config, "shapes")
+        with h5py.File(self.folder / "numbers.h5", "w") as file:
+            file["material"] = (len(names) - 1 - problem.classes).astype(np.uint8)
+        config["parts"] = [{"file": {"path": "numbers.h5", "materials": names[::-1]}}]
+        for ranks in (1, 3):
+            file = self.run_config(config, f"file{ranks}", ranks=ranks)
+            self.assertEqual(file.exact("field_hash"), shapes.exact("field_hash"))
+
+    def test_a_restart_continues_bit_for_bit_and_refuses_other_materials(self):
+        config, _ = self.problem()
+        whole = self.run_config(config, "whole")
+        middle = f"whole/checkpoints/step_{STEPS // 2:010d}.h5"
+        rest = self.run_config(config, "rest", "--restart", middle, ranks=2)
+        self.assertEqual(rest.exact("field_hash"), whole.exact("field_hash"))
+        self.assertEqual(rest.report["heat_drift_J"], whole.report["heat_drift_J"])
+        config["parts"].append({"box": {"lower": [0.0] * len(config["grid"]["cells"]),
+                                        "upper": config["grid"]["upper"], "material": "m0"}})
+        self.write(config, "case.yaml")
+        result = self.isotherm("run", "case.yaml", "--output", "other", "--restart", middle)
+        self.assertEqual(result.code, 2, f"{result}")
+        self.assertIn("parts", result.err)
+
+
+class RadiatingSlab(Materials):
+    """T = 600 + 300 exp(-alpha m^2 t) cos(m x), held at the end of x by radiation alone, to
+    surroundings whose temperature follows from it."""
+
+    def error(self, cells, precision="float64"):
+        k, rho_c, length, emissivity, m = 2.0, 2e6, 0.05, 0.7, 20.0
+        decay = f"exp(-{k / rho_c * m**2!r}*t)"
+        face = f"(600 + {300 * math.cos(m * length)!r}*{decay})"
+        slope = f"{-k * 300 * m * math.sin(m * length) / (emissivity * 5.670374419e-8)!r}*{decay}"
+        end = 400.0
+        config = {
+            "grid": {"cells": [cells], "upper": [length]},
+            "material": {"conductivity": k, "density": 2000.0, "heat_capacity": 1000.0},
+            "initial": [{"expression": {"value": f"600 + 300*cos({m}*x)"}}],
+            "boundary": {"x_min": {"type": "flux", "value": 0.0},
+                         "x_max": {"type": "radiation", "emissivity": emissivity,
+                                   "ambient": f"({face}^4 + {slope})^0.25"}},
+            "time": {"end": end, "dt": end / round(0.4 * cells**2)},
+            "run": {"precision": precision},
+            "output": {"checkpoints": {"every": 10**6}},
+        }
+        run = self.run_config(config, f"slab{cells}{precision}")
+        self.assertLess(abs(run.history()[-1]["heat_drift_J"]),
+                        1e-13 * run.history()[-1]["heat_J"] if precision == "float64" else 1e3)
+        h = length / cells
+        x = (np.arange(cells) + 0.5) * h
+        mean = math.sin(m * h / 2) / (m * h / 2) * np.cos(m * x)
+        exact = 600 + 300 * math.exp(-k / rho_c * m**2 * end) * mean
+        return abs(run.temperature().ravel() - exact).max()
+
+    def test_is_of_second_order(self):
+        errors = [self.error(cells) for cells in (16, 32, 64)]
+        for coarse, fine in zip(errors, errors[1:]):
+            self.assertAlmostEqual(math.log2(coarse / fine), 2, delta=0.1, msg=f"{errors}")
+        self.assertLess(errors[0], 0.2)
+        self.assertLess(self.error(16, "float32"), 0.2)
+
+
+class Patches(Materials):
+    """What the random problems leave out."""
+
+    def config(self):
+        disc = {"name": "lid", "disc": {"center": [0.5, 0.5], "radius": 0.3},
+                "type": "convection", "coefficient": "50*(1 + t)", "ambient": 400.0}
+        wall = {"type": "flux", "value": 0.0}
+        return {
+            "grid": {"cells": [12, 10, 8]},
+            "material": {"conductivity": 20.0, "density": 1000.0, "heat_capacity": 100.0},
+            "initial": [{"uniform": {"value": 300.0}}],
+            "boundary": {**{face: wall for face in ("x_min", "x_max", "y_min", "y_max", "z_min")},
+                         "z_max": {"type": "radiation", "emissivity": 0.5, "ambient": 600.0,
+                                   "patches": [disc, {"rectangle": {"lower": [0.0, 0.0],
+                                                                    "upper": [0.5, 1.0]},
+                                                      "type": "temperature", "value": 350.0}]}},
+            "time": {"steps": 40},
+            "output": {"history": {"every": 5}, "checkpoints": {"every": 20}},
+        }
+
+    def test_a_restart_has_the_same_bits(self):
+        config = self.config()
+        whole = self.run_config(config, "whole")
+        middle = self.folder / "whole" / "checkpoints" / "step_0000000020.h5"
+        for ranks, threads in ((1, 2), (3, 1)):
+            rest = self.run_config(config, f"rest{ranks}", "--restart", middle, ranks=ranks,
+                                   threads=threads)
+            self.assertEqual(rest.exact("field_hash"), whole.exact("field_hash"))
+            self.assertEqual(rest.history()[-1], whole.history()[-1])
+
+    def test_a_uniform_run_can_continue_with_patches(self):
+        config = self.config()
+        z_max, config["boundary"]["z_max"] = config["boundary"]["z_max"], {"type": "flux",
+                                                                          "value": 1e4}
+        self.run_config(config, "flux")
+        middle = self.folder / "flux" / "checkpoints" / "step_0000000020.h5"
+        config["boundary"]["z_max"] = z_max
+        rest = self.run_config(config, "rest", "--restart", middle)
+        last = rest.history()[-1]
+        self.assertLess(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"])
+        self.assertIn("boundary.z_max.type", rest.result.err)
+
+    def test_a_patch_without_cells_is_warned_of(self):
+        config = self.config()
+        config["boundary"]["z_max"]["patches"].insert(0, {
+            "disc": {"center": [0.02, 0.02], "radius": 0.001}, "type": "flux", "value": 1.0})
+        result = self.run_config(config, "out").result
+        self.assertEqual(result.err.count("warning: boundary.z_max.patches[0] contains no cell"), 1)
+        plan = self.isotherm("plan", "case.yaml")
+        self.assertEqual(plan.code, 0, f"{plan}")
+        self.assertIn("boundary.z_max.patches[0] contains no cell", plan.err)
+
+
+class WrongInput(Materials):
+    def check(self, change, *expected, code=2):
+        config = some_problem(3)
+        config.pop("sources", None)
+        config["time"] = {"steps": 2}
+        change(config)
+        self.write(config, "case.yaml")
+        result = self.isotherm("run", "case.yaml", "--output", "out")
+        self.assertEqual(result.code, code, f"{result}")
+        for text in expected:
+            self.assertIn(text, result.err)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_each_has_its_message(self):
+        def unknown(config):
+            config["parts"][0]["uniform"]["material"] = "m00"
+
+        def uncovered(config):
+            config["parts"] = config["parts"][1:2]
+
+        def twice(config):
+            config["materials"][1]["name"] = "m0"
+
+        def both(config):
+            config["material"] = {"conductivity": 1.0, "density": 1.0, "heat_capacity": 1.0}
+
+        def neither(config):
+            del config["materials"], config["parts"]
+            config.pop("contacts", None)
+
+        def no_parts(config):
+            del config["parts"]
+
+        def itself(config):
+            config["contacts"] = [{"between": ["m0", "m0"], "resistance": 1.0}]
+
+        def pair_twice(config):
+            config["contacts"] = [{"between": ["m0", "m1"], "resistance": 1.0},
+                                  {"between": ["m1", "m0"], "resistance": 2.0}]
+
+        def unstable(config):
+            config["time"] = {"steps": 2, "dt": 1e6}
+
+        def no_file(config):
+            config["parts"].append({"file": {"path": "none.h5", "materials": ["m0"]}})
+
+        def radiating_difference(config):
+            config["run"]["watch"] = {"temperature": "difference"}
+            config["boundary"]["x_min"] = {"type": "radiation", "emissivity": 1, "ambient": 300}
+
+        disc = {"disc": {"center": [0.01, 0.01], "radius": 0.01}, "type": "flux", "value": 1.0}
+
+        def patches(*entries, **face):
+            face = {"type": "flux", "value": 0.0, "patches": list(entries), **face}
+
+            def change(config):
+                config["grid"] = {"cells": [4, 4, 4]}
+                config["initial"] = config["initial"][:1]
+                config.pop("sources", None)
+                config["parts"] = config["parts"][:1]
+                config["boundary"] = {name: {"type": "flux", "value": 0.0} for name in FACES}
+                config["boundary"]["z_max"] = {key: value for key, value in face.items()
+                                               if value is not None}
+            return change
+
+        shapeless = {"type": "flux", "value": 1.0}
+        where = "boundary.z_max.patches"
+        self.check(patches(shapeless), where + "[0]", "0 shapes", "rectangle, disc, where")
+        self.check(patches({**disc, "where": "x < 1"}), where + "[0]", "2 shapes")
+        self.check(patches({**disc, "type": "periodic"}), where + "[0].type", "radiation")
+        self.check(patches(disc, value=None, type="periodic"), where, "not a key of type periodic")
+        self.check(patches({**shapeless, "disc": {"center": [0.01], "radius": 1.0}}),
+                   where + "[0].disc.center", "1 coordinate; give 2")
+        self.check(patches({**shapeless, "rectangle": {"lower": [0.0, 0.02],
+                                                       "upper": [0.02, 0.01]}}),
+                   where + "[0].rectangle.upper", "no length")
+        self.check(patches({**disc, "name": "a"}, {**disc, "name": "a"}),
+                   where + "[1].name", "second patch with the name 'a'")
+        self.check(patches({**disc, "name": "x_min"}), where + "[0].name", "the name of a face")
+        self.check(patches(*[disc] * 256), where, "256 patches; give at most 255")
+        self.check(patches({**shapeless, "where": "sqrt(x - 1)"}), where + "[0].where",
+                   "not a number")
+        self.check(patches({**shapeless, "where": "u < 1"}), where + "[0].where", "u")
+        self.check(patches({**disc, "value": "1/(t - t)"}), where + "[0].value", "heat flux")
+        self.check(radiating_difference, "boundary.x_min.emissivity", "absolute temperatures")
+        self.check(unknown, "parts[0].uniform.material", "'m00'", "m0, m1")
+        self.check(uncovered, "parts", "have no material")
+        self.check(twice, "materials[1]", "second material with the name 'm0'")
+        self.check(both, "materials", "given together with material")
+        self.check(neither, "material", "missing")
+        self.check(no_parts, "parts", "missing")
+        self.check(itself, "contacts[0].between", "itself")
+        self.check(pair_twice, "contacts[1].between", "second contact")
+        self.check(unstable, "time.dt", "stable")
+        self.check(no_file, "file", "none.h5", code=3)
+
+
+if __name__ == "__main__":
+    unittest.main()
