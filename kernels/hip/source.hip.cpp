@@ -69,7 +69,8 @@ template <typename REAL>
 static void launch(hipStream_t stream, struct hip_scratch *d_scratch, const struct layout *layout,
                    const struct source_args *args, void *d_field, const struct box *box)
 {
-    const int64_t cells = box_cells(box);
+    const int64_t cells =
+        box_extent(box, AXIS_X) * box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
     const unsigned nblocks = (unsigned)((cells + THREADS - 1) / THREADS);
     REAL *field = static_cast<REAL *>(d_field);
     struct source_medium medium = {};
