@@ -1,6 +1,9 @@
 #include "kernels/layout.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include "kernels/medium_cell.h"
 
 static int64_t round_up(int64_t value, int64_t step)
 {
@@ -80,4 +83,52 @@ void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COU
         .pitch_z = used[AXIS_Z] ? pitch_z : 0,
         .elements = planes * pitch_z + 2 * unit,
     };
+}
+
+/* The flags of at most FLAG_CELLS cells from `c` on; not in place, so that it is vectorised. */
+enum { FLAG_CELLS = 256 };
+static void find_flags(const struct layout *layout, const uint8_t *c, int64_t n,
+                       uint8_t flags[FLAG_CELLS])
+{
+    const uint8_t *ym = c - layout->pitch_y;
+    const uint8_t *yp = c + layout->pitch_y;
+    const uint8_t *zm = c - layout->pitch_z;
+    const uint8_t *zp = c + layout->pitch_z;
+    for (int64_t i = 0; i < n; i++) {
+        const int differing = (c[i - 1] ^ c[i]) | (c[i + 1] ^ c[i]) | (ym[i] ^ c[i]) |
+                              (yp[i] ^ c[i]) | (zm[i] ^ c[i]) | (zp[i] ^ c[i]);
+        flags[i] = (differing & ~CLASS_FLAG) == 0 ? CLASS_FLAG : 0;
+    }
+}
+
+uint8_t classes_flag(const struct layout *layout, int nclasses, uint8_t *classes)
+{
+    const int64_t *cells = layout->cells;
+    if (nclasses >= CLASS_FLAG) {
+        return UINT8_MAX;
+    }
+    for (int64_t row = 0; row < cells[AXIS_Y] * cells[AXIS_Z]; row++) {
+        uint8_t *c = classes + layout_index(layout, 0, row % cells[AXIS_Y], row / cells[AXIS_Y]);
+        for (int64_t i = 0; i < cells[AXIS_X]; i += FLAG_CELLS) {
+            const int64_t left = cells[AXIS_X] - i;
+            const int64_t n = left < FLAG_CELLS ? left : FLAG_CELLS;
+            uint8_t flags[FLAG_CELLS];
+            find_flags(layout, c + i, n, flags);
+            for (int64_t f = 0; f < n; f++) {
+                c[i + f] |= flags[f];
+            }
+        }
+    }
+    return CLASS_FLAG - 1;
+}
+
+bool classes_same_axes(const void *table, enum precision precision, int nclasses)
+{
+    const size_t bytes = precision_bytes(precision);
+    const char *g[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        g[axis] = (const char *)table + (size_t)medium_g_at(nclasses, axis, 0, 0) * bytes;
+    }
+    const size_t length = (size_t)nclasses * (size_t)nclasses * bytes;
+    return memcmp(g[AXIS_X], g[AXIS_Y], length) == 0 && memcmp(g[AXIS_X], g[AXIS_Z], length) == 0;
 }

@@ -37,6 +37,17 @@ enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_C
 void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT],
                        struct layout *layout);
 
+/* Set CLASS_FLAG in the classes of owned cells whose neighbours across all faces have their class:
+ * then a kernel that reads a cell's byte needs no neighbour's. `classes`: complete with halo.
+ * Returns the mask that gives the class: with more classes than fit beside the flag, none is set.
+ */
+enum { CLASS_FLAG = 0x80 };
+uint8_t classes_flag(const struct layout *layout, int nclasses, uint8_t *classes);
+
+/* Whether a table of coefficients (kernels/medium_cell.h) has the same g, bit for bit, on every
+ * axis: then a kernel needs those of one. */
+bool classes_same_axes(const void *table, enum precision precision, int nclasses);
+
 /* Remove the padding from a fresh layout with short rows and without halo in x: the hardware
  * prefetcher then continues from row to row (docs/kernels_cpu.md). Planes are padded instead. One
  * cache line before the first row and after the last remains allocated. */

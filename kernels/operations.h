@@ -23,9 +23,11 @@ struct medium_args {
      * unspecified. */
     struct layout layout;
     const uint8_t *d_class;
+    uint8_t mask; /* a byte & mask is the class; from classes_flag, which must have set the flags */
     int nclasses;
     int nclosures;          /* per face: nclasses times the number of patches */
     const void *d_table;    /* in the field's precision, see medium_cell.h */
+    bool same_axes;         /* the g of all axes in it are equal: classes_same_axes */
     const double *d_weight; /* 1 / sigma of each class */
     /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
      * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */

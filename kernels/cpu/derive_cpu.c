@@ -102,7 +102,7 @@ KERNEL_INLINE double beyond(const struct medium_cell *cell, enum precision preci
 {
     const struct medium_args *m = cell->medium;
     const int64_t closure = medium_closure(m->d_patch[face], m->nclasses, face, cell->cells,
-                                           cell->index, *cell->of_class);
+                                           cell->index, *cell->of_class & m->mask);
     const int64_t at = medium_closure_at(m->nclasses, m->nclosures, face, (int)closure);
     if (precision == PRECISION_FLOAT64) {
         const double *abe = (const double *)m->d_table + at;
@@ -127,9 +127,9 @@ KERNEL_INLINE double flux_along(const struct flux_args *args, const struct mediu
         value[side] = args->closed[face] && at->index[axis] == last
                           ? beyond(at, precision, face, c)
                           : cell(field, precision, element + sign * step);
-        g[side] =
-            cell(m->d_table, precision,
-                 medium_g_at(m->nclasses, axis, *at->of_class, at->of_class[sign * class_step]));
+        g[side] = cell(m->d_table, precision,
+                       medium_g_at(m->nclasses, axis, *at->of_class & m->mask,
+                                   at->of_class[sign * class_step] & m->mask));
     }
     return derived_flux_between(c, value[SIDE_MIN], value[SIDE_MAX], g[SIDE_MIN], g[SIDE_MAX],
                                 args->scale[axis]);

@@ -97,11 +97,11 @@ static void find_in_chunk(struct findings *f, const double *cells, int64_t n, in
 
 /* At most CHUNK cells and their classes; invalid ones count as 0. */
 static void find_heat(struct findings *f, const double *cells, const uint8_t *of_class,
-                      const double *weight, int64_t n)
+                      const struct medium_args *medium, int64_t n)
 {
     double term[CHUNK];
     for (int64_t i = 0; i < n; i++) {
-        term[i] = tally_term(cells[i]) * weight[of_class[i]];
+        term[i] = tally_term(cells[i]) * medium->d_weight[of_class[i] & medium->mask];
     }
     tally_add_float64(&f->heat, term, n);
 }
@@ -128,7 +128,7 @@ static void find_in_piece(struct findings *f, const struct layout *layout,
                 find_in_chunk(f, cells, n, global_index(placement, i, j, k));
                 if (medium != NULL) {
                     find_heat(f, cells, medium->d_class + layout_index(&medium->layout, i, j, k),
-                              medium->d_weight, n);
+                              medium, n);
                 }
             }
         }

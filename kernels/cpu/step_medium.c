@@ -31,6 +31,7 @@
 #define REAL double
 #define NAMED(name) name##_float64
 #include "kernels/cpu/step_lines.h"
+#include "kernels/cpu/step_medium_plans.h"
 #include "kernels/cpu/step_medium_rows.h"
 #include "kernels/cpu/step_tiles.h"
 #undef REAL
@@ -39,6 +40,7 @@
 #define REAL float
 #define NAMED(name) name##_float32
 #include "kernels/cpu/step_lines.h"
+#include "kernels/cpu/step_medium_plans.h"
 #include "kernels/cpu/step_medium_rows.h"
 #include "kernels/cpu/step_tiles.h"
 #undef REAL

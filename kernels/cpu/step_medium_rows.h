@@ -1,148 +1,13 @@
 /* The rows of the step kernel in a medium of classes, in one precision. Included after
- * step_lines.h, in the same way.
+ * step_medium_plans.h, in the same way.
  *
- * A row is divided into runs of cache lines. Where the classes of the cells and those of their
- * neighbours on each side do not change along x, as inside a region and along most of its surface,
- * a run has constant coefficients. Every other line has vectors of them. Both are found once for a
- * piece of a row and kept: the next rows mostly have the same classes, and so have their
- * neighbours.
+ * A row is divided into runs of cache lines. Inside the region of a class, where all cells have
+ * CLASS_FLAG, a run has constant coefficients. The lines between such runs form pieces. Where the
+ * classes of the cells and those of their neighbours on each side do not change along x, as along
+ * most of a region's surface, a piece has runs with constant coefficients too. Every other line has
+ * vectors of them. Both are found once for a piece and kept: the next rows mostly have the same
+ * classes, and so have their neighbours.
  */
-
-/* The coefficients of a line, as medium_cell takes them. */
-enum { NAMED(COEFFICIENTS) = 8 };
-struct NAMED(line) {
-    REAL of[NAMED(COEFFICIENTS)][NAMED(LINE)] __attribute__((aligned(STREAM_LINE_BYTES)));
-};
-
-/* The lines of a piece of a row. */
-enum { NAMED(PIECE_LINES) = 32, NAMED(PIECE) = NAMED(PIECE_LINES) * NAMED(LINE) };
-struct NAMED(plan) {
-    int64_t n; /* cells; 0: not used */
-    /* what it was made for; of the row itself with the neighbours in x of its ends */
-    uint8_t centre[NAMED(PIECE) + 2], ym[NAMED(PIECE)], yp[NAMED(PIECE)];
-    uint8_t zm[NAMED(PIECE)], zp[NAMED(PIECE)];
-    int nruns;
-    struct NAMED(run) {
-        int64_t n;  /* cells */
-        bool plain; /* constant coefficients, those of the first line */
-    } run[NAMED(PIECE_LINES)];
-    struct NAMED(line) line[NAMED(PIECE_LINES)];
-};
-
-/* Of one thread, for the pieces of a row in turn, two for each. */
-enum { NAMED(PLACES) = 4, NAMED(WAYS) = 2 };
-struct NAMED(plans) {
-    struct NAMED(plan) plan[NAMED(PLACES)][NAMED(WAYS)];
-    int last[NAMED(PLACES)]; /* the way that was used last */
-};
-
-/* The classes of a row and of its neighbours, from the row's first cell on. */
-struct NAMED(classes) {
-    const uint8_t *centre, *ym, *yp, *zm, *zp;
-    const uint8_t *ahead; /* to prefetch */
-};
-
-KERNEL_INLINE struct NAMED(classes) NAMED(classes_from)(const struct NAMED(classes) * c, int64_t i)
-{
-    return (struct NAMED(classes)){
-        c->centre + i, c->ym + i, c->yp + i, c->zm + i, c->zp + i, c->ahead + i,
-    };
-}
-
-KERNEL_INLINE const REAL *NAMED(g_from)(const struct NAMED(stencil) * s, enum axis axis,
-                                        int of_class)
-{
-    return s->table + medium_g_at(s->medium->nclasses, axis, of_class, 0);
-}
-
-/* The coefficients of at most a line of cells. */
-static void NAMED(look_up)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c,
-                           int64_t n, struct NAMED(line) * line)
-{
-    for (int64_t i = 0; i < n; i++) {
-        const int own = c->centre[i];
-        const REAL *gx = NAMED(g_from)(s, AXIS_X, own);
-        const REAL *gy = NAMED(g_from)(s, AXIS_Y, own);
-        const REAL *gz = NAMED(g_from)(s, AXIS_Z, own);
-        line->of[0][i] = gx[c->centre[i - 1]];
-        line->of[1][i] = gx[c->centre[i + 1]];
-        line->of[2][i] = gy[c->ym[i]];
-        line->of[3][i] = gy[c->yp[i]];
-        line->of[4][i] = gz[c->zm[i]];
-        line->of[5][i] = gz[c->zp[i]];
-        line->of[6][i] = s->table[medium_cell_at(own)];
-        line->of[7][i] = s->table[medium_cell_at(own) + 1];
-    }
-}
-
-/* Whether all cells of the line at c, and their neighbours in x, have the class of cell `of`, and
- * their neighbours in y and z the classes of its neighbours. */
-KERNEL_INLINE bool NAMED(same_as)(const struct NAMED(classes) * c, int64_t of)
-{
-    uint8_t bits =
-        (uint8_t)((c->centre[-1] ^ c->centre[of]) | (c->centre[NAMED(LINE)] ^ c->centre[of]));
-    for (int64_t i = 0; i < NAMED(LINE); i++) {
-        bits |= (uint8_t)((c->centre[i] ^ c->centre[of]) | (c->ym[i] ^ c->ym[of]) |
-                          (c->yp[i] ^ c->yp[of]) | (c->zm[i] ^ c->zm[of]) | (c->zp[i] ^ c->zp[of]));
-    }
-    return bits == 0;
-}
-
-static __attribute__((noinline)) void NAMED(plan_make)(const struct NAMED(stencil) * s,
-                                                       const struct NAMED(classes) * c, int64_t n,
-                                                       struct NAMED(plan) * plan)
-{
-    plan->n = n;
-    memcpy(plan->centre, c->centre - 1, (size_t)n + 2);
-    memcpy(plan->ym, c->ym, (size_t)n);
-    memcpy(plan->yp, c->yp, (size_t)n);
-    memcpy(plan->zm, c->zm, (size_t)n);
-    memcpy(plan->zp, c->zp, (size_t)n);
-    plan->nruns = 0;
-    for (int64_t l = 0; l < n / NAMED(LINE); l++) {
-        const struct NAMED(classes) at = NAMED(classes_from)(c, l * NAMED(LINE));
-        struct NAMED(run) *run = &plan->run[plan->nruns - (plan->nruns > 0 ? 1 : 0)];
-        const bool plain = NAMED(same_as)(&at, 0);
-        const bool extends =
-            plan->nruns > 0 && run->plain == plain && (!plain || NAMED(same_as)(&at, -1));
-        if (!extends) {
-            run = &plan->run[plan->nruns++];
-            *run = (struct NAMED(run)){.plain = plain};
-        }
-        if (!extends || !plain) {
-            NAMED(look_up)(s, &at, plain ? 1 : NAMED(LINE), &plan->line[l]);
-        }
-        run->n += NAMED(LINE);
-    }
-}
-
-KERNEL_INLINE bool NAMED(plan_fits)(const struct NAMED(plan) * plan,
-                                    const struct NAMED(classes) * c, int64_t n)
-{
-    return plan->n == n && plan->centre[0] == c->centre[-1] &&
-           plan->centre[n + 1] == c->centre[n] &&
-           stream_same_bytes(plan->centre + 1, c->centre, n) &&
-           stream_same_bytes(plan->ym, c->ym, n) && stream_same_bytes(plan->yp, c->yp, n) &&
-           stream_same_bytes(plan->zm, c->zm, n) && stream_same_bytes(plan->zp, c->zp, n);
-}
-
-/* The plan for `n` cells in complete lines, at most PIECE; `piece` counts along the row. */
-static const struct NAMED(plan) * NAMED(plan_for)(const struct NAMED(stencil) * s,
-                                                  const struct NAMED(classes) * c, int64_t n,
-                                                  int64_t piece)
-{
-    const int64_t place = piece % NAMED(PLACES);
-    int *last = &s->plans->last[place];
-    for (int tried = 0; tried < NAMED(WAYS); tried++) {
-        if (NAMED(plan_fits)(&s->plans->plan[place][*last], c, n)) {
-            return &s->plans->plan[place][*last];
-        }
-        *last = (*last + 1) % NAMED(WAYS);
-    }
-    *last = (*last + 1) % NAMED(WAYS);
-    NAMED(plan_make)(s, c, n, &s->plans->plan[place][*last]);
-    return &s->plans->plan[place][*last];
-}
 
 /* Fewer cells than a line, with ordinary stores; first_xm and last_xp as in stored_cells. */
 static void NAMED(stored_few)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c,
@@ -267,6 +132,12 @@ DEFINE_RUN(plain_wide, true)
 DEFINE_RUN(varied_wide, false)
 #undef DEFINE_RUN
 
+KERNEL_INLINE NAMED(run_function) * NAMED(run_of)(bool plain, bool wide)
+{
+    return plain ? (wide ? NAMED(plain_wide) : NAMED(plain_ahead))
+                 : (wide ? NAMED(varied_wide) : NAMED(varied_ahead));
+}
+
 /* The runs of a plan. */
 KERNEL_INLINE void NAMED(runs)(const struct NAMED(plan) * plan, const struct NAMED(row) * row,
                                REAL *out, REAL first_xm, REAL last_xp, bool wide)
@@ -277,12 +148,41 @@ KERNEL_INLINE void NAMED(runs)(const struct NAMED(plan) * plan, const struct NAM
         const struct NAMED(row) at = NAMED(row_from)(row, i);
         const REAL minus = i == 0 ? first_xm : row->centre[i - 1];
         const REAL plus = i + n == plan->n ? last_xp : row->centre[i + n];
-        NAMED(run_function) *const run = plan->run[r].plain
-                                             ? (wide ? NAMED(plain_wide) : NAMED(plain_ahead))
-                                             : (wide ? NAMED(varied_wide) : NAMED(varied_ahead));
-        run(&plan->line[i / NAMED(LINE)], &at, out + i, n, minus, plus);
+        NAMED(run_of)
+        (plan->run[r].plain, wide)(&plan->line[i / NAMED(LINE)], &at, out + i, n, minus, plus);
         i += n;
     }
+}
+
+/* The flagged class of all cells of the line at `c`; 0: none. */
+KERNEL_INLINE int NAMED(inside)(const uint8_t *c, int mask)
+{
+    uint8_t all[NAMED(LINE)];
+    memset(all, c[0], NAMED(LINE));
+    return c[0] > mask && memcmp(all, c, NAMED(LINE)) == 0 ? c[0] : 0;
+}
+
+/* The coefficients of a line inside a region, of flagged class `inside`, at c. */
+static const struct NAMED(line) *
+    NAMED(line_inside)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c, int inside)
+{
+    if (s->plans->inside != inside) {
+        s->plans->inside = inside;
+        NAMED(look_up)(s, c, 1, &s->plans->line);
+    }
+    return &s->plans->line;
+}
+
+/* Cells of the next run inside a region or the next piece, of `n` cells in complete lines; inside:
+ * the flagged class of the first line. */
+KERNEL_INLINE int64_t NAMED(stretch)(const uint8_t *c, int64_t n, int inside, int mask)
+{
+    const int64_t most = inside != 0 || n < NAMED(PIECE) ? n : NAMED(PIECE);
+    int64_t i = NAMED(LINE);
+    while (i < most && NAMED(inside)(c + i, mask) == inside) {
+        i += NAMED(LINE);
+    }
+    return i;
 }
 
 /* `n` cells of a row; first_xm and last_xp: the neighbours in x of its ends. */
@@ -299,20 +199,25 @@ static __attribute__((noinline)) void NAMED(medium_range)(const struct NAMED(ste
         stream_fetch(STREAM_SECOND_LEVEL, c->ahead + i);
     }
     int64_t size = 0;
-    for (int64_t i = 0, piece = 0; i < n; i += size, piece++) {
+    for (int64_t i = 0, piece = 0; i < n; i += size) {
         const struct NAMED(classes) classes = NAMED(classes_from)(c, i);
         const struct NAMED(row) at = NAMED(row_from)(row, i);
         const int64_t left = n - tail - i;
         const bool few = i < head || left == 0;
-        size = few ? (i < head ? head : tail) : (left < NAMED(PIECE) ? left : NAMED(PIECE));
+        const int inside = few ? 0 : NAMED(inside)(classes.centre, s->medium->mask);
+        size = few ? (i < head ? head : tail)
+                   : NAMED(stretch)(classes.centre, left, inside, s->medium->mask);
         const REAL minus = i == 0 ? first_xm : row->centre[i - 1];
         const REAL plus = i + size == n ? last_xp : row->centre[i + size];
         if (few) {
             NAMED(stored_few)(s, &classes, &at, out + i, size, minus, plus);
-            continue;
+        } else if (inside != 0) {
+            const struct NAMED(line) *line = NAMED(line_inside)(s, &classes, inside);
+            NAMED(run_of)(true, schedule.wide)(line, &at, out + i, size, minus, plus);
+        } else {
+            const struct NAMED(plan) *plan = NAMED(plan_for)(s, &classes, size, piece++);
+            NAMED(runs)(plan, &at, out + i, minus, plus, schedule.wide);
         }
-        const struct NAMED(plan) *plan = NAMED(plan_for)(s, &classes, size, piece);
-        NAMED(runs)(plan, &at, out + i, minus, plus, schedule.wide);
     }
 }
 
@@ -355,12 +260,14 @@ static void NAMED(close_face)(const struct NAMED(stencil) * s, enum face face,
                               const REAL **neighbour)
 {
     for (int64_t at = 0; at < n; at++) {
-        beyond[at] = NAMED(beyond)(s, face, of_class[at], i + at, j, k, centre[at]);
+        beyond[at] =
+            NAMED(beyond)(s, face, of_class[at] & s->medium->mask, i + at, j, k, centre[at]);
     }
     if (s->tally[face].target != NULL) {
         double term[NAMED(CHUNK)];
         for (int64_t at = 0; at < n; at++) {
-            term[at] = NAMED(face_term)(s, face, of_class[at], beyond[at], centre[at]);
+            term[at] =
+                NAMED(face_term)(s, face, of_class[at] & s->medium->mask, beyond[at], centre[at]);
         }
         tally_add_float64(&s->tally[face], term, n);
     }
@@ -412,12 +319,14 @@ static inline void NAMED(medium_row)(const struct NAMED(stencil) * s,
     const bool *on = where->on;
     const int64_t n = hi - lo;
     const uint8_t *own = classes->centre;
+    const int mask = s->medium->mask;
     const REAL *centre = row->centre;
-    const REAL first =
-        on[FACE_X_MIN] ? NAMED(close_end)(s, FACE_X_MIN, own[0], lo, j, k, centre[0]) : centre[-1];
-    const REAL last = on[FACE_X_MAX]
-                          ? NAMED(close_end)(s, FACE_X_MAX, own[n - 1], hi - 1, j, k, centre[n - 1])
-                          : centre[n];
+    const REAL first = on[FACE_X_MIN]
+                           ? NAMED(close_end)(s, FACE_X_MIN, own[0] & mask, lo, j, k, centre[0])
+                           : centre[-1];
+    const REAL last = on[FACE_X_MAX] ? NAMED(close_end)(s, FACE_X_MAX, own[n - 1] & mask, hi - 1, j,
+                                                        k, centre[n - 1])
+                                     : centre[n];
     if (where->values_beyond) {
         NAMED(medium_boundary_row)
         (s, on, classes, row, out, lo, n, j, k, first, last, schedule);
@@ -475,6 +384,9 @@ static struct NAMED(stencil)
                                .medium = medium,
                                .table = medium->d_table,
                                .plans = scratch};
+    if (precision_bytes(layout->precision) == sizeof(REAL)) {
+        s.plans->inside = 0;
+    }
     for (int place = 0; precision_bytes(layout->precision) == sizeof(REAL) && place < NAMED(PLACES);
          place++) {
         s.plans->last[place] = 0;

@@ -8,7 +8,9 @@
 template <typename REAL> struct medium {
     const uint8_t *classes; /* of cell (0, 0, 0) */
     int64_t pitch_y, pitch_z;
+    int mask; /* for the classes */
     int n, nclosures;
+    bool same_axes;
     const REAL *table;
     const uint8_t *patch[FACE_COUNT];
     int64_t cells[AXIS_COUNT]; /* of the field */
@@ -20,7 +22,9 @@ template <typename REAL> static medium<REAL> medium_of(const struct medium_args 
     m.classes = args->d_class + args->layout.origin;
     m.pitch_y = args->layout.pitch_y;
     m.pitch_z = args->layout.pitch_z;
+    m.mask = args->mask;
     m.n = args->nclasses;
+    m.same_axes = args->same_axes;
     m.nclosures = args->nclosures;
     m.table = static_cast<const REAL *>(args->d_table);
     for (int face = 0; face < FACE_COUNT; face++) {
@@ -91,13 +95,14 @@ static __device__ __forceinline__ REAL medium_neighbours(const grid_view<REAL> &
     const int64_t class_stride[AXIS_COUNT] = {1, m.pitch_y, m.pitch_z};
     const int64_t at = view.at(cell[0], cell[1], cell[2]);
     const uint8_t *of_class = m.classes + cell[0] + cell[1] * m.pitch_y + cell[2] * m.pitch_z;
-    const int own = *of_class;
+    const int own = *of_class & m.mask;
     const REAL c = view.in[at];
 #pragma unroll
     for (int face = 0; face < FACE_COUNT; face++) {
         const int axis = face / 2;
         const int sign = face % 2 == 0 ? -1 : 1;
-        g[face] = m.table[medium_g_at(m.n, axis, own, of_class[sign * class_stride[axis]])];
+        const int other = of_class[sign * class_stride[axis]] & m.mask;
+        g[face] = m.table[medium_g_at(m.n, axis, own, other)];
         if ((closed >> face & 1) != 0 && cell[axis] == (sign < 0 ? 0 : view.cells[axis] - 1)) {
             n[face] = medium_beyond(m, face, cell, own, c);
             at_closed(face, n[face]);

@@ -16,6 +16,7 @@ template <typename REAL> struct sweep {
     /* of a medium; NULL: uniform */
     const uint8_t *classes; /* of cell (0, 0, 0) */
     int64_t class_pitch_y, class_pitch_z;
+    int class_mask;
     const double *weight;
 };
 
@@ -100,7 +101,7 @@ static __device__ __forceinline__ void add_heat(const sweep<REAL> &s, struct tal
         for (int64_t i = threadIdx.x; i < s.cells[AXIS_X]; i += THREADS) {
             const double cell = (double)cells[i];
             const double good = fabs(cell) < EXACT_SUM_LIMIT ? cell : 0.0;
-            heat.add(good * s.weight[classes[i]]);
+            heat.add(good * s.weight[classes[i] & s.class_mask]);
         }
     }
 }
@@ -250,6 +251,7 @@ static sweep<REAL> sweep_of(const struct layout *layout, const struct placement 
         s.classes = medium->d_class + medium->layout.origin;
         s.class_pitch_y = medium->layout.pitch_y;
         s.class_pitch_z = medium->layout.pitch_z;
+        s.class_mask = medium->mask;
         s.weight = medium->d_weight;
     }
     s.lanes = 1;

@@ -35,6 +35,9 @@ template <typename REAL_, int SUBTILES_, int SUB_X_, int TY_, int ROWS_, int BLO
  * bytes of halo at either end. */
 template <typename REAL, int SUBTILES, int SUB_X, int TY, int ROWS, int BLOCKS>
 struct medium_shape : shape<REAL, SUBTILES, SUB_X, TY, ROWS, BLOCKS> {
+    typedef shape<REAL, SUBTILES, SUB_X, TY, ROWS, BLOCKS> plain;
+    static constexpr int CLOSERS = 2; /* waves that write beyond closed faces */
+    static constexpr int THREADS = plain::THREADS + CLOSERS * ARCH_WAVE;
     static constexpr int CLASS_PAD = 16;
     static constexpr int CLASS_PITCH = SUB_X + 2 * CLASS_PAD;
 };

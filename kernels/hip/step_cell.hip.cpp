@@ -43,7 +43,7 @@ static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &
                                 const medium<REAL> &m, const int64_t (&cell)[AXIS_COUNT],
                                 tally (&tallies)[FACE_COUNT])
 {
-    const int own = m.classes[cell[0] + cell[1] * m.pitch_y + cell[2] * m.pitch_z];
+    const int own = m.classes[cell[0] + cell[1] * m.pitch_y + cell[2] * m.pitch_z] & m.mask;
     REAL n[FACE_COUNT];
     REAL g[FACE_COUNT];
     unsigned closed = 0;

@@ -4,11 +4,11 @@
 #include "kernels/hip/staged_medium.h"
 #include "kernels/hip/staged_sums.h"
 
-/* sigma, q and g of all axes */
+/* sigma, q and g of all axes, or of one where they are the same */
 static int64_t table_bytes_of(const struct medium_args *medium, enum precision precision)
 {
     const int64_t n = medium->nclasses;
-    return (2 * n + 3 * n * n) * (int64_t)precision_bytes(precision);
+    return (2 * n + (medium->same_axes ? 1 : 3) * n * n) * (int64_t)precision_bytes(precision);
 }
 
 #if ARCH_HAS_TILE_COPY
@@ -47,15 +47,23 @@ static __global__ __launch_bounds__(S::THREADS, S::BLOCKS) void step_staged_medi
     extern __shared__ __attribute__((aligned(128))) char shared[];
     __shared__ arch_arrivals filled[MOST_STAGES];
     __shared__ arch_arrivals emptied[MOST_STAGES];
+    __shared__ arch_arrivals closed[MOST_STAGES];
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < w.stages; stage++) {
+            arch_arrivals_init(&closed[stage], 1);
+        }
+    }
     prepare<S>(shared, w, m, TABLE ? table_length : 0);
     const stage_ring<S> ring =
-        ring_begin<S>(shared, filled, emptied, w, w.waves + (rules.sums ? 1 : 0));
+        ring_begin<S>(shared, filled, emptied, w, w.waves + 1 + (rules.sums ? 1 : 0));
     if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
         if (TABLE) {
-            const pairs<REAL> of = {reinterpret_cast<const REAL *>(shared + w.ring_bytes), m.n};
-            march_medium_all<S>(view, m, of, rules, ring, w);
+            const pairs<REAL> of =
+                pairs_of(reinterpret_cast<const REAL *>(shared + w.ring_bytes), m.n, m.same_axes);
+            march_medium_all<S>(view, m, of, rules, ring, closed, w);
         } else {
-            march_medium_all<S>(view, m, pairs<REAL>{m.table, m.n}, rules, ring, w);
+            march_medium_all<S>(view, m, pairs_of(m.table, m.n, m.same_axes), rules, ring, closed,
+                                w);
         }
     } else if (threadIdx.x == S::WORKERS) {
         const uint32_t bytes =
@@ -70,6 +78,9 @@ static __global__ __launch_bounds__(S::THREADS, S::BLOCKS) void step_staged_medi
                                             c.k_begin + plane);
                          }
                      });
+    } else if (threadIdx.x >= S::WORKERS + 2 * ARCH_WAVE) {
+        close_all<S>(view, m, rules, ring, closed, w,
+                     (int)(threadIdx.x - S::WORKERS) / ARCH_WAVE - 2);
     } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE && rules.sums) {
         sum_all<S>(view, rules, ring, w, [&](const REAL *stage, const column &c, int k) {
             return medium_view<S>{stage, w, c, m, k};
@@ -152,7 +163,6 @@ static hipError_t launch_medium(hipStream_t stream, struct hip_scratch *d_scratc
                                   shape);
 }
 
-/* Two rows per thread: with four the lookups need more registers than there are. */
 #define DEFINE_STAGED(name, paced)                                                                 \
     hipError_t hip_launch_step_##name(hipStream_t stream, struct hip_scratch *d_scratch,           \
                                       const struct layout *layout, const struct step_args *args,   \
@@ -160,9 +170,9 @@ static hipError_t launch_medium(hipStream_t stream, struct hip_scratch *d_scratc
                                       const struct hip_launch_shape *shape)                        \
     {                                                                                              \
         return layout->precision == PRECISION_FLOAT64                                              \
-                   ? launch_medium<medium_shape<double, 1, 128, 16, 2, 1>>(                        \
+                   ? launch_medium<medium_shape<double, 1, 128, 16, 4, 1>>(                        \
                          stream, d_scratch, layout, args, d_out, d_in, box, paced, shape)          \
-                   : launch_medium<medium_shape<float, 2, 128, 16, 2, 1>>(                         \
+                   : launch_medium<medium_shape<float, 2, 128, 16, 4, 1>>(                         \
                          stream, d_scratch, layout, args, d_out, d_in, box, paced, shape);         \
     }
 DEFINE_STAGED(medium_free, false)

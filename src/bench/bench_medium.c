@@ -98,6 +98,7 @@ static enum status upload_classes(const struct backend *backend, struct device *
             }
         }
     }
+    medium->mask = classes_flag(l, medium->nclasses, classes);
     return upload(backend, device, queue, classes, (size_t)l->elements, (void **)&medium->d_class);
 }
 
@@ -133,6 +134,7 @@ static enum status upload_table(const struct backend *backend, struct device *de
             memcpy(&narrow[at], &value, sizeof value);
         }
     }
+    medium->same_axes = classes_same_axes(wide, precision, n);
     return upload(backend, device, queue, wide, nvalues * precision_bytes(precision),
                   (void **)&medium->d_table);
 }

@@ -172,6 +172,8 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         weights[c] = medium->classes[c].weight;
     }
     classes->table_bytes = bytes_of_table(problem);
+    TRY(keep_faces(classes, problem, team));
+    const uint8_t mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
     TRY(send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
              &classes->d_class));
     TRY(send(engine, weights, sizeof weights, &classes->d_weight));
@@ -190,11 +192,11 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     classes->h_values = calloc(1, classes->table_bytes);
     TRY(CHECK_MEMORY(classes->h_values != NULL, "no memory for a table of materials"));
     TRY(engine->runtime->event_create(engine->device, &classes->ready));
-    TRY(keep_faces(classes, problem, team));
     class_map_destroy(&classes->map);
     classes->args = (struct medium_args){
         .layout = classes->map.layout,
         .d_class = classes->d_class,
+        .mask = mask,
         .nclasses = medium->nclasses,
         .nclosures = medium->nclasses * boundary_most_conditions(&problem->boundary),
         .d_weight = classes->d_weight,
@@ -254,6 +256,8 @@ enum status classes_update(struct classes *classes, const struct problem *proble
     const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
     if (!same_dt || (varies && classes->time != op->time)) {
         TRY(operator_table(op, problem, same_dt, classes->h_values));
+        classes->args.same_axes = classes_same_axes(
+            classes->h_values, problem->settings->run.precision, problem->medium.nclasses);
         classes->time = op->time;
         classes->dt = op->dt;
         TRY(send_table(classes, engine));

@@ -8,7 +8,7 @@
 
 int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k)
 {
-    return p->medium.d_class[layout_index(&p->medium.layout, i, j, k)];
+    return p->medium.d_class[layout_index(&p->medium.layout, i, j, k)] & p->medium.mask;
 }
 
 static double table_at(const struct problem *p, int64_t at)
@@ -171,6 +171,7 @@ static void fill_classes(struct problem *p, enum pattern pattern, uint64_t *rand
             }
         }
     }
+    m->mask = classes_flag(l, m->nclasses, classes);
     m->d_class = classes;
 }
 
@@ -226,6 +227,7 @@ static void fill_table(struct problem *p, int npatches, uint64_t *random)
         }
         m->d_patch[face] = patch;
     }
+    m->same_axes = classes_same_axes(table, p->layout.precision, n);
     m->d_table = table;
     m->d_weight = weight;
 }
