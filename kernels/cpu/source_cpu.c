@@ -38,13 +38,15 @@ enum { PART_CELLS = 256 };
     {                                                                                              \
         const struct medium_args *medium = row->args->medium;                                      \
         const REAL *table = medium != NULL ? (const REAL *)medium->d_table : NULL;                 \
+        const uint8_t mask = medium != NULL ? medium->mask : 0;                                    \
         REAL heat[PART_CELLS];                                                                     \
         for (int64_t part = begin; part < end; part += PART_CELLS) {                               \
             const int64_t n = end - part < PART_CELLS ? end - part : PART_CELLS;                   \
             heat_##name(row, part, n, heat);                                                       \
             for (int64_t i = 0; i < n; i++) {                                                      \
-                const REAL sigma =                                                                 \
-                    table != NULL ? table[medium_cell_at(row->classes[part + i])] : (REAL)1;       \
+                const REAL sigma = table != NULL                                                   \
+                                       ? table[medium_cell_at(row->classes[part + i] & mask)]      \
+                                       : (REAL)1;                                                  \
                 cells[part + i] = FMA(sigma, heat[i], cells[part + i]);                            \
             }                                                                                      \
             tally_add_##name(tally, heat, n);                                                      \

@@ -19,6 +19,7 @@ struct source_medium {
     struct layout layout;
     const uint8_t *classes; /* nullptr: uniform */
     const void *table;
+    uint8_t mask;
 };
 
 /* INDEX: 32 bits where possible, since 64-bit divisions are slow. */
@@ -52,7 +53,8 @@ static __global__ __launch_bounds__(THREADS) void add_source(const struct layout
         REAL sigma = 1;
         if (medium.classes != nullptr) {
             const struct layout &m = medium.layout;
-            const int of_class = medium.classes[m.origin + i + j * m.pitch_y + k * m.pitch_z];
+            const int of_class =
+                medium.classes[m.origin + i + j * m.pitch_y + k * m.pitch_z] & medium.mask;
             sigma = static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)];
         }
         REAL *cell = &field[layout.origin + i + j * layout.pitch_y + k * layout.pitch_z];
@@ -75,7 +77,8 @@ static void launch(hipStream_t stream, struct hip_scratch *d_scratch, const stru
     REAL *field = static_cast<REAL *>(d_field);
     struct source_medium medium = {};
     if (args->medium != nullptr) {
-        medium = {args->medium->layout, args->medium->d_class, args->medium->d_table};
+        medium = {args->medium->layout, args->medium->d_class, args->medium->d_table,
+                  args->medium->mask};
     }
     if (cells <= INT32_MAX - THREADS) {
         add_source<REAL, int32_t>

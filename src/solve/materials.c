@@ -55,11 +55,12 @@ static void count_row(const struct stepper *stepper, const struct piece *piece, 
     const struct layout *layout = &stepper->state->field->layout;
     const int64_t nx = layout->cells[AXIS_X];
     const uint8_t *classes = piece->classes + row * stepper->classes->args.layout.pitch_y;
+    const uint8_t mask = stepper->classes->args.mask;
     for (int64_t i = 0; i < nx; i++) {
         const double value = layout->precision == PRECISION_FLOAT64
                                  ? ((const double *)piece->values)[row * nx + i]
                                  : (double)((const float *)piece->values)[row * nx + i];
-        count_cell(&counts[medium->classes[classes[i]].key.material], value);
+        count_cell(&counts[medium->classes[classes[i] & mask].key.material], value);
     }
 }
 

@@ -136,7 +136,8 @@ static void upload_medium(struct scene *scene, struct medium_args *medium)
             ((float *)(void *)table)[medium_cell_at(c)] = (float)scene->sigma[c];
         }
     }
-    *medium = (struct medium_args){.layout = scene->class_layout, .nclasses = CLASSES};
+    *medium =
+        (struct medium_args){.layout = scene->class_layout, .nclasses = CLASSES, .mask = 0x7f};
     medium->d_class = rig_upload(&scene->rig, scene->h_class, (size_t)scene->class_layout.elements);
     medium->d_table = rig_upload(&scene->rig, table, sizeof table);
 }
