@@ -35,10 +35,16 @@ template <typename S> static __device__ __forceinline__ int class_at(const work 
     return x / S::SUB_X * w.class_sub + (y + 1) * S::CLASS_PITCH + S::CLASS_PAD + x % S::SUB_X;
 }
 
+/* The sums over the faces of one column, of a lane. */
+struct closer_tallies {
+    tally x, y_min, y_max; /* x: of the lane's face */
+};
+
 /* One lane of a wave that writes the values beyond closed x and y faces into the stages, where the
  * engine has left zeros, ahead of the workers: so these need no code for faces, and the tiles at
- * the edge, for which all others wait, are as fast. A lane has a cell on a face in x and some on
- * one in y. Few instructions count here: one wave has the time of a plane or two. */
+ * the edge, for which all others wait, are as fast; it also sums over these faces. A lane has a
+ * cell on a face in x and some on one in y. Few instructions count here: one wave has the time of a
+ * plane or two. */
 template <typename S> struct closer {
     typedef typename S::REAL REAL;
     enum { IN_Y = S::TX / ARCH_WAVE, CELLS = IN_Y + 1 };
@@ -46,15 +52,16 @@ template <typename S> struct closer {
     const uint8_t *patch_x, *patch_y;
     int i, j; /* of the first cell on y, of the one on x */
     bool valid[CELLS];
+    bool counted[CELLS];                                  /* in the box, on a face that is summed */
     int at_x, at_y, class_x, class_y, beyond_x, beyond_y; /* in a stage */
     /* the closures that were used last, mostly those of the next plane */
     int closure[CELLS]; /* -1: none */
     bool radiates;
-    REAL a[CELLS], b[CELLS], e[CELLS];
+    REAL a[CELLS], b[CELLS], e[CELLS], g[CELLS];
 
     /* Once for a column: face_x: of this lane; face_y: of all. */
-    __device__ __forceinline__ void take(const medium<REAL> &m, const work &w, const column &c,
-                                         int side_x, int side_y)
+    __device__ __forceinline__ void take(const medium<REAL> &m, const rules<REAL> &rules,
+                                         const work &w, const column &c, int side_x, int side_y)
     {
         const int lane = (int)threadIdx.x % ARCH_WAVE;
         const int last_x = (int)m.cells[AXIS_X] - 1;
@@ -77,6 +84,15 @@ template <typename S> struct closer {
         for (int n = 0; n < CELLS; n++) {
             valid[n] =
                 n < IN_Y ? side_y >= 0 && i + n * ARCH_WAVE <= last_x : side_x >= 0 && j <= last_y;
+            const int cell_i = n < IN_Y ? i + n * ARCH_WAVE : c.i + x;
+            const int cell_j = n < IN_Y ? c.j + y : j;
+            const bool summed = n < IN_Y
+                                    ? rules.sum[FACE_Y_MIN] != nullptr && side_y == FACE_Y_MIN ||
+                                          rules.sum[FACE_Y_MAX] != nullptr && side_y == FACE_Y_MAX
+                                    : rules.sum[FACE_X_MIN] != nullptr && side_x == FACE_X_MIN ||
+                                          rules.sum[FACE_X_MAX] != nullptr && side_x == FACE_X_MAX;
+            counted[n] = valid[n] && summed && cell_i >= w.lo[AXIS_X] && cell_i < w.hi[AXIS_X] &&
+                         cell_j >= w.lo[AXIS_Y] && cell_j < w.hi[AXIS_Y];
             closure[n] = -1;
         }
     }
@@ -87,7 +103,8 @@ template <typename S> struct closer {
         return n * ARCH_WAVE / S::SUB_X * sub + n * ARCH_WAVE % S::SUB_X;
     }
 
-    __device__ __forceinline__ void close(const medium<REAL> &m, const work &w, REAL *stage, int k)
+    __device__ __forceinline__ void close(const medium<REAL> &m, const work &w, REAL *stage, int k,
+                                          closer_tallies &sums)
     {
         const uint8_t *classes = reinterpret_cast<const uint8_t *>(stage + w.class_cells);
         int wanted[CELLS];
@@ -114,6 +131,10 @@ template <typename S> struct closer {
                     const int64_t from =
                         medium_closure_at(m.n, m.nclosures, n < IN_Y ? face_y : face_x, wanted[n]);
                     closure[n] = wanted[n];
+                    if (counted[n]) {
+                        const int own = wanted[n] % m.n;
+                        g[n] = m.table[medium_g_at(m.n, n < IN_Y ? AXIS_Y : AXIS_X, own, own)];
+                    }
                     a[n] = m.table[from];
                     b[n] = m.table[from + 1];
                     e[n] = m.table[from + 2];
@@ -125,13 +146,30 @@ template <typename S> struct closer {
         for (int n = 0; n < CELLS; n++) {
             REAL *at = stage + (n < IN_Y ? at_y + in_row(n, w.sub_cells) : at_x);
             if (valid[n]) {
-                at[n < IN_Y ? beyond_y : beyond_x] = radiates
-                                                         ? medium_outside(*at, a[n], b[n], e[n])
-                                                         : medium_outside(*at, a[n], b[n], (REAL)0);
+                const REAL outside = radiates ? medium_outside(*at, a[n], b[n], e[n])
+                                              : medium_outside(*at, a[n], b[n], (REAL)0);
+                at[n < IN_Y ? beyond_y : beyond_x] = outside;
+                if (counted[n]) {
+                    tally &sum =
+                        n == IN_Y ? sums.x : (face_y == FACE_Y_MIN ? sums.y_min : sums.y_max);
+                    sum.add((double)g[n] * (double)(REAL)(outside - *at));
+                }
             }
         }
     }
 };
+
+/* Lanes of both x faces are in one wave. */
+template <typename REAL>
+static __device__ __forceinline__ void closer_sums_add(const rules<REAL> &rules, bool low,
+                                                       const closer_tallies &sums)
+{
+    const tally none = {};
+    face_sum_add(rules.sum[FACE_X_MIN], low ? sums.x : none);
+    face_sum_add(rules.sum[FACE_X_MAX], low ? none : sums.x);
+    face_sum_add(rules.sum[FACE_Y_MIN], sums.y_min);
+    face_sum_add(rules.sum[FACE_Y_MAX], sums.y_max);
+}
 
 /* One of S::CLOSERS waves, which take the planes in turn; all its lanes call. closed: of a stage:
  * its values beyond faces are written. */
@@ -153,7 +191,9 @@ static __device__ __forceinline__ void close_all(const grid_view<typename S::REA
         const bool has_x = (sides >> side_x & 1) != 0 && lane % S::TY < w.height;
         const bool y_min = (sides >> FACE_Y_MIN & 1) != 0;
         const bool y_max = (sides >> FACE_Y_MAX & 1) != 0;
-        mine.take(m, w, c, has_x ? side_x : -1, y_min ? FACE_Y_MIN : (y_max ? FACE_Y_MAX : -1));
+        closer_tallies sums = {};
+        mine.take(m, rules, w, c, has_x ? side_x : -1,
+                  y_min ? FACE_Y_MIN : (y_max ? FACE_Y_MAX : -1));
         for (int k = c.k_begin - 1; k <= c.k_end; k++, ring.next()) {
             turn = turn + 1 < S::CLOSERS ? turn + 1 : 0;
             if (turn != wave) {
@@ -161,11 +201,11 @@ static __device__ __forceinline__ void close_all(const grid_view<typename S::REA
             }
             ring.wait();
             if (k >= c.k_begin && k < c.k_end && sides != 0) {
-                mine.close(m, w, ring.stage(), k);
+                mine.close(m, w, ring.stage(), k, sums);
                 if (y_min && y_max) { /* a grid of few rows */
-                    mine.take(m, w, c, -1, FACE_Y_MAX);
-                    mine.close(m, w, ring.stage(), k);
-                    mine.take(m, w, c, has_x ? side_x : -1, FACE_Y_MIN);
+                    mine.take(m, rules, w, c, -1, FACE_Y_MAX);
+                    mine.close(m, w, ring.stage(), k, sums);
+                    mine.take(m, rules, w, c, has_x ? side_x : -1, FACE_Y_MIN);
                 }
             }
             __syncwarp();
@@ -174,6 +214,7 @@ static __device__ __forceinline__ void close_all(const grid_view<typename S::REA
             }
             ring.release();
         }
+        closer_sums_add(rules, lane < S::TY, sums);
     }
 }
 

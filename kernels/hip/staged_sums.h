@@ -38,7 +38,8 @@ static __device__ __forceinline__ void add_row(tally &sum, const VIEW &cell, int
     }
 }
 
-template <typename S, typename VIEW>
+/* SIDES: also the faces in x and y. */
+template <typename S, bool SIDES, typename VIEW>
 static __device__ __forceinline__ void add_plane(side_tallies &sums, const VIEW &cell,
                                                  const rules<typename S::REAL> &rules,
                                                  const int (&last)[AXIS_COUNT], int k)
@@ -49,14 +50,14 @@ static __device__ __forceinline__ void add_plane(side_tallies &sums, const VIEW 
     const int i_end = min(cell.c.i + S::TX, w.hi[0]);
     const int j = cell.c.j + lane;
     const int j_end = min(cell.c.j + w.height, w.hi[1]);
-    if (rules.sum[FACE_X_MIN] != nullptr && i_begin == 0 && j < j_end) {
+    if (SIDES && rules.sum[FACE_X_MIN] != nullptr && i_begin == 0 && j < j_end) {
         sums.x_min.add(cell(FACE_X_MIN, 0, j));
     }
-    if (rules.sum[FACE_X_MAX] != nullptr && i_end == last[0] + 1 && j < j_end) {
+    if (SIDES && rules.sum[FACE_X_MAX] != nullptr && i_end == last[0] + 1 && j < j_end) {
         sums.x_max.add(cell(FACE_X_MAX, last[0], j));
     }
-    const bool y_min = rules.sum[FACE_Y_MIN] != nullptr && cell.c.j == 0;
-    const bool y_max = rules.sum[FACE_Y_MAX] != nullptr && j_end == last[1] + 1;
+    const bool y_min = SIDES && rules.sum[FACE_Y_MIN] != nullptr && cell.c.j == 0;
+    const bool y_max = SIDES && rules.sum[FACE_Y_MAX] != nullptr && j_end == last[1] + 1;
     if (y_min) {
         add_row(sums.y_min, cell, FACE_Y_MIN, i_begin + lane, i_end, 0);
     }
@@ -76,7 +77,7 @@ static __device__ __forceinline__ void add_plane(side_tallies &sums, const VIEW 
 }
 
 /* One wave; all its lanes call. view_of(stage, column, k): access to the terms of plane k. */
-template <typename S, typename VIEW_OF>
+template <typename S, bool SIDES, typename VIEW_OF>
 static __device__ __forceinline__ void sum_all(const grid_view<typename S::REAL> &view,
                                                const rules<typename S::REAL> &rules,
                                                stage_ring<S> ring, const work &w, VIEW_OF view_of)
@@ -90,14 +91,16 @@ static __device__ __forceinline__ void sum_all(const grid_view<typename S::REAL>
         for (int k = c.k_begin - 1; k <= c.k_end; k++, ring.next()) {
             ring.wait();
             if (k >= c.k_begin && k < c.k_end) {
-                add_plane<S>(sums, view_of(ring.stage(), c, k), rules, last, k);
+                add_plane<S, SIDES>(sums, view_of(ring.stage(), c, k), rules, last, k);
             }
             ring.release();
         }
-        face_sum_add(rules.sum[FACE_X_MIN], sums.x_min);
-        face_sum_add(rules.sum[FACE_X_MAX], sums.x_max);
-        face_sum_add(rules.sum[FACE_Y_MIN], sums.y_min);
-        face_sum_add(rules.sum[FACE_Y_MAX], sums.y_max);
+        if (SIDES) {
+            face_sum_add(rules.sum[FACE_X_MIN], sums.x_min);
+            face_sum_add(rules.sum[FACE_X_MAX], sums.x_max);
+            face_sum_add(rules.sum[FACE_Y_MIN], sums.y_min);
+            face_sum_add(rules.sum[FACE_Y_MAX], sums.y_max);
+        }
     }
 }
 

@@ -40,7 +40,7 @@ static __global__ __launch_bounds__(S::THREADS, S::BLOCKS) void step_staged(
                          fetch_cells<S>(at, map, w, c, plane);
                      });
     } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE && rules.sums) {
-        sum_all<S>(view, rules, ring, w, [&](const REAL *stage, const column &c, int) {
+        sum_all<S, true>(view, rules, ring, w, [&](const REAL *stage, const column &c, int) {
             return stage_view<S>{stage, w, c};
         });
     }

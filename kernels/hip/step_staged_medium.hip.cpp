@@ -82,7 +82,8 @@ static __global__ __launch_bounds__(S::THREADS, S::BLOCKS) void step_staged_medi
         close_all<S>(view, m, rules, ring, closed, w,
                      (int)(threadIdx.x - S::WORKERS) / ARCH_WAVE - 2);
     } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE && rules.sums) {
-        sum_all<S>(view, rules, ring, w, [&](const REAL *stage, const column &c, int k) {
+        /* the closers sum over the other faces */
+        sum_all<S, false>(view, rules, ring, w, [&](const REAL *stage, const column &c, int k) {
             return medium_view<S>{stage, w, c, m, k};
         });
     }

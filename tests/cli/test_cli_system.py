@@ -68,6 +68,7 @@ class Folders(Case):
         self.assertEqual(whole.history_bytes()[:len(history)], history)
 
 
+@unittest.skipUnless(POOR_SYSTEM, "the sanitizers need far more address space")
 class Memory(Case):
     def test_sizes_have_units_that_suit_them(self):
         """Less than a GiB: not "0.000 GiB"."""
