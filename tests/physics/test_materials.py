@@ -54,15 +54,16 @@ class RandomProblems(Materials):
         self.check_faces(problem, expected, last)
         self.check_materials(problem, expected, last)
 
-        ranks = min((2, 3, 5)[seed % 3], max(config["grid"]["cells"]) // 2)
+        ranks = min((2, 3, 5, 3, 2, 8)[seed % 6], max(config["grid"]["cells"]) // 2)
+        overlap = ("on", "off")[seed % 4 // 2]
         how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
         for backend, nranks, threads in how[seed % 2:seed % 2 + 2]:
             other = self.run_config(config, f"other{seed}", "--overwrite", "--backend", backend,
-                                    ranks=nranks, threads=threads)
+                                    "--set", f"run.halo.overlap={overlap}", ranks=nranks,
+                                    threads=threads)
             self.assertEqual(other.exact("field_hash"), one.exact("field_hash"),
                              f"{backend}, {nranks} ranks")
             self.assertEqual(other.history_bytes(), one.history_bytes(), f"{backend} {nranks}")
-
 
     def check_faces(self, problem, T, row):
         for number, face in enumerate(problem.config["boundary"]):
