@@ -96,7 +96,9 @@ def setUpModule():
     unittest.addModuleCleanup(slurm.stop)
     # whatever happens to one of the two nodes at the end, these are done by then
     write_rounds(margin=20)
-    submit("rounds", "rounds.yaml", options=[*TWO_NODES, "--time=1"])
+    # Slurm's own signal of such a short job comes with its next check, every 30 s: not before the
+    # program stops by itself
+    submit("rounds", "rounds.yaml", options=[*TWO_NODES, "--time=1", "--signal=USR2@1"])
     submit("wrong", write("wrong.yaml", {**problem(9), "tittle": "x"}))
     submit("idle", write("idle.yaml", problem(ENDLESS)), "--set", "run.walltime_margin=3000",
            ISOTHERM_TRIES="1")
