@@ -76,8 +76,7 @@ static void fill_materials(const struct settings *settings, struct medium *mediu
     for (int m = 0; m < n; m++) {
         struct medium_class *material = &medium->materials[m];
         const double sigma = medium->heat_capacity_volume / material->heat_capacity_volume;
-        const bool single_precision = settings->run.precision == PRECISION_FLOAT32;
-        material->sigma = single_precision ? (double)(float)sigma : sigma;
+        material->sigma = precision_round(settings->run.precision, sigma);
         material->weight = 1 / material->sigma;
     }
     for (int i = 0; i < settings->ncontacts; i++) {

@@ -72,9 +72,7 @@ static void sum_layer(const struct face_layer *layer, const struct class_closure
             const int patch = layer->patches != NULL ? layer->patches[c] : 0;
             const struct class_closure *closure =
                 &closures[patch * layer->nclasses + layer->classes[c]];
-            const double inside = layer->precision == PRECISION_FLOAT64
-                                      ? ((const double *)layer->values)[c]
-                                      : (double)((const float *)layer->values)[c];
+            const double inside = precision_get(layer->precision, layer->values, c);
             const double outside =
                 medium_outside_float64(inside, closure->a, closure->b, closure->e);
             exact_parts_add(&parts[patch][FLOW], closure->conductance * (outside - inside));
