@@ -54,6 +54,11 @@ enum status operator_before(const struct problem *problem, int64_t step, struct 
     return operator_of_step(problem, step > 0 ? step - 1 : 0, op);
 }
 
+int operator_closure_count(const struct problem *problem)
+{
+    return boundary_most_conditions(&problem->boundary) * problem->medium.nclasses;
+}
+
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
                               enum face face, struct class_closure *closures)
 {
@@ -76,14 +81,9 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
     return STATUS_OK;
 }
 
-static int count_closures(const struct problem *problem)
-{
-    return boundary_most_conditions(&problem->boundary) * problem->medium.nclasses;
-}
-
 int64_t operator_table_length(const struct problem *problem)
 {
-    return medium_table_length(problem->medium.nclasses, count_closures(problem));
+    return medium_table_length(problem->medium.nclasses, operator_closure_count(problem));
 }
 
 static enum status set_closures(const struct heat_operator *op, const struct problem *problem,
@@ -91,7 +91,7 @@ static enum status set_closures(const struct heat_operator *op, const struct pro
 {
     const enum precision precision = problem->settings->run.precision;
     const int n = problem->medium.nclasses;
-    const int m = count_closures(problem);
+    const int m = operator_closure_count(problem);
     struct class_closure *closures = calloc((size_t)m, sizeof *closures);
     enum status status = STATUS_OK;
     TRY(CHECK_MEMORY(closures != NULL, "no memory for the closures of a face"));

@@ -198,7 +198,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .d_class = classes->d_class,
         .mask = mask,
         .nclasses = medium->nclasses,
-        .nclosures = medium->nclasses * boundary_most_conditions(&problem->boundary),
+        .nclosures = operator_closure_count(problem),
         .d_weight = classes->d_weight,
     };
     for (int f = 0; f < FACE_COUNT; f++) {
