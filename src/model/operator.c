@@ -17,7 +17,7 @@ enum status operator_create(const struct problem *problem, double time, double d
         const double r = grid->used[axis] ? problem->medium.diffusivity * dt / (h * h) : 0;
         op->r[axis] = precision_round(precision, r);
     }
-    memset(op->source, 0, sizeof op->source);
+    memset(op->source, 0, (size_t)problem->sources.count * sizeof *op->source);
     return boundary_closure(&problem->boundary, grid, &problem->medium, precision, time,
                             &op->closure);
 }

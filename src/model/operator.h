@@ -15,7 +15,7 @@ struct heat_operator {
     double time, dt;      /* s: the start and the length of the step */
     double r[AXIS_COUNT]; /* alpha dt / h^2 as in the kernel; 0 on an unused axis, and of classes */
     double source[MOST_SOURCES]; /* of a step: of each entry of `sources` its factor at mid-step, in
-                                    W/m^3 where it is painted; else 0 */
+                                    W/m^3 where it is painted; else 0. Those after are not set */
     struct closure closure;      /* of the faces of the domain; of classes: `closed` only */
 };
 
