@@ -194,8 +194,7 @@ static uint64_t add_number(uint64_t hash, double number)
 uint64_t medium_hash(const struct medium *medium)
 {
     const int n = medium->nmaterials;
-    const double *k = n == 1 ? medium->materials[0].conductivity : NULL;
-    if (n == 0 || (k != NULL && k[AXIS_X] == k[AXIS_Y] && k[AXIS_X] == k[AXIS_Z])) {
+    if (medium->conductivity > 0) { /* one isotropic material */
         return 0;
     }
     uint64_t hash = medium->class_hash + (uint64_t)n;
