@@ -222,7 +222,8 @@ static const struct schema_key table[] = {
     LIST("parts", ASK, AT(parts), AT(nparts), struct initial_setting,
          "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
          "entries overwrite earlier ones.",
-         .example = "- uniform: {material: steel}", .check = settings_check_part),
+         .flags = SCHEMA_ONE_KIND, .example = "- uniform: {material: steel}",
+         .check = settings_check_part),
     SHAPE("parts", ASK, "uniform", INITIAL_UNIFORM, "One material everywhere."),
     MATERIAL("parts[].uniform"),
     SHAPES("parts", ASK, MATERIAL),
@@ -261,7 +262,7 @@ static const struct schema_key table[] = {
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "
          "earlier ones. Coordinates have as many entries as `grid.cells`, or 3; those of axes with "
          "one cell are ignored.",
-         .flags = SCHEMA_REQUIRED, .example = "- uniform: {value: 300}"),
+         .flags = SCHEMA_REQUIRED | SCHEMA_ONE_KIND, .example = "- uniform: {value: 300}"),
     SHAPE("initial", IDLE, "uniform", INITIAL_UNIFORM, "One temperature everywhere."),
     KELVINS("initial[].uniform"),
     SHAPES("initial", IDLE, KELVINS),
