@@ -100,7 +100,7 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct initial_s
     if (usable && memcmp(found->cells, grid->cells, sizeof found->cells) == 0) {
         return STATUS_OK;
     }
-    if (usable && source->interpolate == INTERPOLATE_YES) {
+    if (usable && source->interpolate == TRUTH_YES) {
         struct regrid regrid;
         TRY(check_domain(file, dataset, found, grid));
         return regrid_create(found->cells, grid->cells, &regrid);

@@ -70,8 +70,7 @@ static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
                                                  {"viridis", COLORMAP_VIRIDIS},
                                                  {"coolwarm", COLORMAP_COOLWARM},
                                                  {NULL, 0}};
-static const struct schema_choice truths[] = {
-    {"false", INTERPOLATE_NO}, {"true", INTERPOLATE_YES}, {NULL, 0}};
+static const struct schema_choice truths[] = {{"false", TRUTH_NO}, {"true", TRUTH_YES}, {NULL, 0}};
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};

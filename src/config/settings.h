@@ -23,15 +23,15 @@ enum initial_kind {
     SOURCE_GOLDAK,
 };
 
-/* Whether a file may have another grid of the same domain. */
-enum interpolation { INTERPOLATE_NO, INTERPOLATE_YES };
+/* A key that is true or false. */
+enum truth { TRUTH_NO, TRUTH_YES };
 
 /* One entry of `initial` or `parts`, or the shape of one of `sources`. Coordinates in m; ignored on
  * unused axes. */
 struct initial_setting {
     enum initial_kind kind;
-    enum axis axis; /* cylinder, layer */
-    enum interpolation interpolate;
+    enum axis axis;            /* cylinder, layer */
+    enum truth interpolate;    /* the file may have another grid of the same domain */
     bool may_be_negative;      /* the expression: the field is a difference of temperatures */
     bool is_condition;         /* the expression: of `parts` and `sources` */
     bool has_time;             /* the file is a series of snapshots: the state at `time`, s */
@@ -281,7 +281,7 @@ struct settings {
         char *directory;
         enum writer_choice writer;
         struct cadence history;
-        int history_materials; /* 1: columns of each material */
+        enum truth history_materials; /* columns of each material */
         struct snapshot_setting snapshots;
         struct region_setting *regions;
         int nregions;
