@@ -65,6 +65,8 @@ struct operation {
     double limit_s;
     cpu_step_function *step;
     struct step_args args;
+    struct step_args pass[STEPS_MOST];
+    int nsteps;
     struct medium_args medium; /* what args, flux and source refer to */
     struct layout kept;
     struct track_args track;
