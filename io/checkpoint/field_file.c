@@ -131,8 +131,7 @@ static enum status check_values(const struct box *global, enum precision precisi
     const int64_t ny = box_extent(global, AXIS_Y);
     const int64_t cells = box_cells(global);
     for (int64_t c = 0; c < cells; c++) {
-        const double value = precision == PRECISION_FLOAT64 ? ((const double *)values)[c]
-                                                            : (double)((const float *)values)[c];
+        const double value = precision_get(precision, values, c);
         if (!(fabs(value) < LIMIT_K)) {
             return fail(STATUS_INPUT,
                         "the dataset %s of %s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64

@@ -94,11 +94,7 @@ static enum status paint_row(const struct brush *brush, struct expression *expre
             }
             value = shape->is_condition ? shape->value : value;
         }
-        if (canvas->precision == PRECISION_FLOAT64) {
-            ((double *)canvas->values)[element] = value;
-        } else {
-            ((float *)canvas->values)[element] = (float)value;
-        }
+        precision_set(canvas->precision, canvas->values, element, value);
     }
     return STATUS_OK;
 }

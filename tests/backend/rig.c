@@ -93,17 +93,12 @@ double random_between(uint64_t *state, double low, double high)
 
 double host_get(const struct layout *layout, const void *h_field, int64_t at)
 {
-    return layout->precision == PRECISION_FLOAT64 ? ((const double *)h_field)[at]
-                                                  : (double)((const float *)h_field)[at];
+    return precision_get(layout->precision, h_field, at);
 }
 
 void host_set(const struct layout *layout, void *h_field, int64_t at, double value)
 {
-    if (layout->precision == PRECISION_FLOAT64) {
-        ((double *)h_field)[at] = value;
-    } else {
-        ((float *)h_field)[at] = (float)value;
-    }
+    precision_set(layout->precision, h_field, at, value);
 }
 
 void *host_field(const struct layout *layout)

@@ -29,18 +29,7 @@ static double get(const void *context, int x, int y, int z)
     const struct view *view = context;
     const int64_t *n = view->problem->points;
     const int64_t at = view->at + x + n[AXIS_X] * (y + n[AXIS_Y] * z);
-    return view->problem->precision == PRECISION_FLOAT64
-               ? ((const double *)view->values)[at]
-               : (double)((const float *)view->values)[at];
-}
-
-static void put(const struct study_problem *p, void *values, int64_t at, double value)
-{
-    if (p->precision == PRECISION_FLOAT64) {
-        ((double *)values)[at] = value;
-    } else {
-        ((float *)values)[at] = (float)value;
-    }
+    return precision_get(view->problem->precision, view->values, at);
 }
 
 static void reference(const struct study *study, const struct study_problem *p, void *f,
@@ -53,7 +42,7 @@ static void reference(const struct study *study, const struct study_problem *p, 
         for (int64_t j = r; j < n[AXIS_Y] - r; j++) {
             for (int64_t i = r; i < n[AXIS_X] - r; i++) {
                 view.at = i + n[AXIS_X] * (j + n[AXIS_Y] * k);
-                put(p, f, view.at, study->expected(p, get, &view));
+                precision_set(p->precision, f, view.at, study->expected(p, get, &view));
             }
         }
     }
@@ -94,8 +83,8 @@ static void check_size(struct rig *rig, const struct study *study, const int64_t
     void *expected = malloc(bytes_of(&p));
     for (int64_t at = 0; at < size[0] * size[1] * size[2]; at++) {
         const bool zero = random_below(&random, 9) == 0;
-        put(&p, u, at, zero ? -0.0 : random_between(&random, -300.0, 1000.0));
-        put(&p, before, at, random_between(&random, -1.0, 1.0));
+        precision_set(p.precision, u, at, zero ? -0.0 : random_between(&random, -300.0, 1000.0));
+        precision_set(p.precision, before, at, random_between(&random, -1.0, 1.0));
     }
     memcpy(expected, before, bytes_of(&p));
     reference(study, &p, expected, u);
