@@ -349,6 +349,14 @@ static enum status step_production(struct queue *queue, const struct layout *lay
     return STATUS_OK;
 }
 
+static enum status steps(struct queue *queue, const struct layout *layout,
+                         const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                         const struct box *boxes, int nboxes)
+{
+    (void)queue;
+    return cpu_steps(layout, args, nsteps, d_out, d_in, boxes, nboxes);
+}
+
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},
 static const struct kernel_variant variants[] = {
     CPU_STEP_VARIANTS(VARIANT){
@@ -395,6 +403,8 @@ static const struct runtime runtime = {
 
 static const struct operations operations = {
     .step = step_production,
+    .steps = steps,
+    .steps_most = STEPS_MOST,
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,
