@@ -34,7 +34,7 @@ enum schema_flag {
     SCHEMA_CADENCE = 64,   /* `offset` is that of a struct cadence, whose first member it is */
     SCHEMA_SAME = 128,     /* a single number is that of all entries */
     SCHEMA_ONE_KIND = 256  /* list: an entry is a mapping with one key, its kind (struct
-                              initial_setting comes first in it) */
+                              shape_setting comes first in it) */
 };
 
 /* What a restart does when the value of this key differs from the checkpoint's. */

@@ -9,7 +9,7 @@
 #include "config/settings_check.h"
 
 #define AT(member) offsetof(struct settings, member)
-#define IN_ENTRY(member) offsetof(struct initial_setting, member)
+#define IN_ENTRY(member) offsetof(struct shape_setting, member)
 #define IN_MATERIAL(member) offsetof(struct material_setting, member)
 #define IN_CONTACT(member) offsetof(struct contact_setting, member)
 #define IN_PROBE(member) offsetof(struct probe_setting, member)
@@ -218,7 +218,7 @@ static const struct schema_key table[] = {
     KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(heat_capacity),
         "Specific heat capacity c.", .flags = SCHEMA_REQUIRED, .limit = &positive,
         .unit = &heat_capacity),
-    LIST("parts", ASK, AT(parts), AT(nparts), struct initial_setting,
+    LIST("parts", ASK, AT(parts), AT(nparts), struct shape_setting,
          "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
          "entries overwrite earlier ones.",
          .flags = SCHEMA_ONE_KIND, .example = "- uniform: {material: steel}",
@@ -257,7 +257,7 @@ static const struct schema_key table[] = {
 
     SOURCE_ROWS,
 
-    LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
+    LIST("initial", IDLE, AT(initial), AT(ninitial), struct shape_setting,
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "
          "earlier ones. Coordinates have as many entries as `grid.cells`, or 3; those of axes with "
          "one cell are ignored.",

@@ -137,7 +137,7 @@ static enum status check_shape(const struct item *entry)
                            "two kinds in one entry (%s, %s); begin a new entry with '- %s:'",
                            node->first->key, node->first->next->key, node->first->next->key);
     }
-    struct initial_setting *shape = (struct initial_setting *)entry->base;
+    struct shape_setting *shape = (struct shape_setting *)entry->base;
     while (schema_child(item_members(entry), node->first->key, SCHEMA_KIND(shape->kind)) == NULL) {
         shape->kind++;
     }

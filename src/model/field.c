@@ -237,7 +237,7 @@ static enum status paint_pieces(struct field *field, struct brush *brush, const 
 }
 
 enum status field_paint(struct field *field, const struct grid *grid,
-                        const struct initial_setting *shape)
+                        const struct shape_setting *shape)
 {
     struct brush *brush = NULL;
     const int64_t *offset = field->placement.offset;
