@@ -24,6 +24,7 @@ static const struct schema_limit int_from_one = {1, INT32_MAX, false, false, "of
 static const struct schema_limit point_count = {2, 1e6, false, false, "from 2 to 1000000", NULL};
 static const struct schema_limit fraction = {0, 1, true, false, "above 0 and at most 1", NULL};
 static const struct schema_limit share = {0, 1, false, false, "from 0 to 1", NULL};
+static const struct schema_limit pass_steps = {1, 8, false, false, "from 1 to 8", NULL};
 static const struct schema_limit gzip_level = {0, 9, false, false, "from 0 to 9", NULL};
 static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 /* base/exact_sum.h can add up to 2^40 K exactly */
@@ -320,6 +321,13 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_OR_AUTO | SCHEMA_ONES, .alternative = AT(run.decomposition_auto),
         .min_count = 1, .max_count = 3, .limit = &int_from_one, .fallback = "auto",
         .example = "[2, 2, 1]"),
+    KEY("run.steps_per_pass", INT, FREE, AT(run.steps_per_pass),
+        "The most time steps that one pass over the field advances; halos are that many layers "
+        "deep and are exchanged once per pass. `auto`: the fastest, by a short measurement at the "
+        "start. Always 1 with several materials, sources, radiation, patches, or a heat transfer "
+        "coefficient that is a formula.",
+        .flags = SCHEMA_OR_AUTO, .alternative = AT(run.steps_per_pass_auto), .limit = &pass_steps,
+        .fallback = "auto"),
     SECTION("run.halo", "The halo exchange between ranks."),
     KEY("run.halo.transport", NAME, FREE, AT(run.transport),
         "How halos are sent between ranks. `auto`: the fastest transport that passes a test.",

@@ -266,6 +266,8 @@ struct settings {
         enum precision precision;
         bool decomposition_auto;
         int decomposition[AXIS_COUNT];
+        bool steps_per_pass_auto;
+        int steps_per_pass; /* when not auto */
         char *transport;
         enum overlap overlap;
         int64_t watch_every; /* steps between two checks of the solution; 0: none */

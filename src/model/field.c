@@ -11,8 +11,8 @@
 /* Large enough for copies at full speed, small compared with large fields. */
 enum { STAGE_BYTES = 32 << 20 };
 
-static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
-                               enum precision precision, struct layout *layout, size_t *stage_bytes)
+enum status field_layout(const struct backend *backend, const struct decomp *decomp, int rank,
+                         enum precision precision, struct layout *layout)
 {
     const struct box owned = decomp_owned(decomp, rank);
     int64_t cells[AXIS_COUNT];
@@ -25,6 +25,14 @@ static enum status plan_memory(const struct backend *backend, const struct decom
     if (backend_has(backend, BACKEND_ALONG_ROWS)) {
         layout_close_rows(layout);
     }
+    return STATUS_OK;
+}
+
+static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
+                               enum precision precision, struct layout *layout, size_t *stage_bytes)
+{
+    TRY(field_layout(backend, decomp, rank, precision, layout));
+    const int64_t *cells = layout->cells;
     /* a row in float64 must fit: derived fields use the stage, too */
     const size_t row = (size_t)cells[AXIS_X] * sizeof(double);
     const size_t all = row * (size_t)cells[AXIS_Y] * (size_t)cells[AXIS_Z];

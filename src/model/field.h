@@ -26,6 +26,10 @@ enum status field_create(const struct backend *backend, struct device *device, s
                          struct field **field) MUST_CHECK;
 void field_destroy(struct field *field); /* takes NULL */
 
+/* The layout of the field on this rank. STATUS_INPUT as layout_create. */
+enum status field_layout(const struct backend *backend, const struct decomp *decomp, int rank,
+                         enum precision precision, struct layout *layout) MUST_CHECK;
+
 /* Device memory in bytes that field_create needs on this rank. */
 enum status field_bytes(const struct backend *backend, const struct decomp *decomp, int rank,
                         enum precision precision, uint64_t *bytes) MUST_CHECK;

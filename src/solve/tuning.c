@@ -144,7 +144,7 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
         .layout = &field->layout,
         .d_out = field->d_next,
         .d_in = field->d_now,
-        .box = stepper->overlap ? stepper->plan.interior : layout_owned(&field->layout),
+        .box = stepper->overlap ? stepper->interior : layout_owned(&field->layout),
     };
     struct heat_operator op;
     /* the length of the step does not matter here */
