@@ -40,6 +40,7 @@ static __device__ __forceinline__ void core_of(const tiling &t, int axis, int64_
 
 /* One cell of a thread. */
 template <typename REAL, int T> struct tile_cell {
+    int64_t k_begin, k_end;            /* the planes that are written */
     int64_t i, j, at;                  /* at: its index in plane 0 */
     int own, left, right, front, back; /* places in a plane of shared memory */
     bool known, written;
@@ -102,9 +103,11 @@ static __device__ __forceinline__ void keep_face_values(const all_face_values<RE
 /* One plane of one cell: `value` is level 0 in plane k; afterwards level T in plane k - T.
  * before, now: T planes each, of the round before and of this one. */
 template <typename REAL, int T>
-static __device__ __forceinline__ REAL advance_cell(
-    const grid_view<REAL> &view, const pass<REAL, T> &p, const all_face_values<REAL> &values,
-    const tiling &t, tile_cell<REAL, T> &c, const REAL *before, REAL *now, int64_t k, REAL value)
+static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view,
+                                                    const pass<REAL, T> &p,
+                                                    const all_face_values<REAL> &values,
+                                                    tile_cell<REAL, T> &c, const REAL *before,
+                                                    REAL *now, int64_t k, REAL value)
 {
 #pragma unroll
     for (int l = 0; l < T; l++) { /* the step from level l to l + 1, in plane `at` */
@@ -122,7 +125,7 @@ static __device__ __forceinline__ REAL advance_cell(
                                                  : c.closed[face < 4 ? face : 0];
             n[face] = on ? outside(here, p.a[face], p.b[l][face]) : n[face];
         }
-        if (l > 0 && c.written && at >= t.lo[2] && at < t.hi[2]) {
+        if (l > 0 && c.written && at >= c.k_begin && at < c.k_end) {
             keep_face_values(values, c, l, at, z_min, z_max, here);
         }
         now[(l << TILE_BITS) + c.own] = value;
@@ -151,6 +154,8 @@ static __global__ __launch_bounds__(THREADS) void steps_tile(const grid_view<REA
 #pragma unroll
     for (int c = 0; c < CELLS; c++) {
         cells[c] = tile_cell_of(view, p, t, (int)threadIdx.x + c * THREADS, tile);
+        cells[c].k_begin = k_begin;
+        cells[c].k_end = k_end;
     }
     int parity = 0;
     for (int64_t k = k_first; k < k_end + T; k++, parity ^= 1) {
@@ -163,7 +168,7 @@ static __global__ __launch_bounds__(THREADS) void steps_tile(const grid_view<REA
             if (cells[c].known && k < t.read_hi[2]) {
                 value = view.in[at];
             }
-            value = advance_cell(view, p, values, t, cells[c], before, now, k, value);
+            value = advance_cell(view, p, values, cells[c], before, now, k, value);
             if (cells[c].written && k - T >= k_begin && k - T < k_end) {
                 view.out[at - T * view.pitch_z] = value;
             }
