@@ -6,6 +6,7 @@
 #include "kernels/cpu/backend_cpu.h"
 #include "kernels/guard/backend_guard.h"
 #include "kernels/study/laplacian.h"
+#include "kernels/study/mhd.h"
 #include "kernels/study/xcorr.h"
 #ifdef ISOTHERM_WITH_HIP
 #include "kernels/hip/backend_hip.h"
@@ -23,6 +24,8 @@ static const struct {
 #endif
     {&study_xcorr, &backend_cpu, xcorr_cpu},
     {&study_xcorr, &backend_guard, xcorr_guard},
+    {&study_mhd, &backend_cpu, mhd_cpu},
+    {&study_mhd, &backend_guard, mhd_guard},
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 

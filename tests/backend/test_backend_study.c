@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/study/laplacian.h"
+#include "kernels/study/mhd.h"
 #include "kernels/study/studies.h"
 #include "kernels/study/xcorr.h"
 
@@ -24,6 +25,10 @@ static const struct study_case xcorr_cases[] = {
     {.size = {777, 1, 1}, .radius = 128},  {.size = {4100, 1, 1}, .radius = 256},
     {.size = {2049, 1, 1}, .radius = 512}, {.size = {3001, 1, 1}, .radius = 1024}};
 
+/* Tiles of 32 x 16 and their ends, and columns of several depths. */
+static const struct study_case mhd_cases[] = {
+    {.size = {32, 32, 32}}, {.size = {7, 5, 4}}, {.size = {35, 9, 6}}, {.size = {70, 19, 33}}};
+
 static const struct study_sizes {
     const struct study *study;
     const struct study_case *cases;
@@ -31,6 +36,7 @@ static const struct study_sizes {
 } all_sizes[] = {
     {&study_laplacian, laplacian_cases, sizeof laplacian_cases / sizeof laplacian_cases[0]},
     {&study_xcorr, xcorr_cases, sizeof xcorr_cases / sizeof xcorr_cases[0]},
+    {&study_mhd, mhd_cases, sizeof mhd_cases / sizeof mhd_cases[0]},
 };
 
 /* A cell of the input; further fields are what the output had before. */
