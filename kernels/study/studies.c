@@ -26,6 +26,9 @@ static const struct {
     {&study_xcorr, &backend_guard, xcorr_guard},
     {&study_mhd, &backend_cpu, mhd_cpu},
     {&study_mhd, &backend_guard, mhd_guard},
+#ifdef ISOTHERM_WITH_HIP
+    {&study_mhd, &backend_hip, mhd_hip},
+#endif
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 

@@ -18,11 +18,12 @@ REGISTERS, GRANULE, MOST_WAVES = 512, 8, 8  # of a SIMD of gfx90a, for 64 lanes
 # there, laplacian_* are those of docs/laplacian_study.md.
 LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "laplacian_reordered": 6, "laplacian_bounded": 5, "laplacian_streaming": 8,
-               "laplacian_deep_blocks": 8, "laplacian_yzx": 8}
+               "laplacian_deep_blocks": 8, "laplacian_yzx": 8,
+               "mhd_cached": 1, "mhd_shared": 1}
 LEAST_WAVES_ELSE = 4
-# Scalar registers that move to lanes of a vector register, not to memory: only in the variant that
-# sums up closed faces, outside of its loop.
-SCALAR_SPILLS = {"step_march": 40}
+# Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
+# variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients.
+SCALAR_SPILLS = {"step_march": 40, "mhd_cached": 160, "mhd_shared": 220}
 WIDE_LOADS = {"step_march": 4}
 
 
