@@ -143,6 +143,17 @@ class Passes(Bitwise):
         self.assertEqual(report["halo"]["exchanges"], report["steps_per_pass"]["passes"])
         self.assertEqual(report["substeps_per_pass"], 4)
 
+    @thorough
+    def test_auto_takes_the_fastest(self):
+        config = problems.mixed([96, 80, 72])
+        reference = self.plain(config)
+        for backend, ranks in (("cpu", 2), ("guard", 1)):
+            run = self.compare(reference, quiet(config), "auto", backend, "auto", ranks)
+            trials = run.report["steps_per_pass"]["trials"]
+            best = min(trials, key=lambda trial: trial["us_per_step"])
+            self.assertEqual(run.report["steps_per_pass"]["chosen"], best["steps"])
+            self.assertIn(1, [trial["steps"] for trial in trials])
+
     def test_too_thin_blocks_are_refused(self):
         result, _ = self.start(problems.mixed(CELLS), ranks=5,
                                sets=self.settings(8, "cpu", "auto", "run.decomposition=[1, 1, 5]"))
