@@ -49,7 +49,7 @@ static enum status examine_rank(struct plan *plan, int rank)
     return STATUS_OK;
 }
 
-bool plan_is_missing(const struct initial_setting *shape)
+bool plan_is_missing(const struct shape_setting *shape)
 {
     return shape->kind == INITIAL_FILE && !file_exists(shape->path);
 }

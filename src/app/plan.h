@@ -30,6 +30,6 @@ enum status plan_create(const struct settings *settings, int64_t nranks,
 void plan_destroy(struct plan *plan);
 
 /* Is it a file that does not exist? An earlier job may create it. */
-bool plan_is_missing(const struct initial_setting *shape);
+bool plan_is_missing(const struct shape_setting *shape);
 
 #endif

@@ -9,7 +9,7 @@
 #include "config/settings_check.h"
 
 #define AT(member) offsetof(struct settings, member)
-#define IN_ENTRY(member) offsetof(struct initial_setting, member)
+#define IN_ENTRY(member) offsetof(struct shape_setting, member)
 #define IN_MATERIAL(member) offsetof(struct material_setting, member)
 #define IN_CONTACT(member) offsetof(struct contact_setting, member)
 #define IN_PROBE(member) offsetof(struct probe_setting, member)
@@ -71,8 +71,7 @@ static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
                                                  {"viridis", COLORMAP_VIRIDIS},
                                                  {"coolwarm", COLORMAP_COOLWARM},
                                                  {NULL, 0}};
-static const struct schema_choice truths[] = {
-    {"false", INTERPOLATE_NO}, {"true", INTERPOLATE_YES}, {NULL, 0}};
+static const struct schema_choice truths[] = {{"false", TRUTH_NO}, {"true", TRUTH_YES}, {NULL, 0}};
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
@@ -220,10 +219,11 @@ static const struct schema_key table[] = {
     KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(heat_capacity),
         "Specific heat capacity c.", .flags = SCHEMA_REQUIRED, .limit = &positive,
         .unit = &heat_capacity),
-    LIST("parts", ASK, AT(parts), AT(nparts), struct initial_setting,
+    LIST("parts", ASK, AT(parts), AT(nparts), struct shape_setting,
          "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
          "entries overwrite earlier ones.",
-         .example = "- uniform: {material: steel}", .check = settings_check_part),
+         .flags = SCHEMA_ONE_KIND, .example = "- uniform: {material: steel}",
+         .check = settings_check_part),
     SHAPE("parts", ASK, "uniform", INITIAL_UNIFORM, "One material everywhere."),
     MATERIAL("parts[].uniform"),
     SHAPES("parts", ASK, MATERIAL),
@@ -258,11 +258,11 @@ static const struct schema_key table[] = {
 
     SOURCE_ROWS,
 
-    LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
+    LIST("initial", IDLE, AT(initial), AT(ninitial), struct shape_setting,
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "
          "earlier ones. Coordinates have as many entries as `grid.cells`, or 3; those of axes with "
          "one cell are ignored.",
-         .flags = SCHEMA_REQUIRED, .example = "- uniform: {value: 300}"),
+         .flags = SCHEMA_REQUIRED | SCHEMA_ONE_KIND, .example = "- uniform: {value: 300}"),
     SHAPE("initial", IDLE, "uniform", INITIAL_UNIFORM, "One temperature everywhere."),
     KELVINS("initial[].uniform"),
     SHAPES("initial", IDLE, KELVINS),

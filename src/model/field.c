@@ -271,14 +271,9 @@ enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
 
 static enum status paint_pieces(struct field *field, struct brush *brush, const struct box *local)
 {
-    const int64_t *offset = field->placement.offset;
     struct box piece = box_before(local);
     while (next_piece(field, local, &piece)) {
-        struct box global = piece;
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            global.lo[axis] += offset[axis];
-            global.hi[axis] += offset[axis];
-        }
+        const struct box global = box_shift(&piece, field->placement.offset);
         if (brush_is_partial(brush)) {
             TRY(stage_in(field, &piece));
         }
@@ -289,21 +284,17 @@ static enum status paint_pieces(struct field *field, struct brush *brush, const 
 }
 
 enum status field_paint(struct field *field, const struct grid *grid,
-                        const struct initial_setting *shape)
+                        const struct shape_setting *shape)
 {
     struct brush *brush = NULL;
-    struct box box = layout_owned(&field->layout);
-    TRY(brush_create(grid, shape, box_cells(&box), &brush));
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        box.lo[axis] += field->placement.offset[axis];
-        box.hi[axis] += field->placement.offset[axis];
-    }
-    box = brush_bounds(brush, &box);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        box.lo[axis] -= field->placement.offset[axis];
-        box.hi[axis] -= field->placement.offset[axis];
-    }
-    const enum status status = paint_pieces(field, brush, &box);
+    const int64_t *offset = field->placement.offset;
+    const struct box owned = layout_owned(&field->layout);
+    TRY(brush_create(grid, shape, box_cells(&owned), &brush));
+    const struct box global = box_shift(&owned, offset);
+    const struct box bounds = brush_bounds(brush, &global);
+    const struct box local =
+        box_shift(&bounds, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
+    const enum status status = paint_pieces(field, brush, &local);
     brush_destroy(brush);
     return status;
 }

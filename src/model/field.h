@@ -55,12 +55,12 @@ enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
                        struct exact_sum *sums) MUST_CHECK;
 
 struct grid;
-struct initial_setting;
+struct shape_setting;
 
 /* Set the cells of an initial shape (all kinds but INITIAL_FILE) in the current step, with all
  * OpenMP threads; the same bits for any number. STATUS_INPUT, naming the first cell in [z][y][x]
  * order, when a formula gives no valid temperature. */
 enum status field_paint(struct field *field, const struct grid *grid,
-                        const struct initial_setting *shape) MUST_CHECK;
+                        const struct shape_setting *shape) MUST_CHECK;
 
 #endif

@@ -252,11 +252,8 @@ enum status stepper_add_sources(const struct stepper *stepper, struct queue *que
                 stepper->source_files.file != NULL ? stepper->source_files.file[s].d_values : NULL,
             .d_sum = &stepper->state->d_face_sum[SOURCE_SUM],
         };
-        struct box local = moving->box;
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            local.lo[axis] -= offset[axis];
-            local.hi[axis] -= offset[axis];
-        }
+        const struct box local = box_shift(
+            &moving->box, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
         for (int b = 0; b < nboxes; b++) {
             const struct box part = box_intersect(&local, &boxes[b]);
             if (!box_is_empty(&part)) {

@@ -159,7 +159,8 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
 
 enum status tuning_of_stepper(struct stepper *stepper)
 {
-    if (stepper->engine->operations->step_shape == NULL) {
+    /* shapes are those of the kernel of a uniform medium */
+    if (stepper->engine->operations->step_shape == NULL || stepper->problem->medium.nclasses > 0) {
         return STATUS_OK; /* on all ranks */
     }
     struct tuning_result result;
