@@ -156,8 +156,9 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
 
 enum status tuning_of_stepper(struct stepper *stepper)
 {
-    if (stepper->engine->operations->step_shape == NULL) {
-        return STATUS_OK; /* on all ranks */
+    if (stepper->engine->operations->step_shape == NULL ||
+        stepper->problem->medium.curves != NULL) {
+        return STATUS_OK; /* on all ranks; d_next has what outputs read */
     }
     struct tuning_result result;
     TRY(status_agree(stepper->team->comm, tune_rank(stepper, &result)));
