@@ -313,6 +313,9 @@ class Problem:
         return 1 / (half / self.k[self.classes, axis] + half / self.k[other, axis] +
                     self.resistance[self.classes, other])
 
+    def conductivity(self, axis, edge):
+        return self.k[self.classes[edge], axis]
+
     def stable_dt(self):
         rate = sum((low + high) / h for low, high, h in zip(self.lows, self.highs, self.h))
         return 1 / (rate / self.rho_c).max()
@@ -342,7 +345,7 @@ class Problem:
         flow = conductance * (self.beside(T, axis, shift) - T)
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
-            k = self.k[self.classes[edge], axis]
+            k = self.conductivity(axis, edge)
             condition = self.faces[2 * axis + (shift == -1)]
             face = self.face_value(condition, T[edge], k, self.h[axis], t)
             patches = self.patches(axis, shift)
@@ -436,7 +439,7 @@ class Problem:
         edge = self.edge(axis, shift)
         flow = self.inflow(T, t, axis, shift)[edge]
         area = math.prod(self.h) / self.h[axis]  # unused axes are 1 m long
-        k = self.k[self.classes[edge], axis]
+        k = self.conductivity(axis, edge)
         face = T[edge] + flow * self.h[axis] / (2 * k)
         return flow.sum() * area, face.mean(), face
 
@@ -457,5 +460,5 @@ class Problem:
             T = T + dt * (power + source) / self.rho_c
         return T, entered, added
 
-    def heat(self, T):
-        return (self.rho_c * T).sum()
+    def heat_of(self, mask, T):
+        return (self.rho_c * T)[mask].sum()
