@@ -37,12 +37,30 @@ enum status diagnostics_gather_ledger(struct stepper *stepper)
     return STATUS_OK;
 }
 
+/* The heat is the sum of the enthalpy. */
+static enum status summarise_enthalpy(struct stepper *stepper, struct field_summary *mine)
+{
+    struct engine *engine = stepper->engine;
+    const struct field *field = stepper->state->field;
+    struct field_summary enthalpy;
+    TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement, NULL,
+                                      field->d_shown, mine));
+    TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement, NULL,
+                                      field->d_now, &enthalpy));
+    TRY(engine->runtime->queue_wait(engine->bulk_queue));
+    mine->heat = enthalpy.sum;
+    return STATUS_OK;
+}
+
 static enum status summarise_rank(struct stepper *stepper, struct field_summary *mine)
 {
     struct engine *engine = stepper->engine;
     const struct field *field = stepper->state->field;
     TRY(engine_wait(engine));
     const bool classes = stepper->problem->medium.nclasses > 0;
+    if (field->d_shown != NULL) {
+        return summarise_enthalpy(stepper, mine);
+    }
     TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
                                       classes ? &stepper->classes->args : NULL, field->d_now,
                                       mine));
