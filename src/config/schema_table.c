@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "config/schema_boundary.h"
+#include "config/schema_samples.h"
 #include "config/schema_sources.h"
 #include "config/settings.h"
 #include "config/settings_check.h"
@@ -12,8 +13,6 @@
 #define IN_ENTRY(member) offsetof(struct shape_setting, member)
 #define IN_MATERIAL(member) offsetof(struct material_setting, member)
 #define IN_CONTACT(member) offsetof(struct contact_setting, member)
-#define IN_PROBE(member) offsetof(struct probe_setting, member)
-#define IN_LINE(member) offsetof(struct line_setting, member)
 #define IN_REGION(member) offsetof(struct region_setting, member)
 
 static const struct schema_limit positive = {0, 1e30, true, false, "above 0", NULL};
@@ -458,36 +457,7 @@ static const struct schema_key table[] = {
         .unit = &kelvin),
     KEY("output.derived.threshold", REAL, WARN, AT(output.derived.threshold),
         "The temperature of time_above; required for it.", .limit = &temperature, .unit = &kelvin),
-    SECTION("output.probes", "The temperature at points, in `probes.csv`. Off when left out.",
-            .check = settings_check_cadence),
-    CADENCE("output.probes", AT(output.probes.cadence)),
-    LIST("output.probes.points", FREE, AT(output.probes.points), AT(output.probes.npoints),
-         struct probe_setting,
-         "The points. The temperature is interpolated linearly between cell centres and, within "
-         "half a cell of a face, towards the temperature of the face.",
-         .flags = SCHEMA_REQUIRED, .example = "- {name: core, at: [0.5, 0.5, 0.5]}",
-         .check = settings_check_probe),
-    KEY("output.probes.points[].name", TEXT, FREE, IN_PROBE(name),
-        "The name of the column. Use letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
-        .example = "core"),
-    POINT("output.probes.points[].at", FREE, IN_PROBE(at), "The position, inside the grid.",
-          .flags = SCHEMA_REQUIRED, .check = settings_check_inside),
-    LIST("output.lines", FREE, AT(output.lines), AT(output.nlines), struct line_setting,
-         "The temperature along straight lines, in NAME.csv.",
-         .example =
-             "- {name: axis, from: [0, 0.5, 0.5], to: [1, 0.5, 0.5], points: 101, every: 10}",
-         .check = settings_check_file),
-    KEY("output.lines[].name", TEXT, FREE, IN_LINE(name),
-        "The file is NAME.csv. Use letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
-        .example = "axis"),
-    POINT("output.lines[].from", FREE, IN_LINE(from), "The first point.", .flags = SCHEMA_REQUIRED,
-          .check = settings_check_inside),
-    POINT("output.lines[].to", FREE, IN_LINE(to), "The last point.", .flags = SCHEMA_REQUIRED,
-          .check = settings_check_inside),
-    KEY("output.lines[].points", LONG, FREE, IN_LINE(points),
-        "The number of points, evenly spaced, both ends included.", .flags = SCHEMA_REQUIRED,
-        .limit = &point_count),
-    CADENCE("output.lines[]", IN_LINE(cadence)),
+    SAMPLE_ROWS,
     SECTION("output.checkpoints",
             "The exact state, from which `--restart` continues. Off when left out.",
             .check = settings_check_cadence),

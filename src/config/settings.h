@@ -230,6 +230,11 @@ struct region_setting {
 struct probe_setting {
     char *name; /* of the column */
     double at[AXIS_COUNT];
+    bool has_impedance; /* a second column: (T - reference) / power */
+    bool has_reference; /* else `to` */
+    double reference;   /* K */
+    char *to;           /* the name of the probe whose temperature is the reference */
+    char *source;       /* the power of the sources of this name; NULL: of all */
 };
 
 struct line_setting {
