@@ -58,9 +58,11 @@ enum status field_read_now(struct field *field, const struct box *box, void *h_v
 enum status field_write(struct field *field, const struct box *box,
                         const void *h_values) MUST_CHECK;
 
-/* The exact sum of a box of owned cells (local indices) of the current step, K, on the device.
- * Blocks until done. For a few layers of cells: they are copied to the stage. */
-enum status field_sum(struct field *field, const struct box *box, struct exact_sum *sum) MUST_CHECK;
+/* The exact sums of boxes of owned cells (local indices) of the current step, K, on the device.
+ * Blocks until done, where the stage has room once. For a few layers of cells: they are copied to
+ * the stage. */
+enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
+                       struct exact_sum *sums) MUST_CHECK;
 
 struct grid;
 struct shape_setting;

@@ -13,18 +13,16 @@ static enum status sum_faces(struct stepper *stepper, const struct heat_operator
                              struct exact_sum sums[FACE_COUNT])
 {
     const struct team *team = stepper->team;
-    struct field *field = stepper->state->field;
-    const struct box owned = layout_owned(&field->layout);
-    TRY(engine_wait(stepper->engine));
+    const struct box owned = layout_owned(&stepper->state->field->layout);
+    struct box layers[FACE_COUNT]; /* empty: none */
+    TRY(engine_settle(stepper->engine));
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
-        const struct box layer = box_inside(&owned, face, 1);
-        if (stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
-            decomp_neighbour(&team->decomp, team->rank, face) < 0) {
-            TRY(field_sum(field, &layer, &sums[f]));
-        }
+        const bool has = stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
+                         decomp_neighbour(&team->decomp, team->rank, face) < 0;
+        layers[f] = box_inside(&owned, face, has ? 1 : 0);
     }
-    return STATUS_OK;
+    return field_sums(stepper->state->field, layers, FACE_COUNT, sums);
 }
 
 static enum status take_uniform(struct stepper *stepper, struct face_diagnostics *faces)

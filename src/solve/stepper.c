@@ -28,7 +28,7 @@ void stepper_divide(struct stepper *stepper, bool thick)
 
 /* Overlap needs an interior larger than the shell. For kernels along rows, the shell of an axis
  * divided in x is strided in memory and costs more than overlap can hide (docs/kernels_cpu.md). */
-static bool choose_overlap(const struct stepper *stepper)
+bool stepper_may_overlap(const struct stepper *stepper)
 {
     const enum overlap setting = stepper->problem->settings->run.overlap;
     if (stepper->halo == NULL || setting != OVERLAP_AUTO) {
@@ -60,6 +60,26 @@ static enum status create_halo(struct stepper *stepper)
                             settings_fail(settings, "run.halo.transport", "%s", fail_message()));
     }
     return status;
+}
+
+enum status stepper_use_passes(struct stepper *stepper, int steps)
+{
+    const struct team *team = stepper->team;
+    const struct layout *layout = &stepper->state->field->layout;
+    struct halo_plan plan;
+    TRY(status_agree(team->comm,
+                     steps_per_pass_halo(&team->decomp, team->rank, layout, steps, &plan)));
+    if (stepper->halo != NULL && steps != stepper->plan.width) {
+        struct halo *halo = NULL;
+        TRY(halo_create_like(stepper->halo, &plan, &halo));
+        halo_destroy(stepper->halo);
+        stepper->halo = halo;
+    }
+    stepper->plan = plan;
+    stepper->passes.steps = steps;
+    stepper_divide(stepper, false);
+    stepper->overlap = stepper_may_overlap(stepper);
+    return STATUS_OK;
 }
 
 /* Room for those that are not painted, if there are any. */
@@ -98,7 +118,7 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
     }
     TRY(create_halo(stepper));
     stepper_divide(stepper, false);
-    stepper->overlap = choose_overlap(stepper);
+    stepper->overlap = stepper_may_overlap(stepper);
     return STATUS_OK;
 }
 

@@ -139,6 +139,9 @@ static void layers_are_summed(struct rig *rig, enum precision precision)
     char *plain = random_values(box_cells(&owned), precision, &random);
     must(field_write(field, &owned, plain));
     const size_t full_stage = field->stage_bytes;
+    struct box layers[FACE_COUNT];
+    struct exact_sum each[FACE_COUNT];
+    struct exact_sum together[FACE_COUNT];
     for (int trial = 0; trial < 4 * FACE_COUNT; trial++) {
         const struct box layer = box_inside(&owned, (enum face)(trial % FACE_COUNT), 1);
         field->stage_bytes = full_stage >> trial / FACE_COUNT * 3;
@@ -146,7 +149,7 @@ static void layers_are_summed(struct rig *rig, enum precision precision)
         struct exact_parts parts = {{0}};
         struct exact_sum wanted = {{0}};
         struct exact_sum sum;
-        must(field_sum(field, &layer, &sum));
+        must(field_sums(field, &layer, 1, &sum));
         must(field_read(field, &layer, values));
         for (int64_t n = 0; n < box_cells(&layer); n++) {
             exact_parts_add(&parts, precision == PRECISION_FLOAT64
@@ -156,6 +159,12 @@ static void layers_are_summed(struct rig *rig, enum precision precision)
         exact_sum_add_parts(&wanted, &parts);
         assert_memory_equal(&sum, &wanted, sizeof sum);
         free(values);
+        layers[trial % FACE_COUNT] = layer;
+        each[trial % FACE_COUNT] = wanted;
+        if (trial % FACE_COUNT == FACE_COUNT - 1) {
+            must(field_sums(field, layers, FACE_COUNT, together));
+            assert_memory_equal(together, each, sizeof each);
+        }
     }
     field->stage_bytes = full_stage;
     free(plain);
