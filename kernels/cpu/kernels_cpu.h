@@ -39,7 +39,7 @@ void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
 void cpu_step_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
                         const void *in, const struct box *boxes, int nboxes);
 void cpu_convert(const struct layout *layout, const struct medium_args *medium,
-                 enum conversion conversion, const void *in, void *out);
+                 enum enthalpy_conversion conversion, const void *in, void *out);
 
 void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
 void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,
