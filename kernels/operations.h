@@ -109,7 +109,7 @@ struct field_summary {
 };
 
 /* What `convert` computes, cell by cell, in a medium with segments. */
-enum conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE, CONVERT_TO_LIQUID };
+enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE, CONVERT_TO_LIQUID };
 
 /* The position of a subdomain in the global grid. */
 struct placement {
@@ -212,7 +212,7 @@ struct operations {
      * CONVERT_TO_LIQUID the liquid fraction. d_out and d_in: fields of `layout`, which may be the
      * same one. NULL: the backend has no step for media with segments. */
     enum status (*convert)(struct queue *queue, const struct layout *layout,
-                           const struct medium_args *medium, enum conversion conversion,
+                           const struct medium_args *medium, enum enthalpy_conversion conversion,
                            const void *d_in, void *d_out);
 
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */

@@ -330,7 +330,7 @@ static enum status extract(struct queue *queue, const struct layout *layout,
 }
 
 static enum status convert(struct queue *queue, const struct layout *layout,
-                           const struct medium_args *medium, enum conversion conversion,
+                           const struct medium_args *medium, enum enthalpy_conversion conversion,
                            const void *d_in, void *d_out)
 {
     (void)queue;

@@ -39,7 +39,7 @@ void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
 void cpu_step_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
                         const void *in, const struct box *boxes, int nboxes);
 void cpu_convert(const struct layout *layout, const struct medium_args *medium,
-                 enum conversion conversion, const void *in, void *out);
+                 enum enthalpy_conversion conversion, const void *in, void *out);
 
 /* STATUS_MEMORY when there is no room for a pass. */
 enum status cpu_steps(const struct layout *layout, const struct step_args *args, int nsteps,

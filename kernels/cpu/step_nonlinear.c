@@ -72,7 +72,7 @@ void cpu_step_nonlinear(const struct layout *layout, const struct step_args *arg
 }
 
 void cpu_convert(const struct layout *layout, const struct medium_args *medium,
-                 enum conversion conversion, const void *in, void *out)
+                 enum enthalpy_conversion conversion, const void *in, void *out)
 {
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];

@@ -240,8 +240,8 @@ static void NAMED(begin)(struct NAMED(stencil) * s, const struct layout *layout,
 }
 
 static void NAMED(convert_row)(const struct layout *layout, const struct medium_args *m,
-                               enum conversion conversion, const REAL *in, int64_t j, int64_t k,
-                               REAL *out)
+                               enum enthalpy_conversion conversion, const REAL *in, int64_t j,
+                               int64_t k, REAL *out)
 {
     const REAL *table = m->d_table;
     const uint8_t *classes = m->d_class + layout_index(&m->layout, 0, j, k);

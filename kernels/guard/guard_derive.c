@@ -93,7 +93,7 @@ static enum status run_convert(struct queue *queue, const struct operation *op)
 }
 
 enum status guard_convert(struct queue *queue, const struct layout *layout,
-                          const struct medium_args *medium, enum conversion conversion,
+                          const struct medium_args *medium, enum enthalpy_conversion conversion,
                           const void *d_in, void *d_out)
 {
     const struct operation op = {.run = run_convert,

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "config/schema_boundary.h"
+#include "config/schema_materials.h"
 #include "config/schema_samples.h"
 #include "config/schema_sources.h"
 #include "config/settings.h"
@@ -11,7 +12,6 @@
 
 #define AT(member) offsetof(struct settings, member)
 #define IN_ENTRY(member) offsetof(struct shape_setting, member)
-#define IN_MATERIAL(member) offsetof(struct material_setting, member)
 #define IN_CONTACT(member) offsetof(struct contact_setting, member)
 #define IN_REGION(member) offsetof(struct region_setting, member)
 
@@ -208,40 +208,7 @@ static const struct schema_key table[] = {
          "Materials, for a grid of several of them; `parts` says where. At most 255.",
          .example = "- {name: steel, conductivity: 45, density: 7850, heat_capacity: 470}",
          .check = settings_check_materials),
-    KEY("materials[].name", TEXT, ASK, IN_MATERIAL(name), "Its name.", .flags = SCHEMA_REQUIRED,
-        .example = "steel"),
-    KEY("materials[].conductivity", REAL, ASK, IN_MATERIAL(solid.conductivity),
-        "Thermal conductivity k; three values for x, y, z of an anisotropic material.",
-        .flags = SCHEMA_REQUIRED | SCHEMA_SAME | SCHEMA_OR_TABLE, .min_count = 1, .max_count = 3,
-        .alternative = IN_MATERIAL(solid.conductivity_table), .limit = &positive,
-        .unit = &conductivity, .example = "[0.9, 0.9, 0.3]"),
-    KEY("materials[].density", REAL, ASK, IN_MATERIAL(density), "Density rho.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &density),
-    KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(solid.heat_capacity),
-        "Specific heat capacity c.", .flags = SCHEMA_REQUIRED | SCHEMA_OR_TABLE,
-        .alternative = IN_MATERIAL(solid.heat_capacity_table), .limit = &positive,
-        .unit = &heat_capacity, .example = "[[300, 450], [1700, 800]]"),
-    KEY("materials[].latent_heat", REAL, ASK, IN_MATERIAL(latent_heat),
-        "The heat of melting per mass; the keys above are those of the solid.",
-        .flags = SCHEMA_NOTED, .alternative = IN_MATERIAL(melts), .limit = &not_negative,
-        .unit = &latent_heat),
-    KEY("materials[].solidus", REAL, ASK, IN_MATERIAL(solidus),
-        "With `latent_heat`: the temperature at which it begins to melt.", .flags = SCHEMA_NOTED,
-        .alternative = IN_MATERIAL(has_solidus), .limit = &temperature, .unit = &kelvin),
-    KEY("materials[].liquidus", REAL, ASK, IN_MATERIAL(liquidus),
-        "The temperature above which it is liquid. Left out: the solidus.", .flags = SCHEMA_NOTED,
-        .alternative = IN_MATERIAL(has_liquidus), .limit = &temperature, .unit = &kelvin),
-    SECTION("materials[].liquid",
-            "Properties above the liquidus, where they differ; between solidus and liquidus they "
-            "change linearly."),
-    KEY("materials[].liquid.conductivity", REAL, ASK, IN_MATERIAL(liquid.conductivity),
-        "Thermal conductivity of the liquid.", .flags = SCHEMA_SAME | SCHEMA_OR_TABLE,
-        .min_count = 1, .max_count = 3, .alternative = IN_MATERIAL(liquid.conductivity_table),
-        .limit = &positive, .unit = &conductivity),
-    KEY("materials[].liquid.heat_capacity", REAL, ASK, IN_MATERIAL(liquid.heat_capacity),
-        "Specific heat capacity of the liquid.", .flags = SCHEMA_OR_TABLE,
-        .alternative = IN_MATERIAL(liquid.heat_capacity_table), .limit = &positive,
-        .unit = &heat_capacity),
+    MATERIAL_ROWS,
     LIST("parts", ASK, AT(parts), AT(nparts), struct shape_setting,
          "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
          "entries overwrite earlier ones.",

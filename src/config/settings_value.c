@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/settings_table.h"
 #include "config/units.h"
 
 static enum status fail_with_example(const struct item *item, const char *what, const char *more,
@@ -344,9 +343,6 @@ enum status value_read(const struct item *item)
         node->text[0] != '\0' && find_unit(node->text) == NULL &&
         parse_number(row, node->text, at) == NOT_A_NUMBER) {
         return store_text(item, node->text, (char **)(item->base + row->alternative));
-    }
-    if ((row->flags & SCHEMA_OR_TABLE) != 0 && table_is_given(node)) {
-        return table_read(item);
     }
     return row->max_count > 0 || row->type == SCHEMA_CHOICES ? read_list(item, at)
                                                              : read_single(item, at);

@@ -175,7 +175,7 @@ static enum status add_node(struct curve *curve, double t, double heat, double c
         return fail_value("conductivity", conductivity, t);
     }
     if (!isfinite(heat) || curve->count == NONLINEAR_SEGMENTS) {
-        return fail(STATUS_INPUT, "its tables have too many temperatures together; give at most %d",
+        return fail(STATUS_INPUT, "its tables have too many temperatures; give at most %d",
                     NONLINEAR_SEGMENTS - 1);
     }
     curve->temperature[curve->count] = t;

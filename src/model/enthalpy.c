@@ -49,8 +49,8 @@ static void set_segments(const struct writing *w, const struct medium *medium, i
     }
 }
 
-static void set_class(const struct writing *w, const struct heat_operator *op,
-                      const struct problem *problem, int of_class, int64_t at)
+static void set_class(const struct writing *w, const struct problem *problem, double dt,
+                      int of_class, int64_t at)
 {
     const struct medium *medium = &problem->medium;
     const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
@@ -58,7 +58,7 @@ static void set_class(const struct writing *w, const struct heat_operator *op,
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double h = problem->grid.spacing[axis];
         const double k = scale_of(medium) * curve->factor[axis];
-        set(w, at + axis, problem->grid.used[axis] ? reference * h * h / (2 * op->dt * k) : 1);
+        set(w, at + axis, problem->grid.used[axis] ? reference * h * h / (2 * dt * k) : 1);
     }
     const double melting = curve->liquidus_heat - curve->solidus_heat;
     set(w, at + NONLINEAR_PERFUSION, 0);
@@ -68,8 +68,8 @@ static void set_class(const struct writing *w, const struct heat_operator *op,
     set(w, at + NONLINEAR_NUMBERS - 1, 0);
 }
 
-static enum status set_closures(const struct writing *w, const struct heat_operator *op,
-                                const struct problem *problem)
+static enum status set_closures(const struct writing *w, const struct problem *problem, double time,
+                                double dt)
 {
     const struct medium *medium = &problem->medium;
     const int n = medium->nclasses;
@@ -78,10 +78,10 @@ static enum status set_closures(const struct writing *w, const struct heat_opera
         const double h = problem->grid.spacing[f / 2];
         for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
             struct boundary_state now;
-            TRY(boundary_evaluate(&problem->boundary, &problem->grid, medium, (enum face)f, p,
-                                  op->time, &now));
+            TRY(boundary_evaluate(&problem->boundary, &problem->grid, medium, (enum face)f, p, time,
+                                  &now));
             const struct face_exchange x = boundary_exchange(&now);
-            const double scale = x.fixed ? 1 : op->dt / (medium->heat_capacity_volume * h);
+            const double scale = x.fixed ? 1 : dt / (medium->heat_capacity_volume * h);
             for (int c = 0; c < n; c++) {
                 const int64_t at = medium_closure_at(n, m, f, p * n + c);
                 set(w, at, x.s0 * scale);
@@ -94,7 +94,7 @@ static enum status set_closures(const struct writing *w, const struct heat_opera
     return STATUS_OK;
 }
 
-enum status enthalpy_table(const struct heat_operator *op, const struct problem *problem,
+enum status enthalpy_table(const struct problem *problem, double time, double dt, const double *q,
                            void *table)
 {
     const struct medium *medium = &problem->medium;
@@ -103,8 +103,8 @@ enum status enthalpy_table(const struct heat_operator *op, const struct problem 
     const int m = n * boundary_most_conditions(&problem->boundary);
     for (int c = 0; c < n; c++) {
         set(&w, medium_cell_at(c), medium->classes[c].sigma);
-        set(&w, medium_cell_at(c) + 1, operator_class_source(op, problem, c));
-        set_class(&w, op, problem, c, nonlinear_class_at(n, m, c));
+        set(&w, medium_cell_at(c) + 1, q[c]);
+        set_class(&w, problem, dt, c, nonlinear_class_at(n, m, c));
         set_segments(&w, medium, c, nonlinear_segments_at(n, m, medium->nsegments, c));
         for (int i = 0; i < AXIS_COUNT * n; i++) {
             const double contact =
@@ -112,10 +112,10 @@ enum status enthalpy_table(const struct heat_operator *op, const struct problem 
                                    medium->classes[i % n].key.material];
             const double h = problem->grid.spacing[i / n];
             set(&w, medium_g_at(n, i / n, c, i % n),
-                contact * medium->heat_capacity_volume * h / op->dt);
+                contact * medium->heat_capacity_volume * h / dt);
         }
     }
-    return set_closures(&w, op, problem);
+    return set_closures(&w, problem, time, dt);
 }
 
 struct nonlinear_float64 enthalpy_evaluate(const struct medium *medium, int of_class, double u)

@@ -3,10 +3,11 @@
 #ifndef ISOTHERM_MODEL_ENTHALPY_H
 #define ISOTHERM_MODEL_ENTHALPY_H
 
-#include "model/operator.h"
+#include "model/problem.h"
 
-/* operator_table of such a medium. */
-enum status enthalpy_table(const struct heat_operator *op, const struct problem *problem,
+/* operator_table of such a medium, for a step of length dt from `time`, but q, which is that of
+ * each class in the step. */
+enum status enthalpy_table(const struct problem *problem, double time, double dt, const double *q,
                            void *table) MUST_CHECK;
 
 /* The temperature, K, and the conductivity along x, W/(m K), of a cell of a class with the value u

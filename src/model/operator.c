@@ -158,7 +158,11 @@ enum status operator_table(const struct heat_operator *op, const struct problem 
     const int n = medium->nclasses;
     const double scale = op->dt / medium->heat_capacity_volume;
     if (medium->curves != NULL) {
-        return enthalpy_table(op, problem, table);
+        double q[MEDIUM_CLASSES];
+        for (int c = 0; c < n; c++) {
+            q[c] = operator_class_source(op, problem, c);
+        }
+        return enthalpy_table(problem, op->time, op->dt, q, table);
     }
     for (int c = 0; c < n; c++) {
         precision_set(precision, table, medium_cell_at(c), medium->classes[c].sigma);

@@ -50,8 +50,8 @@ void problem_make_nonlinear(struct problem *p, int nsegments, uint64_t *random);
 /* The update of one of its cells; adds the heat through closed faces to the sums. */
 void nonlinear_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
                               __int128 sums[FACE_COUNT]);
-void nonlinear_convert(const struct problem *p, enum conversion conversion, const void *h_in,
-                       void *h_out);
+void nonlinear_convert(const struct problem *p, enum enthalpy_conversion conversion,
+                       const void *h_in, void *h_out);
 
 /* Run one step function and compare the whole of `out`, halo and padding too. The host's arguments
  * are overwritten before the queue is waited for. */

@@ -211,7 +211,8 @@ void nonlinear_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     host_set(l, p->h_expected, at, (double)((float)u + sum));
 }
 
-static double convert(const struct problem *p, enum conversion conversion, int of_class, double x)
+static double convert(const struct problem *p, enum enthalpy_conversion conversion, int of_class,
+                      double x)
 {
     const struct medium_args *m = &p->medium;
     const void *segments =
@@ -229,8 +230,8 @@ static double convert(const struct problem *p, enum conversion conversion, int o
     }
 }
 
-void nonlinear_convert(const struct problem *p, enum conversion conversion, const void *h_in,
-                       void *h_out)
+void nonlinear_convert(const struct problem *p, enum enthalpy_conversion conversion,
+                       const void *h_in, void *h_out)
 {
     const struct layout *l = &p->layout;
     for (int64_t k = 0; k < l->cells[2]; k++) {

@@ -13,13 +13,13 @@ static void check_convert(struct rig *rig, const struct problem *p)
     for (int c = CONVERT_TO_ENTHALPY; c <= CONVERT_TO_LIQUID; c++) {
         void *h_expected = host_field(&p->layout);
         memcpy(h_expected, p->h_out, bytes);
-        nonlinear_convert(p, (enum conversion)c, p->h_in, h_expected);
+        nonlinear_convert(p, (enum enthalpy_conversion)c, p->h_in, h_expected);
         void *d_in = rig_upload(rig, p->h_in, bytes);
         void *d_out = rig_upload(rig, p->h_out, bytes);
         const struct medium_args medium = problem_upload(rig, p);
         struct medium_args given = medium;
-        must(rig->backend->operations->convert(rig->queue, &p->layout, &given, (enum conversion)c,
-                                               d_in, d_out));
+        must(rig->backend->operations->convert(rig->queue, &p->layout, &given,
+                                               (enum enthalpy_conversion)c, d_in, d_out));
         memset(&given, 0xFF, sizeof given);
         must(rig->backend->runtime->queue_wait(rig->queue));
         void *h_got = rig_download(rig, d_out, bytes);
