@@ -102,10 +102,10 @@ static enum status check_kernel_names(const struct bench_request *request,
             known = known || strcmp(word, backend->operations->variants[v].name) == 0;
             append(list, sizeof list, backend->operations->variants[v].name);
         }
-        for (int s = 0; study_at(s) != NULL; s++) {
-            known = known || strcmp(word, study_at(s)->name) == 0;
-            append(list, sizeof list, study_at(s)->name);
-            const struct study_kernel *kernel = study_kernels(study_at(s), backend);
+        for (int s = 0; study_of_any_size(s) != NULL; s++) {
+            known = known || strcmp(word, study_of_any_size(s)->name) == 0;
+            append(list, sizeof list, study_of_any_size(s)->name);
+            const struct study_kernel *kernel = study_kernels(study_of_any_size(s), backend);
             for (; kernel->name != NULL; kernel++) {
                 known = known || strcmp(word, kernel->name) == 0;
                 append(list, sizeof list, kernel->name);
@@ -189,8 +189,7 @@ static enum status bench_open(struct bench *bench, enum precision precision)
         layout_close_rows(&bench->layout);
     }
     if (bench->study != NULL) {
-        bench->problem = bench->study->setup(size, precision);
-        bench->layout = bench_plain_layout(&bench->problem);
+        bench->layout = bench->problem.layout;
     }
     TRY(backend->runtime->queue_create(bench->device, QUEUE_NORMAL, &bench->queue));
     TRY(backend->runtime->stopwatch_create(bench->device, &bench->stopwatch));
@@ -200,7 +199,7 @@ static enum status bench_open(struct bench *bench, enum precision precision)
             ? STATUS_OK
             : bench_media_create(backend, bench->device, bench->queue, &bench->layout,
                                  &bench->request->media, bench->media));
-    return bench_fill(backend, bench->device, bench->queue, &bench->layout, bench->d_in);
+    return bench_fill(backend, bench->device, bench->queue, &bench->layout, NULL, 0, bench->d_in);
 }
 
 static void bench_close(struct bench *bench)
@@ -217,6 +216,9 @@ static void bench_close(struct bench *bench)
 
 static size_t cells_bytes(const struct bench *bench)
 {
+    if (bench->study != NULL) {
+        return study_bytes(&bench->problem);
+    }
     const struct box owned = layout_owned(&bench->layout);
     return (size_t)box_cells(&owned) * precision_bytes(bench->layout.precision);
 }
@@ -231,7 +233,8 @@ static enum status queue_one(struct bench *bench, const struct row *row)
         return row->step(bench->queue, &bench->layout, &args, bench->d_out, bench->d_in, &owned, 1);
     }
     if (row->study != NULL) {
-        return row->study(bench->queue, &bench->problem, bench->d_out, bench->d_in);
+        static const struct study_shape own;
+        return row->study(bench->queue, &bench->problem, &own, bench->d_out, bench->d_in);
     }
     return runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench));
 }
@@ -406,12 +409,6 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
 
 /* ---- all of it ---- */
 
-static bool has_inner_points(const struct study *study, const int64_t size[AXIS_COUNT])
-{
-    const int64_t edges = 2 * study->radius;
-    return size[AXIS_X] > edges && size[AXIS_Y] > edges && size[AXIS_Z] > edges;
-}
-
 struct findings {
     double copy_GBs; /* of the first kind and precision */
     struct bench_copy_out copy_out[2];
@@ -421,9 +418,11 @@ struct findings {
 static enum status bench_kind(struct bench *bench, enum precision precision, struct json *json,
                               struct findings *findings)
 {
-    if (bench->study != NULL && !has_inner_points(bench->study, bench->request->size)) {
-        log_info("%s: skipped, needs at least %d points on every axis", bench->study->name,
-                 2 * bench->study->radius + 1);
+    const int64_t *size = bench->request->size;
+    const struct study_case wanted = {{size[0], size[1], size[2]}, precision, 0};
+    if (bench->study != NULL && bench->study->setup(&wanted, &bench->problem) != STATUS_OK) {
+        log_info("%s: skipped, %s", bench->study->name, fail_message());
+        fail_clear();
         return STATUS_OK;
     }
     enum status status = choose_rows(bench);
@@ -458,11 +457,11 @@ static enum status bench_device(const struct bench_request *request, const struc
     json_int(json, "repeats", request->repeats);
     json_begin(json, "rows", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
-        for (int s = -1; wanted[p] && (s < 0 || study_at(s) != NULL); s++) {
+        for (int s = -1; wanted[p] && (s < 0 || study_of_any_size(s) != NULL); s++) {
             struct bench bench = {.request = request,
                                   .backend = backend,
                                   .device = device,
-                                  .study = s < 0 ? NULL : study_at(s)};
+                                  .study = s < 0 ? NULL : study_of_any_size(s)};
             TRY(bench_kind(&bench, (enum precision)p, json, &findings));
         }
     }
