@@ -23,6 +23,9 @@ static const struct {
 #endif
     {&study_xcorr, &backend_cpu, xcorr_cpu},
     {&study_xcorr, &backend_guard, xcorr_guard},
+#ifdef ISOTHERM_WITH_HIP
+    {&study_xcorr, &backend_hip, xcorr_hip},
+#endif
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 
