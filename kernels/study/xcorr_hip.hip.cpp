@@ -57,27 +57,32 @@ static __device__ __forceinline__ REAL unrolled_sum_of(const REAL *in)
     return sum;
 }
 
-/* `in`: the first input of the first of four cells. */
+/* `in`: the first input of the first of four cells, or of the last ones. */
 template <typename REAL>
 static __device__ __forceinline__ void four_sums(REAL *out, const REAL *in, int taps, int cells)
 {
     enum { N = HIP_XCORR_ELEMENTS };
+    if (cells < N) {
+        for (int e = 0; e < cells; e++) {
+            out[e] = sum_of(in + e, taps);
+        }
+        return;
+    }
     REAL sum[N];
 #pragma unroll
     for (int e = 0; e < N; e++) {
-        sum[e] = in[e < cells ? e : 0];
+        sum[e] = in[e];
     }
+#pragma unroll 4
     for (int tap = 1; tap < taps; tap++) {
 #pragma unroll
         for (int e = 0; e < N; e++) {
-            sum[e] += in[tap + (e < cells ? e : 0)];
+            sum[e] += in[tap + e];
         }
     }
 #pragma unroll
     for (int e = 0; e < N; e++) {
-        if (e < cells) {
-            out[e] = sum[e];
-        }
+        out[e] = sum[e];
     }
 }
 

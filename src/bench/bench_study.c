@@ -18,7 +18,7 @@ enum { SEARCH_CALLS = 3 };
  * than --repeats, and at least LEAST_ROUNDS), and a shape slower than SEARCH_S is timed once. */
 #define ROUND_S 3e-4
 #define SEARCH_S 0.05
-#define LIMIT_S 4.0
+#define LIMIT_S 2.0
 enum { MOST_CALLS = 16, LEAST_ROUNDS = 3 };
 
 struct bench {
