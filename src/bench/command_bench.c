@@ -134,10 +134,10 @@ static const struct command_line io_page = {
 
 static const struct command_line diffusion_page = {
     .usage = "isotherm bench diffusion [options]",
-    .about = "Measure a step of the diffusion equation in 1, 2 and 3 dimensions with differences\n"
-             "of order 0 to 8 (radius 0 to 4): 64 MiB in float32, 128 MiB in float64. Each kernel\n"
-             "is checked bit by bit and shown in its fastest launch shape. docs/studies.md has\n"
-             "published figures.",
+    .about = "Measure a step of the diffusion equation in 1, 2 and 3 dimensions, radius 0 to 4\n"
+             "(order 0 to 8): 64 MiB in float32, 128 MiB in float64. Each kernel is checked\n"
+             "bit by bit and shown in its fastest launch shape. docs/studies.md has published\n"
+             "figures.",
     .example = "  isotherm bench diffusion --radius 1 --precision float32",
     .options = option_table,
     .only = "--backend --size --precision --kernel --radius --repeats --json",

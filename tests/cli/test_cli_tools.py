@@ -215,6 +215,8 @@ class Bench(Case):
             self.assertEqual([key for key in self.STUDY_KEYS if key not in row], [], row)
             self.assertEqual(row["kind"], name)
             self.assertGreater(row["shape"]["searched"], 0)
+            self.assertIn("energy_J", row)
+            self.assertTrue(row.get("energy_source") or row.get("energy_why"), row)
             rate = (row["fetch_bytes"] + row["write_bytes"]) / row["ms"] * 1e-6
             self.assertAlmostEqual(row["bandwidth_GBs"] / rate, 1, 6)
             self.assertAlmostEqual(row["percent_of_copy"] / (100 * rate / row["copy_GBs"]), 1, 6)
