@@ -12,6 +12,7 @@
 #include "base/exact_sum.h"
 #include "kernels/layout.h"
 #include "kernels/medium_cell.h"
+#include "kernels/nonlinear_cell.h"
 #include "kernels/runtime.h"
 #include "kernels/source_cell.h"
 
@@ -29,6 +30,10 @@ struct medium_args {
     const void *d_table;    /* in the field's precision, see medium_cell.h */
     bool same_axes;         /* the g of all axes in it are equal: classes_same_axes */
     const double *d_weight; /* 1 / sigma of each class */
+    /* Segments per class: the field is the enthalpy of kernels/nonlinear_cell.h, and so is the
+     * table. 0: the field is the temperature. */
+    int nsegments;
+    bool plain; /* with segments: the w of all classes are equal, and r is 0 */
     /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
      * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
     const uint8_t *d_patch[FACE_COUNT];
@@ -102,6 +107,9 @@ struct field_summary {
     int64_t bad_cells;     /* NaN, Inf, or magnitude >= EXACT_SUM_LIMIT */
     int64_t first_bad;     /* lowest global index of these; -1: none */
 };
+
+/* What `convert` computes, cell by cell, in a medium with segments. */
+enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE, CONVERT_TO_LIQUID };
 
 /* The position of a subdomain in the global grid. */
 struct placement {
@@ -199,6 +207,13 @@ struct operations {
      * the bits of the host's conversions (extract_cell.h). */
     enum status (*extract)(struct queue *queue, const struct layout *layout,
                            const struct extract_args *args, const void *d_field, void *d_values);
+
+    /* Queued. Convert the owned cells from the enthalpy, or from the temperature to it; to
+     * CONVERT_TO_LIQUID the liquid fraction. d_out and d_in: fields of `layout`, which may be the
+     * same one. NULL: the backend has no step for media with segments. */
+    enum status (*convert)(struct queue *queue, const struct layout *layout,
+                           const struct medium_args *medium, enum enthalpy_conversion conversion,
+                           const void *d_in, void *d_out);
 
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */
     int nvariants;

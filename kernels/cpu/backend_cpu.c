@@ -329,6 +329,15 @@ static enum status extract(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+static enum status convert(struct queue *queue, const struct layout *layout,
+                           const struct medium_args *medium, enum enthalpy_conversion conversion,
+                           const void *d_in, void *d_out)
+{
+    (void)queue;
+    cpu_convert(layout, medium, conversion, d_in, d_out);
+    return STATUS_OK;
+}
+
 /* Each kernel as a queued operation, and the table of them. */
 #define DEFINE_STEP(variant, about)                                                                \
     static enum status step_##variant(struct queue *queue, const struct layout *layout,            \
@@ -416,6 +425,7 @@ static const struct operations operations = {
     .track = track,
     .flux_squared = flux_squared,
     .extract = extract,
+    .convert = convert,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

@@ -354,6 +354,7 @@ static const struct operations operations = {
     .track = guard_track,
     .flux_squared = guard_flux_squared,
     .extract = guard_extract,
+    .convert = guard_convert,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

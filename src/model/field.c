@@ -138,11 +138,10 @@ static size_t piece_bytes(const struct field *field, const struct box *piece)
 }
 
 /* Field to h_stage. Blocks. */
-static enum status stage_in(struct field *field, const struct box *piece)
+static enum status stage_in(struct field *field, const void *d_from, const struct box *piece)
 {
     const struct backend *backend = field->backend;
-    TRY(backend->operations->pack(field->queue, &field->layout, field->d_now, piece,
-                                  field->d_stage));
+    TRY(backend->operations->pack(field->queue, &field->layout, d_from, piece, field->d_stage));
     TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage,
                                        piece_bytes(field, piece)));
     return backend->runtime->queue_wait(field->queue);
@@ -159,22 +158,32 @@ static enum status stage_out(struct field *field, const struct box *piece)
     return backend->runtime->queue_wait(field->queue);
 }
 
-enum status field_read(struct field *field, const struct box *box, void *h_values)
+static enum status read_from(struct field *field, const void *d_from, const struct box *box,
+                             void *h_values)
 {
     char *to = h_values;
     struct box piece = box_before(box);
     if (backend_has(field->backend, BACKEND_HOST_POINTERS) && !box_is_empty(box)) {
         /* one copy instead of three */
-        TRY(field->backend->operations->pack(field->queue, &field->layout, field->d_now, box,
-                                             h_values));
+        TRY(field->backend->operations->pack(field->queue, &field->layout, d_from, box, h_values));
         return field->backend->runtime->queue_wait(field->queue);
     }
     while (next_piece(field, box, &piece)) {
-        TRY(stage_in(field, &piece));
+        TRY(stage_in(field, d_from, &piece));
         memcpy(to, field->h_stage, piece_bytes(field, &piece));
         to += piece_bytes(field, &piece);
     }
     return STATUS_OK;
+}
+
+enum status field_read(struct field *field, const struct box *box, void *h_values)
+{
+    return read_from(field, field_temperature(field), box, h_values);
+}
+
+enum status field_read_now(struct field *field, const struct box *box, void *h_values)
+{
+    return read_from(field, field->d_now, box, h_values);
 }
 
 enum status field_write(struct field *field, const struct box *box, const void *h_values)
@@ -246,7 +255,8 @@ static enum status queue_sum(struct field *field, const struct box *piece, struc
         TRY(finish_sums(field, pending));
     }
     char *to = (char *)field->d_stage + pending->used;
-    TRY(field->backend->operations->pack(field->queue, &field->layout, field->d_now, piece, to));
+    TRY(field->backend->operations->pack(field->queue, &field->layout, field_temperature(field),
+                                         piece, to));
     pending->piece[pending->count].total = total;
     TRY(sum_stage(field, (int64_t)(pending->used / precision_bytes(field->layout.precision)),
                   box_cells(piece), pending->piece[pending->count].sums));
@@ -275,7 +285,7 @@ static enum status paint_pieces(struct field *field, struct brush *brush, const 
     while (next_piece(field, local, &piece)) {
         const struct box global = box_shift(&piece, field->placement.offset);
         if (brush_is_partial(brush)) {
-            TRY(stage_in(field, &piece));
+            TRY(stage_in(field, field->d_now, &piece));
         }
         TRY(brush_paint(brush, &global, &global, field->layout.precision, field->h_stage));
         TRY(stage_out(field, &piece));

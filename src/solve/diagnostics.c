@@ -4,15 +4,6 @@
 
 #include "base/comm.h"
 
-enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count)
-{
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * count, MPI_INT64_T, MPI_SUM, comm));
-    for (int i = 0; i < count; i++) {
-        exact_sum_normalise(&sums[i]);
-    }
-    return STATUS_OK;
-}
-
 /* Queued. */
 static enum status read_sums(struct engine *engine, const struct state *state,
                              struct exact_sum sums[LEDGER_SUMS])
@@ -52,19 +43,28 @@ enum status diagnostics_gather_ledger(struct stepper *stepper)
     return book_sums(stepper, sums);
 }
 
-/* One wait for both: a device idles meanwhile. */
+/* One wait for all: a device idles meanwhile. Of an enthalpy, its sum is the heat. */
 static enum status summarise_rank(struct stepper *stepper, struct field_summary *mine,
                                   struct exact_sum sums[LEDGER_SUMS])
 {
     struct engine *engine = stepper->engine;
     const struct field *field = stepper->state->field;
+    const bool weighted = stepper->problem->medium.nclasses > 0 && field->d_shown == NULL;
+    struct field_summary enthalpy;
     TRY(engine_settle(engine));
-    const bool classes = stepper->problem->medium.nclasses > 0;
     TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
-                                      classes ? &stepper->classes->args : NULL, field->d_now,
-                                      mine));
+                                      weighted ? &stepper->classes->args : NULL,
+                                      field_temperature(field), mine));
+    if (field->d_shown != NULL) {
+        TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
+                                          NULL, field->d_now, &enthalpy));
+    }
     TRY(read_sums(engine, stepper->state, sums));
-    return engine->runtime->queue_wait(engine->bulk_queue);
+    TRY(engine->runtime->queue_wait(engine->bulk_queue));
+    if (field->d_shown != NULL) {
+        mine->heat = enthalpy.sum;
+    }
+    return STATUS_OK;
 }
 
 /* `ledger_sums`: of this rank, to be booked. */

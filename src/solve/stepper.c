@@ -133,7 +133,33 @@ void stepper_destroy(struct stepper *stepper)
 
 enum status stepper_advance(struct stepper *stepper, int64_t steps)
 {
-    return stepper->scheme->advance(stepper, steps);
+    TRY(stepper->scheme->advance(stepper, steps));
+    return stepper_show(stepper, false);
+}
+
+/* In d_next, which the next step overwrites only after the outputs' work on the bulk queue. */
+enum status stepper_show(struct stepper *stepper, bool from_temperature)
+{
+    struct engine *engine = stepper->engine;
+    struct field *field = stepper->state->field;
+    const struct medium_args *medium = &stepper->classes->args;
+    struct heat_operator op;
+    if (stepper->problem->medium.curves == NULL) {
+        return STATUS_OK;
+    }
+    if (medium->d_table == NULL) { /* no step yet; the curves do not depend on it */
+        TRY(stepper_operator(stepper, &op));
+        TRY(stepper_medium(stepper, &op, &medium));
+    }
+    TRY(engine_wait(engine));
+    if (from_temperature) {
+        TRY(engine->operations->convert(engine->bulk_queue, &field->layout, medium,
+                                        CONVERT_TO_ENTHALPY, field->d_now, field->d_now));
+    }
+    TRY(engine->operations->convert(engine->bulk_queue, &field->layout, medium,
+                                    CONVERT_TO_TEMPERATURE, field->d_now, field->d_next));
+    field->d_shown = field->d_next;
+    return engine_wait(engine);
 }
 
 enum status stepper_exchange(struct stepper *stepper)

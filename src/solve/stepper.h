@@ -65,6 +65,11 @@ enum status stepper_use_passes(struct stepper *stepper, int steps) MUST_CHECK;
 /* Collective through the halo; queued. Advance the state by `steps` steps. */
 enum status stepper_advance(struct stepper *stepper, int64_t steps) MUST_CHECK;
 
+/* Let outputs see the temperatures of the current step; after stepper_advance they do. Of an
+ * enthalpy: convert it. `from_temperature`: first convert the field, which holds temperatures, to
+ * it. Blocks; not collective, but it fails alike where a formula of time does. */
+enum status stepper_show(struct stepper *stepper, bool from_temperature) MUST_CHECK;
+
 /* Collective through the halo; queued. Fill the halo of the current field on halo_queue, after the
  * work on bulk_queue. No effect without a halo. */
 enum status stepper_exchange(struct stepper *stepper) MUST_CHECK;
