@@ -35,9 +35,16 @@ void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
                      const struct step_args *args, void *out, const void *in,
                      const struct box *boxes, int nboxes);
 
+/* What the passes of a queue need; initially zeros. */
+struct steps_scratch {
+    void *memory;
+    size_t bytes;
+};
 /* STATUS_MEMORY when there is no room for a pass. */
-enum status cpu_steps(const struct layout *layout, const struct step_args *args, int nsteps,
-                      void *out, const void *in, const struct box *boxes, int nboxes);
+enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout,
+                      const struct step_args *args, int nsteps, void *out, const void *in,
+                      const struct box *boxes, int nboxes);
+void cpu_steps_free(struct steps_scratch *scratch);
 
 void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
 void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,

@@ -16,12 +16,26 @@
 
 enum { MAX_ROWS = 64 };
 
-/* A line of the table; neither step nor study: the copy. */
+/* The passes of several steps that are measured. */
+static const struct {
+    int nsteps;
+    const char *name;
+    const char *about;
+} passes[] = {
+    {2, "steps_2", "two steps in one pass over memory"},
+    {3, "steps_3", "three"},
+    {4, "steps_4", "four"},
+    {8, "steps_8", "eight"},
+};
+enum { PASS_COUNT = sizeof passes / sizeof passes[0] };
+
+/* A line of the table; neither step, pass nor study: the copy. */
 struct row {
     const char *name;
     const char *about;
     step_function *step;
     study_function *study;
+    int nsteps; /* of a pass of several; else 0 */
     int settling_calls;
     struct medium_args *medium; /* NULL: uniform */
     double *seconds;            /* of each round */
@@ -102,6 +116,12 @@ static enum status check_kernel_names(const struct bench_request *request,
             known = known || strcmp(word, backend->operations->variants[v].name) == 0;
             append(list, sizeof list, backend->operations->variants[v].name);
         }
+        for (int p = 0; p < PASS_COUNT; p++) {
+            if (passes[p].nsteps <= backend->operations->steps_most) {
+                known = known || strcmp(word, passes[p].name) == 0;
+                append(list, sizeof list, passes[p].name);
+            }
+        }
         for (int s = 0; study_at(s) != NULL; s++) {
             known = known || strcmp(word, study_at(s)->name) == 0;
             append(list, sizeof list, study_at(s)->name);
@@ -151,6 +171,15 @@ static enum status choose_rows(struct bench *bench)
     }
     const struct kernel_variant *production =
         &backend->operations->variants[backend->operations->nvariants - 1];
+    for (int p = 0; bench->study == NULL && p < PASS_COUNT; p++) {
+        if (passes[p].nsteps <= backend->operations->steps_most &&
+            is_selected(bench->request, NULL, passes[p].name)) {
+            TRY(add_row(bench, &(struct row){.name = passes[p].name,
+                                             .about = passes[p].about,
+                                             .nsteps = passes[p].nsteps,
+                                             .settling_calls = production->settling_calls}));
+        }
+    }
     for (int m = 0; bench->study == NULL && m < bench->request->media.count; m++) {
         TRY(add_row(bench, &(struct row){.name = bench->request->media.item[m],
                                          .about = "the step in a medium of classes",
@@ -230,6 +259,14 @@ static enum status queue_one(struct bench *bench, const struct row *row)
         args.medium = row->medium;
         return row->step(bench->queue, &bench->layout, &args, bench->d_out, bench->d_in, &owned, 1);
     }
+    if (row->nsteps > 0) {
+        struct step_args args[STEPS_MOST];
+        for (int s = 0; s < row->nsteps; s++) {
+            args[s] = bench->args;
+        }
+        return bench->backend->operations->steps(bench->queue, &bench->layout, args, row->nsteps,
+                                                 bench->d_out, bench->d_in, &owned, 1);
+    }
     if (row->study != NULL) {
         return row->study(bench->queue, &bench->problem, bench->d_out, bench->d_in);
     }
@@ -296,11 +333,14 @@ static enum status measure(struct bench *bench)
 
 static bool has_production(const struct bench *bench)
 {
-    const struct row *last = &bench->rows[bench->nrows - 1];
-    while (last->medium != NULL) {
-        last--;
+    for (int r = 0; r < bench->nrows; r++) {
+        const struct row *row = &bench->rows[r];
+        if (row->step != NULL && row->step == bench->backend->operations->step &&
+            row->medium == NULL) {
+            return true;
+        }
     }
-    return last->step != NULL && last->step == bench->backend->operations->step;
+    return false;
 }
 
 static enum status tune(struct bench *bench)
@@ -347,7 +387,7 @@ static struct work work_of(const struct bench *bench, const struct row *row)
         return (struct work){(double)traffic.fetch_bytes, (double)traffic.write_bytes,
                              (double)traffic.points};
     }
-    const double bytes = (double)cells_bytes(bench);
+    const double bytes = (double)cells_bytes(bench) * (row->nsteps > 0 ? row->nsteps : 1);
     const double cells = bytes / (double)precision_bytes(bench->layout.precision);
     return (struct work){bytes + (row->medium != NULL ? cells : 0.0), bytes, cells};
 }
@@ -359,7 +399,7 @@ static void report_row(const struct bench *bench, const struct row *row, double 
     const struct figures f = figures_of(row, bench->request->repeats);
     const double bytes = work.fetch_bytes + work.write_bytes;
     const double rate = bytes / f.median_s;
-    const bool is_copy = row->step == NULL && row->study == NULL;
+    const bool is_copy = row == bench->rows;
     *copy_rate = is_copy ? rate : *copy_rate;
     log_info("  %-18s %8.3f %8.3f %8.3f %9.2f %7.1f %9.3f  %s", row->name, 1e3 * f.median_s,
              1e3 * f.mean_s, 1e3 * f.best_s, rate * 1e-9, 100.0 * rate / *copy_rate,
