@@ -48,7 +48,7 @@ struct stopwatch {
 
 enum { GUARD_FLAGS = 26 }; /* per operation */
 
-enum { GUARD_ARGUMENT_BYTES = 128 }; /* of guard_call, at most */
+enum { GUARD_ARGUMENT_BYTES = 384 }; /* of guard_call, at most */
 
 /* One queued call: which function it is, and its arguments by value. */
 struct operation {

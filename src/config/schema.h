@@ -32,7 +32,9 @@ enum schema_flag {
     SCHEMA_ONES = 16,      /* numbers left out of a list are 1 */
     SCHEMA_NOTED = 32,     /* the bool at `alternative` is set if the key is given */
     SCHEMA_CADENCE = 64,   /* `offset` is that of a struct cadence, whose first member it is */
-    SCHEMA_SAME = 128      /* a single number is that of all entries */
+    SCHEMA_SAME = 128,     /* a single number is that of all entries */
+    SCHEMA_ONE_KIND = 256  /* list: an entry is a mapping with one key, its kind (struct
+                              shape_setting comes first in it) */
 };
 
 /* What a restart does when the value of this key differs from the checkpoint's. */

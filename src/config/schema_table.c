@@ -9,7 +9,7 @@
 #include "config/settings_check.h"
 
 #define AT(member) offsetof(struct settings, member)
-#define IN_ENTRY(member) offsetof(struct initial_setting, member)
+#define IN_ENTRY(member) offsetof(struct shape_setting, member)
 #define IN_MATERIAL(member) offsetof(struct material_setting, member)
 #define IN_CONTACT(member) offsetof(struct contact_setting, member)
 #define IN_PROBE(member) offsetof(struct probe_setting, member)
@@ -24,6 +24,7 @@ static const struct schema_limit int_from_one = {1, INT32_MAX, false, false, "of
 static const struct schema_limit point_count = {2, 1e6, false, false, "from 2 to 1000000", NULL};
 static const struct schema_limit fraction = {0, 1, true, false, "above 0 and at most 1", NULL};
 static const struct schema_limit share = {0, 1, false, false, "from 0 to 1", NULL};
+static const struct schema_limit pass_steps = {1, 8, false, false, "from 1 to 8", NULL};
 static const struct schema_limit gzip_level = {0, 9, false, false, "from 0 to 9", NULL};
 static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 /* base/exact_sum.h can add up to 2^40 K exactly */
@@ -70,8 +71,7 @@ static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
                                                  {"viridis", COLORMAP_VIRIDIS},
                                                  {"coolwarm", COLORMAP_COOLWARM},
                                                  {NULL, 0}};
-static const struct schema_choice truths[] = {
-    {"false", INTERPOLATE_NO}, {"true", INTERPOLATE_YES}, {NULL, 0}};
+static const struct schema_choice truths[] = {{"false", TRUTH_NO}, {"true", TRUTH_YES}, {NULL, 0}};
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
@@ -219,10 +219,11 @@ static const struct schema_key table[] = {
     KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(heat_capacity),
         "Specific heat capacity c.", .flags = SCHEMA_REQUIRED, .limit = &positive,
         .unit = &heat_capacity),
-    LIST("parts", ASK, AT(parts), AT(nparts), struct initial_setting,
+    LIST("parts", ASK, AT(parts), AT(nparts), struct shape_setting,
          "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
          "entries overwrite earlier ones.",
-         .example = "- uniform: {material: steel}", .check = settings_check_part),
+         .flags = SCHEMA_ONE_KIND, .example = "- uniform: {material: steel}",
+         .check = settings_check_part),
     SHAPE("parts", ASK, "uniform", INITIAL_UNIFORM, "One material everywhere."),
     MATERIAL("parts[].uniform"),
     SHAPES("parts", ASK, MATERIAL),
@@ -257,11 +258,11 @@ static const struct schema_key table[] = {
 
     SOURCE_ROWS,
 
-    LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
+    LIST("initial", IDLE, AT(initial), AT(ninitial), struct shape_setting,
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "
          "earlier ones. Coordinates have as many entries as `grid.cells`, or 3; those of axes with "
          "one cell are ignored.",
-         .flags = SCHEMA_REQUIRED, .example = "- uniform: {value: 300}"),
+         .flags = SCHEMA_REQUIRED | SCHEMA_ONE_KIND, .example = "- uniform: {value: 300}"),
     SHAPE("initial", IDLE, "uniform", INITIAL_UNIFORM, "One temperature everywhere."),
     KELVINS("initial[].uniform"),
     SHAPES("initial", IDLE, KELVINS),
@@ -320,6 +321,13 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_OR_AUTO | SCHEMA_ONES, .alternative = AT(run.decomposition_auto),
         .min_count = 1, .max_count = 3, .limit = &int_from_one, .fallback = "auto",
         .example = "[2, 2, 1]"),
+    KEY("run.steps_per_pass", INT, FREE, AT(run.steps_per_pass),
+        "The most time steps that one pass over the field advances; halos are that many layers "
+        "deep and are exchanged once per pass. `auto`: the fastest, by a short measurement at the "
+        "start. Always 1 with several materials, sources, radiation, patches, or a heat transfer "
+        "coefficient that is a formula.",
+        .flags = SCHEMA_OR_AUTO, .alternative = AT(run.steps_per_pass_auto), .limit = &pass_steps,
+        .fallback = "auto"),
     SECTION("run.halo", "The halo exchange between ranks."),
     KEY("run.halo.transport", NAME, FREE, AT(run.transport),
         "How halos are sent between ranks. `auto`: the fastest transport that passes a test.",

@@ -11,8 +11,8 @@
 /* Large enough for copies at full speed, small compared with large fields. */
 enum { STAGE_BYTES = 32 << 20 };
 
-static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
-                               enum precision precision, struct layout *layout, size_t *stage_bytes)
+enum status field_layout(const struct backend *backend, const struct decomp *decomp, int rank,
+                         enum precision precision, struct layout *layout)
 {
     const struct box owned = decomp_owned(decomp, rank);
     int64_t cells[AXIS_COUNT];
@@ -25,6 +25,14 @@ static enum status plan_memory(const struct backend *backend, const struct decom
     if (backend_has(backend, BACKEND_ALONG_ROWS)) {
         layout_close_rows(layout);
     }
+    return STATUS_OK;
+}
+
+static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
+                               enum precision precision, struct layout *layout, size_t *stage_bytes)
+{
+    TRY(field_layout(backend, decomp, rank, precision, layout));
+    const int64_t *cells = layout->cells;
     /* a row in float64 must fit: derived fields use the stage, too */
     const size_t row = (size_t)cells[AXIS_X] * sizeof(double);
     const size_t all = row * (size_t)cells[AXIS_Y] * (size_t)cells[AXIS_Z];
@@ -224,14 +232,9 @@ enum status field_sum(struct field *field, const struct box *box, struct exact_s
 
 static enum status paint_pieces(struct field *field, struct brush *brush, const struct box *local)
 {
-    const int64_t *offset = field->placement.offset;
     struct box piece = box_before(local);
     while (next_piece(field, local, &piece)) {
-        struct box global = piece;
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            global.lo[axis] += offset[axis];
-            global.hi[axis] += offset[axis];
-        }
+        const struct box global = box_shift(&piece, field->placement.offset);
         if (brush_is_partial(brush)) {
             TRY(stage_in(field, &piece));
         }
@@ -242,21 +245,17 @@ static enum status paint_pieces(struct field *field, struct brush *brush, const 
 }
 
 enum status field_paint(struct field *field, const struct grid *grid,
-                        const struct initial_setting *shape)
+                        const struct shape_setting *shape)
 {
     struct brush *brush = NULL;
-    struct box box = layout_owned(&field->layout);
-    TRY(brush_create(grid, shape, box_cells(&box), &brush));
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        box.lo[axis] += field->placement.offset[axis];
-        box.hi[axis] += field->placement.offset[axis];
-    }
-    box = brush_bounds(brush, &box);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        box.lo[axis] -= field->placement.offset[axis];
-        box.hi[axis] -= field->placement.offset[axis];
-    }
-    const enum status status = paint_pieces(field, brush, &box);
+    const int64_t *offset = field->placement.offset;
+    const struct box owned = layout_owned(&field->layout);
+    TRY(brush_create(grid, shape, box_cells(&owned), &brush));
+    const struct box global = box_shift(&owned, offset);
+    const struct box bounds = brush_bounds(brush, &global);
+    const struct box local =
+        box_shift(&bounds, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
+    const enum status status = paint_pieces(field, brush, &local);
     brush_destroy(brush);
     return status;
 }

@@ -72,9 +72,7 @@ static void sum_layer(const struct face_layer *layer, const struct class_closure
             const int patch = layer->patches != NULL ? layer->patches[c] : 0;
             const struct class_closure *closure =
                 &closures[patch * layer->nclasses + layer->classes[c]];
-            const double inside = layer->precision == PRECISION_FLOAT64
-                                      ? ((const double *)layer->values)[c]
-                                      : (double)((const float *)layer->values)[c];
+            const double inside = precision_get(layer->precision, layer->values, c);
             const double outside =
                 medium_outside_float64(inside, closure->a, closure->b, closure->e);
             exact_parts_add(&parts[patch][FLOW], closure->conductance * (outside - inside));
@@ -87,11 +85,6 @@ static void sum_layer(const struct face_layer *layer, const struct class_closure
     }
 }
 
-static size_t count_closures(const struct problem *problem)
-{
-    return (size_t)boundary_most_conditions(&problem->boundary) * (size_t)problem->medium.nclasses;
-}
-
 static enum status sum_face(struct stepper *stepper, const struct heat_operator *op, enum face face,
                             struct exact_sum (*sums)[FACE_SUMS])
 {
@@ -99,7 +92,8 @@ static enum status sum_face(struct stepper *stepper, const struct heat_operator 
     const struct box owned = layout_owned(&field->layout);
     const struct box box = box_inside(&owned, face, 1);
     const enum precision precision = field->layout.precision;
-    struct class_closure *closures = calloc(count_closures(stepper->problem), sizeof *closures);
+    struct class_closure *closures =
+        calloc((size_t)operator_closure_count(stepper->problem), sizeof *closures);
     void *values = malloc((size_t)box_cells(&box) * precision_bytes(precision));
     enum status status = STATUS_OK;
     TRY_GOTO(CHECK_MEMORY(closures != NULL && values != NULL, "no memory for the cells of a face"));
@@ -205,7 +199,7 @@ enum status faces_closures(const struct stepper *stepper, struct face_closures *
     closures->uniform = op.closure;
     for (int f = 0; f < FACE_COUNT && stepper->problem->medium.nclasses > 0; f++) {
         closures->classes[f] =
-            calloc(count_closures(stepper->problem), sizeof *closures->classes[f]);
+            calloc((size_t)operator_closure_count(stepper->problem), sizeof *closures->classes[f]);
         TRY_GOTO(
             CHECK_MEMORY(closures->classes[f] != NULL, "no memory for the closures of a face"));
         TRY_GOTO(operator_closures(&op, stepper->problem, (enum face)f, closures->classes[f]));

@@ -25,7 +25,7 @@ uint64_t source_files_bytes(const struct problem *problem, const struct box *own
 static enum status read_values(const struct problem *problem, int s, const struct box *owned,
                                float *values, struct source_file *file)
 {
-    const struct initial_setting *shape = &problem->settings->sources[s].shape;
+    const struct shape_setting *shape = &problem->settings->sources[s].shape;
     TRY(field_file_read_box(shape, &problem->grid, owned, values));
     for (int64_t c = 0; c < box_cells(owned); c++) {
         const double value = (double)values[c];

@@ -144,7 +144,7 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
         .layout = &field->layout,
         .d_out = field->d_next,
         .d_in = field->d_now,
-        .box = stepper->overlap ? stepper->plan.interior : layout_owned(&field->layout),
+        .box = stepper->overlap ? stepper->interior : layout_owned(&field->layout),
     };
     struct heat_operator op;
     /* the length of the step does not matter here */
@@ -156,7 +156,8 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
 
 enum status tuning_of_stepper(struct stepper *stepper)
 {
-    if (stepper->engine->operations->step_shape == NULL) {
+    /* shapes are those of the kernel of a uniform medium */
+    if (stepper->engine->operations->step_shape == NULL || stepper->problem->medium.nclasses > 0) {
         return STATUS_OK; /* on all ranks */
     }
     struct tuning_result result;

@@ -43,8 +43,6 @@ void problem_solve(struct problem *p);
 int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k);
 struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_COUNT],
                              enum face face);
-/* A fixed-point number in units of 2^-80 K as digits in base 2^40. */
-struct exact_sum problem_digits(__int128 value);
 
 /* The problem's medium in device memory. */
 struct medium_args problem_upload(struct rig *rig, const struct problem *p);

@@ -82,11 +82,11 @@ static void check_heat(struct rig *rig, const struct problem *p)
                 const int64_t at = layout_index(l, i, j, k);
                 const double x =
                     host_get(l, p->h_in, at) * p->medium.d_weight[problem_class(p, i, j, k)];
-                heat += at == bad ? 0 : (__int128)rint(ldexp(x, 80));
+                heat += at == bad ? 0 : fixed_point(x);
             }
         }
     }
-    const struct exact_sum expected = problem_digits(heat);
+    const struct exact_sum expected = fixed_digits(heat);
     void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
     host_set(l, p->h_in, bad, kept);
     const struct medium_args medium = problem_upload(rig, p);
@@ -215,27 +215,13 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
 static void shapes_of_all_kinds(void **state)
 {
     (void)state;
-    static const int64_t nx[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 513, 2100};
-    static const int64_t ny[] = {1, 2, 3, 5, 9};
-    static const int64_t nz[] = {1, 2, 3, 7};
-    uint64_t random = 1;
-    for (size_t x = 0; x < sizeof nx / sizeof nx[0]; x++) {
-        for (size_t n = 0; n < 6; n++) {
-            const int64_t cells[AXIS_COUNT] = {nx[x],
-                                               ny[random_below(&random, nx[x] > 100 ? 2 : 5)],
-                                               nz[random_below(&random, nx[x] > 100 ? 2 : 4)]};
-            check_shape(cells, (unsigned)random_below(&random, 64), random_bits(&random));
-        }
-    }
+    rig_shapes_of_all_kinds(check_shape);
 }
 
 static void faces_in_all_combinations(void **state)
 {
     (void)state;
-    for (unsigned closed = 0; closed < 64; closed++) {
-        check_shape((const int64_t[]){18, 5, 3}, closed, closed);
-        check_shape((const int64_t[]){1 + closed % 3, 3 - closed % 2, 1}, closed, closed);
-    }
+    rig_faces_in_all_combinations(check_shape);
 }
 
 /* Large enough for several threads and for the fast kernels. */
