@@ -1,10 +1,11 @@
 /* Several steps in one pass: tiles that march through the box (steps_march.h), shared among the
- * threads. With a medium, one step after the other. */
+ * threads. */
 #include <stdlib.h>
 #include <string.h>
 
 #include <omp.h>
 
+#include "base/clock.h"
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/share.h"
@@ -14,9 +15,21 @@
 
 enum {
     STEPS_CHAIN = 4, /* levels whose values stay in registers */
-    STEPS_PLANE_BYTES = 256 * 1024 + 9 * STREAM_LINE_BYTES, /* not a multiple of a page */
-    STEPS_PIECE_BYTES = 1024,
+    STEPS_PLANE_MOST = 384 * 1024,
+    STEPS_PLANE_BYTES = STEPS_PLANE_MOST + 9 * STREAM_LINE_BYTES, /* not a multiple of a page */
+    STEPS_PIECE_MOST = 4096,
     STEPS_ROW_BYTES = 4096 /* of a tile, at most */
+};
+
+/* How a box is divided. */
+struct steps_choice {
+    int64_t level_bytes; /* of the planes of all levels of a tile, in the L2 cache */
+    int64_t piece_bytes; /* of a row, of which a few stay in the L1 cache */
+};
+/* For the tuner (tile_tuner.h); measured, see docs/kernels_cpu.md. */
+static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
+    {768 * 1024, 1024}, {512 * 1024, 1024}, {1024 * 1024, 1024}, {1536 * 1024, 1024},
+    {768 * 1024, 4096}, {512 * 1024, 4096}, {1024 * 1024, 4096}, {1536 * 1024, 4096},
 };
 
 /* The cells that are advanced so that those of `box` can make `rest` more steps. */
@@ -92,8 +105,10 @@ KERNEL_INLINE void stream_store_streaming(struct stream_vector vector, void *to)
 /* The division of a box into tiles for `nthreads`. */
 static struct tiling steps_tiling(const struct layout *layout, const struct step_args *args,
                                   const struct box *box, int nsteps, int nthreads,
-                                  int64_t plane_bytes)
+                                  int64_t level_bytes)
 {
+    const int64_t wish = level_bytes / (2 * nsteps);
+    const int64_t plane_bytes = wish < STEPS_PLANE_MOST ? wish : STEPS_PLANE_MOST;
     const int64_t cell = (int64_t)precision_bytes(layout->precision);
     const int64_t line = STREAM_LINE_BYTES;
     const int64_t nx = box_extent(box, AXIS_X);
@@ -133,12 +148,13 @@ static struct tiling steps_tiling(const struct layout *layout, const struct step
 
 static void steps_thread(const struct layout *layout, const struct step_args *args, int nsteps,
                          void *out, const void *in, const struct box *boxes, int nboxes,
-                         int64_t plane_bytes, void *scratch, struct tally (*tally)[FACE_COUNT])
+                         const struct steps_choice *choice, void *scratch,
+                         struct tally (*tally)[FACE_COUNT])
 {
     const int nthreads = omp_get_num_threads();
     for (int b = 0; b < nboxes; b++) {
         const struct tiling t =
-            steps_tiling(layout, args, &boxes[b], nsteps, nthreads, plane_bytes);
+            steps_tiling(layout, args, &boxes[b], nsteps, nthreads, choice->level_bytes);
         const int64_t ntiles = t.nx * t.ny * t.nz;
         const int64_t end = share_begin(ntiles, omp_get_thread_num() + 1, nthreads);
         for (int64_t n = share_begin(ntiles, omp_get_thread_num(), nthreads); n < end; n++) {
@@ -148,89 +164,16 @@ static void steps_thread(const struct layout *layout, const struct step_args *ar
                 continue;
             }
             if (layout->precision == PRECISION_FLOAT64) {
-                steps_tile_float64(layout, args, nsteps, out, in, &tile, scratch, tally);
+                steps_tile_float64(layout, args, nsteps, out, in, &tile, choice->piece_bytes,
+                                   scratch, tally);
             } else {
-                steps_tile_float32(layout, args, nsteps, out, in, &tile, scratch, tally);
+                steps_tile_float32(layout, args, nsteps, out, in, &tile, choice->piece_bytes,
+                                   scratch, tally);
             }
         }
     }
     stream_fence();
 }
-/* A box and the cells around it as a subdomain of its own, so that kernels for owned cells advance
- * them all. */
-struct region {
-    struct box wide;                   /* in indices of the field */
-    struct layout layout;              /* its first cell is (0, 0, 0) */
-    struct box box;                    /* the box, in these indices */
-    struct step_args args[STEPS_MOST]; /* closed: only where the region touches the face */
-};
-
-static struct region region_of(const struct layout *layout, const struct step_args *args,
-                               int nsteps, const struct box *box)
-{
-    const struct box owned = layout_owned(layout);
-    struct region r = {.wide = *box, .layout = *layout};
-    int64_t shift[AXIS_COUNT];
-    memcpy(r.args, args, (size_t)nsteps * sizeof *args);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const int axis = (int)face_axis((enum face)face);
-        const int64_t before = face_side((enum face)face) == SIDE_MIN
-                                   ? r.wide.lo[axis] - owned.lo[axis]
-                                   : owned.hi[axis] - r.wide.hi[axis];
-        const bool cut = args->closed[face] && before < nsteps;
-        r.wide = box_shrink_face(&r.wide, (enum face)face, cut ? -before : -nsteps);
-        for (int s = 0; s < nsteps; s++) {
-            r.args[s].closed[face] = cut;
-        }
-    }
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        shift[axis] = -r.wide.lo[axis];
-        r.layout.cells[axis] = box_extent(&r.wide, (enum axis)axis);
-    }
-    r.layout.origin = layout_index(layout, r.wide.lo[0], r.wide.lo[1], r.wide.lo[2]);
-    r.box = box_shift(box, shift);
-    return r;
-}
-
-/* One step of the region's box, with its face sums, and of the cells within `width` without. */
-static void region_step(const struct region *r, const struct step_args *args, void *out,
-                        const void *in, int width)
-{
-    const struct box all = layout_owned(&r->layout);
-    struct step_args silent = *args;
-    struct box wide = r->box;
-    for (int face = 0; face < FACE_COUNT; face++) {
-        silent.d_face_sum[face] = NULL;
-        wide = box_shrink_face(&wide, (enum face)face, -width);
-    }
-    wide = box_intersect(&wide, &all);
-    struct box pieces[FACE_COUNT];
-    const int npieces = box_shell(&wide, &r->box, pieces);
-    cpu_step_plain(&r->layout, args, out, in, &r->box, 1);
-    cpu_step_plain(&r->layout, &silent, out, in, pieces, npieces);
-}
-
-static enum status steps_in_turn(const struct layout *layout, const struct step_args *args,
-                                 int nsteps, void *out, const void *in, const struct box *boxes,
-                                 int nboxes)
-{
-    const size_t unit = LAYOUT_ALIGN_BYTES;
-    const size_t bytes = (layout_bytes(layout) + unit - 1) / unit * unit;
-    char *scratch = aligned_alloc(unit, 2 * bytes);
-    TRY(CHECK_MEMORY(scratch != NULL, "no memory for a pass of several steps"));
-    for (int b = 0; b < nboxes; b++) {
-        const struct region region = region_of(layout, args, nsteps, &boxes[b]);
-        const void *from = in;
-        for (int s = 0; s < nsteps; s++) {
-            void *to = s == nsteps - 1 ? out : scratch + (s % 2) * bytes;
-            region_step(&region, &region.args[s], to, from, nsteps - 1 - s);
-            from = to;
-        }
-    }
-    free(scratch);
-    return STATUS_OK;
-}
-
 /* Room for the levels of each thread. */
 static enum status scratch_reserve(struct steps_scratch *scratch, size_t bytes)
 {
@@ -245,31 +188,37 @@ static enum status scratch_reserve(struct steps_scratch *scratch, size_t bytes)
 void cpu_steps_free(struct steps_scratch *scratch)
 {
     free(scratch->memory);
-    *scratch = (struct steps_scratch){.memory = NULL};
+    scratch->memory = NULL;
+    scratch->bytes = 0;
 }
 
 enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout,
                       const struct step_args *args, int nsteps, void *out, const void *in,
                       const struct box *boxes, int nboxes)
 {
-    if (args->medium != NULL) {
-        return steps_in_turn(layout, args, nsteps, out, in, boxes, nboxes);
-    }
     const int nthreads = share_is_worthwhile(boxes, nboxes) ? omp_get_max_threads() : 1;
     const size_t bytes = (size_t)STEPS_PLANE_BYTES * 2 * (size_t)nsteps;
     TRY(scratch_reserve(scratch, bytes * (size_t)nthreads));
+    struct tile_record *record = nboxes == 1 ? tile_tuner_find(&scratch->tuner[nsteps], boxes,
+                                                               precision_bytes(layout->precision))
+                                             : NULL;
+    const int choice = record != NULL ? tile_record_choose(record) : 0;
+    const double start = clock_seconds();
 #pragma omp parallel num_threads(nthreads)
     {
         struct tally tally[STEPS_MOST][FACE_COUNT];
         for (int s = 0; s < nsteps; s++) {
             tally_begin(tally[s], &args[s]);
         }
-        steps_thread(layout, args, nsteps, out, in, boxes, nboxes, 128 * 1024,
+        steps_thread(layout, args, nsteps, out, in, boxes, nboxes, &steps_choice[choice],
                      (char *)scratch->memory + bytes * (size_t)omp_get_thread_num(), tally);
 #pragma omp critical(steps_tally)
         for (int s = 0; s < nsteps; s++) {
             tally_end(tally[s]);
         }
+    }
+    if (record != NULL) {
+        tile_record_tell(record, choice, clock_seconds() - start);
     }
     return STATUS_OK;
 }

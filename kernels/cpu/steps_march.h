@@ -9,7 +9,7 @@
 
 enum {
     NAMED(PLANE) = STEPS_PLANE_BYTES / sizeof(REAL), /* from plane to plane in scratch */
-    NAMED(PIECE) = STEPS_PIECE_BYTES / sizeof(REAL)  /* of a row, that the L1 cache holds */
+    NAMED(PIECE) = STEPS_PIECE_MOST / sizeof(REAL)
 };
 
 struct NAMED(march) {
@@ -24,6 +24,7 @@ struct NAMED(march) {
     struct box level[STEPS_MOST + 1]; /* the cells of each; of the last: the tile */
     int64_t begin, end;               /* in x, all levels; multiples of a line */
     int64_t pitch;
+    int64_t piece; /* cells of a row at a time */
     REAL *scratch;
     struct tally (*tally)[FACE_COUNT]; /* of each step */
 };
@@ -271,7 +272,7 @@ KERNEL_INLINE void NAMED(advance_piece)(const struct NAMED(march) * m, int64_t j
 /* Advance what plane p of the input allows, from level `first` to at most `last`. */
 static void NAMED(advance_plane)(const struct NAMED(march) * m, int64_t p, int first, int last)
 {
-    for (int64_t x = m->begin; x < m->end; x += NAMED(PIECE)) {
+    for (int64_t x = m->begin; x < m->end; x += m->piece) {
         const int64_t left = m->end - x;
         int top = first;
         for (int64_t j = m->level[first].lo[m->row_axis]; j < m->level[first].hi[m->row_axis];
@@ -284,7 +285,7 @@ static void NAMED(advance_plane)(const struct NAMED(march) * m, int64_t p, int f
                 top--;
             }
             NAMED(advance_piece)
-            (m, j, p, first, top, x, left < NAMED(PIECE) ? left : NAMED(PIECE));
+            (m, j, p, first, top, x, left < m->piece ? left : m->piece);
         }
     }
 }
@@ -379,8 +380,8 @@ static void NAMED(march_tile)(const struct NAMED(march) * m)
 
 /* Advance the cells of a tile. */
 static void NAMED(steps_tile)(const struct layout *layout, const struct step_args *args, int nsteps,
-                              void *out, const void *in, const struct box *tile, void *scratch,
-                              struct tally (*tally)[FACE_COUNT])
+                              void *out, const void *in, const struct box *tile,
+                              int64_t piece_bytes, void *scratch, struct tally (*tally)[FACE_COUNT])
 {
     enum { LINE = NAMED(LINE) };
     const bool flat = steps_are_flat(layout, args, nsteps);
@@ -392,6 +393,7 @@ static void NAMED(steps_tile)(const struct layout *layout, const struct step_arg
                              .axis = flat ? AXIS_Y : AXIS_Z,
                              .out = out,
                              .in = in,
+                             .piece = piece_bytes / (int64_t)sizeof(REAL),
                              .scratch = scratch,
                              .tally = tally};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
