@@ -162,23 +162,26 @@ static __attribute__((noinline)) void NAMED(open_strip)(const struct NAMED(stenc
     }
 }
 
-/* The value beyond a closed face of the cell (i, j, k). */
-KERNEL_INLINE REAL NAMED(beyond)(const struct NAMED(stencil) * s, enum face face, int of_class,
-                                 int64_t i, int64_t j, int64_t k, REAL inside)
+/* The closure of the cell (i, j, k) on a face. */
+KERNEL_INLINE int NAMED(closure_of)(const struct NAMED(stencil) * s, enum face face, int of_class,
+                                    int64_t i, int64_t j, int64_t k)
 {
     const struct medium_args *m = s->medium;
     const int64_t cell[AXIS_COUNT] = {i, j, k};
-    const int closure =
-        medium_closure(m->d_patch[face], m->nclasses, face, s->layout->cells, cell, of_class);
-    const REAL *abe = s->table + medium_closure_at(m->nclasses, m->nclosures, face, closure);
-    return NAMED(medium_outside)(inside, abe[0], abe[1], abe[2]);
+    return medium_closure(m->d_patch[face], m->nclasses, face, s->layout->cells, cell, of_class);
+}
+
+/* Its a, b and e. */
+KERNEL_INLINE const REAL *NAMED(closure_from)(const struct NAMED(stencil) * s, enum face face,
+                                              int closure)
+{
+    const struct medium_args *m = s->medium;
+    return s->table + medium_closure_at(m->nclasses, m->nclosures, face, closure);
 }
 
 /* The heat through a closed face into a cell, in K, for the heat ledger. */
-KERNEL_INLINE double NAMED(face_term)(const struct NAMED(stencil) * s, enum face face, int of_class,
-                                      REAL outside, REAL inside)
+KERNEL_INLINE double NAMED(face_term)(REAL g, REAL outside, REAL inside)
 {
-    const REAL g = NAMED(g_from)(s, face_axis(face), of_class)[of_class];
     return (double)g * (double)(outside - inside);
 }
 
@@ -186,11 +189,35 @@ KERNEL_INLINE double NAMED(face_term)(const struct NAMED(stencil) * s, enum face
 static REAL NAMED(close_end)(const struct NAMED(stencil) * s, enum face face, int of_class,
                              int64_t i, int64_t j, int64_t k, REAL inside)
 {
-    const REAL outside = NAMED(beyond)(s, face, of_class, i, j, k, inside);
+    const REAL *abe = NAMED(closure_from)(s, face, NAMED(closure_of)(s, face, of_class, i, j, k));
+    const REAL outside = NAMED(medium_outside)(inside, abe[0], abe[1], abe[2]);
     if (s->tally[face].target != NULL) {
-        tally_add_one(&s->tally[face], NAMED(face_term)(s, face, of_class, outside, inside));
+        const REAL g = NAMED(g_from)(s, AXIS_X, of_class)[of_class];
+        tally_add_one(&s->tally[face], NAMED(face_term)(g, outside, inside));
     }
     return outside;
+}
+
+/* The values beyond a closed face of `n` cells with one closure and one g, and the heat. */
+KERNEL_INLINE void NAMED(close_cells)(const REAL abe[3], REAL g, const REAL *centre, int64_t n,
+                                      REAL *restrict beyond, double *restrict term)
+{
+    if (abe[2] == 0) {
+        const REAL a = abe[0];
+        const REAL b = abe[1];
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            beyond[i] = NAMED(medium_outside)(centre[i], a, b, 0);
+        }
+    } else { /* radiation */
+        for (int64_t i = 0; i < n; i++) {
+            beyond[i] = NAMED(medium_outside)(centre[i], abe[0], abe[1], abe[2]);
+        }
+    }
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        term[i] = NAMED(face_term)(g, beyond[i], centre[i]);
+    }
 }
 
 /* Point `neighbour` at the values beyond a closed face in y or z of at most CHUNK cells from
@@ -200,16 +227,22 @@ static void NAMED(close_face)(const struct NAMED(stencil) * s, enum face face,
                               const REAL *centre, int64_t n, REAL *restrict beyond,
                               const REAL **neighbour)
 {
-    for (int64_t at = 0; at < n; at++) {
-        beyond[at] =
-            NAMED(beyond)(s, face, of_class[at] & s->medium->mask, i + at, j, k, centre[at]);
+    const int mask = s->medium->mask;
+    double term[NAMED(CHUNK)];
+    int64_t end = 0;
+    for (int64_t begin = 0; begin < n; begin = end) {
+        const int own = of_class[begin] & mask;
+        const int closure = NAMED(closure_of)(s, face, own, i + begin, j, k);
+        end = begin + 1;
+        while (end < n && NAMED(closure_of)(s, face, of_class[end] & mask, i + end, j, k) ==
+                              closure) { /* so the class is the same too */
+            end++;
+        }
+        NAMED(close_cells)
+        (NAMED(closure_from)(s, face, closure), NAMED(g_from)(s, face_axis(face), own)[own],
+         centre + begin, end - begin, beyond + begin, term + begin);
     }
     if (s->tally[face].target != NULL) {
-        double term[NAMED(CHUNK)];
-        for (int64_t at = 0; at < n; at++) {
-            term[at] =
-                NAMED(face_term)(s, face, of_class[at] & s->medium->mask, beyond[at], centre[at]);
-        }
         tally_add_float64(&s->tally[face], term, n);
     }
     *neighbour = beyond;
