@@ -24,7 +24,7 @@ struct medium_args {
      * unspecified. */
     struct layout layout;
     const uint8_t *d_class;
-    uint8_t mask; /* a byte & mask is the class; from classes_flag, which must have set the flags */
+    uint8_t mask; /* a byte & mask is the class; from classes_flag, which sets flags and numbers */
     int nclasses;
     int nclosures;          /* per face: nclasses times the number of patches */
     const void *d_table;    /* in the field's precision, see medium_cell.h */
