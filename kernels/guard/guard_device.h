@@ -27,6 +27,7 @@ struct queue {
     uint64_t id; /* for events; a queue that is destroyed, and has run, is not found */
     struct operation *first, *last;
     uint64_t nadded, nrun;
+    struct steps_scratch scratch;
 };
 
 struct event {
@@ -72,6 +73,7 @@ struct operation {
     struct track_args track;
     struct flux_args flux;
     struct extract_args extract;
+    enum enthalpy_conversion conversion;
     struct source_args source;
     const int64_t *elements;
     void (*call)(const void *arguments, void *to, const void *from);
@@ -122,6 +124,10 @@ enum status guard_extract(struct queue *queue, const struct layout *layout,
                           const struct extract_args *args, const void *d_field, void *d_values);
 enum status guard_add_source(struct queue *queue, const struct layout *layout,
                              const struct source_args *args, void *d_field, const struct box *box);
+
+enum status guard_convert(struct queue *queue, const struct layout *layout,
+                          const struct medium_args *medium, enum enthalpy_conversion conversion,
+                          const void *d_in, void *d_out);
 
 /* Append `op`, whose arguments are copied, with the boxes and the medium. */
 enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);

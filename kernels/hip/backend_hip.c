@@ -312,6 +312,7 @@ static const struct operations operations = {
     .flux_squared = hip_flux_squared,
     .add_source = hip_add_source,
     .extract = hip_extract,
+    .convert = hip_convert,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

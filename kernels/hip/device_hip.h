@@ -75,6 +75,10 @@ enum status hip_add_source(struct queue *queue, const struct layout *layout,
 enum status hip_extract(struct queue *queue, const struct layout *layout,
                         const struct extract_args *args, const void *d_field, void *d_values);
 
+enum status hip_convert(struct queue *queue, const struct layout *layout,
+                        const struct medium_args *medium, enum enthalpy_conversion conversion,
+                        const void *d_in, void *d_out);
+
 /* steps_hip.c */
 enum status hip_steps(struct queue *queue, const struct layout *layout,
                       const struct step_args *args, int nsteps, void *d_out, const void *d_in,

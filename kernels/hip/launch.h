@@ -69,6 +69,9 @@ hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
 /* In a medium of classes that hip_step_medium_takes. */
 hip_step_launcher hip_launch_step_medium_free; /* no pacing */
 hip_step_launcher hip_launch_step_medium_deep;
+/* Where properties depend on temperature. */
+hip_step_launcher hip_launch_step_nonlinear;
+bool hip_step_nonlinear_takes(const struct box *box);
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
 bool hip_step_medium_takes(const struct medium_args *medium);
@@ -132,6 +135,10 @@ hipError_t hip_launch_flux_squared(hipStream_t stream, const struct layout *layo
                                    const void *d_field, double *d_flux);
 hipError_t hip_launch_extract(hipStream_t stream, const struct layout *layout,
                               const struct extract_args *args, const void *d_field, void *d_values);
+
+hipError_t hip_launch_convert(hipStream_t stream, const struct layout *layout,
+                              const struct medium_args *medium, enum enthalpy_conversion conversion,
+                              const void *d_in, void *d_out);
 
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
 /* `result`: pinned host memory, valid when the stream has been waited for. */

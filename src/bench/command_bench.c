@@ -24,7 +24,7 @@ static const struct option option_table[] = {
     {OPTION_FLAG, "--tune", "", "list the launch shapes and their times", &options.tune},
     {OPTION_LIST, "--radius", "N", "studies: cases of this stencil radius (repeatable)",
      &options.radii},
-    {OPTION_COUNT, "--repeats", "N", "rounds, the median of which is taken (5, studies 100)",
+    {OPTION_COUNT, "--repeats", "N", "rounds; their median counts (5; of studies 100)",
      &options.repeats},
     {OPTION_STRING, "--directory", "DIR", "io: a folder on the disk to measure (default .)",
      &options.directory},
@@ -33,17 +33,16 @@ static const struct option option_table[] = {
 };
 
 static const struct command_line line = {
-    .usage = "isotherm bench kernels|halo|io|xcorr|mhd [options]",
+    .usage = "isotherm bench kernels|halo|io|diffusion|mhd|xcorr [options]",
     .about = "Measure the performance of this machine, and how close the program comes to it.\n"
              "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
              "  halo      under mpirun: each transport, and its cost per step\n"
              "  io        under mpirun: snapshots and checkpoints compared with plain writes\n"
-             "  xcorr     a stencil study with tuned kernels: docs/studies.md\n"
-             "  mhd       the same: magnetohydrodynamics, docs/studies_mhd.md\n"
+             "  diffusion, mhd, xcorr   stencil studies with tuned kernels: docs/studies.md\n"
              "Each has its own help page: isotherm bench halo --help.",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
-    .operand = "what to measure (kernels, halo, io, xcorr or mhd)",
+    .operand = "what to measure (kernels, halo, io, diffusion, mhd or xcorr)",
     .min_operands = 1,
     .max_operands = 1,
     .operands = &options.what,
@@ -76,7 +75,8 @@ static const struct {
     int64_t cells; /* per axis, default of --size; 0: depends on the backend, or on the case */
     int64_t repeats;
 } benchmarks[] = {
-    {"kernels", bench_kernels, 512, 5}, {"halo", bench_halo, 0, 5},   {"io", bench_io, 256, 5},
+    {"kernels", bench_kernels, 512, 5}, {"halo", bench_halo, 0, 5},
+    {"io", bench_io, 256, 5},           {"diffusion", bench_study, 0, 100},
     {"xcorr", bench_study, 0, 100},     {"mhd", bench_study, 0, 100},
 };
 
@@ -96,9 +96,10 @@ static enum status execute(void)
             return benchmarks[b].run(&options);
         }
     }
-    return fail(STATUS_INPUT,
-                "unknown benchmark '%s'; valid benchmarks: kernels, halo, io, xcorr, mhd",
-                options.what);
+    return fail(
+        STATUS_INPUT,
+        "unknown benchmark '%s'; valid benchmarks: kernels, halo, io, diffusion, mhd, xcorr",
+        options.what);
 }
 
 static const struct command_line kernels_page = {
@@ -133,6 +134,17 @@ static const struct command_line io_page = {
     .only = "--backend --size --repeats --directory --json",
 };
 
+static const struct command_line diffusion_page = {
+    .usage = "isotherm bench diffusion [options]",
+    .about = "Measure a step of the diffusion equation in 1, 2 and 3 dimensions, radius 0 to 4\n"
+             "(order 0 to 8): 64 MiB in float32, 128 MiB in float64. Each kernel is checked\n"
+             "bit by bit and shown in its fastest launch shape. docs/studies.md has published\n"
+             "figures.",
+    .example = "  isotherm bench diffusion --radius 1 --precision float32",
+    .options = option_table,
+    .only = "--backend --size --precision --kernel --radius --repeats --json",
+};
+
 static const struct command_line xcorr_page = {
     .usage = "isotherm bench xcorr [options]",
     .about = "Measure cross-correlation in one dimension, the sum of 2 r + 1 neighbours in the\n"
@@ -148,17 +160,22 @@ static const struct command_line mhd_page = {
     .usage = "isotherm bench mhd [options]",
     .about = "Measure one substep of compressible, non-ideal magnetohydrodynamics: 8 fields,\n"
              "differences of order 6, fused into one kernel; 128^3 and 256^3 points. Each\n"
-             "kernel is checked bit by bit and shown in its fastest launch shape. 'ideal': every\n"
-             "field read once and written once at the memory's peak. docs/studies_mhd.md has\n"
-             "published figures.",
+             "kernel is checked bit by bit and shown in its fastest launch shape. 'ideal':\n"
+             "every field read once and written once at the peak bandwidth of the memory.\n"
+             "docs/studies_mhd.md has published figures.",
     .example = "  isotherm bench mhd --size 128 128 128 --precision float64",
     .options = option_table,
     .only = "--backend --size --precision --kernel --repeats --json",
 };
 
 static const struct command_word words[] = {
-    {"kernels", false, &kernels_page}, {"halo", true, &halo_page}, {"io", true, &io_page},
-    {"xcorr", false, &xcorr_page},     {"mhd", false, &mhd_page},  {NULL, false, NULL},
+    {"kernels", false, &kernels_page},
+    {"halo", true, &halo_page},
+    {"io", true, &io_page},
+    {"diffusion", false, &diffusion_page},
+    {"xcorr", false, &xcorr_page},
+    {"mhd", false, &mhd_page},
+    {NULL, false, NULL},
 };
 
 const struct command command_bench = {

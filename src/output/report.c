@@ -48,6 +48,17 @@ static void write_passes(struct json *json, const struct stepper *stepper)
     json_int(json, "chosen", stepper->passes.steps);
     json_string(json, "reason", stepper->passes.reason);
     json_int(json, "passes", stepper->passes_queued);
+    json_real(json, "search_s", stepper->passes.search_s);
+    json_begin(json, "trials", '[');
+    for (int t = 0; t < stepper->passes.ntrials; t++) {
+        const struct pass_trial *trial = &stepper->passes.trials[t];
+        json_begin(json, NULL, '{');
+        json_int(json, "steps", trial->steps);
+        json_string(json, "overlap", !trial->overlap ? "off" : trial->thick ? "thick" : "on");
+        json_real(json, "us_per_step", 1e6 * trial->seconds);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
     json_end(json, '}');
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/comm.h"
 #include "solve/initial.h"
+#include "solve/tuning.h"
 
 enum status solver_open(MPI_Comm comm, const struct settings *settings, struct solver *solver)
 {
@@ -38,7 +39,8 @@ enum status solver_create(MPI_Comm comm, const struct settings *settings, struct
     const struct output_memory none = {0};
     TRY(solver_open(comm, settings, solver));
     TRY(solver_allocate(solver, &none));
-    return initial_state(&solver->stepper);
+    TRY(initial_state(&solver->stepper));
+    return tuning_of_passes(&solver->stepper);
 }
 
 void solver_destroy(struct solver *solver)

@@ -28,7 +28,7 @@ void stepper_divide(struct stepper *stepper, bool thick)
 
 /* Overlap needs an interior larger than the shell. For kernels along rows, the shell of an axis
  * divided in x is strided in memory and costs more than overlap can hide (docs/kernels_cpu.md). */
-static bool choose_overlap(const struct stepper *stepper)
+bool stepper_may_overlap(const struct stepper *stepper)
 {
     const enum overlap setting = stepper->problem->settings->run.overlap;
     if (stepper->halo == NULL || setting != OVERLAP_AUTO) {
@@ -60,6 +60,26 @@ static enum status create_halo(struct stepper *stepper)
                             settings_fail(settings, "run.halo.transport", "%s", fail_message()));
     }
     return status;
+}
+
+enum status stepper_use_passes(struct stepper *stepper, int steps)
+{
+    const struct team *team = stepper->team;
+    const struct layout *layout = &stepper->state->field->layout;
+    struct halo_plan plan;
+    TRY(status_agree(team->comm,
+                     steps_per_pass_halo(&team->decomp, team->rank, layout, steps, &plan)));
+    if (stepper->halo != NULL && steps != stepper->plan.width) {
+        struct halo *halo = NULL;
+        TRY(halo_create_like(stepper->halo, &plan, &halo));
+        halo_destroy(stepper->halo);
+        stepper->halo = halo;
+    }
+    stepper->plan = plan;
+    stepper->passes.steps = steps;
+    stepper_divide(stepper, false);
+    stepper->overlap = stepper_may_overlap(stepper);
+    return STATUS_OK;
 }
 
 /* Room for those that are not painted, if there are any. */
@@ -98,7 +118,7 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
     }
     TRY(create_halo(stepper));
     stepper_divide(stepper, false);
-    stepper->overlap = choose_overlap(stepper);
+    stepper->overlap = stepper_may_overlap(stepper);
     return STATUS_OK;
 }
 
@@ -113,7 +133,33 @@ void stepper_destroy(struct stepper *stepper)
 
 enum status stepper_advance(struct stepper *stepper, int64_t steps)
 {
-    return stepper->scheme->advance(stepper, steps);
+    TRY(stepper->scheme->advance(stepper, steps));
+    return stepper_show(stepper, false);
+}
+
+/* In d_next, which the next step overwrites only after the outputs' work on the bulk queue. */
+enum status stepper_show(struct stepper *stepper, bool from_temperature)
+{
+    struct engine *engine = stepper->engine;
+    struct field *field = stepper->state->field;
+    const struct medium_args *medium = &stepper->classes->args;
+    struct heat_operator op;
+    if (stepper->problem->medium.curves == NULL) {
+        return STATUS_OK;
+    }
+    if (medium->d_table == NULL) { /* no step yet; the curves do not depend on it */
+        TRY(stepper_operator(stepper, &op));
+        TRY(stepper_medium(stepper, &op, &medium));
+    }
+    TRY(engine_wait(engine));
+    if (from_temperature) {
+        TRY(engine->operations->convert(engine->bulk_queue, &field->layout, medium,
+                                        CONVERT_TO_ENTHALPY, field->d_now, field->d_now));
+    }
+    TRY(engine->operations->convert(engine->bulk_queue, &field->layout, medium,
+                                    CONVERT_TO_TEMPERATURE, field->d_now, field->d_next));
+    field->d_shown = field->d_next;
+    return engine_wait(engine);
 }
 
 enum status stepper_exchange(struct stepper *stepper)

@@ -54,8 +54,21 @@ void stepper_destroy(struct stepper *stepper); /* takes a zeroed one */
  * as thick as the halo; `thick`: about a quarter of the block. */
 void stepper_divide(struct stepper *stepper, bool thick);
 
+/* Not collective. Whether run.halo.overlap lets the interior be computed during the exchange; with
+ * auto, whether it pays by rule. */
+bool stepper_may_overlap(const struct stepper *stepper) MUST_CHECK;
+
+/* Collective, agreed. Use another number of steps per pass, at most passes.most, with the same
+ * transports. */
+enum status stepper_use_passes(struct stepper *stepper, int steps) MUST_CHECK;
+
 /* Collective through the halo; queued. Advance the state by `steps` steps. */
 enum status stepper_advance(struct stepper *stepper, int64_t steps) MUST_CHECK;
+
+/* Let outputs see the temperatures of the current step; after stepper_advance they do. Of an
+ * enthalpy: convert it. `from_temperature`: first convert the field, which holds temperatures, to
+ * it. Blocks; not collective, but it fails alike where a formula of time does. */
+enum status stepper_show(struct stepper *stepper, bool from_temperature) MUST_CHECK;
 
 /* Collective through the halo; queued. Fill the halo of the current field on halo_queue, after the
  * work on bulk_queue. No effect without a halo. */

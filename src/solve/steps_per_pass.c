@@ -33,6 +33,25 @@ static int64_t thinnest_block(const struct decomp *decomp, enum axis *axis)
     return thinnest;
 }
 
+/* auto: the layers within which the fastest is looked for. */
+static int most_to_try(const struct backend *backend, const struct decomp *decomp, int64_t steps,
+                       int64_t thinnest)
+{
+    enum {
+        IN_CACHE = 1 << 18, /* cells per rank: caches hold them; memory is not read */
+        SHARE = 8           /* of the thinnest block: beyond that too many cells are redundant */
+    };
+    const int64_t cells = decomp->global_cells[0] * decomp->global_cells[1] *
+                          decomp->global_cells[2] / decomp->nranks;
+    if (!backend_has(backend, BACKEND_GPU) && cells < IN_CACHE) {
+        return 1;
+    }
+    int64_t most = backend->operations->steps_most;
+    most = steps < most ? steps : most;
+    most = thinnest / SHARE < most ? thinnest / SHARE : most;
+    return most > 1 ? (int)most : 1;
+}
+
 enum status steps_per_pass_plan(const struct problem *problem, const struct backend *backend,
                                 const struct decomp *decomp, struct pass_plan *plan)
 {
@@ -41,8 +60,16 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
     enum axis axis = AXIS_X;
     const int64_t thinnest = thinnest_block(decomp, &axis);
     *plan = (struct pass_plan){.most = 1, .steps = 1};
-    if (single != NULL || settings->run.steps_per_pass_auto) {
-        snprintf(plan->reason, sizeof plan->reason, "%s", single != NULL ? single : "not measured");
+    if (single != NULL) {
+        snprintf(plan->reason, sizeof plan->reason, "%s", single);
+        return STATUS_OK;
+    }
+    if (settings->run.steps_per_pass_auto) {
+        plan->most = most_to_try(backend, decomp, problem->timeline.steps, thinnest);
+        plan->steps = plan->most;
+        snprintf(plan->reason, sizeof plan->reason, "%s",
+                 plan->most > 1 ? "auto: the fastest is measured at the start"
+                                : "auto: few cells or thin blocks");
         return STATUS_OK;
     }
     plan->most = settings->run.steps_per_pass;

@@ -41,6 +41,7 @@ class Passes(Bitwise):
 
     @unittest.skipUnless(os.environ.get("ISOTHERM_TEST_MATRIX"), "an hour's work for few cores")
     def test_all(self):
+        blocks = {4: [1, 2, 2], 7: [7, 1, 1], 8: [2, 2, 2]}
         for precision in ("float64", "float32"):
             config = problems.mixed(CELLS, precision)
             config["output"]["history"] = {"every": 7}
@@ -49,10 +50,9 @@ class Passes(Bitwise):
                 for ranks in (1, 2, 3, 4, 5, 7, 8):
                     for backend in ("cpu", "guard"):
                         for overlap in ("on", "off"):
-                            more = ["run.decomposition=[1, 2, 2]"] if ranks == 4 else []
-                            more += ["run.decomposition=[7, 1, 1]"] if ranks == 7 else []
-                            if ranks == 7 and steps == 8:
-                                continue  # blocks of 5 cells
+                            if steps == 8 and ranks in (5, 7):
+                                continue  # thinner blocks
+                            more = [f"run.decomposition={blocks[ranks]}"] if ranks in blocks else []
                             self.compare(reference, quiet(config), steps, backend, overlap, ranks,
                                          *more)
 
@@ -142,6 +142,17 @@ class Passes(Bitwise):
         self.assertLessEqual(report["steps_per_pass"]["passes"], 20)
         self.assertEqual(report["halo"]["exchanges"], report["steps_per_pass"]["passes"])
         self.assertEqual(report["substeps_per_pass"], 4)
+
+    @thorough
+    def test_auto_takes_the_fastest(self):
+        config = problems.mixed([96, 80, 72])
+        reference = self.plain(config)
+        for backend, ranks in (("cpu", 2), ("guard", 1)):
+            run = self.compare(reference, quiet(config), "auto", backend, "auto", ranks)
+            trials = run.report["steps_per_pass"]["trials"]
+            best = min(trials, key=lambda trial: trial["us_per_step"])
+            self.assertEqual(run.report["steps_per_pass"]["chosen"], best["steps"])
+            self.assertIn(1, [trial["steps"] for trial in trials])
 
     def test_too_thin_blocks_are_refused(self):
         result, _ = self.start(problems.mixed(CELLS), ranks=5,
