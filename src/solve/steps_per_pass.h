@@ -18,6 +18,11 @@ struct pass_trial {
 };
 enum { PASS_TRIALS_MAX = STEPS_MOST + 2 };
 
+static inline const char *pass_overlap_name(const struct pass_trial *trial)
+{
+    return !trial->overlap ? "off" : trial->thick ? "thick" : "on";
+}
+
 struct pass_plan {
     int most;         /* layers of the halo; steps of a pass are at most as many */
     int steps;        /* of a pass: what is used */
