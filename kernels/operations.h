@@ -12,6 +12,7 @@
 #include "base/exact_sum.h"
 #include "kernels/layout.h"
 #include "kernels/medium_cell.h"
+#include "kernels/nonlinear_cell.h"
 #include "kernels/runtime.h"
 #include "kernels/source_cell.h"
 
@@ -29,6 +30,10 @@ struct medium_args {
     const void *d_table;    /* in the field's precision, see medium_cell.h */
     bool same_axes;         /* the g of all axes in it are equal: classes_same_axes */
     const double *d_weight; /* 1 / sigma of each class */
+    /* Segments per class: the field is the enthalpy of kernels/nonlinear_cell.h, and so is the
+     * table. 0: the field is the temperature. */
+    int nsegments;
+    bool plain; /* with segments: the w of all classes are equal, and r is 0 */
     /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
      * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
     const uint8_t *d_patch[FACE_COUNT];
@@ -103,11 +108,17 @@ struct field_summary {
     int64_t first_bad;     /* lowest global index of these; -1: none */
 };
 
+/* What `convert` computes, cell by cell, in a medium with segments. */
+enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE, CONVERT_TO_LIQUID };
+
 /* The position of a subdomain in the global grid. */
 struct placement {
     int64_t global_cells[AXIS_COUNT];
     int64_t offset[AXIS_COUNT]; /* global index of the local cell (0, 0, 0) */
 };
+
+/* The most steps of one pass, of any backend. */
+enum { STEPS_MOST = 8 };
 
 typedef enum status step_function(struct queue *queue, const struct layout *layout,
                                   const struct step_args *args, void *d_out, const void *d_in,
@@ -127,6 +138,16 @@ struct operations {
      * d_out and d_in: fields of `layout`, distinct. The halo of d_in must be complete around
      * the boxes, except beyond closed faces, where it is never read. */
     step_function *step;
+
+    /* Queued. Advance the cells of `boxes` (as for step) by `nsteps` (1 to steps_most) steps in one
+     * pass, with the bits and the face sums of that many calls of `step`. args[l]: coefficients of
+     * step l; without a medium, with the same r, a and closed in each. d_in must be complete within
+     * nsteps cells of each box, edges and corners included, except beyond closed faces; the cells
+     * around a box are advanced as far as it needs them, and are not written. */
+    enum status (*steps)(struct queue *queue, const struct layout *layout,
+                         const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                         const struct box *boxes, int nboxes);
+    int steps_most; /* 0: `steps` is NULL */
 
     /* Queued. Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T)
      * with the heat of source_cell, rounded to the field's precision; sigma of the cell's class, or
@@ -186,6 +207,13 @@ struct operations {
      * the bits of the host's conversions (extract_cell.h). */
     enum status (*extract)(struct queue *queue, const struct layout *layout,
                            const struct extract_args *args, const void *d_field, void *d_values);
+
+    /* Queued. Convert the owned cells from the enthalpy, or from the temperature to it; to
+     * CONVERT_TO_LIQUID the liquid fraction. d_out and d_in: fields of `layout`, which may be the
+     * same one. NULL: the backend has no step for media with segments. */
+    enum status (*convert)(struct queue *queue, const struct layout *layout,
+                           const struct medium_args *medium, enum enthalpy_conversion conversion,
+                           const void *d_in, void *d_out);
 
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */
     int nvariants;

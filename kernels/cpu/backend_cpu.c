@@ -329,6 +329,15 @@ static enum status extract(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+static enum status convert(struct queue *queue, const struct layout *layout,
+                           const struct medium_args *medium, enum enthalpy_conversion conversion,
+                           const void *d_in, void *d_out)
+{
+    (void)queue;
+    cpu_convert(layout, medium, conversion, d_in, d_out);
+    return STATUS_OK;
+}
+
 /* Each kernel as a queued operation, and the table of them. */
 #define DEFINE_STEP(variant, about)                                                                \
     static enum status step_##variant(struct queue *queue, const struct layout *layout,            \
@@ -347,6 +356,14 @@ static enum status step_production(struct queue *queue, const struct layout *lay
 {
     cpu_step_tuned(&queue->tuner, layout, args, d_out, d_in, boxes, nboxes);
     return STATUS_OK;
+}
+
+static enum status steps(struct queue *queue, const struct layout *layout,
+                         const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                         const struct box *boxes, int nboxes)
+{
+    (void)queue;
+    return cpu_steps(layout, args, nsteps, d_out, d_in, boxes, nboxes);
 }
 
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},
@@ -395,6 +412,8 @@ static const struct runtime runtime = {
 
 static const struct operations operations = {
     .step = step_production,
+    .steps = steps,
+    .steps_most = STEPS_MOST,
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,
@@ -406,6 +425,7 @@ static const struct operations operations = {
     .track = track,
     .flux_squared = flux_squared,
     .extract = extract,
+    .convert = convert,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

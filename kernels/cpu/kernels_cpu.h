@@ -35,6 +35,16 @@ void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
                      const struct step_args *args, void *out, const void *in,
                      const struct box *boxes, int nboxes);
 
+/* With segments; and their conversions. */
+void cpu_step_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
+                        const void *in, const struct box *boxes, int nboxes);
+void cpu_convert(const struct layout *layout, const struct medium_args *medium,
+                 enum enthalpy_conversion conversion, const void *in, void *out);
+
+/* STATUS_MEMORY when there is no room for a pass. */
+enum status cpu_steps(const struct layout *layout, const struct step_args *args, int nsteps,
+                      void *out, const void *in, const struct box *boxes, int nboxes);
+
 void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
 void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,
                 void *field);

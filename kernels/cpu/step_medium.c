@@ -71,6 +71,10 @@ void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
                      const struct step_args *args, void *out, const void *in,
                      const struct box *boxes, int nboxes)
 {
+    if (args->medium->nsegments > 0) {
+        cpu_step_nonlinear(layout, args, out, in, boxes, nboxes);
+        return;
+    }
     /* a record of its own: a cell has one byte more */
     const size_t cell_bytes = precision_bytes(layout->precision) + 1;
     struct tile_record *record =

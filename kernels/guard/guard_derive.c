@@ -84,3 +84,23 @@ enum status guard_add_source(struct queue *queue, const struct layout *layout,
         .run = run_add_source, .layout = *layout, .source = *args, .to = d_field, .nboxes = 1};
     return guard_add(queue, &op, box);
 }
+
+static enum status run_convert(struct queue *queue, const struct operation *op)
+{
+    (void)queue;
+    cpu_convert(&op->layout, op->args.medium, op->conversion, op->from, op->to);
+    return STATUS_OK;
+}
+
+enum status guard_convert(struct queue *queue, const struct layout *layout,
+                          const struct medium_args *medium, enum enthalpy_conversion conversion,
+                          const void *d_in, void *d_out)
+{
+    const struct operation op = {.run = run_convert,
+                                 .layout = *layout,
+                                 .args.medium = medium,
+                                 .conversion = conversion,
+                                 .from = d_in,
+                                 .to = d_out};
+    return guard_add(queue, &op, NULL);
+}

@@ -65,11 +65,14 @@ struct operation {
     double limit_s;
     cpu_step_function *step;
     struct step_args args;
+    struct step_args pass[STEPS_MOST];
+    int nsteps;
     struct medium_args medium; /* what args, flux and source refer to */
     struct layout kept;
     struct track_args track;
     struct flux_args flux;
     struct extract_args extract;
+    enum enthalpy_conversion conversion;
     struct source_args source;
     const int64_t *elements;
     void (*call)(const void *arguments, void *to, const void *from);
@@ -120,6 +123,10 @@ enum status guard_extract(struct queue *queue, const struct layout *layout,
                           const struct extract_args *args, const void *d_field, void *d_values);
 enum status guard_add_source(struct queue *queue, const struct layout *layout,
                              const struct source_args *args, void *d_field, const struct box *box);
+
+enum status guard_convert(struct queue *queue, const struct layout *layout,
+                          const struct medium_args *medium, enum enthalpy_conversion conversion,
+                          const void *d_in, void *d_out);
 
 /* Append `op`, whose arguments are copied, with the boxes and the medium. */
 enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);

@@ -38,3 +38,11 @@ enum status hip_add_source(struct queue *queue, const struct layout *layout,
     }
     return STATUS_OK;
 }
+
+enum status hip_convert(struct queue *queue, const struct layout *layout,
+                        const struct medium_args *medium, enum enthalpy_conversion conversion,
+                        const void *d_in, void *d_out)
+{
+    TRY_HIP(hip_launch_convert, queue->stream, layout, medium, conversion, d_in, d_out);
+    return STATUS_OK;
+}

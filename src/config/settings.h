@@ -11,7 +11,7 @@
 
 enum { MOST_MATERIALS = 255 };
 
-enum initial_kind {
+enum shape_kind {
     INITIAL_UNIFORM,
     INITIAL_SPHERE,
     INITIAL_BOX,
@@ -23,15 +23,15 @@ enum initial_kind {
     SOURCE_GOLDAK,
 };
 
-/* Whether a file may have another grid of the same domain. */
-enum interpolation { INTERPOLATE_NO, INTERPOLATE_YES };
+/* A key that is true or false. */
+enum truth { TRUTH_NO, TRUTH_YES };
 
 /* One entry of `initial` or `parts`, or the shape of one of `sources`. Coordinates in m; ignored on
  * unused axes. */
-struct initial_setting {
-    enum initial_kind kind;
-    enum axis axis; /* cylinder, layer */
-    enum interpolation interpolate;
+struct shape_setting {
+    enum shape_kind kind;
+    enum axis axis;            /* cylinder, layer */
+    enum truth interpolate;    /* the file may have another grid of the same domain */
     bool may_be_negative;      /* the expression: the field is a difference of temperatures */
     bool is_condition;         /* the expression: of `parts` and `sources` */
     bool has_time;             /* the file is a series of snapshots: the state at `time`, s */
@@ -50,13 +50,39 @@ struct initial_setting {
     unsigned char numbers[MOST_MATERIALS]; /* of the named materials */
 };
 
+/* A property as a function of temperature: rows, a file of them, or a polynomial. */
+enum { MOST_TABLE_ROWS = 30, MOST_COEFFICIENTS = 8 };
+struct table_setting {
+    char *file; /* CSV of rows; NULL: the other members */
+    int nrows;
+    double row[MOST_TABLE_ROWS][2]; /* K, value */
+    int ncoefficients;
+    double coefficient[MOST_COEFFICIENTS]; /* c0 + c1 T + c2 T^2 + ... */
+    double from, to;                       /* K */
+};
+
+/* Of a phase. A table replaces the number; neither: those of the solid. */
+struct phase_setting {
+    double conductivity[AXIS_COUNT]; /* W/(m K); one value is that of all axes */
+    double heat_capacity;            /* J/(kg K) */
+    struct table_setting *conductivity_table, *heat_capacity_table;
+};
+
 /* A material of a list of them. */
 struct material_setting {
     char *name;
-    double conductivity[AXIS_COUNT]; /* W/(m K); one value is that of all axes */
-    double density;                  /* kg/m^3 */
-    double heat_capacity;            /* J/(kg K) */
+    double density; /* kg/m^3 */
+    struct phase_setting solid, liquid;
+    bool melts;         /* latent_heat is given */
+    double latent_heat; /* J/kg */
+    bool has_solidus;   /* solidus is given */
+    double solidus;     /* K */
+    bool has_liquidus;  /* else it is the solidus */
+    double liquidus;    /* K */
 };
+
+/* Whether its properties depend on temperature. */
+bool material_is_nonlinear(const struct material_setting *material);
 
 /* A resistance at all faces between cells of two materials. */
 struct contact_setting {
@@ -76,12 +102,12 @@ struct number_setting {
 
 /* One entry of `sources`: a shape of cells, or a moving source. */
 struct source_setting {
-    struct initial_setting shape; /* first: the schema's rows of shapes are offsets in it */
-    char *name;                   /* NULL: none */
-    int material;                 /* the number of shape.material; -1: all cells */
-    double density;               /* W/m^3; in a file the factor of its numbers */
-    bool by_power;                /* `power` was given, not `density` */
-    struct number_setting power;  /* W */
+    struct shape_setting shape;  /* first: the schema's rows of shapes are offsets in it */
+    char *name;                  /* NULL: none */
+    int material;                /* the number of shape.material; -1: all cells */
+    double density;              /* W/m^3; in a file the factor of its numbers */
+    bool by_power;               /* `power` was given, not `density` */
+    struct number_setting power; /* W */
     struct number_setting factor;
 
     /* moving: */
@@ -204,6 +230,11 @@ struct region_setting {
 struct probe_setting {
     char *name; /* of the column */
     double at[AXIS_COUNT];
+    bool has_impedance; /* a second column: (T - reference) / power */
+    bool has_reference; /* else `to` */
+    double reference;   /* K */
+    char *to;           /* the name of the probe whose temperature is the reference */
+    char *source;       /* the power of the sources of this name; NULL: of all */
 };
 
 struct line_setting {
@@ -244,13 +275,13 @@ struct settings {
     } material;               /* when nmaterials is 0 */
     struct material_setting *materials;
     int nmaterials;
-    struct initial_setting *parts;
+    struct shape_setting *parts;
     int nparts;
     struct contact_setting *contacts;
     int ncontacts;
     struct source_setting *sources;
     int nsources;
-    struct initial_setting *initial;
+    struct shape_setting *initial;
     int ninitial;
     struct boundary_setting boundary[FACE_COUNT];
     struct {
@@ -266,6 +297,8 @@ struct settings {
         enum precision precision;
         bool decomposition_auto;
         int decomposition[AXIS_COUNT];
+        bool steps_per_pass_auto;
+        int steps_per_pass; /* when not auto */
         char *transport;
         enum overlap overlap;
         int64_t watch_every; /* steps between two checks of the solution; 0: none */
@@ -281,7 +314,7 @@ struct settings {
         char *directory;
         enum writer_choice writer;
         struct cadence history;
-        int history_materials; /* 1: columns of each material */
+        enum truth history_materials; /* columns of each material */
         struct snapshot_setting snapshots;
         struct region_setting *regions;
         int nregions;

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "config/settings_check.h"
+#include "config/settings_table.h"
 #include "config/settings_value.h"
 #include "config/units.h"
 
@@ -110,11 +111,13 @@ static enum status read_item(const struct item *section, struct item *item)
     case SCHEMA_SECTION:
         return read_section(item);
     default:
-        return value_read(item);
+        return (item->row->flags & SCHEMA_OR_TABLE) != 0 && table_is_given(item->node)
+                   ? table_read(item)
+                   : value_read(item);
     }
 }
 
-/* One entry of `initial`, `parts` or `sources`: a mapping with exactly one key, the kind. */
+/* One entry of a SCHEMA_ONE_KIND list. */
 static enum status check_shape(const struct item *entry)
 {
     const struct tree *node = entry->node;
@@ -137,7 +140,7 @@ static enum status check_shape(const struct item *entry)
                            "two kinds in one entry (%s, %s); begin a new entry with '- %s:'",
                            node->first->key, node->first->next->key, node->first->next->key);
     }
-    struct initial_setting *shape = (struct initial_setting *)entry->base;
+    struct shape_setting *shape = (struct shape_setting *)entry->base;
     while (schema_child(item_members(entry), node->first->key, SCHEMA_KIND(shape->kind)) == NULL) {
         shape->kind++;
     }
@@ -151,9 +154,7 @@ static enum status read_section(struct item *section)
     char keys[SCHEMA_TEXT_BYTES];
     char shown[TREE_SHOW_BYTES];
     const char *name;
-    if (strcmp(item_members(section), "initial[]") == 0 ||
-        strcmp(item_members(section), "parts[]") == 0 ||
-        strcmp(item_members(section), "sources[]") == 0) {
+    if (section->row != NULL && (section->row->flags & SCHEMA_ONE_KIND) != 0) {
         TRY(check_shape(section));
     } else if (node != NULL && node->kind != TREE_MAPPING && !tree_is_empty(node)) {
         return section->row->type == SCHEMA_SECTION

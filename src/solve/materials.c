@@ -26,6 +26,7 @@ struct count {
 /* The cells of some rows of one plane. */
 struct piece {
     struct box box; /* local indices */
+    bool now;       /* values of d_now: of an enthalpy, not its temperatures */
     void *values;
     uint8_t *classes; /* rows of pitch_y bytes */
 };
@@ -57,9 +58,7 @@ static void count_row(const struct stepper *stepper, const struct piece *piece, 
     const uint8_t *classes = piece->classes + row * stepper->classes->args.layout.pitch_y;
     const uint8_t mask = stepper->classes->args.mask;
     for (int64_t i = 0; i < nx; i++) {
-        const double value = layout->precision == PRECISION_FLOAT64
-                                 ? ((const double *)piece->values)[row * nx + i]
-                                 : (double)((const float *)piece->values)[row * nx + i];
+        const double value = precision_get(layout->precision, piece->values, row * nx + i);
         count_cell(&counts[medium->classes[classes[i] & mask].key.material], value);
     }
 }
@@ -87,7 +86,9 @@ static enum status read_piece(struct stepper *stepper, struct piece *piece)
     TRY(engine->runtime->copy_to_host(engine->bulk_queue, piece->classes, medium->d_class + first,
                                       (size_t)bytes));
     TRY(engine->runtime->queue_wait(engine->bulk_queue));
-    return field_read(stepper->state->field, &piece->box, piece->values);
+    struct field *field = stepper->state->field;
+    return piece->now ? field_read_now(field, &piece->box, piece->values)
+                      : field_read(field, &piece->box, piece->values);
 }
 
 static enum status find_in_piece(struct stepper *stepper, struct piece *piece,
@@ -121,7 +122,7 @@ static enum status find_in_piece(struct stepper *stepper, struct piece *piece,
     return CHECK_MEMORY(enough, "no memory for the temperatures of the materials");
 }
 
-static enum status find_mine(struct stepper *stepper, struct finding *findings)
+static enum status find_mine(struct stepper *stepper, bool now, struct finding *findings)
 {
     const int64_t *cells = stepper->state->field->layout.cells;
     const int64_t fit = PIECE_CELLS / cells[AXIS_X] > 0 ? PIECE_CELLS / cells[AXIS_X] : 1;
@@ -129,6 +130,7 @@ static enum status find_mine(struct stepper *stepper, struct finding *findings)
     /* the pitch of an unused axis is 0 */
     const int64_t pitch = stepper->classes->args.layout.pitch_y;
     struct piece piece = {
+        .now = now,
         .values = malloc((size_t)(rows * cells[AXIS_X]) * sizeof(double)),
         .classes = malloc((size_t)(rows * pitch + cells[AXIS_X])),
     };
@@ -175,17 +177,37 @@ static enum status add_findings(MPI_Comm comm, struct finding *findings, int n)
     return STATUS_OK;
 }
 
-static enum status take(struct stepper *stepper, struct material_diagnostics *materials)
+static enum status find_all(struct stepper *stepper, bool now, struct finding *findings)
 {
-    MPI_Comm comm = stepper->team->comm;
+    const int n = stepper->problem->medium.nmaterials;
+    for (int m = 0; m < n; m++) {
+        findings[m] = (struct finding){.min = INFINITY, .max = -INFINITY};
+    }
+    TRY(status_agree(stepper->team->comm, find_mine(stepper, now, findings)));
+    return add_findings(stepper->team->comm, findings, n);
+}
+
+/* An enthalpy is in K of the reference heat capacity. */
+static enum status take_heat_of_enthalpy(struct stepper *stepper,
+                                         struct material_diagnostics *materials)
+{
     const struct medium *medium = &stepper->problem->medium;
     const double volume = grid_cell_volume(&stepper->problem->grid);
     struct finding findings[MOST_MATERIALS];
+    TRY(find_all(stepper, true, findings));
     for (int m = 0; m < medium->nmaterials; m++) {
-        findings[m] = (struct finding){.min = INFINITY, .max = -INFINITY};
+        materials[m].heat =
+            medium->heat_capacity_volume * volume * exact_sum_value(&findings[m].sum);
     }
-    TRY(status_agree(comm, find_mine(stepper, findings)));
-    TRY(add_findings(comm, findings, medium->nmaterials));
+    return STATUS_OK;
+}
+
+static enum status take(struct stepper *stepper, struct material_diagnostics *materials)
+{
+    const struct medium *medium = &stepper->problem->medium;
+    const double volume = grid_cell_volume(&stepper->problem->grid);
+    struct finding findings[MOST_MATERIALS];
+    TRY(find_all(stepper, false, findings));
     for (int m = 0; m < medium->nmaterials; m++) {
         const struct finding *found = &findings[m];
         const double sum = exact_sum_value(&found->sum);
@@ -197,7 +219,7 @@ static enum status take(struct stepper *stepper, struct material_diagnostics *ma
             .heat = medium->materials[m].heat_capacity_volume * volume * sum,
         };
     }
-    return STATUS_OK;
+    return medium->curves != NULL ? take_heat_of_enthalpy(stepper, materials) : STATUS_OK;
 }
 
 enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials)

@@ -11,61 +11,6 @@
 
 #include "kernels/derived_cell.h"
 
-static void check_output(const struct problem *p, const void *h_got, const char *who)
-{
-    const size_t bytes = precision_bytes(p->layout.precision);
-    const int64_t *n = p->layout.cells;
-    for (int64_t at = 0; at < p->layout.elements; at++) {
-        const size_t byte = (size_t)at * bytes;
-        if (memcmp((const char *)h_got + byte, (const char *)p->h_expected + byte, bytes) != 0) {
-            fail_msg("%s, %s, %d x %d x %d cells: element %d of the owned part is %a, not %a", who,
-                     precision_name(p->layout.precision), (int)n[0], (int)n[1], (int)n[2],
-                     (int)(at - p->layout.origin), host_get(&p->layout, h_got, at),
-                     host_get(&p->layout, p->h_expected, at));
-        }
-    }
-}
-
-/* Run one step function and compare the whole of `out`, halo and padding too. The host's arguments
- * are overwritten before the queue is waited for. */
-static void check_step(struct rig *rig, step_function *step, const char *name,
-                       const struct problem *p, bool sums)
-{
-    const size_t bytes = layout_bytes(&p->layout);
-    const struct exact_sum zero[FACE_COUNT] = {{{0}}};
-    void *d_in = rig_upload(rig, p->h_in, bytes);
-    void *d_out = rig_upload(rig, p->h_out, bytes);
-    struct exact_sum *d_sums = rig_upload(rig, zero, sizeof zero);
-    const struct medium_args medium = problem_upload(rig, p);
-    struct medium_args given = medium;
-    struct step_args args = p->args;
-    args.medium = &given;
-    for (int face = 0; face < FACE_COUNT; face++) {
-        args.d_face_sum[face] = sums && face != FACE_Y_MAX ? d_sums + face : NULL;
-    }
-    must(step(rig->queue, &p->layout, &args, d_out, d_in, p->boxes, p->nboxes));
-    memset(&given, 0xFF, sizeof given);
-    must(rig->backend->runtime->queue_wait(rig->queue));
-
-    char who[64];
-    snprintf(who, sizeof who, "%s %s", rig->backend->name, name);
-    void *h_got = rig_download(rig, d_out, bytes);
-    if (memcmp(h_got, p->h_expected, bytes) != 0) {
-        check_output(p, h_got, who);
-    }
-    free(h_got);
-    struct exact_sum *got = rig_download(rig, d_sums, sizeof zero);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const bool summed = args.d_face_sum[face] != NULL;
-        assert_memory_equal(&got[face], summed ? &p->face_sum[face] : &zero[face], sizeof *got);
-    }
-    free(got);
-    problem_free_medium(rig, &medium);
-    rig->backend->runtime->memory_free(rig->device, d_in);
-    rig->backend->runtime->memory_free(rig->device, d_out);
-    rig->backend->runtime->memory_free(rig->device, d_sums);
-}
-
 /* The heat: with an invalid cell too, which counts as 0. */
 static void check_heat(struct rig *rig, const struct problem *p)
 {
@@ -82,11 +27,11 @@ static void check_heat(struct rig *rig, const struct problem *p)
                 const int64_t at = layout_index(l, i, j, k);
                 const double x =
                     host_get(l, p->h_in, at) * p->medium.d_weight[problem_class(p, i, j, k)];
-                heat += at == bad ? 0 : (__int128)rint(ldexp(x, 80));
+                heat += at == bad ? 0 : fixed_point(x);
             }
         }
     }
-    const struct exact_sum expected = problem_digits(heat);
+    const struct exact_sum expected = fixed_digits(heat);
     void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
     host_set(l, p->h_in, bad, kept);
     const struct medium_args medium = problem_upload(rig, p);
@@ -162,10 +107,11 @@ static void check_all(const struct problem *p, bool samples)
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
         const struct operations *operations = rig.backend->operations;
-        check_step(&rig, operations->step, "step", p, true);
-        check_step(&rig, operations->step, "step without sums", p, false);
+        problem_check_step(&rig, operations->step, "step", p, true);
+        problem_check_step(&rig, operations->step, "step without sums", p, false);
         for (int v = 0; !samples && v < operations->nvariants; v++) {
-            check_step(&rig, operations->variants[v].step, operations->variants[v].name, p, true);
+            problem_check_step(&rig, operations->variants[v].step, operations->variants[v].name, p,
+                               true);
         }
         if (samples) {
             check_heat(&rig, p);
@@ -215,27 +161,13 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
 static void shapes_of_all_kinds(void **state)
 {
     (void)state;
-    static const int64_t nx[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 513, 2100};
-    static const int64_t ny[] = {1, 2, 3, 5, 9};
-    static const int64_t nz[] = {1, 2, 3, 7};
-    uint64_t random = 1;
-    for (size_t x = 0; x < sizeof nx / sizeof nx[0]; x++) {
-        for (size_t n = 0; n < 6; n++) {
-            const int64_t cells[AXIS_COUNT] = {nx[x],
-                                               ny[random_below(&random, nx[x] > 100 ? 2 : 5)],
-                                               nz[random_below(&random, nx[x] > 100 ? 2 : 4)]};
-            check_shape(cells, (unsigned)random_below(&random, 64), random_bits(&random));
-        }
-    }
+    rig_shapes_of_all_kinds(check_shape);
 }
 
 static void faces_in_all_combinations(void **state)
 {
     (void)state;
-    for (unsigned closed = 0; closed < 64; closed++) {
-        check_shape((const int64_t[]){18, 5, 3}, closed, closed);
-        check_shape((const int64_t[]){1 + closed % 3, 3 - closed % 2, 1}, closed, closed);
-    }
+    rig_faces_in_all_combinations(check_shape);
 }
 
 /* Large enough for several threads and for the fast kernels. */
@@ -291,7 +223,7 @@ static void the_first_calls_and_the_later_ones_agree(void **state)
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
         for (int call = 0; call < 17; call++) {
-            check_step(&rig, rig.backend->operations->step, "step", &p, true);
+            problem_check_step(&rig, rig.backend->operations->step, "step", &p, true);
         }
         rig_close(&rig);
     }

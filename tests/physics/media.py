@@ -151,7 +151,27 @@ def some_patches(rng, boundary, lengths):
 
 def some_problem(seed):
     """A configuration without time and output."""
+    return draw_problem(random.Random(seed), seed)
+
+
+def solved_problem(seed, steps, change=lambda config: config, solver=None):
+    """A configuration of so many steps, changed by a function, and what a solver (the one below)
+    makes of it. A draw in which a cell is below 0 K after any step is rejected for the next one:
+    radiation from such a cell has no meaning, and the program ends there with an error."""
     rng = random.Random(seed)
+    while True:
+        config = change(draw_problem(rng, seed))
+        problem = (solver or Problem)(config)
+        dt = float(f"{0.9 * problem.stable_dt():.6g}")
+        try:
+            solution = problem.solve(dt, steps)
+        except Unphysical:
+            continue
+        config["time"] = {"steps": steps, "dt": dt}
+        return config, problem, solution
+
+
+def draw_problem(rng, seed):
     used = rng.choice([1, 2, 3, 3])
     most = {1: 60, 2: 24, 3: 15}[used]
     cells = [rng.randint(2, most) for _ in range(used)]
@@ -269,6 +289,10 @@ def formula(value, t):
     return eval(value, {"__builtins__": {}}, names) if isinstance(value, str) else value
 
 
+class Unphysical(Exception):
+    """A temperature below 0 K."""
+
+
 class Problem:
     """The configuration as arrays. Axis 0 of the lists is x; arrays are (nz, ny, nx)."""
 
@@ -313,6 +337,9 @@ class Problem:
         return 1 / (half / self.k[self.classes, axis] + half / self.k[other, axis] +
                     self.resistance[self.classes, other])
 
+    def conductivity(self, axis, edge):
+        return self.k[self.classes[edge], axis]
+
     def stable_dt(self):
         rate = sum((low + high) / h for low, high, h in zip(self.lows, self.highs, self.h))
         return 1 / (rate / self.rho_c).max()
@@ -342,7 +369,7 @@ class Problem:
         flow = conductance * (self.beside(T, axis, shift) - T)
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
-            k = self.k[self.classes[edge], axis]
+            k = self.conductivity(axis, edge)
             condition = self.faces[2 * axis + (shift == -1)]
             face = self.face_value(condition, T[edge], k, self.h[axis], t)
             patches = self.patches(axis, shift)
@@ -436,13 +463,13 @@ class Problem:
         edge = self.edge(axis, shift)
         flow = self.inflow(T, t, axis, shift)[edge]
         area = math.prod(self.h) / self.h[axis]  # unused axes are 1 m long
-        k = self.k[self.classes[edge], axis]
+        k = self.conductivity(axis, edge)
         face = T[edge] + flow * self.h[axis] / (2 * k)
         return flow.sum() * area, face.mean(), face
 
     def solve(self, dt, steps):
         """The temperature after the steps, and the heat that entered through the faces and from
-        sources, J per m^3 of a cell."""
+        sources, J per m^3 of a cell. Unphysical where a cell is below 0 K after a step."""
         T, entered, added = self.initial.copy(), 0.0, 0.0
         for n in range(steps):
             power = np.zeros_like(T)
@@ -455,7 +482,9 @@ class Problem:
             source = self.source((n + 0.5) * dt, dt)
             added += dt * source.sum()
             T = T + dt * (power + source) / self.rho_c
+            if not T.min() >= 0:
+                raise Unphysical(f"{T.min():.6g} K after step {n + 1}")
         return T, entered, added
 
-    def heat(self, T):
-        return (self.rho_c * T).sum()
+    def heat_of(self, mask, T):
+        return (self.rho_c * T)[mask].sum()

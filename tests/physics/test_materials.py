@@ -9,7 +9,8 @@ import h5py
 import numpy as np
 
 from harness import SMALL, Case, Run, cell_centers
-from media import Problem, some_problem
+from media import Problem, solved_problem, some_problem
+from nonlinear import NonlinearProblem, nonlinear_problem
 from problems import FACES
 
 STEPS = 24
@@ -28,24 +29,27 @@ class RandomProblems(Materials):
     def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
         for seed in range(RANDOM):
             with self.subTest(seed=seed):
-                self.check(seed)
+                self.check(seed, *solved_problem(seed, STEPS))
 
-    def check(self, seed):
-        config = some_problem(seed)
-        problem = Problem(config)
-        dt = float(f"{0.9 * problem.stable_dt():.6g}")
-        config["time"] = {"steps": STEPS, "dt": dt}
+    def test_with_properties_that_depend_on_temperature(self):
+        for seed in range(RANDOM):
+            with self.subTest(seed=seed):
+                def change(config, seed=seed):
+                    return nonlinear_problem(config, seed)
+                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem))
+
+    def check(self, seed, config, problem, solution):
+        expected, entered, added = solution
         config["output"] = {"history": {"every": 6, "materials": True},
                             "checkpoints": {"every": STEPS // 2}}
         one = self.run_config(config, f"one{seed}")
-        expected, entered, added = problem.solve(dt, STEPS)
         scale = abs(expected).max()
         error = abs(one.temperature() - expected).max() / scale
         self.assertLess(error, 1e-12)
 
         volume = math.prod(problem.h)  # unused axes are 1 m long
         last = one.history()[-1]
-        heat = problem.heat(expected) * volume
+        heat = problem.heat_of(problem.classes >= 0, expected) * volume
         self.assertAlmostEqual(last["heat_J"] / heat, 1, delta=1e-12)
         self.assertLess(abs(last["boundary_heat_J"] - entered * volume), 1e-11 * heat)
         self.assertLess(abs(last["heat_drift_J"]), 1e-13 * heat)
@@ -100,7 +104,7 @@ class RandomProblems(Materials):
         self.assertEqual(any(name.startswith("heat_m") for name in row), len(names) > 1)
         for number, name in enumerate(names if len(names) > 1 else []):
             mask = problem.classes == number
-            heat = (problem.rho_c * T)[mask].sum() * math.prod(problem.h)
+            heat = problem.heat_of(mask, T) * math.prod(problem.h)
             self.assertLess(abs(row[f"heat_{name}_J"] - heat), 1e-12 * abs(heat) + 1e-300)
             for what in ("min", "max", "mean"):
                 found = row[f"{what}_{name}_K"]
