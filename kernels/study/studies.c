@@ -92,8 +92,8 @@ bool study_agrees(const struct study *study, enum precision precision, const voi
     if (memcmp(a, b, precision_bytes(precision)) == 0) {
         return true;
     }
-    const double x = study_get(precision, a, 0);
-    const double y = study_get(precision, b, 0);
+    const double x = precision_get(precision, a, 0);
+    const double y = precision_get(precision, b, 0);
     if (study->most_ulps == 0 || !isfinite(x - y)) {
         return false;
     }

@@ -79,20 +79,4 @@ struct study {
     double (*value)(int field, int phase);
 };
 
-/* One element of a field, by its index. */
-static inline double study_get(enum precision precision, const void *values, int64_t at)
-{
-    return precision == PRECISION_FLOAT64 ? ((const double *)values)[at]
-                                          : (double)((const float *)values)[at];
-}
-
-static inline void study_put(enum precision precision, void *values, int64_t at, double value)
-{
-    if (precision == PRECISION_FLOAT64) {
-        ((double *)values)[at] = value;
-    } else {
-        ((float *)values)[at] = (float)value;
-    }
-}
-
 #endif

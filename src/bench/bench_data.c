@@ -93,7 +93,7 @@ static enum status pattern_open(struct pattern *p, const struct backend *backend
             value_of(study, layout->precision, field, phase - (int64_t)STEP_FIELD * field);
     }
     for (int64_t i = 0; i < length; i++) {
-        study_put(layout->precision, p->values, i, value[STEP_X * i % PHASES]);
+        precision_set(layout->precision, p->values, i, value[STEP_X * i % PHASES]);
     }
     return backend->runtime->pinned_alloc(device, (size_t)plane_length(layout) * width,
                                           &p->h_plane);
@@ -169,7 +169,7 @@ static enum status make_results(struct pattern *p, const struct study *study,
         study->expected(problem, seen, &view, results[phase]);
     }
     for (int64_t i = 0; i < length; i++) {
-        study_put(p->layout->precision, p->results, i, results[STEP_X * i % PHASES][field]);
+        precision_set(p->layout->precision, p->results, i, results[STEP_X * i % PHASES][field]);
     }
     return STATUS_OK;
 }

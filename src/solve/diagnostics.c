@@ -4,15 +4,6 @@
 
 #include "base/comm.h"
 
-enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count)
-{
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * count, MPI_INT64_T, MPI_SUM, comm));
-    for (int i = 0; i < count; i++) {
-        exact_sum_normalise(&sums[i]);
-    }
-    return STATUS_OK;
-}
-
 /* Queued. */
 static enum status read_sums(struct engine *engine, const struct state *state,
                              struct exact_sum sums[LEDGER_SUMS])

@@ -59,8 +59,8 @@ static double get(const void *context, int field, int x, int y, int z)
     const struct study_problem *p = view->problem;
     const int64_t offset = view->at + layout_index(&p->layout, x, y, z) - p->layout.origin;
     const bool is_input = field < p->nfields;
-    return study_get(p->layout.precision, is_input ? view->values : view->before,
-                     p->field_pitch * (is_input ? field : field - p->nfields) + offset);
+    return precision_get(p->layout.precision, is_input ? view->values : view->before,
+                         p->field_pitch * (is_input ? field : field - p->nfields) + offset);
 }
 
 static void reference(const struct study *study, const struct study_problem *p, void *f,
@@ -74,7 +74,8 @@ static void reference(const struct study *study, const struct study_problem *p, 
             view.at = layout_index(&p->layout, i, row % n[AXIS_Y], row / n[AXIS_Y]);
             study->expected(p, get, &view, results);
             for (int field = 0; field < p->nfields; field++) {
-                study_put(p->layout.precision, f, p->field_pitch * field + view.at, results[field]);
+                precision_set(p->layout.precision, f, p->field_pitch * field + view.at,
+                              results[field]);
             }
         }
     }
@@ -142,10 +143,11 @@ static void check_case(struct rig *rig, const struct study *study, const struct 
         const int field = (int)(at / p.field_pitch);
         const bool zero = random_below(&random, 9) == 0;
         const double value = between(&random, study, field);
-        study_put(p.layout.precision, arrays.u, at, zero && study->value == NULL ? -0.0 : value);
-        study_put(p.layout.precision, arrays.before, at,
-                  study->reads_output ? between(&random, study, p.nfields + field)
-                                      : random_between(&random, -1.0, 1.0));
+        precision_set(p.layout.precision, arrays.u, at,
+                      zero && study->value == NULL ? -0.0 : value);
+        precision_set(p.layout.precision, arrays.before, at,
+                      study->reads_output ? between(&random, study, p.nfields + field)
+                                          : random_between(&random, -1.0, 1.0));
     }
     memcpy(arrays.expected, arrays.before, bytes);
     reference(study, &p, arrays.expected, arrays.before, arrays.u);
