@@ -22,7 +22,7 @@ struct NAMED(march) {
     const REAL *in;
     struct NAMED(coefficients) k;
     struct box level[STEPS_MOST + 1]; /* the cells of each; of the last: the tile */
-    int64_t begin, end;               /* in x, all levels; multiples of a line */
+    int64_t begin, end;               /* in x, all levels: whole lines of the fields */
     int64_t pitch;
     int64_t piece; /* cells of a row at a time */
     REAL *scratch;
@@ -407,8 +407,10 @@ static void NAMED(steps_tile)(const struct layout *layout, const struct step_arg
     for (int l = 0; l <= nsteps; l++) {
         m.level[l] = steps_level(layout, args, tile, nsteps - l);
     }
-    m.begin = m.level[0].lo[AXIS_X] & -(int64_t)LINE;
-    m.end = (m.level[0].hi[AXIS_X] + LINE - 1) & -(int64_t)LINE;
+    /* the first cell of a subdomain that was widened into its halo begins no line */
+    const int64_t shift = stream_cells_to_line(m.out + layout_index(layout, 0, 0, 0), sizeof(REAL));
+    m.begin = ((m.level[0].lo[AXIS_X] - shift) & -(int64_t)LINE) + shift;
+    m.end = ((m.level[0].hi[AXIS_X] - shift + LINE - 1) & -(int64_t)LINE) + shift;
     m.pitch = steps_pitch((m.end - m.begin) * (int64_t)sizeof(REAL)) / (int64_t)sizeof(REAL);
     const int64_t nlines = (m.end - m.begin) / LINE;
     const int64_t npieces =
