@@ -15,6 +15,7 @@ struct device {
 };
 struct queue {
     struct tile_tuner tuner;
+    struct steps_scratch scratch;
 };
 struct event {
     char unused;
@@ -77,6 +78,9 @@ static enum status queue_create(struct device *device, enum queue_priority prior
 
 static void queue_destroy(struct queue *queue)
 {
+    if (queue != NULL) {
+        cpu_steps_free(&queue->scratch);
+    }
     free(queue);
 }
 
@@ -362,8 +366,7 @@ static enum status steps(struct queue *queue, const struct layout *layout,
                          const struct step_args *args, int nsteps, void *d_out, const void *d_in,
                          const struct box *boxes, int nboxes)
 {
-    (void)queue;
-    return cpu_steps(layout, args, nsteps, d_out, d_in, boxes, nboxes);
+    return cpu_steps(&queue->scratch, layout, args, nsteps, d_out, d_in, boxes, nboxes);
 }
 
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},

@@ -11,16 +11,29 @@
 
 enum { TILE_X = 126, TILE_Y = 6 }; /* 3 planes of them fit the L2 cache, a row the L1 cache */
 
+static bool classes_are_alike(const uint8_t *classes, int64_t n, int mask)
+{
+    int other = 0;
+    for (int64_t i = 1; i < n; i++) {
+        other |= classes[i] ^ classes[0];
+    }
+    return (other & mask) == 0;
+}
+
 #define REAL double
+#define FMA fma
 #define NAMED(name) name##_float64
 #include "kernels/cpu/step_nonlinear_rows.h"
 #undef REAL
+#undef FMA
 #undef NAMED
 
 #define REAL float
+#define FMA fmaf
 #define NAMED(name) name##_float32
 #include "kernels/cpu/step_nonlinear_rows.h"
 #undef REAL
+#undef FMA
 #undef NAMED
 
 /* All pieces of one thread. */

@@ -1,6 +1,7 @@
 /* The rows of step_nonlinear.c in one precision. Included once for each, and without include guard
  * for that reason, with
  *   REAL           the element type
+ *   FMA            fma or fmaf
  *   NAMED(name)    name with the precision appended */
 
 /* A tile: its cells are evaluated once, with one layer around them, plane by plane. */
@@ -25,13 +26,45 @@ struct NAMED(stencil) {
     struct NAMED(plane) plane[3];            /* k modulo 3 */
 };
 
-KERNEL_INLINE void NAMED(evaluate_cells)(const struct NAMED(stencil) * s, int count,
-                                         const REAL *restrict u, const uint8_t *classes, int64_t n,
-                                         REAL *restrict temperature, REAL *restrict conductivity)
+/* Cells of one class with few segments: their numbers are selected, which needs no loads. The
+ * segment is the one that nonlinear_at finds. */
+KERNEL_INLINE void NAMED(evaluate_alike)(const REAL *segments, int count, const REAL *restrict u,
+                                         int64_t n, REAL *restrict temperature,
+                                         REAL *restrict conductivity)
+{
+    REAL of[8][5];
+    for (int s = 0; s < count; s++) {
+        of[s][0] = segments[s];
+        memcpy(&of[s][1], segments + count + (int64_t)4 * s, 4 * sizeof(REAL));
+    }
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        REAL begin = of[0][0];
+        REAL t = of[0][1];
+        REAL t_slope = of[0][2];
+        REAL k = of[0][3];
+        REAL k_slope = of[0][4];
+        for (int s = 1; s < count; s++) {
+            const bool in = u[i] >= of[s][0];
+            begin = in ? of[s][0] : begin;
+            t = in ? of[s][1] : t;
+            t_slope = in ? of[s][2] : t_slope;
+            k = in ? of[s][3] : k;
+            k_slope = in ? of[s][4] : k_slope;
+        }
+        const REAL beyond = u[i] - begin;
+        temperature[i] = FMA(t_slope, beyond, t);
+        conductivity[i] = FMA(k_slope, beyond, k);
+    }
+}
+
+static void NAMED(evaluate_cells)(const struct NAMED(stencil) * s, const REAL *u,
+                                  const uint8_t *classes, int64_t n, REAL *temperature,
+                                  REAL *conductivity)
 {
     const REAL *segments = s->segments;
     const int mask = s->medium->mask;
-#pragma omp simd
+    const int count = s->medium->nsegments;
     for (int64_t i = 0; i < n; i++) {
         const REAL *of_class = segments + (int64_t)5 * count * (classes[i] & mask);
         const struct NAMED(nonlinear) at = NAMED(nonlinear_at)(of_class, count, u[i]);
@@ -40,24 +73,22 @@ KERNEL_INLINE void NAMED(evaluate_cells)(const struct NAMED(stencil) * s, int co
     }
 }
 
-/* With a constant number of segments, so that the search has no loop. */
 static void NAMED(evaluate)(const struct NAMED(stencil) * s, const REAL *u, const uint8_t *classes,
                             int64_t n, REAL *temperature, REAL *conductivity)
 {
-#define EVALUATE(count)                                                                            \
-    case count:                                                                                    \
-        NAMED(evaluate_cells)(s, count, u, classes, n, temperature, conductivity);                 \
-        break;
-    switch (s->medium->nsegments) {
-        EVALUATE(2)
-        EVALUATE(4)
-        EVALUATE(8)
-        EVALUATE(16)
-        EVALUATE(32)
-    default:
-        NAMED(evaluate_cells)(s, 1, u, classes, n, temperature, conductivity);
+    const int count = s->medium->nsegments;
+    const REAL *segments = s->segments + (int64_t)5 * count * (classes[0] & s->medium->mask);
+    if (count > 8 || !classes_are_alike(classes, n, s->medium->mask)) {
+        NAMED(evaluate_cells)(s, u, classes, n, temperature, conductivity);
+    } else if (count == 8) {
+        NAMED(evaluate_alike)(segments, 8, u, n, temperature, conductivity);
+    } else if (count == 4) {
+        NAMED(evaluate_alike)(segments, 4, u, n, temperature, conductivity);
+    } else if (count == 2) {
+        NAMED(evaluate_alike)(segments, 2, u, n, temperature, conductivity);
+    } else {
+        NAMED(evaluate_alike)(segments, 1, u, n, temperature, conductivity);
     }
-#undef EVALUATE
 }
 
 /* The rows of a plane that the tile reads; the corners of its outline are not needed. */
@@ -138,6 +169,28 @@ static void NAMED(close)(struct NAMED(stencil) * s, const struct NAMED(pair) * p
     }
 }
 
+KERNEL_INLINE void NAMED(update)(const struct NAMED(stencil) * s, const uint8_t *classes,
+                                 const REAL *t, int64_t n, bool alike, const REAL *u,
+                                 REAL *restrict out)
+{
+    const int mask = s->medium->mask;
+    const int first = classes[0] & mask;
+    const REAL q = s->table[medium_cell_at(first) + 1];
+    REAL of_class[NONLINEAR_NUMBERS];
+    memcpy(of_class, s->of_class + (int64_t)NONLINEAR_NUMBERS * first, sizeof of_class);
+    for (int64_t i = 0; i < n; i++) {
+        const int c = classes[i] & mask;
+        const REAL source =
+            alike ? NAMED(nonlinear_source)(of_class, q, t[i])
+                  : NAMED(nonlinear_source)(s->of_class + (int64_t)NONLINEAR_NUMBERS * c,
+                                            s->table[medium_cell_at(c) + 1], t[i]);
+        out[i] = u[i] + NAMED(nonlinear_sum)(
+                            s->g[0][i], s->g[1][i], s->g[2][i], s->g[3][i], s->g[4][i], s->g[5][i],
+                            s->difference[0][i], s->difference[1][i], s->difference[2][i],
+                            s->difference[3][i], s->difference[4][i], s->difference[5][i], source);
+    }
+}
+
 /* The row (j, k) of the tile. */
 static void NAMED(step_row)(struct NAMED(stencil) * s, const struct box *tile, int64_t j, int64_t k)
 {
@@ -182,17 +235,10 @@ static void NAMED(step_row)(struct NAMED(stencil) * s, const struct box *tile, i
         }
     }
     const int64_t at = layout_index(l, first[0], j, k);
-    const REAL *restrict u = s->in + at;
-    REAL *restrict out = s->out + at;
-    const int mask = s->medium->mask;
-    for (int64_t i = 0; i < n; i++) {
-        const int c = classes[i] & mask;
-        const REAL source = NAMED(nonlinear_source)(s->of_class + (int64_t)NONLINEAR_NUMBERS * c,
-                                                    s->table[medium_cell_at(c) + 1], pair.t[i]);
-        out[i] = u[i] + NAMED(nonlinear_sum)(
-                            s->g[0][i], s->g[1][i], s->g[2][i], s->g[3][i], s->g[4][i], s->g[5][i],
-                            s->difference[0][i], s->difference[1][i], s->difference[2][i],
-                            s->difference[3][i], s->difference[4][i], s->difference[5][i], source);
+    if (classes_are_alike(classes, n, s->medium->mask)) {
+        NAMED(update)(s, classes, pair.t, n, true, s->in + at, s->out + at);
+    } else {
+        NAMED(update)(s, classes, pair.t, n, false, s->in + at, s->out + at);
     }
 }
 

@@ -49,11 +49,26 @@ struct stream_vector {
 #endif
 };
 
+/* Not memcpy, which gcc splits for some processors: a load of the vector would wait for both halves
+ * to be stored. */
 KERNEL_INLINE struct stream_vector stream_load(const void *cells)
 {
+#if defined(__AVX2__)
+    return (struct stream_vector){_mm256_loadu_si256(cells)};
+#else
     struct stream_vector vector;
     memcpy(&vector, cells, sizeof vector);
     return vector;
+#endif
+}
+
+KERNEL_INLINE void stream_store(struct stream_vector vector, void *to)
+{
+#if defined(__AVX2__)
+    _mm256_storeu_si256(to, vector.bits);
+#else
+    memcpy(to, &vector, sizeof vector);
+#endif
 }
 
 /* The left neighbours of the cells of `here`, to `to`; `before` is the previous vector. Shifting
@@ -66,7 +81,7 @@ KERNEL_INLINE void stream_minus(struct stream_vector before, struct stream_vecto
     const __m256i shifted = cell_bytes == sizeof(double)
                                 ? _mm256_alignr_epi8(here.bits, middle, 16 - sizeof(double))
                                 : _mm256_alignr_epi8(here.bits, middle, 16 - sizeof(float));
-    memcpy(to, &shifted, sizeof shifted);
+    _mm256_storeu_si256(to, shifted);
 #else
     memcpy(to, before.bytes + sizeof before - cell_bytes, cell_bytes);
     memcpy((char *)to + cell_bytes, here.bytes, sizeof here - cell_bytes);
@@ -82,7 +97,7 @@ KERNEL_INLINE void stream_plus(struct stream_vector here, struct stream_vector a
     const __m256i shifted = cell_bytes == sizeof(double)
                                 ? _mm256_alignr_epi8(middle, here.bits, sizeof(double))
                                 : _mm256_alignr_epi8(middle, here.bits, sizeof(float));
-    memcpy(to, &shifted, sizeof shifted);
+    _mm256_storeu_si256(to, shifted);
 #else
     memcpy(to, here.bytes + cell_bytes, sizeof here - cell_bytes);
     memcpy((char *)to + sizeof here - cell_bytes, after.bytes, cell_bytes);
@@ -147,22 +162,18 @@ KERNEL_INLINE void stream_line_plus(struct stream_line here, struct stream_line 
 #define STREAM_HAS_WIDE 0
 #endif
 
-/* Whether two rows of `n` bytes are equal; inlined, for rows of a few hundred. */
-KERNEL_INLINE bool stream_same_bytes(const uint8_t *a, const uint8_t *b, int64_t n)
+/* Eight times the same byte. */
+KERNEL_INLINE uint64_t stream_eight(uint8_t byte)
 {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    enum { XOR_OR = 0xF6 }; /* first | (second ^ third) */
-    __m512i bits = _mm512_setzero_si512();
-    for (; i + STREAM_LINE_BYTES <= n; i += STREAM_LINE_BYTES) {
-        bits = _mm512_ternarylogic_epi64(bits, _mm512_loadu_si512(a + i), _mm512_loadu_si512(b + i),
-                                         XOR_OR);
-    }
-    if (_mm512_test_epi64_mask(bits, bits) != 0) {
-        return false;
-    }
-#endif
-    return i == n || memcmp(a + i, b + i, (size_t)(n - i)) == 0;
+    return UINT64_C(0x0101010101010101) * byte;
+}
+
+/* The bits in which any of eight bytes differs from `byte`. */
+KERNEL_INLINE uint64_t stream_other_bits(const uint8_t *bytes, uint8_t byte)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word ^ stream_eight(byte);
 }
 
 /* The cache to prefetch into. */

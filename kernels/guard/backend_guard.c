@@ -243,8 +243,8 @@ static enum status run_step(struct queue *queue, const struct operation *op)
 
 static enum status run_steps(struct queue *queue, const struct operation *op)
 {
-    (void)queue;
-    return cpu_steps(&op->layout, op->pass, op->nsteps, op->to, op->from, op->boxes, op->nboxes);
+    return cpu_steps(&queue->scratch, &op->layout, op->pass, op->nsteps, op->to, op->from,
+                     op->boxes, op->nboxes);
 }
 
 static enum status steps(struct queue *queue, const struct layout *layout,

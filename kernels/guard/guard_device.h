@@ -27,6 +27,7 @@ struct queue {
     uint64_t id; /* for events; a queue that is destroyed, and has run, is not found */
     struct operation *first, *last;
     uint64_t nadded, nrun;
+    struct steps_scratch scratch;
 };
 
 struct event {

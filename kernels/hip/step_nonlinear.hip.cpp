@@ -3,7 +3,7 @@
  * stay in registers. And the conversions between enthalpy and temperature. */
 #include "kernels/hip/nonlinear.h"
 
-enum { WIDE = 32, HIGH = 16, THREADS = WIDE * HIGH, DEPTH = 64 };
+enum { WIDE = 32, HIGH = 16, THREADS = WIDE * HIGH, DEPTH = 64, RESIDENT = 2 };
 /* Segments of all classes that are kept in shared memory, in bytes; others are read from the
  * caches. */
 enum { SEGMENT_BYTES = 16384 };
@@ -33,20 +33,52 @@ template <typename REAL, bool PLAIN>
 static __device__ __forceinline__ REAL face_g(const nonlinear<REAL> &m, int axis, int own_class,
                                               const nonlinear_value<REAL> &own, int64_t i,
                                               int64_t j, int64_t k,
-                                              const nonlinear_value<REAL> &other)
+                                              const nonlinear_value<REAL> &other, bool mine)
 {
     if (PLAIN) {
         const REAL w = m.numbers()[axis];
         return nonlinear_g(own.k, w, other.k, w, (REAL)0);
     }
-    return nonlinear_couple(m, axis, own_class, own, m.class_at(i, j, k), other);
+    return mine ? nonlinear_couple(m, axis, own_class, own, m.class_at(i, j, k), other) : (REAL)0;
+}
+
+/* The closed faces on which the cell lies, in place of neighbours; and their sums. All lanes of a
+ * wave call; `mine`: those with a cell. Not unrolled: rare, and long. */
+template <typename REAL>
+static __device__ __forceinline__ void close_faces(const grid_view<REAL> &view,
+                                                   const rules<REAL> &rules,
+                                                   const nonlinear<REAL> &m,
+                                                   const int64_t (&cell)[AXIS_COUNT], int of_class,
+                                                   const nonlinear_value<REAL> &own, bool mine,
+                                                   REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT])
+{
+#pragma unroll 1
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const int axis = face / 2;
+        const int64_t at = axis == 0 ? cell[0] : axis == 1 ? cell[1] : cell[2];
+        const int64_t end = face % 2 == 0 ? 0 : view.cells[axis] - 1;
+        const bool closed = mine && rules.closed[face] && at == end;
+        tally term = {};
+        if (closed) {
+            REAL half = 0;
+            const REAL difference = nonlinear_close(m, face, cell, of_class, own, half);
+#pragma unroll
+            for (int f = 0; f < FACE_COUNT; f++) {
+                g[f] = f == face ? half : g[f];
+                d[f] = f == face ? difference : d[f];
+            }
+            term.add((double)half * (double)difference);
+        }
+        face_sum_add(rules.sum[face], term);
+    }
 }
 
 template <typename REAL, bool PLAIN>
-static __global__ __launch_bounds__(THREADS, 2) void step_nonlinear(const grid_view<REAL> view,
-                                                                    const rules<REAL> rules,
-                                                                    const nonlinear<REAL> m,
-                                                                    const struct box box)
+static __global__ __launch_bounds__(THREADS,
+                                    RESIDENT) void step_nonlinear(const grid_view<REAL> view,
+                                                                  const rules<REAL> rules,
+                                                                  const nonlinear<REAL> m,
+                                                                  const struct box box)
 {
     __shared__ shared_tile<REAL> tile;
     const int x = threadIdx.x % WIDE;
@@ -91,6 +123,10 @@ static __global__ __launch_bounds__(THREADS, 2) void step_nonlinear(const grid_v
         (i == box.hi[0] && j < box.hi[1] && !(i >= view.cells[0] && rules.closed[FACE_X_MAX])) ||
         (j == box.hi[1] && i < box.hi[0] && !(j >= view.cells[1] && rules.closed[FACE_Y_MAX]));
 
+    /* the block has cells at the ends of the field in x or y */
+    const bool touches =
+        i0 == 0 || j0 == 0 || i0 + WIDE >= view.cells[0] || j0 + HIGH >= view.cells[1];
+
     REAL u = 0;
     REAL u_next = 0;
     int of_class = 0;
@@ -127,33 +163,21 @@ static __global__ __launch_bounds__(THREADS, 2) void step_nonlinear(const grid_v
             for (int face = 0; face < FACE_COUNT; face++) {
                 const int axis = face / 2;
                 const int sign = face % 2 == 0 ? -1 : 1;
-                const bool closed =
-                    rules.closed[face] && cell[axis] == (sign < 0 ? 0 : view.cells[axis] - 1);
-                g[face] = 0;
-                d[face] = 0;
-                if (mine && closed) {
-                    d[face] = nonlinear_close(m, face, cell, of_class, own, g[face]);
-                } else if (mine) {
-                    const nonlinear_value<REAL> other =
-                        face == FACE_Z_MIN ? below
-                        : face == FACE_Z_MAX
-                            ? above
-                            : plane[y + 1 + (axis == 1 ? sign : 0)][x + 1 + (axis == 0 ? sign : 0)];
-                    g[face] = face == FACE_Z_MIN && k > k_lo
-                                  ? g_below
-                                  : face_g<REAL, PLAIN>(m, axis, of_class, own,
-                                                        i + (axis == 0 ? sign : 0),
-                                                        j + (axis == 1 ? sign : 0),
-                                                        k + (axis == 2 ? sign : 0), other);
-                    d[face] = other.t - own.t;
-                }
-                if (rules.sum[face] != nullptr) {
-                    tally term = {};
-                    if (mine && closed) {
-                        term.add((double)g[face] * (double)d[face]);
-                    }
-                    face_sum_add(rules.sum[face], term);
-                }
+                const nonlinear_value<REAL> other =
+                    face == FACE_Z_MIN ? below
+                    : face == FACE_Z_MAX
+                        ? above
+                        : plane[y + 1 + (axis == 1 ? sign : 0)][x + 1 + (axis == 0 ? sign : 0)];
+                g[face] =
+                    face == FACE_Z_MIN && k > k_lo
+                        ? g_below
+                        : face_g<REAL, PLAIN>(m, axis, of_class, own, i + (axis == 0 ? sign : 0),
+                                              j + (axis == 1 ? sign : 0),
+                                              k + (axis == 2 ? sign : 0), other, mine);
+                d[face] = other.t - own.t;
+            }
+            if (touches || k == 0 || k == view.cells[2] - 1) {
+                close_faces(view, rules, m, cell, of_class, own, mine, g, d);
             }
             g_below = g[FACE_Z_MAX];
             if (mine) {

@@ -393,6 +393,7 @@ static enum status bench_cases(const struct bench *prototype, const bool wanted[
     const int64_t *size = prototype->request->size;
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
         struct bench bench = *prototype;
+        struct study_case last = {.radius = -1};
         for (int c = 0; wanted[p] && bench.study->published(c, (enum precision)p, &bench.wanted);
              c++) {
             if (!is_wanted(bench.request, &bench.wanted)) {
@@ -403,6 +404,12 @@ static enum status bench_cases(const struct bench *prototype, const bool wanted[
                 bench.wanted.size[axis] =
                     used && size[axis] > 0 ? size[axis] : bench.wanted.size[axis];
             }
+            const struct study_case *next = &bench.wanted;
+            if (next->radius == last.radius &&
+                memcmp(next->size, last.size, sizeof last.size) == 0) {
+                continue; /* cases that differ in the size only */
+            }
+            last = *next;
             TRY(bench_case(&bench, json));
             *copy = *copy == 0 ? bench.copy : *copy;
             bench = *prototype;

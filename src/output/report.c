@@ -54,7 +54,7 @@ static void write_passes(struct json *json, const struct stepper *stepper)
         const struct pass_trial *trial = &stepper->passes.trials[t];
         json_begin(json, NULL, '{');
         json_int(json, "steps", trial->steps);
-        json_string(json, "overlap", !trial->overlap ? "off" : trial->thick ? "thick" : "on");
+        json_string(json, "overlap", pass_overlap_name(trial));
         json_real(json, "us_per_step", 1e6 * trial->seconds);
         json_end(json, '}');
     }
