@@ -136,7 +136,7 @@ static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view,
     return value;
 }
 
-/* At least 4 waves a SIMD (gfx90a), of which the shared memory of 4 steps in float64 leaves 2. */
+/* At least 3 waves a SIMD (gfx90a), of which the shared memory of 4 steps in float64 leaves 2. */
 template <typename REAL, int T>
 static __global__ __launch_bounds__(THREADS) void steps_tile(const grid_view<REAL> view,
                                                              const pass<REAL, T> p,
