@@ -77,6 +77,7 @@ static int64_t steps_pitch(int64_t bytes)
 #define STEPS_VECTOR stream_line
 #define STEPS(name) stream_line_##name
 #define STEPS_TARGET STREAM_WIDE
+#define STEPS_SHIFT 1 /* neighbours in x by shifting registers; there are enough */
 KERNEL_INLINE void stream_line_store_streaming(struct stream_line line, void *to)
 {
     stream_part(to, &line);
@@ -86,6 +87,7 @@ KERNEL_INLINE void stream_line_store_streaming(struct stream_line line, void *to
 #define STEPS_VECTOR stream_vector
 #define STEPS(name) stream_##name
 #define STEPS_TARGET
+#define STEPS_SHIFT 0
 KERNEL_INLINE void stream_store_streaming(struct stream_vector vector, void *to)
 {
     stream_part(to, &vector);

@@ -22,7 +22,7 @@ struct NAMED(march) {
     const REAL *in;
     struct NAMED(coefficients) k;
     struct box level[STEPS_MOST + 1]; /* the cells of each; of the last: the tile */
-    int64_t begin, end;               /* in x, all levels; multiples of a line */
+    int64_t begin, end;               /* in x, all levels: whole lines of the fields */
     int64_t pitch;
     int64_t piece; /* cells of a row at a time */
     REAL *scratch;
@@ -52,7 +52,7 @@ KERNEL_INLINE bool NAMED(level_closed)(const struct NAMED(march) * m, int l, enu
            (side == SIDE_MIN ? box->lo[axis] == 0 : box->hi[axis] == m->layout->cells[axis]);
 }
 
-/* Cells of a chain: its first level's rows, and where its values come from and go to. */
+/* Cells of a chain: the rows of its lowest level, and where its values come from and go to. */
 struct NAMED(links) {
     REAL *slot;    /* the plane below, overwritten by the new one */
     const REAL *c; /* the plane between */
@@ -89,7 +89,6 @@ KERNEL_INLINE void NAMED(chain_line)(const struct NAMED(coefficients) * k,
         REAL *slot = from->slot + l * STRIDE + i;
         const REAL *c = from->c + l * STRIDE + i;
         const struct STEPS_VECTOR old = STEPS(load)(slot);
-        const struct STEPS_VECTOR next = STEPS(load)(c + VECTOR);
         REAL centre[VECTOR]; /* the compiler keeps these in registers */
         REAL minus[VECTOR];
         REAL plus[VECTOR];
@@ -97,11 +96,20 @@ KERNEL_INLINE void NAMED(chain_line)(const struct NAMED(coefficients) * k,
         REAL above[VECTOR];
         REAL result[VECTOR];
         STEPS(store)(at_line->value[l], slot);
-        STEPS(store)(at_line->here[l], centre);
         STEPS(store)(old, below);
         STEPS(store)(at_line->value[l], above);
-        STEPS(minus)(at_line->before[l], at_line->here[l], sizeof(REAL), minus);
-        STEPS(plus)(at_line->here[l], next, sizeof(REAL), plus);
+        if (STEPS_SHIFT) {
+            const struct STEPS_VECTOR next = STEPS(load)(c + VECTOR);
+            STEPS(store)(at_line->here[l], centre);
+            STEPS(minus)(at_line->before[l], at_line->here[l], sizeof(REAL), minus);
+            STEPS(plus)(at_line->here[l], next, sizeof(REAL), plus);
+            at_line->before[l] = at_line->here[l];
+            at_line->here[l] = next;
+        } else {
+            STEPS(store)(STEPS(load)(c), centre);
+            STEPS(store)(STEPS(load)(c - 1), minus);
+            STEPS(store)(STEPS(load)(c + 1), plus);
+        }
         const struct NAMED(row) at = {
             .centre = centre,
             .xm = minus,
@@ -112,8 +120,6 @@ KERNEL_INLINE void NAMED(chain_line)(const struct NAMED(coefficients) * k,
             .zp = flat ? centre : above,
         };
         NAMED(cells)(k, &at, result, VECTOR);
-        at_line->before[l] = at_line->here[l];
-        at_line->here[l] = next;
         if (l < nlinks - 1) {
             at_line->value[l + 1] = STEPS(load)(result);
         } else if (from->stream) {
@@ -136,7 +142,7 @@ KERNEL_INLINE void NAMED(chain)(const struct NAMED(coefficients) * coefficients,
     const int64_t begin = (nlinks > 0 ? nlinks - 1 : 0) * VECTOR;
     struct NAMED(chained) at_line;
 #pragma GCC unroll 8
-    for (int l = 0; l < nlinks; l++) {
+    for (int l = 0; STEPS_SHIFT && l < nlinks; l++) {
         at_line.before[l] = STEPS(load)(from.c + l * STRIDE - VECTOR);
         at_line.here[l] = STEPS(load)(from.c + l * STRIDE);
     }
@@ -401,8 +407,10 @@ static void NAMED(steps_tile)(const struct layout *layout, const struct step_arg
     for (int l = 0; l <= nsteps; l++) {
         m.level[l] = steps_level(layout, args, tile, nsteps - l);
     }
-    m.begin = m.level[0].lo[AXIS_X] & -(int64_t)LINE;
-    m.end = (m.level[0].hi[AXIS_X] + LINE - 1) & -(int64_t)LINE;
+    /* the first cell of a subdomain that was widened into its halo begins no line */
+    const int64_t shift = stream_cells_to_line(m.out + layout_index(layout, 0, 0, 0), sizeof(REAL));
+    m.begin = ((m.level[0].lo[AXIS_X] - shift) & -(int64_t)LINE) + shift;
+    m.end = ((m.level[0].hi[AXIS_X] - shift + LINE - 1) & -(int64_t)LINE) + shift;
     m.pitch = steps_pitch((m.end - m.begin) * (int64_t)sizeof(REAL)) / (int64_t)sizeof(REAL);
     const int64_t nlines = (m.end - m.begin) / LINE;
     const int64_t npieces =
