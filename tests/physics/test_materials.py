@@ -30,8 +30,8 @@ class RandomProblems(Materials):
             with self.subTest(seed=seed):
                 self.check(seed)
 
-    def check(self, seed):
-        config, problem, (expected, entered, added) = solved_problem(seed, STEPS)
+    def check(self, seed, scale=1):
+        config, problem, (expected, entered, added) = solved_problem(seed, STEPS, scale)
         config["output"] = {"history": {"every": 6, "materials": True},
                             "checkpoints": {"every": STEPS // 2}}
         one = self.run_config(config, f"one{seed}")
@@ -52,14 +52,19 @@ class RandomProblems(Materials):
 
         ranks = min((2, 3, 5, 3, 2, 8)[seed % 6], max(config["grid"]["cells"]) // 2)
         overlap = ("on", "off")[seed % 4 // 2]
-        how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
-        for backend, nranks, threads in how[seed % 2:seed % 2 + 2]:
+        for backend, nranks, threads in self.ways(seed, ranks):
             other = self.run_config(config, f"other{seed}", "--overwrite", "--backend", backend,
                                     "--set", f"run.halo.overlap={overlap}", ranks=nranks,
                                     threads=threads)
             self.assertEqual(other.exact("field_hash"), one.exact("field_hash"),
                              f"{backend}, {nranks} ranks")
             self.assertEqual(other.history_bytes(), one.history_bytes(), f"{backend} {nranks}")
+
+    @staticmethod
+    def ways(seed, ranks):
+        """Backend, ranks and threads of the runs that must agree in every bit with one on the cpu."""
+        how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
+        return how[seed % 2:seed % 2 + 2]
 
     def check_faces(self, problem, T, row):
         for number, face in enumerate(problem.config["boundary"]):
@@ -105,6 +110,29 @@ class RandomProblems(Materials):
                     self.assertLess(abs(found / expected - 1), 1e-12)
                 else:
                     self.assertTrue(math.isnan(found))
+
+
+@unittest.skipUnless("ISOTHERM_GPU_BACKEND" in os.environ, "no GPU backend in this build")
+class RandomOnGpu(RandomProblems):
+    """In the suite of the GPU builds. The finer grids are large enough for the staged kernel."""
+
+    def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
+        config = some_problem(3)
+        config["time"] = {"steps": 1}
+        self.write(config, "probe.yaml")
+        result = self.isotherm("run", "probe.yaml", "--output", "probe", "--backend",
+                               os.environ["ISOTHERM_GPU_BACKEND"])
+        if result.code == 4:
+            self.skipTest(f"no GPU answers: {result.err.splitlines()[-1]}")
+        self.assert_code(result, 0)
+        for seed in range(100, 100 + min(RANDOM, 24)):
+            with self.subTest(seed=seed):
+                self.check(seed, scale=(1, 5)[seed % 2])
+
+    @staticmethod
+    def ways(seed, ranks):
+        backend = os.environ["ISOTHERM_GPU_BACKEND"]
+        return [(backend, 1, 1), (backend, min(ranks, 3), 1)]
 
 
 class Layers(Materials):
