@@ -97,15 +97,10 @@ KERNEL_INLINE float medium_root4_float32(float x)
         const REAL x = FMA(gxm, xm - c, FMA(gxp, xp - c, y));                                      \
         return FMA(sigma, x, c);                                                                   \
     }                                                                                              \
-    /* The value beyond a closed face. e = 0: a inside + b. Else the face radiates: its            \
-     * temperature F solves a F + e F^4 = inside + b, and the value is 2 F - inside. */            \
-    KERNEL_INLINE REAL medium_outside_##name(REAL inside, REAL a, REAL b, REAL e)                  \
+    /* The temperature F of a face that radiates, from a F + e F^4 = sum. */                       \
+    KERNEL_INLINE REAL medium_radiating_##name(REAL sum, REAL a, REAL e)                           \
     {                                                                                              \
-        if (e == 0) {                                                                              \
-            return FMA(a, inside, b);                                                              \
-        }                                                                                          \
         /* each term alone gives a value above F, the smaller one at most 1.46 times it */         \
-        const REAL sum = inside + b;                                                               \
         REAL face = sum / a;                                                                       \
         const REAL root = sum > 0 ? medium_root4_##name(sum / e) : face;                           \
         face = root < face ? root : face;                                                          \
@@ -115,6 +110,16 @@ KERNEL_INLINE float medium_root4_float32(float x)
             const REAL rest = FMA(a, face, FMA(cube, face, -sum));                                 \
             face = face - rest / FMA((REAL)4, cube, a);                                            \
         }                                                                                          \
+        return face;                                                                               \
+    }                                                                                              \
+    /* The value beyond a closed face. e = 0: a inside + b. Else the face radiates: its            \
+     * temperature F solves a F + e F^4 = inside + b, and the value is 2 F - inside. */            \
+    KERNEL_INLINE REAL medium_outside_##name(REAL inside, REAL a, REAL b, REAL e)                  \
+    {                                                                                              \
+        if (e == 0) {                                                                              \
+            return FMA(a, inside, b);                                                              \
+        }                                                                                          \
+        const REAL face = medium_radiating_##name(inside + b, a, e);                               \
         return FMA((REAL)2, face, -inside);                                                        \
     }
 MEDIUM_DEFINE(float64, double, fma)

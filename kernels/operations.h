@@ -13,6 +13,7 @@
 #include "kernels/class_summary.h"
 #include "kernels/layout.h"
 #include "kernels/medium_cell.h"
+#include "kernels/nonlinear_cell.h"
 #include "kernels/runtime.h"
 #include "kernels/source_cell.h"
 
@@ -24,12 +25,16 @@ struct medium_args {
      * unspecified. */
     struct layout layout;
     const uint8_t *d_class;
-    uint8_t mask; /* a byte & mask is the class; from classes_flag, which must have set the flags */
+    uint8_t mask; /* a byte & mask is the class; from classes_flag, which sets flags and numbers */
     int nclasses;
     int nclosures;          /* per face: nclasses times the number of patches */
     const void *d_table;    /* in the field's precision, see medium_cell.h */
     bool same_axes;         /* the g of all axes in it are equal: classes_same_axes */
     const double *d_weight; /* 1 / sigma of each class */
+    /* Segments per class: the field is the enthalpy of kernels/nonlinear_cell.h, and so is the
+     * table. 0: the field is the temperature. */
+    int nsegments;
+    bool plain; /* with segments: the w of all classes are equal, and r is 0 */
     /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
      * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
     const uint8_t *d_patch[FACE_COUNT];
@@ -104,6 +109,9 @@ struct field_summary {
     int64_t first_bad;     /* lowest global index of these; -1: none */
 };
 
+/* What `convert` computes, cell by cell, in a medium with segments. */
+enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE, CONVERT_TO_LIQUID };
+
 /* The position of a subdomain in the global grid. */
 struct placement {
     int64_t global_cells[AXIS_COUNT];
@@ -134,9 +142,9 @@ struct operations {
 
     /* Queued. Advance the cells of `boxes` (as for step) by `nsteps` (1 to steps_most) steps in one
      * pass, with the bits and the face sums of that many calls of `step`. args[l]: coefficients of
-     * step l; without a medium, with the same r, a and closed in each. d_in must be complete within
-     * nsteps cells of each box, edges and corners included, except beyond closed faces; the cells
-     * around a box are advanced as far as it needs them, and are not written. */
+     * step l, without a medium, and with the same r, a and closed in each. d_in must be complete
+     * within nsteps cells of each box, edges and corners included, except beyond closed faces; the
+     * cells around a box are advanced as far as it needs them, and are not written. */
     enum status (*steps)(struct queue *queue, const struct layout *layout,
                          const struct step_args *args, int nsteps, void *d_out, const void *d_in,
                          const struct box *boxes, int nboxes);
@@ -206,6 +214,13 @@ struct operations {
      * the bits of the host's conversions (extract_cell.h). */
     enum status (*extract)(struct queue *queue, const struct layout *layout,
                            const struct extract_args *args, const void *d_field, void *d_values);
+
+    /* Queued. Convert the owned cells from the enthalpy, or from the temperature to it; to
+     * CONVERT_TO_LIQUID the liquid fraction. d_out and d_in: fields of `layout`, which may be the
+     * same one. NULL: the backend has no step for media with segments. */
+    enum status (*convert)(struct queue *queue, const struct layout *layout,
+                           const struct medium_args *medium, enum enthalpy_conversion conversion,
+                           const void *d_in, void *d_out);
 
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */
     int nvariants;

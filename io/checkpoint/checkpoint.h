@@ -3,8 +3,9 @@
  * A file is HDF5 between a 512-byte user block, the seal, and a table of checksums: XXH3 of each
  * block of 1 MiB. The seal is a line of text with the format version, the file's size and the
  * table's checksum. So damage anywhere, HDF5's own structures included, is found before anything is
- * used. /T holds the field in the run's precision, its attributes step, time, ledger, field hash,
- * grid and material; /configuration the text.
+ * used. /T holds the temperature in the run's precision, its attributes step, time, ledger, field
+ * hash, grid and material; /configuration the text. Where the field is an enthalpy, /H holds it,
+ * and the field hash is of that.
  *
  * Order of writing: check room; write under a temporary name (raw.h); read back and compare with
  * the field hash of the device's state; seal; fsync; rename; `latest`; remove the oldest ones. All
@@ -29,6 +30,7 @@ struct checkpoint_state {
     struct ledger ledger;
     double boundary_heat; /* J, by the ledger, with the coefficients of that run */
     double source_heat;   /* J, the same; stored if the run has sources, or had some */
+    bool has_enthalpy;    /* read: the field has been filled with the enthalpy; else temperatures */
     bool changed; /* read: material, precision or the grid's corners differ from the run's */
 };
 
@@ -49,6 +51,7 @@ struct checkpoint_part {
     struct box cells;                     /* global indices; not empty */
     enum precision precision;             /* the run's */
     const void *values;                   /* [z][y][x]; borrowed */
+    const void *enthalpy;                 /* the same cells; NULL: the field is the temperature */
     unsigned kept;                        /* mask of the derived fields in the checkpoint */
     const double *derived[DERIVED_COUNT]; /* the same cells of them; borrowed */
 };
@@ -58,7 +61,8 @@ struct checkpoint_part {
  * has begun: queued, and h_memory is pinned; NULL: blocks until done. */
 size_t checkpoint_capture_bytes(const struct field *field);
 /* The same without a field: for a rank that owns these cells. */
-size_t checkpoint_part_bytes(const struct box *owned, enum precision precision, unsigned derived);
+size_t checkpoint_part_bytes(const struct box *owned, enum precision precision, bool enthalpy,
+                             unsigned derived);
 enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,
                                struct checkpoint_part *part) MUST_CHECK;
 

@@ -34,9 +34,14 @@ enum status checkpoint_capture_fields(struct field *field, struct copy_out *copy
 {
     const struct derived *derived = field->derived;
     const uint64_t cells = (uint64_t)box_cells(&part->cells);
-    TRY(take(field, copy_out, &field->layout, field->d_now, &part->cells, h_memory));
+    TRY(take(field, copy_out, &field->layout, field_temperature(field), &part->cells, h_memory));
     part->values = h_memory;
     h_memory += copy_out_bytes(cells * precision_bytes(part->precision));
+    if (field->d_shown != NULL) {
+        TRY(take(field, copy_out, &field->layout, field->d_now, &part->cells, h_memory));
+        part->enthalpy = h_memory;
+        h_memory += copy_out_bytes(cells * precision_bytes(part->precision));
+    }
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (derived_wants(part->kept, kind)) {
             TRY(take(field, copy_out, &derived->layout, derived->d_values[kind], &part->cells,

@@ -157,11 +157,15 @@ static enum status check_precision(enum precision there, enum precision here)
 static enum status check_fit(const struct reading *r, hid_t dataset, struct contents *contents)
 {
     bool *changed = &contents->state.changed;
+    bool other = false;
     TRY(check_cells(dataset, r->grid));
     TRY(allow(r, check_corners(dataset, r->grid), changed));
     TRY(get_precision(dataset, &contents->precision));
     TRY(allow(r, check_precision(contents->precision, r->field->layout.precision), changed));
-    return allow(r, check_material(dataset, r->material), changed);
+    TRY(allow(r, check_material(dataset, r->material), &other));
+    contents->state.has_enthalpy = r->material->curves != NULL && !other;
+    *changed = *changed || other;
+    return STATUS_OK;
 }
 
 static enum status judge(const struct reading *r, hid_t file)
@@ -230,13 +234,17 @@ static enum status read_values(const struct reading *r, const struct contents *c
     hid_t dataset = H5I_INVALID_HID;
     uint64_t hash = 0;
     TRY(h5_open_parallel(r->comm, r->path, false, &file));
-    enum status status = status_agree(r->comm, h5_dataset_open(file, "/T", &dataset));
+    /* the hash of a file with both is that of /H */
+    const bool enthalpy = contents->state.has_enthalpy;
+    const bool known = enthalpy || H5Lexists(file, "/H", H5P_DEFAULT) <= 0;
+    enum status status =
+        status_agree(r->comm, h5_dataset_open(file, enthalpy ? "/H" : "/T", &dataset));
     if (status == STATUS_OK) {
         status = load(r, dataset, contents->precision, &hash);
     }
     h5_close(file);
     TRY(status);
-    if (hash != contents->state.field_hash) {
+    if (known && hash != contents->state.field_hash) {
         status = fail(STATUS_FILE,
                       "the loaded field has the hash %016" PRIx64 ", the file records %016" PRIx64,
                       hash, contents->state.field_hash);

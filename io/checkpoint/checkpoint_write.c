@@ -39,7 +39,8 @@ uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision
 static uint64_t file_bytes(const struct job *job)
 {
     const uint64_t kept = (uint64_t)derived_count(job->part->kept);
-    return checkpoint_file_bytes(job->grid, job->part->precision) +
+    const uint64_t fields = job->part->enthalpy != NULL ? 2 : 1;
+    return fields * checkpoint_file_bytes(job->grid, job->part->precision) +
            kept * ((uint64_t)grid_total_cells(job->grid) * sizeof(double) +
                    h5_raw_bytes(job->grid->cells, PRECISION_FLOAT64));
 }
@@ -101,6 +102,17 @@ static enum status write_attributes(const struct job *job, hid_t dataset)
     return write_state(dataset, job->state);
 }
 
+static enum status make_enthalpy(const struct job *job, hid_t file, struct raw_place *place)
+{
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(h5_raw_make(file, "H", job->grid->cells, job->part->precision, place));
+    TRY(h5_dataset_open(file, "/H", &dataset));
+    enum status status =
+        h5_attribute_label(dataset, "K", "enthalpy per volume over the heat_capacity_volume of T");
+    H5Dclose(dataset);
+    return status;
+}
+
 /* The datasets, complete except for their values. */
 static enum status make_datasets(const struct job *job, hid_t file, struct raw_place *places)
 {
@@ -110,7 +122,11 @@ static enum status make_datasets(const struct job *job, hid_t file, struct raw_p
     const enum status status = write_attributes(job, dataset);
     H5Dclose(dataset);
     TRY(status);
-    return checkpoint_make_derived(file, job->grid, job->part->kept, &places[1]);
+    places++;
+    if (job->part->enthalpy != NULL) {
+        TRY(make_enthalpy(job, file, places++));
+    }
+    return checkpoint_make_derived(file, job->grid, job->part->kept, places);
 }
 
 static enum status lay_out(const struct job *job, struct raw_place *places)
@@ -134,13 +150,18 @@ static enum status make_file(const struct job *job, struct raw_place *places)
 /* Collective, agreed: write all fields, read them back and compare with the device's hash. */
 static enum status write_values(const struct job *job)
 {
-    struct raw_place places[1 + DERIVED_COUNT];
-    struct raw_part parts[1 + DERIVED_COUNT];
+    struct raw_place places[2 + DERIVED_COUNT];
+    struct raw_part parts[2 + DERIVED_COUNT];
     uint64_t hash = 0;
     int nparts = 1;
     const bool first = comm_rank(job->comm) == 0;
     memset(places, 0, sizeof places);
-    parts[0] = (struct raw_part){"T", job->part->values, job->reason == NULL ? &hash : NULL};
+    uint64_t *const found = job->reason == NULL ? &hash : NULL;
+    const bool enthalpy = job->part->enthalpy != NULL;
+    parts[0] = (struct raw_part){"T", job->part->values, enthalpy ? NULL : found};
+    if (enthalpy) {
+        parts[nparts++] = (struct raw_part){"H", job->part->enthalpy, found};
+    }
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (derived_wants(job->part->kept, kind)) {
             parts[nparts++] = (struct raw_part){derived_label((enum derived_kind)kind)->name,
@@ -235,17 +256,19 @@ done:
                        "the checkpoint of step %" PRId64 " could not be written: ", state->step);
 }
 
-size_t checkpoint_part_bytes(const struct box *owned, enum precision precision, unsigned derived)
+size_t checkpoint_part_bytes(const struct box *owned, enum precision precision, bool enthalpy,
+                             unsigned derived)
 {
     const uint64_t cells = (uint64_t)box_cells(owned);
-    return copy_out_bytes(cells * precision_bytes(precision)) +
+    return (enthalpy ? 2 : 1) * copy_out_bytes(cells * precision_bytes(precision)) +
            (uint64_t)derived_count(derived) * copy_out_bytes(cells * sizeof(double));
 }
 
 size_t checkpoint_capture_bytes(const struct field *field)
 {
     const struct box owned = layout_owned(&field->layout);
-    return checkpoint_part_bytes(&owned, field->layout.precision, checkpoint_kept(field->derived));
+    return checkpoint_part_bytes(&owned, field->layout.precision, field->d_shown != NULL,
+                                 checkpoint_kept(field->derived));
 }
 
 enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,

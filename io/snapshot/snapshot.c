@@ -356,7 +356,8 @@ enum status snapshots_capture(struct snapshots *s, struct field *field, struct c
         capture->values[n] = raw_align((char *)h_memory + (size_t)n * bytes, s->view.grid.cells,
                                        s->setting.precision, &part);
     }
-    TRY(take(s, field, copy_out, &field->layout, field->d_now, VIEW_AS_IT_IS, capture->values[0]));
+    TRY(take(s, field, copy_out, &field->layout, field_temperature(field), VIEW_AS_IT_IS,
+             capture->values[0]));
     int n = 1;
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (derived_wants(s->setting.derived, kind)) {

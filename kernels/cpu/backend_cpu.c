@@ -15,6 +15,7 @@ struct device {
 };
 struct queue {
     struct tile_tuner tuner;
+    struct steps_scratch scratch;
 };
 struct event {
     char unused;
@@ -77,6 +78,9 @@ static enum status queue_create(struct device *device, enum queue_priority prior
 
 static void queue_destroy(struct queue *queue)
 {
+    if (queue != NULL) {
+        cpu_steps_free(&queue->scratch);
+    }
     free(queue);
 }
 
@@ -338,6 +342,15 @@ static enum status extract(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+static enum status convert(struct queue *queue, const struct layout *layout,
+                           const struct medium_args *medium, enum enthalpy_conversion conversion,
+                           const void *d_in, void *d_out)
+{
+    (void)queue;
+    cpu_convert(layout, medium, conversion, d_in, d_out);
+    return STATUS_OK;
+}
+
 /* Each kernel as a queued operation, and the table of them. */
 #define DEFINE_STEP(variant, about)                                                                \
     static enum status step_##variant(struct queue *queue, const struct layout *layout,            \
@@ -362,8 +375,7 @@ static enum status steps(struct queue *queue, const struct layout *layout,
                          const struct step_args *args, int nsteps, void *d_out, const void *d_in,
                          const struct box *boxes, int nboxes)
 {
-    (void)queue;
-    return cpu_steps(layout, args, nsteps, d_out, d_in, boxes, nboxes);
+    return cpu_steps(&queue->scratch, layout, args, nsteps, d_out, d_in, boxes, nboxes);
 }
 
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},
@@ -426,6 +438,7 @@ static const struct operations operations = {
     .track = track,
     .flux_squared = flux_squared,
     .extract = extract,
+    .convert = convert,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

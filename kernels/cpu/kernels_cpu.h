@@ -4,6 +4,7 @@
 #define ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
 
 #include "kernels/backend.h"
+#include "kernels/cpu/tile_tuner.h"
 
 typedef void cpu_step_function(const struct layout *layout, const struct step_args *args, void *out,
                                const void *in, const struct box *boxes, int nboxes);
@@ -25,7 +26,6 @@ CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 
 /* cpu_step_ahead, cpu_step_wide or cpu_step_planes, and the tile height, as `tuner` chooses
  * (tile_tuner.h). */
-struct tile_tuner;
 void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
                     const struct step_args *args, void *out, const void *in,
                     const struct box *boxes, int nboxes);
@@ -35,9 +35,23 @@ void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
                      const struct step_args *args, void *out, const void *in,
                      const struct box *boxes, int nboxes);
 
+/* With segments; and their conversions. */
+void cpu_step_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
+                        const void *in, const struct box *boxes, int nboxes);
+void cpu_convert(const struct layout *layout, const struct medium_args *medium,
+                 enum enthalpy_conversion conversion, const void *in, void *out);
+
+/* What the passes of a queue need; initially zeros. */
+struct steps_scratch {
+    void *memory;
+    size_t bytes;
+    struct tile_tuner tuner[STEPS_MOST + 1]; /* of passes of that many steps */
+};
 /* STATUS_MEMORY when there is no room for a pass. */
-enum status cpu_steps(const struct layout *layout, const struct step_args *args, int nsteps,
-                      void *out, const void *in, const struct box *boxes, int nboxes);
+enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout,
+                      const struct step_args *args, int nsteps, void *out, const void *in,
+                      const struct box *boxes, int nboxes);
+void cpu_steps_free(struct steps_scratch *scratch);
 
 void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
 void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,

@@ -12,12 +12,9 @@
 #include "kernels/cpu/tile_tuner.h"
 #include "kernels/medium_cell.h"
 
-/* In the order of medium_cell's arguments: the same for all cells, or of each cell of a line. */
-#define STEP_COEFFICIENTS(REAL)                                                                    \
-    bool plain;                                                                                    \
-    REAL value[8];                                                                                 \
-    const REAL *of;
-#define VALUE(k, c, i) (k.plain ? k.value[c] : k.of[(c)*NAMED(LINE) + (i)])
+/* Of each cell of a line or of half of one, in the order of medium_cell's arguments. */
+#define STEP_COEFFICIENTS(REAL) const REAL *of;
+#define VALUE(k, c, i) (k.of[(c)*NAMED(LINE) + (i)])
 #define STEP_MEMBERS(REAL, NAMED)                                                                  \
     const struct medium_args *medium;                                                              \
     const REAL *table;                                                                             \
@@ -71,6 +68,10 @@ void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
                      const struct step_args *args, void *out, const void *in,
                      const struct box *boxes, int nboxes)
 {
+    if (args->medium->nsegments > 0) {
+        cpu_step_nonlinear(layout, args, out, in, boxes, nboxes);
+        return;
+    }
     /* a record of its own: a cell has one byte more */
     const size_t cell_bytes = precision_bytes(layout->precision) + 1;
     struct tile_record *record =

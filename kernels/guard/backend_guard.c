@@ -243,8 +243,8 @@ static enum status run_step(struct queue *queue, const struct operation *op)
 
 static enum status run_steps(struct queue *queue, const struct operation *op)
 {
-    (void)queue;
-    return cpu_steps(&op->layout, op->pass, op->nsteps, op->to, op->from, op->boxes, op->nboxes);
+    return cpu_steps(&queue->scratch, &op->layout, op->pass, op->nsteps, op->to, op->from,
+                     op->boxes, op->nboxes);
 }
 
 static enum status steps(struct queue *queue, const struct layout *layout,
@@ -342,7 +342,7 @@ static const struct runtime runtime = {
 static const struct operations operations = {
     .step = step_ahead,
     .steps = steps,
-    .steps_most = STEPS_MOST,
+    .steps_most = 3, /* so that longer passes are divided */
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,
@@ -355,6 +355,7 @@ static const struct operations operations = {
     .track = guard_track,
     .flux_squared = guard_flux_squared,
     .extract = guard_extract,
+    .convert = guard_convert,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

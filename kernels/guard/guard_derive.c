@@ -104,3 +104,23 @@ enum status guard_summarise_classes(struct queue *queue, const struct layout *la
     const struct classes_call call = {*layout, *medium, d_groups};
     return guard_call(queue, call_summarise_classes, &call, sizeof call, d_summaries, d_field);
 }
+
+static enum status run_convert(struct queue *queue, const struct operation *op)
+{
+    (void)queue;
+    cpu_convert(&op->layout, op->args.medium, op->conversion, op->from, op->to);
+    return STATUS_OK;
+}
+
+enum status guard_convert(struct queue *queue, const struct layout *layout,
+                          const struct medium_args *medium, enum enthalpy_conversion conversion,
+                          const void *d_in, void *d_out)
+{
+    const struct operation op = {.run = run_convert,
+                                 .layout = *layout,
+                                 .args.medium = medium,
+                                 .conversion = conversion,
+                                 .from = d_in,
+                                 .to = d_out};
+    return guard_add(queue, &op, NULL);
+}

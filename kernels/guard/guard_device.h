@@ -27,6 +27,7 @@ struct queue {
     uint64_t id; /* for events; a queue that is destroyed, and has run, is not found */
     struct operation *first, *last;
     uint64_t nadded, nrun;
+    struct steps_scratch scratch;
 };
 
 struct event {
@@ -72,6 +73,7 @@ struct operation {
     struct track_args track;
     struct flux_args flux;
     struct extract_args extract;
+    enum enthalpy_conversion conversion;
     struct source_args source;
     const int64_t *elements;
     void (*call)(const void *arguments, void *to, const void *from);
@@ -125,6 +127,10 @@ enum status guard_add_source(struct queue *queue, const struct layout *layout,
 enum status guard_summarise_classes(struct queue *queue, const struct layout *layout,
                                     const struct medium_args *medium, const uint8_t *d_groups,
                                     const void *d_field, struct class_summary *d_summaries);
+
+enum status guard_convert(struct queue *queue, const struct layout *layout,
+                          const struct medium_args *medium, enum enthalpy_conversion conversion,
+                          const void *d_in, void *d_out);
 
 /* Append `op`, whose arguments are copied, with the boxes and the medium. */
 enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);

@@ -47,3 +47,11 @@ enum status hip_summarise_classes(struct queue *queue, const struct layout *layo
             d_summaries);
     return STATUS_OK;
 }
+
+enum status hip_convert(struct queue *queue, const struct layout *layout,
+                        const struct medium_args *medium, enum enthalpy_conversion conversion,
+                        const void *d_in, void *d_out)
+{
+    TRY_HIP(hip_launch_convert, queue->stream, layout, medium, conversion, d_in, d_out);
+    return STATUS_OK;
+}

@@ -35,6 +35,8 @@ struct queue {
     int ndeliveries;
     uint32_t *late; /* pinned: not 0 when a wait for flags has timed out */
     double limit_s; /* of the last such wait */
+    void *d_faces;  /* values at closed faces during a pass of several steps; grows */
+    size_t faces_bytes;
 };
 
 struct event {
@@ -75,6 +77,15 @@ enum status hip_add_source(struct queue *queue, const struct layout *layout,
                            const struct source_args *args, void *d_field, const struct box *box);
 enum status hip_extract(struct queue *queue, const struct layout *layout,
                         const struct extract_args *args, const void *d_field, void *d_values);
+
+enum status hip_convert(struct queue *queue, const struct layout *layout,
+                        const struct medium_args *medium, enum enthalpy_conversion conversion,
+                        const void *d_in, void *d_out);
+
+/* steps_hip.c */
+enum status hip_steps(struct queue *queue, const struct layout *layout,
+                      const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                      const struct box *boxes, int nboxes);
 
 /* peer_hip.c */
 enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memory,

@@ -1,6 +1,6 @@
 /* The step kernel for thin boxes: one thread per cell, all boxes in one launch. Neighbours come
- * from the caches, which is fast enough for shells. In a uniform medium or one of classes. */
-#include "kernels/hip/medium.h"
+ * from the caches, which is fast enough for shells. In a medium of any kind. */
+#include "kernels/hip/nonlinear.h"
 
 enum { THREADS = 256, BOXES_PER_LAUNCH = 8 };
 
@@ -60,6 +60,42 @@ static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &
         medium_cell(c, n, g, m.table[medium_cell_at(own)], m.table[medium_cell_at(own) + 1]);
 }
 
+template <typename REAL>
+static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &rules,
+                                const nonlinear<REAL> &m, const int64_t (&cell)[AXIS_COUNT],
+                                tally (&tallies)[FACE_COUNT])
+{
+    const int own_class = m.class_at(cell[0], cell[1], cell[2]);
+    const int64_t at = view.at(cell[0], cell[1], cell[2]);
+    const int64_t per_class = (int64_t)5 * m.count;
+    const nonlinear_value<REAL> own =
+        nonlinear_at(m.segments() + per_class * own_class, m.count, view.in[at]);
+    REAL g[FACE_COUNT];
+    REAL d[FACE_COUNT];
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const int axis = face / 2;
+        const int sign = face % 2 == 0 ? -1 : 1;
+        if (rules.closed[face] && cell[axis] == (sign < 0 ? 0 : view.cells[axis] - 1)) {
+            d[face] = nonlinear_close(m, face, cell, own_class, own, g[face]);
+            if (rules.sum[face] != nullptr) {
+                tallies[face].add((double)g[face] * (double)d[face]);
+            }
+            continue;
+        }
+        int64_t next[AXIS_COUNT] = {cell[0], cell[1], cell[2]};
+        next[axis] += sign;
+        const int other_class = m.class_at(next[0], next[1], next[2]);
+        const nonlinear_value<REAL> other =
+            nonlinear_at(m.segments() + per_class * other_class, m.count,
+                         view.in[view.at(next[0], next[1], next[2])]);
+        g[face] = nonlinear_couple(m, axis, own_class, own, other_class, other);
+        d[face] = other.t - own.t;
+    }
+    view.out[at] =
+        nonlinear_cell(m.numbers() + NONLINEAR_NUMBERS * own_class,
+                       m.of.table[medium_cell_at(own_class) + 1], view.in[at], own.t, g, d);
+}
+
 /* INDEX: 32 bits where possible, since 64-bit divisions are slow. */
 template <typename REAL, typename INDEX, typename MEDIUM>
 static __global__ __launch_bounds__(THREADS) void step_cell(const grid_view<REAL> view,
@@ -113,6 +149,10 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
                          const struct layout *layout, const struct step_args *args, void *d_out,
                          const void *d_in, const struct box_list &list)
 {
+    if (args->medium != nullptr && args->medium->nsegments > 0) {
+        return launch_in<REAL>(nonlinear_of<REAL>(args->medium), stream, d_scratch, layout, args,
+                               d_out, d_in, list);
+    }
     return args->medium != nullptr
                ? launch_in<REAL>(medium_of<REAL>(args->medium), stream, d_scratch, layout, args,
                                  d_out, d_in, list)

@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/backend_cpu.h"
 #include "kernels/guard/backend_guard.h"
+#include "kernels/study/diffusion.h"
 #include "kernels/study/laplacian.h"
 #include "kernels/study/xcorr.h"
 #ifdef ISOTHERM_WITH_HIP
@@ -23,6 +24,14 @@ static const struct {
 #endif
     {&study_xcorr, &backend_cpu, xcorr_cpu},
     {&study_xcorr, &backend_guard, xcorr_guard},
+#ifdef ISOTHERM_WITH_HIP
+    {&study_xcorr, &backend_hip, xcorr_hip},
+#endif
+    {&study_diffusion, &backend_cpu, diffusion_cpu},
+    {&study_diffusion, &backend_guard, diffusion_guard},
+#ifdef ISOTHERM_WITH_HIP
+    {&study_diffusion, &backend_hip, diffusion_hip},
+#endif
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 

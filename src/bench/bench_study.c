@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "bench/bench.h"
 #include "bench/bench_data.h"
+#include "bench/bench_energy.h"
 #include "kernels/backends.h"
 #include "kernels/study/studies.h"
 
@@ -18,7 +19,7 @@ enum { SEARCH_CALLS = 3 };
  * than --repeats, and at least LEAST_ROUNDS), and a shape slower than SEARCH_S is timed once. */
 #define ROUND_S 3e-4
 #define SEARCH_S 0.05
-#define LIMIT_S 4.0
+#define LIMIT_S 2.0
 enum { MOST_CALLS = 16, LEAST_ROUNDS = 3 };
 
 struct bench {
@@ -27,6 +28,8 @@ struct bench {
     struct device *device;
     const struct study *study;
     double peak; /* of the memory, bytes/s; 0: unknown */
+    struct energy_meter *meter;
+    char no_meter[ENERGY_WORDS];
     struct queue *queue;
     struct stopwatch *stopwatch;
     struct study_case wanted;
@@ -47,6 +50,7 @@ struct figures {
     double median_s, mean_s, best_s;
     int64_t rounds;
     int shapes; /* searched */
+    struct bench_energy energy;
 };
 
 /* ---- which cases and kernels ---- */
@@ -225,6 +229,20 @@ static enum status measure(struct bench *bench, const struct call *call, double 
     return STATUS_OK;
 }
 
+struct energy_calls {
+    struct bench *bench;
+    const struct call *call;
+};
+
+static enum status run_calls(void *context, int calls)
+{
+    const struct energy_calls *c = context;
+    for (int n = 0; n < calls; n++) {
+        TRY(queue_call(c->bench, c->call));
+    }
+    return c->bench->backend->runtime->queue_wait(c->bench->queue);
+}
+
 /* ---- reporting ---- */
 
 static void shape_words(const struct study_shape *shape, char text[64])
@@ -261,9 +279,10 @@ static void report(struct bench *bench, const struct call *call, const struct fi
     const double of_ideal = bench->peak > 0 ? 100.0 * rate / bench->peak : (double)NAN;
     char shape[64];
     shape_words(&call->shape, shape);
-    log_info("  %-22s %-18s %9.4f %9.2f %7.1f %7.1f %9.3f", call->kernel->name, shape,
+    const double points = (double)traffic.points;
+    log_info("  %-22s %-18s %9.4f %9.2f %7.1f %7.1f %9.3f %9.1f", call->kernel->name, shape,
              1e3 * f->median_s, rate * 1e-9, 100.0 * rate / bench->copy, of_ideal,
-             (double)traffic.points / f->median_s * 1e-9);
+             points / f->median_s * 1e-9, 1e-6 * points / f->energy.joules);
     json_begin(json, NULL, '{');
     json_string(json, "kernel", call->kernel->name);
     json_string(json, "kind", bench->study->name);
@@ -282,7 +301,8 @@ static void report(struct bench *bench, const struct call *call, const struct fi
     json_real(json, "copy_GBs", bench->copy * 1e-9);
     json_real(json, "percent_of_copy", 100.0 * rate / bench->copy);
     json_real(json, "percent_of_ideal", of_ideal);
-    json_real(json, "cell_updates_per_s", (double)traffic.points / f->median_s);
+    json_real(json, "cell_updates_per_s", points / f->median_s);
+    bench_energy_report(&f->energy, points, json);
     json_end(json, '}');
 }
 
@@ -302,6 +322,9 @@ static enum status bench_kernel(struct bench *bench, const struct study_kernel *
     TRY(check(bench, &call));
     log_transient("%s: measurement", kernel->name);
     TRY(measure(bench, &call, call_s, &figures));
+    struct energy_calls calls = {bench, &call};
+    TRY(bench_energy_measure(bench->meter, bench->no_meter, run_calls, &calls, figures.median_s,
+                             &figures.energy));
     log_transient("%s", "");
     report(bench, &call, &figures, json);
     return STATUS_OK;
@@ -322,8 +345,8 @@ static enum status bench_case(struct bench *bench, struct json *json)
              " cells, copy %.0f GB/s (%.4f ms)",
              bench->study->name, precision_name(bench->wanted.precision), bench->problem.radius,
              cells[0], cells[1], cells[2], bench->copy * 1e-9, 1e3 * figures.median_s);
-    log_info("  %-22s %-18s %9s %9s %7s %7s %9s", "kernel", "shape", "ms", "GB/s", "% copy",
-             "% ideal", "Gcell/s");
+    log_info("  %-22s %-18s %9s %9s %7s %7s %9s %9s", "kernel", "shape", "ms", "GB/s", "% copy",
+             "% ideal", "Gcell/s", "Mcell/J");
     for (; kernel->name != NULL; kernel++) {
         if (is_listed(&bench->request->kernels, kernel->name)) {
             TRY_GOTO(bench_kernel(bench, kernel, json));
@@ -366,6 +389,8 @@ static enum status bench_device(struct bench *bench, const bool wanted[2], struc
     log_info("backend %s on %s", bench->backend->name, info.name);
     bench_warn_of_binding();
     bench->peak = 1e9 * info.memory_GBs;
+    bench->meter = energy_open(&energy_system, info.address, bench->no_meter);
+    log_info("energy: %s", bench->meter != NULL ? energy_source(bench->meter) : bench->no_meter);
     json_begin(json, NULL, '{');
     json_string(json, "device", info.name);
     json_string(json, "backend", bench->backend->name);
@@ -398,6 +423,7 @@ enum status bench_study(const struct bench_request *request)
     if (status == STATUS_OK) {
         status = json_finish(&json, bench_device(&bench, wanted, &json), request->json);
     }
+    energy_close(bench.meter);
     bench.backend->runtime->close(bench.device);
     return status;
 }

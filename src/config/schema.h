@@ -33,8 +33,10 @@ enum schema_flag {
     SCHEMA_NOTED = 32,     /* the bool at `alternative` is set if the key is given */
     SCHEMA_CADENCE = 64,   /* `offset` is that of a struct cadence, whose first member it is */
     SCHEMA_SAME = 128,     /* a single number is that of all entries */
-    SCHEMA_ONE_KIND = 256  /* list: an entry is a mapping with one key, its kind (struct
+    SCHEMA_ONE_KIND = 256, /* list: an entry is a mapping with one key, its kind (struct
                               shape_setting comes first in it) */
+    SCHEMA_OR_TABLE = 512  /* or a table over temperature: then the struct table_setting * at
+                              `alternative` is it */
 };
 
 /* What a restart does when the value of this key differs from the checkpoint's. */
@@ -71,7 +73,8 @@ struct schema_key {
     enum schema_type type;
     unsigned flags;
     size_t offset;      /* in struct settings, in one entry or in one face; section: of its keys */
-    size_t alternative; /* OR_AUTO, OR_FORMULA, NOTED; list: of the int that counts the entries */
+    size_t alternative; /* OR_AUTO, OR_FORMULA, OR_TABLE, NOTED; list: of the int that counts the
+                           entries */
     size_t entry_bytes; /* list: of the struct of one entry, an array of which `offset` points to */
     enum schema_restart restart; /* keys, lists, and sections that `kinds` select */
     unsigned kinds; /* 0: always; else SCHEMA_KIND bits of the selector for which it applies */

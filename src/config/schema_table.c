@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "config/schema_boundary.h"
+#include "config/schema_materials.h"
 #include "config/schema_samples.h"
 #include "config/schema_sources.h"
 #include "config/settings.h"
@@ -11,7 +12,6 @@
 
 #define AT(member) offsetof(struct settings, member)
 #define IN_ENTRY(member) offsetof(struct shape_setting, member)
-#define IN_MATERIAL(member) offsetof(struct material_setting, member)
 #define IN_CONTACT(member) offsetof(struct contact_setting, member)
 #define IN_REGION(member) offsetof(struct region_setting, member)
 
@@ -23,6 +23,7 @@ static const struct schema_limit int_from_one = {1, INT32_MAX, false, false, "of
 static const struct schema_limit point_count = {2, 1e6, false, false, "from 2 to 1000000", NULL};
 static const struct schema_limit fraction = {0, 1, true, false, "above 0 and at most 1", NULL};
 static const struct schema_limit share = {0, 1, false, false, "from 0 to 1", NULL};
+static const struct schema_limit pass_steps = {1, 8, false, false, "from 1 to 8", NULL};
 static const struct schema_limit gzip_level = {0, 9, false, false, "from 0 to 9", NULL};
 static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 /* base/exact_sum.h can add up to 2^40 K exactly */
@@ -36,6 +37,7 @@ static const struct schema_unit conductivity = {"W/(m K)", "a thermal conductivi
 static const struct schema_unit density = {"kg/m^3", "a density", "7.8 g/cm^3"};
 static const struct schema_unit heat_capacity = {"J/(kg K)", "a specific heat capacity",
                                                  "0.5 kJ/(kg K)"};
+static const struct schema_unit latent_heat = {"J/kg", "a heat per mass", "270 kJ/kg"};
 static const struct schema_unit heat_flux = {"W/m^2", "a heat flux", "5 kW/m^2"};
 static const struct schema_unit heat_transfer = {"W/(m^2 K)", "a heat transfer coefficient",
                                                  "1 mW/(mm^2 K)"};
@@ -206,17 +208,7 @@ static const struct schema_key table[] = {
          "Materials, for a grid of several of them; `parts` says where. At most 255.",
          .example = "- {name: steel, conductivity: 45, density: 7850, heat_capacity: 470}",
          .check = settings_check_materials),
-    KEY("materials[].name", TEXT, ASK, IN_MATERIAL(name), "Its name.", .flags = SCHEMA_REQUIRED,
-        .example = "steel"),
-    KEY("materials[].conductivity", REAL, ASK, IN_MATERIAL(conductivity),
-        "Thermal conductivity k; three values for x, y, z of an anisotropic material.",
-        .flags = SCHEMA_REQUIRED | SCHEMA_SAME, .min_count = 1, .max_count = 3, .limit = &positive,
-        .unit = &conductivity, .example = "[0.9, 0.9, 0.3]"),
-    KEY("materials[].density", REAL, ASK, IN_MATERIAL(density), "Density rho.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &density),
-    KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(heat_capacity),
-        "Specific heat capacity c.", .flags = SCHEMA_REQUIRED, .limit = &positive,
-        .unit = &heat_capacity),
+    MATERIAL_ROWS,
     LIST("parts", ASK, AT(parts), AT(nparts), struct shape_setting,
          "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
          "entries overwrite earlier ones.",
@@ -319,6 +311,13 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_OR_AUTO | SCHEMA_ONES, .alternative = AT(run.decomposition_auto),
         .min_count = 1, .max_count = 3, .limit = &int_from_one, .fallback = "auto",
         .example = "[2, 2, 1]"),
+    KEY("run.steps_per_pass", INT, FREE, AT(run.steps_per_pass),
+        "The most time steps that one pass over the field advances; halos are that many layers "
+        "deep and are exchanged once per pass. `auto`: the fastest, by a short measurement at the "
+        "start. Always 1 with several materials, sources, radiation, patches, or a heat transfer "
+        "coefficient that is a formula.",
+        .flags = SCHEMA_OR_AUTO, .alternative = AT(run.steps_per_pass_auto), .limit = &pass_steps,
+        .fallback = "auto"),
     SECTION("run.halo", "The halo exchange between ranks."),
     KEY("run.halo.transport", NAME, FREE, AT(run.transport),
         "How halos are sent between ranks. `auto`: the fastest transport that passes a test.",

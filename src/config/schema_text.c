@@ -208,5 +208,9 @@ const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TE
         append(text, " or a formula in ");
         append(text, key->variables);
     }
+    if ((key->flags & SCHEMA_OR_TABLE) != 0) {
+        append(text, " or a table [[T, value], ...], {file: CSV}, or "
+                     "{polynomial: [c0, c1, ...], from: T, to: T}");
+    }
     return text;
 }

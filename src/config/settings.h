@@ -50,13 +50,39 @@ struct shape_setting {
     unsigned char numbers[MOST_MATERIALS]; /* of the named materials */
 };
 
+/* A property as a function of temperature: rows, a file of them, or a polynomial. */
+enum { MOST_TABLE_ROWS = 30, MOST_COEFFICIENTS = 8 };
+struct table_setting {
+    char *file; /* CSV of rows; NULL: the other members */
+    int nrows;
+    double row[MOST_TABLE_ROWS][2]; /* K, value */
+    int ncoefficients;
+    double coefficient[MOST_COEFFICIENTS]; /* c0 + c1 T + c2 T^2 + ... */
+    double from, to;                       /* K */
+};
+
+/* Of a phase. A table replaces the number; neither: those of the solid. */
+struct phase_setting {
+    double conductivity[AXIS_COUNT]; /* W/(m K); one value is that of all axes */
+    double heat_capacity;            /* J/(kg K) */
+    struct table_setting *conductivity_table, *heat_capacity_table;
+};
+
 /* A material of a list of them. */
 struct material_setting {
     char *name;
-    double conductivity[AXIS_COUNT]; /* W/(m K); one value is that of all axes */
-    double density;                  /* kg/m^3 */
-    double heat_capacity;            /* J/(kg K) */
+    double density; /* kg/m^3 */
+    struct phase_setting solid, liquid;
+    bool melts;         /* latent_heat is given */
+    double latent_heat; /* J/kg */
+    bool has_solidus;   /* solidus is given */
+    double solidus;     /* K */
+    bool has_liquidus;  /* else it is the solidus */
+    double liquidus;    /* K */
 };
+
+/* Whether its properties depend on temperature. */
+bool material_is_nonlinear(const struct material_setting *material);
 
 /* A resistance at all faces between cells of two materials. */
 struct contact_setting {
@@ -271,6 +297,8 @@ struct settings {
         enum precision precision;
         bool decomposition_auto;
         int decomposition[AXIS_COUNT];
+        bool steps_per_pass_auto;
+        int steps_per_pass; /* when not auto */
         char *transport;
         enum overlap overlap;
         int64_t watch_every; /* steps between two checks of the solution; 0: none */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/settings_table.h"
 #include "config/settings_value.h"
 
 static bool same_text(const char *a, const char *b)
@@ -31,6 +32,13 @@ static bool same_value(const struct schema_key *row, const char *a, const char *
         const char *formula_b = text_at(b, row->alternative);
         if (formula_a != NULL || formula_b != NULL) {
             return same_text(formula_a, formula_b);
+        }
+    }
+    if ((row->flags & SCHEMA_OR_TABLE) != 0) {
+        const struct table_setting *table_a = (const void *)text_at(a, row->alternative);
+        const struct table_setting *table_b = (const void *)text_at(b, row->alternative);
+        if (table_a != NULL || table_b != NULL) {
+            return table_same(table_a, table_b);
         }
     }
     const size_t count = row->max_count > 0 ? (size_t)row->max_count : 1;

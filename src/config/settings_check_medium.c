@@ -69,6 +69,47 @@ static int find(const struct settings *settings, const char *name)
     return number;
 }
 
+bool material_is_nonlinear(const struct material_setting *material)
+{
+    return material->melts || material->solid.conductivity_table != NULL ||
+           material->solid.heat_capacity_table != NULL;
+}
+
+static enum status check_phases(const struct settings *settings, const struct item *item,
+                                const struct material_setting *material)
+{
+    char key[TREE_KEY_BYTES];
+    if (material->melts && !material->has_solidus) {
+        return settings_fail(settings, settings_key_below(item, "latent_heat", key),
+                             "needs solidus, the temperature at which the material melts");
+    }
+    if (material->has_liquidus && !(material->liquidus >= material->solidus)) {
+        return settings_fail(settings, settings_key_below(item, "liquidus", key),
+                             "%g K is below the solidus, %g K", material->liquidus,
+                             material->solidus);
+    }
+    if (material->melts && !(material->solidus > 0)) {
+        return settings_fail(settings, settings_key_below(item, "solidus", key),
+                             "%g K; give a temperature above 0 K", material->solidus);
+    }
+    return STATUS_OK;
+}
+
+/* Keys of melting without `latent_heat`. */
+static enum status check_melts(const struct settings *settings, const struct item *item,
+                               const struct material_setting *material)
+{
+    static const char *const names[] = {"solidus", "liquidus", "liquid"};
+    char key[TREE_KEY_BYTES];
+    for (int n = 0; n < 3 && !material->melts; n++) {
+        if (tree_child(item->node, names[n]) != NULL) {
+            return settings_fail(settings, settings_key_below(item, names[n], key),
+                                 "needs latent_heat, which may be 0");
+        }
+    }
+    return STATUS_OK;
+}
+
 SETTINGS_CHECK(materials)
 {
     const struct material_setting *material = (const struct material_setting *)item->base;
@@ -77,9 +118,13 @@ SETTINGS_CHECK(materials)
         return settings_fail(settings, item->key, "a second material with the name '%.100s'",
                              material->name);
     }
+    TRY(check_melts(settings, item, material));
+    if (material_is_nonlinear(material)) {
+        return check_phases(settings, item, material); /* the values: when the tables are read */
+    }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        TRY(check_diffusivity(settings, item->key, material->conductivity[axis], material->density,
-                              material->heat_capacity));
+        TRY(check_diffusivity(settings, item->key, material->solid.conductivity[axis],
+                              material->density, material->solid.heat_capacity));
     }
     return STATUS_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "config/settings_check.h"
+#include "config/settings_table.h"
 #include "config/settings_value.h"
 #include "config/units.h"
 
@@ -110,7 +111,9 @@ static enum status read_item(const struct item *section, struct item *item)
     case SCHEMA_SECTION:
         return read_section(item);
     default:
-        return value_read(item);
+        return (item->row->flags & SCHEMA_OR_TABLE) != 0 && table_is_given(item->node)
+                   ? table_read(item)
+                   : value_read(item);
     }
 }
 

@@ -209,6 +209,28 @@ struct face_closure boundary_close(const struct boundary_state *now, double k, d
     return (struct face_closure){.a = 1};
 }
 
+struct face_exchange boundary_exchange(const struct boundary_state *now)
+{
+    const double film = now->number[BOUNDARY_COEFFICIENT];
+    const double around = now->number[BOUNDARY_SURROUNDINGS];
+    const double radiated = now->emissivity * STEFAN_BOLTZMANN;
+    if (now->kind == BOUNDARY_TEMPERATURE) {
+        return (struct face_exchange){.s0 = now->number[BOUNDARY_VALUE], .s1 = 1, .fixed = true};
+    }
+    if (now->kind == BOUNDARY_FLUX) {
+        return (struct face_exchange){.s0 = now->number[BOUNDARY_VALUE]};
+    }
+    if (now->kind != BOUNDARY_CONVECTION && now->kind != BOUNDARY_RADIATION) {
+        return (struct face_exchange){.s0 = 0};
+    }
+    return (struct face_exchange){
+        .s0 =
+            film * now->number[BOUNDARY_AMBIENT] + radiated * (around * around) * (around * around),
+        .s1 = film,
+        .s4 = radiated,
+    };
+}
+
 /* --- values that are not valid --------------------------------------------------------------- */
 
 /* The value `found` of a formula at time t. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/heat_cell.h"
+#include "model/curve.h"
 
 /* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
 static bool needs_classes(const struct boundary_setting *face)
@@ -15,13 +16,22 @@ static bool needs_classes(const struct boundary_setting *face)
 
 static bool has_one_isotropic(const struct settings *settings)
 {
-    const double *k = settings->nmaterials == 1 ? settings->materials[0].conductivity : NULL;
+    const double *k = settings->nmaterials == 1 ? settings->materials[0].solid.conductivity : NULL;
     return settings->nmaterials == 0 || (k != NULL && k[0] == k[1] && k[0] == k[2]);
+}
+
+static bool has_nonlinear(const struct settings *settings)
+{
+    bool any = false;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        any = any || material_is_nonlinear(&settings->materials[m]);
+    }
+    return any;
 }
 
 static bool is_uniform(const struct settings *settings)
 {
-    bool uniform = has_one_isotropic(settings);
+    bool uniform = has_one_isotropic(settings) && !has_nonlinear(settings);
     for (int s = 0; s < settings->nsources; s++) {
         uniform = uniform && !source_is_painted(&settings->sources[s]);
     }
@@ -36,8 +46,8 @@ static void create_uniform(const struct settings *settings, struct medium *mediu
     double conductivity = settings->material.conductivity;
     double rho_c = settings->material.density * settings->material.heat_capacity;
     if (settings->nmaterials == 1) {
-        conductivity = settings->materials[0].conductivity[AXIS_X];
-        rho_c = settings->materials[0].density * settings->materials[0].heat_capacity;
+        conductivity = settings->materials[0].solid.conductivity[AXIS_X];
+        rho_c = settings->materials[0].density * settings->materials[0].solid.heat_capacity;
     }
     *medium = (struct medium){
         .conductivity = conductivity,
@@ -48,13 +58,42 @@ static void create_uniform(const struct settings *settings, struct medium *mediu
 
 static struct medium_class material_of(const struct material_setting *material, int number)
 {
-    const double *k = material->conductivity;
+    const double *k = material->solid.conductivity;
     return (struct medium_class){
         .key = {.material = number},
         .name = material->name,
         .conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
-        .heat_capacity_volume = material->density * material->heat_capacity,
+        .least_conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
+        .heat_capacity_volume = material->density * material->solid.heat_capacity,
     };
+}
+
+/* What a linear medium with the longest stable step of this one would have. */
+static void bound(const struct curve *curve, struct medium_class *material)
+{
+    material->heat_capacity_volume = curve_least_capacity(curve);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        material->conductivity[axis] = curve_most_conductivity(curve, (enum axis)axis);
+        material->least_conductivity[axis] = curve_least_conductivity(curve, (enum axis)axis);
+    }
+}
+
+/* One curve per material, if any material needs one. */
+static enum status create_curves(const struct settings *settings, struct medium *medium)
+{
+    if (!has_nonlinear(settings)) {
+        return STATUS_OK;
+    }
+    medium->curves = calloc((size_t)settings->nmaterials, sizeof *medium->curves);
+    TRY(CHECK_MEMORY(medium->curves != NULL, "no memory for the tables of the materials"));
+    medium->nsegments = 1;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        TRY(curve_create(settings, m, &medium->curves[m]));
+        while (medium->nsegments < medium->curves[m].count) {
+            medium->nsegments *= 2;
+        }
+    }
+    return STATUS_OK;
 }
 
 static void fill_materials(const struct settings *settings, struct medium *medium)
@@ -63,13 +102,17 @@ static void fill_materials(const struct settings *settings, struct medium *mediu
     static char alone[] = "material";
     const double k = settings->material.conductivity;
     const struct material_setting single = {.name = alone,
-                                            .conductivity = {k, k, k},
+                                            .solid.conductivity = {k, k, k},
                                             .density = settings->material.density,
-                                            .heat_capacity = settings->material.heat_capacity};
+                                            .solid.heat_capacity =
+                                                settings->material.heat_capacity};
     medium->heat_capacity_volume = INFINITY;
     for (int m = 0; m < n; m++) {
         medium->materials[m] =
             material_of(settings->nmaterials > 0 ? &settings->materials[m] : &single, m);
+        if (medium->curves != NULL) {
+            bound(&medium->curves[m], &medium->materials[m]);
+        }
         medium->heat_capacity_volume =
             fmin(medium->heat_capacity_volume, medium->materials[m].heat_capacity_volume);
     }
@@ -78,6 +121,11 @@ static void fill_materials(const struct settings *settings, struct medium *mediu
         const double sigma = medium->heat_capacity_volume / material->heat_capacity_volume;
         material->sigma = precision_round(settings->run.precision, sigma);
         material->weight = 1 / material->sigma;
+        if (medium->curves != NULL) {
+            material->sigma = 1;
+            material->weight =
+                curve_most_capacity(&medium->curves[m]) / medium->heat_capacity_volume;
+        }
     }
     for (int i = 0; i < settings->ncontacts; i++) {
         const struct contact_setting *contact = &settings->contacts[i];
@@ -113,7 +161,8 @@ enum status medium_create(const struct settings *settings, struct medium *medium
     const int n = settings->nmaterials > 0 ? settings->nmaterials : 1;
     const size_t bytes = (size_t)n * sizeof *medium->materials;
     *medium = (struct medium){
-        .conductivity = has_one_isotropic(settings) ? medium->conductivity : 0,
+        .conductivity =
+            has_one_isotropic(settings) && !has_nonlinear(settings) ? medium->conductivity : 0,
         .nmaterials = n,
         .nclasses = n,
     };
@@ -123,6 +172,11 @@ enum status medium_create(const struct settings *settings, struct medium *medium
     if (medium->materials == NULL || medium->classes == NULL || medium->resistance == NULL) {
         medium_destroy(medium);
         return fail(STATUS_MEMORY, "no memory for %d materials", n);
+    }
+    const enum status status = create_curves(settings, medium);
+    if (status != STATUS_OK) {
+        medium_destroy(medium);
+        return status;
     }
     fill_materials(settings, medium);
     memcpy(medium->classes, medium->materials, bytes);
@@ -134,6 +188,7 @@ void medium_destroy(struct medium *medium)
     free(medium->materials);
     free(medium->classes);
     free(medium->resistance);
+    free(medium->curves);
     *medium = (struct medium){0};
 }
 
@@ -156,9 +211,9 @@ double medium_conductivity(const struct medium *medium, enum axis axis, int of_c
 
 double medium_least_conductivity(const struct medium *medium, enum axis axis)
 {
-    double least = medium_conductivity(medium, axis, 0);
-    for (int c = 1; c < medium->nclasses; c++) {
-        least = fmin(least, medium_conductivity(medium, axis, c));
+    double least = medium->nclasses > 0 ? INFINITY : medium->conductivity;
+    for (int c = 0; c < medium->nclasses; c++) {
+        least = fmin(least, medium->classes[c].least_conductivity[axis]);
     }
     return least;
 }
@@ -194,7 +249,7 @@ static uint64_t add_number(uint64_t hash, double number)
 uint64_t medium_hash(const struct medium *medium)
 {
     const int n = medium->nmaterials;
-    if (medium->conductivity > 0) { /* one isotropic material */
+    if (medium->conductivity > 0 && medium->curves == NULL) { /* one isotropic material */
         return 0;
     }
     uint64_t hash = medium->class_hash + (uint64_t)n;
@@ -205,6 +260,11 @@ uint64_t medium_hash(const struct medium *medium)
         }
         for (int other = 0; other < n; other++) {
             hash = add_number(hash, medium->resistance[m * n + other]);
+        }
+        for (int s = 0; medium->curves != NULL && s < medium->curves[m].count; s++) {
+            hash = add_number(hash, medium->curves[m].heat[s]);
+            hash = add_number(hash, medium->curves[m].temperature[s]);
+            hash = add_number(hash, medium->curves[m].conductivity[s]);
         }
     }
     return hash;

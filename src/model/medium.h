@@ -23,13 +23,18 @@ static inline bool class_key_has(const struct class_key *key, int source)
 
 struct medium_class {
     struct class_key key;
-    int64_t cells;                   /* of the grid: after the survey */
-    const char *name;                /* of the material, borrowed from the settings */
-    double conductivity[AXIS_COUNT]; /* W/(m K) */
-    double heat_capacity_volume;     /* density times heat capacity, J/(m^3 K) */
-    double sigma;                    /* reference over this, rounded to the run's precision */
-    double weight;                   /* 1 / sigma */
+    int64_t cells;    /* of the grid: after the survey */
+    const char *name; /* of the material, borrowed from the settings */
+    /* W/(m K), and density times heat capacity, J/(m^3 K). Where they depend on temperature: the
+     * largest and the smallest ones, for the longest stable step. */
+    double conductivity[AXIS_COUNT];
+    double least_conductivity[AXIS_COUNT];
+    double heat_capacity_volume;
+    double sigma;  /* reference over this, rounded to the run's precision; of an enthalpy 1 */
+    double weight; /* 1 / sigma; of an enthalpy the most of it per kelvin above 0 K */
 };
+
+struct curve; /* model/curve.h */
 
 struct medium {
     /* nclasses = 0: the material of all cells. Else heat_capacity_volume is the reference of
@@ -38,6 +43,11 @@ struct medium {
     double conductivity;         /* W/(m K) */
     double heat_capacity_volume; /* J/(m^3 K) */
     double diffusivity;          /* m^2/s */
+
+    /* Of each material, where one of them depends on temperature; then the field is the enthalpy of
+     * kernels/nonlinear_cell.h. Else NULL. */
+    struct curve *curves;
+    int nsegments; /* of a class in the table; 0: no curves */
 
     int nmaterials; /* 0: uniform */
     struct medium_class *materials;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/enthalpy.h"
+
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op)
 {
@@ -74,6 +76,7 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
                 .a = closure.a,
                 .b = closure.b,
                 .e = closure.e,
+                .exchange = boundary_exchange(&now),
                 .conductance = grid_cell_volume(&problem->grid) *
                                medium_conductance(medium, &problem->grid, axis, c, c)};
         }
@@ -81,9 +84,34 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
     return STATUS_OK;
 }
 
+struct class_closure class_closure_with(const struct class_closure *closure,
+                                        const struct grid *grid, enum axis axis, double k)
+{
+    const struct face_exchange *x = &closure->exchange;
+    const double h = grid->spacing[axis];
+    const double half = h / (2 * k);
+    struct class_closure built = {.exchange = *x,
+                                  .conductance = grid_cell_volume(grid) * k / (h * h)};
+    if (x->fixed) {
+        built.a = -1;
+        built.b = 2 * x->s0;
+    } else if (x->s4 > 0) {
+        built.a = 1 + x->s1 * half;
+        built.b = x->s0 * half;
+        built.e = x->s4 * half;
+    } else {
+        built.a = (1 - x->s1 * half) / (1 + x->s1 * half);
+        built.b = 2 * x->s0 * half / (1 + x->s1 * half);
+    }
+    return built;
+}
+
 int64_t operator_table_length(const struct problem *problem)
 {
-    return medium_table_length(problem->medium.nclasses, operator_closure_count(problem));
+    const struct medium *medium = &problem->medium;
+    const int m = operator_closure_count(problem);
+    return medium->curves != NULL ? nonlinear_table_length(medium->nclasses, m, medium->nsegments)
+                                  : medium_table_length(medium->nclasses, m);
 }
 
 static enum status set_closures(const struct heat_operator *op, const struct problem *problem,
@@ -129,6 +157,13 @@ enum status operator_table(const struct heat_operator *op, const struct problem 
     const enum precision precision = problem->settings->run.precision;
     const int n = medium->nclasses;
     const double scale = op->dt / medium->heat_capacity_volume;
+    if (medium->curves != NULL) {
+        double q[MEDIUM_CLASSES];
+        for (int c = 0; c < n; c++) {
+            q[c] = operator_class_source(op, problem, c);
+        }
+        return enthalpy_table(problem, op->time, op->dt, q, table);
+    }
     for (int c = 0; c < n; c++) {
         precision_set(precision, table, medium_cell_at(c), medium->classes[c].sigma);
         precision_set(precision, table, medium_cell_at(c) + 1,

@@ -42,7 +42,12 @@ double operator_class_source(const struct heat_operator *op, const struct proble
 struct class_closure {
     double a, b, e;
     double conductance; /* of a cell and what is outside, W/K */
+    struct face_exchange exchange;
 };
+
+/* The same where the cells inside have the conductivity k, not that of their class. */
+struct class_closure class_closure_with(const struct class_closure *closure,
+                                        const struct grid *grid, enum axis axis, double k);
 
 /* The temperature of the face, K. */
 static inline double class_closure_face(const struct class_closure *closure, double inside)

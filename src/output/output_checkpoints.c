@@ -124,7 +124,9 @@ static enum status capture_bytes(const struct problem *problem, const struct box
 {
     const struct settings *settings = problem->settings;
     const unsigned kept = derived_kept(derived_of_settings(settings));
-    *bytes = is_on(settings) ? checkpoint_part_bytes(owned, settings->run.precision, kept) : 0;
+    const bool enthalpy = problem->medium.curves != NULL;
+    *bytes =
+        is_on(settings) ? checkpoint_part_bytes(owned, settings->run.precision, enthalpy, kept) : 0;
     return STATUS_OK;
 }
 
@@ -132,6 +134,7 @@ static double plan(const struct problem *problem)
 {
     const struct checkpoint_setting *setting = &problem->settings->output.checkpoints;
     const double bytes =
+        (problem->medium.curves != NULL ? 2 : 1) *
         (double)checkpoint_file_bytes(&problem->grid, problem->settings->run.precision);
     const int64_t count =
         timeline_count_due(&problem->timeline, &setting->cadence) - 1; /* not at 0 */

@@ -5,6 +5,7 @@
 
 #include "base/comm.h"
 #include "io/checkpoint/checkpoint.h"
+#include "model/enthalpy.h"
 
 /* Cells that classes_survey_alone holds at once. */
 enum { SURVEY_CELLS = 64 << 20 };
@@ -205,6 +206,8 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .nclasses = medium->nclasses,
         .nclosures = operator_closure_count(problem),
         .d_weight = classes->d_weight,
+        .nsegments = medium->nsegments,
+        .plain = medium->curves != NULL && enthalpy_is_plain(medium),
     };
     for (int f = 0; f < FACE_COUNT; f++) {
         classes->args.d_patch[f] = classes->d_patch[f];
@@ -264,8 +267,10 @@ enum status classes_update(struct classes *classes, const struct problem *proble
     if (!same_dt || (varies && classes->time != op->time)) {
         TRY(operator_table(op, problem, same_dt, classes->h_values));
         if (!same_dt) { /* else the g are those of before */
-            classes->args.same_axes = classes_same_axes(
-                classes->h_values, problem->settings->run.precision, problem->medium.nclasses);
+            classes->args.same_axes =
+                problem->medium.curves == NULL &&
+                classes_same_axes(classes->h_values, problem->settings->run.precision,
+                                  problem->medium.nclasses);
         }
         classes->time = op->time;
         classes->dt = op->dt;

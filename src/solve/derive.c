@@ -67,7 +67,7 @@ static enum status take_sample(struct stepper *stepper, unsigned mask, bool firs
     args.d_above = derived_wants(mask, DERIVED_ABOVE) ? derived->d_values[DERIVED_ABOVE] : NULL;
     TRY(engine_settle(engine));
     TRY(engine->operations->track(engine->bulk_queue, &field->layout, &derived->layout, &args,
-                                  field->d_now));
+                                  field_temperature(field)));
     return engine_settle(engine);
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
+#include "model/curve.h"
+#include "model/enthalpy.h"
 #include "solve/diagnostics.h"
 
 /* The sums of this rank's cells inside each closed face, K. */
@@ -11,18 +13,16 @@ static enum status sum_faces(struct stepper *stepper, const struct heat_operator
                              struct exact_sum sums[FACE_COUNT])
 {
     const struct team *team = stepper->team;
-    struct field *field = stepper->state->field;
-    const struct box owned = layout_owned(&field->layout);
-    TRY(engine_wait(stepper->engine));
+    const struct box owned = layout_owned(&stepper->state->field->layout);
+    struct box layers[FACE_COUNT]; /* empty: none */
+    TRY(engine_settle(stepper->engine));
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
-        const struct box layer = box_inside(&owned, face, 1);
-        if (stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
-            decomp_neighbour(&team->decomp, team->rank, face) < 0) {
-            TRY(field_sum(field, &layer, &sums[f]));
-        }
+        const bool has = stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
+                         decomp_neighbour(&team->decomp, team->rank, face) < 0;
+        layers[f] = box_inside(&owned, face, has ? 1 : 0);
     }
-    return STATUS_OK;
+    return field_sums(stepper->state->field, layers, FACE_COUNT, sums);
 }
 
 static enum status take_uniform(struct stepper *stepper, struct face_diagnostics *faces)
@@ -56,9 +56,38 @@ struct face_layer {
     int64_t cells;
     const uint8_t *classes, *patches; /* NULL: no patches */
     int nclasses, nconditions;
-    const void *values;
+    const void *values;   /* temperatures */
+    const void *enthalpy; /* NULL: the conductivity is that of the class */
     enum precision precision;
+    const struct problem *problem;
+    enum axis axis;
 };
+
+/* The closure of a cell whose conductivity depends on its enthalpy. */
+static struct class_closure close_enthalpy(const struct problem *problem, enum axis axis,
+                                           const struct class_closure *closure, int of_class,
+                                           double enthalpy)
+{
+    const struct medium *medium = &problem->medium;
+    const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
+    const double k = enthalpy_evaluate(medium, of_class, enthalpy).conductivity;
+    return class_closure_with(closure, &problem->grid, axis, k * curve->factor[axis]);
+}
+
+/* The cells inside `face`, if the field is an enthalpy; the caller frees. */
+static enum status read_enthalpy(const struct stepper *stepper, enum face face, void **values)
+{
+    struct field *field = stepper->state->field;
+    const struct box owned = layout_owned(&field->layout);
+    const struct box box = box_inside(&owned, face, 1);
+    *values = NULL;
+    if (field->d_shown == NULL || stepper->classes->h_face_class[face] == NULL) {
+        return STATUS_OK;
+    }
+    *values = malloc((size_t)box_cells(&box) * precision_bytes(field->layout.precision));
+    TRY(CHECK_MEMORY(*values != NULL, "no memory for the cells of a face"));
+    return field_read_now(field, &box, *values);
+}
 
 /* W and K, from the closures of each condition and class; for each condition. */
 static void sum_layer(const struct face_layer *layer, const struct class_closure *closures,
@@ -73,6 +102,12 @@ static void sum_layer(const struct face_layer *layer, const struct class_closure
             const struct class_closure *closure =
                 &closures[patch * layer->nclasses + layer->classes[c]];
             const double inside = precision_get(layer->precision, layer->values, c);
+            struct class_closure own;
+            if (layer->enthalpy != NULL) {
+                own = close_enthalpy(layer->problem, layer->axis, closure, layer->classes[c],
+                                     precision_get(layer->precision, layer->enthalpy, c));
+                closure = &own;
+            }
             const double outside =
                 medium_outside_float64(inside, closure->a, closure->b, closure->e);
             exact_parts_add(&parts[patch][FLOW], closure->conductance * (outside - inside));
@@ -95,10 +130,12 @@ static enum status sum_face(struct stepper *stepper, const struct heat_operator 
     struct class_closure *closures =
         calloc((size_t)operator_closure_count(stepper->problem), sizeof *closures);
     void *values = malloc((size_t)box_cells(&box) * precision_bytes(precision));
+    void *enthalpy = NULL;
     enum status status = STATUS_OK;
     TRY_GOTO(CHECK_MEMORY(closures != NULL && values != NULL, "no memory for the cells of a face"));
     TRY_GOTO(operator_closures(op, stepper->problem, face, closures));
     TRY_GOTO(field_read(field, &box, values));
+    TRY_GOTO(read_enthalpy(stepper, face, &enthalpy));
     const struct face_layer layer = {
         .cells = box_cells(&box),
         .classes = stepper->classes->h_face_class[face],
@@ -106,10 +143,14 @@ static enum status sum_face(struct stepper *stepper, const struct heat_operator 
         .nclasses = stepper->problem->medium.nclasses,
         .nconditions = stepper->problem->boundary.nconditions[face],
         .values = values,
+        .enthalpy = enthalpy,
         .precision = precision,
+        .problem = stepper->problem,
+        .axis = face_axis(face),
     };
     sum_layer(&layer, closures, sums);
 done:
+    free(enthalpy);
     free(values);
     free(closures);
     return status;
@@ -203,6 +244,7 @@ enum status faces_closures(const struct stepper *stepper, struct face_closures *
         TRY_GOTO(
             CHECK_MEMORY(closures->classes[f] != NULL, "no memory for the closures of a face"));
         TRY_GOTO(operator_closures(&op, stepper->problem, (enum face)f, closures->classes[f]));
+        TRY_GOTO(read_enthalpy(stepper, (enum face)f, &closures->enthalpy[f]));
     }
 done:
     status = status_agree(stepper->team->comm, status);
@@ -216,7 +258,9 @@ void faces_closures_free(struct face_closures *closures)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
         free(closures->classes[f]);
+        free(closures->enthalpy[f]);
         closures->classes[f] = NULL;
+        closures->enthalpy[f] = NULL;
     }
 }
 
@@ -237,8 +281,14 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     const int64_t at = cell[v] * cells[u] + cell[u];
     const uint8_t *patches = classes->patches.h_patch[face];
     const int patch = patches != NULL ? patches[at] : 0;
-    return closures->classes[face][patch * stepper->problem->medium.nclasses +
-                                   classes->h_face_class[face][at]];
+    const int of_class = classes->h_face_class[face][at];
+    const struct class_closure *closure =
+        &closures->classes[face][patch * stepper->problem->medium.nclasses + of_class];
+    return closures->enthalpy[face] == NULL
+               ? *closure
+               : close_enthalpy(stepper->problem, axis, closure, of_class,
+                                precision_get(stepper->state->field->layout.precision,
+                                              closures->enthalpy[face], at));
 }
 
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)

@@ -9,6 +9,7 @@ struct face_closures {
     const struct stepper *stepper;
     struct closure uniform;
     struct class_closure *classes[FACE_COUNT]; /* as operator_closures has them, or NULL */
+    void *enthalpy[FACE_COUNT]; /* of this rank's cells inside a closed face, or NULL */
 };
 /* Collective, agreed. */
 enum status faces_closures(const struct stepper *stepper,

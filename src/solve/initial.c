@@ -91,5 +91,6 @@ enum status initial_state(struct stepper *stepper)
         warn_of_shape(stepper->problem, entry);
         TRY(paint(stepper, entry));
     }
+    TRY(status_agree(stepper->team->comm, stepper_show(stepper, true)));
     return check_covered(stepper);
 }

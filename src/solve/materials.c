@@ -5,8 +5,9 @@
 #include "base/comm.h"
 #include "solve/diagnostics.h"
 
-/* This rank's cells. */
-static enum status find_mine(struct stepper *stepper, struct class_summary *summaries)
+/* This rank's cells, of the temperatures or of an enthalpy. */
+static enum status find_mine(struct stepper *stepper, const void *d_field,
+                             struct class_summary *summaries)
 {
     struct engine *engine = stepper->engine;
     const struct classes *classes = stepper->classes;
@@ -19,8 +20,7 @@ static enum status find_mine(struct stepper *stepper, struct class_summary *summ
     TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_summaries, summaries,
                                         bytes));
     TRY(engine->operations->summarise_classes(engine->bulk_queue, &field->layout, &classes->args,
-                                              classes->d_material, field->d_now,
-                                              classes->d_summaries));
+                                              classes->d_material, d_field, classes->d_summaries));
     TRY(engine->runtime->copy_to_host(engine->bulk_queue, summaries, classes->d_summaries, bytes));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
@@ -47,14 +47,35 @@ static enum status add_summaries(MPI_Comm comm, struct class_summary *summaries,
     return STATUS_OK;
 }
 
-static enum status take(struct stepper *stepper, struct material_diagnostics *materials)
+static enum status find_all(struct stepper *stepper, const void *d_field,
+                            struct class_summary *summaries)
 {
     MPI_Comm comm = stepper->team->comm;
+    TRY(status_agree(comm, find_mine(stepper, d_field, summaries)));
+    return add_summaries(comm, summaries, stepper->problem->medium.nmaterials);
+}
+
+/* An enthalpy is in K of the reference heat capacity. */
+static enum status take_heat_of_enthalpy(struct stepper *stepper,
+                                         struct material_diagnostics *materials)
+{
     const struct medium *medium = &stepper->problem->medium;
     const double volume = grid_cell_volume(&stepper->problem->grid);
     struct class_summary summaries[MEDIUM_CLASSES];
-    TRY(status_agree(comm, find_mine(stepper, summaries)));
-    TRY(add_summaries(comm, summaries, medium->nmaterials));
+    TRY(find_all(stepper, stepper->state->field->d_now, summaries));
+    for (int m = 0; m < medium->nmaterials; m++) {
+        materials[m].heat =
+            medium->heat_capacity_volume * volume * exact_sum_value(&summaries[m].sum);
+    }
+    return STATUS_OK;
+}
+
+static enum status take(struct stepper *stepper, struct material_diagnostics *materials)
+{
+    const struct medium *medium = &stepper->problem->medium;
+    const double volume = grid_cell_volume(&stepper->problem->grid);
+    struct class_summary summaries[MEDIUM_CLASSES];
+    TRY(find_all(stepper, field_temperature(stepper->state->field), summaries));
     for (int m = 0; m < medium->nmaterials; m++) {
         const struct class_summary *found = &summaries[m];
         const double sum = exact_sum_value(&found->sum);
@@ -66,7 +87,7 @@ static enum status take(struct stepper *stepper, struct material_diagnostics *ma
             .heat = medium->materials[m].heat_capacity_volume * volume * sum,
         };
     }
-    return STATUS_OK;
+    return medium->curves != NULL ? take_heat_of_enthalpy(stepper, materials) : STATUS_OK;
 }
 
 enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials)

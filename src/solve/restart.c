@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "solve/diagnostics.h"
 
@@ -160,6 +161,7 @@ enum status restart_from(struct stepper *stepper, struct problem *problem, const
         state->restarted_from[0] = '\0';
         return STATUS_OK;
     }
+    TRY(status_agree(stepper->team->comm, stepper_show(stepper, !saved.has_enthalpy)));
     TRY(continue_state(stepper, problem, &saved));
     log_info("restart from %s: step %lld, t = %.6g s", state->restarted_from, (long long)saved.step,
              saved.time);

@@ -1,6 +1,7 @@
 #include "medium_problem.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,10 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
 static void reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
                            __int128 sums[FACE_COUNT])
 {
+    if (p->medium.nsegments > 0) {
+        nonlinear_reference_cell(p, cell, sums);
+        return;
+    }
     const int64_t at = layout_index(&p->layout, cell[0], cell[1], cell[2]);
     const double c = host_get(&p->layout, p->h_in, at);
     const int own = problem_class(p, cell[0], cell[1], cell[2]);
@@ -308,4 +313,57 @@ void problem_free_medium(struct rig *rig, const struct medium_args *m)
     for (int face = 0; face < FACE_COUNT; face++) {
         release(rig->device, (void *)(uintptr_t)m->d_patch[face]);
     }
+}
+
+static void check_output(const struct problem *p, const void *h_got, const char *who)
+{
+    const size_t bytes = precision_bytes(p->layout.precision);
+    const int64_t *n = p->layout.cells;
+    for (int64_t at = 0; at < p->layout.elements; at++) {
+        const size_t byte = (size_t)at * bytes;
+        if (memcmp((const char *)h_got + byte, (const char *)p->h_expected + byte, bytes) != 0) {
+            fail_msg("%s, %s, %d x %d x %d cells: element %d of the owned part is %a, not %a", who,
+                     precision_name(p->layout.precision), (int)n[0], (int)n[1], (int)n[2],
+                     (int)(at - p->layout.origin), host_get(&p->layout, h_got, at),
+                     host_get(&p->layout, p->h_expected, at));
+        }
+    }
+}
+
+void problem_check_step(struct rig *rig, step_function *step, const char *name,
+                        const struct problem *p, bool sums)
+{
+    const size_t bytes = layout_bytes(&p->layout);
+    const struct exact_sum zero[FACE_COUNT] = {{{0}}};
+    void *d_in = rig_upload(rig, p->h_in, bytes);
+    void *d_out = rig_upload(rig, p->h_out, bytes);
+    struct exact_sum *d_sums = rig_upload(rig, zero, sizeof zero);
+    const struct medium_args medium = problem_upload(rig, p);
+    struct medium_args given = medium;
+    struct step_args args = p->args;
+    args.medium = &given;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        args.d_face_sum[face] = sums && face != FACE_Y_MAX ? d_sums + face : NULL;
+    }
+    must(step(rig->queue, &p->layout, &args, d_out, d_in, p->boxes, p->nboxes));
+    memset(&given, 0xFF, sizeof given);
+    must(rig->backend->runtime->queue_wait(rig->queue));
+
+    char who[64];
+    snprintf(who, sizeof who, "%s %s", rig->backend->name, name);
+    void *h_got = rig_download(rig, d_out, bytes);
+    if (memcmp(h_got, p->h_expected, bytes) != 0) {
+        check_output(p, h_got, who);
+    }
+    free(h_got);
+    struct exact_sum *got = rig_download(rig, d_sums, sizeof zero);
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const bool summed = args.d_face_sum[face] != NULL;
+        assert_memory_equal(&got[face], summed ? &p->face_sum[face] : &zero[face], sizeof *got);
+    }
+    free(got);
+    problem_free_medium(rig, &medium);
+    rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, d_out);
+    rig->backend->runtime->memory_free(rig->device, d_sums);
 }

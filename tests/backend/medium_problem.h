@@ -44,6 +44,20 @@ int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k);
 struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_COUNT],
                              enum face face);
 
+/* Let the properties of the problem's medium depend on temperature, in up to `nsegments` (a power
+ * of 2) segments; the field is an enthalpy then. */
+void problem_make_nonlinear(struct problem *p, int nsegments, uint64_t *random);
+/* The update of one of its cells; adds the heat through closed faces to the sums. */
+void nonlinear_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
+                              __int128 sums[FACE_COUNT]);
+void nonlinear_convert(const struct problem *p, enum enthalpy_conversion conversion,
+                       const void *h_in, void *h_out);
+
+/* Run one step function and compare the whole of `out`, halo and padding too. The host's arguments
+ * are overwritten before the queue is waited for. */
+void problem_check_step(struct rig *rig, step_function *step, const char *name,
+                        const struct problem *p, bool sums);
+
 /* The problem's medium in device memory. */
 struct medium_args problem_upload(struct rig *rig, const struct problem *p);
 void problem_free_medium(struct rig *rig, const struct medium_args *m);

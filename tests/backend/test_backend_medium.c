@@ -11,61 +11,6 @@
 
 #include "kernels/derived_cell.h"
 
-static void check_output(const struct problem *p, const void *h_got, const char *who)
-{
-    const size_t bytes = precision_bytes(p->layout.precision);
-    const int64_t *n = p->layout.cells;
-    for (int64_t at = 0; at < p->layout.elements; at++) {
-        const size_t byte = (size_t)at * bytes;
-        if (memcmp((const char *)h_got + byte, (const char *)p->h_expected + byte, bytes) != 0) {
-            fail_msg("%s, %s, %d x %d x %d cells: element %d of the owned part is %a, not %a", who,
-                     precision_name(p->layout.precision), (int)n[0], (int)n[1], (int)n[2],
-                     (int)(at - p->layout.origin), host_get(&p->layout, h_got, at),
-                     host_get(&p->layout, p->h_expected, at));
-        }
-    }
-}
-
-/* Run one step function and compare the whole of `out`, halo and padding too. The host's arguments
- * are overwritten before the queue is waited for. */
-static void check_step(struct rig *rig, step_function *step, const char *name,
-                       const struct problem *p, bool sums)
-{
-    const size_t bytes = layout_bytes(&p->layout);
-    const struct exact_sum zero[FACE_COUNT] = {{{0}}};
-    void *d_in = rig_upload(rig, p->h_in, bytes);
-    void *d_out = rig_upload(rig, p->h_out, bytes);
-    struct exact_sum *d_sums = rig_upload(rig, zero, sizeof zero);
-    const struct medium_args medium = problem_upload(rig, p);
-    struct medium_args given = medium;
-    struct step_args args = p->args;
-    args.medium = &given;
-    for (int face = 0; face < FACE_COUNT; face++) {
-        args.d_face_sum[face] = sums && face != FACE_Y_MAX ? d_sums + face : NULL;
-    }
-    must(step(rig->queue, &p->layout, &args, d_out, d_in, p->boxes, p->nboxes));
-    memset(&given, 0xFF, sizeof given);
-    must(rig->backend->runtime->queue_wait(rig->queue));
-
-    char who[64];
-    snprintf(who, sizeof who, "%s %s", rig->backend->name, name);
-    void *h_got = rig_download(rig, d_out, bytes);
-    if (memcmp(h_got, p->h_expected, bytes) != 0) {
-        check_output(p, h_got, who);
-    }
-    free(h_got);
-    struct exact_sum *got = rig_download(rig, d_sums, sizeof zero);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const bool summed = args.d_face_sum[face] != NULL;
-        assert_memory_equal(&got[face], summed ? &p->face_sum[face] : &zero[face], sizeof *got);
-    }
-    free(got);
-    problem_free_medium(rig, &medium);
-    rig->backend->runtime->memory_free(rig->device, d_in);
-    rig->backend->runtime->memory_free(rig->device, d_out);
-    rig->backend->runtime->memory_free(rig->device, d_sums);
-}
-
 /* The heat: with an invalid cell too, which counts as 0. */
 static void check_heat(struct rig *rig, const struct problem *p)
 {
@@ -215,10 +160,11 @@ static void check_all(const struct problem *p, bool samples)
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
         const struct operations *operations = rig.backend->operations;
-        check_step(&rig, operations->step, "step", p, true);
-        check_step(&rig, operations->step, "step without sums", p, false);
+        problem_check_step(&rig, operations->step, "step", p, true);
+        problem_check_step(&rig, operations->step, "step without sums", p, false);
         for (int v = 0; !samples && v < operations->nvariants; v++) {
-            check_step(&rig, operations->variants[v].step, operations->variants[v].name, p, true);
+            problem_check_step(&rig, operations->variants[v].step, operations->variants[v].name, p,
+                               true);
         }
         if (samples) {
             check_heat(&rig, p);
@@ -316,6 +262,43 @@ static void patterns_of_classes(void **state)
     }
 }
 
+/* Whether two rows and their neighbours have the same classes; flags of neighbours may differ. */
+static bool have_same_classes(const struct medium_args *m, const uint8_t *a, const uint8_t *b)
+{
+    const int64_t beside[] = {0, -m->layout.pitch_y, m->layout.pitch_y, -m->layout.pitch_z,
+                              m->layout.pitch_z};
+    bool same = ((a[-1] ^ b[-1]) & m->mask) == 0;
+    for (size_t n = 0; n < sizeof beside / sizeof beside[0]; n++) {
+        for (int64_t i = 0; i < m->layout.cells[AXIS_X] + (n == 0 ? 1 : 0); i++) {
+            same = same && ((a[beside[n] + i] ^ b[beside[n] + i]) & m->mask) == 0;
+        }
+    }
+    return same;
+}
+
+static void rows_of_one_number_have_the_same_classes(void **state)
+{
+    (void)state;
+    uint64_t random = 29;
+    for (int pattern = 0; pattern < PATTERN_COUNT; pattern++) {
+        for (int closed = 0; closed < 64; closed += 21) {
+            struct problem p;
+            problem_create(&p, (const int64_t[]){19, 13, 11}, (unsigned)closed, 3,
+                           (enum pattern)pattern, PRECISION_FLOAT64, &random);
+            const struct medium_args *m = &p.medium;
+            for (int64_t row = 0; row < 13 * 11; row++) {
+                const uint8_t *c = m->d_class + layout_index(&m->layout, 0, row % 13, row / 13);
+                const int64_t first = classes_row_number(c) - 1;
+                assert_in_range(first, 0, row);
+                assert_true(have_same_classes(
+                    m, c, m->d_class + layout_index(&m->layout, 0, first % 13, first / 13)));
+                assert_true(pattern != PATTERN_ONE || first == 0);
+            }
+            problem_destroy(&p);
+        }
+    }
+}
+
 /* Large enough for the cpu backend to try its ways and tiles: no call may differ by a bit. */
 static void the_first_calls_and_the_later_ones_agree(void **state)
 {
@@ -331,7 +314,7 @@ static void the_first_calls_and_the_later_ones_agree(void **state)
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
         for (int call = 0; call < 17; call++) {
-            check_step(&rig, rig.backend->operations->step, "step", &p, true);
+            problem_check_step(&rig, rig.backend->operations->step, "step", &p, true);
         }
         rig_close(&rig);
     }
@@ -345,6 +328,7 @@ int main(void)
         cmocka_unit_test(faces_in_all_combinations),
         cmocka_unit_test(large_shapes),
         cmocka_unit_test(patterns_of_classes),
+        cmocka_unit_test(rows_of_one_number_have_the_same_classes),
         cmocka_unit_test(the_first_calls_and_the_later_ones_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

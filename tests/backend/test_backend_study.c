@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/study/diffusion.h"
 #include "kernels/study/laplacian.h"
 #include "kernels/study/studies.h"
 #include "kernels/study/xcorr.h"
@@ -24,6 +25,16 @@ static const struct study_case xcorr_cases[] = {
     {.size = {777, 1, 1}, .radius = 128},  {.size = {4100, 1, 1}, .radius = 256},
     {.size = {2049, 1, 1}, .radius = 512}, {.size = {3001, 1, 1}, .radius = 1024}};
 
+static const struct study_case diffusion_cases[] = {
+    {.size = {1, 1, 1}, .radius = 0},    {.size = {777, 1, 1}, .radius = 0},
+    {.size = {3001, 1, 1}, .radius = 1}, {.size = {129, 1, 1}, .radius = 2},
+    {.size = {67, 1, 1}, .radius = 3},   {.size = {515, 1, 1}, .radius = 4},
+    {.size = {33, 5, 1}, .radius = 0},   {.size = {65, 34, 1}, .radius = 1},
+    {.size = {258, 9, 1}, .radius = 2},  {.size = {31, 70, 1}, .radius = 3},
+    {.size = {130, 19, 1}, .radius = 4}, {.size = {17, 6, 5}, .radius = 0},
+    {.size = {66, 9, 7}, .radius = 1},   {.size = {35, 18, 6}, .radius = 2},
+    {.size = {15, 7, 70}, .radius = 3},  {.size = {67, 10, 9}, .radius = 4}};
+
 static const struct study_sizes {
     const struct study *study;
     const struct study_case *cases;
@@ -31,6 +42,7 @@ static const struct study_sizes {
 } all_sizes[] = {
     {&study_laplacian, laplacian_cases, sizeof laplacian_cases / sizeof laplacian_cases[0]},
     {&study_xcorr, xcorr_cases, sizeof xcorr_cases / sizeof xcorr_cases[0]},
+    {&study_diffusion, diffusion_cases, sizeof diffusion_cases / sizeof diffusion_cases[0]},
 };
 
 /* A cell of the input; further fields are what the output had before. */

@@ -47,7 +47,8 @@ class Help(Case):
 
     def test_each_benchmark_has_its_page(self):
         pages = {"kernels": ("--tune", "--kernel", "--repeats"), "io": ("--directory", "--repeats"),
-                 "halo": ("--precision",), "xcorr": ("--radius", "--kernel", "--repeats")}
+                 "halo": ("--precision",), "xcorr": ("--radius", "--kernel", "--repeats"),
+                 "diffusion": ("--radius", "--kernel", "--repeats")}
         options = {option for own in pages.values() for option in own}
         for name, own in pages.items():
             result = self.isotherm("bench", name, "--help")
@@ -214,6 +215,8 @@ class Bench(Case):
             self.assertEqual([key for key in self.STUDY_KEYS if key not in row], [], row)
             self.assertEqual(row["kind"], name)
             self.assertGreater(row["shape"]["searched"], 0)
+            self.assertIn("energy_J", row)
+            self.assertTrue(row.get("energy_source") or row.get("energy_why"), row)
             rate = (row["fetch_bytes"] + row["write_bytes"]) / row["ms"] * 1e-6
             self.assertAlmostEqual(row["bandwidth_GBs"] / rate, 1, 6)
             self.assertAlmostEqual(row["percent_of_copy"] / (100 * rate / row["copy_GBs"]), 1, 6)
@@ -231,6 +234,17 @@ class Bench(Case):
                 self.assertEqual(row["cells"], [3001, 1, 1])
                 self.assertEqual(row["fetch_bytes"], width * (3001 + 2 * row["radius"]))
                 self.assertEqual(row["write_bytes"], width * 3001)
+
+    def test_diffusion(self):
+        rows = self.study("diffusion", "--size", 40, 24, 16, "--backend", "cpu")
+        self.assertEqual(len(rows), 2 * 3 * 5 * 2)  # precisions, dimensions, radii, kernels
+        for row in rows:
+            cells, radius = row["cells"], row["radius"]
+            self.assertIn(cells, ([40, 1, 1], [40, 24, 1], [40, 24, 16]))
+            count = cells[0] * cells[1] * cells[2]
+            halo = sum(2 * radius * count // n for n in cells if n > 1)
+            width = 8 if row["precision"] == "float64" else 4
+            self.assertEqual(row["fetch_bytes"], width * (count + halo))
 
     def test_a_study_has_no_such_case(self):
         for words, message in ((("--radius", 3), "--radius 3: bench xcorr has no case"),

@@ -209,6 +209,11 @@ class Run:
         with h5py.File(checkpoints(self.folder)[-1], "r") as file:
             return file["/T"][()]
 
+    def enthalpy(self):
+        """J/m^3, from the newest checkpoint, where properties depend on temperature."""
+        with h5py.File(checkpoints(self.folder)[-1], "r") as file:
+            return file["/H"][()] * file["/T"].attrs["heat_capacity_volume"]
+
     def exact(self, *keys):
         """The report's numbers digit by digit: no two different doubles look alike."""
         return {key: repr(self.report[key]) for key in keys}

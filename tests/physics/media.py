@@ -154,15 +154,14 @@ def some_problem(seed):
     return draw_problem(random.Random(seed), seed)
 
 
-def solved_problem(seed, steps, scale=1):
-    """A configuration of so many steps, on a grid `scale` times as fine as some_problem's, and what
-    the solver below makes of it. A draw in which a
-    cell is below 0 K after any step is rejected for the next one: radiation from such a cell has
-    no meaning, and the program ends there with an error."""
+def solved_problem(seed, steps, change=lambda config: config, solver=None, scale=1):
+    """A configuration of so many steps, on a grid `scale` times as fine as some_problem's, changed by
+    a function, and what a solver (the one below) makes of it. A draw in which a cell is below 0 K after any step is rejected for the next one:
+    radiation from such a cell has no meaning, and the program ends there with an error."""
     rng = random.Random(seed)
     while True:
-        config = draw_problem(rng, seed, scale)
-        problem = Problem(config)
+        config = change(draw_problem(rng, seed, scale))
+        problem = (solver or Problem)(config)
         dt = float(f"{0.9 * problem.stable_dt():.6g}")
         try:
             solution = problem.solve(dt, steps)
@@ -338,6 +337,9 @@ class Problem:
         return 1 / (half / self.k[self.classes, axis] + half / self.k[other, axis] +
                     self.resistance[self.classes, other])
 
+    def conductivity(self, axis, edge):
+        return self.k[self.classes[edge], axis]
+
     def stable_dt(self):
         rate = sum((low + high) / h for low, high, h in zip(self.lows, self.highs, self.h))
         return 1 / (rate / self.rho_c).max()
@@ -367,7 +369,7 @@ class Problem:
         flow = conductance * (self.beside(T, axis, shift) - T)
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
-            k = self.k[self.classes[edge], axis]
+            k = self.conductivity(axis, edge)
             condition = self.faces[2 * axis + (shift == -1)]
             face = self.face_value(condition, T[edge], k, self.h[axis], t)
             patches = self.patches(axis, shift)
@@ -461,7 +463,7 @@ class Problem:
         edge = self.edge(axis, shift)
         flow = self.inflow(T, t, axis, shift)[edge]
         area = math.prod(self.h) / self.h[axis]  # unused axes are 1 m long
-        k = self.k[self.classes[edge], axis]
+        k = self.conductivity(axis, edge)
         face = T[edge] + flow * self.h[axis] / (2 * k)
         return flow.sum() * area, face.mean(), face
 
@@ -484,5 +486,5 @@ class Problem:
                 raise Unphysical(f"{T.min():.6g} K after step {n + 1}")
         return T, entered, added
 
-    def heat(self, T):
-        return (self.rho_c * T).sum()
+    def heat_of(self, mask, T):
+        return (self.rho_c * T)[mask].sum()

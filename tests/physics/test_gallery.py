@@ -222,5 +222,72 @@ class RadiatingSlab(Example):
         self.assert_order(steps, 2, 0.2)
 
 
+class Freezing(Example):
+    """Two phases in a half space: erf below the front, erfc above it."""
+
+    SOLID, LIQUID, LATENT, RHO = (2.2, 2050.0), (0.58, 4200.0), 334e3, 1000.0
+    PLATE, MELTING, START, END = 263.15, 273.15, 275.15, 10800.0
+
+    def front(self):
+        """lambda, by bisection of Stefan's condition."""
+        (ks, cs), (kl, cl) = self.SOLID, self.LIQUID
+        ratio = math.sqrt(ks / cs / (kl / cl))
+        drop = self.MELTING - self.PLATE
+        low, high = 1e-6, 3.0
+        for _ in range(200):
+            x = 0.5 * (low + high)
+            solid = math.exp(-x**2) / math.erf(x)
+            liquid = (kl / ks * ratio * (self.START - self.MELTING) / drop *
+                      math.exp(-(x * ratio)**2) / math.erfc(x * ratio))
+            needed = x * self.LATENT * math.sqrt(math.pi) / (cs * drop)
+            low, high = (x, high) if solid - liquid > needed else (low, x)
+        return low, 2 * low * math.sqrt(ks / (self.RHO * cs) * self.END)
+
+    def exact(self, x):
+        (ks, cs), (kl, cl) = self.SOLID, self.LIQUID
+        root, front = self.front()
+        erf, erfc = np.vectorize(math.erf), np.vectorize(math.erfc)
+        at = x / (2 * math.sqrt(ks / (self.RHO * cs) * self.END))
+        far = x / (2 * math.sqrt(kl / (self.RHO * cl) * self.END))
+        ratio = math.sqrt(ks / cs / (kl / cl))
+        solid = self.PLATE + (self.MELTING - self.PLATE) * erf(at) / math.erf(root)
+        liquid = self.START - (self.START - self.MELTING) * erfc(far) / math.erfc(root * ratio)
+        return np.where(x < front, solid, liquid)
+
+    def test_follows_neumann(self):
+        _, front = self.front()
+        fronts, errors = [], []
+        for cells in (60, 120, 240):
+            run = self.solve_example("freezing", f"front{cells}", f"grid.cells=[{cells}]")
+            h = 0.24 / cells
+            T = run.temperature().ravel()
+            solidus = self.RHO * self.SOLID[1] * self.MELTING
+            liquid = np.clip((run.enthalpy().ravel() - solidus) / (self.RHO * self.LATENT), 0, 1)
+            fronts.append(abs((1 - liquid).sum() * h / front - 1))
+            errors.append(float(np.abs(T - self.exact((np.arange(cells) + 0.5) * h)).mean()))
+            last = run.history()[-1]
+            self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
+        self.assert_order(fronts, 1, 0.15)
+        self.assert_below(fronts[-1], 0.012, "relative error of the front with 240 cells")
+        self.assert_below(errors[-1], 0.01, "mean error with 240 cells, K")
+
+
+class HotPlate(Example):
+    def test_converges_with_the_square_of_the_spacing(self):
+        k0, b = 34.5, -0.015
+
+        def integral(T):
+            return k0 * T + b / 2 * T**2
+
+        errors = []
+        for cells in (20, 40, 80):
+            run = self.solve_example("hot_plate", f"plate{cells}", f"grid.cells=[{cells}]")
+            x = (np.arange(cells) + 0.5) / cells
+            at = integral(1500) + (integral(300) - integral(1500)) * x
+            exact = (-k0 + np.sqrt(k0**2 + 2 * b * at)) / b
+            errors.append(float(np.abs(run.temperature().ravel() - exact).max()))
+        self.assert_order(errors, 2, 0.15)
+
+
 if __name__ == "__main__":
     unittest.main()

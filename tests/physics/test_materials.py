@@ -10,6 +10,7 @@ import numpy as np
 
 from harness import SMALL, Case, Run, cell_centers
 from media import Problem, solved_problem, some_problem
+from nonlinear import NonlinearProblem, nonlinear_problem
 from problems import FACES
 
 STEPS = 24
@@ -25,13 +26,24 @@ class Materials(Case):
 
 
 class RandomProblems(Materials):
-    def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
-        for seed in range(RANDOM):
-            with self.subTest(seed=seed):
-                self.check(seed)
+    def seeds(self):
+        """Numbers of problems, and how fine their grids are."""
+        return [(seed, 1) for seed in range(RANDOM)]
 
-    def check(self, seed, scale=1):
-        config, problem, (expected, entered, added) = solved_problem(seed, STEPS, scale)
+    def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
+        for seed, scale in self.seeds():
+            with self.subTest(seed=seed):
+                self.check(seed, *solved_problem(seed, STEPS, scale=scale))
+
+    def test_with_properties_that_depend_on_temperature(self):
+        for seed, scale in self.seeds():
+            with self.subTest(seed=seed):
+                def change(config, seed=seed):
+                    return nonlinear_problem(config, seed)
+                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
+
+    def check(self, seed, config, problem, solution):
+        expected, entered, added = solution
         config["output"] = {"history": {"every": 6, "materials": True},
                             "checkpoints": {"every": STEPS // 2}}
         one = self.run_config(config, f"one{seed}")
@@ -41,7 +53,7 @@ class RandomProblems(Materials):
 
         volume = math.prod(problem.h)  # unused axes are 1 m long
         last = one.history()[-1]
-        heat = problem.heat(expected) * volume
+        heat = problem.heat_of(problem.classes >= 0, expected) * volume
         self.assertAlmostEqual(last["heat_J"] / heat, 1, delta=1e-12)
         self.assertLess(abs(last["boundary_heat_J"] - entered * volume), 1e-11 * heat)
         self.assertLess(abs(last["heat_drift_J"]), 1e-13 * heat)
@@ -62,7 +74,7 @@ class RandomProblems(Materials):
 
     @staticmethod
     def ways(seed, ranks):
-        """Backend, ranks and threads of the runs that must agree in every bit with one on the cpu."""
+        """Backend, ranks and threads of the runs that must agree bit for bit with one on the cpu."""
         how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
         return how[seed % 2:seed % 2 + 2]
 
@@ -101,7 +113,7 @@ class RandomProblems(Materials):
         self.assertEqual(any(name.startswith("heat_m") for name in row), len(names) > 1)
         for number, name in enumerate(names if len(names) > 1 else []):
             mask = problem.classes == number
-            heat = (problem.rho_c * T)[mask].sum() * math.prod(problem.h)
+            heat = problem.heat_of(mask, T) * math.prod(problem.h)
             self.assertLess(abs(row[f"heat_{name}_J"] - heat), 1e-12 * abs(heat) + 1e-300)
             for what in ("min", "max", "mean"):
                 found = row[f"{what}_{name}_K"]
@@ -116,7 +128,8 @@ class RandomProblems(Materials):
 class RandomOnGpu(RandomProblems):
     """In the suite of the GPU builds. The finer grids are large enough for the staged kernel."""
 
-    def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
+    def setUp(self):
+        super().setUp()
         config = some_problem(3)
         config["time"] = {"steps": 1}
         self.write(config, "probe.yaml")
@@ -125,9 +138,9 @@ class RandomOnGpu(RandomProblems):
         if result.code == 4:
             self.skipTest(f"no GPU answers: {result.err.splitlines()[-1]}")
         self.assert_code(result, 0)
-        for seed in range(100, 100 + min(RANDOM, 24)):
-            with self.subTest(seed=seed):
-                self.check(seed, scale=(1, 5)[seed % 2])
+
+    def seeds(self):
+        return [(seed, (1, 5)[seed % 2]) for seed in range(100, 100 + min(RANDOM, 24))]
 
     @staticmethod
     def ways(seed, ranks):

@@ -146,7 +146,7 @@ static void layers_are_summed(struct rig *rig, enum precision precision)
         struct exact_parts parts = {{0}};
         struct exact_sum wanted = {{0}};
         struct exact_sum sum;
-        must(field_sum(field, &layer, &sum));
+        must(field_sums(field, &layer, 1, &sum));
         must(field_read(field, &layer, values));
         for (int64_t n = 0; n < box_cells(&layer); n++) {
             exact_parts_add(&parts, precision == PRECISION_FLOAT64

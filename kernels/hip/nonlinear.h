@@ -1,0 +1,108 @@
+/* A medium whose properties depend on temperature on the device: see kernels/nonlinear_cell.h. */
+#ifndef ISOTHERM_KERNELS_HIP_NONLINEAR_H
+#define ISOTHERM_KERNELS_HIP_NONLINEAR_H
+
+#include "kernels/hip/medium.h"
+
+#include "kernels/nonlinear_cell.h"
+
+/* Temperature and conductivity of a cell. */
+template <typename REAL> struct nonlinear_value {
+    REAL t, k;
+};
+
+/* By value to the kernels. */
+template <typename REAL> struct nonlinear {
+    medium<REAL> of;
+    int count; /* of segments */
+
+    /* Of class 0. */
+    __device__ const REAL *numbers() const
+    {
+        return of.table + nonlinear_class_at(of.n, of.nclosures, 0);
+    }
+    __device__ const REAL *segments() const
+    {
+        return of.table + nonlinear_segments_at(of.n, of.nclosures, count, 0);
+    }
+
+    __device__ int class_at(int64_t i, int64_t j, int64_t k) const
+    {
+        return of.classes[i + j * of.pitch_y + k * of.pitch_z] & of.mask;
+    }
+};
+
+template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct medium_args *args)
+{
+    nonlinear<REAL> m = {};
+    m.of = medium_of<REAL>(args);
+    m.count = args->nsegments;
+    return m;
+}
+
+#define NONLINEAR_OVERLOAD(name, REAL)                                                             \
+    static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_at(const REAL *segments,     \
+                                                                         int count, REAL u)        \
+    {                                                                                              \
+        const nonlinear_##name at = nonlinear_at_##name(segments, count, u);                       \
+        return {at.temperature, at.conductivity};                                                  \
+    }                                                                                              \
+    static __device__ __forceinline__ REAL nonlinear_enthalpy(const REAL *segments, int count,     \
+                                                              REAL t)                              \
+    {                                                                                              \
+        return nonlinear_enthalpy_##name(segments, count, t);                                      \
+    }                                                                                              \
+    static __device__ __forceinline__ REAL nonlinear_liquid(const REAL *of_class, REAL u)          \
+    {                                                                                              \
+        return nonlinear_liquid_##name(of_class, u);                                               \
+    }                                                                                              \
+    static __device__ __forceinline__ REAL nonlinear_g(REAL k, REAL w, REAL other_k, REAL other_w, \
+                                                       REAL contact)                               \
+    {                                                                                              \
+        return nonlinear_g_##name(k, w, other_k, other_w, contact);                                \
+    }                                                                                              \
+    static __device__ __forceinline__ REAL nonlinear_face(const REAL *closure, REAL half, REAL t)  \
+    {                                                                                              \
+        return nonlinear_face_##name(closure, half, t);                                            \
+    }                                                                                              \
+    /* The new u. */                                                                               \
+    static __device__ __forceinline__ REAL nonlinear_cell(const REAL *of_class, REAL q, REAL u,    \
+                                                          REAL t, const REAL(&g)[FACE_COUNT],      \
+                                                          const REAL(&d)[FACE_COUNT])              \
+    {                                                                                              \
+        const REAL source = nonlinear_source_##name(of_class, q, t);                               \
+        return u + nonlinear_sum_##name(g[0], g[1], g[2], g[3], g[4], g[5], d[0], d[1], d[2],      \
+                                        d[3], d[4], d[5], source);                                 \
+    }
+NONLINEAR_OVERLOAD(float64, double)
+NONLINEAR_OVERLOAD(float32, float)
+#undef NONLINEAR_OVERLOAD
+
+/* The half cell at a closed face: g, and F - T, which is returned. */
+template <typename REAL>
+static __device__ __forceinline__ REAL nonlinear_close(const nonlinear<REAL> &m, int face,
+                                                       const int64_t (&cell)[AXIS_COUNT],
+                                                       int of_class,
+                                                       const nonlinear_value<REAL> &own, REAL &g)
+{
+    const medium<REAL> &of = m.of;
+    const int closure = medium_closure(of.patch[face], of.n, face, of.cells, cell, of_class);
+    g = own.k / m.numbers()[NONLINEAR_NUMBERS * of_class + face / 2];
+    return nonlinear_face(of.table + medium_closure_at(of.n, of.nclosures, face, closure), g,
+                          own.t);
+}
+
+/* g to a neighbour. */
+template <typename REAL>
+static __device__ __forceinline__ REAL nonlinear_couple(const nonlinear<REAL> &m, int axis,
+                                                        int own_class,
+                                                        const nonlinear_value<REAL> &own,
+                                                        int other_class,
+                                                        const nonlinear_value<REAL> &other)
+{
+    return nonlinear_g(own.k, m.numbers()[NONLINEAR_NUMBERS * own_class + axis], other.k,
+                       m.numbers()[NONLINEAR_NUMBERS * other_class + axis],
+                       m.of.table[medium_g_at(m.of.n, axis, own_class, other_class)]);
+}
+
+#endif

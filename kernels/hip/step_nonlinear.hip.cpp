@@ -1,0 +1,282 @@
+/* The step kernel for large boxes where properties depend on temperature: tiles that march in z.
+ * Each cell is evaluated once, by its thread, and shared with its neighbours in x and y; those in z
+ * stay in registers. And the conversions between enthalpy and temperature. */
+#include "kernels/hip/nonlinear.h"
+
+enum { WIDE = 32, HIGH = 16, THREADS = WIDE * HIGH, DEPTH = 64, RESIDENT = 2 };
+/* Segments of all classes that are kept in shared memory, in bytes; others are read from the
+ * caches. */
+enum { SEGMENT_BYTES = 16384 };
+
+template <typename REAL> struct shared_tile {
+    nonlinear_value<REAL> of[2][HIGH + 2][WIDE + 2];
+    REAL segments[SEGMENT_BYTES / sizeof(REAL)];
+};
+
+/* The march of one column of a tile. */
+template <typename REAL> struct column {
+    const grid_view<REAL> &view;
+    const nonlinear<REAL> &m;
+    const REAL *segments;
+
+    __device__ nonlinear_value<REAL> evaluate(int64_t i, int64_t j, int64_t k, REAL &u,
+                                              int &of_class) const
+    {
+        u = view.in[view.at(i, j, k)];
+        of_class = m.class_at(i, j, k);
+        return nonlinear_at(segments + (int64_t)5 * m.count * of_class, m.count, u);
+    }
+};
+
+/* g of a face between two cells, and the difference of their temperatures. */
+template <typename REAL, bool PLAIN>
+static __device__ __forceinline__ REAL face_g(const nonlinear<REAL> &m, int axis, int own_class,
+                                              const nonlinear_value<REAL> &own, int64_t i,
+                                              int64_t j, int64_t k,
+                                              const nonlinear_value<REAL> &other, bool mine)
+{
+    if (PLAIN) {
+        const REAL w = m.numbers()[axis];
+        return nonlinear_g(own.k, w, other.k, w, (REAL)0);
+    }
+    return mine ? nonlinear_couple(m, axis, own_class, own, m.class_at(i, j, k), other) : (REAL)0;
+}
+
+/* The closed faces on which the cell lies, in place of neighbours; and their sums. All lanes of a
+ * wave call; `mine`: those with a cell. Not unrolled: rare, and long. */
+template <typename REAL>
+static __device__ __forceinline__ void close_faces(const grid_view<REAL> &view,
+                                                   const rules<REAL> &rules,
+                                                   const nonlinear<REAL> &m,
+                                                   const int64_t (&cell)[AXIS_COUNT], int of_class,
+                                                   const nonlinear_value<REAL> &own, bool mine,
+                                                   REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT])
+{
+#pragma unroll 1
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const int axis = face / 2;
+        const int64_t at = axis == 0 ? cell[0] : axis == 1 ? cell[1] : cell[2];
+        const int64_t end = face % 2 == 0 ? 0 : view.cells[axis] - 1;
+        const bool closed = mine && rules.closed[face] && at == end;
+        tally term = {};
+        if (closed) {
+            REAL half = 0;
+            const REAL difference = nonlinear_close(m, face, cell, of_class, own, half);
+#pragma unroll
+            for (int f = 0; f < FACE_COUNT; f++) {
+                g[f] = f == face ? half : g[f];
+                d[f] = f == face ? difference : d[f];
+            }
+            term.add((double)half * (double)difference);
+        }
+        face_sum_add(rules.sum[face], term);
+    }
+}
+
+template <typename REAL, bool PLAIN>
+static __global__ __launch_bounds__(THREADS,
+                                    RESIDENT) void step_nonlinear(const grid_view<REAL> view,
+                                                                  const rules<REAL> rules,
+                                                                  const nonlinear<REAL> m,
+                                                                  const struct box box)
+{
+    __shared__ shared_tile<REAL> tile;
+    const int x = threadIdx.x % WIDE;
+    const int y = threadIdx.x / WIDE;
+    const int64_t i0 = box.lo[0] + (int64_t)blockIdx.x * WIDE;
+    const int64_t j0 = box.lo[1] + (int64_t)blockIdx.y * HIGH;
+    const int64_t i = i0 + x;
+    const int64_t j = j0 + y;
+    const int64_t k_lo = box.lo[2] + (int64_t)blockIdx.z * DEPTH;
+    const int64_t k_hi = k_lo + DEPTH < box.hi[2] ? k_lo + DEPTH : box.hi[2];
+    const bool mine = i < box.hi[0] && j < box.hi[1];
+
+    const int total = 5 * m.count * m.of.n;
+    const bool fits = total <= (int)(SEGMENT_BYTES / sizeof(REAL));
+    for (int n = threadIdx.x; fits && n < total; n += THREADS) {
+        tile.segments[n] = m.segments()[n];
+    }
+    __syncthreads();
+    const column<REAL> column = {view, m, fits ? tile.segments : m.segments()};
+
+    /* the cell around the tile that this thread evaluates besides its own; or just beyond the box,
+     * in place of its own */
+    int hx = x;
+    int hy = y;
+    bool around = false;
+    if (threadIdx.x < 2 * WIDE) {
+        hx = x;
+        hy = threadIdx.x < WIDE ? -1 : HIGH;
+        around = i0 + hx < box.hi[0];
+    } else if (threadIdx.x < 2 * WIDE + 2 * HIGH) {
+        hx = threadIdx.x < 2 * WIDE + HIGH ? -1 : WIDE;
+        hy = (threadIdx.x - 2 * WIDE) % HIGH;
+        around = j0 + hy < box.hi[1];
+    }
+    const int64_t hi = i0 + hx;
+    const int64_t hj = j0 + hy;
+    around = around && hi <= box.hi[0] && hj <= box.hi[1] &&
+             !(hi < 0 && rules.closed[FACE_X_MIN]) && !(hj < 0 && rules.closed[FACE_Y_MIN]) &&
+             !(hi >= view.cells[0] && rules.closed[FACE_X_MAX]) &&
+             !(hj >= view.cells[1] && rules.closed[FACE_Y_MAX]);
+    const bool beside =
+        (i == box.hi[0] && j < box.hi[1] && !(i >= view.cells[0] && rules.closed[FACE_X_MAX])) ||
+        (j == box.hi[1] && i < box.hi[0] && !(j >= view.cells[1] && rules.closed[FACE_Y_MAX]));
+
+    /* the block has cells at the ends of the field in x or y */
+    const bool touches =
+        i0 == 0 || j0 == 0 || i0 + WIDE >= view.cells[0] || j0 + HIGH >= view.cells[1];
+
+    REAL u = 0;
+    REAL u_next = 0;
+    int of_class = 0;
+    int class_next = 0;
+    nonlinear_value<REAL> below = {};
+    nonlinear_value<REAL> own = {};
+    nonlinear_value<REAL> above = {};
+    REAL g_below = 0;
+    if (mine && !(k_lo == 0 && rules.closed[FACE_Z_MIN])) {
+        below = column.evaluate(i, j, k_lo - 1, u, of_class);
+    }
+    for (int64_t k = k_lo - 1; k < k_hi; k++) {
+        /* plane k + 1, of which only this column is needed beyond the last one */
+        const int64_t next = k + 1;
+        const bool last = next == k_hi;
+        const bool is_there = !(next == view.cells[2] && rules.closed[FACE_Z_MAX]);
+        if ((mine && is_there) || (beside && !last)) {
+            above = column.evaluate(i, j, next, u_next, class_next);
+        }
+        if (!last) {
+            tile.of[next & 1][y + 1][x + 1] = above;
+            if (around) {
+                REAL ignored;
+                int unused;
+                tile.of[next & 1][hy + 1][hx + 1] = column.evaluate(hi, hj, next, ignored, unused);
+            }
+        }
+        if (k >= k_lo) {
+            REAL g[FACE_COUNT];
+            REAL d[FACE_COUNT];
+            const int64_t cell[AXIS_COUNT] = {i, j, k};
+            const nonlinear_value<REAL>(&plane)[HIGH + 2][WIDE + 2] = tile.of[k & 1];
+#pragma unroll
+            for (int face = 0; face < FACE_COUNT; face++) {
+                const int axis = face / 2;
+                const int sign = face % 2 == 0 ? -1 : 1;
+                const nonlinear_value<REAL> other =
+                    face == FACE_Z_MIN ? below
+                    : face == FACE_Z_MAX
+                        ? above
+                        : plane[y + 1 + (axis == 1 ? sign : 0)][x + 1 + (axis == 0 ? sign : 0)];
+                g[face] =
+                    face == FACE_Z_MIN && k > k_lo
+                        ? g_below
+                        : face_g<REAL, PLAIN>(m, axis, of_class, own, i + (axis == 0 ? sign : 0),
+                                              j + (axis == 1 ? sign : 0),
+                                              k + (axis == 2 ? sign : 0), other, mine);
+                d[face] = other.t - own.t;
+            }
+            if (touches || k == 0 || k == view.cells[2] - 1) {
+                close_faces(view, rules, m, cell, of_class, own, mine, g, d);
+            }
+            g_below = g[FACE_Z_MAX];
+            if (mine) {
+                view.out[view.at(i, j, k)] =
+                    nonlinear_cell(m.numbers() + NONLINEAR_NUMBERS * of_class,
+                                   m.of.table[medium_cell_at(of_class) + 1], u, own.t, g, d);
+            }
+        }
+        below = k >= k_lo ? own : below;
+        own = above;
+        u = u_next;
+        of_class = class_next;
+        __syncthreads();
+    }
+    finish_face_sums(rules);
+}
+
+template <typename REAL>
+static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
+                         const struct layout *layout, const struct step_args *args, void *d_out,
+                         const void *d_in, const struct box *box)
+{
+    const dim3 grid((unsigned)((box->hi[0] - box->lo[0] + WIDE - 1) / WIDE),
+                    (unsigned)((box->hi[1] - box->lo[1] + HIGH - 1) / HIGH),
+                    (unsigned)((box->hi[2] - box->lo[2] + DEPTH - 1) / DEPTH));
+    const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
+    const rules<REAL> rules = rules_of<REAL>(args, d_scratch);
+    const nonlinear<REAL> m = nonlinear_of<REAL>(args->medium);
+    if (args->medium->plain) {
+        step_nonlinear<REAL, true><<<grid, THREADS, 0, stream>>>(view, rules, m, *box);
+    } else {
+        step_nonlinear<REAL, false><<<grid, THREADS, 0, stream>>>(view, rules, m, *box);
+    }
+    return hipGetLastError();
+}
+
+bool hip_step_nonlinear_takes(const struct box *box)
+{
+    const int64_t most = 65535; /* blocks in y and z */
+    return box->hi[0] - box->lo[0] >= 24 && box->hi[1] - box->lo[1] >= 8 &&
+           box->hi[2] - box->lo[2] >= 4 && (box->hi[1] - box->lo[1]) / HIGH < most &&
+           (box->hi[2] - box->lo[2]) / DEPTH < most;
+}
+
+hipError_t hip_launch_step_nonlinear(hipStream_t stream, struct hip_scratch *d_scratch,
+                                     const struct layout *layout, const struct step_args *args,
+                                     void *d_out, const void *d_in, const struct box *box,
+                                     const struct hip_launch_shape *)
+{
+    return layout->precision == PRECISION_FLOAT64
+               ? launch<double>(stream, d_scratch, layout, args, d_out, d_in, box)
+               : launch<float>(stream, d_scratch, layout, args, d_out, d_in, box);
+}
+
+/* --- conversions ----------------------------------------------------------------------------- */
+
+enum { CONVERT_THREADS = 256, MOST_BLOCKS = 1 << 20 };
+
+template <typename REAL>
+static __global__ __launch_bounds__(CONVERT_THREADS) void convert(
+    const grid_view<REAL> view, const nonlinear<REAL> m, enum enthalpy_conversion conversion)
+{
+    const int64_t nx = view.cells[0];
+    const int64_t ny = view.cells[1];
+    const int64_t total = nx * ny * view.cells[2];
+    for (int64_t n = (int64_t)blockIdx.x * CONVERT_THREADS + threadIdx.x; n < total;
+         n += (int64_t)gridDim.x * CONVERT_THREADS) {
+        const int64_t i = n % nx;
+        const int64_t j = n / nx % ny;
+        const int64_t k = n / (nx * ny);
+        const int of_class = m.class_at(i, j, k);
+        const REAL *segments = m.segments() + (int64_t)5 * m.count * of_class;
+        const REAL x = view.in[view.at(i, j, k)];
+        view.out[view.at(i, j, k)] =
+            conversion == CONVERT_TO_ENTHALPY ? nonlinear_enthalpy(segments, m.count, x)
+            : conversion == CONVERT_TO_TEMPERATURE
+                ? nonlinear_at(segments, m.count, x).t
+                : nonlinear_liquid(m.numbers() + NONLINEAR_NUMBERS * of_class, x);
+    }
+}
+
+template <typename REAL>
+static hipError_t launch_convert(hipStream_t stream, const struct layout *layout,
+                                 const struct medium_args *medium,
+                                 enum enthalpy_conversion conversion, const void *d_in, void *d_out)
+{
+    const int64_t cells = layout->cells[0] * layout->cells[1] * layout->cells[2];
+    const int64_t blocks = (cells + CONVERT_THREADS - 1) / CONVERT_THREADS;
+    convert<REAL>
+        <<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (int64_t)MOST_BLOCKS), CONVERT_THREADS, 0,
+           stream>>>(view_of<REAL>(layout, d_out, d_in), nonlinear_of<REAL>(medium), conversion);
+    return hipGetLastError();
+}
+
+hipError_t hip_launch_convert(hipStream_t stream, const struct layout *layout,
+                              const struct medium_args *medium, enum enthalpy_conversion conversion,
+                              const void *d_in, void *d_out)
+{
+    return layout->precision == PRECISION_FLOAT64
+               ? launch_convert<double>(stream, layout, medium, conversion, d_in, d_out)
+               : launch_convert<float>(stream, layout, medium, conversion, d_in, d_out);
+}

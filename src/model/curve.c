@@ -1,0 +1,367 @@
+#include "model/curve.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+/* --- properties ------------------------------------------------------------------------------ */
+
+/* A number, rows or a polynomial; constant outside their range. */
+struct property {
+    double number;
+    const struct table_setting *table; /* NULL: the number */
+    struct table_setting from_file;
+};
+
+static double property_at(const struct property *p, double t)
+{
+    const struct table_setting *table = p->table;
+    if (table == NULL) {
+        return p->number;
+    }
+    if (table->nrows == 0) {
+        const double at = fmin(fmax(t, table->from), table->to);
+        double sum = 0;
+        for (int c = table->ncoefficients - 1; c >= 0; c--) {
+            sum = sum * at + table->coefficient[c];
+        }
+        return sum;
+    }
+    int row = 0;
+    while (row < table->nrows && table->row[row][0] <= t) {
+        row++;
+    }
+    if (row == 0 || row == table->nrows) {
+        return table->row[row == 0 ? 0 : row - 1][1];
+    }
+    const double *a = table->row[row - 1];
+    const double *b = table->row[row];
+    return a[1] + (b[1] - a[1]) * ((t - a[0]) / (b[0] - a[0]));
+}
+
+/* Whether it is a polynomial between these temperatures, which hold no knot. */
+static bool is_polynomial(const struct property *p, double low, double high)
+{
+    return p->table != NULL && p->table->nrows == 0 && p->table->ncoefficients > 1 &&
+           low >= p->table->from && high <= p->table->to;
+}
+
+static enum status read_rows(const char *name, struct table_setting *table)
+{
+    enum { LIMIT_BYTES = 1 << 20 };
+    char *text = NULL;
+    char *rest = NULL;
+    size_t nbytes = 0;
+    enum status status = STATUS_OK;
+    table->nrows = 0;
+    TRY(file_read_all(name, LIMIT_BYTES, &text, &nbytes));
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        double t = 0;
+        double value = 0;
+        char more = '\0';
+        line += strspn(line, " \t");
+        const bool names = table->nrows == 0 && strspn(line, "+-.0123456789") == 0;
+        if (*line == '#' || *line == '\r' || *line == '\0' || names) {
+            continue;
+        }
+        const bool numbers = sscanf(line, "%lf%*[, \t]%lf %c", &t, &value, &more) == 2;
+        if (!numbers || !(t >= 0 && t < 1e12 && value > 0 && value <= 1e30) ||
+            (table->nrows > 0 && !(t > table->row[table->nrows - 1][0]))) {
+            TRY_GOTO(fail(STATUS_INPUT,
+                          "%.400s: '%.60s' is not a row of a temperature, in K and increasing, and "
+                          "a value above 0",
+                          name, line));
+        }
+        if (table->nrows == MOST_TABLE_ROWS) {
+            TRY_GOTO(fail(STATUS_INPUT, "%.400s: more than %d rows", name, MOST_TABLE_ROWS));
+        }
+        table->row[table->nrows][0] = t;
+        table->row[table->nrows++][1] = value;
+    }
+    if (table->nrows == 0) {
+        status = fail(STATUS_INPUT, "%.400s: no rows", name);
+    }
+done:
+    free(text);
+    return status;
+}
+
+static enum status property_create(double number, const struct table_setting *table,
+                                   struct property *p)
+{
+    *p = (struct property){.number = number, .table = table};
+    if (table != NULL && table->file != NULL) {
+        TRY(read_rows(table->file, &p->from_file));
+        p->table = &p->from_file;
+    }
+    return STATUS_OK;
+}
+
+/* --- the curve ------------------------------------------------------------------------------- */
+
+struct phase {
+    struct property conductivity, capacity; /* per mass */
+};
+
+/* What the curve is made from. */
+struct making {
+    double density;
+    struct phase solid, liquid;
+    bool melts;
+    double solidus, liquidus, latent;
+    int curved; /* intervals: what `make` finds */
+};
+
+static enum status fail_value(const char *what, double value, double t)
+{
+    return fail(STATUS_INPUT, "its %s at %g K is %g; give values above 0", what, t, value);
+}
+
+/* The heat to warm it, J/m^3: Gauss's rule with 4 points, exact for the polynomials. */
+static enum status warm(const struct making *m, const struct phase *phase, double low, double high,
+                        double *heat)
+{
+    static const double at[2] = {0.86113631159405257522, 0.33998104358485626480};
+    static const double weight[2] = {0.34785484513745385737, 0.65214515486254614263};
+    double sum = 0;
+    for (int i = 0; i < 4; i++) {
+        const double x = (i % 2 == 0 ? 1 : -1) * at[i / 2];
+        const double t = low + (high - low) * (0.5 + 0.5 * x);
+        const double c = property_at(&phase->capacity, t);
+        if (!(c > 0) || !isfinite(c)) {
+            return fail_value("heat capacity", c, t);
+        }
+        sum += weight[i / 2] * c;
+    }
+    *heat = m->density * sum * (high - low) / 2;
+    return STATUS_OK;
+}
+
+static bool is_curved(const struct phase *phase, double low, double high)
+{
+    return property_at(&phase->capacity, low) != property_at(&phase->capacity, high) ||
+           is_polynomial(&phase->capacity, low, high) ||
+           is_polynomial(&phase->conductivity, low, high);
+}
+
+/* The next given temperature above t; `end` when there is none below it. */
+static double next_knot(const struct phase *phase, double t, double end)
+{
+    const struct property *const properties[2] = {&phase->conductivity, &phase->capacity};
+    double next = end;
+    for (int p = 0; p < 2; p++) {
+        const struct table_setting *table = properties[p]->table;
+        if (table == NULL) {
+            continue;
+        }
+        for (int row = 0; row < table->nrows; row++) {
+            next = table->row[row][0] > t ? fmin(next, table->row[row][0]) : next;
+        }
+        if (table->nrows == 0) {
+            next = table->from > t ? fmin(next, table->from) : next;
+            next = table->to > t ? fmin(next, table->to) : next;
+        }
+    }
+    return next;
+}
+
+static enum status add_node(struct curve *curve, double t, double heat, double conductivity)
+{
+    if (!(conductivity > 0) || !isfinite(conductivity)) {
+        return fail_value("conductivity", conductivity, t);
+    }
+    if (!isfinite(heat) || curve->count == NONLINEAR_SEGMENTS) {
+        return fail(STATUS_INPUT, "its tables have too many temperatures; give at most %d",
+                    NONLINEAR_SEGMENTS - 1);
+    }
+    curve->temperature[curve->count] = t;
+    curve->heat[curve->count] = heat;
+    curve->conductivity[curve->count++] = conductivity;
+    return STATUS_OK;
+}
+
+/* The intervals between given temperatures from the last node to `end`; a curved one in `parts`. */
+static enum status add_phase(struct making *m, const struct phase *phase, double end, int parts,
+                             struct curve *curve)
+{
+    double low = curve->temperature[curve->count - 1];
+    for (double high; (high = next_knot(phase, low, end)) < INFINITY && low < end; low = high) {
+        const bool curved = is_curved(phase, low, high);
+        const int n = curved ? parts : 1;
+        m->curved += curved;
+        for (int i = 1; i <= n; i++) {
+            const double from = curve->temperature[curve->count - 1];
+            const double to = i == n ? high : low + (high - low) * i / n;
+            double heat = 0;
+            TRY(warm(m, phase, from, to, &heat));
+            TRY(add_node(curve, to, curve->heat[curve->count - 1] + heat,
+                         property_at(&phase->conductivity, to)));
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status melt(const struct making *m, struct curve *curve)
+{
+    const double middle = (property_at(&m->solid.capacity, m->solidus) +
+                           property_at(&m->liquid.capacity, m->liquidus)) /
+                          2;
+    const double heat = m->density * (middle * (m->liquidus - m->solidus) + m->latent);
+    if (!(heat > 0)) {
+        return fail(STATUS_INPUT, "it melts at one temperature without latent heat; give a "
+                                  "liquidus above the solidus");
+    }
+    curve->melts = true;
+    curve->solidus_heat = curve->heat[curve->count - 1];
+    curve->liquidus_heat = curve->solidus_heat + heat;
+    return add_node(curve, m->liquidus, curve->liquidus_heat,
+                    property_at(&m->liquid.conductivity, m->liquidus));
+}
+
+static enum status make(struct making *m, int parts, struct curve *curve)
+{
+    const double end = m->melts ? m->solidus : INFINITY;
+    const struct phase *last = m->melts ? &m->liquid : &m->solid;
+    curve->count = 0;
+    m->curved = 0;
+    TRY(add_node(curve, 0, 0, property_at(&m->solid.conductivity, 0)));
+    TRY(add_phase(m, &m->solid, end, parts, curve));
+    if (m->melts) {
+        TRY(melt(m, curve));
+        TRY(add_phase(m, &m->liquid, INFINITY, parts, curve));
+    }
+    curve->capacity_above = m->density * property_at(&last->capacity, INFINITY);
+    return curve->capacity_above > 0 && isfinite(curve->capacity_above)
+               ? STATUS_OK
+               : fail_value("heat capacity", curve->capacity_above / m->density, INFINITY);
+}
+
+static enum status prepare(const struct material_setting *material, struct making *m)
+{
+    const struct phase_setting *solid = &material->solid;
+    const struct phase_setting *liquid = &material->liquid;
+    const bool has_k = liquid->conductivity[AXIS_X] > 0 || liquid->conductivity_table != NULL;
+    const bool has_c = liquid->heat_capacity > 0 || liquid->heat_capacity_table != NULL;
+    const struct phase_setting *of_k = has_k ? liquid : solid;
+    const struct phase_setting *of_c = has_c ? liquid : solid;
+    m->density = material->density;
+    m->melts = material->melts;
+    m->solidus = material->solidus;
+    m->liquidus = material->has_liquidus ? material->liquidus : material->solidus;
+    m->latent = material->latent_heat;
+    TRY(property_create(solid->conductivity[AXIS_X], solid->conductivity_table,
+                        &m->solid.conductivity));
+    TRY(property_create(solid->heat_capacity, solid->heat_capacity_table, &m->solid.capacity));
+    TRY(property_create(of_k->conductivity[AXIS_X], of_k->conductivity_table,
+                        &m->liquid.conductivity));
+    return property_create(of_c->heat_capacity, of_c->heat_capacity_table, &m->liquid.capacity);
+}
+
+/* Of both phases along the axes: k / k_x; a table is that of all axes. */
+static enum status find_factors(const struct material_setting *material, struct curve *curve)
+{
+    const struct phase_setting *const phases[2] = {&material->solid, &material->liquid};
+    bool found = false;
+    for (int p = 0; p < 2; p++) {
+        const double *k = phases[p]->conductivity;
+        const bool table = phases[p]->conductivity_table != NULL;
+        if (!table && !(k[AXIS_X] > 0)) {
+            continue;
+        }
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            const double factor = table ? 1 : k[axis] / k[AXIS_X];
+            if (found && factor != curve->factor[axis]) {
+                return fail(STATUS_INPUT, "its conductivities along x, y and z are in another "
+                                          "ratio in the liquid; give the same ratios");
+            }
+            curve->factor[axis] = factor;
+        }
+        found = true;
+    }
+    return STATUS_OK;
+}
+
+static enum status create(const struct material_setting *material, struct curve *curve)
+{
+    struct making *m = calloc(1, sizeof *m);
+    enum status status = STATUS_OK;
+    TRY_GOTO(CHECK_MEMORY(m != NULL, "no memory for a material"));
+    TRY_GOTO(find_factors(material, curve));
+    TRY_GOTO(prepare(material, m));
+    TRY_GOTO(make(m, 1, curve));
+    /* with n intervals, of which c are curved, n + 1 segments; c (parts - 1) more fit */
+    if (m->curved > 0) {
+        const int parts = 1 + (NONLINEAR_SEGMENTS - curve->count) / m->curved;
+        TRY_GOTO(make(m, parts, curve));
+    }
+done:
+    free(m);
+    return status;
+}
+
+enum status curve_create(const struct settings *settings, int number, struct curve *curve)
+{
+    char key[64];
+    *curve = (struct curve){.count = 0};
+    const enum status status = create(&settings->materials[number], curve);
+    snprintf(key, sizeof key, "materials[%d]", number);
+    return status == STATUS_INPUT ? settings_fail(settings, key, "%s", fail_message()) : status;
+}
+
+double curve_slope(const struct curve *curve, int segment)
+{
+    if (segment == curve->count - 1) {
+        return 1 / curve->capacity_above;
+    }
+    return (curve->temperature[segment + 1] - curve->temperature[segment]) /
+           (curve->heat[segment + 1] - curve->heat[segment]);
+}
+
+double curve_conductivity_slope(const struct curve *curve, int segment)
+{
+    if (segment == curve->count - 1) {
+        return 0;
+    }
+    return (curve->conductivity[segment + 1] - curve->conductivity[segment]) /
+           (curve->heat[segment + 1] - curve->heat[segment]);
+}
+
+double curve_least_capacity(const struct curve *curve)
+{
+    double slope = 0;
+    for (int s = 0; s < curve->count; s++) {
+        slope = fmax(slope, curve_slope(curve, s));
+    }
+    return 1 / slope;
+}
+
+double curve_most_capacity(const struct curve *curve)
+{
+    double most = fmax(curve->capacity_above, 1 / curve_slope(curve, 0));
+    for (int s = 1; s < curve->count; s++) {
+        most = fmax(most, curve->heat[s] / curve->temperature[s]);
+    }
+    return most;
+}
+
+double curve_least_conductivity(const struct curve *curve, enum axis axis)
+{
+    double least = INFINITY;
+    for (int s = 0; s < curve->count; s++) {
+        least = fmin(least, curve->factor[axis] * curve->conductivity[s]);
+    }
+    return least;
+}
+
+double curve_most_conductivity(const struct curve *curve, enum axis axis)
+{
+    double most = 0;
+    for (int s = 0; s < curve->count; s++) {
+        most = fmax(most, curve->factor[axis] * curve->conductivity[s]);
+    }
+    return most;
+}

@@ -1,0 +1,207 @@
+"""The random problems of media.py with properties that depend on temperature, and an enthalpy
+scheme in numpy to compare with.
+
+The scheme shares the definition of a material with the program (docs/numerics.md, Properties that
+depend on temperature): heat, temperature and conductivity as a curve through the given points. The
+rest is its own: curves by np.interp, heat in J/m^3, conductances from half cells, no fma."""
+import random
+
+import numpy as np
+
+from media import Problem
+
+SEGMENTS = 32
+
+
+def some_rows(rng, low, high, values):
+    """Of a table within a factor of the value."""
+    temperatures = sorted(rng.sample(range(low, high), rng.randint(2, 6)))
+    return [[float(t), float(f"{values * rng.uniform(0.5, 2):.5g}")] for t in temperatures]
+
+
+def some_property(rng, value, low, high):
+    kind = rng.choice(["number", "table", "table", "polynomial"])
+    if kind == "table":
+        return some_rows(rng, low, high, value)
+    if kind == "polynomial":
+        slope = value * rng.uniform(-0.8, 2) / 1000
+        return {"polynomial": [float(f"{value:.5g}"), float(f"{slope:.5g}"),
+                               float(f"{value * rng.uniform(0, 1) * 1e-6:.5g}")],
+                "from": low, "to": high}
+    return value
+
+
+def change_material(material, rng):
+    if rng.random() < 0.25:
+        return
+    k = np.max(material["conductivity"])
+    if not isinstance(material["conductivity"], list):
+        material["conductivity"] = some_property(rng, float(k), 200, 500)
+    material["heat_capacity"] = some_property(rng, material["heat_capacity"], 200, 500)
+    if rng.random() < 0.6:
+        solidus = rng.choice([310.0, 330.0, 351.25, 390.0])
+        material["latent_heat"] = float(f"{10 ** rng.uniform(3, 5.3):.5g}")
+        material["solidus"] = solidus
+        if rng.random() < 0.6:
+            material["liquidus"] = solidus + rng.choice([1.5, 20.0, 60.0])
+        if rng.random() < 0.6:
+            material["liquid"] = {"heat_capacity": some_property(rng, 900.0, 300, 600)}
+            if not (isinstance(material["conductivity"], list) and
+                    not isinstance(material["conductivity"][0], list)):
+                material["liquid"]["conductivity"] = some_property(rng, float(k) * 0.4, 300, 600)
+
+
+def nonlinear_problem(config, seed):
+    rng = random.Random(-1 - seed)
+    for material in config["materials"]:
+        change_material(material, rng)
+    if all("latent_heat" not in m and not isinstance(m["heat_capacity"], (list, dict))
+           for m in config["materials"]):
+        config["materials"][0]["heat_capacity"] = some_rows(rng, 250, 450, 800.0)
+    config["title"] = f"random nonlinear materials {seed}"
+    return config
+
+
+def is_table(value):
+    return isinstance(value, list) and isinstance(value[0], list)
+
+
+def value_of(given, T):
+    if isinstance(given, dict):
+        at = np.clip(T, given["from"], given["to"])
+        return sum(c * at ** n for n, c in enumerate(given["polynomial"]))
+    if is_table(given):
+        return np.interp(T, *zip(*given))
+    return (given[0] if isinstance(given, list) else given) + 0.0 * T
+
+
+def knots_of(given):
+    if isinstance(given, dict):
+        return [float(given["from"]), float(given["to"])]
+    return [row[0] for row in given] if is_table(given) else []
+
+
+def mean_of(given, low, high):
+    """Over temperatures, exactly: Simpson's rule on polynomials of degree 3 and less."""
+    return (value_of(given, low) + 4 * value_of(given, (low + high) / 2) +
+            value_of(given, high)) / 6
+
+
+def is_curved(k, c, low, high):
+    def bends(given):
+        return isinstance(given, dict) and low >= given["from"] and high <= given["to"]
+    return value_of(c, low) != value_of(c, high) or bends(c) or bends(k)
+
+
+class Curve:
+    def __init__(self, material):
+        k, c = material["conductivity"], material["heat_capacity"]
+        melts = "latent_heat" in material
+        self.factor = np.ones(3)
+        if isinstance(k, list) and not is_table(k):
+            self.factor = np.array(k) / k[0]
+        solidus = material.get("solidus", np.inf)
+        liquid = material.get("liquid", {})
+        phases = [(k, c, 0.0, solidus)]
+        if melts:
+            phases.append((liquid.get("conductivity", k), liquid.get("heat_capacity", c),
+                           material.get("liquidus", solidus), np.inf))
+        plan = []
+        for k, c, low, high in phases:
+            inside = {t for t in knots_of(k) + knots_of(c) if low < t < high}
+            ends = [low, *sorted(inside), *([high] if high < np.inf else [])]
+            plan.append([(a, b, is_curved(k, c, a, b)) for a, b in zip(ends, ends[1:])])
+        count = 1 + melts + sum(len(part) for part in plan)
+        curved = sum(bends for part in plan for _, _, bends in part)
+        parts = 1 + (SEGMENTS - count) // curved if curved else 1
+        T, H, K, rho = [0.0], [0.0], [value_of(phases[0][0], 0.0)], material["density"]
+        for (k, c, low, high), intervals in zip(phases, plan):
+            if low > 0:
+                middle = (value_of(phases[0][1], solidus) + value_of(c, low)) / 2
+                H.append(H[-1] + rho * (middle * (low - solidus) + material["latent_heat"]))
+                T.append(low)
+                K.append(value_of(k, low))
+            for a, b, bends in intervals:
+                n = parts if bends else 1
+                for i in range(1, n + 1):
+                    to = b if i == n else a + (b - a) * i / n
+                    H.append(H[-1] + rho * mean_of(c, T[-1], to) * (to - T[-1]))
+                    T.append(to)
+                    K.append(value_of(k, to))
+        far = 1e5
+        last = rho * value_of(phases[-1][1], 1e9)
+        self.T = np.array([-far, *T, T[-1] + far])
+        self.H = np.array([-far * (H[1] / T[1] if len(T) > 1 and T[1] > 0 else last), *H,
+                           H[-1] + last * far])
+        self.K = np.array([K[0], *K, K[-1]])
+
+    def enthalpy(self, T):
+        """At a melting point: solid."""
+        T, first = np.asarray(T), np.searchsorted(self.T, T, side="left") - 1
+        share = (T - self.T[first]) / (self.T[first + 1] - self.T[first])
+        return self.H[first] + share * (self.H[first + 1] - self.H[first])
+
+    def least_capacity(self):
+        with np.errstate(divide="ignore"):
+            return (np.diff(self.H) / np.diff(self.T)).min()
+
+
+class NonlinearProblem(Problem):
+    """Its state is H, J/m^3; T and k follow from it."""
+
+    def __init__(self, config):
+        self.curves = [Curve(material) for material in config["materials"]]
+        plain = [{**material, "heat_capacity": curve.least_capacity() / material["density"],
+                  "conductivity": list(curve.K.max() * curve.factor)}
+                 for material, curve in zip(config["materials"], self.curves)]
+        super().__init__({**config, "materials": plain})   # for the stable step
+        self.limit = super().stable_dt()
+        self.H = self.each(lambda curve, T: curve.enthalpy(T), self.initial)
+        self.evaluate()
+
+    def stable_dt(self):
+        return self.limit
+
+    def each(self, function, values):
+        out = np.empty(self.classes.shape)
+        for number, curve in enumerate(self.curves):
+            mask = self.classes == number
+            out[mask] = function(curve, values[mask])
+        return out
+
+    def evaluate(self):
+        self.T = self.each(lambda curve, H: np.interp(H, curve.H, curve.T), self.H)
+        K = self.each(lambda curve, H: np.interp(H, curve.H, curve.K), self.H)
+        factors = np.array([curve.factor for curve in self.curves])[self.classes]
+        self.K = K[..., None] * factors
+        for axis in range(len(self.h)):
+            self.lows[axis] = self.coupling(axis, 1)
+            self.highs[axis] = self.coupling(axis, -1)
+
+    def coupling(self, axis, shift):
+        k = self.K[..., axis]
+        other, beyond = self.beside(self.classes, axis, shift), self.beside(k, axis, shift)
+        return 1 / (self.h[axis] / (2 * k) + self.h[axis] / (2 * beyond) +
+                    self.resistance[self.classes, other])
+
+    def conductivity(self, axis, edge):
+        return self.K[edge][..., axis]
+
+    def solve(self, dt, steps):
+        entered = added = 0.0
+        for n in range(steps):
+            power = np.zeros_like(self.H)
+            for axis, h in enumerate(self.h):
+                for shift in (1, -1):
+                    flow = self.inflow(self.T, n * dt, axis, shift)
+                    power += flow / h
+                    if not self.is_periodic(axis):
+                        entered += dt * flow[self.edge(axis, shift)].sum() / h
+            source = self.source((n + 0.5) * dt, dt)
+            added += dt * source.sum()
+            self.H = self.H + dt * (power + source)
+            self.evaluate()
+        return self.T, entered, added
+
+    def heat_of(self, mask, T):
+        return self.H[mask].sum()
