@@ -155,9 +155,10 @@ def some_problem(seed):
 
 
 def solved_problem(seed, steps, change=lambda config: config, solver=None, scale=1):
-    """A configuration of so many steps, on a grid `scale` times as fine as some_problem's, changed by
-    a function, and what a solver (the one below) makes of it. A draw in which a cell is below 0 K after any step is rejected for the next one:
-    radiation from such a cell has no meaning, and the program ends there with an error."""
+    """A configuration of so many steps, on a grid `scale` times as fine as some_problem's, changed
+    by a function, and what a solver (the one below) makes of it. A draw in which a cell is below
+    0 K after any step is rejected for the next one: radiation from such a cell has no meaning, and
+    the program ends there with an error."""
     rng = random.Random(seed)
     while True:
         config = change(draw_problem(rng, seed, scale))

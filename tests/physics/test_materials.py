@@ -74,7 +74,7 @@ class RandomProblems(Materials):
 
     @staticmethod
     def ways(seed, ranks):
-        """Backend, ranks and threads of the runs that must agree bit for bit with one on the cpu."""
+        """Backend, ranks and threads of runs that must agree bit for bit with one on the cpu."""
         how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
         return how[seed % 2:seed % 2 + 2]
 
