@@ -169,7 +169,8 @@ def diffusion_tables(rows, torch_rows):
                           *(shape_words(kernels[name]) for name in names),
                           f"{torch_ms:.3f}" if torch_ms else "-"])
         yield f"Diffusion equation, {precision}, ms per step:\n"
-        yield from table(["", "radius", *names, "% of copy", *(f"shape of {name}" for name in names),
+        yield from table(["", "radius", *names, "% of copy",
+                          *(f"shape of {name}" for name in names),
                           "PyTorch"], lines)
 
 

@@ -63,7 +63,7 @@ KERNEL_INLINE void NAMED(streamed_part)(const struct NAMED(coefficients) * k,
     REAL minus[PART];
     REAL plus[PART];
     REAL result[PART];
-    memcpy(centre, &here, sizeof here);
+    stream_store(here, centre);
     stream_minus(before, here, sizeof(REAL), minus);
     stream_plus(here, after, sizeof(REAL), plus);
     at.centre = centre;

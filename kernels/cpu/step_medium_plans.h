@@ -87,11 +87,17 @@ static void NAMED(look_up_even)(const struct NAMED(stencil) * s, const struct NA
 KERNEL_INLINE bool NAMED(same_as)(const struct NAMED(classes) * c, int64_t of, uint8_t mask)
 {
     const uint8_t own = c->centre[of];
-    uint64_t bits = (uint64_t)((c->centre[-1] ^ own) | (c->centre[NAMED(LINE)] ^ own));
+    uint64_t bits = 0;
     for (int64_t i = 0; i < NAMED(LINE); i += 8) {
-        bits |= stream_other_bits(c->centre + i, own) | stream_other_bits(c->ym + i, c->ym[of]) |
-                stream_other_bits(c->yp + i, c->yp[of]) | stream_other_bits(c->zm + i, c->zm[of]) |
-                stream_other_bits(c->zp + i, c->zp[of]);
+        bits |= stream_other_bits(c->centre + i, own);
+    }
+    if (bits == 0 && own > mask) { /* CLASS_FLAG: the neighbours have the class too */
+        return true;
+    }
+    bits |= (uint64_t)((c->centre[-1] ^ own) | (c->centre[NAMED(LINE)] ^ own));
+    for (int64_t i = 0; i < NAMED(LINE); i += 8) {
+        bits |= stream_other_bits(c->ym + i, c->ym[of]) | stream_other_bits(c->yp + i, c->yp[of]) |
+                stream_other_bits(c->zm + i, c->zm[of]) | stream_other_bits(c->zp + i, c->zp[of]);
     }
     return (bits & stream_eight(mask)) == 0;
 }

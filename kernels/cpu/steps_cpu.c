@@ -15,9 +15,11 @@
 
 enum {
     STEPS_CHAIN = 4, /* levels whose values stay in registers */
-    STEPS_PLANE_MOST = 384 * 1024,
-    STEPS_PLANE_BYTES = STEPS_PLANE_MOST + 9 * STREAM_LINE_BYTES, /* not a multiple of a page */
-    STEPS_PIECE_MOST = 4096,
+    STEPS_PLANE_MOST = 256 * 1024,
+    /* From plane to plane: room for tiles that end at multiples of 64 cells. With this and the
+     * pitch of a row, no level's loads have the low 12 bits of another's stores. */
+    STEPS_PLANE_BYTES = 2 * STEPS_PLANE_MOST + 8 * STREAM_LINE_BYTES,
+    STEPS_PIECE_MOST = 8192,
     STEPS_ROW_BYTES = 4096 /* of a tile, at most */
 };
 
@@ -28,8 +30,8 @@ struct steps_choice {
 };
 /* For the tuner (tile_tuner.h); measured, see docs/kernels_cpu.md. */
 static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
-    {768 * 1024, 1024}, {512 * 1024, 1024}, {1024 * 1024, 1024}, {1536 * 1024, 1024},
-    {768 * 1024, 4096}, {512 * 1024, 4096}, {1024 * 1024, 4096}, {1536 * 1024, 4096},
+    {768 * 1024, 1024},  {512 * 1024, 1024}, {640 * 1024, 1024}, {384 * 1024, 1024},
+    {1024 * 1024, 1024}, {768 * 1024, 4096}, {512 * 1024, 4096}, {1024 * 1024, 4096},
 };
 
 /* The cells that are advanced so that those of `box` can make `rest` more steps. */
@@ -63,11 +65,19 @@ static bool steps_are_flat(const struct layout *layout, const struct step_args *
     return flat;
 }
 
+/* Bytes from row to row of a level that has `bytes` of cells; see STEPS_PLANE_BYTES. */
+static int64_t steps_pitch(int64_t bytes)
+{
+    const int64_t nlines = (bytes + STREAM_LINE_BYTES - 1) / STREAM_LINE_BYTES;
+    return ((nlines + 7) / 8 * 8 + 2) * STREAM_LINE_BYTES;
+}
+
 /* The widest vectors. */
 #if STREAM_HAS_WIDE
 #define STEPS_VECTOR stream_line
 #define STEPS(name) stream_line_##name
 #define STEPS_TARGET STREAM_WIDE
+#define STEPS_SHIFT 1 /* neighbours in x by shifting registers; there are enough */
 KERNEL_INLINE void stream_line_store_streaming(struct stream_line line, void *to)
 {
     stream_part(to, &line);
@@ -77,11 +87,7 @@ KERNEL_INLINE void stream_line_store_streaming(struct stream_line line, void *to
 #define STEPS_VECTOR stream_vector
 #define STEPS(name) stream_##name
 #define STEPS_TARGET
-KERNEL_INLINE void stream_store(struct stream_vector vector, void *to)
-{
-    memcpy(to, &vector, sizeof vector);
-}
-
+#define STEPS_SHIFT 0
 KERNEL_INLINE void stream_store_streaming(struct stream_vector vector, void *to)
 {
     stream_part(to, &vector);
@@ -102,7 +108,7 @@ KERNEL_INLINE void stream_store_streaming(struct stream_vector vector, void *to)
 #undef REAL
 #undef NAMED
 
-/* The division of a box into tiles for `nthreads`. */
+/* The division of a box into tiles for `nthreads`: the one that computes the fewest cells. */
 static struct tiling steps_tiling(const struct layout *layout, const struct step_args *args,
                                   const struct box *box, int nsteps, int nthreads,
                                   int64_t level_bytes)
@@ -117,12 +123,14 @@ static struct tiling steps_tiling(const struct layout *layout, const struct step
     const bool flat = steps_are_flat(layout, args, nsteps);
     struct tiling best = {1, 1, 1};
     double least = -1;
-    for (int64_t tx = 1; tx <= at_least_one(nx * cell / 512); tx++) {
+    const int64_t fewest = (nx * cell + STEPS_ROW_BYTES - 1) / STEPS_ROW_BYTES;
+    const int64_t most = 4 * fewest + 4;
+    for (int64_t tx = fewest; tx <= most; tx += at_least_one(fewest / 8)) {
         const int64_t width = (nx + tx - 1) / tx;
-        const int64_t pitch = width * cell + (tx > 1 ? 4 : 3) * line;
+        const int64_t pitch = steps_pitch(width * cell + (tx > 1 ? 2 : 0) * line);
         const int64_t room = plane_bytes / pitch - 2;
         const int64_t rows = flat ? 1 : room - 2 * nsteps;
-        if (rows < 1 || room < 1 || width * cell > STEPS_ROW_BYTES) {
+        if (rows < 1 || room < 1 || (tx > 1 && width * cell < 512)) {
             continue;
         }
         const int64_t ty = flat ? 1 : (ny + rows - 1) / rows;
@@ -174,6 +182,7 @@ static void steps_thread(const struct layout *layout, const struct step_args *ar
     }
     stream_fence();
 }
+
 /* Room for the levels of each thread. */
 static enum status scratch_reserve(struct steps_scratch *scratch, size_t bytes)
 {

@@ -9,7 +9,7 @@
 
 enum {
     NAMED(PLANE) = STEPS_PLANE_BYTES / sizeof(REAL), /* from plane to plane in scratch */
-    NAMED(PIECE) = STEPS_PIECE_MOST / sizeof(REAL)
+    NAMED(PIECE) = STEPS_PIECE_MOST / sizeof(REAL)   /* at most */
 };
 
 struct NAMED(march) {
@@ -22,7 +22,7 @@ struct NAMED(march) {
     const REAL *in;
     struct NAMED(coefficients) k;
     struct box level[STEPS_MOST + 1]; /* the cells of each; of the last: the tile */
-    int64_t begin, end;               /* in x, all levels; multiples of a line */
+    int64_t begin, end;               /* in x, all levels: whole lines of the fields */
     int64_t pitch;
     int64_t piece; /* cells of a row at a time */
     REAL *scratch;
@@ -52,7 +52,7 @@ KERNEL_INLINE bool NAMED(level_closed)(const struct NAMED(march) * m, int l, enu
            (side == SIDE_MIN ? box->lo[axis] == 0 : box->hi[axis] == m->layout->cells[axis]);
 }
 
-/* Cells of a chain: its first level's rows, and where its values come from and go to. */
+/* Cells of a chain: the rows of its lowest level, and where its values come from and go to. */
 struct NAMED(links) {
     REAL *slot;    /* the plane below, overwritten by the new one */
     const REAL *c; /* the plane between */
@@ -89,7 +89,6 @@ KERNEL_INLINE void NAMED(chain_line)(const struct NAMED(coefficients) * k,
         REAL *slot = from->slot + l * STRIDE + i;
         const REAL *c = from->c + l * STRIDE + i;
         const struct STEPS_VECTOR old = STEPS(load)(slot);
-        const struct STEPS_VECTOR next = STEPS(load)(c + VECTOR);
         REAL centre[VECTOR]; /* the compiler keeps these in registers */
         REAL minus[VECTOR];
         REAL plus[VECTOR];
@@ -97,11 +96,20 @@ KERNEL_INLINE void NAMED(chain_line)(const struct NAMED(coefficients) * k,
         REAL above[VECTOR];
         REAL result[VECTOR];
         STEPS(store)(at_line->value[l], slot);
-        STEPS(store)(at_line->here[l], centre);
         STEPS(store)(old, below);
         STEPS(store)(at_line->value[l], above);
-        STEPS(minus)(at_line->before[l], at_line->here[l], sizeof(REAL), minus);
-        STEPS(plus)(at_line->here[l], next, sizeof(REAL), plus);
+        if (STEPS_SHIFT) {
+            const struct STEPS_VECTOR next = STEPS(load)(c + VECTOR);
+            STEPS(store)(at_line->here[l], centre);
+            STEPS(minus)(at_line->before[l], at_line->here[l], sizeof(REAL), minus);
+            STEPS(plus)(at_line->here[l], next, sizeof(REAL), plus);
+            at_line->before[l] = at_line->here[l];
+            at_line->here[l] = next;
+        } else {
+            STEPS(store)(STEPS(load)(c), centre);
+            STEPS(store)(STEPS(load)(c - 1), minus);
+            STEPS(store)(STEPS(load)(c + 1), plus);
+        }
         const struct NAMED(row) at = {
             .centre = centre,
             .xm = minus,
@@ -112,8 +120,6 @@ KERNEL_INLINE void NAMED(chain_line)(const struct NAMED(coefficients) * k,
             .zp = flat ? centre : above,
         };
         NAMED(cells)(k, &at, result, VECTOR);
-        at_line->before[l] = at_line->here[l];
-        at_line->here[l] = next;
         if (l < nlinks - 1) {
             at_line->value[l + 1] = STEPS(load)(result);
         } else if (from->stream) {
@@ -136,7 +142,7 @@ KERNEL_INLINE void NAMED(chain)(const struct NAMED(coefficients) * coefficients,
     const int64_t begin = (nlinks > 0 ? nlinks - 1 : 0) * VECTOR;
     struct NAMED(chained) at_line;
 #pragma GCC unroll 8
-    for (int l = 0; l < nlinks; l++) {
+    for (int l = 0; STEPS_SHIFT && l < nlinks; l++) {
         at_line.before[l] = STEPS(load)(from.c + l * STRIDE - VECTOR);
         at_line.here[l] = STEPS(load)(from.c + l * STRIDE);
     }
@@ -240,8 +246,9 @@ KERNEL_INLINE void NAMED(fill_beyond)(const struct NAMED(march) * m, int l, enum
 
 /* Advance a piece of row j, `n` cells from `x` on, of the levels `first` to `last`, along plane p
  * of the input. */
-KERNEL_INLINE void NAMED(advance_piece)(const struct NAMED(march) * m, int64_t j, int64_t p,
-                                        int first, int last, int64_t x, int64_t n)
+static __attribute__((noinline)) void NAMED(advance_piece)(const struct NAMED(march) * m, int64_t j,
+                                                           int64_t p, int first, int last,
+                                                           int64_t x, int64_t n)
 {
     const int64_t odd = p & 1;
     const int64_t at = x - m->begin;
@@ -290,69 +297,68 @@ static void NAMED(advance_plane)(const struct NAMED(march) * m, int64_t p, int f
     }
 }
 
-/* Sum the inside cells of closed faces in row j of plane k of the tile, before step l. */
-static void NAMED(sum_faces)(const struct NAMED(march) * m, int l, const int64_t row[AXIS_COUNT],
-                             const REAL *c)
+/* Sum the inside cells of closed faces in rows [lo, hi) of plane k of the tile, before step l. */
+static void NAMED(sum_faces)(const struct NAMED(march) * m, int l, int64_t lo, int64_t hi,
+                             int64_t k)
 {
     const struct box *tile = &m->level[m->nsteps];
-    const int64_t n = box_extent(tile, AXIS_X);
+    const int64_t odd = (k + l) & 1;
     for (int face = 0; face < FACE_COUNT; face++) {
         struct tally *tally = &m->tally[l][face];
         const enum axis axis = face_axis((enum face)face);
         const bool max = face_side((enum face)face) == SIDE_MAX;
-        const int64_t cell =
-            axis == AXIS_X ? (max ? tile->hi[axis] - 1 : tile->lo[axis]) : row[axis];
-        if (tally->target == NULL || !m->args->closed[face] ||
-            cell != (max ? m->layout->cells[axis] - 1 : 0)) {
+        const int64_t last = max ? m->layout->cells[axis] - 1 : 0;
+        if (tally->target == NULL || !m->args->closed[face] || last < tile->lo[axis] ||
+            last >= tile->hi[axis] || (axis == m->axis && k != last)) {
             continue;
         }
-        if (axis == AXIS_X) {
-            tally_add_one(tally, (double)c[max ? n - 1 : 0]);
-        } else {
-            NAMED(tally_add)(tally, c, n);
+        const int64_t x = (axis == AXIS_X ? last : tile->lo[AXIS_X]) - m->begin;
+        const int64_t n = axis == AXIS_X ? 1 : box_extent(tile, AXIS_X);
+        const int64_t begin = axis == m->row_axis ? last : lo;
+        const int64_t end = axis == m->row_axis ? last + 1 : hi;
+        for (int64_t j = begin; j < end; j++) {
+            NAMED(tally_add)(tally, NAMED(level_row)(m, l, odd, j) + x, n);
         }
     }
 }
 
 /* Complete level l at its new plane k: the values beyond closed faces, and the sums. */
-static void NAMED(complete_level)(const struct NAMED(march) * m, int l, int64_t k)
+static __attribute__((noinline)) void NAMED(complete_level)(const struct NAMED(march) * m, int l,
+                                                            int64_t k)
 {
     const struct box *level = &m->level[l];
     const struct box *tile = &m->level[m->nsteps];
     const int64_t odd = (k + l) & 1;
     const int64_t lo = level->lo[m->row_axis];
     const int64_t hi = level->hi[m->row_axis];
-    const int64_t left = level->lo[AXIS_X] - m->begin;
-    const int64_t right = level->hi[AXIS_X] - m->begin;
     const int64_t n = m->end - m->begin;
-    const bool bottom = k == 0 && NAMED(level_closed)(m, l, m->axis, SIDE_MIN);
-    for (int64_t j = lo; j < hi; j++) {
-        REAL *c = NAMED(level_row)(m, l, odd, j);
-        if (NAMED(level_closed)(m, l, AXIS_X, SIDE_MIN)) {
-            NAMED(fill_beyond)(m, l, FACE_X_MIN, c + left, c + left - 1, 1);
+    REAL *const first = NAMED(level_row)(m, l, odd, lo);
+    REAL *const last = NAMED(level_row)(m, l, odd, hi - 1);
+    for (int side = SIDE_MIN; side <= SIDE_MAX; side++) {
+        const enum face face = face_of(AXIS_X, (enum side)side);
+        const int64_t inside =
+            (side == SIDE_MIN ? level->lo[AXIS_X] : level->hi[AXIS_X] - 1) - m->begin;
+        const REAL a = (REAL)m->args[l].a[face];
+        const REAL b = (REAL)m->args[l].b[face];
+        if (NAMED(level_closed)(m, l, AXIS_X, (enum side)side)) {
+            for (REAL *c = first + inside; c <= last + inside; c += m->pitch) {
+                c[side == SIDE_MIN ? -1 : 1] = NAMED(heat_outside)(*c, a, b);
+            }
         }
-        if (NAMED(level_closed)(m, l, AXIS_X, SIDE_MAX)) {
-            NAMED(fill_beyond)(m, l, FACE_X_MAX, c + right - 1, c + right, 1);
-        }
-        if (bottom) {
-            NAMED(fill_beyond)
-            (m, l, face_of(m->axis, SIDE_MIN), c, NAMED(level_row)(m, l, 1 - odd, j), n);
-        }
-        if (j >= tile->lo[m->row_axis] && j < tile->hi[m->row_axis] && k >= tile->lo[m->axis] &&
-            k < tile->hi[m->axis]) {
-            int64_t row[AXIS_COUNT] = {0};
-            row[m->row_axis] = j;
-            row[m->axis] = k;
-            NAMED(sum_faces)(m, l, row, c + tile->lo[AXIS_X] - m->begin);
-        }
+    }
+    if (k == 0 && NAMED(level_closed)(m, l, m->axis, SIDE_MIN)) {
+        NAMED(fill_beyond)
+        (m, l, face_of(m->axis, SIDE_MIN), first, NAMED(level_row)(m, l, 1 - odd, lo),
+         (hi - lo) * m->pitch);
     }
     if (!m->flat && NAMED(level_closed)(m, l, m->row_axis, SIDE_MIN)) {
-        REAL *c = NAMED(level_row)(m, l, odd, lo);
-        NAMED(fill_beyond)(m, l, face_of(m->row_axis, SIDE_MIN), c, c - m->pitch, n);
+        NAMED(fill_beyond)(m, l, face_of(m->row_axis, SIDE_MIN), first, first - m->pitch, n);
     }
     if (!m->flat && NAMED(level_closed)(m, l, m->row_axis, SIDE_MAX)) {
-        REAL *c = NAMED(level_row)(m, l, odd, hi - 1);
-        NAMED(fill_beyond)(m, l, face_of(m->row_axis, SIDE_MAX), c, c + m->pitch, n);
+        NAMED(fill_beyond)(m, l, face_of(m->row_axis, SIDE_MAX), last, last + m->pitch, n);
+    }
+    if (k >= tile->lo[m->axis] && k < tile->hi[m->axis]) {
+        NAMED(sum_faces)(m, l, tile->lo[m->row_axis], tile->hi[m->row_axis], k);
     }
 }
 
@@ -393,7 +399,6 @@ static void NAMED(steps_tile)(const struct layout *layout, const struct step_arg
                              .axis = flat ? AXIS_Y : AXIS_Z,
                              .out = out,
                              .in = in,
-                             .piece = piece_bytes / (int64_t)sizeof(REAL),
                              .scratch = scratch,
                              .tally = tally};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -402,8 +407,14 @@ static void NAMED(steps_tile)(const struct layout *layout, const struct step_arg
     for (int l = 0; l <= nsteps; l++) {
         m.level[l] = steps_level(layout, args, tile, nsteps - l);
     }
-    m.begin = m.level[0].lo[AXIS_X] & -(int64_t)LINE;
-    m.end = (m.level[0].hi[AXIS_X] + LINE - 1) & -(int64_t)LINE;
-    m.pitch = m.end - m.begin + 2 * LINE;
+    /* the first cell of a subdomain that was widened into its halo begins no line */
+    const int64_t shift = stream_cells_to_line(m.out + layout_index(layout, 0, 0, 0), sizeof(REAL));
+    m.begin = ((m.level[0].lo[AXIS_X] - shift) & -(int64_t)LINE) + shift;
+    m.end = ((m.level[0].hi[AXIS_X] - shift + LINE - 1) & -(int64_t)LINE) + shift;
+    m.pitch = steps_pitch((m.end - m.begin) * (int64_t)sizeof(REAL)) / (int64_t)sizeof(REAL);
+    const int64_t nlines = (m.end - m.begin) / LINE;
+    const int64_t npieces =
+        at_least_one((nlines * STREAM_LINE_BYTES + piece_bytes / 2) / piece_bytes);
+    m.piece = (nlines + npieces - 1) / npieces * LINE;
     NAMED(march_tile)(&m);
 }

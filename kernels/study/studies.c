@@ -7,6 +7,7 @@
 #include "kernels/guard/backend_guard.h"
 #include "kernels/study/diffusion.h"
 #include "kernels/study/laplacian.h"
+#include "kernels/study/mhd.h"
 #include "kernels/study/xcorr.h"
 #ifdef ISOTHERM_WITH_HIP
 #include "kernels/hip/backend_hip.h"
@@ -31,6 +32,11 @@ static const struct {
     {&study_diffusion, &backend_guard, diffusion_guard},
 #ifdef ISOTHERM_WITH_HIP
     {&study_diffusion, &backend_hip, diffusion_hip},
+#endif
+    {&study_mhd, &backend_cpu, mhd_cpu},
+    {&study_mhd, &backend_guard, mhd_guard},
+#ifdef ISOTHERM_WITH_HIP
+    {&study_mhd, &backend_hip, mhd_hip},
 #endif
 };
 enum { ROWS = sizeof table / sizeof table[0] };

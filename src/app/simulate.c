@@ -20,6 +20,7 @@ struct simulation {
     struct hang_monitor *monitor; /* NULL: off */
     struct stop *stop;
     struct outputs *outputs;
+    struct team_energy energy;
 };
 
 static enum status allocate(struct solver *solver)
@@ -96,6 +97,7 @@ static enum status open_all(struct simulation *s, const struct settings *setting
 
 static enum status handle_events(struct simulation *s)
 {
+    team_energy_sample(&s->energy);
     TRY(outputs_write(s->outputs));
     return stop_handle_requests(s->stop, &s->solver.stepper, s->outputs);
 }
@@ -113,6 +115,9 @@ static int64_t next_event(const struct simulation *s)
 static enum status advance(struct simulation *s)
 {
     const struct state *state = &s->solver.state;
+    const struct team *team = &s->solver.team;
+    struct run_cost cost;
+    TRY(team_energy_begin(team->comm, s->solver.engine.info.address, &s->energy));
     const double start = MPI_Wtime();
     stop_defer();
     phases_restart(&s->solver.phases);
@@ -122,7 +127,9 @@ static enum status advance(struct simulation *s)
         TRY(handle_events(s));
     }
     TRY(outputs_wait(s->outputs)); /* counts as run time */
-    return outputs_finish(s->outputs, MPI_Wtime() - start);
+    cost.wall_s = MPI_Wtime() - start;
+    TRY(team_energy_total(team->comm, &s->energy, &cost.energy));
+    return outputs_finish(s->outputs, &cost);
 }
 
 enum status simulate(MPI_Comm comm, const struct settings *settings,
@@ -141,6 +148,7 @@ enum status simulate(MPI_Comm comm, const struct settings *settings,
         status = outputs_postmortem(s->outputs);
     }
 done:
+    team_energy_end(&s->energy);
     outputs_close(s->outputs);
     if (comm_is_broken()) {
         return status; /* the writer's thread may still use everything: main aborts the program */

@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 
-#define WINDOW_S 0.15
+#define WINDOW_S 0.25
 #define PATIENCE_S 0.5
-#define BATCH_S 2e-3 /* between two looks at the counter */
+#define BATCH_S 1e-2 /* between two readings of the counter: longer than a reading */
 
 enum status bench_energy_measure(struct energy_meter *meter, const char *why, bench_calls *run,
                                  void *context, double call_s, struct bench_energy *energy)

@@ -13,10 +13,11 @@ struct bench_energy {
     char why[ENERGY_WORDS]; /* not measured */
 };
 
-/* Run `calls` calls, and wait for them. */
+/* Queue `calls` calls, and wait for those of the previous time: the device has work while the
+ * counter is read, which can take milliseconds. */
 typedef enum status bench_calls(void *context, int calls);
 
-/* Keep the device busy between two changes of the counter, 0.15 s or more apart (0.5 s at most
+/* Keep the device busy between two changes of the counter, 0.25 s or more apart (0.5 s at most
  * until the first). `meter` NULL: none, because of `why`. `call_s`: the time of a call, about. */
 enum status bench_energy_measure(struct energy_meter *meter, const char *why, bench_calls *run,
                                  void *context, double call_s,

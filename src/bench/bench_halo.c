@@ -108,7 +108,8 @@ static enum status time_device(struct halo_bench *bench)
 /* Every rank has a block of bench->size. Divided axes are periodic, so that all ranks have the same
  * work, and so is z, so that a single rank has an exchange. */
 static enum status make_settings(const struct halo_bench *bench, const char *precision,
-                                 const char *transport, bool overlap, struct settings **settings)
+                                 const char *transport, const char *overlap, const char *passes,
+                                 struct settings **settings)
 {
     char text[2048];
     int dims[AXIS_COUNT] = {0, 0, 0};
@@ -130,11 +131,11 @@ static enum status make_settings(const struct halo_bench *bench, const char *pre
              "boundary: {x_min: %s, x_max: %s, y_min: %s, y_max: %s, z_min: %s, z_max: %s}\n"
              "time: {steps: 1000000, dt: auto, safety: 0.9}\n"
              "run: {backend: %s, precision: %s, decomposition: [%d, %d, %d],\n"
-             "      steps_per_pass: 1, halo: {transport: %s, overlap: %s}, watch: {every: 0}}\n"
+             "      steps_per_pass: %s, halo: {transport: %s, overlap: %s}, watch: {every: 0}}\n"
              "output: {directory: none, history: {every: 0}}\n",
              cells[0], cells[1], cells[2], cells[0], cells[1], cells[2], boundary[0], boundary[0],
              boundary[1], boundary[1], boundary[2], boundary[2], bench->backend->name, precision,
-             blocks[0], blocks[1], blocks[2], transport, overlap ? "on" : "off");
+             blocks[0], blocks[1], blocks[2], passes, transport, overlap);
     return settings_read_text("bench", text, NULL, 0, settings);
 }
 
@@ -178,8 +179,8 @@ static enum status time_run(const struct halo_bench *bench, const char *precisio
     struct solver solver;
     struct stepper *stepper = &solver.stepper;
     enum status status = STATUS_OK;
-    TRY(status_agree(MPI_COMM_WORLD,
-                     make_settings(bench, precision, transport, overlap, &settings)));
+    TRY(status_agree(MPI_COMM_WORLD, make_settings(bench, precision, transport,
+                                                   overlap ? "on" : "off", "1", &settings)));
     TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
     TRY_GOTO(time_steps(stepper, overlap ? &times->overlapped : &times->before));
     if (!overlap) {
@@ -254,6 +255,56 @@ static enum status time_all_steps(struct halo_bench *bench, const bool wanted[2]
     return STATUS_OK;
 }
 
+static void report_pass(struct halo_bench *bench, const char *precision,
+                        const struct stepper *stepper, const struct pass_trial *trial)
+{
+    const char *overlap = pass_overlap_name(trial);
+    struct json *json = &bench->json;
+    json_begin(json, NULL, '{');
+    json_string(json, "transport", halo_transport_name(stepper->halo));
+    json_string(json, "precision", precision);
+    json_int3(json, "cells_of_a_rank", bench->size);
+    json_int(json, "steps_per_pass", trial->steps);
+    json_string(json, "overlap", overlap);
+    json_real(json, "step_us", 1e6 * trial->seconds);
+    json_end(json, '}');
+    log_info("  %-10s %-8s %6d %8s %11.1f", halo_transport_name(stepper->halo), precision,
+             trial->steps, overlap, 1e6 * trial->seconds);
+}
+
+/* What run.steps_per_pass: auto measures. */
+static enum status time_passes(struct halo_bench *bench, const char *precision)
+{
+    struct settings *settings = NULL;
+    struct solver solver;
+    const struct pass_plan *passes = &solver.stepper.passes;
+    enum status status = STATUS_OK;
+    TRY(status_agree(MPI_COMM_WORLD,
+                     make_settings(bench, precision, "auto", "auto", "auto", &settings)));
+    TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
+    for (int t = 0; t < passes->ntrials; t++) {
+        report_pass(bench, precision, &solver.stepper, &passes->trials[t]);
+    }
+done:
+    solver_destroy(&solver);
+    settings_destroy(settings);
+    return status;
+}
+
+static enum status time_all_passes(struct halo_bench *bench, const bool wanted[2])
+{
+    log_info("passes of several steps with exchange, us per step");
+    log_info("  %-10s %-8s %6s %8s %11s", "transport", "", "steps", "overlap", "us");
+    json_begin(&bench->json, "passes", '[');
+    for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
+        if (wanted[p]) {
+            TRY(time_passes(bench, precision_name((enum precision)p)));
+        }
+    }
+    json_end(&bench->json, ']');
+    return STATUS_OK;
+}
+
 static enum status measure(struct halo_bench *bench, const bool wanted[2])
 {
     json_begin(&bench->json, NULL, '{');
@@ -261,6 +312,7 @@ static enum status measure(struct halo_bench *bench, const bool wanted[2])
     json_int(&bench->json, "ranks", bench->nranks);
     TRY(time_device(bench));
     TRY(time_all_steps(bench, wanted));
+    TRY(time_all_passes(bench, wanted));
     json_end(&bench->json, '}');
     return STATUS_OK;
 }

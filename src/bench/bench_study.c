@@ -232,15 +232,37 @@ static enum status measure(struct bench *bench, const struct call *call, double 
 struct energy_calls {
     struct bench *bench;
     const struct call *call;
+    struct event *done[2]; /* of the last batches, in turn */
+    int batch;
 };
 
 static enum status run_calls(void *context, int calls)
 {
-    const struct energy_calls *c = context;
+    struct energy_calls *c = context;
+    const struct runtime *runtime = c->bench->backend->runtime;
     for (int n = 0; n < calls; n++) {
         TRY(queue_call(c->bench, c->call));
     }
-    return c->bench->backend->runtime->queue_wait(c->bench->queue);
+    TRY(runtime->event_record(c->bench->queue, c->done[c->batch % 2]));
+    c->batch++;
+    return c->batch > 1 ? runtime->event_sync(c->done[c->batch % 2]) : STATUS_OK;
+}
+
+static enum status measure_energy(struct bench *bench, const struct call *call,
+                                  struct figures *figures)
+{
+    const struct runtime *runtime = bench->backend->runtime;
+    struct energy_calls calls = {.bench = bench, .call = call};
+    enum status status = STATUS_OK;
+    TRY_GOTO(runtime->event_create(bench->device, &calls.done[0]));
+    TRY_GOTO(runtime->event_create(bench->device, &calls.done[1]));
+    TRY_GOTO(bench_energy_measure(bench->meter, bench->no_meter, run_calls, &calls,
+                                  figures->median_s, &figures->energy));
+    TRY_GOTO(runtime->queue_wait(bench->queue));
+done:
+    runtime->event_destroy(calls.done[0]);
+    runtime->event_destroy(calls.done[1]);
+    return status;
 }
 
 /* ---- reporting ---- */
@@ -258,6 +280,13 @@ static void shape_words(const struct study_shape *shape, char text[64])
     if (shape->bounds > 0) {
         snprintf(text + used, (size_t)(64 - used), " b=%d", shape->bounds);
     }
+}
+
+/* A number of the table, "-" when it is unknown. */
+static const char *number_words(double number, char text[16])
+{
+    snprintf(text, 16, "%.1f", number);
+    return isnan(number) ? "-" : text;
 }
 
 static void report_shape(const struct study_shape *shape, int tried, struct json *json)
@@ -278,11 +307,14 @@ static void report(struct bench *bench, const struct call *call, const struct fi
     const double rate = bytes / f->median_s;
     const double of_ideal = bench->peak > 0 ? 100.0 * rate / bench->peak : (double)NAN;
     char shape[64];
+    char ideal[16];
+    char per_joule[16];
     shape_words(&call->shape, shape);
     const double points = (double)traffic.points;
-    log_info("  %-22s %-18s %9.4f %9.2f %7.1f %7.1f %9.3f %9.1f", call->kernel->name, shape,
-             1e3 * f->median_s, rate * 1e-9, 100.0 * rate / bench->copy, of_ideal,
-             points / f->median_s * 1e-9, 1e-6 * points / f->energy.joules);
+    log_info("  %-22s %-18s %9.4f %9.2f %7.1f %7s %9.3f %9s", call->kernel->name, shape,
+             1e3 * f->median_s, rate * 1e-9, 100.0 * rate / bench->copy,
+             number_words(of_ideal, ideal), points / f->median_s * 1e-9,
+             number_words(1e-6 * points / f->energy.joules, per_joule));
     json_begin(json, NULL, '{');
     json_string(json, "kernel", call->kernel->name);
     json_string(json, "kind", bench->study->name);
@@ -322,9 +354,7 @@ static enum status bench_kernel(struct bench *bench, const struct study_kernel *
     TRY(check(bench, &call));
     log_transient("%s: measurement", kernel->name);
     TRY(measure(bench, &call, call_s, &figures));
-    struct energy_calls calls = {bench, &call};
-    TRY(bench_energy_measure(bench->meter, bench->no_meter, run_calls, &calls, figures.median_s,
-                             &figures.energy));
+    TRY(measure_energy(bench, &call, &figures));
     log_transient("%s", "");
     report(bench, &call, &figures, json);
     return STATUS_OK;
@@ -363,6 +393,7 @@ static enum status bench_cases(const struct bench *prototype, const bool wanted[
     const int64_t *size = prototype->request->size;
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
         struct bench bench = *prototype;
+        struct study_case last = {.radius = -1};
         for (int c = 0; wanted[p] && bench.study->published(c, (enum precision)p, &bench.wanted);
              c++) {
             if (!is_wanted(bench.request, &bench.wanted)) {
@@ -373,6 +404,12 @@ static enum status bench_cases(const struct bench *prototype, const bool wanted[
                 bench.wanted.size[axis] =
                     used && size[axis] > 0 ? size[axis] : bench.wanted.size[axis];
             }
+            const struct study_case *next = &bench.wanted;
+            if (next->radius == last.radius &&
+                memcmp(next->size, last.size, sizeof last.size) == 0) {
+                continue; /* cases that differ in the size only */
+            }
+            last = *next;
             TRY(bench_case(&bench, json));
             *copy = *copy == 0 ? bench.copy : *copy;
             bench = *prototype;

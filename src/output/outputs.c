@@ -8,7 +8,6 @@
 #include "io/checkpoint/checkpoint.h"
 #include "output/output_checkpoints.h"
 #include "output/progress.h"
-#include "output/report.h"
 #include "output/run_lock.h"
 #include "solve/derive.h"
 #include "solve/numerics_check.h"
@@ -422,7 +421,7 @@ enum status outputs_postmortem(struct outputs *o)
 }
 
 /* Rank 0. A restart without further steps keeps the report of the earlier run. */
-static enum status write_report(const struct outputs *o, uint64_t hash, double wall)
+static enum status write_report(const struct outputs *o, uint64_t hash, const struct run_cost *cost)
 {
     const struct state *state = o->in.state;
     const char *directory = o->in.problem->settings->output.directory;
@@ -432,7 +431,7 @@ static enum status write_report(const struct outputs *o, uint64_t hash, double w
         log_info("%s kept: an earlier run had already reached this step", path);
         return STATUS_OK;
     }
-    return report_write(path, o->in.stepper, o->writer, &o->latest, hash, wall);
+    return report_write(path, o->in.stepper, o->writer, &o->latest, hash, cost);
 }
 
 static void print_result(struct outputs *o, uint64_t hash, double wall)
@@ -457,7 +456,7 @@ static void print_result(struct outputs *o, uint64_t hash, double wall)
     }
 }
 
-enum status outputs_finish(struct outputs *o, double wall)
+enum status outputs_finish(struct outputs *o, const struct run_cost *cost)
 {
     const struct team *team = o->in.team;
     uint64_t hash = 0;
@@ -465,7 +464,7 @@ enum status outputs_finish(struct outputs *o, double wall)
     TRY(refresh(o));
     TRY(flush_all(o));
     TRY(diagnostics_field_hash(o->in.stepper, &hash));
-    TRY(status_agree(team->comm, team->rank == 0 ? write_report(o, hash, wall) : STATUS_OK));
-    print_result(o, hash, wall);
+    TRY(status_agree(team->comm, team->rank == 0 ? write_report(o, hash, cost) : STATUS_OK));
+    print_result(o, hash, cost->wall_s);
     return STATUS_OK;
 }

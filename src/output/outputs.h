@@ -2,6 +2,7 @@
 #ifndef ISOTHERM_OUTPUT_OUTPUTS_H
 #define ISOTHERM_OUTPUT_OUTPUTS_H
 
+#include "output/report.h"
 #include "output/run_folder.h"
 #include "solve/diagnostics.h"
 
@@ -41,9 +42,9 @@ enum status outputs_keep_folder(struct outputs *outputs) MUST_CHECK;
 /* Collective. Wait until all submitted jobs are complete or have failed. */
 enum status outputs_wait(struct outputs *outputs) MUST_CHECK;
 
-/* Collective. After outputs_wait. Close the files and write report.json. `wall`: the time of the
- * time loop, s. */
-enum status outputs_finish(struct outputs *outputs, double wall) MUST_CHECK;
+/* Collective. After outputs_wait. Close the files and write report.json. `cost`: of the time loop.
+ */
+enum status outputs_finish(struct outputs *outputs, const struct run_cost *cost) MUST_CHECK;
 
 /* Collective. After STATUS_NUMERICS, agreed, from any function: write the state to postmortem.h5 in
  * the output folder and complete the message: where the state is, the last valid checkpoint, and

@@ -54,7 +54,7 @@ static void write_passes(struct json *json, const struct stepper *stepper)
         const struct pass_trial *trial = &stepper->passes.trials[t];
         json_begin(json, NULL, '{');
         json_int(json, "steps", trial->steps);
-        json_string(json, "overlap", !trial->overlap ? "off" : trial->thick ? "thick" : "on");
+        json_string(json, "overlap", pass_overlap_name(trial));
         json_real(json, "us_per_step", 1e6 * trial->seconds);
         json_end(json, '}');
     }
@@ -102,8 +102,25 @@ static void write_placement(struct json *json, const struct stepper *stepper)
     rank_facts_json(json, stepper->team->rank_facts, stepper->team->nranks);
 }
 
-static void write_speed(struct json *json, const struct stepper *stepper, double wall)
+static void write_energy(struct json *json, const struct run_cost *cost, double updates)
 {
+    const struct energy_total *energy = &cost->energy;
+    json_begin(json, "energy", '{');
+    json_real(json, "J", energy->joules);
+    json_real(json, "W", energy->joules / cost->wall_s);
+    json_real(json, "Mupdates_per_J", 1e-6 * updates / energy->joules);
+    if (energy->why[0] == '\0') {
+        json_string(json, "source", energy->source);
+    } else {
+        json_string(json, "why_not", energy->why);
+    }
+    json_end(json, '}');
+}
+
+static void write_speed(struct json *json, const struct stepper *stepper,
+                        const struct run_cost *cost)
+{
+    const double wall = cost->wall_s;
     const int64_t steps = stepper->state->step - stepper->state->first_step;
     const double updates = (double)grid_total_cells(&stepper->problem->grid) * (double)steps;
     const double rate = wall > 0 ? updates / wall : 0;
@@ -111,6 +128,7 @@ static void write_speed(struct json *json, const struct stepper *stepper, double
     json_real(json, "wall_s", wall);
     json_real(json, "cell_updates_per_s", rate);
     json_real(json, "bandwidth_GBs", rate * bytes * 1e-9);
+    write_energy(json, cost, updates);
     const struct phases *phases = stepper->phases;
     json_begin(json, "phase_share", '{');
     double rest = wall;
@@ -193,7 +211,8 @@ static void write_changes(struct json *json, const struct settings_changes *chan
 }
 
 enum status report_write(const char *path, const struct stepper *stepper, struct writer *writer,
-                         const struct diagnostics *final, uint64_t field_hash, double wall)
+                         const struct diagnostics *final, uint64_t field_hash,
+                         const struct run_cost *cost)
 {
     struct json json;
     TRY(json_open(&json));
@@ -214,7 +233,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     json_real(&json, "dt_stable", stepper->problem->timeline.dt_stable);
     write_machine(&json, stepper);
     write_placement(&json, stepper);
-    write_speed(&json, stepper, wall);
+    write_speed(&json, stepper, cost);
     write_output(&json, writer);
     write_result(&json, stepper->problem, final, field_hash);
     json_string(&json, "config", stepper->problem->settings->text);

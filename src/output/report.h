@@ -2,12 +2,19 @@
 #ifndef ISOTHERM_OUTPUT_REPORT_H
 #define ISOTHERM_OUTPUT_REPORT_H
 
+#include "machine/team_energy.h"
 #include "output/writer.h"
 #include "solve/diagnostics.h"
 
-/* Call on rank 0. `wall`: the time of the time loop, s. */
+/* Of the time loop, output included. */
+struct run_cost {
+    double wall_s;
+    struct energy_total energy;
+};
+
+/* Call on rank 0. */
 enum status report_write(const char *path, const struct stepper *stepper, struct writer *writer,
                          const struct diagnostics *final, uint64_t field_hash,
-                         double wall) MUST_CHECK;
+                         const struct run_cost *cost) MUST_CHECK;
 
 #endif

@@ -39,15 +39,15 @@ static int most_to_try(const struct backend *backend, const struct decomp *decom
 {
     enum {
         IN_CACHE = 1 << 18, /* cells per rank: caches hold them; memory is not read */
+        FEW_STEPS = 32,     /* a search takes longer than it gains */
         SHARE = 8           /* of the thinnest block: beyond that too many cells are redundant */
     };
     const int64_t cells = decomp->global_cells[0] * decomp->global_cells[1] *
                           decomp->global_cells[2] / decomp->nranks;
-    if (!backend_has(backend, BACKEND_GPU) && cells < IN_CACHE) {
+    if (steps < FEW_STEPS || (!backend_has(backend, BACKEND_GPU) && cells < IN_CACHE)) {
         return 1;
     }
     int64_t most = backend->operations->steps_most;
-    most = steps < most ? steps : most;
     most = thinnest / SHARE < most ? thinnest / SHARE : most;
     return most > 1 ? (int)most : 1;
 }
@@ -69,7 +69,7 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
         plan->steps = plan->most;
         snprintf(plan->reason, sizeof plan->reason, "%s",
                  plan->most > 1 ? "auto: the fastest is measured at the start"
-                                : "auto: few cells or thin blocks");
+                                : "auto: few steps, few cells or thin blocks");
         return STATUS_OK;
     }
     plan->most = settings->run.steps_per_pass;

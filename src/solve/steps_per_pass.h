@@ -16,7 +16,12 @@ struct pass_trial {
     bool thick;     /* shell: see stepper_divide */
     double seconds; /* per step, of the slowest rank */
 };
-enum { PASS_TRIALS_MAX = 3 * STEPS_MOST };
+enum { PASS_TRIALS_MAX = STEPS_MOST + 2 };
+
+static inline const char *pass_overlap_name(const struct pass_trial *trial)
+{
+    return !trial->overlap ? "off" : trial->thick ? "thick" : "on";
+}
 
 struct pass_plan {
     int most;         /* layers of the halo; steps of a pass are at most as many */

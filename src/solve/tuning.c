@@ -248,44 +248,21 @@ static enum status time_trial(struct pass_search *search, struct pass_trial *tri
     return STATUS_OK;
 }
 
-/* The ways to overlap passes of this number of steps, the same on all ranks. One step: by rule. */
-static enum status list_trials(const struct stepper *stepper, int steps,
-                               struct pass_trial trials[3], int *count)
+static enum status add_trial(struct pass_search *search, struct pass_trial trial)
 {
-    const enum overlap setting = stepper->problem->settings->run.overlap;
-    const bool gpu = backend_has(stepper->engine->backend, BACKEND_GPU);
-    int may = stepper_may_overlap(stepper);
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &may, 1, MPI_INT, MPI_MAX, stepper->team->comm));
-    *count = 0;
-    if (may == 0 || (steps > 1 && setting == OVERLAP_AUTO)) {
-        trials[(*count)++] = (struct pass_trial){.steps = steps};
-    }
-    if (may != 0) {
-        trials[(*count)++] = (struct pass_trial){.steps = steps, .overlap = true};
-    }
-    if (may != 0 && steps > 1 && gpu) {
-        trials[(*count)++] = (struct pass_trial){.steps = steps, .overlap = true, .thick = true};
-    }
+    struct pass_plan *passes = &search->stepper->passes;
+    TRY(time_trial(search, &trial));
+    passes->trials[passes->ntrials++] = trial;
     return STATUS_OK;
 }
 
+/* Several steps first without overlap, if that is allowed; one step by rule. */
 static enum status try_steps(struct pass_search *search, int steps)
 {
-    struct stepper *stepper = search->stepper;
-    struct pass_plan *passes = &stepper->passes;
-    int count = 0;
-    TRY(stepper_use_passes(stepper, steps));
-    TRY(list_trials(stepper, steps, &passes->trials[passes->ntrials], &count));
-    for (int t = 0; t < count; t++) {
-        const double bar = HOPELESS * fastest_so_far(passes);
-        struct pass_trial *trial = &passes->trials[passes->ntrials];
-        TRY(time_trial(search, trial));
-        passes->ntrials++;
-        if (trial->seconds > bar) {
-            break; /* overlap gains less */
-        }
-    }
-    return STATUS_OK;
+    const enum overlap setting = search->stepper->problem->settings->run.overlap;
+    const bool by_rule = steps == 1 || setting != OVERLAP_AUTO;
+    TRY(stepper_use_passes(search->stepper, steps));
+    return add_trial(search, (struct pass_trial){.steps = steps, .overlap = by_rule});
 }
 
 /* In an order in which the usual best come early; as far as the time suffices. */
@@ -308,15 +285,38 @@ static enum status try_all(struct pass_search *search)
     return STATUS_OK;
 }
 
-static const struct pass_trial *fastest_trial(const struct pass_plan *passes)
+/* Of several steps, or of any number. */
+static const struct pass_trial *fastest_trial(const struct pass_plan *passes, bool several)
 {
-    const struct pass_trial *best = &passes->trials[0];
-    for (int t = 1; t < passes->ntrials; t++) {
-        if (passes->trials[t].seconds < best->seconds) {
-            best = &passes->trials[t];
+    const struct pass_trial *best = NULL;
+    for (int t = 0; t < passes->ntrials; t++) {
+        const struct pass_trial *trial = &passes->trials[t];
+        if ((trial->steps > 1 || !several) && (best == NULL || trial->seconds < best->seconds)) {
+            best = trial;
         }
     }
     return best;
+}
+
+/* The fastest of several steps with overlap, the same way on all ranks. */
+static enum status try_overlap(struct pass_search *search)
+{
+    struct stepper *stepper = search->stepper;
+    const struct pass_trial *best = fastest_trial(&stepper->passes, true);
+    if (stepper->halo == NULL || best == NULL) {
+        return STATUS_OK;
+    }
+    struct pass_trial trial = {.steps = best->steps, .overlap = true};
+    const bool is_new = !best->overlap;
+    TRY(stepper_use_passes(stepper, trial.steps));
+    int may = stepper_may_overlap(stepper);
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &may, 1, MPI_INT, MPI_MAX, stepper->team->comm));
+    if (may != 0 && is_new) {
+        TRY(add_trial(search, trial));
+    }
+    trial.thick = true;
+    return may != 0 && backend_has(stepper->engine->backend, BACKEND_GPU) ? add_trial(search, trial)
+                                                                          : STATUS_OK;
 }
 
 /* On the host: the arguments of the steps, all alike. */
@@ -342,7 +342,8 @@ static enum status search_passes(struct pass_search *search)
     struct stepper *stepper = search->stepper;
     struct pass_plan *passes = &stepper->passes;
     TRY(try_all(search));
-    const struct pass_trial *best = fastest_trial(passes);
+    TRY(try_overlap(search));
+    const struct pass_trial *best = fastest_trial(passes, false);
     TRY(stepper_use_passes(stepper, best->steps));
     use_overlap(stepper, best);
     stepper->exchanges = 0;

@@ -10,7 +10,7 @@
 
 #include "kernels/heat_cell.h"
 
-enum { MAX_BOXES = 8 };
+enum { MAX_BOXES = 8, CALLS = 17 };
 
 struct problem {
     struct layout layout;
@@ -191,6 +191,11 @@ static void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT],
     if (random_below(random, 2) == 0) {
         layout_close_rows(&p->layout);
     }
+    if (halo[AXIS_X] > nsteps) { /* a subdomain that was widened into its halo */
+        p->layout.origin--;
+        p->layout.halo[AXIS_X]--;
+        p->layout.cells[AXIS_X] += 2;
+    }
     p->h_in = host_field(&p->layout);
     p->h_out = host_field(&p->layout);
     p->h_expected = host_field(&p->layout);
@@ -349,12 +354,52 @@ static void large_shapes(void **state)
     }
 }
 
+/* As many steps as a tile is wide; rows that are divided, and end within a line; a pass that is
+ * longer than what stays in registers. */
+static void long_passes(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][AXIS_COUNT] = {
+        {1101, 40, 9}, {1300, 1, 20}, {5, 300, 12}, {1031, 90, 1}, {9001, 1, 1}, {64, 1, 90},
+    };
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (int n = 5; n <= STEPS_MOST; n++) {
+            check_shape(shapes[s], n == 5 ? 63 : (unsigned)(29 * s + 13 * (size_t)n) % 64, n,
+                        100 * s + (size_t)n);
+        }
+    }
+}
+
+/* A backend may try several divisions of a large box, one call after the other. */
+static void every_division_of_a_large_box(void **state)
+{
+    (void)state;
+    uint64_t random = 5;
+    struct problem p;
+    problem_create(&p, (const int64_t[]){150, 130, 60}, 63, 3, PRECISION_FLOAT64, &random);
+    p.boxes[0] = layout_owned(&p.layout);
+    p.nboxes = 1;
+    reference(&p);
+    for (int b = 0; b < rig_backend_count(); b++) {
+        struct rig rig;
+        rig_open(&rig, rig_backend_at(b));
+        for (int call = 0; call < CALLS && p.nsteps <= rig.backend->operations->steps_most;
+             call++) {
+            check_steps(&rig, &p);
+        }
+        rig_close(&rig);
+    }
+    problem_destroy(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_shapes),
         cmocka_unit_test(faces_in_all_combinations),
         cmocka_unit_test(large_shapes),
+        cmocka_unit_test(long_passes),
+        cmocka_unit_test(every_division_of_a_large_box),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

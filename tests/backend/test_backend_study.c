@@ -9,6 +9,7 @@
 
 #include "kernels/study/diffusion.h"
 #include "kernels/study/laplacian.h"
+#include "kernels/study/mhd.h"
 #include "kernels/study/studies.h"
 #include "kernels/study/xcorr.h"
 
@@ -35,6 +36,10 @@ static const struct study_case diffusion_cases[] = {
     {.size = {66, 9, 7}, .radius = 1},   {.size = {35, 18, 6}, .radius = 2},
     {.size = {15, 7, 70}, .radius = 3},  {.size = {67, 10, 9}, .radius = 4}};
 
+/* Tiles of 32 x 16 and their ends, and columns of several depths. */
+static const struct study_case mhd_cases[] = {
+    {.size = {32, 32, 32}}, {.size = {7, 5, 4}}, {.size = {35, 9, 6}}, {.size = {70, 19, 33}}};
+
 static const struct study_sizes {
     const struct study *study;
     const struct study_case *cases;
@@ -43,6 +48,7 @@ static const struct study_sizes {
     {&study_laplacian, laplacian_cases, sizeof laplacian_cases / sizeof laplacian_cases[0]},
     {&study_xcorr, xcorr_cases, sizeof xcorr_cases / sizeof xcorr_cases[0]},
     {&study_diffusion, diffusion_cases, sizeof diffusion_cases / sizeof diffusion_cases[0]},
+    {&study_mhd, mhd_cases, sizeof mhd_cases / sizeof mhd_cases[0]},
 };
 
 /* A cell of the input; further fields are what the output had before. */

@@ -76,6 +76,7 @@ MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/studies\.c|kernels/
                         r"kernels/cpu/stream\.h|halo/transport_\w+\.c|src/base/precision\.h")
 # What arch.h and stream.h found out may be asked for beside them.
 MAY_ASK = {"kernels/hip": r"#\s*(if|elif) !?ARCH_HAS_\w+",
+           "kernels/study": r"#\s*(if|elif) !?ARCH_HAS_\w+",
            "kernels/cpu": r"#\s*(if|elif) !?STREAM_HAS_\w+"}
 
 # ---- the tree ------------------------------------------------------------------------------------

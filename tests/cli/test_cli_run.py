@@ -20,7 +20,7 @@ CELLS = [15, 13, 11]
 REPORT_KEYS = [
     "version", "config", "backend", "device", "ranks", "decomposition", "halo_transport",
     "halo_transport_reason", "cells", "steps", "time", "dt", "wall_s", "cell_updates_per_s",
-    "bandwidth_GBs", "phase_share", "min_K", "max_K", "mean_K", "heat_J", "heat_drift_J",
+    "bandwidth_GBs", "energy", "phase_share", "min_K", "max_K", "mean_K", "heat_J", "heat_drift_J",
     "field_hash"]
 
 
@@ -60,6 +60,12 @@ class Files(Case):
         updates = 30 * np.prod(CELLS) / report["wall_s"]
         self.assertAlmostEqual(report["cell_updates_per_s"] / updates, 1, places=9)
         self.assertAlmostEqual(report["bandwidth_GBs"] / (16e-9 * updates), 1, places=9)
+        energy = report["energy"]  # most virtual machines have no counter
+        self.assertTrue(energy.get("source") or energy.get("why_not"), energy)
+        if energy["J"] is None:
+            self.assertIn("why_not", energy)
+        else:
+            self.assertAlmostEqual(energy["J"] / (energy["W"] * report["wall_s"]), 1, places=9)
         shares = report["phase_share"]
         self.assertAlmostEqual(sum(shares.values()), 1, places=6)
         self.assertTrue(all(-1e-3 <= share <= 1 for share in shares.values()), shares)

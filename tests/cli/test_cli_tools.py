@@ -48,7 +48,8 @@ class Help(Case):
     def test_each_benchmark_has_its_page(self):
         pages = {"kernels": ("--tune", "--kernel", "--repeats"), "io": ("--directory", "--repeats"),
                  "halo": ("--precision",), "xcorr": ("--radius", "--kernel", "--repeats"),
-                 "diffusion": ("--radius", "--kernel", "--repeats")}
+                 "diffusion": ("--radius", "--kernel", "--repeats"),
+                 "mhd": ("--kernel", "--repeats")}
         options = {option for own in pages.values() for option in own}
         for name, own in pages.items():
             result = self.isotherm("bench", name, "--help")
@@ -245,6 +246,17 @@ class Bench(Case):
             halo = sum(2 * radius * count // n for n in cells if n > 1)
             width = 8 if row["precision"] == "float64" else 4
             self.assertEqual(row["fetch_bytes"], width * (count + halo))
+
+    def test_mhd(self):
+        for backend in ("cpu", "guard"):
+            rows = self.study("mhd", "--size", 20, 12, 9, "--backend", backend)
+            self.assertEqual([(row["precision"], row["kernel"]) for row in rows],
+                             [("float64", "cached"), ("float32", "cached")], "each size once")
+            for row, width in zip(rows, (8, 4)):
+                self.assertEqual(row["cells"], [20, 12, 9])
+                self.assertEqual(row["fields"], 8)
+                self.assertEqual(row["fetch_bytes"], 8 * width * 20 * 12 * 9)
+                self.assertEqual(row["write_bytes"], row["fetch_bytes"])
 
     def test_a_study_has_no_such_case(self):
         for words, message in ((("--radius", 3), "--radius 3: bench xcorr has no case"),
