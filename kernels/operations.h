@@ -10,6 +10,7 @@
 
 #include "base/box.h"
 #include "base/exact_sum.h"
+#include "kernels/class_summary.h"
 #include "kernels/layout.h"
 #include "kernels/medium_cell.h"
 #include "kernels/nonlinear_cell.h"
@@ -183,6 +184,12 @@ struct operations {
     enum status (*summarise)(struct queue *queue, const struct layout *layout,
                              const struct placement *placement, const struct medium_args *medium,
                              const void *d_field, struct field_summary *h_summary);
+    /* Queued. Extremes, exact sum and number of the owned cells of each group of classes, added to
+     * d_summaries[MEDIUM_CLASSES]. d_groups[MEDIUM_CLASSES]: the group of each class. All in
+     * device memory. The cells must be valid. */
+    enum status (*summarise_classes)(struct queue *queue, const struct layout *layout,
+                                     const struct medium_args *medium, const uint8_t *d_groups,
+                                     const void *d_field, struct class_summary *d_summaries);
     /* Queued. Sum modulo 2^64 of heat_cell_hash over the owned cells; add over ranks for
      * `field_hash`. *h_hash is valid after queue_wait. */
     enum status (*hash)(struct queue *queue, const struct layout *layout,

@@ -283,6 +283,15 @@ static enum status summarise(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+static enum status summarise_classes(struct queue *queue, const struct layout *layout,
+                                     const struct medium_args *medium, const uint8_t *d_groups,
+                                     const void *d_field, struct class_summary *d_summaries)
+{
+    (void)queue;
+    cpu_summarise_classes(layout, medium, d_groups, d_field, d_summaries);
+    return STATUS_OK;
+}
+
 static enum status hash(struct queue *queue, const struct layout *layout,
                         const struct placement *placement, const void *d_field, uint64_t *h_hash)
 {
@@ -422,6 +431,7 @@ static const struct operations operations = {
     .pack_boxes = pack_boxes,
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
+    .summarise_classes = summarise_classes,
     .hash = hash,
     .add_source = add_source,
     .gather = gather,

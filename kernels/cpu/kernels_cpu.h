@@ -61,6 +61,9 @@ void cpu_fill_nan(void *memory, size_t bytes);           /* all threads: first t
 void cpu_summarise(const struct layout *layout, const struct placement *placement,
                    const struct medium_args *medium, const void *field,
                    struct field_summary *summary);
+void cpu_summarise_classes(const struct layout *layout, const struct medium_args *medium,
+                           const uint8_t *groups, const void *field,
+                           struct class_summary *summaries);
 void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
               uint64_t *hash);
 void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,

@@ -348,6 +348,7 @@ static const struct operations operations = {
     .pack_boxes = pack_boxes,
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
+    .summarise_classes = guard_summarise_classes,
     .hash = hash,
     .add_source = guard_add_source,
     .gather = guard_gather,

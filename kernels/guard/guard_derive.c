@@ -85,6 +85,26 @@ enum status guard_add_source(struct queue *queue, const struct layout *layout,
     return guard_add(queue, &op, box);
 }
 
+struct classes_call {
+    struct layout layout;
+    struct medium_args medium;
+    const uint8_t *groups;
+};
+
+static void call_summarise_classes(const void *arguments, void *to, const void *from)
+{
+    const struct classes_call *call = arguments;
+    cpu_summarise_classes(&call->layout, &call->medium, call->groups, from, to);
+}
+
+enum status guard_summarise_classes(struct queue *queue, const struct layout *layout,
+                                    const struct medium_args *medium, const uint8_t *d_groups,
+                                    const void *d_field, struct class_summary *d_summaries)
+{
+    const struct classes_call call = {*layout, *medium, d_groups};
+    return guard_call(queue, call_summarise_classes, &call, sizeof call, d_summaries, d_field);
+}
+
 static enum status run_convert(struct queue *queue, const struct operation *op)
 {
     (void)queue;

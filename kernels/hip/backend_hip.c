@@ -306,6 +306,7 @@ static const struct operations operations = {
     .pack_boxes = hip_pack_boxes,
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
+    .summarise_classes = hip_summarise_classes,
     .hash = hash,
     .gather = hip_gather,
     .track = hip_track,

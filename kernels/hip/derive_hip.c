@@ -39,6 +39,15 @@ enum status hip_add_source(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
+                                  const struct medium_args *medium, const uint8_t *d_groups,
+                                  const void *d_field, struct class_summary *d_summaries)
+{
+    TRY_HIP(hip_launch_summarise_classes, queue->stream, layout, medium, d_groups, d_field,
+            d_summaries);
+    return STATUS_OK;
+}
+
 enum status hip_convert(struct queue *queue, const struct layout *layout,
                         const struct medium_args *medium, enum enthalpy_conversion conversion,
                         const void *d_in, void *d_out)

@@ -376,7 +376,7 @@ static const struct schema_key table[] = {
     CADENCE("output.history", AT(output.history), .fallback = "10"),
     KEY("output.history.materials", CHOICE, FREE, AT(output.history_materials),
         "`true`: also the minimum, maximum and mean temperature and the heat of each material of "
-        "several. Each line then copies the field to the host.",
+        "several. Each line then costs one more pass over the field.",
         .choices = truths, .fallback = "false"),
     SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
             .check = settings_check_cadence),

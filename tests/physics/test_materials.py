@@ -26,17 +26,21 @@ class Materials(Case):
 
 
 class RandomProblems(Materials):
+    def seeds(self):
+        """Numbers of problems, and how fine their grids are."""
+        return [(seed, 1) for seed in range(RANDOM)]
+
     def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
-        for seed in range(RANDOM):
+        for seed, scale in self.seeds():
             with self.subTest(seed=seed):
-                self.check(seed, *solved_problem(seed, STEPS))
+                self.check(seed, *solved_problem(seed, STEPS, scale=scale))
 
     def test_with_properties_that_depend_on_temperature(self):
-        for seed in range(RANDOM):
+        for seed, scale in self.seeds():
             with self.subTest(seed=seed):
                 def change(config, seed=seed):
                     return nonlinear_problem(config, seed)
-                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem))
+                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
 
     def check(self, seed, config, problem, solution):
         expected, entered, added = solution
@@ -60,14 +64,19 @@ class RandomProblems(Materials):
 
         ranks = min((2, 3, 5, 3, 2, 8)[seed % 6], max(config["grid"]["cells"]) // 2)
         overlap = ("on", "off")[seed % 4 // 2]
-        how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
-        for backend, nranks, threads in how[seed % 2:seed % 2 + 2]:
+        for backend, nranks, threads in self.ways(seed, ranks):
             other = self.run_config(config, f"other{seed}", "--overwrite", "--backend", backend,
                                     "--set", f"run.halo.overlap={overlap}", ranks=nranks,
                                     threads=threads)
             self.assertEqual(other.exact("field_hash"), one.exact("field_hash"),
                              f"{backend}, {nranks} ranks")
             self.assertEqual(other.history_bytes(), one.history_bytes(), f"{backend} {nranks}")
+
+    @staticmethod
+    def ways(seed, ranks):
+        """Backend, ranks and threads of runs that must agree bit for bit with one on the cpu."""
+        how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
+        return how[seed % 2:seed % 2 + 2]
 
     def check_faces(self, problem, T, row):
         for number, face in enumerate(problem.config["boundary"]):
@@ -113,6 +122,30 @@ class RandomProblems(Materials):
                     self.assertLess(abs(found / expected - 1), 1e-12)
                 else:
                     self.assertTrue(math.isnan(found))
+
+
+@unittest.skipUnless("ISOTHERM_GPU_BACKEND" in os.environ, "no GPU backend in this build")
+class RandomOnGpu(RandomProblems):
+    """In the suite of the GPU builds. The finer grids are large enough for the staged kernel."""
+
+    def setUp(self):
+        super().setUp()
+        config = some_problem(3)
+        config["time"] = {"steps": 1}
+        self.write(config, "probe.yaml")
+        result = self.isotherm("run", "probe.yaml", "--output", "probe", "--backend",
+                               os.environ["ISOTHERM_GPU_BACKEND"])
+        if result.code == 4:
+            self.skipTest(f"no GPU answers: {result.err.splitlines()[-1]}")
+        self.assert_code(result, 0)
+
+    def seeds(self):
+        return [(seed, (1, 5)[seed % 2]) for seed in range(100, 100 + min(RANDOM, 24))]
+
+    @staticmethod
+    def ways(seed, ranks):
+        backend = os.environ["ISOTHERM_GPU_BACKEND"]
+        return [(backend, 1, 1), (backend, min(ranks, 3), 1)]
 
 
 class Layers(Materials):
