@@ -22,6 +22,7 @@ struct halo {
     struct transport_site site;
     struct halo_plan plan;
     struct layout layout;
+    int node_ranks; /* as in halo_options */
     struct choice choice;
     struct leg legs[NEARNESS_COUNT]; /* only the first if one transport serves all neighbours */
     char name[64];
@@ -148,24 +149,32 @@ static enum status open_legs(struct halo *halo, const enum nearness of_message[]
     return STATUS_OK;
 }
 
-static enum status build(struct halo *halo, const struct halo_options *options)
+/* `like`: its transports; NULL: choose. */
+static enum status build(struct halo *halo, const struct halo_options *options,
+                         const struct halo *like)
 {
     struct neighbourhood all[NEARNESS_COUNT] = {{.nchannels = 0}};
     enum nearness of_message[HALO_MESSAGES_MAX];
     TRY_MPI(MPI_Comm_set_errhandler(halo->comm, MPI_ERRORS_RETURN));
-    TRY(find_neighbours(halo, options->node_ranks, all, of_message));
+    TRY(find_neighbours(halo, halo->node_ranks, all, of_message));
     if (!all[ON_NODE].exists && !all[OFF_NODE].exists) {
         snprintf(halo->name, sizeof halo->name, "none");
         return STATUS_OK;
     }
-    TRY(choose_transports(&halo->site, all, halo->layout.precision, options, &halo->choice));
+    if (like != NULL) {
+        halo->choice = like->choice;
+    } else {
+        TRY(choose_transports(&halo->site, all, halo->layout.precision, options, &halo->choice));
+    }
     name_choice(halo);
     return open_legs(halo, of_message);
 }
 
-enum status halo_create(MPI_Comm comm, const struct backend *backend, struct device *device,
-                        const struct halo_plan *plan, const struct layout *layout,
-                        const struct halo_options *options, struct halo **halo)
+/* `options` or `like`. */
+static enum status create(MPI_Comm comm, const struct transport_site *site, int node_ranks,
+                          const struct halo_plan *plan, const struct layout *layout,
+                          const struct halo_options *options, const struct halo *like,
+                          struct halo **halo)
 {
     *halo = NULL;
     struct halo *built = calloc(1, sizeof *built);
@@ -176,17 +185,32 @@ enum status halo_create(MPI_Comm comm, const struct backend *backend, struct dev
         return status;
     }
     built->comm = MPI_COMM_NULL;
-    built->site = (struct transport_site){.backend = backend, .device = device};
+    built->site = *site;
     built->plan = *plan;
     built->layout = *layout;
+    built->node_ranks = node_ranks;
     TRY_GOTO(comm_check(MPI_Comm_dup(comm, &built->comm), "MPI_Comm_dup"));
     built->site.comm = built->comm;
-    TRY_GOTO(build(built, options));
+    TRY_GOTO(build(built, options, like));
     *halo = built;
     return STATUS_OK;
 done:
     halo_destroy(built);
     return status;
+}
+
+enum status halo_create(MPI_Comm comm, const struct backend *backend, struct device *device,
+                        const struct halo_plan *plan, const struct layout *layout,
+                        const struct halo_options *options, struct halo **halo)
+{
+    const struct transport_site site = {.backend = backend, .device = device};
+    return create(comm, &site, options->node_ranks, plan, layout, options, NULL, halo);
+}
+
+enum status halo_create_like(const struct halo *halo, const struct halo_plan *plan,
+                             struct halo **like)
+{
+    return create(halo->comm, &halo->site, halo->node_ranks, plan, &halo->layout, NULL, halo, like);
 }
 
 void halo_destroy(struct halo *halo)

@@ -28,6 +28,10 @@ struct halo_flight {
 enum status halo_create(MPI_Comm comm, const struct backend *backend, struct device *device,
                         const struct halo_plan *plan, const struct layout *layout,
                         const struct halo_options *options, struct halo **halo) MUST_CHECK;
+/* Collective over the same ranks. Another exchange with the transports of `halo`, not verified
+ * again: for a plan that is no wider than that with which they were. Fails as halo_create. */
+enum status halo_create_like(const struct halo *halo, const struct halo_plan *plan,
+                             struct halo **like) MUST_CHECK;
 void halo_destroy(struct halo *halo); /* takes NULL; not while messages are in flight */
 
 /* The chosen transport's name ("peer + gpu-aware": on the node and beyond), and the reason. */

@@ -101,9 +101,42 @@ static void find_flags(const struct layout *layout, const uint8_t *c, int64_t n,
     }
 }
 
+/* Whether row `c` has the classes of the row `step` elements before, and its neighbours have those
+ * of that row's neighbours. */
+static bool is_row_before(const struct layout *layout, const uint8_t *c, int64_t step)
+{
+    const size_t n = (size_t)layout->cells[AXIS_X];
+    const int64_t beside[] = {-layout->pitch_y, layout->pitch_y, -layout->pitch_z, layout->pitch_z};
+    bool same = memcmp(c - 1, c - 1 - step, n + 2) == 0;
+    for (int b = 0; b < 4 && same; b++) {
+        same = memcmp(c + beside[b], c + beside[b] - step, n) == 0;
+    }
+    return same;
+}
+
+/* A row gets the number of the row before it in y or z that has the same classes, else a new one.
+ * Before the flags are set. */
+static void number_rows(const struct layout *layout, uint8_t *classes)
+{
+    const int64_t *cells = layout->cells;
+    for (int64_t row = 0; row < cells[AXIS_Y] * cells[AXIS_Z]; row++) {
+        const int64_t j = row % cells[AXIS_Y];
+        const int64_t k = row / cells[AXIS_Y];
+        uint8_t *c = classes + layout_index(layout, 0, j, k);
+        int64_t number = row + 1;
+        if (j > 0 && is_row_before(layout, c, layout->pitch_y)) {
+            number = classes_row_number(c - layout->pitch_y);
+        } else if (k > 0 && is_row_before(layout, c, layout->pitch_z)) {
+            number = classes_row_number(c - layout->pitch_z);
+        }
+        memcpy(c + CLASS_NUMBER_AT, &number, sizeof number);
+    }
+}
+
 uint8_t classes_flag(const struct layout *layout, int nclasses, uint8_t *classes)
 {
     const int64_t *cells = layout->cells;
+    number_rows(layout, classes);
     if (nclasses >= CLASS_FLAG) {
         return UINT8_MAX;
     }

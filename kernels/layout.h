@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/box.h"
 #include "base/precision.h"
@@ -38,11 +39,23 @@ void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COU
                        struct layout *layout);
 
 /* Set CLASS_FLAG in the classes of owned cells whose neighbours across all faces have their class:
- * then a kernel that reads a cell's byte needs no neighbour's. `classes`: complete with halo.
+ * then a kernel that reads a cell's byte needs no neighbour's. And number the rows, see
+ * classes_row_number. `classes`: complete with halo.
  * Returns the mask that gives the class: with more classes than fit beside the flag, none is set.
  */
 enum { CLASS_FLAG = 0x80 };
 uint8_t classes_flag(const struct layout *layout, int nclasses, uint8_t *classes);
+
+/* The number of a row of owned cells, from 1 on, which lies in the bytes before it. Rows of one
+ * number have the same classes, and so have the rows beside them, so that coefficients looked up
+ * for one row serve all. `row`: the class of its cell 0. */
+enum { CLASS_NUMBER_AT = -16 };
+static inline int64_t classes_row_number(const uint8_t *row)
+{
+    int64_t number;
+    memcpy(&number, row + CLASS_NUMBER_AT, sizeof number);
+    return number;
+}
 
 /* Whether a table of coefficients (kernels/medium_cell.h) has the same g, bit for bit, on every
  * axis: then a kernel needs those of one. */

@@ -24,7 +24,7 @@ struct medium_args {
      * unspecified. */
     struct layout layout;
     const uint8_t *d_class;
-    uint8_t mask; /* a byte & mask is the class; from classes_flag, which must have set the flags */
+    uint8_t mask; /* a byte & mask is the class; from classes_flag, which sets flags and numbers */
     int nclasses;
     int nclosures;          /* per face: nclasses times the number of patches */
     const void *d_table;    /* in the field's precision, see medium_cell.h */
@@ -117,6 +117,9 @@ struct placement {
     int64_t offset[AXIS_COUNT]; /* global index of the local cell (0, 0, 0) */
 };
 
+/* The most steps of one pass, of any backend. */
+enum { STEPS_MOST = 8 };
+
 typedef enum status step_function(struct queue *queue, const struct layout *layout,
                                   const struct step_args *args, void *d_out, const void *d_in,
                                   const struct box *boxes, int nboxes);
@@ -135,6 +138,16 @@ struct operations {
      * d_out and d_in: fields of `layout`, distinct. The halo of d_in must be complete around
      * the boxes, except beyond closed faces, where it is never read. */
     step_function *step;
+
+    /* Queued. Advance the cells of `boxes` (as for step) by `nsteps` (1 to steps_most) steps in one
+     * pass, with the bits and the face sums of that many calls of `step`. args[l]: coefficients of
+     * step l, without a medium, and with the same r, a and closed in each. d_in must be complete
+     * within nsteps cells of each box, edges and corners included, except beyond closed faces; the
+     * cells around a box are advanced as far as it needs them, and are not written. */
+    enum status (*steps)(struct queue *queue, const struct layout *layout,
+                         const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                         const struct box *boxes, int nboxes);
+    int steps_most; /* 0: `steps` is NULL */
 
     /* Queued. Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T)
      * with the heat of source_cell, rounded to the field's precision; sigma of the cell's class, or

@@ -87,12 +87,12 @@ static enum status check_domain(hid_t file, hid_t dataset, const struct found *f
 }
 
 /* Numbers of materials cannot be interpolated. */
-static bool is_numbers(const struct initial_setting *source)
+static bool is_numbers(const struct shape_setting *source)
 {
     return source->names[0] != NULL;
 }
 
-static enum status check_shape(hid_t file, hid_t dataset, const struct initial_setting *source,
+static enum status check_shape(hid_t file, hid_t dataset, const struct shape_setting *source,
                                const struct grid *grid, struct found *found)
 {
     char text[256];
@@ -100,7 +100,7 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct initial_s
     if (usable && memcmp(found->cells, grid->cells, sizeof found->cells) == 0) {
         return STATUS_OK;
     }
-    if (usable && source->interpolate == INTERPOLATE_YES) {
+    if (usable && source->interpolate == TRUTH_YES) {
         struct regrid regrid;
         TRY(check_domain(file, dataset, found, grid));
         return regrid_create(found->cells, grid->cells, &regrid);
@@ -131,8 +131,7 @@ static enum status check_values(const struct box *global, enum precision precisi
     const int64_t ny = box_extent(global, AXIS_Y);
     const int64_t cells = box_cells(global);
     for (int64_t c = 0; c < cells; c++) {
-        const double value = precision == PRECISION_FLOAT64 ? ((const double *)values)[c]
-                                                            : (double)((const float *)values)[c];
+        const double value = precision_get(precision, values, c);
         if (!(fabs(value) < LIMIT_K)) {
             return fail(STATUS_INPUT,
                         "the dataset %s of %s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64
@@ -283,7 +282,7 @@ static enum status choose(const char *path, const double *times, int64_t count, 
     return fail(STATUS_INPUT, "%s has no state at t = %.9g s%s", path, time, nearest);
 }
 
-static enum status find_state(hid_t file, const struct initial_setting *source, int64_t *number)
+static enum status find_state(hid_t file, const struct shape_setting *source, int64_t *number)
 {
     void *times = NULL;
     void *steps = NULL;
@@ -304,7 +303,7 @@ done:
     return status;
 }
 
-static enum status set_place(const struct initial_setting *source, struct h5_place *place)
+static enum status set_place(const struct shape_setting *source, struct h5_place *place)
 {
     hid_t file = H5I_INVALID_HID;
     int64_t number = 0;
@@ -324,7 +323,7 @@ static enum status set_place(const struct initial_setting *source, struct h5_pla
 }
 
 /* Find the dataset and check that it fits. */
-static enum status find(const struct initial_setting *source, const struct grid *grid,
+static enum status find(const struct shape_setting *source, const struct grid *grid,
                         struct found *found)
 {
     hid_t file = H5I_INVALID_HID;
@@ -342,7 +341,7 @@ done:
     return status;
 }
 
-enum status field_file_check(const struct initial_setting *source, const struct grid *grid)
+enum status field_file_check(const struct shape_setting *source, const struct grid *grid)
 {
     struct found found;
     h5_init();
@@ -359,8 +358,8 @@ static int64_t piece_cells(const struct reading *r, enum precision precision)
     return (int64_t)fmax(1, H5_FIELD_PIECE_BYTES / ratio);
 }
 
-enum status field_file_read(MPI_Comm comm, const struct initial_setting *source,
-                            struct field *field, const struct grid *grid)
+enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, struct field *field,
+                            const struct grid *grid)
 {
     struct found found;
     struct reading r = {.found = &found, .field = field};
@@ -377,7 +376,7 @@ enum status field_file_read(MPI_Comm comm, const struct initial_setting *source,
     return status_agree(comm, read_mine(&r, &pieces));
 }
 
-enum status field_file_read_box(const struct initial_setting *source, const struct grid *grid,
+enum status field_file_read_box(const struct shape_setting *source, const struct grid *grid,
                                 const struct box *box, float *values)
 {
     struct found found = {0};

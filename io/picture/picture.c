@@ -80,7 +80,6 @@ static enum status read_rows(struct field *field, const struct picture_plane *pl
                              const struct part *part, int row, int nrows, void *h_rows,
                              double *values)
 {
-    const bool wide = field->layout.precision == PRECISION_FLOAT64;
     const int64_t *offset = field->placement.offset;
     const int64_t across = field->layout.cells[plane->axis[0]];
     struct box box;
@@ -97,7 +96,7 @@ static enum status read_rows(struct field *field, const struct picture_plane *pl
             const int64_t i =
                 r * across + picture_sample_cell(plane, 0, p) - offset[plane->axis[0]];
             values[(int64_t)(row + r) * plane->samples[0] + p] =
-                wide ? ((const double *)h_rows)[i] : (double)((const float *)h_rows)[i];
+                precision_get(field->layout.precision, h_rows, i);
         }
     }
     return STATUS_OK;

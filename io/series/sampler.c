@@ -224,8 +224,7 @@ static enum status take_mine(struct sampler *s, const struct field *field,
                                           (size_t)s->nmine * precision_bytes(precision)));
     TRY(s->backend->runtime->queue_wait(field->queue));
     for (int64_t m = 0; m < s->nmine; m++) {
-        const double cell = precision == PRECISION_FLOAT64 ? ((const double *)s->h_taken)[m]
-                                                           : (double)((const float *)s->h_taken)[m];
+        const double cell = precision_get(precision, s->h_taken, m);
         s->corners[s->slot[m]] = corner_value(s, field, faces, s->slot[m], cell);
     }
     return STATUS_OK;

@@ -19,7 +19,7 @@ struct series {
     char *text;
     size_t nbytes;
     bool columns; /* one column per point */
-    int64_t npoints;
+    int64_t npoints, nmore;
     double *points;
 };
 
@@ -49,6 +49,9 @@ static void print_head(FILE *out, const struct series_setup *setup)
     for (int64_t p = 0; p < setup->npoints; p++) {
         fprintf(out, ",%s_K", setup->names[p]);
     }
+    for (int64_t m = 0; m < setup->nmore; m++) {
+        fprintf(out, ",%s", setup->more[m]);
+    }
     fputs("\n# probe,x_m,y_m,z_m\n", out);
     for (int64_t p = 0; p < setup->npoints; p++) {
         fprintf(out, "# %s", setup->names[p]);
@@ -57,6 +60,7 @@ static void print_head(FILE *out, const struct series_setup *setup)
         }
         fputc('\n', out);
     }
+    fputs(setup->notes != NULL ? setup->notes : "", out);
 }
 
 /* The caller frees *head, on failure too. */
@@ -140,6 +144,7 @@ static enum status open_all(const struct series_setup *setup, int64_t restart_st
     char *head = NULL;
     struct csv_format format;
     s->npoints = setup->npoints;
+    s->nmore = setup->nmore;
     s->columns = setup->names != NULL;
     s->points = malloc(bytes);
     s->rows = open_memstream(&s->text, &s->nbytes);
@@ -192,7 +197,7 @@ void series_close(struct series *s)
 static void print_columns(const struct series *s, int64_t step, double time, const double *values)
 {
     fprintf(s->rows, "%" PRId64 ",%.17g", step, time);
-    for (int64_t p = 0; p < s->npoints; p++) {
+    for (int64_t p = 0; p < s->npoints + s->nmore; p++) {
         fprintf(s->rows, ",%.17g", values[p]);
     }
     fputc('\n', s->rows);

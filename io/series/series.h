@@ -19,6 +19,9 @@ struct series_setup {
     const char *const *names; /* one column per point; NULL: one row per point */
     const double *points;     /* npoints times x, y, z, m */
     int64_t npoints;
+    const char *const *more; /* further columns, after those of the points */
+    int64_t nmore;
+    const char *notes; /* further lines of notes; NULL: none */
     bool other_points; /* restart: the earlier run had other points, so a file needs its notes */
 };
 
@@ -33,7 +36,7 @@ enum status series_check(const struct series_setup *setup) MUST_CHECK;
 /* Is it the CSV file of a line cut? */
 enum status series_is_line(const char *csv_path, bool *is_line) MUST_CHECK;
 
-/* Append the rows of a step; a step that the file has is skipped. */
+/* Append the rows of a step: npoints values and nmore. A step that the file has is skipped. */
 enum status series_write(struct series *series, int64_t step, double time,
                          const double *values) MUST_CHECK;
 uint64_t series_bytes(const struct series *series); /* added since series_open */

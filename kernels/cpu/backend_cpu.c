@@ -15,6 +15,7 @@ struct device {
 };
 struct queue {
     struct tile_tuner tuner;
+    struct steps_scratch scratch;
 };
 struct event {
     char unused;
@@ -77,6 +78,9 @@ static enum status queue_create(struct device *device, enum queue_priority prior
 
 static void queue_destroy(struct queue *queue)
 {
+    if (queue != NULL) {
+        cpu_steps_free(&queue->scratch);
+    }
     free(queue);
 }
 
@@ -367,6 +371,13 @@ static enum status step_production(struct queue *queue, const struct layout *lay
     return STATUS_OK;
 }
 
+static enum status steps(struct queue *queue, const struct layout *layout,
+                         const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                         const struct box *boxes, int nboxes)
+{
+    return cpu_steps(&queue->scratch, layout, args, nsteps, d_out, d_in, boxes, nboxes);
+}
+
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},
 static const struct kernel_variant variants[] = {
     CPU_STEP_VARIANTS(VARIANT){
@@ -413,6 +424,8 @@ static const struct runtime runtime = {
 
 static const struct operations operations = {
     .step = step_production,
+    .steps = steps,
+    .steps_most = STEPS_MOST,
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,

@@ -4,6 +4,7 @@
 #define ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
 
 #include "kernels/backend.h"
+#include "kernels/cpu/tile_tuner.h"
 
 typedef void cpu_step_function(const struct layout *layout, const struct step_args *args, void *out,
                                const void *in, const struct box *boxes, int nboxes);
@@ -25,7 +26,6 @@ CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 
 /* cpu_step_ahead, cpu_step_wide or cpu_step_planes, and the tile height, as `tuner` chooses
  * (tile_tuner.h). */
-struct tile_tuner;
 void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
                     const struct step_args *args, void *out, const void *in,
                     const struct box *boxes, int nboxes);
@@ -45,6 +45,18 @@ void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
                          const struct medium_args *medium, const void *field, double *fraction);
 void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
                             const void *field, int64_t j, int64_t k, double *flux);
+
+/* What the passes of a queue need; initially zeros. */
+struct steps_scratch {
+    void *memory;
+    size_t bytes;
+    struct tile_tuner tuner[STEPS_MOST + 1]; /* of passes of that many steps */
+};
+/* STATUS_MEMORY when there is no room for a pass. */
+enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout,
+                      const struct step_args *args, int nsteps, void *out, const void *in,
+                      const struct box *boxes, int nboxes);
+void cpu_steps_free(struct steps_scratch *scratch);
 
 void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
 void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,

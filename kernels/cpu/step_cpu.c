@@ -8,19 +8,9 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/share.h"
 #include "kernels/cpu/step_schedule.h"
+#include "kernels/cpu/step_uniform.h"
 #include "kernels/cpu/tally.h"
 #include "kernels/cpu/tile_tuner.h"
-#include "kernels/heat_cell.h"
-
-#define STEP_COEFFICIENTS(REAL) REAL r[AXIS_COUNT];
-#define STEP_MEMBERS(REAL, NAMED)                                                                  \
-    struct NAMED(coefficients) k;                                                                  \
-    REAL a[FACE_COUNT];                                                                            \
-    REAL b[FACE_COUNT];
-#define CELL(row, i, k)                                                                            \
-    NAMED(heat_cell)                                                                               \
-    (row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i], k.r[AXIS_X], \
-     k.r[AXIS_Y], k.r[AXIS_Z])
 
 #define REAL double
 #define NAMED(name) name##_float64

@@ -12,12 +12,9 @@
 #include "kernels/cpu/tile_tuner.h"
 #include "kernels/medium_cell.h"
 
-/* In the order of medium_cell's arguments: the same for all cells, or of each cell of a line. */
-#define STEP_COEFFICIENTS(REAL)                                                                    \
-    bool plain;                                                                                    \
-    REAL value[8];                                                                                 \
-    const REAL *of;
-#define VALUE(k, c, i) (k.plain ? k.value[c] : k.of[(c)*NAMED(LINE) + (i)])
+/* Of each cell of a line or of half of one, in the order of medium_cell's arguments. */
+#define STEP_COEFFICIENTS(REAL) const REAL *of;
+#define VALUE(k, c, i) (k.of[(c)*NAMED(LINE) + (i)])
 #define STEP_MEMBERS(REAL, NAMED)                                                                  \
     const struct medium_args *medium;                                                              \
     const REAL *table;                                                                             \

@@ -7,41 +7,39 @@ struct NAMED(line) {
     REAL of[NAMED(COEFFICIENTS)][NAMED(LINE)] __attribute__((aligned(STREAM_LINE_BYTES)));
 };
 
-/* The lines of a piece of a row. */
-enum { NAMED(PIECE_LINES) = 32, NAMED(PIECE) = NAMED(PIECE_LINES) * NAMED(LINE) };
+/* The coefficients of the lines of a piece of a row. */
+enum { NAMED(PIECE_LINES) = 64, NAMED(PIECE) = NAMED(PIECE_LINES) * NAMED(LINE) };
 struct NAMED(plan) {
-    int64_t n; /* cells; 0: not used */
-    /* what it was made for; of the row itself with the neighbours in x of its ends */
-    uint8_t centre[NAMED(PIECE) + 2], ym[NAMED(PIECE)], yp[NAMED(PIECE)];
-    uint8_t zm[NAMED(PIECE)], zp[NAMED(PIECE)];
-    int nruns;
-    struct NAMED(run) {
-        int64_t n;  /* cells */
-        bool plain; /* constant coefficients, those of the first line */
-    } run[NAMED(PIECE_LINES)];
-    struct NAMED(line) line[NAMED(PIECE_LINES)];
+    const REAL *line[NAMED(PIECE_LINES)]; /* of[0] of each; equal lines in sequence share it */
+    struct NAMED(line) own[NAMED(PIECE_LINES)];
 };
 
-/* Of one thread: the coefficients inside the region of a class, and plans for the pieces of a row
- * in turn, two for each. */
-enum { NAMED(PLACES) = 4, NAMED(WAYS) = 2 };
+/* The pieces that a plan is for: of rows of this number (classes_row_number), from cell x on. */
+struct NAMED(plan_key) {
+    int64_t number, x, n; /* n = 0: none */
+};
+
+/* Of one thread: the plans that were used last. */
+enum { NAMED(PLANS) = 8 };
 struct NAMED(plans) {
-    struct NAMED(plan) plan[NAMED(PLACES)][NAMED(WAYS)];
-    int last[NAMED(PLACES)]; /* the way that was used last */
-    int inside;              /* the flagged class of `line`; 0: none */
-    struct NAMED(line) line;
+    struct NAMED(plan_key) key[NAMED(PLANS)];
+    int64_t used[NAMED(PLANS)]; /* in which call of plan_for */
+    int64_t calls;
+    int last;
+    bool made; /* the last one was new */
+    struct NAMED(plan) plan[NAMED(PLANS)];
 };
 
-/* The classes of a row and of its neighbours, from the row's first cell on. */
+/* The classes of a row and of its neighbours from cell x on, and the row's number. */
 struct NAMED(classes) {
     const uint8_t *centre, *ym, *yp, *zm, *zp;
-    const uint8_t *ahead; /* to prefetch */
+    int64_t x, number;
 };
 
 KERNEL_INLINE struct NAMED(classes) NAMED(classes_from)(const struct NAMED(classes) * c, int64_t i)
 {
     return (struct NAMED(classes)){
-        c->centre + i, c->ym + i, c->yp + i, c->zm + i, c->zp + i, c->ahead + i,
+        c->centre + i, c->ym + i, c->yp + i, c->zm + i, c->zp + i, c->x + i, c->number,
     };
 }
 
@@ -72,71 +70,80 @@ static void NAMED(look_up)(const struct NAMED(stencil) * s, const struct NAMED(c
     }
 }
 
+/* The coefficients of a line all of whose cells have those of the first. */
+static void NAMED(look_up_even)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c,
+                                struct NAMED(line) * line)
+{
+    NAMED(look_up)(s, c, 1, line);
+    for (int k = 0; k < NAMED(COEFFICIENTS); k++) {
+        for (int64_t i = 1; i < NAMED(LINE); i++) {
+            line->of[k][i] = line->of[k][0];
+        }
+    }
+}
+
 /* Whether all cells of the line at c, and their neighbours in x, have the class of cell `of`, and
  * their neighbours in y and z the classes of its neighbours. */
 KERNEL_INLINE bool NAMED(same_as)(const struct NAMED(classes) * c, int64_t of, uint8_t mask)
 {
-    uint8_t bits =
-        (uint8_t)((c->centre[-1] ^ c->centre[of]) | (c->centre[NAMED(LINE)] ^ c->centre[of]));
-    for (int64_t i = 0; i < NAMED(LINE); i++) {
-        bits |= (uint8_t)((c->centre[i] ^ c->centre[of]) | (c->ym[i] ^ c->ym[of]) |
-                          (c->yp[i] ^ c->yp[of]) | (c->zm[i] ^ c->zm[of]) | (c->zp[i] ^ c->zp[of]));
+    const uint8_t own = c->centre[of];
+    uint64_t bits = (uint64_t)((c->centre[-1] ^ own) | (c->centre[NAMED(LINE)] ^ own));
+    for (int64_t i = 0; i < NAMED(LINE); i += 8) {
+        bits |= stream_other_bits(c->centre + i, own) | stream_other_bits(c->ym + i, c->ym[of]) |
+                stream_other_bits(c->yp + i, c->yp[of]) | stream_other_bits(c->zm + i, c->zm[of]) |
+                stream_other_bits(c->zp + i, c->zp[of]);
     }
-    return (bits & mask) == 0;
+    return (bits & stream_eight(mask)) == 0;
 }
 
 static __attribute__((noinline)) void NAMED(plan_make)(const struct NAMED(stencil) * s,
                                                        const struct NAMED(classes) * c, int64_t n,
                                                        struct NAMED(plan) * plan)
 {
-    plan->n = n;
-    memcpy(plan->centre, c->centre - 1, (size_t)n + 2);
-    memcpy(plan->ym, c->ym, (size_t)n);
-    memcpy(plan->yp, c->yp, (size_t)n);
-    memcpy(plan->zm, c->zm, (size_t)n);
-    memcpy(plan->zp, c->zp, (size_t)n);
-    plan->nruns = 0;
+    const uint8_t mask = s->medium->mask;
+    bool even = false; /* the line before has one set of coefficients */
     for (int64_t l = 0; l < n / NAMED(LINE); l++) {
         const struct NAMED(classes) at = NAMED(classes_from)(c, l * NAMED(LINE));
-        struct NAMED(run) *run = &plan->run[plan->nruns - (plan->nruns > 0 ? 1 : 0)];
-        const bool plain = NAMED(same_as)(&at, 0, s->medium->mask);
-        const bool extends = plan->nruns > 0 && run->plain == plain &&
-                             (!plain || NAMED(same_as)(&at, -1, s->medium->mask));
-        if (!extends) {
-            run = &plan->run[plan->nruns++];
-            *run = (struct NAMED(run)){.plain = plain};
+        if (even && NAMED(same_as)(&at, -1, mask)) {
+            plan->line[l] = plan->line[l - 1];
+            continue;
         }
-        if (!extends || !plain) {
-            NAMED(look_up)(s, &at, plain ? 1 : NAMED(LINE), &plan->line[l]);
+        even = NAMED(same_as)(&at, 0, mask);
+        plan->line[l] = plan->own[l].of[0];
+        if (even) {
+            NAMED(look_up_even)(s, &at, &plan->own[l]);
+        } else {
+            NAMED(look_up)(s, &at, NAMED(LINE), &plan->own[l]);
         }
-        run->n += NAMED(LINE);
     }
 }
 
-KERNEL_INLINE bool NAMED(plan_fits)(const struct NAMED(plan) * plan,
+KERNEL_INLINE bool NAMED(plan_fits)(const struct NAMED(plan_key) * key,
                                     const struct NAMED(classes) * c, int64_t n)
 {
-    return plan->n == n && plan->centre[0] == c->centre[-1] &&
-           plan->centre[n + 1] == c->centre[n] &&
-           stream_same_bytes(plan->centre + 1, c->centre, n) &&
-           stream_same_bytes(plan->ym, c->ym, n) && stream_same_bytes(plan->yp, c->yp, n) &&
-           stream_same_bytes(plan->zm, c->zm, n) && stream_same_bytes(plan->zp, c->zp, n);
+    return key->number == c->number && key->x == c->x && key->n == n;
 }
 
-/* The plan for `n` cells in complete lines, at most PIECE; `piece` counts along the row. */
-static const struct NAMED(plan) * NAMED(plan_for)(const struct NAMED(stencil) * s,
-                                                  const struct NAMED(classes) * c, int64_t n,
-                                                  int64_t piece)
+/* The plan for `n` cells in complete lines, at most PIECE; valid until the next call. */
+static const struct NAMED(plan) *
+    NAMED(plan_for)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c, int64_t n)
 {
-    const int64_t place = piece % NAMED(PLACES);
-    int *last = &s->plans->last[place];
-    for (int tried = 0; tried < NAMED(WAYS); tried++) {
-        if (NAMED(plan_fits)(&s->plans->plan[place][*last], c, n)) {
-            return &s->plans->plan[place][*last];
+    struct NAMED(plans) *plans = s->plans;
+    int p = plans->last;
+    plans->made = false;
+    if (!NAMED(plan_fits)(&plans->key[p], c, n)) {
+        int oldest = 0;
+        for (p = 0; p < NAMED(PLANS) && !NAMED(plan_fits)(&plans->key[p], c, n); p++) {
+            oldest = plans->used[p] < plans->used[oldest] ? p : oldest;
         }
-        *last = (*last + 1) % NAMED(WAYS);
+        if (p == NAMED(PLANS)) {
+            p = oldest;
+            plans->key[p] = (struct NAMED(plan_key)){c->number, c->x, n};
+            NAMED(plan_make)(s, c, n, &plans->plan[p]);
+            plans->made = true;
+        }
     }
-    *last = (*last + 1) % NAMED(WAYS);
-    NAMED(plan_make)(s, c, n, &s->plans->plan[place][*last]);
-    return &s->plans->plan[place][*last];
+    plans->last = p;
+    plans->used[p] = ++plans->calls;
+    return &plans->plan[p];
 }

@@ -1,51 +1,74 @@
 /* The rows of the step kernel in a medium of classes, in one precision. Included after
  * step_medium_plans.h, in the same way.
  *
- * A row is divided into runs of cache lines. Inside the region of a class, where all cells have
- * CLASS_FLAG, a run has constant coefficients. The lines between such runs form pieces. Where the
- * classes of the cells and those of their neighbours on each side do not change along x, as along
- * most of a region's surface, a piece has runs with constant coefficients too. Every other line has
- * vectors of them. Both are found once for a piece and kept: the next rows mostly have the same
- * classes, and so have their neighbours.
+ * The lines of a row are streamed as in a uniform medium, but each has a pointer to coefficients of
+ * its own. Lines inside the region of a class, and along its surface where no class changes in x,
+ * share them. The pointers are kept in plans: most rows have the classes of an earlier one, and
+ * their number says so.
  */
 
-/* Fewer cells than a line, with ordinary stores; first_xm and last_xp as in stored_cells. */
-static void NAMED(stored_few)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c,
-                              const struct NAMED(row) * row, REAL *out, int64_t n, REAL first_xm,
-                              REAL last_xp)
+/* Cells of a row, and the values at its ends. */
+struct NAMED(strip) {
+    struct NAMED(classes) classes;
+    struct NAMED(row) row;
+    REAL *out;
+    int64_t n;
+    REAL first_xm, last_xp; /* the neighbours in x of the first and the last cell */
+};
+
+/* Cells [begin, end) of a strip. */
+KERNEL_INLINE struct NAMED(strip)
+    NAMED(strip_part)(const struct NAMED(strip) * strip, int64_t begin, int64_t end)
+{
+    const REAL *centre = strip->row.centre;
+    return (struct NAMED(strip)){
+        .classes = NAMED(classes_from)(&strip->classes, begin),
+        .row = NAMED(row_from)(&strip->row, begin),
+        .out = strip->out + begin,
+        .n = end - begin,
+        .first_xm = begin == 0 ? strip->first_xm : centre[begin - 1],
+        .last_xp = end == strip->n ? strip->last_xp : centre[end],
+    };
+}
+
+/* Fewer cells than a line, with ordinary stores. */
+static void NAMED(stored_few)(const struct NAMED(stencil) * s, struct NAMED(strip) strip)
 {
     struct NAMED(line) line;
     REAL minus[NAMED(LINE)];
     REAL plus[NAMED(LINE)];
-    struct NAMED(row) at = *row;
-    NAMED(look_up)(s, c, n, &line);
-    for (int64_t i = 0; i < n; i++) {
-        minus[i] = i == 0 ? first_xm : row->centre[i - 1];
-        plus[i] = i == n - 1 ? last_xp : row->centre[i + 1];
+    NAMED(look_up)(s, &strip.classes, strip.n, &line);
+    for (int64_t i = 0; i < strip.n; i++) {
+        minus[i] = i == 0 ? strip.first_xm : strip.row.centre[i - 1];
+        plus[i] = i == strip.n - 1 ? strip.last_xp : strip.row.centre[i + 1];
     }
-    at.xm = minus;
-    at.xp = plus;
+    strip.row.xm = minus;
+    strip.row.xp = plus;
     const struct NAMED(coefficients) k = {.of = line.of[0]};
-    NAMED(cells)(&k, &at, out, n);
+    NAMED(cells)(&k, &strip.row, strip.out, strip.n);
 }
 
-/* The coefficients of a run's line, from its cell `first` on. */
-KERNEL_INLINE struct NAMED(coefficients)
-    NAMED(coefficients_of)(const struct NAMED(line) * line, bool plain, int64_t first)
+/* Store the cells before and after the complete lines of a strip, and return those. */
+KERNEL_INLINE struct NAMED(strip)
+    NAMED(store_ends)(const struct NAMED(stencil) * s, const struct NAMED(strip) * strip)
 {
-    struct NAMED(coefficients) k = {.plain = plain, .of = line->of[0] + first};
-    if (plain) {
-        for (int c = 0; c < NAMED(COEFFICIENTS); c++) {
-            k.value[c] = line->of[c][0];
-        }
+    const int64_t to_line = stream_cells_to_line(strip->out, sizeof(REAL));
+    const int64_t head = to_line < strip->n ? to_line : strip->n;
+    const int64_t tail = (strip->n - head) % NAMED(LINE);
+    if (head > 0) {
+        NAMED(stored_few)(s, NAMED(strip_part)(strip, 0, head));
     }
-    return k;
+    if (tail > 0) {
+        NAMED(stored_few)(s, NAMED(strip_part)(strip, strip->n - tail, strip->n));
+    }
+    return NAMED(strip_part)(strip, head, strip->n - tail);
 }
 
-/* A run of `n` cells, streamed, as the lines of a uniform medium. */
-KERNEL_INLINE void NAMED(streamed_run)(const struct NAMED(line) * line, bool plain,
-                                       const struct NAMED(row) * row, REAL *out, int64_t n,
-                                       REAL first_xm, REAL last_xp, enum stream_level level)
+/* `n` cells in complete lines, streamed, as those of a uniform medium; line[l]: the coefficients of
+ * line l. */
+KERNEL_INLINE void NAMED(medium_lines)(const REAL *const *line, const struct NAMED(row) * row,
+                                       REAL *out, int64_t n, REAL first_xm, REAL last_xp,
+                                       enum stream_level level)
 {
     enum { PART = NAMED(PART), LINE = NAMED(LINE) };
     const struct NAMED(row) first = *row;
@@ -53,13 +76,9 @@ KERNEL_INLINE void NAMED(streamed_run)(const struct NAMED(line) * line, bool pla
     const REAL end[PART] = {last_xp};
     struct stream_vector before = stream_load(edge);
     struct stream_vector here = stream_load(first.centre);
-    struct NAMED(coefficients) k = NAMED(coefficients_of)(line, plain, 0);
-    struct NAMED(coefficients) k_second = k;
     for (int64_t i = 0; i < n; i += LINE) {
-        if (!plain) {
-            k.of = line[i / LINE].of[0];
-            k_second.of = k.of + PART;
-        }
+        const struct NAMED(coefficients) k = {line[i / LINE]};
+        const struct NAMED(coefficients) k_second = {k.of + PART};
         stream_fetch(level, first.ahead + i);
         stream_fetch(level, first.beside + i);
         const struct stream_vector second = stream_load(first.centre + i + PART);
@@ -71,173 +90,98 @@ KERNEL_INLINE void NAMED(streamed_run)(const struct NAMED(line) * line, bool pla
     }
 }
 
-typedef void NAMED(run_function)(const struct NAMED(line) * line, const struct NAMED(row) * row,
-                                 REAL *out, int64_t n, REAL first_xm, REAL last_xp);
-
-#define DEFINE_RUN(name, plain, level)                                                             \
-    static __attribute__((noinline)) void NAMED(name)(const struct NAMED(line) * line,             \
-                                                      const struct NAMED(row) * row, REAL * out,   \
-                                                      int64_t n, REAL first_xm, REAL last_xp)      \
-    {                                                                                              \
-        NAMED(streamed_run)(line, plain, row, out, n, first_xm, last_xp, level);                   \
-    }
-DEFINE_RUN(plain_ahead, true, STREAM_FIRST_LEVEL)
-DEFINE_RUN(varied_ahead, false, STREAM_FIRST_LEVEL)
-#undef DEFINE_RUN
+static __attribute__((noinline)) void NAMED(medium_ahead)(const REAL *const *line,
+                                                          const struct NAMED(row) * row, REAL *out,
+                                                          int64_t n, REAL first_xm, REAL last_xp)
+{
+    NAMED(medium_lines)(line, row, out, n, first_xm, last_xp, STREAM_FIRST_LEVEL);
+}
 
 #if STREAM_HAS_WIDE
-/* The same in vectors of a line, and prefetching the plane above into L1. */
-STREAM_WIDE KERNEL_INLINE void NAMED(wide_run)(const struct NAMED(line) * line, bool plain,
-                                               const struct NAMED(row) * row, REAL *out, int64_t n,
-                                               REAL first_xm, REAL last_xp)
+/* The same in vectors of a line, and prefetching the plane above into L1. The coefficients are in
+ * registers, and loaded only where they change. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(medium_wide)(const REAL *const *line,
+                                                                     const struct NAMED(row) * row,
+                                                                     REAL *out, int64_t n,
+                                                                     REAL first_xm, REAL last_xp)
 {
     enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
     const struct NAMED(row) first = *row;
     const struct stream_line end = NAMED(stream_line_of)(last_xp);
     struct stream_line before = NAMED(stream_line_of)(first_xm);
     struct stream_line here = stream_line_load(first.centre);
-    struct NAMED(coefficients) k = NAMED(coefficients_of)(line, plain, 0);
+    const REAL *loaded = NULL;
+    struct stream_line k[NAMED(COEFFICIENTS)] = {here, here, here, here, here, here, here, here};
     for (int64_t i = 0; i < n; i += LINE) {
-        if (!plain) {
-            k.of = line[i / LINE].of[0];
+        REAL of[NAMED(COEFFICIENTS) * LINE]; /* the compiler keeps these in registers */
+        if (line[i / LINE] != loaded) {
+            loaded = line[i / LINE];
+            for (int c = 0; c < NAMED(COEFFICIENTS); c++) {
+                k[c] = stream_line_load(loaded + c * LINE);
+            }
         }
+        for (int c = 0; c < NAMED(COEFFICIENTS); c++) {
+            stream_line_store(k[c], of + c * LINE);
+        }
+        const struct NAMED(coefficients) here_k = {of};
         stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
         stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
         stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
         const struct stream_line next =
             i + LINE < n ? stream_line_load(first.centre + i + LINE) : end;
-        NAMED(streamed_line)(&k, NAMED(row_from)(&first, i), out + i, before, here, next);
+        NAMED(streamed_line)(&here_k, NAMED(row_from)(&first, i), out + i, before, here, next);
         before = here;
         here = next;
     }
 }
-#define DEFINE_RUN(name, plain)                                                                    \
-    static STREAM_WIDE __attribute__((noinline)) void NAMED(name)(                                 \
-        const struct NAMED(line) * line, const struct NAMED(row) * row, REAL * out, int64_t n,     \
-        REAL first_xm, REAL last_xp)                                                               \
-    {                                                                                              \
-        NAMED(wide_run)(line, plain, row, out, n, first_xm, last_xp);                              \
-    }
 #else
-#define DEFINE_RUN(name, plain)                                                                    \
-    static __attribute__((noinline)) void NAMED(name)(const struct NAMED(line) * line,             \
-                                                      const struct NAMED(row) * row, REAL * out,   \
-                                                      int64_t n, REAL first_xm, REAL last_xp)      \
-    {                                                                                              \
-        NAMED(streamed_run)                                                                        \
-        (line, plain, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);                        \
-    }
+static __attribute__((noinline)) void NAMED(medium_wide)(const REAL *const *line,
+                                                         const struct NAMED(row) * row, REAL *out,
+                                                         int64_t n, REAL first_xm, REAL last_xp)
+{
+    NAMED(medium_lines)(line, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
+}
 #endif
-DEFINE_RUN(plain_wide, true)
-DEFINE_RUN(varied_wide, false)
-#undef DEFINE_RUN
 
-KERNEL_INLINE NAMED(run_function) * NAMED(run_of)(bool plain, bool wide)
+/* A strip that does not lie on closed faces in y or z, or whose row has the values beyond. */
+static __attribute__((noinline)) void NAMED(open_strip)(const struct NAMED(stencil) * s,
+                                                        const struct NAMED(strip) * strip,
+                                                        struct schedule schedule)
 {
-    return plain ? (wide ? NAMED(plain_wide) : NAMED(plain_ahead))
-                 : (wide ? NAMED(varied_wide) : NAMED(varied_ahead));
-}
-
-/* The runs of a plan. */
-KERNEL_INLINE void NAMED(runs)(const struct NAMED(plan) * plan, const struct NAMED(row) * row,
-                               REAL *out, REAL first_xm, REAL last_xp, bool wide)
-{
-    int64_t i = 0;
-    for (int r = 0; r < plan->nruns; r++) {
-        const int64_t n = plan->run[r].n;
-        const struct NAMED(row) at = NAMED(row_from)(row, i);
-        const REAL minus = i == 0 ? first_xm : row->centre[i - 1];
-        const REAL plus = i + n == plan->n ? last_xp : row->centre[i + n];
-        NAMED(run_of)
-        (plan->run[r].plain, wide)(&plan->line[i / NAMED(LINE)], &at, out + i, n, minus, plus);
-        i += n;
-    }
-}
-
-/* The flagged class of all cells of the line at `c`; 0: none. */
-KERNEL_INLINE int NAMED(inside)(const uint8_t *c, int mask)
-{
-    uint8_t all[NAMED(LINE)];
-    memset(all, c[0], NAMED(LINE));
-    return c[0] > mask && memcmp(all, c, NAMED(LINE)) == 0 ? c[0] : 0;
-}
-
-/* The coefficients of a line inside a region, of flagged class `inside`, at c. */
-static const struct NAMED(line) *
-    NAMED(line_inside)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c, int inside)
-{
-    if (s->plans->inside != inside) {
-        s->plans->inside = inside;
-        NAMED(look_up)(s, c, 1, &s->plans->line);
-    }
-    return &s->plans->line;
-}
-
-/* Cells of the next run inside a region or the next piece, of `n` cells in complete lines; inside:
- * the flagged class of the first line. */
-KERNEL_INLINE int64_t NAMED(stretch)(const uint8_t *c, int64_t n, int inside, int mask)
-{
-    const int64_t most = inside != 0 || n < NAMED(PIECE) ? n : NAMED(PIECE);
-    int64_t i = NAMED(LINE);
-    while (i < most && NAMED(inside)(c + i, mask) == inside) {
-        i += NAMED(LINE);
-    }
-    return i;
-}
-
-/* `n` cells of a row; first_xm and last_xp: the neighbours in x of its ends. */
-static __attribute__((noinline)) void NAMED(medium_range)(const struct NAMED(stencil) * s,
-                                                          const struct NAMED(classes) * c,
-                                                          const struct NAMED(row) * row, REAL *out,
-                                                          int64_t n, REAL first_xm, REAL last_xp,
-                                                          struct schedule schedule)
-{
-    const int64_t to_line = stream_cells_to_line(out, sizeof(REAL));
-    const int64_t head = to_line < n ? to_line : n;
-    const int64_t tail = (n - head) % NAMED(LINE);
-    for (int64_t i = 0; i < n; i += STREAM_LINE_BYTES) {
-        stream_fetch(STREAM_SECOND_LEVEL, c->ahead + i);
-    }
-    int64_t size = 0;
-    for (int64_t i = 0, piece = 0; i < n; i += size) {
-        const struct NAMED(classes) classes = NAMED(classes_from)(c, i);
-        const struct NAMED(row) at = NAMED(row_from)(row, i);
-        const int64_t left = n - tail - i;
-        const bool few = i < head || left == 0;
-        const int inside = few ? 0 : NAMED(inside)(classes.centre, s->medium->mask);
-        size = few ? (i < head ? head : tail)
-                   : NAMED(stretch)(classes.centre, left, inside, s->medium->mask);
-        const REAL minus = i == 0 ? first_xm : row->centre[i - 1];
-        const REAL plus = i + size == n ? last_xp : row->centre[i + size];
-        if (few) {
-            NAMED(stored_few)(s, &classes, &at, out + i, size, minus, plus);
-        } else if (inside != 0) {
-            const struct NAMED(line) *line = NAMED(line_inside)(s, &classes, inside);
-            NAMED(run_of)(true, schedule.wide)(line, &at, out + i, size, minus, plus);
+    const struct NAMED(strip) lines = NAMED(store_ends)(s, strip);
+    int64_t end = 0;
+    for (int64_t begin = 0; begin < lines.n; begin = end) {
+        end = lines.n - begin < NAMED(PIECE) ? lines.n : begin + NAMED(PIECE);
+        const struct NAMED(strip) at = NAMED(strip_part)(&lines, begin, end);
+        const struct NAMED(plan) *plan = NAMED(plan_for)(s, &at.classes, at.n);
+        if (schedule.wide) {
+            NAMED(medium_wide)(plan->line, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         } else {
-            const struct NAMED(plan) *plan = NAMED(plan_for)(s, &classes, size, piece++);
-            NAMED(runs)(plan, &at, out + i, minus, plus, schedule.wide);
+            NAMED(medium_ahead)(plan->line, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         }
     }
 }
 
-/* The value beyond a closed face of the cell (i, j, k). */
-KERNEL_INLINE REAL NAMED(beyond)(const struct NAMED(stencil) * s, enum face face, int of_class,
-                                 int64_t i, int64_t j, int64_t k, REAL inside)
+/* The closure of the cell (i, j, k) on a face. */
+KERNEL_INLINE int NAMED(closure_of)(const struct NAMED(stencil) * s, enum face face, int of_class,
+                                    int64_t i, int64_t j, int64_t k)
 {
     const struct medium_args *m = s->medium;
     const int64_t cell[AXIS_COUNT] = {i, j, k};
-    const int closure =
-        medium_closure(m->d_patch[face], m->nclasses, face, s->layout->cells, cell, of_class);
-    const REAL *abe = s->table + medium_closure_at(m->nclasses, m->nclosures, face, closure);
-    return NAMED(medium_outside)(inside, abe[0], abe[1], abe[2]);
+    return medium_closure(m->d_patch[face], m->nclasses, face, s->layout->cells, cell, of_class);
+}
+
+/* Its a, b and e. */
+KERNEL_INLINE const REAL *NAMED(closure_from)(const struct NAMED(stencil) * s, enum face face,
+                                              int closure)
+{
+    const struct medium_args *m = s->medium;
+    return s->table + medium_closure_at(m->nclasses, m->nclosures, face, closure);
 }
 
 /* The heat through a closed face into a cell, in K, for the heat ledger. */
-KERNEL_INLINE double NAMED(face_term)(const struct NAMED(stencil) * s, enum face face, int of_class,
-                                      REAL outside, REAL inside)
+KERNEL_INLINE double NAMED(face_term)(REAL g, REAL outside, REAL inside)
 {
-    const REAL g = NAMED(g_from)(s, face_axis(face), of_class)[of_class];
     return (double)g * (double)(outside - inside);
 }
 
@@ -245,11 +189,35 @@ KERNEL_INLINE double NAMED(face_term)(const struct NAMED(stencil) * s, enum face
 static REAL NAMED(close_end)(const struct NAMED(stencil) * s, enum face face, int of_class,
                              int64_t i, int64_t j, int64_t k, REAL inside)
 {
-    const REAL outside = NAMED(beyond)(s, face, of_class, i, j, k, inside);
+    const REAL *abe = NAMED(closure_from)(s, face, NAMED(closure_of)(s, face, of_class, i, j, k));
+    const REAL outside = NAMED(medium_outside)(inside, abe[0], abe[1], abe[2]);
     if (s->tally[face].target != NULL) {
-        tally_add_one(&s->tally[face], NAMED(face_term)(s, face, of_class, outside, inside));
+        const REAL g = NAMED(g_from)(s, AXIS_X, of_class)[of_class];
+        tally_add_one(&s->tally[face], NAMED(face_term)(g, outside, inside));
     }
     return outside;
+}
+
+/* The values beyond a closed face of `n` cells with one closure and one g, and the heat. */
+KERNEL_INLINE void NAMED(close_cells)(const REAL abe[3], REAL g, const REAL *centre, int64_t n,
+                                      REAL *restrict beyond, double *restrict term)
+{
+    if (abe[2] == 0) {
+        const REAL a = abe[0];
+        const REAL b = abe[1];
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            beyond[i] = NAMED(medium_outside)(centre[i], a, b, 0);
+        }
+    } else { /* radiation */
+        for (int64_t i = 0; i < n; i++) {
+            beyond[i] = NAMED(medium_outside)(centre[i], abe[0], abe[1], abe[2]);
+        }
+    }
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        term[i] = NAMED(face_term)(g, beyond[i], centre[i]);
+    }
 }
 
 /* Point `neighbour` at the values beyond a closed face in y or z of at most CHUNK cells from
@@ -259,80 +227,96 @@ static void NAMED(close_face)(const struct NAMED(stencil) * s, enum face face,
                               const REAL *centre, int64_t n, REAL *restrict beyond,
                               const REAL **neighbour)
 {
-    for (int64_t at = 0; at < n; at++) {
-        beyond[at] =
-            NAMED(beyond)(s, face, of_class[at] & s->medium->mask, i + at, j, k, centre[at]);
+    const int mask = s->medium->mask;
+    double term[NAMED(CHUNK)];
+    int64_t end = 0;
+    for (int64_t begin = 0; begin < n; begin = end) {
+        const int own = of_class[begin] & mask;
+        const int closure = NAMED(closure_of)(s, face, own, i + begin, j, k);
+        end = begin + 1;
+        while (end < n && NAMED(closure_of)(s, face, of_class[end] & mask, i + end, j, k) ==
+                              closure) { /* so the class is the same too */
+            end++;
+        }
+        NAMED(close_cells)
+        (NAMED(closure_from)(s, face, closure), NAMED(g_from)(s, face_axis(face), own)[own],
+         centre + begin, end - begin, beyond + begin, term + begin);
     }
     if (s->tally[face].target != NULL) {
-        double term[NAMED(CHUNK)];
-        for (int64_t at = 0; at < n; at++) {
-            term[at] =
-                NAMED(face_term)(s, face, of_class[at] & s->medium->mask, beyond[at], centre[at]);
-        }
         tally_add_float64(&s->tally[face], term, n);
     }
     *neighbour = beyond;
 }
 
-/* `n` cells from (lo, j, k) on, of a row on closed faces in y or z; first_xm and last_xp as in
- * medium_range. */
-static __attribute__((noinline)) void NAMED(medium_boundary_row)(
-    const struct NAMED(stencil) * s, const bool on[FACE_COUNT],
-    const struct NAMED(classes) * classes, const struct NAMED(row) * row, REAL *out, int64_t lo,
-    int64_t n, int64_t j, int64_t k, REAL first_xm, REAL last_xp, struct schedule schedule)
+/* A strip from (lo, j, k) on, of a row on closed faces in y or z. */
+static __attribute__((noinline)) void NAMED(boundary_strip)(const struct NAMED(stencil) * s,
+                                                            const bool on[FACE_COUNT],
+                                                            const struct NAMED(strip) * strip,
+                                                            int64_t lo, int64_t j, int64_t k,
+                                                            struct schedule schedule)
 {
     REAL beyond[FACE_COUNT][NAMED(CHUNK)] __attribute__((aligned(STREAM_LINE_BYTES)));
-    const REAL *centre = row->centre;
+    const int64_t n = strip->n;
     /* chunks end at lines, so that all but the ends of the row are streamed */
-    const int64_t head = stream_cells_to_line(out, sizeof(REAL));
+    const int64_t head = stream_cells_to_line(strip->out, sizeof(REAL));
     int64_t end = head > 0 && head < n ? head : 0;
     for (int64_t begin = 0; begin < n; begin = end) {
         if (begin > 0 || end == 0) {
             end = n - begin < NAMED(CHUNK) ? n : begin + NAMED(CHUNK);
         }
-        struct NAMED(row) at = NAMED(row_from)(row, begin);
-        const struct NAMED(classes) c = NAMED(classes_from)(classes, begin);
-        const REAL **const neighbour[FACE_COUNT] = {[FACE_Y_MIN] = &at.ym,
-                                                    [FACE_Y_MAX] = &at.yp,
-                                                    [FACE_Z_MIN] = &at.zm,
-                                                    [FACE_Z_MAX] = &at.zp};
+        struct NAMED(strip) at = NAMED(strip_part)(strip, begin, end);
+        const REAL **const neighbour[FACE_COUNT] = {[FACE_Y_MIN] = &at.row.ym,
+                                                    [FACE_Y_MAX] = &at.row.yp,
+                                                    [FACE_Z_MIN] = &at.row.zm,
+                                                    [FACE_Z_MAX] = &at.row.zp};
         for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
             if (on[face] && !s->mirrored[face]) {
                 NAMED(close_face)
-                (s, (enum face)face, c.centre, lo + begin, j, k, at.centre, end - begin,
+                (s, (enum face)face, at.classes.centre, lo + begin, j, k, at.row.centre, at.n,
                  beyond[face], neighbour[face]);
             }
         }
-        NAMED(medium_range)
-        (s, &c, &at, out + begin, end - begin, begin == 0 ? first_xm : centre[begin - 1],
-         end == n ? last_xp : centre[end], schedule);
+        NAMED(open_strip)(s, &at, schedule);
     }
 }
 
-/* Cells [lo, hi) of row (j, k), which may lie on closed faces. */
-static inline void NAMED(medium_row)(const struct NAMED(stencil) * s,
-                                     const struct NAMED(where) * where,
-                                     const struct NAMED(classes) * classes,
-                                     const struct NAMED(row) * row, REAL *out, int64_t lo,
-                                     int64_t hi, int64_t j, int64_t k, struct schedule schedule)
+/* Cells [lo, hi) of row (j, k). */
+static inline struct NAMED(strip)
+    NAMED(strip_of)(const struct NAMED(stencil) * s, const bool on[FACE_COUNT], int64_t lo,
+                    int64_t hi, int64_t j, int64_t k, const struct NAMED(aim) * aim)
 {
-    const bool *on = where->on;
-    const int64_t n = hi - lo;
-    const uint8_t *own = classes->centre;
+    const struct layout *l = &s->medium->layout;
     const int mask = s->medium->mask;
-    const REAL *centre = row->centre;
-    const REAL first = on[FACE_X_MIN]
-                           ? NAMED(close_end)(s, FACE_X_MIN, own[0] & mask, lo, j, k, centre[0])
-                           : centre[-1];
-    const REAL last = on[FACE_X_MAX] ? NAMED(close_end)(s, FACE_X_MAX, own[n - 1] & mask, hi - 1, j,
-                                                        k, centre[n - 1])
-                                     : centre[n];
-    if (where->values_beyond) {
-        NAMED(medium_boundary_row)
-        (s, on, classes, row, out, lo, n, j, k, first, last, schedule);
-    } else {
-        NAMED(medium_range)(s, classes, row, out, n, first, last, schedule);
+    const int64_t at = layout_index(s->layout, lo, j, k);
+    const struct NAMED(row) row = NAMED(row_at)(s, on, at, aim);
+    const uint8_t *begin = s->medium->d_class + layout_index(l, 0, j, k);
+    const uint8_t *own = begin + lo;
+    if (aim->j <= l->cells[AXIS_Y] && aim->k <= l->cells[AXIS_Z]) {
+        const uint8_t *ahead = s->medium->d_class + layout_index(l, 0, aim->j, aim->k);
+        stream_fetch(STREAM_SECOND_LEVEL, ahead - 1);
+        for (int64_t i = lo; s->plans->made && i < hi; i += STREAM_LINE_BYTES) {
+            stream_fetch(STREAM_SECOND_LEVEL, ahead + i);
+        }
     }
+    const int64_t last = hi - lo - 1;
+    return (struct NAMED(strip)){
+        .classes = {.centre = own,
+                    .ym = own - l->pitch_y,
+                    .yp = own + l->pitch_y,
+                    .zm = own - l->pitch_z,
+                    .zp = own + l->pitch_z,
+                    .x = lo,
+                    .number = classes_row_number(begin)},
+        .row = row,
+        .out = s->out + at,
+        .n = hi - lo,
+        .first_xm = on[FACE_X_MIN]
+                        ? NAMED(close_end)(s, FACE_X_MIN, own[0] & mask, lo, j, k, row.centre[0])
+                        : row.centre[-1],
+        .last_xp = on[FACE_X_MAX] ? NAMED(close_end)(s, FACE_X_MAX, own[last] & mask, hi - 1, j, k,
+                                                     row.centre[last])
+                                  : row.centre[last + 1],
+    };
 }
 
 /* Cells [lo, hi) of row (j, k). */
@@ -340,21 +324,13 @@ KERNEL_INLINE void NAMED(step_row)(const struct NAMED(stencil) * s, int64_t lo, 
                                    int64_t j, int64_t k, const struct NAMED(aim) * aim,
                                    struct schedule schedule)
 {
-    const struct layout *l = &s->medium->layout;
-    const int64_t at = layout_index(s->layout, lo, j, k);
     const struct NAMED(where) where = NAMED(where_of)(s, lo, hi, j, k);
-    const struct NAMED(row) row = NAMED(row_at)(s, where.on, at, aim);
-    const uint8_t *own = s->medium->d_class + layout_index(l, lo, j, k);
-    const bool ahead = aim->j <= l->cells[AXIS_Y] && aim->k <= l->cells[AXIS_Z];
-    const struct NAMED(classes) classes = {
-        .centre = own,
-        .ym = own - l->pitch_y,
-        .yp = own + l->pitch_y,
-        .zm = own - l->pitch_z,
-        .zp = own + l->pitch_z,
-        .ahead = ahead ? s->medium->d_class + layout_index(l, lo, aim->j, aim->k) : own,
-    };
-    NAMED(medium_row)(s, &where, &classes, &row, s->out + at, lo, hi, j, k, schedule);
+    const struct NAMED(strip) strip = NAMED(strip_of)(s, where.on, lo, hi, j, k, aim);
+    if (where.values_beyond) {
+        NAMED(boundary_strip)(s, where.on, &strip, lo, j, k, schedule);
+    } else {
+        NAMED(open_strip)(s, &strip, schedule);
+    }
 }
 
 #if STREAM_HAS_WIDE
@@ -385,14 +361,11 @@ static struct NAMED(stencil)
                                .table = medium->d_table,
                                .plans = scratch};
     if (precision_bytes(layout->precision) == sizeof(REAL)) {
-        s.plans->inside = 0;
-    }
-    for (int place = 0; precision_bytes(layout->precision) == sizeof(REAL) && place < NAMED(PLACES);
-         place++) {
-        s.plans->last[place] = 0;
-        for (int way = 0; way < NAMED(WAYS); way++) {
-            s.plans->plan[place][way].n = 0;
-        }
+        s.plans->calls = 0;
+        s.plans->last = 0;
+        s.plans->made = true;
+        memset(s.plans->key, 0, sizeof s.plans->key);
+        memset(s.plans->used, 0, sizeof s.plans->used);
     }
     for (int side = 0; side < SIDE_COUNT; side++) { /* axes that are not used */
         s.mirrored[face_of(AXIS_Y, (enum side)side)] = medium->layout.pitch_y == 0;

@@ -28,24 +28,6 @@ KERNEL_INLINE void step_thread(const struct layout *layout, const struct step_ar
     stream_fence();
 }
 
-static void tally_begin(struct tally tally[FACE_COUNT], const struct step_args *args)
-{
-    for (int face = 0; face < FACE_COUNT; face++) {
-        tally[face] = (struct tally){.target = args->d_face_sum[face]};
-    }
-}
-
-/* One thread at a time. */
-static void tally_end(struct tally tally[FACE_COUNT])
-{
-    for (int face = 0; face < FACE_COUNT; face++) {
-        if (tally[face].target != NULL) {
-            tally_flush(&tally[face]);
-            exact_sum_add(tally[face].target, &tally[face].sum);
-        }
-    }
-}
-
 static void step_parallel(thread_function *thread, const struct layout *layout,
                           const struct step_args *args, void *out, const void *in,
                           const struct box *boxes, int nboxes, int64_t tile_bytes)

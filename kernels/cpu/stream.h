@@ -147,22 +147,18 @@ KERNEL_INLINE void stream_line_plus(struct stream_line here, struct stream_line 
 #define STREAM_HAS_WIDE 0
 #endif
 
-/* Whether two rows of `n` bytes are equal; inlined, for rows of a few hundred. */
-KERNEL_INLINE bool stream_same_bytes(const uint8_t *a, const uint8_t *b, int64_t n)
+/* Eight times the same byte. */
+KERNEL_INLINE uint64_t stream_eight(uint8_t byte)
 {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    enum { XOR_OR = 0xF6 }; /* first | (second ^ third) */
-    __m512i bits = _mm512_setzero_si512();
-    for (; i + STREAM_LINE_BYTES <= n; i += STREAM_LINE_BYTES) {
-        bits = _mm512_ternarylogic_epi64(bits, _mm512_loadu_si512(a + i), _mm512_loadu_si512(b + i),
-                                         XOR_OR);
-    }
-    if (_mm512_test_epi64_mask(bits, bits) != 0) {
-        return false;
-    }
-#endif
-    return i == n || memcmp(a + i, b + i, (size_t)(n - i)) == 0;
+    return UINT64_C(0x0101010101010101) * byte;
+}
+
+/* The bits in which any of eight bytes differs from `byte`. */
+KERNEL_INLINE uint64_t stream_other_bits(const uint8_t *bytes, uint8_t byte)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word ^ stream_eight(byte);
 }
 
 /* The cache to prefetch into. */

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/exact_sum.h"
+#include "kernels/operations.h"
 
 struct tally {
     struct exact_sum *target; /* receives the sum; NULL: no sum */
@@ -75,5 +76,23 @@ static inline void tally_add_binade(struct tally *tally, int exponent, uint64_t 
 TALLY_DEFINE_ADD(tally_add_float64, double)
 TALLY_DEFINE_ADD(tally_add_float32, float)
 #undef TALLY_DEFINE_ADD
+
+static inline void tally_begin(struct tally tally[FACE_COUNT], const struct step_args *args)
+{
+    for (int face = 0; face < FACE_COUNT; face++) {
+        tally[face] = (struct tally){.target = args->d_face_sum[face]};
+    }
+}
+
+/* One thread at a time. */
+static inline void tally_end(struct tally tally[FACE_COUNT])
+{
+    for (int face = 0; face < FACE_COUNT; face++) {
+        if (tally[face].target != NULL) {
+            tally_flush(&tally[face]);
+            exact_sum_add(tally[face].target, &tally[face].sum);
+        }
+    }
+}
 
 #endif

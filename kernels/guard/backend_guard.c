@@ -241,6 +241,26 @@ static enum status run_step(struct queue *queue, const struct operation *op)
     return STATUS_OK;
 }
 
+static enum status run_steps(struct queue *queue, const struct operation *op)
+{
+    return cpu_steps(&queue->scratch, &op->layout, op->pass, op->nsteps, op->to, op->from,
+                     op->boxes, op->nboxes);
+}
+
+static enum status steps(struct queue *queue, const struct layout *layout,
+                         const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                         const struct box *boxes, int nboxes)
+{
+    struct operation op = {.run = run_steps,
+                           .layout = *layout,
+                           .to = d_out,
+                           .from = d_in,
+                           .nsteps = nsteps,
+                           .nboxes = nboxes};
+    memcpy(op.pass, args, (size_t)nsteps * sizeof *args);
+    return guard_add(queue, &op, boxes);
+}
+
 static enum status run_call(struct queue *queue, const struct operation *op)
 {
     (void)queue;
@@ -321,6 +341,8 @@ static const struct runtime runtime = {
 
 static const struct operations operations = {
     .step = step_ahead,
+    .steps = steps,
+    .steps_most = 3, /* so that longer passes are divided */
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,

@@ -141,6 +141,7 @@ void guard_queue_destroy(struct queue *queue)
         link = &(*link)->next;
     }
     *link = queue->next;
+    cpu_steps_free(&queue->scratch);
     free(queue);
 }
 

@@ -27,6 +27,7 @@ struct queue {
     uint64_t id; /* for events; a queue that is destroyed, and has run, is not found */
     struct operation *first, *last;
     uint64_t nadded, nrun;
+    struct steps_scratch scratch;
 };
 
 struct event {
@@ -47,7 +48,7 @@ struct stopwatch {
 
 enum { GUARD_FLAGS = 26 }; /* per operation */
 
-enum { GUARD_ARGUMENT_BYTES = 128 }; /* of guard_call, at most */
+enum { GUARD_ARGUMENT_BYTES = 384 }; /* of guard_call, at most */
 
 /* One queued call: which function it is, and its arguments by value. */
 struct operation {
@@ -65,6 +66,8 @@ struct operation {
     double limit_s;
     cpu_step_function *step;
     struct step_args args;
+    struct step_args pass[STEPS_MOST];
+    int nsteps;
     struct medium_args medium; /* what args, flux and source refer to */
     struct layout kept;
     struct track_args track;

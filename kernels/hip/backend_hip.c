@@ -40,6 +40,7 @@ static void queue_destroy(struct queue *queue)
         (void)hipStreamDestroy(queue->stream);
     }
     hip_memory_free(queue->device, queue->d_scratch);
+    hip_memory_free(queue->device, queue->d_faces);
     hip_pinned_free(queue->device, queue->results);
     hip_pinned_free(queue->device, queue->late);
     free(queue);
@@ -296,6 +297,8 @@ static const struct runtime runtime = {
 
 static const struct operations operations = {
     .step = hip_step_production,
+    .steps = hip_steps,
+    .steps_most = HIP_STEPS_MOST,
     .step_shapes = hip_step_shapes,
     .step_shape = hip_step_shape,
     .pack = pack,

@@ -35,6 +35,8 @@ struct queue {
     int ndeliveries;
     uint32_t *late; /* pinned: not 0 when a wait for flags has timed out */
     double limit_s; /* of the last such wait */
+    void *d_faces;  /* values at closed faces during a pass of several steps; grows */
+    size_t faces_bytes;
 };
 
 struct event {
@@ -80,6 +82,11 @@ enum status hip_convert(struct queue *queue, const struct layout *layout,
 enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout,
                                 const struct layout *kept, const struct medium_args *medium,
                                 const void *d_field, double *d_fraction);
+
+/* steps_hip.c */
+enum status hip_steps(struct queue *queue, const struct layout *layout,
+                      const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                      const struct box *boxes, int nboxes);
 
 /* peer_hip.c */
 enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memory,

@@ -76,6 +76,26 @@ bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
 bool hip_step_medium_takes(const struct medium_args *medium);
 
+/* Several steps in a pass; see steps.h. */
+enum { HIP_STEPS_MOST = 4 };
+/* Device memory for the values at closed faces, in elements; see struct face_values of steps.h. */
+struct hip_face_values {
+    void *d_first[FACE_COUNT]; /* NULL: open, or nothing sums the face */
+    int64_t pitch[FACE_COUNT];
+    int64_t level[FACE_COUNT];
+};
+/* One box that is not empty, 2 to HIP_STEPS_MOST steps, a uniform medium. */
+typedef hipError_t hip_steps_launcher(hipStream_t stream, const struct layout *layout,
+                                      const struct step_args *args, int nsteps, void *d_out,
+                                      const void *d_in, const struct box *box,
+                                      const struct hip_face_values *values);
+hip_steps_launcher hip_launch_steps_tile; /* any box */
+/* Add the sums over closed faces, after the launches for all boxes. */
+hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
+                                 const struct layout *layout, const struct step_args *args,
+                                 int nsteps, const void *d_in, const struct box *boxes, int nboxes,
+                                 const struct hip_face_values *values);
+
 hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, size_t bytes);
 hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
                            const struct box *box, void *d_buffer);

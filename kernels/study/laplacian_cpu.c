@@ -8,10 +8,10 @@
 #define DEFINE_PLANES(type, suffix)                                                                \
     static void planes_##suffix(const struct study_problem *problem, type *f, const type *u)       \
     {                                                                                              \
-        const int64_t nx = problem->points[AXIS_X];                                                \
-        const int64_t ny = problem->points[AXIS_Y];                                                \
-        const int64_t nz = problem->points[AXIS_Z];                                                \
-        const double *w = problem->weight;                                                         \
+        const int64_t nx = problem->layout.pitch_y;                                                \
+        const int64_t ny = problem->layout.cells[AXIS_Y] + 2;                                      \
+        const int64_t nz = problem->layout.cells[AXIS_Z] + 2;                                      \
+        const double *w = problem->parameter;                                                      \
         const type wx = (type)w[AXIS_X];                                                           \
         const type wy = (type)w[AXIS_Y];                                                           \
         const type wz = (type)w[AXIS_Z];                                                           \
@@ -35,24 +35,26 @@ DEFINE_PLANES(float, float32)
 static void compute(const void *arguments, void *f, const void *u)
 {
     const struct study_problem *problem = arguments;
-    if (problem->precision == PRECISION_FLOAT64) {
+    if (problem->layout.precision == PRECISION_FLOAT64) {
         planes_float64(problem, f, u);
     } else {
         planes_float32(problem, f, u);
     }
 }
 
-static enum status run_cpu(struct queue *queue, const struct study_problem *problem, void *f,
-                           const void *u)
+static enum status run_cpu(struct queue *queue, const struct study_problem *problem,
+                           const struct study_shape *shape, void *f, const void *u)
 {
     (void)queue;
+    (void)shape;
     compute(problem, f, u);
     return STATUS_OK;
 }
 
-static enum status run_guard(struct queue *queue, const struct study_problem *problem, void *d_f,
-                             const void *d_u)
+static enum status run_guard(struct queue *queue, const struct study_problem *problem,
+                             const struct study_shape *shape, void *d_f, const void *d_u)
 {
+    (void)shape;
     return guard_call(queue, compute, problem, sizeof *problem, d_f, d_u);
 }
 

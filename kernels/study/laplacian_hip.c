@@ -7,7 +7,8 @@
 static enum status check_points(const struct study_problem *problem)
 {
     enum { MOST_BLOCKS = 65535 }; /* of a launch, in y and z */
-    const int64_t *n = problem->points;
+    const int64_t *cells = problem->layout.cells;
+    const int64_t n[AXIS_COUNT] = {cells[0] + 2, cells[1] + 2, cells[2] + 2};
     if (n[AXIS_X] > INT32_MAX / 64 || n[AXIS_Y] > MOST_BLOCKS || n[AXIS_Z] > MOST_BLOCKS) {
         return fail(STATUS_DEVICE,
                     "the Laplacian kernels take at most %d x %d x %d points, not %" PRId64
@@ -46,8 +47,10 @@ static enum status run_laplacian(struct queue *queue, const struct study_problem
 
 #define DEFINE_LAPLACIAN(name, kernel, rows, about)                                                \
     static enum status laplacian_##name(struct queue *queue, const struct study_problem *problem,  \
-                                        void *d_f, const void *d_u)                                \
+                                        const struct study_shape *shape, void *d_f,                \
+                                        const void *d_u)                                           \
     {                                                                                              \
+        (void)shape;                                                                               \
         return run_laplacian(queue, problem, d_f, d_u, HIP_LAPLACIAN_##kernel, rows);              \
     }
 LAPLACIANS(DEFINE_LAPLACIAN)

@@ -211,13 +211,14 @@ static unsigned parts(int64_t n, int64_t size)
 
 template <typename REAL> static grid_points<REAL> points_of(const struct study_problem *problem)
 {
-    const double *w = problem->weight;
+    const double *w = problem->parameter;
+    const struct layout &layout = problem->layout;
     grid_points<REAL> g = {};
-    g.nx = (int)problem->points[AXIS_X];
+    g.nx = (int)layout.pitch_y;
     g.j_begin = 1;
-    g.j_end = (int)problem->points[AXIS_Y] - 1;
-    g.k_end = (int)problem->points[AXIS_Z] - 1;
-    g.pitch_z = problem->points[AXIS_X] * problem->points[AXIS_Y];
+    g.j_end = (int)layout.cells[AXIS_Y] + 1;
+    g.k_end = (int)layout.cells[AXIS_Z] + 1;
+    g.pitch_z = layout.pitch_z;
     g.wx = (REAL)w[AXIS_X];
     g.wy = (REAL)w[AXIS_Y];
     g.wz = (REAL)w[AXIS_Z];
@@ -331,7 +332,7 @@ static hipError_t launch(hipStream_t stream, const struct study_problem *problem
 hipError_t hip_launch_laplacian(hipStream_t stream, const struct study_problem *problem, void *d_f,
                                 const void *d_u, enum hip_laplacian kernel, int rows)
 {
-    return problem->precision == PRECISION_FLOAT64
+    return problem->layout.precision == PRECISION_FLOAT64
                ? launch<double>(stream, problem, d_f, d_u, kernel, rows)
                : launch<float>(stream, problem, d_f, d_u, kernel, rows);
 }

@@ -1,8 +1,13 @@
 #include "kernels/study/studies.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "kernels/cpu/backend_cpu.h"
 #include "kernels/guard/backend_guard.h"
+#include "kernels/study/diffusion.h"
 #include "kernels/study/laplacian.h"
+#include "kernels/study/xcorr.h"
 #ifdef ISOTHERM_WITH_HIP
 #include "kernels/hip/backend_hip.h"
 #endif
@@ -16,6 +21,16 @@ static const struct {
     {&study_laplacian, &backend_guard, laplacian_guard},
 #ifdef ISOTHERM_WITH_HIP
     {&study_laplacian, &backend_hip, laplacian_hip},
+#endif
+    {&study_xcorr, &backend_cpu, xcorr_cpu},
+    {&study_xcorr, &backend_guard, xcorr_guard},
+#ifdef ISOTHERM_WITH_HIP
+    {&study_xcorr, &backend_hip, xcorr_hip},
+#endif
+    {&study_diffusion, &backend_cpu, diffusion_cpu},
+    {&study_diffusion, &backend_guard, diffusion_guard},
+#ifdef ISOTHERM_WITH_HIP
+    {&study_diffusion, &backend_hip, diffusion_hip},
 #endif
 };
 enum { ROWS = sizeof table / sizeof table[0] };
@@ -31,6 +46,16 @@ const struct study *study_at(int index)
     return NULL;
 }
 
+const struct study *study_of_any_size(int index)
+{
+    for (int s = 0; study_at(s) != NULL; s++) {
+        if (study_at(s)->published == NULL && index-- == 0) {
+            return study_at(s);
+        }
+    }
+    return NULL;
+}
+
 const struct study_kernel *study_kernels(const struct study *study, const struct backend *backend)
 {
     static const struct study_kernel none;
@@ -40,4 +65,39 @@ const struct study_kernel *study_kernels(const struct study *study, const struct
         }
     }
     return &none;
+}
+
+int study_shapes(const struct study_kernel *kernel, const struct study_problem *problem,
+                 struct study_shape shapes[STUDY_MOST_SHAPES])
+{
+    shapes[0] = (struct study_shape){.block = {0}};
+    return kernel->shapes != NULL ? kernel->shapes(problem, shapes) : 1;
+}
+
+/* The number of an element in the order of its precision's values; -0 and 0 are one. */
+static int64_t rank_of(enum precision precision, const void *element)
+{
+    if (precision == PRECISION_FLOAT64) {
+        int64_t bits;
+        memcpy(&bits, element, sizeof bits);
+        return bits < 0 ? -(bits & INT64_MAX) : bits;
+    }
+    int32_t bits;
+    memcpy(&bits, element, sizeof bits);
+    return bits < 0 ? -(int64_t)(bits & INT32_MAX) : bits;
+}
+
+bool study_agrees(const struct study *study, enum precision precision, const void *a, const void *b)
+{
+    if (memcmp(a, b, precision_bytes(precision)) == 0) {
+        return true;
+    }
+    const double x = precision_get(precision, a, 0);
+    const double y = precision_get(precision, b, 0);
+    if (study->most_ulps == 0 || !isfinite(x - y)) {
+        return false;
+    }
+    int64_t difference = 0;
+    return !__builtin_sub_overflow(rank_of(precision, a), rank_of(precision, b), &difference) &&
+           difference <= study->most_ulps && difference >= -study->most_ulps;
 }

@@ -71,7 +71,6 @@ static void print_blocks(const struct plan *plan)
 {
     const int64_t *n = plan->problem.grid.cells;
     const int *p = plan->decomp.ranks;
-    const double width = (double)precision_bytes(plan->settings->run.precision);
     printf("grid           %" PRId64 " x %" PRId64 " x %" PRId64 " = %" PRId64
            " cells, %dD, %s, spacing %.4g x %.4g x %.4g m\n",
            n[0], n[1], n[2], grid_total_cells(&plan->problem.grid), plan->problem.grid.dimensions,
@@ -92,9 +91,13 @@ static void print_blocks(const struct plan *plan)
         printf("on a GPU       another %s on the device for outputs in flight\n",
                SIZE_TEXT(plan->max_copy_bytes));
     }
-    printf("halo/step      %s .. %s sent by each rank, at most %d message%s\n",
-           SIZE_TEXT((double)plan->min_halo * width), SIZE_TEXT((double)plan->max_halo * width),
-           plan->max_messages, plan->max_messages == 1 ? "" : "s");
+    const bool auto_steps = plan->settings->run.steps_per_pass_auto && plan->passes.most > 1;
+    printf("steps/pass     %s%d (%s)\n", auto_steps ? "1 to " : "", plan->passes.most,
+           plan->passes.reason);
+    printf("halo/%s      %s .. %s sent by each rank, at most %d message%s\n",
+           plan->passes.most > 1 ? "pass" : "step", SIZE_TEXT((double)plan->min_halo),
+           SIZE_TEXT((double)plan->max_halo), plan->max_messages,
+           plan->max_messages == 1 ? "" : "s");
 }
 
 /* The order of the ranks if nodes and modules are filled in turn. */
@@ -213,10 +216,11 @@ static void warn_of_blocks(struct plan *plan)
              " cells thick in %s: mostly halo; use fewer ranks or another run.decomposition",
              plan->thinnest, axis_name(plan->thinnest_axis));
     }
-    const double share = (double)plan->max_halo / (double)plan->min_cells;
-    if (share > 0.2) {
+    const double cell_bytes = (double)precision_bytes(plan->settings->run.precision);
+    const double share = (double)plan->max_halo / ((double)plan->min_cells * cell_bytes);
+    if (share > 0.2 * plan->passes.most) {
         warn(plan, "a rank sends up to %.0f %% of its cells per step: the exchange will dominate",
-             100.0 * share);
+             100.0 * share / plan->passes.most);
     }
     const double imbalance = (double)plan->max_cells / (double)plan->min_cells;
     if (imbalance > 1.2) {

@@ -30,7 +30,7 @@ struct hang_monitor {
     size_t bytes;
     int mates, mine; /* ranks in the window; index of this one */
     double patience, factor, grace;
-    int neighbour[FACE_COUNT]; /* ranks that exchange halos with this one */
+    int neighbour[HALO_MESSAGES_MAX]; /* ranks that exchange halos with this one */
     int nneighbours;
     char node[64];
     pthread_t thread;

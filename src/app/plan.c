@@ -11,21 +11,16 @@
 #include "solve/initial.h"
 #include "solve/source_files.h"
 
-static int count_messages(const struct decomp *decomp, int rank)
-{
-    int count = 0;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        count += decomp_neighbour(decomp, rank, (enum face)f) >= 0 ? 1 : 0;
-    }
-    return count;
-}
-
 static enum status examine_rank(struct plan *plan, int rank)
 {
     const struct box owned = decomp_owned(&plan->decomp, rank);
     const int64_t cells = box_cells(&owned);
-    const int64_t halo = decomp_halo_cells(&plan->decomp, rank);
-    const int messages = count_messages(&plan->decomp, rank);
+    struct layout layout;
+    struct halo_plan exchange;
+    TRY(field_layout(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &layout));
+    TRY(steps_per_pass_halo(&plan->decomp, rank, &layout, plan->passes.most, &exchange));
+    const int64_t halo = (int64_t)halo_plan_bytes(&exchange, plan->settings->run.precision);
+    const int messages = exchange.nmessages;
     plan->min_cells = rank == 0 || cells < plan->min_cells ? cells : plan->min_cells;
     plan->max_cells = cells > plan->max_cells ? cells : plan->max_cells;
     plan->min_halo = rank == 0 || halo < plan->min_halo ? halo : plan->min_halo;
@@ -54,7 +49,7 @@ static enum status examine_rank(struct plan *plan, int rank)
     return STATUS_OK;
 }
 
-bool plan_is_missing(const struct initial_setting *shape)
+bool plan_is_missing(const struct shape_setting *shape)
 {
     return shape->kind == INITIAL_FILE && !file_exists(shape->path);
 }
@@ -81,6 +76,8 @@ enum status plan_create(const struct settings *settings, int64_t nranks, struct 
     }
     TRY(problem_decompose(&plan->problem, (int)nranks, &plan->decomp));
     TRY(engine_choose(settings, &plan->backend, why, sizeof why));
+    TRY(steps_per_pass_plan(&plan->problem, plan->backend, &plan->decomp, &plan->passes));
+    plan->decomp.halo_width = plan->passes.most;
     for (int rank = 0; rank < plan->decomp.nranks; rank++) {
         TRY(examine_rank(plan, rank));
     }

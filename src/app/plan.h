@@ -4,6 +4,7 @@
 
 #include "kernels/backend.h"
 #include "model/problem.h"
+#include "solve/steps_per_pass.h"
 
 struct plan {
     const struct settings *settings; /* borrowed */
@@ -11,7 +12,8 @@ struct plan {
     struct problem problem;
     struct decomp decomp;
     int64_t min_cells, max_cells; /* per rank */
-    int64_t min_halo, max_halo;   /* cells sent per step */
+    struct pass_plan passes;
+    int64_t min_halo, max_halo; /* bytes per exchange */
     int max_messages;
     int64_t thinnest; /* of a block, on a divided axis */
     enum axis thinnest_axis;
@@ -28,6 +30,6 @@ enum status plan_create(const struct settings *settings, int64_t nranks,
 void plan_destroy(struct plan *plan);
 
 /* Is it a file that does not exist? An earlier job may create it. */
-bool plan_is_missing(const struct initial_setting *shape);
+bool plan_is_missing(const struct shape_setting *shape);
 
 #endif

@@ -88,6 +88,7 @@ static enum status open_all(struct simulation *s, const struct settings *setting
     TRY(set_state(solver, options));
     print_header(solver);
     TRY(tuning_of_stepper(&solver->stepper));
+    TRY(tuning_of_passes(&solver->stepper));
     TRY(derive_open(&solver->stepper));
     TRY(stop_create(&solver->team, &solver->problem, &s->stop));
     return outputs_open(&solver->stepper, options->folder, &s->outputs);

@@ -191,3 +191,12 @@ enum status comm_node_rank(MPI_Comm comm, int *node_rank, int *node_size)
     TRY_MPI(MPI_Comm_free(&node));
     return STATUS_OK;
 }
+
+enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count)
+{
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * count, MPI_INT64_T, MPI_SUM, comm));
+    for (int i = 0; i < count; i++) {
+        exact_sum_normalise(&sums[i]);
+    }
+    return STATUS_OK;
+}

@@ -3,6 +3,7 @@
 #define ISOTHERM_BASE_PRECISION_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum precision { PRECISION_FLOAT64, PRECISION_FLOAT32 };
 
@@ -15,6 +16,28 @@ static inline size_t precision_bytes(enum precision precision)
 static inline const char *precision_name(enum precision precision)
 {
     return precision == PRECISION_FLOAT64 ? "float64" : "float32";
+}
+
+/* `value` as this format holds it. */
+static inline double precision_round(enum precision precision, double value)
+{
+    return precision == PRECISION_FLOAT64 ? value : (double)(float)value;
+}
+
+/* Element `at` of an array in this format. */
+static inline double precision_get(enum precision precision, const void *values, int64_t at)
+{
+    return precision == PRECISION_FLOAT64 ? ((const double *)values)[at]
+                                          : (double)((const float *)values)[at];
+}
+
+static inline void precision_set(enum precision precision, void *values, int64_t at, double value)
+{
+    if (precision == PRECISION_FLOAT64) {
+        ((double *)values)[at] = value;
+    } else {
+        ((float *)values)[at] = (float)value;
+    }
 }
 
 #endif

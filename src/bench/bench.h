@@ -20,6 +20,7 @@ struct bench_request {
     int64_t size[AXIS_COUNT]; /* 0: the default of the benchmark */
     int64_t repeats;
     struct option_list kernels; /* empty: all */
+    struct option_list radii;   /* of the studies; empty: all */
     struct option_list media;   /* of more rows for the step */
     bool tune;                  /* list the launch shapes and their times */
 };
@@ -34,6 +35,8 @@ void bench_warn_of_binding(void);
 
 /* bench_kernels.c */
 enum status bench_kernels(const struct bench_request *request) MUST_CHECK;
+/* bench_study.c: the study of the name `what` */
+enum status bench_study(const struct bench_request *request) MUST_CHECK;
 /* bench_io.c; collective over MPI_COMM_WORLD */
 enum status bench_io(const struct bench_request *request) MUST_CHECK;
 /* bench_halo.c; collective over MPI_COMM_WORLD */

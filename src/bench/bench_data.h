@@ -5,21 +5,27 @@
 
 #include "kernels/study/study.h"
 
-/* The layout of a study's arrays: no halo, no padding. */
-struct layout bench_plain_layout(const struct study_problem *problem);
-
-/* Fill the owned cells of a field. Neighbours differ, and their sums round. Blocks. */
+/* Fill the cells and the halo of a field. Neighbours differ, and their sums round. `study` NULL: a
+ * temperature. Blocks. */
 enum status bench_fill(const struct backend *backend, struct device *device, struct queue *queue,
-                       const struct layout *layout, void *d_field) MUST_CHECK;
+                       const struct layout *layout, const struct study *study, int field,
+                       void *d_field) MUST_CHECK;
+
+/* Fill the arrays of all fields, from number `first` on: 0 for the input, and for what the output
+ * has before the call, unless the study reads it: then nfields. Blocks. */
+enum status bench_fill_study(const struct backend *backend, struct device *device,
+                             struct queue *queue, const struct study *study,
+                             const struct study_problem *problem, int first,
+                             void *d_fields) MUST_CHECK;
 
 /* The rate of copies on the device, GB/s, read plus write. */
 enum status bench_time_copy(const struct backend *backend, struct device *device, size_t bytes,
                             double *rate) MUST_CHECK;
 
-/* Check d_out, a copy of bench_fill's values whose inner points a kernel of the study has replaced:
- * inner points must match the expected values bitwise, and points at the edge must be unchanged. Of
- * large arrays the first, the last and every n-th plane are checked. Blocks. STATUS_DEVICE names
- * `kernel` and the first row that differs. */
+/* Check d_out, a copy of bench_fill_study's values whose cells a kernel of the study has replaced:
+ * they must match the expected values, bitwise or within the study's ULPs, and the halo must be
+ * unchanged. Of large arrays the first, the last and every n-th plane are checked. Blocks.
+ * STATUS_DEVICE names `kernel` and the first row that differs. */
 enum status bench_check_study(const struct backend *backend, struct device *device,
                               struct queue *queue, const struct study *study,
                               const struct study_problem *problem, const void *d_out,

@@ -130,7 +130,7 @@ static enum status make_settings(const struct halo_bench *bench, const char *pre
              "boundary: {x_min: %s, x_max: %s, y_min: %s, y_max: %s, z_min: %s, z_max: %s}\n"
              "time: {steps: 1000000, dt: auto, safety: 0.9}\n"
              "run: {backend: %s, precision: %s, decomposition: [%d, %d, %d],\n"
-             "      halo: {transport: %s, overlap: %s}, watch: {every: 0}}\n"
+             "      steps_per_pass: 1, halo: {transport: %s, overlap: %s}, watch: {every: 0}}\n"
              "output: {directory: none, history: {every: 0}}\n",
              cells[0], cells[1], cells[2], cells[0], cells[1], cells[2], boundary[0], boundary[0],
              boundary[1], boundary[1], boundary[2], boundary[2], bench->backend->name, precision,

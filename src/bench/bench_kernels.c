@@ -10,18 +10,20 @@
 #include "bench/bench_copy_out.h"
 #include "bench/bench_data.h"
 #include "bench/bench_medium.h"
+#include "bench/bench_names.h"
 #include "kernels/backends.h"
 #include "kernels/study/studies.h"
 #include "solve/tuning.h"
 
 enum { MAX_ROWS = 64 };
 
-/* A line of the table; neither step nor study: the copy. */
+/* A line of the table; neither step, pass nor study: the copy. */
 struct row {
     const char *name;
     const char *about;
     step_function *step;
     study_function *study;
+    int nsteps; /* of a pass of several; else 0 */
     int settling_calls;
     struct medium_args *medium; /* NULL: uniform */
     double *seconds;            /* of each round */
@@ -63,63 +65,6 @@ static struct figures figures_of(const struct row *row, int64_t count)
 
 /* ---- which kernels ---- */
 
-/* The kind of kernels; as a value of --kernel it selects all of them. */
-static const char *kind_name(const struct study *study)
-{
-    return study != NULL ? study->name : "step";
-}
-
-static bool is_selected(const struct bench_request *request, const struct study *study,
-                        const char *name)
-{
-    const struct option_list *kernels = &request->kernels;
-    bool found = kernels->count == 0;
-    for (int i = 0; i < kernels->count; i++) {
-        found = found || strcmp(kernels->item[i], name) == 0 ||
-                strcmp(kernels->item[i], kind_name(study)) == 0;
-    }
-    return found;
-}
-
-static void append(char *text, size_t nbytes, const char *name)
-{
-    const size_t used = strlen(text);
-    const char *last = strrchr(text, ' ');
-    if (strcmp(last != NULL ? last + 1 : text, name) != 0) {
-        snprintf(text + used, nbytes - used, ", %s", name);
-    }
-}
-
-static enum status check_kernel_names(const struct bench_request *request,
-                                      const struct backend *backend)
-{
-    for (int i = 0; i < request->kernels.count; i++) {
-        const char *word = request->kernels.item[i];
-        bool known = strcmp(word, kind_name(NULL)) == 0;
-        char list[1024];
-        snprintf(list, sizeof list, "%s", kind_name(NULL));
-        for (int v = 0; v < backend->operations->nvariants; v++) {
-            known = known || strcmp(word, backend->operations->variants[v].name) == 0;
-            append(list, sizeof list, backend->operations->variants[v].name);
-        }
-        for (int s = 0; study_at(s) != NULL; s++) {
-            known = known || strcmp(word, study_at(s)->name) == 0;
-            append(list, sizeof list, study_at(s)->name);
-            const struct study_kernel *kernel = study_kernels(study_at(s), backend);
-            for (; kernel->name != NULL; kernel++) {
-                known = known || strcmp(word, kernel->name) == 0;
-                append(list, sizeof list, kernel->name);
-            }
-        }
-        if (!known) {
-            return fail(STATUS_INPUT,
-                        "--kernel %s: the backend %s has no such kernel; available: %s", word,
-                        backend->name, list);
-        }
-    }
-    return STATUS_OK;
-}
-
 static enum status add_row(struct bench *bench, const struct row *row)
 {
     if (bench->nrows == MAX_ROWS) {
@@ -142,7 +87,7 @@ static enum status choose_rows(struct bench *bench)
     TRY(add_row(bench, &(struct row){.name = "copy", .about = "the ceiling"}));
     for (int v = 0; bench->study == NULL && v < backend->operations->nvariants; v++) {
         const struct kernel_variant *variant = &backend->operations->variants[v];
-        if (is_selected(bench->request, NULL, variant->name)) {
+        if (bench_is_selected(bench->request, NULL, variant->name)) {
             TRY(add_row(bench, &(struct row){.name = variant->name,
                                              .about = variant->about,
                                              .step = variant->step,
@@ -151,6 +96,15 @@ static enum status choose_rows(struct bench *bench)
     }
     const struct kernel_variant *production =
         &backend->operations->variants[backend->operations->nvariants - 1];
+    for (int p = 0; bench->study == NULL && p < BENCH_PASS_COUNT; p++) {
+        if (bench_passes[p].nsteps <= backend->operations->steps_most &&
+            bench_is_selected(bench->request, NULL, bench_passes[p].name)) {
+            TRY(add_row(bench, &(struct row){.name = bench_passes[p].name,
+                                             .about = bench_passes[p].about,
+                                             .nsteps = bench_passes[p].nsteps,
+                                             .settling_calls = production->settling_calls}));
+        }
+    }
     for (int m = 0; bench->study == NULL && m < bench->request->media.count; m++) {
         TRY(add_row(bench, &(struct row){.name = bench->request->media.item[m],
                                          .about = "the step in a medium of classes",
@@ -160,7 +114,7 @@ static enum status choose_rows(struct bench *bench)
     }
     const struct study_kernel *kernel = study_kernels(bench->study, backend);
     for (; kernel->name != NULL; kernel++) {
-        if (is_selected(bench->request, bench->study, kernel->name)) {
+        if (bench_is_selected(bench->request, bench->study, kernel->name)) {
             TRY(add_row(
                 bench,
                 &(struct row){.name = kernel->name, .about = kernel->about, .study = kernel->run}));
@@ -189,8 +143,7 @@ static enum status bench_open(struct bench *bench, enum precision precision)
         layout_close_rows(&bench->layout);
     }
     if (bench->study != NULL) {
-        bench->problem = bench->study->setup(size, precision);
-        bench->layout = bench_plain_layout(&bench->problem);
+        bench->layout = bench->problem.layout;
     }
     TRY(backend->runtime->queue_create(bench->device, QUEUE_NORMAL, &bench->queue));
     TRY(backend->runtime->stopwatch_create(bench->device, &bench->stopwatch));
@@ -200,7 +153,7 @@ static enum status bench_open(struct bench *bench, enum precision precision)
             ? STATUS_OK
             : bench_media_create(backend, bench->device, bench->queue, &bench->layout,
                                  &bench->request->media, bench->media));
-    return bench_fill(backend, bench->device, bench->queue, &bench->layout, bench->d_in);
+    return bench_fill(backend, bench->device, bench->queue, &bench->layout, NULL, 0, bench->d_in);
 }
 
 static void bench_close(struct bench *bench)
@@ -217,6 +170,9 @@ static void bench_close(struct bench *bench)
 
 static size_t cells_bytes(const struct bench *bench)
 {
+    if (bench->study != NULL) {
+        return study_bytes(&bench->problem);
+    }
     const struct box owned = layout_owned(&bench->layout);
     return (size_t)box_cells(&owned) * precision_bytes(bench->layout.precision);
 }
@@ -230,8 +186,17 @@ static enum status queue_one(struct bench *bench, const struct row *row)
         args.medium = row->medium;
         return row->step(bench->queue, &bench->layout, &args, bench->d_out, bench->d_in, &owned, 1);
     }
+    if (row->nsteps > 0) {
+        struct step_args args[STEPS_MOST];
+        for (int s = 0; s < row->nsteps; s++) {
+            args[s] = bench->args;
+        }
+        return bench->backend->operations->steps(bench->queue, &bench->layout, args, row->nsteps,
+                                                 bench->d_out, bench->d_in, &owned, 1);
+    }
     if (row->study != NULL) {
-        return row->study(bench->queue, &bench->problem, bench->d_out, bench->d_in);
+        static const struct study_shape own;
+        return row->study(bench->queue, &bench->problem, &own, bench->d_out, bench->d_in);
     }
     return runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench));
 }
@@ -296,11 +261,14 @@ static enum status measure(struct bench *bench)
 
 static bool has_production(const struct bench *bench)
 {
-    const struct row *last = &bench->rows[bench->nrows - 1];
-    while (last->medium != NULL) {
-        last--;
+    for (int r = 0; r < bench->nrows; r++) {
+        const struct row *row = &bench->rows[r];
+        if (row->step != NULL && row->step == bench->backend->operations->step &&
+            row->medium == NULL) {
+            return true;
+        }
     }
-    return last->step != NULL && last->step == bench->backend->operations->step;
+    return false;
 }
 
 static enum status tune(struct bench *bench)
@@ -347,7 +315,7 @@ static struct work work_of(const struct bench *bench, const struct row *row)
         return (struct work){(double)traffic.fetch_bytes, (double)traffic.write_bytes,
                              (double)traffic.points};
     }
-    const double bytes = (double)cells_bytes(bench);
+    const double bytes = (double)cells_bytes(bench) * (row->nsteps > 0 ? row->nsteps : 1);
     const double cells = bytes / (double)precision_bytes(bench->layout.precision);
     return (struct work){bytes + (row->medium != NULL ? cells : 0.0), bytes, cells};
 }
@@ -359,7 +327,7 @@ static void report_row(const struct bench *bench, const struct row *row, double 
     const struct figures f = figures_of(row, bench->request->repeats);
     const double bytes = work.fetch_bytes + work.write_bytes;
     const double rate = bytes / f.median_s;
-    const bool is_copy = row->step == NULL && row->study == NULL;
+    const bool is_copy = row == bench->rows;
     *copy_rate = is_copy ? rate : *copy_rate;
     log_info("  %-18s %8.3f %8.3f %8.3f %9.2f %7.1f %9.3f  %s", row->name, 1e3 * f.median_s,
              1e3 * f.mean_s, 1e3 * f.best_s, rate * 1e-9, 100.0 * rate / *copy_rate,
@@ -369,7 +337,7 @@ static void report_row(const struct bench *bench, const struct row *row, double 
     }
     json_begin(json, NULL, '{');
     json_string(json, "kernel", row->name);
-    json_string(json, "kind", kind_name(bench->study));
+    json_string(json, "kind", bench_kind_name(bench->study));
     if (row->step == bench->backend->operations->step && row->step != NULL && row->medium == NULL &&
         bench->tuning.shape != NULL) {
         json_string(json, "launch_shape", bench->tuning.shape);
@@ -394,8 +362,8 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
     const int64_t *size = bench->request->size;
     double copy_rate = 0;
     log_info("%s, %s, %" PRId64 " x %" PRId64 " x %" PRId64 " %s, median of %" PRId64,
-             kind_name(bench->study), precision_name(bench->layout.precision), size[0], size[1],
-             size[2], bench->study == NULL ? "cells" : "points", bench->request->repeats);
+             bench_kind_name(bench->study), precision_name(bench->layout.precision), size[0],
+             size[1], size[2], bench->study == NULL ? "cells" : "points", bench->request->repeats);
     log_info("  %-18s %8s %8s %8s %9s %7s %9s", "kernel", "ms", "mean ms", "best ms", "GB/s",
              "% copy", "Gcell/s");
     for (int r = 0; r < bench->nrows; r++) {
@@ -406,12 +374,6 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
 
 /* ---- all of it ---- */
 
-static bool has_inner_points(const struct study *study, const int64_t size[AXIS_COUNT])
-{
-    const int64_t edges = 2 * study->radius;
-    return size[AXIS_X] > edges && size[AXIS_Y] > edges && size[AXIS_Z] > edges;
-}
-
 struct findings {
     double copy_GBs; /* of the first kind and precision */
     struct bench_copy_out copy_out[2];
@@ -421,9 +383,11 @@ struct findings {
 static enum status bench_kind(struct bench *bench, enum precision precision, struct json *json,
                               struct findings *findings)
 {
-    if (bench->study != NULL && !has_inner_points(bench->study, bench->request->size)) {
-        log_info("%s: skipped, needs at least %d points on every axis", bench->study->name,
-                 2 * bench->study->radius + 1);
+    const int64_t *size = bench->request->size;
+    const struct study_case wanted = {{size[0], size[1], size[2]}, precision, 0};
+    if (bench->study != NULL && bench->study->setup(&wanted, &bench->problem) != STATUS_OK) {
+        log_info("%s: skipped, %s", bench->study->name, fail_message());
+        fail_clear();
         return STATUS_OK;
     }
     enum status status = choose_rows(bench);
@@ -458,11 +422,11 @@ static enum status bench_device(const struct bench_request *request, const struc
     json_int(json, "repeats", request->repeats);
     json_begin(json, "rows", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
-        for (int s = -1; wanted[p] && (s < 0 || study_at(s) != NULL); s++) {
+        for (int s = -1; wanted[p] && (s < 0 || study_of_any_size(s) != NULL); s++) {
             struct bench bench = {.request = request,
                                   .backend = backend,
                                   .device = device,
-                                  .study = s < 0 ? NULL : study_at(s)};
+                                  .study = s < 0 ? NULL : study_of_any_size(s)};
             TRY(bench_kind(&bench, (enum precision)p, json, &findings));
         }
     }
@@ -486,7 +450,7 @@ enum status bench_kernels(const struct bench_request *request)
     struct json json;
     TRY(bench_choose_precisions(request->precision, wanted));
     TRY(backend_choose(request->backend.name, &backend, why, sizeof why));
-    TRY(check_kernel_names(request, backend));
+    TRY(bench_check_names(request, backend));
     TRY(bench_media_check(&request->media));
     TRY(json_check_place(request->json));
     TRY(backend->runtime->open(0, 1, &device));

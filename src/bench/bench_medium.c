@@ -113,29 +113,23 @@ static enum status upload_table(const struct backend *backend, struct device *de
 {
     const int n = medium->nclasses;
     const size_t nvalues = (size_t)medium_table_length(n, n);
-    double *wide = calloc(nvalues, sizeof *wide);
-    TRY(CHECK_MEMORY(wide, "the table of coefficients"));
+    void *table = calloc(nvalues, precision_bytes(precision));
+    TRY(CHECK_MEMORY(table != NULL, "the table of coefficients"));
     for (int c = 0; c < n; c++) {
-        wide[medium_cell_at(c)] = 1.0 - coefficient(c);
+        precision_set(precision, table, medium_cell_at(c), 1.0 - coefficient(c));
         for (int other = 0; other < n; other++) {
             for (int axis = 0; axis < AXIS_COUNT; axis++) {
-                wide[medium_g_at(n, axis, c, other)] = coefficient((c + 1) * (other + 1));
+                precision_set(precision, table, medium_g_at(n, axis, c, other),
+                              coefficient((c + 1) * (other + 1)));
             }
         }
         for (int face = 0; face < FACE_COUNT; face++) { /* a fixed temperature */
-            wide[medium_closure_at(n, n, face, c)] = -1.0;
-            wide[medium_closure_at(n, n, face, c) + 1] = 600.0;
+            precision_set(precision, table, medium_closure_at(n, n, face, c), -1.0);
+            precision_set(precision, table, medium_closure_at(n, n, face, c) + 1, 600.0);
         }
     }
-    if (precision == PRECISION_FLOAT32) {
-        float *narrow = (float *)wide;
-        for (size_t at = 0; at < nvalues; at++) {
-            const float value = (float)wide[at];
-            memcpy(&narrow[at], &value, sizeof value);
-        }
-    }
-    medium->same_axes = classes_same_axes(wide, precision, n);
-    return upload(backend, device, queue, wide, nvalues * precision_bytes(precision),
+    medium->same_axes = classes_same_axes(table, precision, n);
+    return upload(backend, device, queue, table, nvalues * precision_bytes(precision),
                   (void **)&medium->d_table);
 }
 

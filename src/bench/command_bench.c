@@ -10,7 +10,7 @@
 #include "kernels/backends.h"
 
 static struct bench_request options = {
-    .backend = {"auto", backend_names}, .precision = "both", .repeats = 5, .directory = "."};
+    .backend = {"auto", backend_names}, .precision = "both", .directory = "."};
 
 static const struct option option_table[] = {
     {OPTION_NAME, "--backend", "NAME", " (default auto)", &options.backend},
@@ -22,7 +22,9 @@ static const struct option option_table[] = {
     {OPTION_LIST, "--medium", "WORD", "layers:N, layers_x:N, blocks:N, random:N (repeat)",
      &options.media},
     {OPTION_FLAG, "--tune", "", "list the launch shapes and their times", &options.tune},
-    {OPTION_COUNT, "--repeats", "N", "rounds, of which the median is taken (default 5)",
+    {OPTION_LIST, "--radius", "N", "studies: cases of this stencil radius (repeatable)",
+     &options.radii},
+    {OPTION_COUNT, "--repeats", "N", "rounds; their median counts (5; of studies 100)",
      &options.repeats},
     {OPTION_STRING, "--directory", "DIR", "io: a folder on the disk to measure (default .)",
      &options.directory},
@@ -31,15 +33,16 @@ static const struct option option_table[] = {
 };
 
 static const struct command_line line = {
-    .usage = "isotherm bench kernels|halo|io [options]",
+    .usage = "isotherm bench kernels|halo|io|diffusion|xcorr [options]",
     .about = "Measure the performance of this machine, and how close the program comes to it.\n"
              "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
              "  halo      under mpirun: each transport, and its cost per step\n"
              "  io        under mpirun: snapshots and checkpoints compared with plain writes\n"
+             "  diffusion, xcorr   stencil studies with tuned kernels: docs/studies.md\n"
              "Each has its own help page: isotherm bench halo --help.",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
-    .operand = "what to measure (kernels, halo or io)",
+    .operand = "what to measure (kernels, halo, io, diffusion or xcorr)",
     .min_operands = 1,
     .max_operands = 1,
     .operands = &options.what,
@@ -69,11 +72,11 @@ enum status bench_choose_precisions(const char *word, bool wanted[2])
 static const struct {
     const char *name;
     enum status (*run)(const struct bench_request *request);
-    int64_t cells; /* per axis, default of --size; 0: depends on the backend */
+    int64_t cells; /* per axis, default of --size; 0: depends on the backend, or on the case */
+    int64_t repeats;
 } benchmarks[] = {
-    {"kernels", bench_kernels, 512},
-    {"halo", bench_halo, 0},
-    {"io", bench_io, 256},
+    {"kernels", bench_kernels, 512, 5}, {"halo", bench_halo, 0, 5},     {"io", bench_io, 256, 5},
+    {"diffusion", bench_study, 0, 100}, {"xcorr", bench_study, 0, 100},
 };
 
 static enum status execute(void)
@@ -88,10 +91,12 @@ static enum status execute(void)
                 options.size[axis] =
                     options.size[axis] > 0 ? options.size[axis] : benchmarks[b].cells;
             }
+            options.repeats = options.repeats > 0 ? options.repeats : benchmarks[b].repeats;
             return benchmarks[b].run(&options);
         }
     }
-    return fail(STATUS_INPUT, "unknown benchmark '%s'; valid benchmarks: kernels, halo, io",
+    return fail(STATUS_INPUT,
+                "unknown benchmark '%s'; valid benchmarks: kernels, halo, io, diffusion, xcorr",
                 options.what);
 }
 
@@ -127,11 +132,31 @@ static const struct command_line io_page = {
     .only = "--backend --size --repeats --directory --json",
 };
 
+static const struct command_line diffusion_page = {
+    .usage = "isotherm bench diffusion [options]",
+    .about = "Measure a step of the diffusion equation in 1, 2 and 3 dimensions, radius 0 to 4\n"
+             "(order 0 to 8): 64 MiB in float32, 128 MiB in float64. Each kernel is checked\n"
+             "bit by bit and shown in its fastest launch shape. docs/studies.md has published\n"
+             "figures.",
+    .example = "  isotherm bench diffusion --radius 1 --precision float32",
+    .options = option_table,
+    .only = "--backend --size --precision --kernel --radius --repeats --json",
+};
+
+static const struct command_line xcorr_page = {
+    .usage = "isotherm bench xcorr [options]",
+    .about = "Measure cross-correlation in one dimension, the sum of 2 r + 1 neighbours in the\n"
+             "order of their addresses: 64 MiB in float32, 128 MiB in float64, radius 1 to\n"
+             "1024. Each kernel is checked bit by bit and shown in its fastest launch shape.\n"
+             "docs/studies.md has published figures.",
+    .example = "  isotherm bench xcorr --radius 1 --radius 16 --precision float32",
+    .options = option_table,
+    .only = "--backend --size --precision --kernel --radius --repeats --json",
+};
+
 static const struct command_word words[] = {
-    {"kernels", false, &kernels_page},
-    {"halo", true, &halo_page},
-    {"io", true, &io_page},
-    {NULL, false, NULL},
+    {"kernels", false, &kernels_page},     {"halo", true, &halo_page},    {"io", true, &io_page},
+    {"diffusion", false, &diffusion_page}, {"xcorr", false, &xcorr_page}, {NULL, false, NULL},
 };
 
 const struct command command_bench = {

@@ -33,7 +33,9 @@ enum schema_flag {
     SCHEMA_NOTED = 32,     /* the bool at `alternative` is set if the key is given */
     SCHEMA_CADENCE = 64,   /* `offset` is that of a struct cadence, whose first member it is */
     SCHEMA_SAME = 128,     /* a single number is that of all entries */
-    SCHEMA_OR_TABLE = 256  /* or a table over temperature: then the struct table_setting * at
+    SCHEMA_ONE_KIND = 256, /* list: an entry is a mapping with one key, its kind (struct
+                              shape_setting comes first in it) */
+    SCHEMA_OR_TABLE = 512  /* or a table over temperature: then the struct table_setting * at
                               `alternative` is it */
 };
 

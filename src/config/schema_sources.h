@@ -82,6 +82,7 @@
     LIST("sources", WARN, AT(sources), AT(nsources), struct source_setting,                        \
          "Heat sources: a list of entries, each of one kind. Where several overlap, they add. "    \
          "The first kinds are shapes of cells, as in `initial`.",                                  \
+         .flags = SCHEMA_ONE_KIND,                                                                 \
          .example = "- box: {lower: [0, 0, 0], upper: [1, 1, 0.1], power: 5}",                     \
          .check = settings_check_source),                                                          \
         SHAPE("sources", WARN, "uniform", INITIAL_UNIFORM, "All cells, or all of a material."),    \

@@ -5,15 +5,14 @@
 
 #include "config/schema_boundary.h"
 #include "config/schema_materials.h"
+#include "config/schema_samples.h"
 #include "config/schema_sources.h"
 #include "config/settings.h"
 #include "config/settings_check.h"
 
 #define AT(member) offsetof(struct settings, member)
-#define IN_ENTRY(member) offsetof(struct initial_setting, member)
+#define IN_ENTRY(member) offsetof(struct shape_setting, member)
 #define IN_CONTACT(member) offsetof(struct contact_setting, member)
-#define IN_PROBE(member) offsetof(struct probe_setting, member)
-#define IN_LINE(member) offsetof(struct line_setting, member)
 #define IN_REGION(member) offsetof(struct region_setting, member)
 
 static const struct schema_limit positive = {0, 1e30, true, false, "above 0", NULL};
@@ -24,6 +23,7 @@ static const struct schema_limit int_from_one = {1, INT32_MAX, false, false, "of
 static const struct schema_limit point_count = {2, 1e6, false, false, "from 2 to 1000000", NULL};
 static const struct schema_limit fraction = {0, 1, true, false, "above 0 and at most 1", NULL};
 static const struct schema_limit share = {0, 1, false, false, "from 0 to 1", NULL};
+static const struct schema_limit pass_steps = {1, 8, false, false, "from 1 to 8", NULL};
 static const struct schema_limit gzip_level = {0, 9, false, false, "from 0 to 9", NULL};
 static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 /* base/exact_sum.h can add up to 2^40 K exactly */
@@ -69,8 +69,7 @@ static const struct schema_choice colormaps[] = {{"inferno", COLORMAP_INFERNO},
                                                  {"viridis", COLORMAP_VIRIDIS},
                                                  {"coolwarm", COLORMAP_COOLWARM},
                                                  {NULL, 0}};
-static const struct schema_choice truths[] = {
-    {"false", INTERPOLATE_NO}, {"true", INTERPOLATE_YES}, {NULL, 0}};
+static const struct schema_choice truths[] = {{"false", TRUTH_NO}, {"true", TRUTH_YES}, {NULL, 0}};
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
@@ -208,10 +207,11 @@ static const struct schema_key table[] = {
          .example = "- {name: steel, conductivity: 45, density: 7850, heat_capacity: 470}",
          .check = settings_check_materials),
     MATERIAL_ROWS,
-    LIST("parts", ASK, AT(parts), AT(nparts), struct initial_setting,
+    LIST("parts", ASK, AT(parts), AT(nparts), struct shape_setting,
          "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
          "entries overwrite earlier ones.",
-         .example = "- uniform: {material: steel}", .check = settings_check_part),
+         .flags = SCHEMA_ONE_KIND, .example = "- uniform: {material: steel}",
+         .check = settings_check_part),
     SHAPE("parts", ASK, "uniform", INITIAL_UNIFORM, "One material everywhere."),
     MATERIAL("parts[].uniform"),
     SHAPES("parts", ASK, MATERIAL),
@@ -246,11 +246,11 @@ static const struct schema_key table[] = {
 
     SOURCE_ROWS,
 
-    LIST("initial", IDLE, AT(initial), AT(ninitial), struct initial_setting,
+    LIST("initial", IDLE, AT(initial), AT(ninitial), struct shape_setting,
          "The initial temperature: a list of entries, each of one kind. Later entries overwrite "
          "earlier ones. Coordinates have as many entries as `grid.cells`, or 3; those of axes with "
          "one cell are ignored.",
-         .flags = SCHEMA_REQUIRED, .example = "- uniform: {value: 300}"),
+         .flags = SCHEMA_REQUIRED | SCHEMA_ONE_KIND, .example = "- uniform: {value: 300}"),
     SHAPE("initial", IDLE, "uniform", INITIAL_UNIFORM, "One temperature everywhere."),
     KELVINS("initial[].uniform"),
     SHAPES("initial", IDLE, KELVINS),
@@ -309,6 +309,13 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_OR_AUTO | SCHEMA_ONES, .alternative = AT(run.decomposition_auto),
         .min_count = 1, .max_count = 3, .limit = &int_from_one, .fallback = "auto",
         .example = "[2, 2, 1]"),
+    KEY("run.steps_per_pass", INT, FREE, AT(run.steps_per_pass),
+        "The most time steps that one pass over the field advances; halos are that many layers "
+        "deep and are exchanged once per pass. `auto`: the fastest, by a short measurement at the "
+        "start. Always 1 with several materials, sources, radiation, patches, or a heat transfer "
+        "coefficient that is a formula.",
+        .flags = SCHEMA_OR_AUTO, .alternative = AT(run.steps_per_pass_auto), .limit = &pass_steps,
+        .fallback = "auto"),
     SECTION("run.halo", "The halo exchange between ranks."),
     KEY("run.halo.transport", NAME, FREE, AT(run.transport),
         "How halos are sent between ranks. `auto`: the fastest transport that passes a test.",
@@ -416,36 +423,7 @@ static const struct schema_key table[] = {
         .unit = &kelvin),
     KEY("output.derived.threshold", REAL, WARN, AT(output.derived.threshold),
         "The temperature of time_above; required for it.", .limit = &temperature, .unit = &kelvin),
-    SECTION("output.probes", "The temperature at points, in `probes.csv`. Off when left out.",
-            .check = settings_check_cadence),
-    CADENCE("output.probes", AT(output.probes.cadence)),
-    LIST("output.probes.points", FREE, AT(output.probes.points), AT(output.probes.npoints),
-         struct probe_setting,
-         "The points. The temperature is interpolated linearly between cell centres and, within "
-         "half a cell of a face, towards the temperature of the face.",
-         .flags = SCHEMA_REQUIRED, .example = "- {name: core, at: [0.5, 0.5, 0.5]}",
-         .check = settings_check_probe),
-    KEY("output.probes.points[].name", TEXT, FREE, IN_PROBE(name),
-        "The name of the column. Use letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
-        .example = "core"),
-    POINT("output.probes.points[].at", FREE, IN_PROBE(at), "The position, inside the grid.",
-          .flags = SCHEMA_REQUIRED, .check = settings_check_inside),
-    LIST("output.lines", FREE, AT(output.lines), AT(output.nlines), struct line_setting,
-         "The temperature along straight lines, in NAME.csv.",
-         .example =
-             "- {name: axis, from: [0, 0.5, 0.5], to: [1, 0.5, 0.5], points: 101, every: 10}",
-         .check = settings_check_file),
-    KEY("output.lines[].name", TEXT, FREE, IN_LINE(name),
-        "The file is NAME.csv. Use letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,
-        .example = "axis"),
-    POINT("output.lines[].from", FREE, IN_LINE(from), "The first point.", .flags = SCHEMA_REQUIRED,
-          .check = settings_check_inside),
-    POINT("output.lines[].to", FREE, IN_LINE(to), "The last point.", .flags = SCHEMA_REQUIRED,
-          .check = settings_check_inside),
-    KEY("output.lines[].points", LONG, FREE, IN_LINE(points),
-        "The number of points, evenly spaced, both ends included.", .flags = SCHEMA_REQUIRED,
-        .limit = &point_count),
-    CADENCE("output.lines[]", IN_LINE(cadence)),
+    SAMPLE_ROWS,
     SECTION("output.checkpoints",
             "The exact state, from which `--restart` continues. Off when left out.",
             .check = settings_check_cadence),

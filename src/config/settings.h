@@ -11,7 +11,7 @@
 
 enum { MOST_MATERIALS = 255 };
 
-enum initial_kind {
+enum shape_kind {
     INITIAL_UNIFORM,
     INITIAL_SPHERE,
     INITIAL_BOX,
@@ -23,15 +23,15 @@ enum initial_kind {
     SOURCE_GOLDAK,
 };
 
-/* Whether a file may have another grid of the same domain. */
-enum interpolation { INTERPOLATE_NO, INTERPOLATE_YES };
+/* A key that is true or false. */
+enum truth { TRUTH_NO, TRUTH_YES };
 
 /* One entry of `initial` or `parts`, or the shape of one of `sources`. Coordinates in m; ignored on
  * unused axes. */
-struct initial_setting {
-    enum initial_kind kind;
-    enum axis axis; /* cylinder, layer */
-    enum interpolation interpolate;
+struct shape_setting {
+    enum shape_kind kind;
+    enum axis axis;            /* cylinder, layer */
+    enum truth interpolate;    /* the file may have another grid of the same domain */
     bool may_be_negative;      /* the expression: the field is a difference of temperatures */
     bool is_condition;         /* the expression: of `parts` and `sources` */
     bool has_time;             /* the file is a series of snapshots: the state at `time`, s */
@@ -102,12 +102,12 @@ struct number_setting {
 
 /* One entry of `sources`: a shape of cells, or a moving source. */
 struct source_setting {
-    struct initial_setting shape; /* first: the schema's rows of shapes are offsets in it */
-    char *name;                   /* NULL: none */
-    int material;                 /* the number of shape.material; -1: all cells */
-    double density;               /* W/m^3; in a file the factor of its numbers */
-    bool by_power;                /* `power` was given, not `density` */
-    struct number_setting power;  /* W */
+    struct shape_setting shape;  /* first: the schema's rows of shapes are offsets in it */
+    char *name;                  /* NULL: none */
+    int material;                /* the number of shape.material; -1: all cells */
+    double density;              /* W/m^3; in a file the factor of its numbers */
+    bool by_power;               /* `power` was given, not `density` */
+    struct number_setting power; /* W */
     struct number_setting factor;
 
     /* moving: */
@@ -231,6 +231,11 @@ struct region_setting {
 struct probe_setting {
     char *name; /* of the column */
     double at[AXIS_COUNT];
+    bool has_impedance; /* a second column: (T - reference) / power */
+    bool has_reference; /* else `to` */
+    double reference;   /* K */
+    char *to;           /* the name of the probe whose temperature is the reference */
+    char *source;       /* the power of the sources of this name; NULL: of all */
 };
 
 struct line_setting {
@@ -271,13 +276,13 @@ struct settings {
     } material;               /* when nmaterials is 0 */
     struct material_setting *materials;
     int nmaterials;
-    struct initial_setting *parts;
+    struct shape_setting *parts;
     int nparts;
     struct contact_setting *contacts;
     int ncontacts;
     struct source_setting *sources;
     int nsources;
-    struct initial_setting *initial;
+    struct shape_setting *initial;
     int ninitial;
     struct boundary_setting boundary[FACE_COUNT];
     struct {
@@ -293,6 +298,8 @@ struct settings {
         enum precision precision;
         bool decomposition_auto;
         int decomposition[AXIS_COUNT];
+        bool steps_per_pass_auto;
+        int steps_per_pass; /* when not auto */
         char *transport;
         enum overlap overlap;
         int64_t watch_every; /* steps between two checks of the solution; 0: none */
@@ -308,7 +315,7 @@ struct settings {
         char *directory;
         enum writer_choice writer;
         struct cadence history;
-        int history_materials; /* 1: columns of each material */
+        enum truth history_materials; /* columns of each material */
         struct snapshot_setting snapshots;
         struct region_setting *regions;
         int nregions;

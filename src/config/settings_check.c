@@ -114,7 +114,7 @@ static enum status check_formula(const struct settings *settings, const struct i
 /* The ends of a cylinder or layer along its axis. */
 static enum status check_ends(const struct settings *settings, const struct item *item)
 {
-    const struct initial_setting *shape = (const struct initial_setting *)item->base;
+    const struct shape_setting *shape = (const struct shape_setting *)item->base;
     const double lower = settings->grid.lower[shape->axis];
     const double upper = settings->grid.upper[shape->axis];
     const char *name = axis_name(shape->axis);
@@ -138,7 +138,7 @@ static enum status check_ends(const struct settings *settings, const struct item
 
 SETTINGS_CHECK(sphere)
 {
-    const struct initial_setting *sphere = (const struct initial_setting *)item->base;
+    const struct shape_setting *sphere = (const struct shape_setting *)item->base;
     char key[TREE_KEY_BYTES];
     settings_key_below(item, "center", key);
     TRY(settings_check_point(settings, key, tree_child(item->node, "center")));

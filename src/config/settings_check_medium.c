@@ -153,7 +153,7 @@ static enum status look_up(const struct settings *settings, const char *key, con
 
 SETTINGS_CHECK(part)
 {
-    struct initial_setting *part = (struct initial_setting *)item->base;
+    struct shape_setting *part = (struct shape_setting *)item->base;
     char kind[64];
     char key[TREE_KEY_BYTES];
     int number = 0;

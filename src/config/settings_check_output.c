@@ -5,7 +5,7 @@
 
 #include "config/settings_check.h"
 
-enum { NAME_BYTES = 48 };
+enum { NAME_BYTES = 48, NAMES_BYTES = 300 };
 
 SETTINGS_CHECK(cadence)
 {
@@ -96,6 +96,77 @@ SETTINGS_CHECK(probe)
     char key[TREE_KEY_BYTES];
     TRY(check_letters(settings, settings_key_below(item, "name", key), *(char *const *)item->base));
     return check_is_new(settings, item, strcmp);
+}
+
+/* "die, board": those of `count` structs of `bytes` that have one; `first`: of the first. */
+static const char *list_names(char *const *first, size_t bytes, int count, char text[NAMES_BYTES])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < count && used < NAMES_BYTES - 50; i++) {
+        const char *name = *(char *const *)(const void *)((const char *)first + (size_t)i * bytes);
+        if (name != NULL) {
+            used += (size_t)snprintf(text + used, NAMES_BYTES - used, "%s%.40s",
+                                     used > 0 ? ", " : "", name);
+        }
+    }
+    return used > 0 ? text : "none";
+}
+
+static enum status check_reference(const struct settings *settings, const struct item *item,
+                                   const struct probe_setting *probe)
+{
+    const struct probe_setting *points = settings->output.probes.points;
+    const int npoints = settings->output.probes.npoints;
+    char key[TREE_KEY_BYTES];
+    char names[NAMES_BYTES];
+    if (probe->to == NULL) {
+        return probe->has_reference
+                   ? STATUS_OK
+                   : settings_fail(settings, item->key,
+                                   "without a reference; give `reference`, a temperature in K, or "
+                                   "`to`, the name of another probe");
+    }
+    settings_key_below(item, "to", key);
+    if (probe->has_reference) {
+        return settings_fail(settings, key, "given together with reference; give one of them");
+    }
+    if (strcmp(probe->to, probe->name) == 0) {
+        return settings_fail(settings, key, "the probe itself (%.100s); give another one",
+                             probe->to);
+    }
+    for (int p = 0; p < npoints; p++) {
+        if (strcmp(probe->to, points[p].name) == 0) {
+            return STATUS_OK;
+        }
+    }
+    return settings_fail(settings, key, "no probe has the name '%.100s'; probes: %s", probe->to,
+                         list_names(&points[0].name, sizeof *points, npoints, names));
+}
+
+SETTINGS_CHECK(impedance)
+{
+    const struct probe_setting *probe = (const struct probe_setting *)item->base;
+    const struct source_setting *sources = settings->sources;
+    char key[TREE_KEY_BYTES];
+    char names[NAMES_BYTES];
+    if (!probe->has_impedance) {
+        return STATUS_OK;
+    }
+    TRY(check_reference(settings, item, probe));
+    if (settings->nsources == 0) {
+        return settings_fail(settings, item->key,
+                             "there is no power to divide by; give the heat source in `sources`");
+    }
+    for (int s = 0; s < settings->nsources; s++) {
+        const char *name = sources[s].name;
+        if (probe->source == NULL || (name != NULL && strcmp(probe->source, name) == 0)) {
+            return STATUS_OK;
+        }
+    }
+    return settings_fail(settings, settings_key_below(item, "source", key),
+                         "no source has the name '%.100s'; names of sources: %s", probe->source,
+                         list_names(&sources[0].name, sizeof *sources, settings->nsources, names));
 }
 
 SETTINGS_CHECK(slice)

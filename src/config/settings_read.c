@@ -117,7 +117,7 @@ static enum status read_item(const struct item *section, struct item *item)
     }
 }
 
-/* One entry of `initial`, `parts` or `sources`: a mapping with exactly one key, the kind. */
+/* One entry of a SCHEMA_ONE_KIND list. */
 static enum status check_shape(const struct item *entry)
 {
     const struct tree *node = entry->node;
@@ -140,7 +140,7 @@ static enum status check_shape(const struct item *entry)
                            "two kinds in one entry (%s, %s); begin a new entry with '- %s:'",
                            node->first->key, node->first->next->key, node->first->next->key);
     }
-    struct initial_setting *shape = (struct initial_setting *)entry->base;
+    struct shape_setting *shape = (struct shape_setting *)entry->base;
     while (schema_child(item_members(entry), node->first->key, SCHEMA_KIND(shape->kind)) == NULL) {
         shape->kind++;
     }
@@ -154,9 +154,7 @@ static enum status read_section(struct item *section)
     char keys[SCHEMA_TEXT_BYTES];
     char shown[TREE_SHOW_BYTES];
     const char *name;
-    if (strcmp(item_members(section), "initial[]") == 0 ||
-        strcmp(item_members(section), "parts[]") == 0 ||
-        strcmp(item_members(section), "sources[]") == 0) {
+    if (section->row != NULL && (section->row->flags & SCHEMA_ONE_KIND) != 0) {
         TRY(check_shape(section));
     } else if (node != NULL && node->kind != TREE_MAPPING && !tree_is_empty(node)) {
         return section->row->type == SCHEMA_SECTION

@@ -28,7 +28,7 @@ static void count_links(const struct decomp *decomp, const struct rank_place *pl
         for (int f = 0; f < FACE_COUNT; f++) {
             const int peer = decomp_neighbour(decomp, block, (enum face)f);
             if (peer >= 0) {
-                const struct box layers = box_inside(&owned, (enum face)f, decomp->halo_width);
+                const struct box layers = box_inside(&owned, (enum face)f, 1);
                 order->link_cells[link_between(places, order->rank_of_block[block],
                                                order->rank_of_block[peer])] += box_cells(&layers);
             }

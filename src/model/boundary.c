@@ -370,7 +370,6 @@ enum status boundary_closure(const struct boundary *boundary, const struct grid 
                              const struct medium *medium, enum precision precision, double t,
                              struct closure *closure)
 {
-    const bool single = precision == PRECISION_FLOAT32;
     struct closure built;
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
@@ -383,8 +382,8 @@ enum status boundary_closure(const struct boundary *boundary, const struct grid 
         const struct face_closure found =
             boundary_close(&now, medium_conductivity(medium, axis, 0), grid->spacing[axis]);
         built.closed[f] = now.kind != BOUNDARY_PERIODIC;
-        built.a[f] = single ? (double)(float)found.a : found.a;
-        built.b[f] = single ? (double)(float)found.b : found.b;
+        built.a[f] = precision_round(precision, found.a);
+        built.b[f] = precision_round(precision, found.b);
     }
     *closure = built;
     return STATUS_OK;

@@ -53,7 +53,7 @@ static enum status with_place(const struct settings *settings, int entry, const 
 }
 
 /* Numbers of the file's own table to those of `materials`. */
-static enum status translate(const struct initial_setting *part, const struct box *box,
+static enum status translate(const struct shape_setting *part, const struct box *box,
                              float *numbers)
 {
     const int64_t cells = box_cells(box);
@@ -81,7 +81,7 @@ static enum status paint_part(const struct painting *painting, int entry, const 
 {
     const struct problem *problem = painting->problem;
     const struct settings *settings = problem->settings;
-    const struct initial_setting *part = &settings->parts[entry];
+    const struct shape_setting *part = &settings->parts[entry];
     if (part->kind == INITIAL_FILE) {
         TRY(with_place(settings, entry, "file",
                        painting->read(part, &problem->grid, box, painting->numbers)));
@@ -214,7 +214,7 @@ static enum status painting_begin(struct painting *painting, const struct box *o
         return fail(STATUS_MEMORY, "no memory to paint the materials");
     }
     for (int entry = 0; entry < settings->nparts; entry++) {
-        const struct initial_setting *part = &settings->parts[entry];
+        const struct shape_setting *part = &settings->parts[entry];
         if (part->kind != INITIAL_FILE) {
             TRY(brush_create(&painting->problem->grid, part, box_cells(owned),
                              &painting->brushes[entry]));

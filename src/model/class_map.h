@@ -17,7 +17,7 @@ struct class_map {
 
 /* Read the values of a `parts` entry of kind file for the cells of `box` (global indices), as
  * [z][y][x]: io, which the model does not know. */
-typedef enum status class_reader(const struct initial_setting *part, const struct grid *grid,
+typedef enum status class_reader(const struct shape_setting *part, const struct grid *grid,
                                  const struct box *box, float *numbers);
 
 /* Paint `parts` and `sources` on the cells `owned` and on the layer around them. STATUS_INPUT, with

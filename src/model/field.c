@@ -11,8 +11,8 @@
 /* Large enough for copies at full speed, small compared with large fields. */
 enum { STAGE_BYTES = 32 << 20 };
 
-static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
-                               enum precision precision, struct layout *layout, size_t *stage_bytes)
+enum status field_layout(const struct backend *backend, const struct decomp *decomp, int rank,
+                         enum precision precision, struct layout *layout)
 {
     const struct box owned = decomp_owned(decomp, rank);
     int64_t cells[AXIS_COUNT];
@@ -25,6 +25,14 @@ static enum status plan_memory(const struct backend *backend, const struct decom
     if (backend_has(backend, BACKEND_ALONG_ROWS)) {
         layout_close_rows(layout);
     }
+    return STATUS_OK;
+}
+
+static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
+                               enum precision precision, struct layout *layout, size_t *stage_bytes)
+{
+    TRY(field_layout(backend, decomp, rank, precision, layout));
+    const int64_t *cells = layout->cells;
     /* a row in float64 must fit: derived fields use the stage, too */
     const size_t row = (size_t)cells[AXIS_X] * sizeof(double);
     const size_t all = row * (size_t)cells[AXIS_Y] * (size_t)cells[AXIS_Z];
@@ -190,18 +198,30 @@ enum status field_write(struct field *field, const struct box *box, const void *
     return STATUS_OK;
 }
 
-/* Queued. Sum the first `n` elements of d_stage, as rows and what is left; the sums are valid after
- * queue_wait. */
-static enum status sum_stage(struct field *field, int64_t n, struct field_summary sums[2])
+/* Pieces in the stage whose sums are queued. */
+struct pending {
+    size_t used; /* bytes of the stage */
+    int count;
+    struct {
+        struct exact_sum *total;
+        struct field_summary sums[2];
+    } piece[FACE_COUNT];
+};
+
+/* Queued. Sum `n` elements of d_stage from element `first` on, as rows and what is left; the sums
+ * are valid after queue_wait. */
+static enum status sum_stage(struct field *field, int64_t first, int64_t n,
+                             struct field_summary sums[2])
 {
     enum { ROW = 512 };
     const int64_t rest = n % ROW;
     const struct operations *operations = field->backend->operations;
     struct layout rows = {.precision = field->layout.precision,
                           .cells = {ROW, n / ROW, 1},
+                          .origin = first,
                           .pitch_y = ROW,
                           .pitch_z = n,
-                          .elements = n};
+                          .elements = first + n};
     memset(sums, 0, 2 * sizeof *sums);
     if (n >= ROW) {
         TRY(operations->summarise(field->queue, &rows, &field->placement, NULL, field->d_stage,
@@ -209,38 +229,61 @@ static enum status sum_stage(struct field *field, int64_t n, struct field_summar
     }
     rows.cells[AXIS_X] = rest;
     rows.cells[AXIS_Y] = 1;
-    rows.origin = n - rest;
+    rows.origin = first + n - rest;
     return rest == 0 ? STATUS_OK
                      : operations->summarise(field->queue, &rows, &field->placement, NULL,
                                              field->d_stage, &sums[1]);
 }
 
-enum status field_sum(struct field *field, const struct box *box, struct exact_sum *sum)
+static enum status finish_sums(struct field *field, struct pending *pending)
 {
-    struct box piece = box_before(box);
-    *sum = (struct exact_sum){{0}};
-    while (next_piece(field, box, &piece)) {
-        struct field_summary sums[2];
-        TRY(field->backend->operations->pack(field->queue, &field->layout, field_temperature(field),
-                                             &piece, field->d_stage));
-        TRY(sum_stage(field, box_cells(&piece), sums));
-        TRY(field->backend->runtime->queue_wait(field->queue));
-        exact_sum_add(sum, &sums[0].sum);
-        exact_sum_add(sum, &sums[1].sum);
+    TRY(field->backend->runtime->queue_wait(field->queue));
+    for (int p = 0; p < pending->count; p++) {
+        exact_sum_add(pending->piece[p].total, &pending->piece[p].sums[0].sum);
+        exact_sum_add(pending->piece[p].total, &pending->piece[p].sums[1].sum);
     }
+    *pending = (struct pending){.used = 0};
     return STATUS_OK;
+}
+
+static enum status queue_sum(struct field *field, const struct box *piece, struct exact_sum *total,
+                             struct pending *pending)
+{
+    const size_t unit = LAYOUT_ALIGN_BYTES;
+    if (pending->count == FACE_COUNT ||
+        pending->used + piece_bytes(field, piece) > field->stage_bytes) {
+        TRY(finish_sums(field, pending));
+    }
+    char *to = (char *)field->d_stage + pending->used;
+    TRY(field->backend->operations->pack(field->queue, &field->layout, field_temperature(field),
+                                         piece, to));
+    pending->piece[pending->count].total = total;
+    TRY(sum_stage(field, (int64_t)(pending->used / precision_bytes(field->layout.precision)),
+                  box_cells(piece), pending->piece[pending->count].sums));
+    pending->used += (piece_bytes(field, piece) + unit - 1) / unit * unit;
+    pending->count++;
+    return STATUS_OK;
+}
+
+enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
+                       struct exact_sum *sums)
+{
+    struct pending pending = {.used = 0};
+    for (int b = 0; b < nboxes; b++) {
+        struct box piece = box_before(&boxes[b]);
+        sums[b] = (struct exact_sum){{0}};
+        while (next_piece(field, &boxes[b], &piece)) {
+            TRY(queue_sum(field, &piece, &sums[b], &pending));
+        }
+    }
+    return finish_sums(field, &pending);
 }
 
 static enum status paint_pieces(struct field *field, struct brush *brush, const struct box *local)
 {
-    const int64_t *offset = field->placement.offset;
     struct box piece = box_before(local);
     while (next_piece(field, local, &piece)) {
-        struct box global = piece;
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            global.lo[axis] += offset[axis];
-            global.hi[axis] += offset[axis];
-        }
+        const struct box global = box_shift(&piece, field->placement.offset);
         if (brush_is_partial(brush)) {
             TRY(stage_in(field, field->d_now, &piece));
         }
@@ -251,21 +294,17 @@ static enum status paint_pieces(struct field *field, struct brush *brush, const 
 }
 
 enum status field_paint(struct field *field, const struct grid *grid,
-                        const struct initial_setting *shape)
+                        const struct shape_setting *shape)
 {
     struct brush *brush = NULL;
-    struct box box = layout_owned(&field->layout);
-    TRY(brush_create(grid, shape, box_cells(&box), &brush));
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        box.lo[axis] += field->placement.offset[axis];
-        box.hi[axis] += field->placement.offset[axis];
-    }
-    box = brush_bounds(brush, &box);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        box.lo[axis] -= field->placement.offset[axis];
-        box.hi[axis] -= field->placement.offset[axis];
-    }
-    const enum status status = paint_pieces(field, brush, &box);
+    const int64_t *offset = field->placement.offset;
+    const struct box owned = layout_owned(&field->layout);
+    TRY(brush_create(grid, shape, box_cells(&owned), &brush));
+    const struct box global = box_shift(&owned, offset);
+    const struct box bounds = brush_bounds(brush, &global);
+    const struct box local =
+        box_shift(&bounds, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
+    const enum status status = paint_pieces(field, brush, &local);
     brush_destroy(brush);
     return status;
 }

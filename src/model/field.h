@@ -28,6 +28,10 @@ enum status field_create(const struct backend *backend, struct device *device, s
                          struct field **field) MUST_CHECK;
 void field_destroy(struct field *field); /* takes NULL */
 
+/* The layout of the field on this rank. STATUS_INPUT as layout_create. */
+enum status field_layout(const struct backend *backend, const struct decomp *decomp, int rank,
+                         enum precision precision, struct layout *layout) MUST_CHECK;
+
 /* Device memory in bytes that field_create needs on this rank. */
 enum status field_bytes(const struct backend *backend, const struct decomp *decomp, int rank,
                         enum precision precision, uint64_t *bytes) MUST_CHECK;
@@ -54,17 +58,19 @@ enum status field_read_now(struct field *field, const struct box *box, void *h_v
 enum status field_write(struct field *field, const struct box *box,
                         const void *h_values) MUST_CHECK;
 
-/* The exact sum of a box of owned cells (local indices) of the current step, K, on the device.
- * Blocks until done. For a few layers of cells: they are copied to the stage. */
-enum status field_sum(struct field *field, const struct box *box, struct exact_sum *sum) MUST_CHECK;
+/* The exact sums of boxes of owned cells (local indices) of the current step, K, on the device.
+ * Blocks until done, where the stage has room once. For a few layers of cells: they are copied to
+ * the stage. */
+enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
+                       struct exact_sum *sums) MUST_CHECK;
 
 struct grid;
-struct initial_setting;
+struct shape_setting;
 
 /* Set the cells of an initial shape (all kinds but INITIAL_FILE) in the current step, with all
  * OpenMP threads; the same bits for any number. STATUS_INPUT, naming the first cell in [z][y][x]
  * order, when a formula gives no valid temperature. */
 enum status field_paint(struct field *field, const struct grid *grid,
-                        const struct initial_setting *shape) MUST_CHECK;
+                        const struct shape_setting *shape) MUST_CHECK;
 
 #endif

@@ -119,8 +119,7 @@ static void fill_materials(const struct settings *settings, struct medium *mediu
     for (int m = 0; m < n; m++) {
         struct medium_class *material = &medium->materials[m];
         const double sigma = medium->heat_capacity_volume / material->heat_capacity_volume;
-        const bool single_precision = settings->run.precision == PRECISION_FLOAT32;
-        material->sigma = single_precision ? (double)(float)sigma : sigma;
+        material->sigma = precision_round(settings->run.precision, sigma);
         material->weight = 1 / material->sigma;
         if (medium->curves != NULL) {
             material->sigma = 1;
@@ -250,8 +249,7 @@ static uint64_t add_number(uint64_t hash, double number)
 uint64_t medium_hash(const struct medium *medium)
 {
     const int n = medium->nmaterials;
-    const double *k = n == 1 && medium->curves == NULL ? medium->materials[0].conductivity : NULL;
-    if (n == 0 || (k != NULL && k[AXIS_X] == k[AXIS_Y] && k[AXIS_X] == k[AXIS_Z])) {
+    if (medium->conductivity > 0 && medium->curves == NULL) { /* one isotropic material */
         return 0;
     }
     uint64_t hash = medium->class_hash + (uint64_t)n;

@@ -191,3 +191,14 @@ enum status moving_at(const struct problem *problem, const struct heat_operator 
     find_box(grid, setting, row.at, shape, &moving->box);
     return STATUS_OK;
 }
+
+enum status moving_power(const struct problem *problem, const struct heat_operator *op, int s,
+                         double *watts)
+{
+    const struct source_setting *setting = problem->sources.source[s].setting;
+    struct path_row row;
+    bool on;
+    TRY(locate(&problem->sources, s, op->time + op->dt / 2, &row, &on));
+    *watts = on ? row.power * setting->absorptivity * op->source[s] : 0;
+    return STATUS_OK;
+}

@@ -18,4 +18,9 @@ struct moving {
 enum status moving_at(const struct problem *problem, const struct heat_operator *op, int s,
                       struct moving *moving) MUST_CHECK;
 
+/* The power of a beam or a double ellipsoid in the step of `op`, W, with what its shape has outside
+ * the grid. Fails as moving_at. */
+enum status moving_power(const struct problem *problem, const struct heat_operator *op, int s,
+                         double *watts) MUST_CHECK;
+
 #endif

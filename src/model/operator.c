@@ -17,9 +17,9 @@ enum status operator_create(const struct problem *problem, double time, double d
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double h = grid->spacing[axis];
         const double r = grid->used[axis] ? problem->medium.diffusivity * dt / (h * h) : 0;
-        op->r[axis] = precision == PRECISION_FLOAT32 ? (double)(float)r : r;
+        op->r[axis] = precision_round(precision, r);
     }
-    memset(op->source, 0, sizeof op->source);
+    memset(op->source, 0, (size_t)problem->sources.count * sizeof *op->source);
     return boundary_closure(&problem->boundary, grid, &problem->medium, precision, time,
                             &op->closure);
 }
@@ -56,13 +56,9 @@ enum status operator_before(const struct problem *problem, int64_t step, struct 
     return operator_of_step(problem, step > 0 ? step - 1 : 0, op);
 }
 
-static void set(enum precision precision, void *table, int64_t at, double value)
+int operator_closure_count(const struct problem *problem)
 {
-    if (precision == PRECISION_FLOAT64) {
-        ((double *)table)[at] = value;
-    } else {
-        ((float *)table)[at] = (float)value;
-    }
+    return boundary_most_conditions(&problem->boundary) * problem->medium.nclasses;
 }
 
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
@@ -110,15 +106,10 @@ struct class_closure class_closure_with(const struct class_closure *closure,
     return built;
 }
 
-static int count_closures(const struct problem *problem)
-{
-    return boundary_most_conditions(&problem->boundary) * problem->medium.nclasses;
-}
-
 int64_t operator_table_length(const struct problem *problem)
 {
     const struct medium *medium = &problem->medium;
-    const int m = count_closures(problem);
+    const int m = operator_closure_count(problem);
     return medium->curves != NULL ? nonlinear_table_length(medium->nclasses, m, medium->nsegments)
                                   : medium_table_length(medium->nclasses, m);
 }
@@ -128,7 +119,7 @@ static enum status set_closures(const struct heat_operator *op, const struct pro
 {
     const enum precision precision = problem->settings->run.precision;
     const int n = problem->medium.nclasses;
-    const int m = count_closures(problem);
+    const int m = operator_closure_count(problem);
     struct class_closure *closures = calloc((size_t)m, sizeof *closures);
     enum status status = STATUS_OK;
     TRY(CHECK_MEMORY(closures != NULL, "no memory for the closures of a face"));
@@ -136,10 +127,10 @@ static enum status set_closures(const struct heat_operator *op, const struct pro
         TRY_GOTO(operator_closures(op, problem, (enum face)f, closures));
         for (int c = 0; c < problem->boundary.nconditions[f] * n; c++) {
             const int64_t at = medium_closure_at(n, m, f, c);
-            set(precision, table, at, closures[c].a);
-            set(precision, table, at + 1, closures[c].b);
-            set(precision, table, at + 2, closures[c].e);
-            set(precision, table, at + 3, 0);
+            precision_set(precision, table, at, closures[c].a);
+            precision_set(precision, table, at + 1, closures[c].b);
+            precision_set(precision, table, at + 2, closures[c].e);
+            precision_set(precision, table, at + 3, 0);
         }
     }
 done:
@@ -156,8 +147,7 @@ double operator_class_source(const struct heat_operator *op, const struct proble
         density += class_key_has(key, s) ? op->source[s] : 0;
     }
     const double q = density * op->dt / problem->medium.heat_capacity_volume;
-    const bool single = problem->settings->run.precision == PRECISION_FLOAT32;
-    return single ? (double)(float)q : q;
+    return precision_round(problem->settings->run.precision, q);
 }
 
 enum status operator_table(const struct heat_operator *op, const struct problem *problem,
@@ -175,15 +165,17 @@ enum status operator_table(const struct heat_operator *op, const struct problem 
         return enthalpy_table(problem, op->time, op->dt, q, table);
     }
     for (int c = 0; c < n; c++) {
-        set(precision, table, medium_cell_at(c), medium->classes[c].sigma);
-        set(precision, table, medium_cell_at(c) + 1, operator_class_source(op, problem, c));
+        precision_set(precision, table, medium_cell_at(c), medium->classes[c].sigma);
+        precision_set(precision, table, medium_cell_at(c) + 1,
+                      operator_class_source(op, problem, c));
     }
     for (int c = 0; c < n && !same_dt; c++) {
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             for (int other = 0; other < n; other++) {
                 const double conductance =
                     medium_conductance(medium, &problem->grid, (enum axis)axis, c, other);
-                set(precision, table, medium_g_at(n, axis, c, other), conductance * scale);
+                precision_set(precision, table, medium_g_at(n, axis, c, other),
+                              conductance * scale);
             }
         }
     }

@@ -15,7 +15,7 @@ struct heat_operator {
     double time, dt;      /* s: the start and the length of the step */
     double r[AXIS_COUNT]; /* alpha dt / h^2 as in the kernel; 0 on an unused axis, and of classes */
     double source[MOST_SOURCES]; /* of a step: of each entry of `sources` its factor at mid-step, in
-                                    W/m^3 where it is painted; else 0 */
+                                    W/m^3 where it is painted; else 0. Those after are not set */
     struct closure closure;      /* of the faces of the domain; of classes: `closed` only */
 };
 
@@ -58,8 +58,11 @@ static inline double class_closure_face(const struct class_closure *closure, dou
     return 0.5 * (inside + medium_outside_float64(inside, closure->a, closure->b, closure->e));
 }
 
-/* Of all classes for each condition of the face: [condition][class], boundary_most_conditions times
- * nclasses. Fails as operator_create. */
+/* For every face: the largest number of conditions times that of classes. */
+int operator_closure_count(const struct problem *problem);
+
+/* Of all classes for each condition of the face: [condition][class], operator_closure_count of them
+ * at most. Fails as operator_create. */
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
                               enum face face, struct class_closure *closures) MUST_CHECK;
 

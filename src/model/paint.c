@@ -20,7 +20,7 @@ struct painter {
 
 struct brush {
     const struct grid *grid;
-    const struct initial_setting *shape;
+    const struct shape_setting *shape;
     struct painter *painters;
     int npainters;
 };
@@ -68,7 +68,7 @@ bool brush_is_partial(const struct brush *brush)
 static enum status paint_row(const struct brush *brush, struct expression *expression,
                              const struct canvas *canvas, int64_t from, int64_t to)
 {
-    const struct initial_setting *shape = brush->shape;
+    const struct shape_setting *shape = brush->shape;
     const struct box *box = canvas->box;
     const int64_t nx = box_extent(box, AXIS_X);
     const int64_t ny = box_extent(box, AXIS_Y);
@@ -94,11 +94,7 @@ static enum status paint_row(const struct brush *brush, struct expression *expre
             }
             value = shape->is_condition ? shape->value : value;
         }
-        if (canvas->precision == PRECISION_FLOAT64) {
-            ((double *)canvas->values)[element] = value;
-        } else {
-            ((float *)canvas->values)[element] = (float)value;
-        }
+        precision_set(canvas->precision, canvas->values, element, value);
     }
     return STATUS_OK;
 }
@@ -172,8 +168,8 @@ static enum status painters_create(struct brush *brush, int64_t ncells)
     return STATUS_OK;
 }
 
-enum status brush_create(const struct grid *grid, const struct initial_setting *shape,
-                         int64_t ncells, struct brush **brush)
+enum status brush_create(const struct grid *grid, const struct shape_setting *shape, int64_t ncells,
+                         struct brush **brush)
 {
     if (shape->kind == INITIAL_FILE) {
         return fail(STATUS_INPUT, "an initial file is read, not painted");

@@ -12,8 +12,8 @@ struct brush;
 
 /* A brush for a shape (all kinds but INITIAL_FILE) and about `ncells` cells. `grid` and `shape`
  * must outlive it. */
-enum status brush_create(const struct grid *grid, const struct initial_setting *shape,
-                         int64_t ncells, struct brush **brush) MUST_CHECK;
+enum status brush_create(const struct grid *grid, const struct shape_setting *shape, int64_t ncells,
+                         struct brush **brush) MUST_CHECK;
 void brush_destroy(struct brush *brush); /* takes NULL */
 
 /* The bounding box of the shape within `box`; all indices are global. */

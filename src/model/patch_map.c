@@ -10,9 +10,9 @@
 
 /* The patch as a shape of cells. */
 static void make_shape(const struct patch_setting *patch, enum axis normal, int number,
-                       struct initial_setting *shape)
+                       struct shape_setting *shape)
 {
-    *shape = (struct initial_setting){
+    *shape = (struct shape_setting){
         .kind = patch->has_rectangle ? INITIAL_BOX
                 : patch->has_disc    ? INITIAL_CYLINDER
                                      : INITIAL_EXPRESSION,
@@ -38,7 +38,7 @@ static enum status paint_patch(const struct problem *problem, enum face face, in
                                const struct box *layer, float *numbers)
 {
     const struct settings *settings = problem->settings;
-    struct initial_setting shape;
+    struct shape_setting shape;
     struct brush *brush = NULL;
     make_shape(&settings->boundary[face].patches[number - 1], face_axis(face), number, &shape);
     enum status status = brush_create(&problem->grid, &shape, box_cells(layer), &brush);

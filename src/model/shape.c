@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-bool shape_reaches(const struct grid *grid, const struct initial_setting *shape, enum axis axis,
+bool shape_reaches(const struct grid *grid, const struct shape_setting *shape, enum axis axis,
                    double center)
 {
     if (!grid->used[axis]) {
@@ -24,7 +24,7 @@ bool shape_reaches(const struct grid *grid, const struct initial_setting *shape,
     return true;
 }
 
-bool shape_holds(const struct grid *grid, const struct initial_setting *shape,
+bool shape_holds(const struct grid *grid, const struct shape_setting *shape,
                  const double center[AXIS_COUNT])
 {
     const bool cylinder = shape->kind == INITIAL_CYLINDER;
@@ -40,7 +40,7 @@ bool shape_holds(const struct grid *grid, const struct initial_setting *shape,
     return square <= shape->radius * shape->radius;
 }
 
-bool shape_is_partial(const struct initial_setting *shape)
+bool shape_is_partial(const struct shape_setting *shape)
 {
     return shape->kind == INITIAL_SPHERE || shape->kind == INITIAL_CYLINDER ||
            (shape->kind == INITIAL_EXPRESSION && shape->is_condition);
@@ -48,7 +48,7 @@ bool shape_is_partial(const struct initial_setting *shape)
 
 /* The centre of the cell that is inside on this axis if any is: the first one in a box or layer,
  * the nearest to the centre of a sphere. */
-static double best_center(const struct grid *grid, const struct initial_setting *shape,
+static double best_center(const struct grid *grid, const struct shape_setting *shape,
                           enum axis axis)
 {
     const bool ends =
@@ -65,7 +65,7 @@ static double best_center(const struct grid *grid, const struct initial_setting 
 }
 
 /* Rounding is monotonic: a shape that contains any cell contains the best one on every axis. */
-static bool has_cells(const struct grid *grid, const struct initial_setting *shape)
+static bool has_cells(const struct grid *grid, const struct shape_setting *shape)
 {
     double center[AXIS_COUNT];
     if (shape->kind == INITIAL_UNIFORM || shape->kind == INITIAL_EXPRESSION ||
@@ -82,7 +82,7 @@ static bool has_cells(const struct grid *grid, const struct initial_setting *sha
 }
 
 enum status shape_check_cells(const struct settings *settings, const struct grid *grid,
-                              const char *list, const struct initial_setting *shape, int entry)
+                              const char *list, const struct shape_setting *shape, int entry)
 {
     static const char *const kinds[] = {[INITIAL_SPHERE] = "sphere",
                                         [INITIAL_BOX] = "box",
@@ -106,13 +106,13 @@ enum status shape_check_cells(const struct settings *settings, const struct grid
                          cell);
 }
 
-enum status shape_formula(const struct initial_setting *shape, struct expression **expression)
+enum status shape_formula(const struct shape_setting *shape, struct expression **expression)
 {
     static const char *const variables[] = {"x", "y", "z"};
     return expression_create(shape->expression, variables, 3, expression);
 }
 
-enum status shape_evaluate(const struct initial_setting *shape, struct expression *expression,
+enum status shape_evaluate(const struct shape_setting *shape, struct expression *expression,
                            const double center[AXIS_COUNT], double *value)
 {
     *value = expression_evaluate(expression, center);
@@ -139,7 +139,7 @@ enum status shape_evaluate(const struct initial_setting *shape, struct expressio
     return STATUS_OK;
 }
 
-enum status shape_try_formula(const struct initial_setting *shape, const struct grid *grid)
+enum status shape_try_formula(const struct shape_setting *shape, const struct grid *grid)
 {
     struct expression *expression = NULL;
     TRY(shape_formula(shape, &expression));

@@ -8,34 +8,34 @@
 
 /* Whether a cell with this coordinate of the centre (m) may be inside. Exact for boxes, the
  * bounding box for spheres, true for all other kinds. */
-bool shape_reaches(const struct grid *grid, const struct initial_setting *shape, enum axis axis,
+bool shape_reaches(const struct grid *grid, const struct shape_setting *shape, enum axis axis,
                    double center);
 
 /* Whether a cell with this centre (m), which the shape reaches on all axes, is inside. */
-bool shape_holds(const struct grid *grid, const struct initial_setting *shape,
+bool shape_holds(const struct grid *grid, const struct shape_setting *shape,
                  const double center[AXIS_COUNT]);
 
 /* Whether it leaves some cells of its bounding box unchanged. */
-bool shape_is_partial(const struct initial_setting *shape);
+bool shape_is_partial(const struct shape_setting *shape);
 
 /* STATUS_INPUT, with the line in the configuration, when a shape, entry `entry` of `list`
  * ("initial", "parts"), contains no cell centre. Exact, without a loop over all cells. */
 enum status shape_check_cells(const struct settings *settings, const struct grid *grid,
-                              const char *list, const struct initial_setting *shape,
+                              const char *list, const struct shape_setting *shape,
                               int entry) MUST_CHECK;
 
 /* Parse the formula of an INITIAL_EXPRESSION. Caller destroys. */
-enum status shape_formula(const struct initial_setting *shape,
+enum status shape_formula(const struct shape_setting *shape,
                           struct expression **expression) MUST_CHECK;
 
 /* Its value (K; of a condition: 0 outside) at a cell centre (m). STATUS_INPUT, with the position,
  * when that is not valid. */
-enum status shape_evaluate(const struct initial_setting *shape, struct expression *expression,
+enum status shape_evaluate(const struct shape_setting *shape, struct expression *expression,
                            const double center[AXIS_COUNT], double *value) MUST_CHECK;
 
 /* Evaluate a formula in the first, middle and last cells along each axis. Fails as
  * shape_evaluate. */
-enum status shape_try_formula(const struct initial_setting *shape,
+enum status shape_try_formula(const struct shape_setting *shape,
                               const struct grid *grid) MUST_CHECK;
 
 #endif

@@ -137,6 +137,7 @@ enum status sources_survey(struct sources *sources, const struct settings *setti
                                  grid->spacing[AXIS_X], grid->spacing[AXIS_Y],
                                  grid->spacing[AXIS_Z]);
         }
+        source->cells = cells;
         if (source->setting->by_power) {
             source->density =
                 source->setting->power.value / ((double)cells * grid_cell_volume(grid));

@@ -44,7 +44,7 @@ static const char *column_name(const char *name, char text[NAME_BYTES])
 
 static int count_materials(const struct problem *problem)
 {
-    const bool wanted = problem->settings->output.history_materials != 0;
+    const bool wanted = problem->settings->output.history_materials == TRUTH_YES;
     return wanted && problem->medium.nmaterials > 1 ? problem->medium.nmaterials : 0;
 }
 

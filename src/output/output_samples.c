@@ -9,6 +9,7 @@
 #include "io/series/sampler.h"
 #include "io/series/series.h"
 #include "output/folder.h"
+#include "output/impedances.h"
 #include "output/output.h"
 #include "solve/faces.h"
 
@@ -16,7 +17,8 @@ struct sample_output {
     const struct cadence *cadence; /* borrowed, as is the name */
     const char *name;              /* NULL: the probes */
     struct sampler *sampler;
-    struct series *series; /* rank 0 */
+    struct series *series;        /* rank 0 */
+    struct impedances impedances; /* of the probes */
 };
 
 struct sample_outputs {
@@ -111,12 +113,15 @@ static bool has_other_points(const struct settings_changes *changes)
 
 enum { NAME_BYTES = 128 };
 
-/* `csv_name`: storage for the name. Free `points` also after a failure. */
+/* `csv_name`: storage for the name. Free `points` and `impedances` also after a failure. */
 static enum status make_setup(const struct output_context *in, const struct line_setting *line,
-                              struct points *points, char csv_name[NAME_BYTES],
-                              struct series_setup *setup)
+                              struct points *points, struct impedances *impedances,
+                              char csv_name[NAME_BYTES], struct series_setup *setup)
 {
     const struct problem *problem = in->problem;
+    if (line == NULL) {
+        TRY(impedances_create(problem->settings, impedances));
+    }
     TRY(line != NULL ? line_points(line, &problem->grid, points)
                      : probe_points(problem->settings, &problem->grid, points));
     snprintf(csv_name, NAME_BYTES, "%s.csv", line != NULL ? line->name : "probes");
@@ -125,6 +130,9 @@ static enum status make_setup(const struct output_context *in, const struct line
                                    .names = points->names,
                                    .points = points->at,
                                    .npoints = points->count,
+                                   .more = (const char *const *)impedances->columns,
+                                   .nmore = impedances->count,
+                                   .notes = impedances->notes,
                                    .other_points = has_other_points(&in->state->changes)};
     return STATUS_OK;
 }
@@ -136,13 +144,15 @@ static enum status check(const struct output_context *in)
     enum status status = STATUS_OK;
     for (int i = 0; find_series(in->problem->settings, i, &line, &cadence); i++) {
         struct points points = {0};
+        struct impedances impedances = {0};
         struct series_setup setup;
         char name[NAME_BYTES];
         if (status == STATUS_OK && cadence_is_on(cadence)) {
-            status = make_setup(in, line, &points, name, &setup);
+            status = make_setup(in, line, &points, &impedances, name, &setup);
             status = status == STATUS_OK ? series_check(&setup) : status;
         }
         points_free(&points);
+        impedances_destroy(&impedances);
     }
     return status;
 }
@@ -156,7 +166,7 @@ static enum status open_series(const struct output_context *in, const struct lin
     char name[NAME_BYTES];
     enum status status = STATUS_OK;
     output->name = line != NULL ? line->name : NULL;
-    TRY_GOTO(make_setup(in, line, &points, name, &setup));
+    TRY_GOTO(make_setup(in, line, &points, &output->impedances, name, &setup));
     TRY_GOTO(sampler_create(in->state->field, &problem->grid, problem->boundary.periodic, points.at,
                             points.count, &output->sampler));
     if (in->team->rank == 0) {
@@ -173,6 +183,7 @@ static void close_outputs(void *object)
     for (int i = 0; i < outputs->count; i++) {
         sampler_destroy(outputs->output[i].sampler);
         series_close(outputs->output[i].series);
+        impedances_destroy(&outputs->output[i].impedances);
     }
     free(outputs);
 }
@@ -212,13 +223,12 @@ static enum status write_series(struct series *series, const struct output_conte
     return STATUS_OK;
 }
 
-static enum status write_values(const struct sample_outputs *outputs,
-                                const struct output_context *in,
+static enum status write_values(struct sample_outputs *outputs, const struct output_context *in,
                                 const struct face_closures *closures)
 {
     MPI_Comm comm = in->team->comm;
     for (int i = 0; i < outputs->count; i++) {
-        const struct sample_output *output = &outputs->output[i];
+        struct sample_output *output = &outputs->output[i];
         const double *values = NULL;
         if (!timeline_is_due(&in->problem->timeline, output->cadence, in->state->step)) {
             continue;
@@ -226,6 +236,8 @@ static enum status write_values(const struct sample_outputs *outputs,
         TRY(status_agree(comm, engine_settle(in->engine)));
         TRY(sampler_take(comm, output->sampler, in->state->field, faces_closure_at, closures,
                          &values));
+        TRY(impedances_take(&output->impedances, in->stepper, values));
+        values = output->impedances.count > 0 ? output->impedances.row : values;
         TRY(status_agree(comm, output->series != NULL ? write_series(output->series, in, values)
                                                       : STATUS_OK));
     }
@@ -276,6 +288,11 @@ static double plan(const struct problem *problem)
             printf("%-14s %lld time%s %lld point%s\n", line != NULL ? line->name : "probes",
                    (long long)steps, steps == 1 ? "" : "s", (long long)points,
                    points == 1 ? "" : "s");
+            for (int64_t p = 0; p < points && line == NULL; p++) {
+                total += problem->settings->output.probes.points[p].has_impedance
+                             ? 25.0 * (double)steps
+                             : 0;
+            }
             /* the rows of a line also have the position */
             total += (double)(steps * points) * (line != NULL ? 110.0 : 25.0);
         }

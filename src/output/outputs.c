@@ -208,10 +208,8 @@ int64_t outputs_next(const struct outputs *o)
 {
     const struct problem *problem = o->in.problem;
     const int64_t step = o->in.state->step;
-    int64_t next = INT64_MAX;
-    if (writer_is_busy(o->writer)) {
-        return step + 1; /* to poll it */
-    }
+    /* to poll the writer after each pass */
+    int64_t next = writer_is_busy(o->writer) ? step + o->in.stepper->passes.steps : INT64_MAX;
     for (int d = 0; d < o->ndue; d++) {
         const int64_t due = timeline_next_due(&problem->timeline, o->due[d].cadence, step);
         next = due >= 0 ? earlier(next, due) : next;

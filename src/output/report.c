@@ -7,6 +7,11 @@
 #include "base/version.h"
 #include "output/output.h"
 
+static int64_t bytes_per_exchange(const struct stepper *stepper)
+{
+    return (int64_t)halo_plan_bytes(&stepper->plan, stepper->problem->settings->run.precision);
+}
+
 static void write_halo(struct json *json, const struct stepper *stepper)
 {
     const struct halo_trial *trials = NULL;
@@ -22,6 +27,35 @@ static void write_halo(struct json *json, const struct stepper *stepper)
         json_bool(json, "works", trials[n].works);
         json_real(json, "exchange_us", trials[n].works ? 1e6 * trials[n].seconds : NAN);
         json_string(json, "why_not", trials[n].why);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_int(json, "exchanges", stepper->exchanges);
+    json_int(json, "messages_per_exchange", stepper->plan.nmessages);
+    json_int(json, "bytes_per_exchange", bytes_per_exchange(stepper));
+    json_end(json, '}');
+}
+
+static void write_passes(struct json *json, const struct stepper *stepper)
+{
+    const struct settings *settings = stepper->problem->settings;
+    json_begin(json, "steps_per_pass", '{');
+    if (settings->run.steps_per_pass_auto) {
+        json_string(json, "setting", "auto");
+    } else {
+        json_int(json, "setting", settings->run.steps_per_pass);
+    }
+    json_int(json, "chosen", stepper->passes.steps);
+    json_string(json, "reason", stepper->passes.reason);
+    json_int(json, "passes", stepper->passes_queued);
+    json_real(json, "search_s", stepper->passes.search_s);
+    json_begin(json, "trials", '[');
+    for (int t = 0; t < stepper->passes.ntrials; t++) {
+        const struct pass_trial *trial = &stepper->passes.trials[t];
+        json_begin(json, NULL, '{');
+        json_int(json, "steps", trial->steps);
+        json_string(json, "overlap", !trial->overlap ? "off" : trial->thick ? "thick" : "on");
+        json_real(json, "us_per_step", 1e6 * trial->seconds);
         json_end(json, '}');
     }
     json_end(json, ']');
@@ -43,9 +77,9 @@ static void write_machine(struct json *json, const struct stepper *stepper)
     json_string(json, "halo_transport_reason",
                 exchanges ? halo_transport_reason(stepper->halo) : "one rank and no periodic axis");
     json_bool(json, "halo_overlap", stepper->overlap);
-    json_int(json, "halo_messages_per_step", stepper->plan.nmessages);
-    json_int(json, "halo_bytes_per_step",
-             (int64_t)halo_plan_bytes(&stepper->plan, stepper->problem->settings->run.precision));
+    const double steps = stepper->passes.steps;
+    json_real(json, "halo_messages_per_step", stepper->plan.nmessages / steps);
+    json_real(json, "halo_bytes_per_step", (double)bytes_per_exchange(stepper) / steps);
     write_halo(json, stepper);
 }
 
@@ -173,7 +207,8 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     json_string(&json, "restarted_from", stepper->state->restarted_from);
     write_changes(&json, &stepper->state->changes);
     json_string(&json, "scheme", stepper->scheme->name);
-    json_int(&json, "substeps_per_pass", stepper->scheme->fused_substeps);
+    json_int(&json, "substeps_per_pass", stepper->passes.steps);
+    write_passes(&json, stepper);
     json_real(&json, "time", stepper->state->time);
     json_real(&json, "dt", stepper->problem->timeline.dt);
     json_real(&json, "dt_stable", stepper->problem->timeline.dt_stable);

@@ -199,7 +199,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .d_class = classes->d_class,
         .mask = mask,
         .nclasses = medium->nclasses,
-        .nclosures = medium->nclasses * boundary_most_conditions(&problem->boundary),
+        .nclosures = operator_closure_count(problem),
         .d_weight = classes->d_weight,
         .nsegments = medium->nsegments,
         .plain = medium->curves != NULL && enthalpy_is_plain(medium),
@@ -259,10 +259,12 @@ enum status classes_update(struct classes *classes, const struct problem *proble
     const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
     if (!same_dt || (varies && classes->time != op->time)) {
         TRY(operator_table(op, problem, same_dt, classes->h_values));
-        classes->args.same_axes =
-            problem->medium.curves == NULL &&
-            classes_same_axes(classes->h_values, problem->settings->run.precision,
-                              problem->medium.nclasses);
+        if (!same_dt) { /* else the g are those of before */
+            classes->args.same_axes =
+                problem->medium.curves == NULL &&
+                classes_same_axes(classes->h_values, problem->settings->run.precision,
+                                  problem->medium.nclasses);
+        }
         classes->time = op->time;
         classes->dt = op->dt;
         TRY(send_table(classes, engine));

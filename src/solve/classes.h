@@ -9,8 +9,9 @@
 #include "model/patch_map.h"
 #include "solve/engine.h"
 
-/* Tables in flight: those of the steps that may run, the next one, and one for the outputs. */
-enum { CLASS_TABLES = STEPS_AHEAD + 2 };
+/* Tables in flight: those of the passes, here of one step, that may run, the next one, and one for
+ * the outputs. */
+enum { CLASS_TABLES = PASSES_AHEAD + 2 };
 
 struct classes {
     struct class_map map;    /* until classes_allocate */

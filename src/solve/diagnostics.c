@@ -4,74 +4,76 @@
 
 #include "base/comm.h"
 
-enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count)
+/* Queued. */
+static enum status read_sums(struct engine *engine, const struct state *state,
+                             struct exact_sum sums[LEDGER_SUMS])
 {
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * count, MPI_INT64_T, MPI_SUM, comm));
-    for (int i = 0; i < count; i++) {
-        exact_sum_normalise(&sums[i]);
+    return engine->runtime->copy_to_host(engine->bulk_queue, sums, state->d_face_sum,
+                                         LEDGER_SUMS * sizeof *sums);
+}
+
+/* Collective. Add what was read to the ledger, and reset the device's sums before the next pass. */
+static enum status book_sums(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
+{
+    static const struct exact_sum zeros[LEDGER_SUMS];
+    const struct engine *engine = stepper->engine;
+    struct state *state = stepper->state;
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, state->d_face_sum, zeros,
+                                        sizeof zeros));
+    TRY(exact_sums_reduce(stepper->team->comm, sums, LEDGER_SUMS));
+    exact_sum_add(&state->ledger.source_sum, &sums[SOURCE_SUM]);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        exact_sum_add(&state->ledger.face_sum[f], &sums[f]);
     }
     return STATUS_OK;
 }
 
-static enum status take_sums(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
+static enum status gather_rank(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
 {
-    static const struct exact_sum zeros[LEDGER_SUMS];
     struct engine *engine = stepper->engine;
-    struct exact_sum *d_sums = stepper->state->d_face_sum;
-    TRY(engine_wait(engine));
-    TRY(engine->runtime->copy_to_host(engine->bulk_queue, sums, d_sums, sizeof zeros));
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_sums, zeros, sizeof zeros));
+    TRY(engine_settle(engine));
+    TRY(read_sums(engine, stepper->state, sums));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
 enum status diagnostics_gather_ledger(struct stepper *stepper)
 {
-    MPI_Comm comm = stepper->team->comm;
     struct exact_sum sums[LEDGER_SUMS];
-    TRY(status_agree(comm, take_sums(stepper, sums)));
-    TRY(exact_sums_reduce(comm, sums, LEDGER_SUMS));
-    exact_sum_add(&stepper->state->ledger.source_sum, &sums[SOURCE_SUM]);
-    for (int f = 0; f < FACE_COUNT; f++) {
-        exact_sum_add(&stepper->state->ledger.face_sum[f], &sums[f]);
-    }
-    return STATUS_OK;
+    TRY(status_agree(stepper->team->comm, gather_rank(stepper, sums)));
+    return book_sums(stepper, sums);
 }
 
-/* The heat is the sum of the enthalpy. */
-static enum status summarise_enthalpy(struct stepper *stepper, struct field_summary *mine)
+/* One wait for all: a device idles meanwhile. Of an enthalpy, its sum is the heat. */
+static enum status summarise_rank(struct stepper *stepper, struct field_summary *mine,
+                                  struct exact_sum sums[LEDGER_SUMS])
 {
     struct engine *engine = stepper->engine;
     const struct field *field = stepper->state->field;
+    const bool weighted = stepper->problem->medium.nclasses > 0 && field->d_shown == NULL;
     struct field_summary enthalpy;
-    TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement, NULL,
-                                      field->d_shown, mine));
-    TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement, NULL,
-                                      field->d_now, &enthalpy));
+    TRY(engine_settle(engine));
+    TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
+                                      weighted ? &stepper->classes->args : NULL,
+                                      field_temperature(field), mine));
+    if (field->d_shown != NULL) {
+        TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
+                                          NULL, field->d_now, &enthalpy));
+    }
+    TRY(read_sums(engine, stepper->state, sums));
     TRY(engine->runtime->queue_wait(engine->bulk_queue));
-    mine->heat = enthalpy.sum;
+    if (field->d_shown != NULL) {
+        mine->heat = enthalpy.sum;
+    }
     return STATUS_OK;
 }
 
-static enum status summarise_rank(struct stepper *stepper, struct field_summary *mine)
-{
-    struct engine *engine = stepper->engine;
-    const struct field *field = stepper->state->field;
-    TRY(engine_wait(engine));
-    const bool classes = stepper->problem->medium.nclasses > 0;
-    if (field->d_shown != NULL) {
-        return summarise_enthalpy(stepper, mine);
-    }
-    TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
-                                      classes ? &stepper->classes->args : NULL, field->d_now,
-                                      mine));
-    return engine->runtime->queue_wait(engine->bulk_queue);
-}
-
-static enum status summarise(struct stepper *stepper, struct field_summary *all)
+/* `ledger_sums`: of this rank, to be booked. */
+static enum status summarise(struct stepper *stepper, struct field_summary *all,
+                             struct exact_sum ledger_sums[LEDGER_SUMS])
 {
     MPI_Comm comm = stepper->team->comm;
     struct field_summary mine;
-    TRY(status_agree(comm, summarise_rank(stepper, &mine)));
+    TRY(status_agree(comm, summarise_rank(stepper, &mine, ledger_sums)));
 
     double extremes[2] = {-mine.min, mine.max};
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, comm));
@@ -130,14 +132,15 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
     struct state *state = stepper->state;
     struct field_summary all;
     struct heat_operator op;
-    TRY(summarise(stepper, &all));
+    struct exact_sum sums[LEDGER_SUMS];
+    TRY(summarise(stepper, &all, sums));
     if (all.bad_cells > 0) {
         return fail_invalid(stepper, &all);
     }
     if (state->step == 0) {
         state->ledger.start = all.heat;
     }
-    TRY(diagnostics_gather_ledger(stepper));
+    TRY(book_sums(stepper, sums));
     TRY(stepper_operator_before(stepper, &op));
     const double heat = ledger_heat(grid, &problem->medium, &all.heat);
     const double start = ledger_heat(grid, &problem->medium, &state->ledger.start);

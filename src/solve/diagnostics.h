@@ -26,7 +26,4 @@ enum status diagnostics_gather_ledger(struct stepper *stepper) MUST_CHECK;
 /* Collective. 64 bits over global indices and temperatures; see kernels/heat_cell.h. */
 enum status diagnostics_field_hash(struct stepper *stepper, uint64_t *hash) MUST_CHECK;
 
-/* Collective. Add sums over all ranks: one integer reduction, whose order does not matter. */
-enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count) MUST_CHECK;
-
 #endif

@@ -21,8 +21,8 @@ static enum status create_queues(struct engine *engine)
     TRY(runtime->queue_create(engine->device, QUEUE_HIGH, &engine->halo_queue));
     TRY(runtime->queue_create(engine->device, QUEUE_LOW, &engine->output_queue));
     TRY(runtime->event_create(engine->device, &engine->bulk_done));
-    for (int n = 0; n < STEPS_AHEAD; n++) {
-        TRY(runtime->event_create(engine->device, &engine->step_done[n]));
+    for (int n = 0; n < PASSES_AHEAD; n++) {
+        TRY(runtime->event_create(engine->device, &engine->pass_done[n]));
     }
     return runtime->event_create(engine->device, &engine->halo_done);
 }
@@ -57,8 +57,8 @@ void engine_close(struct engine *engine)
     runtime->queue_destroy(engine->halo_queue);
     runtime->queue_destroy(engine->bulk_queue);
     runtime->queue_destroy(engine->output_queue);
-    for (int n = 0; n < STEPS_AHEAD; n++) {
-        runtime->event_destroy(engine->step_done[n]);
+    for (int n = 0; n < PASSES_AHEAD; n++) {
+        runtime->event_destroy(engine->pass_done[n]);
     }
     runtime->event_destroy(engine->halo_done);
     runtime->event_destroy(engine->bulk_done);

@@ -7,9 +7,9 @@
 #include "config/settings.h"
 #include "kernels/backend.h"
 
-/* Steps in flight on the device: enough to hide the host's time, few enough to notice a stop or a
- * failure soon. */
-enum { STEPS_AHEAD = 4 };
+/* Passes over the field in flight on the device: enough to hide the host's time, few enough to
+ * notice a stop or a failure soon. */
+enum { PASSES_AHEAD = 4 };
 
 struct engine {
     const struct backend *backend;
@@ -24,7 +24,7 @@ struct engine {
     struct queue *output_queue; /* copies for output: low priority */
     struct event *bulk_done;
     struct event *halo_done;
-    struct event *step_done[STEPS_AHEAD]; /* of the last steps, cyclic */
+    struct event *pass_done[PASSES_AHEAD]; /* of the last passes, cyclic */
 };
 
 /* Collective. Choose the backend by run.backend and open the device of this rank. STATUS_INPUT

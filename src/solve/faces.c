@@ -13,18 +13,16 @@ static enum status sum_faces(struct stepper *stepper, const struct heat_operator
                              struct exact_sum sums[FACE_COUNT])
 {
     const struct team *team = stepper->team;
-    struct field *field = stepper->state->field;
-    const struct box owned = layout_owned(&field->layout);
-    TRY(engine_wait(stepper->engine));
+    const struct box owned = layout_owned(&stepper->state->field->layout);
+    struct box layers[FACE_COUNT]; /* empty: none */
+    TRY(engine_settle(stepper->engine));
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
-        const struct box layer = box_inside(&owned, face, 1);
-        if (stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
-            decomp_neighbour(&team->decomp, team->rank, face) < 0) {
-            TRY(field_sum(field, &layer, &sums[f]));
-        }
+        const bool has = stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
+                         decomp_neighbour(&team->decomp, team->rank, face) < 0;
+        layers[f] = box_inside(&owned, face, has ? 1 : 0);
     }
-    return STATUS_OK;
+    return field_sums(stepper->state->field, layers, FACE_COUNT, sums);
 }
 
 static enum status take_uniform(struct stepper *stepper, struct face_diagnostics *faces)
@@ -65,12 +63,6 @@ struct face_layer {
     enum axis axis;
 };
 
-static double value_at(const void *values, enum precision precision, int64_t c)
-{
-    return precision == PRECISION_FLOAT64 ? ((const double *)values)[c]
-                                          : (double)((const float *)values)[c];
-}
-
 /* The closure of a cell whose conductivity depends on its enthalpy. */
 static struct class_closure close_enthalpy(const struct problem *problem, enum axis axis,
                                            const struct class_closure *closure, int of_class,
@@ -109,11 +101,11 @@ static void sum_layer(const struct face_layer *layer, const struct class_closure
             const int patch = layer->patches != NULL ? layer->patches[c] : 0;
             const struct class_closure *closure =
                 &closures[patch * layer->nclasses + layer->classes[c]];
-            const double inside = value_at(layer->values, layer->precision, c);
+            const double inside = precision_get(layer->precision, layer->values, c);
             struct class_closure own;
             if (layer->enthalpy != NULL) {
                 own = close_enthalpy(layer->problem, layer->axis, closure, layer->classes[c],
-                                     value_at(layer->enthalpy, layer->precision, c));
+                                     precision_get(layer->precision, layer->enthalpy, c));
                 closure = &own;
             }
             const double outside =
@@ -128,11 +120,6 @@ static void sum_layer(const struct face_layer *layer, const struct class_closure
     }
 }
 
-static size_t count_closures(const struct problem *problem)
-{
-    return (size_t)boundary_most_conditions(&problem->boundary) * (size_t)problem->medium.nclasses;
-}
-
 static enum status sum_face(struct stepper *stepper, const struct heat_operator *op, enum face face,
                             struct exact_sum (*sums)[FACE_SUMS])
 {
@@ -140,7 +127,8 @@ static enum status sum_face(struct stepper *stepper, const struct heat_operator 
     const struct box owned = layout_owned(&field->layout);
     const struct box box = box_inside(&owned, face, 1);
     const enum precision precision = field->layout.precision;
-    struct class_closure *closures = calloc(count_closures(stepper->problem), sizeof *closures);
+    struct class_closure *closures =
+        calloc((size_t)operator_closure_count(stepper->problem), sizeof *closures);
     void *values = malloc((size_t)box_cells(&box) * precision_bytes(precision));
     void *enthalpy = NULL;
     enum status status = STATUS_OK;
@@ -252,7 +240,7 @@ enum status faces_closures(const struct stepper *stepper, struct face_closures *
     closures->uniform = op.closure;
     for (int f = 0; f < FACE_COUNT && stepper->problem->medium.nclasses > 0; f++) {
         closures->classes[f] =
-            calloc(count_closures(stepper->problem), sizeof *closures->classes[f]);
+            calloc((size_t)operator_closure_count(stepper->problem), sizeof *closures->classes[f]);
         TRY_GOTO(
             CHECK_MEMORY(closures->classes[f] != NULL, "no memory for the closures of a face"));
         TRY_GOTO(operator_closures(&op, stepper->problem, (enum face)f, closures->classes[f]));
@@ -299,8 +287,8 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     return closures->enthalpy[face] == NULL
                ? *closure
                : close_enthalpy(stepper->problem, axis, closure, of_class,
-                                value_at(closures->enthalpy[face],
-                                         stepper->state->field->layout.precision, at));
+                                precision_get(stepper->state->field->layout.precision,
+                                              closures->enthalpy[face], at));
 }
 
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)

@@ -35,7 +35,7 @@ static enum status with_place(const struct settings *settings, int entry, enum s
 
 enum status initial_check(const struct settings *settings, const struct grid *grid, int entry)
 {
-    const struct initial_setting *shape = &settings->initial[entry];
+    const struct shape_setting *shape = &settings->initial[entry];
     enum status status = STATUS_OK;
     if (shape->kind == INITIAL_FILE) {
         status = field_file_check(shape, grid);
@@ -50,7 +50,7 @@ static enum status paint(const struct stepper *stepper, int entry)
     const struct problem *problem = stepper->problem;
     MPI_Comm comm = stepper->team->comm;
     struct field *field = stepper->state->field;
-    const struct initial_setting *shape = &problem->settings->initial[entry];
+    const struct shape_setting *shape = &problem->settings->initial[entry];
     enum status status = STATUS_OK;
     if (shape->kind == INITIAL_FILE) {
         status = field_file_read(comm, shape, field, &problem->grid);

@@ -58,9 +58,7 @@ static void count_row(const struct stepper *stepper, const struct piece *piece, 
     const uint8_t *classes = piece->classes + row * stepper->classes->args.layout.pitch_y;
     const uint8_t mask = stepper->classes->args.mask;
     for (int64_t i = 0; i < nx; i++) {
-        const double value = layout->precision == PRECISION_FLOAT64
-                                 ? ((const double *)piece->values)[row * nx + i]
-                                 : (double)((const float *)piece->values)[row * nx + i];
+        const double value = precision_get(layout->precision, piece->values, row * nx + i);
         count_cell(&counts[medium->classes[classes[i] & mask].key.material], value);
     }
 }

@@ -11,6 +11,7 @@
 #include "model/field.h"
 #include "solve/classes.h"
 #include "solve/source_files.h"
+#include "solve/steps_per_pass.h"
 
 struct need {
     char address[sizeof((struct device_info *)0)->address];
@@ -31,8 +32,11 @@ static enum status need_of_rank(const struct problem *problem, const struct team
     TRY(field_bytes(engine->backend, &team->decomp, team->rank, precision, &need->bytes));
     TRY(derived_bytes(&owned, derived_of_settings(settings), &derived));
     need->bytes += derived + classes_bytes(problem, &owned) + source_files_bytes(problem, &owned);
-    const uint64_t halo_cells = (uint64_t)decomp_halo_cells(&team->decomp, team->rank);
-    need->bytes += 2 * halo_cells * precision_bytes(precision);
+    struct layout layout;
+    struct halo_plan halo;
+    TRY(field_layout(engine->backend, &team->decomp, team->rank, precision, &layout));
+    TRY(steps_per_pass_halo(&team->decomp, team->rank, &layout, team->decomp.halo_width, &halo));
+    need->bytes += 2 * (uint64_t)halo_plan_bytes(&halo, precision);
     if (backend_has(engine->backend, BACKEND_FREE_COPIES)) {
         need->copy_bytes = outputs->device_bytes;
     }

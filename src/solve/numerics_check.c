@@ -39,9 +39,7 @@ static enum status load_plane(const struct search *search, int64_t k)
     TRY(field_read(field, &box, search->values));
     double *to = search->plane + (k % 3) * cells;
     for (int64_t c = 0; c < cells; c++) {
-        to[c] = field->layout.precision == PRECISION_FLOAT64
-                    ? ((const double *)search->values)[c]
-                    : (double)((const float *)search->values)[c];
+        to[c] = precision_get(field->layout.precision, search->values, c);
     }
     return STATUS_OK;
 }

@@ -12,7 +12,7 @@ struct scheme {
     const char *name;
     int order;          /* of accuracy in time */
     int fields;         /* that it stores */
-    int fused_substeps; /* per pass over the field */
+    int fused_substeps; /* the most steps of one pass over the field */
 
     /* Collective through the halo; queued. Advance the stepper's state by `steps` steps of the
      * problem's timeline, with its ledger and limits. */

@@ -1,7 +1,7 @@
-/* Forward Euler: one pass over the field per step, overlapped with the halo exchange where that is
- * faster. */
+/* Forward Euler: passes of several steps over the field, overlapped with the halo exchange where
+ * that is faster. */
 #include "solve/diagnostics.h"
-#include "solve/stepper.h"
+#include "solve/pass.h"
 
 /* Before a step of another length: book the ledger's sums with the old operator. */
 static enum status book_if_dt_changes(struct stepper *stepper)
@@ -19,102 +19,108 @@ static enum status book_if_dt_changes(struct stepper *stepper)
     return STATUS_OK;
 }
 
-static enum status step_overlapped(struct stepper *stepper, const struct step_args *args)
+/* The number of steps of the next pass. They have the same length, since the ledger is booked where
+ * that changes. */
+static int pass_length(const struct stepper *stepper, int64_t steps)
 {
-    struct engine *engine = stepper->engine;
-    const struct runtime *runtime = engine->runtime;
-    const struct halo_plan *plan = &stepper->plan;
-    struct field *field = stepper->state->field;
-    struct halo_flight flight;
-
-    phases_enter(stepper->phases, PHASE_HALO_BEGIN);
-    TRY(runtime->event_record(engine->bulk_queue, engine->bulk_done));
-    TRY(runtime->event_record(engine->halo_queue, engine->halo_done));
-    TRY(halo_begin(stepper->halo, engine->halo_queue, field->d_now, &flight));
-
-    phases_enter(stepper->phases, PHASE_INTERIOR);
-    /* the interior reads cells that the previous shell wrote */
-    TRY(runtime->event_wait(engine->bulk_queue, engine->halo_done));
-    if (!box_is_empty(&plan->interior)) {
-        TRY(engine->operations->step(engine->bulk_queue, &field->layout, args, field->d_next,
-                                     field->d_now, &plan->interior, 1));
-        TRY(stepper_add_sources(stepper, engine->bulk_queue, args->medium, &plan->interior, 1));
+    enum { AHEAD = 3 }; /* passes, enough to divide the steps as if all were looked at */
+    const struct timeline *timeline = &stepper->problem->timeline;
+    const int most = stepper->passes.steps;
+    const int64_t first = stepper->state->step;
+    const int64_t window = steps < AHEAD * most ? steps : AHEAD * most;
+    int64_t alike = 1;
+    while (alike < window && timeline_dt(timeline, first + alike) == timeline_dt(timeline, first)) {
+        alike++;
     }
-
-    phases_enter(stepper->phases, PHASE_HALO_END);
-    TRY(halo_end(&flight));
-
-    phases_enter(stepper->phases, PHASE_SHELL);
-    /* and the shell reads cells that the previous interior wrote */
-    TRY(runtime->event_wait(engine->halo_queue, engine->bulk_done));
-    TRY(engine->operations->step(engine->halo_queue, &field->layout, args, field->d_next,
-                                 field->d_now, plan->shell, plan->nshell));
-    return stepper_add_sources(stepper, engine->halo_queue, args->medium, plan->shell,
-                               plan->nshell);
+    return pass_share(alike, most);
 }
 
-static enum status step_plain(struct stepper *stepper, const struct step_args *args)
+struct euler_pass {
+    struct pass pass;
+    struct heat_operator op[STEPS_MOST];
+};
+
+/* Fewer steps where a later one has no operator: its own pass then fails. */
+static enum status find_operators(const struct stepper *stepper, int nsteps, struct euler_pass *p)
 {
-    struct engine *engine = stepper->engine;
-    struct field *field = stepper->state->field;
-    const struct box owned = layout_owned(&field->layout);
-    if (stepper->halo != NULL) {
-        TRY(stepper_exchange(stepper));
-        TRY(engine->runtime->event_record(engine->halo_queue, engine->halo_done));
-        TRY(engine->runtime->event_wait(engine->bulk_queue, engine->halo_done));
+    TRY(stepper_operator(stepper, &p->op[0]));
+    int n = 1;
+    while (n < nsteps &&
+           operator_of_step(stepper->problem, stepper->state->step + n, &p->op[n]) == STATUS_OK) {
+        n++;
     }
-    phases_enter(stepper->phases, PHASE_INTERIOR);
-    TRY(engine->operations->step(engine->bulk_queue, &field->layout, args, field->d_next,
-                                 field->d_now, &owned, 1));
-    return stepper_add_sources(stepper, engine->bulk_queue, args->medium, &owned, 1);
+    if (n < nsteps) {
+        fail_clear();
+    }
+    p->pass.nsteps = n;
+    return STATUS_OK;
 }
 
-/* Record the end of this step, and wait for that of the step STEPS_AHEAD before. */
+static void widen_limits(struct stepper *stepper, const struct heat_operator *op)
+{
+    const struct problem *problem = stepper->problem;
+    if (problem->medium.nclasses > 0) {
+        limits_step_classes(&stepper->check.limits, problem, op);
+    } else {
+        limits_step(&stepper->check.limits, &problem->grid, op);
+    }
+    limits_add_sources(&stepper->check.limits, problem, op);
+}
+
+/* Record the end of this pass, and wait for that of the pass PASSES_AHEAD before. */
 static enum status limit_queue_depth(struct stepper *stepper)
 {
     struct engine *engine = stepper->engine;
-    const struct state *state = stepper->state;
-    struct event *done = engine->step_done[state->step % STEPS_AHEAD];
+    struct event *done = engine->pass_done[stepper->passes_queued % PASSES_AHEAD];
     phases_enter(stepper->phases, PHASE_INTERIOR);
-    if (state->step - state->first_step >= STEPS_AHEAD) {
+    if (stepper->passes_queued >= PASSES_AHEAD) {
         TRY(engine->runtime->event_sync(done));
     }
+    stepper->passes_queued++;
     return engine->runtime->event_record(engine->bulk_queue, done);
 }
 
-static enum status step(struct stepper *stepper)
+static enum status queue_pass(struct stepper *stepper, struct euler_pass *p)
 {
     const struct problem *problem = stepper->problem;
     const struct team *team = stepper->team;
     struct state *state = stepper->state;
-    struct heat_operator op;
-    struct step_args args;
-    TRY(book_if_dt_changes(stepper));
-    TRY(stepper_operator(stepper, &op));
-    if (problem->medium.nclasses > 0) {
-        limits_step_classes(&stepper->check.limits, problem, &op);
-    } else {
-        limits_step(&stepper->check.limits, &problem->grid, &op);
+    for (int s = 0; s < p->pass.nsteps; s++) {
+        widen_limits(stepper, &p->op[s]);
+        operator_step_args(&p->op[s], problem, &team->decomp, team->rank, state->d_face_sum,
+                           &p->pass.args[s]);
     }
-    limits_add_sources(&stepper->check.limits, problem, &op);
-    TRY(stepper_find_sources(stepper, &op));
-    operator_step_args(&op, problem, &team->decomp, team->rank, state->d_face_sum, &args);
-    TRY(stepper_medium(stepper, &op, &args.medium));
-    TRY(stepper->overlap ? step_overlapped(stepper, &args) : step_plain(stepper, &args));
-    TRY(limit_queue_depth(stepper));
-    ledger_add_step(&state->ledger, &op);
-    ledger_add_sources(&state->ledger, problem, &op);
-    field_swap(state->field);
-    state->step++;
+    /* several steps have no such sources and no classes */
+    TRY(stepper_find_sources(stepper, &p->op[0]));
+    TRY(stepper_medium(stepper, &p->op[0], &p->pass.args[0].medium));
+    TRY(pass_queue(stepper, &p->pass));
+    return limit_queue_depth(stepper);
+}
+
+static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64_t *done)
+{
+    const struct problem *problem = stepper->problem;
+    struct state *state = stepper->state;
+    struct euler_pass p;
+    TRY(book_if_dt_changes(stepper));
+    TRY(find_operators(stepper, pass_length(stepper, steps), &p));
+    TRY(queue_pass(stepper, &p));
+    for (int s = 0; s < p.pass.nsteps; s++) {
+        ledger_add_step(&state->ledger, &p.op[s]);
+        ledger_add_sources(&state->ledger, problem, &p.op[s]);
+    }
+    state->step += p.pass.nsteps;
     state->time = timeline_time(&problem->timeline, state->step);
     atomic_store_explicit(&stepper->phases->step, state->step, memory_order_relaxed);
+    *done = p.pass.nsteps;
     return STATUS_OK;
 }
 
 static enum status advance(struct stepper *stepper, int64_t steps)
 {
-    for (int64_t n = 0; n < steps; n++) {
-        TRY(step(stepper));
+    int64_t done = 0;
+    for (int64_t left = steps; left > 0; left -= done) {
+        TRY(advance_by_pass(stepper, left, &done));
     }
     phases_enter(stepper->phases, PHASE_OTHER);
     return STATUS_OK;
@@ -124,6 +130,6 @@ const struct scheme scheme_euler = {
     .name = "euler",
     .order = 1,
     .fields = 2,
-    .fused_substeps = 1,
+    .fused_substeps = STEPS_MOST,
     .advance = advance,
 };

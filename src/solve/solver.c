@@ -2,6 +2,7 @@
 
 #include "base/comm.h"
 #include "solve/initial.h"
+#include "solve/tuning.h"
 
 enum status solver_open(MPI_Comm comm, const struct settings *settings, struct solver *solver)
 {
@@ -11,7 +12,13 @@ enum status solver_open(MPI_Comm comm, const struct settings *settings, struct s
     TRY(team_create(comm, &solver->problem, &solver->team));
     TRY(engine_open(comm, settings, &solver->engine));
     TRY(team_place(&solver->team, solver->engine.backend, &solver->engine.info));
-    return classes_open(&solver->problem, &solver->team, &solver->classes);
+    TRY(classes_open(&solver->problem, &solver->team, &solver->classes));
+    struct pass_plan passes;
+    TRY(status_agree(solver->team.comm,
+                     steps_per_pass_plan(&solver->problem, solver->engine.backend,
+                                         &solver->team.decomp, &passes)));
+    solver->team.decomp.halo_width = passes.most;
+    return STATUS_OK;
 }
 
 enum status solver_allocate(struct solver *solver, const struct output_memory *outputs)
@@ -32,7 +39,8 @@ enum status solver_create(MPI_Comm comm, const struct settings *settings, struct
     const struct output_memory none = {0};
     TRY(solver_open(comm, settings, solver));
     TRY(solver_allocate(solver, &none));
-    return initial_state(&solver->stepper);
+    TRY(initial_state(&solver->stepper));
+    return tuning_of_passes(&solver->stepper);
 }
 
 void solver_destroy(struct solver *solver)

@@ -7,6 +7,7 @@
 
 #include "base/comm.h"
 #include "io/checkpoint/checkpoint.h"
+#include "model/moving.h"
 
 static bool is_file(const struct problem *problem, int s)
 {
@@ -25,7 +26,7 @@ uint64_t source_files_bytes(const struct problem *problem, const struct box *own
 static enum status read_values(const struct problem *problem, int s, const struct box *owned,
                                float *values, struct source_file *file)
 {
-    const struct initial_setting *shape = &problem->settings->sources[s].shape;
+    const struct shape_setting *shape = &problem->settings->sources[s].shape;
     TRY(field_file_read_box(shape, &problem->grid, owned, values));
     for (int64_t c = 0; c < box_cells(owned); c++) {
         const double value = (double)values[c];
@@ -45,26 +46,48 @@ static enum status read_values(const struct problem *problem, int s, const struc
 }
 
 static enum status load(const struct problem *problem, int s, const struct box *owned,
-                        struct engine *engine, struct source_file *file)
+                        struct engine *engine, float *values, struct source_file *file)
 {
     const size_t bytes = (size_t)box_cells(owned) * sizeof(float);
     char key[64];
     void *d_values = NULL;
-    float *values = malloc(bytes);
     TRY(CHECK_MEMORY(values != NULL, "no memory to read a source"));
-    enum status status = read_values(problem, s, owned, values, file);
+    const enum status status = read_values(problem, s, owned, values, file);
     if (status == STATUS_INPUT || status == STATUS_FILE) {
         snprintf(key, sizeof key, "sources[%d].file", s);
         settings_fail(problem->settings, key, "%s", fail_message());
     }
-    TRY_GOTO(status);
-    TRY_GOTO(engine->runtime->memory_alloc(engine->device, bytes, &d_values));
+    TRY(status);
+    TRY(engine->runtime->memory_alloc(engine->device, bytes, &d_values));
     file->d_values = (float *)d_values;
-    TRY_GOTO(engine->runtime->copy_to_device(engine->bulk_queue, d_values, values, bytes));
-    status = engine->runtime->queue_wait(engine->bulk_queue);
-done:
-    free(values);
-    return status;
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_values, values, bytes));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+/* Collective. Over all ranks: the extremes, and the exact sum in units of a power of two that no
+ * value reaches. */
+static enum status reduce(const struct grid *grid, const struct team *team, const float *values,
+                          int64_t count, struct source_file *file)
+{
+    double extremes[2] = {-file->least, file->most};
+    struct exact_sum sum = {{0}};
+    int unit = 0;
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, team->comm));
+    file->least = -extremes[0];
+    file->most = extremes[1];
+    (void)frexp(fmax(fabs(file->least), fabs(file->most)), &unit);
+    for (int64_t c = 0; c < count;) {
+        struct exact_parts parts = {{0}};
+        const int64_t left = count - c;
+        const int64_t end = c + (left < EXACT_PARTS_MAX_TERMS ? left : EXACT_PARTS_MAX_TERMS);
+        for (; c < end; c++) {
+            exact_parts_add(&parts, ldexp((double)values[c], -unit));
+        }
+        exact_sum_add_parts(&sum, &parts);
+    }
+    TRY(exact_sums_reduce(team->comm, &sum, 1));
+    file->total = ldexp(exact_sum_value(&sum), unit) * grid_cell_volume(grid);
+    return STATUS_OK;
 }
 
 enum status source_files_open(const struct problem *problem, const struct team *team,
@@ -83,13 +106,31 @@ enum status source_files_open(const struct problem *problem, const struct team *
         if (is_file(problem, s)) {
             file->least = INFINITY;
             file->most = -INFINITY;
-            TRY(status_agree(team->comm, load(problem, s, &owned, engine, file)));
-            double extremes[2] = {-file->least, file->most};
-            TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, team->comm));
-            file->least = -extremes[0];
-            file->most = extremes[1];
+            float *values = malloc((size_t)box_cells(&owned) * sizeof *values);
+            enum status status =
+                status_agree(team->comm, load(problem, s, &owned, engine, values, file));
+            if (status == STATUS_OK) {
+                status = reduce(&problem->grid, team, values, box_cells(&owned), file);
+            }
+            free(values);
+            TRY(status);
         }
     }
+    return STATUS_OK;
+}
+
+enum status source_files_power(const struct source_files *files, const struct problem *problem,
+                               const struct heat_operator *op, int s, double *watts)
+{
+    const struct source *source = &problem->sources.source[s];
+    if (source->setting->shape.kind == INITIAL_FILE) {
+        *watts = op->source[s] * files->file[s].total;
+        return STATUS_OK;
+    }
+    if (!source_is_painted(source->setting)) {
+        return moving_power(problem, op, s, watts);
+    }
+    *watts = op->source[s] * (double)source->cells * grid_cell_volume(&problem->grid);
     return STATUS_OK;
 }
 

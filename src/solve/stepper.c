@@ -5,28 +5,39 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
+#include "base/log.h"
 
-static int64_t shell_cells(const struct halo_plan *plan)
+void stepper_divide(struct stepper *stepper, bool thick)
 {
-    int64_t cells = 0;
-    for (int n = 0; n < plan->nshell; n++) {
-        cells += box_cells(&plan->shell[n]);
+    const struct team *team = stepper->team;
+    const struct box owned = layout_owned(&stepper->state->field->layout);
+    stepper->interior = owned;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const int64_t quarter = box_extent(&owned, face_axis(face)) / 4;
+        const int64_t width =
+            thick && quarter > stepper->plan.width ? quarter : stepper->plan.width;
+        if (decomp_neighbour(&team->decomp, team->rank, face) >= 0) {
+            stepper->interior = box_shrink_face(&stepper->interior, face, width);
+        }
     }
-    return cells;
+    if (box_is_empty(&stepper->interior)) {
+        stepper->interior = (struct box){{0, 0, 0}, {0, 0, 0}};
+    }
 }
 
 /* Overlap needs an interior larger than the shell. For kernels along rows, the shell of an axis
  * divided in x is strided in memory and costs more than overlap can hide (docs/kernels_cpu.md). */
-static bool choose_overlap(const struct stepper *stepper)
+bool stepper_may_overlap(const struct stepper *stepper)
 {
     const enum overlap setting = stepper->problem->settings->run.overlap;
     if (stepper->halo == NULL || setting != OVERLAP_AUTO) {
         return stepper->halo != NULL && setting == OVERLAP_ON;
     }
-    const struct box *interior = &stepper->plan.interior;
-    const bool whole_rows = interior->lo[AXIS_X] == 0 &&
-                            interior->hi[AXIS_X] == stepper->state->field->layout.cells[AXIS_X];
-    return box_cells(interior) > shell_cells(&stepper->plan) &&
+    const struct box *interior = &stepper->interior;
+    const struct box owned = layout_owned(&stepper->state->field->layout);
+    const bool whole_rows = interior->lo[AXIS_X] == 0 && interior->hi[AXIS_X] == owned.hi[AXIS_X];
+    return 2 * box_cells(interior) > box_cells(&owned) &&
            (!backend_has(stepper->engine->backend, BACKEND_ALONG_ROWS) || whole_rows);
 }
 
@@ -36,9 +47,8 @@ static enum status create_halo(struct stepper *stepper)
     const struct engine *engine = stepper->engine;
     const struct settings *settings = stepper->problem->settings;
     const struct layout *layout = &stepper->state->field->layout;
-    TRY(status_agree(team->comm,
-                     halo_plan_create(&team->decomp, team->rank, layout, team->decomp.halo_width,
-                                      HALO_FACES, &stepper->plan)));
+    TRY(status_agree(team->comm, steps_per_pass_halo(&team->decomp, team->rank, layout,
+                                                     stepper->passes.steps, &stepper->plan)));
     if (stepper->plan.nmessages == 0) {
         return STATUS_OK; /* one rank without periodic axes */
     }
@@ -50,6 +60,26 @@ static enum status create_halo(struct stepper *stepper)
                             settings_fail(settings, "run.halo.transport", "%s", fail_message()));
     }
     return status;
+}
+
+enum status stepper_use_passes(struct stepper *stepper, int steps)
+{
+    const struct team *team = stepper->team;
+    const struct layout *layout = &stepper->state->field->layout;
+    struct halo_plan plan;
+    TRY(status_agree(team->comm,
+                     steps_per_pass_halo(&team->decomp, team->rank, layout, steps, &plan)));
+    if (stepper->halo != NULL && steps != stepper->plan.width) {
+        struct halo *halo = NULL;
+        TRY(halo_create_like(stepper->halo, &plan, &halo));
+        halo_destroy(stepper->halo);
+        stepper->halo = halo;
+    }
+    stepper->plan = plan;
+    stepper->passes.steps = steps;
+    stepper_divide(stepper, false);
+    stepper->overlap = stepper_may_overlap(stepper);
+    return STATUS_OK;
 }
 
 /* Room for those that are not painted, if there are any. */
@@ -80,8 +110,15 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
                                 .scheme = &scheme_euler};
     TRY(status_agree(team->comm, sources_allocate(stepper)));
     TRY(source_files_open(problem, team, engine, &stepper->source_files));
+    TRY(status_agree(team->comm, steps_per_pass_plan(problem, engine->backend, &team->decomp,
+                                                     &stepper->passes)));
+    const int wanted = problem->settings->run.steps_per_pass;
+    if (!problem->settings->run.steps_per_pass_auto && wanted != stepper->passes.steps) {
+        log_warn("run.steps_per_pass: 1 is used, not %d: %s", wanted, stepper->passes.reason);
+    }
     TRY(create_halo(stepper));
-    stepper->overlap = choose_overlap(stepper);
+    stepper_divide(stepper, false);
+    stepper->overlap = stepper_may_overlap(stepper);
     return STATUS_OK;
 }
 
@@ -241,11 +278,8 @@ enum status stepper_add_sources(const struct stepper *stepper, struct queue *que
                 stepper->source_files.file != NULL ? stepper->source_files.file[s].d_values : NULL,
             .d_sum = &stepper->state->d_face_sum[SOURCE_SUM],
         };
-        struct box local = moving->box;
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            local.lo[axis] -= offset[axis];
-            local.hi[axis] -= offset[axis];
-        }
+        const struct box local = box_shift(
+            &moving->box, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
         for (int b = 0; b < nboxes; b++) {
             const struct box part = box_intersect(&local, &boxes[b]);
             if (!box_is_empty(&part)) {

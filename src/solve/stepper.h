@@ -13,6 +13,7 @@
 #include "solve/scheme.h"
 #include "solve/source_files.h"
 #include "solve/state.h"
+#include "solve/steps_per_pass.h"
 
 /* The state of numerics_check.h between checks, the same on all ranks. Starts zeroed. */
 struct numerics_check {
@@ -32,8 +33,12 @@ struct stepper {
     struct phases *phases;
     const struct scheme *scheme;
     struct halo_plan plan;
-    struct halo *halo; /* NULL: nothing to exchange */
-    bool overlap;      /* of the exchange with the interior */
+    struct halo *halo;   /* NULL: nothing to exchange */
+    bool overlap;        /* of the exchange with the interior */
+    struct box interior; /* the cells that are computed meanwhile */
+    struct pass_plan passes;
+    int64_t passes_queued;
+    int64_t exchanges; /* of passes */
     struct numerics_check check;
     struct moving *moving; /* of this step: one per entry of `sources`; NULL: all are painted */
     struct source_files source_files;
@@ -44,6 +49,18 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
                            struct engine *engine, struct classes *classes, struct state *state,
                            struct phases *phases, struct stepper *stepper) MUST_CHECK;
 void stepper_destroy(struct stepper *stepper); /* takes a zeroed one */
+
+/* Divide the owned cells into those that are computed during the exchange and the others, at least
+ * as thick as the halo; `thick`: about a quarter of the block. */
+void stepper_divide(struct stepper *stepper, bool thick);
+
+/* Not collective. Whether run.halo.overlap lets the interior be computed during the exchange; with
+ * auto, whether it pays by rule. */
+bool stepper_may_overlap(const struct stepper *stepper) MUST_CHECK;
+
+/* Collective, agreed. Use another number of steps per pass, at most passes.most, with the same
+ * transports. */
+enum status stepper_use_passes(struct stepper *stepper, int steps) MUST_CHECK;
 
 /* Collective through the halo; queued. Advance the state by `steps` steps. */
 enum status stepper_advance(struct stepper *stepper, int64_t steps) MUST_CHECK;

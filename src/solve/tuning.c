@@ -1,11 +1,14 @@
 #include "solve/tuning.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/comm.h"
 #include "base/log.h"
+#include "solve/pass.h"
 
 enum {
     /* fewer cells take microseconds with any shape */
@@ -144,7 +147,7 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
         .layout = &field->layout,
         .d_out = field->d_next,
         .d_in = field->d_now,
-        .box = stepper->overlap ? stepper->plan.interior : layout_owned(&field->layout),
+        .box = stepper->overlap ? stepper->interior : layout_owned(&field->layout),
     };
     struct heat_operator op;
     /* the length of the step does not matter here */
@@ -156,9 +159,9 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
 
 enum status tuning_of_stepper(struct stepper *stepper)
 {
-    if (stepper->engine->operations->step_shape == NULL ||
-        stepper->problem->medium.curves != NULL) {
-        return STATUS_OK; /* on all ranks; d_next has what outputs read */
+    /* shapes are those of the kernel of a uniform medium */
+    if (stepper->engine->operations->step_shape == NULL || stepper->problem->medium.nclasses > 0) {
+        return STATUS_OK; /* on all ranks */
     }
     struct tuning_result result;
     TRY(status_agree(stepper->team->comm, tune_rank(stepper, &result)));
@@ -166,4 +169,215 @@ enum status tuning_of_stepper(struct stepper *stepper)
         log_info("launch shape of the step: %s, found in %.2f s", result.shape, result.search_s);
     }
     return STATUS_OK;
+}
+
+/* --- the number of steps per pass ------------------------------------------------------------ */
+
+static const double search_share = 0.05; /* of the time of the run */
+static const double least_search = 0.2;  /* s */
+static const double most_search = 3.0;   /* s */
+static const double batch_s = 2e-3; /* long compared with the clock's resolution and launches */
+enum {
+    PASS_BATCHES = 4,
+    MOST_PASSES_OF_A_BATCH = 50,
+    HOPELESS = 2 /* times the fastest so far: not tried again */
+};
+
+struct pass_search {
+    struct stepper *stepper;
+    struct pass pass;
+    void *d_sums;   /* in place of the ledger's */
+    double spent_s; /* the same on all ranks, as all times below */
+    double limit_s;
+};
+
+/* Per pass, of the slowest rank. The next field is overwritten, and the halo of the current one
+ * gets its own values. */
+static enum status time_passes(struct pass_search *search, int passes, double *seconds)
+{
+    struct stepper *stepper = search->stepper;
+    MPI_Comm comm = stepper->team->comm;
+    TRY_MPI(MPI_Barrier(comm));
+    const double start = clock_seconds();
+    for (int n = 0; n < passes; n++) {
+        TRY(pass_queue(stepper, &search->pass));
+        field_swap(stepper->state->field);
+    }
+    TRY(engine_wait(stepper->engine));
+    *seconds = clock_seconds() - start;
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, comm));
+    search->spent_s += *seconds;
+    *seconds /= passes;
+    return STATUS_OK;
+}
+
+static void use_overlap(struct stepper *stepper, const struct pass_trial *trial)
+{
+    stepper_divide(stepper, false);
+    stepper->overlap = trial->overlap && stepper_may_overlap(stepper);
+    stepper_divide(stepper, trial->thick);
+}
+
+static double fastest_so_far(const struct pass_plan *passes)
+{
+    double best = INFINITY;
+    for (int t = 0; t < passes->ntrials; t++) {
+        best = fmin(best, passes->trials[t].seconds);
+    }
+    return best;
+}
+
+/* The fastest of several batches: the others were disturbed, or the backend tried a tile. */
+static enum status time_trial(struct pass_search *search, struct pass_trial *trial)
+{
+    const double bar = HOPELESS * fastest_so_far(&search->stepper->passes) * trial->steps;
+    double seconds = 0;
+    use_overlap(search->stepper, trial);
+    search->pass.nsteps = trial->steps;
+    TRY(time_passes(search, 1, &seconds));
+    const double passes = fmin(fmax(batch_s / seconds, 1), MOST_PASSES_OF_A_BATCH);
+    double best = seconds;
+    for (int batch = 0; batch < PASS_BATCHES && best < bar; batch++) {
+        TRY(time_passes(search, (int)passes, &seconds));
+        best = fmin(best, seconds);
+        if (search->spent_s > search->limit_s) {
+            break;
+        }
+    }
+    trial->seconds = best / trial->steps;
+    return STATUS_OK;
+}
+
+/* The ways to overlap passes of this number of steps, the same on all ranks. One step: by rule. */
+static enum status list_trials(const struct stepper *stepper, int steps,
+                               struct pass_trial trials[3], int *count)
+{
+    const enum overlap setting = stepper->problem->settings->run.overlap;
+    const bool gpu = backend_has(stepper->engine->backend, BACKEND_GPU);
+    int may = stepper_may_overlap(stepper);
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &may, 1, MPI_INT, MPI_MAX, stepper->team->comm));
+    *count = 0;
+    if (may == 0 || (steps > 1 && setting == OVERLAP_AUTO)) {
+        trials[(*count)++] = (struct pass_trial){.steps = steps};
+    }
+    if (may != 0) {
+        trials[(*count)++] = (struct pass_trial){.steps = steps, .overlap = true};
+    }
+    if (may != 0 && steps > 1 && gpu) {
+        trials[(*count)++] = (struct pass_trial){.steps = steps, .overlap = true, .thick = true};
+    }
+    return STATUS_OK;
+}
+
+static enum status try_steps(struct pass_search *search, int steps)
+{
+    struct stepper *stepper = search->stepper;
+    struct pass_plan *passes = &stepper->passes;
+    int count = 0;
+    TRY(stepper_use_passes(stepper, steps));
+    TRY(list_trials(stepper, steps, &passes->trials[passes->ntrials], &count));
+    for (int t = 0; t < count; t++) {
+        const double bar = HOPELESS * fastest_so_far(passes);
+        struct pass_trial *trial = &passes->trials[passes->ntrials];
+        TRY(time_trial(search, trial));
+        passes->ntrials++;
+        if (trial->seconds > bar) {
+            break; /* overlap gains less */
+        }
+    }
+    return STATUS_OK;
+}
+
+/* In an order in which the usual best come early; as far as the time suffices. */
+static enum status try_all(struct pass_search *search)
+{
+    static const int order[STEPS_MOST] = {1, 4, 3, 2, 6, 8, 5, 7};
+    struct stepper *stepper = search->stepper;
+    const struct pass_plan *passes = &stepper->passes;
+    const bool all = stepper->problem->settings->run.steps_per_pass_auto;
+    const double left =
+        (double)(stepper->problem->timeline.steps - stepper->state->step) * search_share;
+    for (int i = 0; i < STEPS_MOST; i++) {
+        const bool is_wanted = all ? order[i] <= passes->most : order[i] == passes->most;
+        if (is_wanted && (passes->ntrials == 0 || search->spent_s < search->limit_s)) {
+            TRY(try_steps(search, order[i]));
+            const double wanted = left * passes->trials[0].seconds;
+            search->limit_s = fmin(fmax(wanted, least_search), most_search);
+        }
+    }
+    return STATUS_OK;
+}
+
+static const struct pass_trial *fastest_trial(const struct pass_plan *passes)
+{
+    const struct pass_trial *best = &passes->trials[0];
+    for (int t = 1; t < passes->ntrials; t++) {
+        if (passes->trials[t].seconds < best->seconds) {
+            best = &passes->trials[t];
+        }
+    }
+    return best;
+}
+
+/* On the host: the arguments of the steps, all alike. */
+static enum status pass_search_open(struct pass_search *search, struct stepper *stepper)
+{
+    static const struct exact_sum zeros[LEDGER_SUMS];
+    const struct engine *engine = stepper->engine;
+    const struct team *team = stepper->team;
+    struct heat_operator op;
+    *search = (struct pass_search){.stepper = stepper, .limit_s = least_search};
+    TRY(operator_of_step(stepper->problem, stepper->state->step, &op));
+    TRY(engine->runtime->memory_alloc(engine->device, sizeof zeros, &search->d_sums));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, search->d_sums, zeros, sizeof zeros));
+    for (int s = 0; s < STEPS_MOST; s++) {
+        operator_step_args(&op, stepper->problem, &team->decomp, team->rank,
+                           (struct exact_sum *)search->d_sums, &search->pass.args[s]);
+    }
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+static enum status search_passes(struct pass_search *search)
+{
+    struct stepper *stepper = search->stepper;
+    struct pass_plan *passes = &stepper->passes;
+    TRY(try_all(search));
+    const struct pass_trial *best = fastest_trial(passes);
+    TRY(stepper_use_passes(stepper, best->steps));
+    use_overlap(stepper, best);
+    stepper->exchanges = 0;
+    passes->search_s = search->spent_s;
+    if (stepper->problem->settings->run.steps_per_pass_auto) {
+        snprintf(passes->reason, sizeof passes->reason,
+                 "the fastest of %d variants, found in %.2f s", passes->ntrials, passes->search_s);
+    }
+    log_info("steps per pass: %d (%s)", passes->steps, passes->reason);
+    return STATUS_OK;
+}
+
+/* A single way needs no search; passes that the backend divides change the field. */
+static bool is_to_be_searched(const struct stepper *stepper)
+{
+    const struct pass_plan *passes = &stepper->passes;
+    const struct settings *settings = stepper->problem->settings;
+    const bool by_overlap = stepper->halo != NULL && settings->run.overlap != OVERLAP_OFF;
+    return passes->most > 1 && passes->most <= stepper->engine->operations->steps_most &&
+           (settings->run.steps_per_pass_auto || by_overlap) &&
+           stepper->state->step < stepper->problem->timeline.steps;
+}
+
+enum status tuning_of_passes(struct stepper *stepper)
+{
+    struct pass_search search;
+    if (!is_to_be_searched(stepper)) {
+        return STATUS_OK;
+    }
+    const int before = phases_enter(stepper->phases, PHASE_START);
+    enum status status;
+    TRY_GOTO(status_agree(stepper->team->comm, pass_search_open(&search, stepper)));
+    TRY_GOTO(search_passes(&search));
+done:
+    phases_enter(stepper->phases, before);
+    stepper->engine->runtime->memory_free(stepper->engine->device, search.d_sums);
+    return status;
 }

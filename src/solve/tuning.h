@@ -1,4 +1,5 @@
-/* The launch shape of the step, chosen by a short search (0.1 to 0.3 s). Affects speed only. */
+/* The launch shape of the step, and the number of steps per pass, chosen by short searches. They
+ * affect speed only. */
 #ifndef ISOTHERM_SOLVE_TUNING_H
 #define ISOTHERM_SOLVE_TUNING_H
 
@@ -35,5 +36,10 @@ enum status tuning_choose(const struct tuning_target *target,
 /* Collective. tuning_choose for the box that the bulk queue of each rank advances. Does not change
  * the state. */
 enum status tuning_of_stepper(struct stepper *stepper) MUST_CHECK;
+
+/* Collective. Measure whole passes of each number of steps, exchange included, with and without
+ * overlap, and let the stepper use the fastest: where run.steps_per_pass is auto, or only the
+ * overlap is to be found. Takes at most a few percent of the run. Does not change the state. */
+enum status tuning_of_passes(struct stepper *stepper) MUST_CHECK;
 
 #endif

@@ -15,10 +15,15 @@ TARGET = "hipv4-amdgcn-amd-amdhsa--gfx90a"
 REGISTERS, GRANULE, MOST_WAVES = 512, 8, 8  # of a SIMD of gfx90a, for 64 lanes
 
 # name: least waves a SIMD, as the kernel's comment claims. step_march is the production kernel
-# there, laplacian_* are those of docs/laplacian_study.md.
+# there, laplacian_* are those of docs/laplacian_study.md, xcorr_* and
+# diffusion_* of docs/studies.md.
 LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "laplacian_reordered": 6, "laplacian_bounded": 5, "laplacian_streaming": 8,
-               "laplacian_deep_blocks": 8, "laplacian_yzx": 8}
+               "laplacian_deep_blocks": 8, "laplacian_yzx": 8, "xcorr_hw_baseline": 8,
+               "xcorr_hw_elementwise": 8, "xcorr_hw_pointwise": 5, "xcorr_sw_baseline": 8,
+               "xcorr_sw_elementwise": 8, "xcorr_sw_pointwise": 8, "xcorr_vectors": 5,
+               "xcorr_window": 5, "diffusion_hw": 8, "diffusion_hw_bounded": 8,
+               "diffusion_sw": 8, "diffusion_sw_bounded": 8, "diffusion_march": 6}
 LEAST_WAVES_ELSE = 4
 # Scalar registers that move to lanes of a vector register, not to memory: only in the variant that
 # sums up closed faces, outside of its loop.

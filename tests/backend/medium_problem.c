@@ -76,7 +76,7 @@ static void reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
         if (s[face].closed) {
             const double difference =
                 wide ? s[face].value - c : (double)((float)s[face].value - (float)c);
-            sums[face] += (__int128)rint(ldexp(s[face].g * difference, 80));
+            sums[face] += fixed_point(s[face].g * difference);
         }
     }
     if (wide) {
@@ -89,17 +89,6 @@ static void reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
             (float)s[4].value, (float)s[5].value, (float)s[0].g, (float)s[1].g, (float)s[2].g,
             (float)s[3].g, (float)s[4].g, (float)s[5].g, (float)sigma, (float)q);
     }
-}
-
-struct exact_sum problem_digits(__int128 value)
-{
-    struct exact_sum sum;
-    for (int d = 0; d < 3; d++) {
-        sum.digit[d] = (int64_t)(value & ((INT64_C(1) << 40) - 1));
-        value >>= 40;
-    }
-    sum.digit[3] = (int64_t)value;
-    return sum;
 }
 
 void problem_solve(struct problem *p)
@@ -117,7 +106,7 @@ void problem_solve(struct problem *p)
         }
     }
     for (int face = 0; face < FACE_COUNT; face++) {
-        p->face_sum[face] = problem_digits(sums[face]);
+        p->face_sum[face] = fixed_digits(sums[face]);
     }
 }
 

@@ -43,8 +43,6 @@ void problem_solve(struct problem *p);
 int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k);
 struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_COUNT],
                              enum face face);
-/* A fixed-point number in units of 2^-80 K as digits in base 2^40. */
-struct exact_sum problem_digits(__int128 value);
 
 /* Let the properties of the problem's medium depend on temperature, in up to `nsegments` (a power
  * of 2) segments; the field is an enthalpy then. */

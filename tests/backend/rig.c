@@ -1,6 +1,7 @@
 #include "rig.h"
 #include "kernels/backends.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,17 +94,12 @@ double random_between(uint64_t *state, double low, double high)
 
 double host_get(const struct layout *layout, const void *h_field, int64_t at)
 {
-    return layout->precision == PRECISION_FLOAT64 ? ((const double *)h_field)[at]
-                                                  : (double)((const float *)h_field)[at];
+    return precision_get(layout->precision, h_field, at);
 }
 
 void host_set(const struct layout *layout, void *h_field, int64_t at, double value)
 {
-    if (layout->precision == PRECISION_FLOAT64) {
-        ((double *)h_field)[at] = value;
-    } else {
-        ((float *)h_field)[at] = (float)value;
-    }
+    precision_set(layout->precision, h_field, at, value);
 }
 
 void *host_field(const struct layout *layout)
@@ -112,6 +108,46 @@ void *host_field(const struct layout *layout)
     assert_non_null(h_field);
     memset(h_field, 0xFF, layout_bytes(layout));
     return h_field;
+}
+
+__int128 fixed_point(double value)
+{
+    return (__int128)rint(ldexp(value, 80));
+}
+
+struct exact_sum fixed_digits(__int128 value)
+{
+    struct exact_sum sum;
+    for (int d = 0; d < 3; d++) {
+        sum.digit[d] = (int64_t)(value & ((INT64_C(1) << 40) - 1));
+        value >>= 40;
+    }
+    sum.digit[3] = (int64_t)value;
+    return sum;
+}
+
+void rig_shapes_of_all_kinds(shape_check *check)
+{
+    static const int64_t nx[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 513, 2100};
+    static const int64_t ny[] = {1, 2, 3, 5, 9};
+    static const int64_t nz[] = {1, 2, 3, 7};
+    uint64_t random = 1;
+    for (size_t x = 0; x < sizeof nx / sizeof nx[0]; x++) {
+        for (size_t n = 0; n < 6; n++) {
+            const int64_t cells[AXIS_COUNT] = {nx[x],
+                                               ny[random_below(&random, nx[x] > 100 ? 2 : 5)],
+                                               nz[random_below(&random, nx[x] > 100 ? 2 : 4)]};
+            check(cells, (unsigned)random_below(&random, 64), random_bits(&random));
+        }
+    }
+}
+
+void rig_faces_in_all_combinations(shape_check *check)
+{
+    for (unsigned closed = 0; closed < 64; closed++) {
+        check((const int64_t[]){18, 5, 3}, closed, closed);
+        check((const int64_t[]){1 + closed % 3, 3 - closed % 2, 1}, closed, closed);
+    }
 }
 
 int random_partition(uint64_t *state, const struct box *box, int n, struct box *pieces)

@@ -44,6 +44,16 @@ void host_set(const struct layout *layout, void *h_field, int64_t at, double val
 /* The whole allocation as NaN (free). */
 void *host_field(const struct layout *layout);
 
+/* A sum in units of 2^-80 K: of one value, rounded as exact_sum.h promises, and as digits in base
+ * 2^40. */
+__int128 fixed_point(double value);
+struct exact_sum fixed_digits(__int128 value);
+
+/* What the tests of the step do in each shape; bit f of `closed_faces`: face f is closed. */
+typedef void shape_check(const int64_t cells[AXIS_COUNT], unsigned closed_faces, uint64_t seed);
+void rig_shapes_of_all_kinds(shape_check *check);
+void rig_faces_in_all_combinations(shape_check *check);
+
 /* Cut `box` in two at random places until there are `n` pieces. Returns how many there are. */
 int random_partition(uint64_t *state, const struct box *box, int n, struct box *pieces);
 

@@ -220,7 +220,7 @@ static void an_event_comes_true_after_a_while(void **state)
             assert_true(is_filled_with(h_got, 0xFF));
             must(backend_guard.runtime->event_done(event, &done));
         }
-        assert_true(done && asked > 6); /* STEPS_AHEAD, and two steps */
+        assert_true(done && asked > 6); /* PASSES_AHEAD, and two steps */
         assert_true(is_filled_with(h_got, 5));
     }
     bool done = false;

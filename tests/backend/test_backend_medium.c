@@ -27,11 +27,11 @@ static void check_heat(struct rig *rig, const struct problem *p)
                 const int64_t at = layout_index(l, i, j, k);
                 const double x =
                     host_get(l, p->h_in, at) * p->medium.d_weight[problem_class(p, i, j, k)];
-                heat += at == bad ? 0 : (__int128)rint(ldexp(x, 80));
+                heat += at == bad ? 0 : fixed_point(x);
             }
         }
     }
-    const struct exact_sum expected = problem_digits(heat);
+    const struct exact_sum expected = fixed_digits(heat);
     void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
     host_set(l, p->h_in, bad, kept);
     const struct medium_args medium = problem_upload(rig, p);
@@ -161,27 +161,13 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
 static void shapes_of_all_kinds(void **state)
 {
     (void)state;
-    static const int64_t nx[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 513, 2100};
-    static const int64_t ny[] = {1, 2, 3, 5, 9};
-    static const int64_t nz[] = {1, 2, 3, 7};
-    uint64_t random = 1;
-    for (size_t x = 0; x < sizeof nx / sizeof nx[0]; x++) {
-        for (size_t n = 0; n < 6; n++) {
-            const int64_t cells[AXIS_COUNT] = {nx[x],
-                                               ny[random_below(&random, nx[x] > 100 ? 2 : 5)],
-                                               nz[random_below(&random, nx[x] > 100 ? 2 : 4)]};
-            check_shape(cells, (unsigned)random_below(&random, 64), random_bits(&random));
-        }
-    }
+    rig_shapes_of_all_kinds(check_shape);
 }
 
 static void faces_in_all_combinations(void **state)
 {
     (void)state;
-    for (unsigned closed = 0; closed < 64; closed++) {
-        check_shape((const int64_t[]){18, 5, 3}, closed, closed);
-        check_shape((const int64_t[]){1 + closed % 3, 3 - closed % 2, 1}, closed, closed);
-    }
+    rig_faces_in_all_combinations(check_shape);
 }
 
 /* Large enough for several threads and for the fast kernels. */
@@ -222,6 +208,43 @@ static void patterns_of_classes(void **state)
     }
 }
 
+/* Whether two rows and their neighbours have the same classes; flags of neighbours may differ. */
+static bool have_same_classes(const struct medium_args *m, const uint8_t *a, const uint8_t *b)
+{
+    const int64_t beside[] = {0, -m->layout.pitch_y, m->layout.pitch_y, -m->layout.pitch_z,
+                              m->layout.pitch_z};
+    bool same = ((a[-1] ^ b[-1]) & m->mask) == 0;
+    for (size_t n = 0; n < sizeof beside / sizeof beside[0]; n++) {
+        for (int64_t i = 0; i < m->layout.cells[AXIS_X] + (n == 0 ? 1 : 0); i++) {
+            same = same && ((a[beside[n] + i] ^ b[beside[n] + i]) & m->mask) == 0;
+        }
+    }
+    return same;
+}
+
+static void rows_of_one_number_have_the_same_classes(void **state)
+{
+    (void)state;
+    uint64_t random = 29;
+    for (int pattern = 0; pattern < PATTERN_COUNT; pattern++) {
+        for (int closed = 0; closed < 64; closed += 21) {
+            struct problem p;
+            problem_create(&p, (const int64_t[]){19, 13, 11}, (unsigned)closed, 3,
+                           (enum pattern)pattern, PRECISION_FLOAT64, &random);
+            const struct medium_args *m = &p.medium;
+            for (int64_t row = 0; row < 13 * 11; row++) {
+                const uint8_t *c = m->d_class + layout_index(&m->layout, 0, row % 13, row / 13);
+                const int64_t first = classes_row_number(c) - 1;
+                assert_in_range(first, 0, row);
+                assert_true(have_same_classes(
+                    m, c, m->d_class + layout_index(&m->layout, 0, first % 13, first / 13)));
+                assert_true(pattern != PATTERN_ONE || first == 0);
+            }
+            problem_destroy(&p);
+        }
+    }
+}
+
 /* Large enough for the cpu backend to try its ways and tiles: no call may differ by a bit. */
 static void the_first_calls_and_the_later_ones_agree(void **state)
 {
@@ -251,6 +274,7 @@ int main(void)
         cmocka_unit_test(faces_in_all_combinations),
         cmocka_unit_test(large_shapes),
         cmocka_unit_test(patterns_of_classes),
+        cmocka_unit_test(rows_of_one_number_have_the_same_classes),
         cmocka_unit_test(the_first_calls_and_the_later_ones_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

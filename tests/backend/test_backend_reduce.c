@@ -63,23 +63,6 @@ static uint64_t hash_of(struct rig *rig, const struct block *block)
     return hash;
 }
 
-/* In units of 2^-80 K, rounded as exact_sum.h promises. */
-static __int128 fixed_point(double value)
-{
-    return (__int128)rint(ldexp(value, 80));
-}
-
-static struct exact_sum digits_of(__int128 value)
-{
-    struct exact_sum sum;
-    for (int d = 0; d < 3; d++) {
-        sum.digit[d] = (int64_t)(value & ((INT64_C(1) << 40) - 1));
-        value >>= 40;
-    }
-    sum.digit[3] = (int64_t)value;
-    return sum;
-}
-
 /* What summarise and hash shall find in the global grid. */
 struct expectation {
     struct field_summary summary;
@@ -106,7 +89,7 @@ static struct expectation expect(const double *values, int64_t n, enum precision
         e.summary.min = fmin(e.summary.min, value);
         e.summary.max = fmax(e.summary.max, value);
     }
-    e.summary.sum = digits_of(sum);
+    e.summary.sum = fixed_digits(sum);
     return e;
 }
 
@@ -305,7 +288,7 @@ static void exact_sums_do_not_depend_on_the_order(void **state)
         values[i] = ldexp(random_between(&random, -1.0, 1.0), (int)random_below(&random, 110) - 70);
         reference += fixed_point(values[i]);
     }
-    const struct exact_sum expected = digits_of(reference);
+    const struct exact_sum expected = fixed_digits(reference);
     for (int shuffle = 0; shuffle < 5; shuffle++) {
         const struct exact_sum sum = sum_of(values, N);
         assert_memory_equal(&sum, &expected, sizeof sum);
@@ -327,8 +310,8 @@ static void exact_sums_cancel(void **state)
 
     const double negative[] = {-1.5, -0x1p-60, -0x1.fffffffffffffp39};
     const struct exact_sum below = sum_of(negative, 3);
-    const struct exact_sum expected =
-        digits_of(fixed_point(negative[0]) + fixed_point(negative[1]) + fixed_point(negative[2]));
+    const struct exact_sum expected = fixed_digits(
+        fixed_point(negative[0]) + fixed_point(negative[1]) + fixed_point(negative[2]));
     assert_memory_equal(&below, &expected, sizeof below);
     assert_true(below.digit[3] < 0);
     assert_true(fabs(exact_sum_value(&below) + 0x1p40) <= 2.0);

@@ -54,7 +54,7 @@ static void scene_open(struct scene *scene, const struct backend *backend, const
     }
     for (int c = 0; c < CLASSES; c++) {
         const double sigma = 1.0 / (1 + c);
-        scene->sigma[c] = precision == PRECISION_FLOAT32 ? (double)(float)sigma : sigma;
+        scene->sigma[c] = precision_round(precision, sigma);
     }
 }
 
@@ -109,7 +109,7 @@ static struct exact_sum add_plainly(struct scene *scene, const struct source_arg
                     heat =
                         args->shape.peak_front * (double)scene->h_values[(k * n[1] + j) * n[0] + i];
                 }
-                heat = single ? (double)(float)heat : heat;
+                heat = precision_round(scene->layout.precision, heat);
                 const int of_class = scene->h_class[layout_index(&scene->class_layout, i, j, k)];
                 const double sigma = args->medium != NULL ? scene->sigma[of_class] : 1;
                 const int64_t at = layout_index(&scene->layout, i, j, k);
@@ -130,11 +130,7 @@ static void upload_medium(struct scene *scene, struct medium_args *medium)
 {
     char table[2 * CLASSES * sizeof(double)] = {0};
     for (int c = 0; c < CLASSES; c++) {
-        if (scene->layout.precision == PRECISION_FLOAT64) {
-            ((double *)(void *)table)[medium_cell_at(c)] = scene->sigma[c];
-        } else {
-            ((float *)(void *)table)[medium_cell_at(c)] = (float)scene->sigma[c];
-        }
+        precision_set(scene->layout.precision, table, medium_cell_at(c), scene->sigma[c]);
     }
     *medium =
         (struct medium_args){.layout = scene->class_layout, .nclasses = CLASSES, .mask = 0x7f};

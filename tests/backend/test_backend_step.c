@@ -94,18 +94,6 @@ static void reference_cell(struct problem *p, int64_t i, int64_t j, int64_t k)
     }
 }
 
-/* A fixed-point number in units of 2^-80 K as digits in base 2^40. */
-static struct exact_sum digits_of(__int128 value)
-{
-    struct exact_sum sum;
-    for (int d = 0; d < 3; d++) {
-        sum.digit[d] = (int64_t)(value & ((INT64_C(1) << 40) - 1));
-        value >>= 40;
-    }
-    sum.digit[3] = (int64_t)value;
-    return sum;
-}
-
 static void reference(struct problem *p)
 {
     memcpy(p->h_expected, p->h_out, layout_bytes(&p->layout));
@@ -123,7 +111,7 @@ static void reference(struct problem *p)
                         const int axis = face / 2;
                         const int64_t edge = face % 2 == 0 ? 0 : p->layout.cells[axis] - 1;
                         if (p->args.closed[face] && cell[axis] == edge) {
-                            sums[face] += (__int128)rint(ldexp(value, 80));
+                            sums[face] += fixed_point(value);
                         }
                     }
                 }
@@ -131,7 +119,7 @@ static void reference(struct problem *p)
         }
     }
     for (int face = 0; face < FACE_COUNT; face++) {
-        p->face_sum[face] = digits_of(sums[face]);
+        p->face_sum[face] = fixed_digits(sums[face]);
     }
 }
 
@@ -303,27 +291,13 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
 static void shapes_of_all_kinds(void **state)
 {
     (void)state;
-    static const int64_t nx[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 513, 2100};
-    static const int64_t ny[] = {1, 2, 3, 5, 9};
-    static const int64_t nz[] = {1, 2, 3, 7};
-    uint64_t random = 1;
-    for (size_t x = 0; x < sizeof nx / sizeof nx[0]; x++) {
-        for (size_t n = 0; n < 6; n++) {
-            const int64_t cells[AXIS_COUNT] = {nx[x],
-                                               ny[random_below(&random, nx[x] > 100 ? 2 : 5)],
-                                               nz[random_below(&random, nx[x] > 100 ? 2 : 4)]};
-            check_shape(cells, (unsigned)random_below(&random, 64), random_bits(&random));
-        }
-    }
+    rig_shapes_of_all_kinds(check_shape);
 }
 
 static void faces_in_all_combinations(void **state)
 {
     (void)state;
-    for (unsigned closed = 0; closed < 64; closed++) {
-        check_shape((const int64_t[]){18, 5, 3}, closed, closed);
-        check_shape((const int64_t[]){1 + closed % 3, 3 - closed % 2, 1}, closed, closed);
-    }
+    rig_faces_in_all_combinations(check_shape);
 }
 
 /* Large enough for several threads; few rows are cut along x, few planes inside a plane. */

@@ -2,107 +2,176 @@
  * Laplacian's expression and its traffic model by hand-counted examples. */
 #include "rig.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/study/diffusion.h"
 #include "kernels/study/laplacian.h"
 #include "kernels/study/studies.h"
+#include "kernels/study/xcorr.h"
 
 /* Ends of rows, of tiles of rows and of blocks of planes, and a row of more than one block. */
-static const int64_t sizes[][AXIS_COUNT] = {{3, 3, 3},    {5, 4, 3},    {16, 18, 10}, {65, 19, 12},
-                                            {129, 34, 5}, {258, 35, 4}, {514, 7, 19}, {7, 70, 3}};
+static const struct study_case laplacian_cases[] = {
+    {.size = {3, 3, 3}},    {.size = {5, 4, 3}},    {.size = {16, 18, 10}}, {.size = {65, 19, 12}},
+    {.size = {129, 34, 5}}, {.size = {258, 35, 4}}, {.size = {514, 7, 19}}, {.size = {7, 70, 3}}};
 
-static size_t bytes_of(const struct study_problem *p)
-{
-    return (size_t)(p->points[0] * p->points[1] * p->points[2]) * precision_bytes(p->precision);
-}
+static const struct study_case xcorr_cases[] = {
+    {.size = {1, 1, 1}, .radius = 1},      {.size = {255, 1, 1}, .radius = 1},
+    {.size = {1000, 1, 1}, .radius = 2},   {.size = {67, 1, 1}, .radius = 4},
+    {.size = {513, 1, 1}, .radius = 8},    {.size = {300, 1, 1}, .radius = 16},
+    {.size = {5000, 1, 1}, .radius = 32},  {.size = {1025, 1, 1}, .radius = 64},
+    {.size = {777, 1, 1}, .radius = 128},  {.size = {4100, 1, 1}, .radius = 256},
+    {.size = {2049, 1, 1}, .radius = 512}, {.size = {3001, 1, 1}, .radius = 1024}};
 
-/* A point of the input. */
+static const struct study_case diffusion_cases[] = {
+    {.size = {1, 1, 1}, .radius = 0},    {.size = {777, 1, 1}, .radius = 0},
+    {.size = {3001, 1, 1}, .radius = 1}, {.size = {129, 1, 1}, .radius = 2},
+    {.size = {67, 1, 1}, .radius = 3},   {.size = {515, 1, 1}, .radius = 4},
+    {.size = {33, 5, 1}, .radius = 0},   {.size = {65, 34, 1}, .radius = 1},
+    {.size = {258, 9, 1}, .radius = 2},  {.size = {31, 70, 1}, .radius = 3},
+    {.size = {130, 19, 1}, .radius = 4}, {.size = {17, 6, 5}, .radius = 0},
+    {.size = {66, 9, 7}, .radius = 1},   {.size = {35, 18, 6}, .radius = 2},
+    {.size = {15, 7, 70}, .radius = 3},  {.size = {67, 10, 9}, .radius = 4}};
+
+static const struct study_sizes {
+    const struct study *study;
+    const struct study_case *cases;
+    int count;
+} all_sizes[] = {
+    {&study_laplacian, laplacian_cases, sizeof laplacian_cases / sizeof laplacian_cases[0]},
+    {&study_xcorr, xcorr_cases, sizeof xcorr_cases / sizeof xcorr_cases[0]},
+    {&study_diffusion, diffusion_cases, sizeof diffusion_cases / sizeof diffusion_cases[0]},
+};
+
+/* A cell of the input; further fields are what the output had before. */
 struct view {
     const struct study_problem *problem;
     const void *values;
+    const void *before;
     int64_t at;
 };
 
-static double get(const void *context, int x, int y, int z)
+static double get(const void *context, int field, int x, int y, int z)
 {
     const struct view *view = context;
-    const int64_t *n = view->problem->points;
-    const int64_t at = view->at + x + n[AXIS_X] * (y + n[AXIS_Y] * z);
-    return view->problem->precision == PRECISION_FLOAT64
-               ? ((const double *)view->values)[at]
-               : (double)((const float *)view->values)[at];
-}
-
-static void put(const struct study_problem *p, void *values, int64_t at, double value)
-{
-    if (p->precision == PRECISION_FLOAT64) {
-        ((double *)values)[at] = value;
-    } else {
-        ((float *)values)[at] = (float)value;
-    }
+    const struct study_problem *p = view->problem;
+    const int64_t offset = view->at + layout_index(&p->layout, x, y, z) - p->layout.origin;
+    const bool is_input = field < p->nfields;
+    return precision_get(p->layout.precision, is_input ? view->values : view->before,
+                         p->field_pitch * (is_input ? field : field - p->nfields) + offset);
 }
 
 static void reference(const struct study *study, const struct study_problem *p, void *f,
-                      const void *u)
+                      const void *before, const void *u)
 {
-    const int64_t *n = p->points;
-    const int r = study->radius;
-    struct view view = {.problem = p, .values = u};
-    for (int64_t k = r; k < n[AXIS_Z] - r; k++) {
-        for (int64_t j = r; j < n[AXIS_Y] - r; j++) {
-            for (int64_t i = r; i < n[AXIS_X] - r; i++) {
-                view.at = i + n[AXIS_X] * (j + n[AXIS_Y] * k);
-                put(p, f, view.at, study->expected(p, get, &view));
+    const int64_t *n = p->layout.cells;
+    struct view view = {.problem = p, .values = u, .before = before};
+    for (int64_t row = 0; row < n[AXIS_Y] * n[AXIS_Z]; row++) {
+        for (int64_t i = 0; i < n[AXIS_X]; i++) {
+            double results[STUDY_MOST_FIELDS];
+            view.at = layout_index(&p->layout, i, row % n[AXIS_Y], row / n[AXIS_Y]);
+            study->expected(p, get, &view, results);
+            for (int field = 0; field < p->nfields; field++) {
+                precision_set(p->layout.precision, f, p->field_pitch * field + view.at,
+                              results[field]);
             }
         }
     }
 }
 
-static void check_kernels(struct rig *rig, const struct study *study, const struct study_problem *p,
-                          const void *u, const void *before, const void *expected)
+static bool all_agree(const struct study *study, const struct study_problem *p, const char *got,
+                      const char *expected)
 {
-    const struct runtime *runtime = rig->backend->runtime;
-    const struct study_kernel *kernel = study_kernels(study, rig->backend);
-    void *d_u = rig_upload(rig, u, bytes_of(p));
-    for (; kernel->name != NULL; kernel++) {
-        void *d_f = rig_upload(rig, before, bytes_of(p));
-        must(kernel->run(rig->queue, p, d_f, d_u));
-        void *got = rig_download(rig, d_f, bytes_of(p));
-        if (memcmp(got, expected, bytes_of(p)) != 0) {
-            fail_msg("%s, %s, %s: %d x %d x %d differs", rig->backend->name, kernel->name,
-                     precision_name(p->precision), (int)p->points[0], (int)p->points[1],
-                     (int)p->points[2]);
+    const size_t width = precision_bytes(p->layout.precision);
+    for (size_t at = 0; at < study_bytes(p); at += width) {
+        if (!study_agrees(study, p->layout.precision, got + at, expected + at)) {
+            return false;
         }
-        free(got);
-        runtime->memory_free(rig->device, d_f);
     }
-    runtime->memory_free(rig->device, d_u);
+    return true;
 }
 
-static void check_size(struct rig *rig, const struct study *study, const int64_t size[AXIS_COUNT],
-                       enum precision precision)
+struct arrays {
+    char *u, *before, *expected;
+};
+
+/* Every shape that may be searched. */
+static void check_kernel(struct rig *rig, const struct study *study,
+                         const struct study_kernel *kernel, const struct study_problem *p,
+                         const struct arrays *arrays, void *d_u)
 {
-    struct study_problem p = study->setup(size, precision);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+    struct study_shape shapes[STUDY_MOST_SHAPES];
+    const int nshapes = study_shapes(kernel, p, shapes);
+    assert_in_range(nshapes, 0, STUDY_MOST_SHAPES);
+    for (int s = 0; s < nshapes; s++) {
+        void *d_f = rig_upload(rig, arrays->before, study_bytes(p));
+        must(kernel->run(rig->queue, p, &shapes[s], d_f, d_u));
+        char *got = rig_download(rig, d_f, study_bytes(p));
+        if (!all_agree(study, p, got, arrays->expected)) {
+            fail_msg("%s, %s, %s: %d x %d x %d, radius %d, shape %d x %d x %d (%d, %d) differs",
+                     rig->backend->name, kernel->name, precision_name(p->layout.precision),
+                     (int)p->layout.cells[0], (int)p->layout.cells[1], (int)p->layout.cells[2],
+                     p->radius, shapes[s].block[0], shapes[s].block[1], shapes[s].block[2],
+                     shapes[s].bounds, shapes[s].items);
+        }
+        free(got);
+        rig->backend->runtime->memory_free(rig->device, d_f);
+    }
+}
+
+static double between(uint64_t *random, const struct study *study, int field)
+{
+    const double lo = study->value != NULL ? study->value(field, 0) : -300.0;
+    const double hi = study->value != NULL ? study->value(field, 100) : 1000.0;
+    return random_between(random, lo, hi);
+}
+
+static void check_case(struct rig *rig, const struct study *study, const struct study_case *wanted)
+{
+    struct study_problem p;
+    must(study->setup(wanted, &p));
+    for (int axis = 0; study == &study_laplacian && axis < AXIS_COUNT; axis++) {
         const double weights[AXIS_COUNT] = {1.7, 20.3, 0.11}; /* each axis is its own */
-        p.weight[axis] = weights[axis];
+        p.parameter[axis] = weights[axis];
     }
     uint64_t random = 11;
-    void *u = malloc(bytes_of(&p));
-    void *before = malloc(bytes_of(&p));
-    void *expected = malloc(bytes_of(&p));
-    for (int64_t at = 0; at < size[0] * size[1] * size[2]; at++) {
+    const size_t bytes = study_bytes(&p);
+    struct arrays arrays = {malloc(bytes), malloc(bytes), malloc(bytes)};
+    for (int64_t at = 0; at < p.field_pitch * p.nfields; at++) {
+        const int field = (int)(at / p.field_pitch);
         const bool zero = random_below(&random, 9) == 0;
-        put(&p, u, at, zero ? -0.0 : random_between(&random, -300.0, 1000.0));
-        put(&p, before, at, random_between(&random, -1.0, 1.0));
+        const double value = between(&random, study, field);
+        precision_set(p.layout.precision, arrays.u, at,
+                      zero && study->value == NULL ? -0.0 : value);
+        precision_set(p.layout.precision, arrays.before, at,
+                      study->reads_output ? between(&random, study, p.nfields + field)
+                                          : random_between(&random, -1.0, 1.0));
     }
-    memcpy(expected, before, bytes_of(&p));
-    reference(study, &p, expected, u);
-    check_kernels(rig, study, &p, u, before, expected);
-    free(u);
-    free(before);
-    free(expected);
+    memcpy(arrays.expected, arrays.before, bytes);
+    reference(study, &p, arrays.expected, arrays.before, arrays.u);
+    void *d_u = rig_upload(rig, arrays.u, bytes);
+    const struct study_kernel *kernel = study_kernels(study, rig->backend);
+    for (; kernel->name != NULL; kernel++) {
+        check_kernel(rig, study, kernel, &p, &arrays, d_u);
+    }
+    rig->backend->runtime->memory_free(rig->device, d_u);
+    free(arrays.u);
+    free(arrays.before);
+    free(arrays.expected);
+}
+
+static void check_study(struct rig *rig, const struct study_sizes *sizes)
+{
+    assert_non_null(study_kernels(sizes->study, rig->backend)->name);
+    for (int s = 0; s < sizes->count; s++) {
+        struct study_case wanted = sizes->cases[s];
+        for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
+            wanted.precision = (enum precision)p;
+            check_case(rig, sizes->study, &wanted);
+        }
+    }
 }
 
 static void every_kernel_gives_the_same_bits(void **state)
@@ -111,12 +180,8 @@ static void every_kernel_gives_the_same_bits(void **state)
     for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
-        assert_non_null(study_kernels(&study_laplacian, rig.backend)->name);
-        for (int s = 0; study_at(s) != NULL; s++) {
-            for (size_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++) {
-                check_size(&rig, study_at(s), sizes[size], PRECISION_FLOAT64);
-                check_size(&rig, study_at(s), sizes[size], PRECISION_FLOAT32);
-            }
+        for (size_t s = 0; s < sizeof all_sizes / sizeof all_sizes[0]; s++) {
+            check_study(&rig, &all_sizes[s]);
         }
         rig_close(&rig);
     }
@@ -126,20 +191,48 @@ static void studies_are_listed_once(void **state)
 {
     (void)state;
     assert_ptr_equal(study_at(0), &study_laplacian);
-    for (int s = 1; study_at(s) != NULL; s++) {
-        for (int t = 0; t < s; t++) {
-            assert_string_not_equal(study_at(s)->name, study_at(t)->name);
+    int count = 1;
+    for (; study_at(count) != NULL; count++) {
+        for (int t = 0; t < count; t++) {
+            assert_string_not_equal(study_at(count)->name, study_at(t)->name);
         }
     }
+    assert_int_equal(count, sizeof all_sizes / sizeof all_sizes[0]);
     const struct backend unknown = {.name = "unknown"};
     assert_null(study_kernels(&study_laplacian, &unknown)->name);
+}
+
+static void ulps_are_counted(void **state)
+{
+    (void)state;
+    const struct study study = {.most_ulps = 2};
+    const double a = 1.0;
+    const double b = 1.0 + 2 * 0x1p-52;
+    const double c = 1.0 + 3 * 0x1p-52;
+    const float d = -0x1p-149F;
+    const float e = 0x1p-149F;
+    const float f = 2 * 0x1p-149F;
+    const double nan = (double)NAN;
+    const double max = DBL_MAX;
+    const double inf = (double)INFINITY;
+    assert_true(study_agrees(&study, PRECISION_FLOAT64, &a, &b));
+    assert_false(study_agrees(&study, PRECISION_FLOAT64, &a, &c));
+    assert_true(study_agrees(&study, PRECISION_FLOAT32, &d, &e));
+    assert_false(study_agrees(&study, PRECISION_FLOAT32, &d, &f));
+    assert_false(study_agrees(&study, PRECISION_FLOAT64, &a, &nan));
+    assert_false(study_agrees(&study, PRECISION_FLOAT64, &max, &inf));
+    assert_false(study_agrees(&study_laplacian, PRECISION_FLOAT64, &a, &b));
 }
 
 /* A quadratic function has the same Laplacian everywhere, and small integers do not round. */
 static void the_expression_is_the_laplacian(void **state)
 {
     (void)state;
-    const struct study_problem p = {PRECISION_FLOAT64, {5, 6, 7}, {1.0, 4.0, 0.25}};
+    struct study_problem p;
+    must(study_laplacian.setup(&(struct study_case){.size = {5, 6, 7}}, &p));
+    p.parameter[AXIS_X] = 1.0;
+    p.parameter[AXIS_Y] = 4.0;
+    p.parameter[AXIS_Z] = 0.25;
     double u[210];
     for (int at = 0; at < 210; at++) {
         const int i = at % 5;
@@ -148,18 +241,18 @@ static void the_expression_is_the_laplacian(void **state)
         u[at] = (double)(3 * i * i + j * j - 8 * k * k + 2 * i - k + 9);
     }
     double f[210] = {0};
-    reference(&study_laplacian, &p, f, u);
+    reference(&study_laplacian, &p, f, f, u);
     assert_true(f[1 + 5 * (1 + 6 * 1)] == 6.0 + 4.0 * 2.0 - 0.25 * 16.0);
     assert_true(f[3 + 5 * (4 + 6 * 5)] == 6.0 + 4.0 * 2.0 - 0.25 * 16.0);
-    const struct study_problem cube =
-        study_laplacian.setup((const int64_t[]){5, 3, 11}, PRECISION_FLOAT64);
-    assert_true(cube.weight[AXIS_X] == 16.0 && cube.weight[AXIS_Y] == 4.0 &&
-                cube.weight[AXIS_Z] == 100.0);
+    must(study_laplacian.setup(&(struct study_case){.size = {5, 3, 11}}, &p));
+    assert_true(p.parameter[AXIS_X] == 16.0 && p.parameter[AXIS_Y] == 4.0 &&
+                p.parameter[AXIS_Z] == 100.0);
 }
 
 static struct study_traffic traffic_of(enum precision precision, int64_t nx, int64_t ny, int64_t nz)
 {
-    const struct study_problem p = {.precision = precision, .points = {nx, ny, nz}};
+    struct study_problem p;
+    must(study_laplacian.setup(&(struct study_case){{nx, ny, nz}, precision, 0}, &p));
     return study_laplacian.traffic(&p);
 }
 
@@ -184,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_gives_the_same_bits),
         cmocka_unit_test(studies_are_listed_once),
+        cmocka_unit_test(ulps_are_counted),
         cmocka_unit_test(the_expression_is_the_laplacian),
         cmocka_unit_test(the_traffic_is_that_of_the_study),
     };

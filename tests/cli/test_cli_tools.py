@@ -47,7 +47,8 @@ class Help(Case):
 
     def test_each_benchmark_has_its_page(self):
         pages = {"kernels": ("--tune", "--kernel", "--repeats"), "io": ("--directory", "--repeats"),
-                 "halo": ("--precision",)}
+                 "halo": ("--precision",), "xcorr": ("--radius", "--kernel", "--repeats"),
+                 "diffusion": ("--radius", "--kernel", "--repeats")}
         options = {option for own in pages.values() for option in own}
         for name, own in pages.items():
             result = self.isotherm("bench", name, "--help")
@@ -201,6 +202,56 @@ class Bench(Case):
         self.assert_says(result, "--kernel fastest", "production", "laplacian")
         names = result.err.rpartition("available: ")[2].strip().split(", ")
         self.assertEqual(sorted(names), sorted(set(names)), "each once")
+
+    STUDY_KEYS = (*ROW_KEYS, "radius", "fields", "shape", "repeats", "percent_of_ideal")
+
+    def study(self, name, *words):
+        result = self.isotherm("bench", name, "--repeats", 2, "--json", "b.json", *words)
+        self.assert_code(result, 0)
+        bench = json.loads((self.folder / "b.json").read_text())
+        self.assertTrue(bench["device"])
+        self.assertGreater(bench["copy_GBs"], 0)
+        for row in bench["rows"]:
+            self.assertEqual([key for key in self.STUDY_KEYS if key not in row], [], row)
+            self.assertEqual(row["kind"], name)
+            self.assertGreater(row["shape"]["searched"], 0)
+            self.assertIn("energy_J", row)
+            self.assertTrue(row.get("energy_source") or row.get("energy_why"), row)
+            rate = (row["fetch_bytes"] + row["write_bytes"]) / row["ms"] * 1e-6
+            self.assertAlmostEqual(row["bandwidth_GBs"] / rate, 1, 6)
+            self.assertAlmostEqual(row["percent_of_copy"] / (100 * rate / row["copy_GBs"]), 1, 6)
+        return bench["rows"]
+
+    def test_xcorr(self):
+        for backend in ("cpu", "guard"):
+            rows = self.study("xcorr", "--size", 3001, 1, 1, "--radius", 2, "--radius", 64,
+                              "--backend", backend)
+            self.assertEqual([(row["precision"], row["radius"], row["kernel"]) for row in rows],
+                             [(precision, radius, kernel) for precision in ("float64", "float32")
+                              for radius in (2, 64) for kernel in ("plain", "production")])
+            for row in rows:
+                width = 8 if row["precision"] == "float64" else 4
+                self.assertEqual(row["cells"], [3001, 1, 1])
+                self.assertEqual(row["fetch_bytes"], width * (3001 + 2 * row["radius"]))
+                self.assertEqual(row["write_bytes"], width * 3001)
+
+    def test_diffusion(self):
+        rows = self.study("diffusion", "--size", 40, 24, 16, "--backend", "cpu")
+        self.assertEqual(len(rows), 2 * 3 * 5 * 2)  # precisions, dimensions, radii, kernels
+        for row in rows:
+            cells, radius = row["cells"], row["radius"]
+            self.assertIn(cells, ([40, 1, 1], [40, 24, 1], [40, 24, 16]))
+            count = cells[0] * cells[1] * cells[2]
+            halo = sum(2 * radius * count // n for n in cells if n > 1)
+            width = 8 if row["precision"] == "float64" else 4
+            self.assertEqual(row["fetch_bytes"], width * (count + halo))
+
+    def test_a_study_has_no_such_case(self):
+        for words, message in ((("--radius", 3), "--radius 3: bench xcorr has no case"),
+                               (("--kernel", "fast"), "available: plain, production")):
+            result = self.isotherm("bench", "xcorr", "--backend", "cpu", *words)
+            self.assert_code(result, 2)
+            self.assert_says(result, message)
 
     def test_a_sheet_has_no_laplacian(self):
         result = self.isotherm("bench", "kernels", "--size", 24, 16, 2, "--repeats", 1,

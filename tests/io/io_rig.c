@@ -242,7 +242,7 @@ static int remove_entry(const char *path, const struct stat *found, int kind, st
 
 enum status read_file(struct rig *rig, const char *path, const char *dataset)
 {
-    const struct initial_setting source = {.path = (char *)path, .dataset = (char *)dataset};
+    const struct shape_setting source = {.path = (char *)path, .dataset = (char *)dataset};
     return field_file_read(rig->comm, &source, rig->field, &rig->grid);
 }
 

@@ -151,7 +151,27 @@ def some_patches(rng, boundary, lengths):
 
 def some_problem(seed):
     """A configuration without time and output."""
+    return draw_problem(random.Random(seed), seed)
+
+
+def solved_problem(seed, steps, change=lambda config: config, solver=None):
+    """A configuration of so many steps, changed by a function, and what a solver (the one below)
+    makes of it. A draw in which a cell is below 0 K after any step is rejected for the next one:
+    radiation from such a cell has no meaning, and the program ends there with an error."""
     rng = random.Random(seed)
+    while True:
+        config = change(draw_problem(rng, seed))
+        problem = (solver or Problem)(config)
+        dt = float(f"{0.9 * problem.stable_dt():.6g}")
+        try:
+            solution = problem.solve(dt, steps)
+        except Unphysical:
+            continue
+        config["time"] = {"steps": steps, "dt": dt}
+        return config, problem, solution
+
+
+def draw_problem(rng, seed):
     used = rng.choice([1, 2, 3, 3])
     most = {1: 60, 2: 24, 3: 15}[used]
     cells = [rng.randint(2, most) for _ in range(used)]
@@ -267,6 +287,10 @@ def source_mask(config, source, classes):
 def formula(value, t):
     names = {"sin": math.sin, "exp": math.exp, "t": t}
     return eval(value, {"__builtins__": {}}, names) if isinstance(value, str) else value
+
+
+class Unphysical(Exception):
+    """A temperature below 0 K."""
 
 
 class Problem:
@@ -445,7 +469,7 @@ class Problem:
 
     def solve(self, dt, steps):
         """The temperature after the steps, and the heat that entered through the faces and from
-        sources, J per m^3 of a cell."""
+        sources, J per m^3 of a cell. Unphysical where a cell is below 0 K after a step."""
         T, entered, added = self.initial.copy(), 0.0, 0.0
         for n in range(steps):
             power = np.zeros_like(T)
@@ -458,6 +482,8 @@ class Problem:
             source = self.source((n + 0.5) * dt, dt)
             added += dt * source.sum()
             T = T + dt * (power + source) / self.rho_c
+            if not T.min() >= 0:
+                raise Unphysical(f"{T.min():.6g} K after step {n + 1}")
         return T, entered, added
 
     def heat_of(self, mask, T):

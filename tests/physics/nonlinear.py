@@ -8,7 +8,7 @@ import random
 
 import numpy as np
 
-from media import Problem, some_problem
+from media import Problem
 
 SEGMENTS = 32
 
@@ -51,8 +51,7 @@ def change_material(material, rng):
                 material["liquid"]["conductivity"] = some_property(rng, float(k) * 0.4, 300, 600)
 
 
-def some_nonlinear_problem(seed):
-    config = some_problem(seed)
+def nonlinear_problem(config, seed):
     rng = random.Random(-1 - seed)
     for material in config["materials"]:
         change_material(material, rng)

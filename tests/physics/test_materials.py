@@ -9,8 +9,8 @@ import h5py
 import numpy as np
 
 from harness import SMALL, Case, Run, cell_centers
-from media import Problem, some_problem
-from nonlinear import NonlinearProblem, some_nonlinear_problem
+from media import Problem, solved_problem, some_problem
+from nonlinear import NonlinearProblem, nonlinear_problem
 from problems import FACES
 
 STEPS = 24
@@ -29,22 +29,20 @@ class RandomProblems(Materials):
     def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
         for seed in range(RANDOM):
             with self.subTest(seed=seed):
-                config = some_problem(seed)
-                self.check(seed, config, Problem(config))
+                self.check(seed, *solved_problem(seed, STEPS))
 
     def test_with_properties_that_depend_on_temperature(self):
         for seed in range(RANDOM):
             with self.subTest(seed=seed):
-                config = some_nonlinear_problem(seed)
-                self.check(seed, config, NonlinearProblem(config))
+                def change(config, seed=seed):
+                    return nonlinear_problem(config, seed)
+                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem))
 
-    def check(self, seed, config, problem):
-        dt = float(f"{0.9 * problem.stable_dt():.6g}")
-        config["time"] = {"steps": STEPS, "dt": dt}
+    def check(self, seed, config, problem, solution):
+        expected, entered, added = solution
         config["output"] = {"history": {"every": 6, "materials": True},
                             "checkpoints": {"every": STEPS // 2}}
         one = self.run_config(config, f"one{seed}")
-        expected, entered, added = problem.solve(dt, STEPS)
         scale = abs(expected).max()
         error = abs(one.temperature() - expected).max() / scale
         self.assertLess(error, 1e-12)

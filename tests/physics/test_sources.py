@@ -279,5 +279,123 @@ class WrongInput(Sources):
         self.check_same(config, "ways", run, [("guard", 3, 1, ()), ("cpu", 5, 1, ())])
 
 
+def probes(run):
+    """The names of the columns, and the rows as numbers."""
+    lines = (run.folder / "probes.csv").read_text().splitlines()
+    rows = [[float(value) for value in line.split(",")] for line in lines if line[0].isdigit()]
+    return lines[0].split(","), np.array(rows), [line for line in lines if line.startswith("#")]
+
+
+class Impedance(Sources):
+    AT = [2.3e-3, 6e-3, 5e-3]
+
+    def config(self, sources, *points):
+        config = closed_box(sources)
+        config["time"] = {"steps": STEPS, "dt": 2.5e-3}
+        config["output"]["probes"] = {"every": 4, "points": [
+            {"name": f"p{n}", "at": self.AT, **point} for n, point in enumerate(points)]}
+        return config
+
+    def test_of_a_heated_body_it_is_the_time_over_its_capacity(self):
+        config = self.config([{"uniform": {"power": 40.0, "name": "all"}}],
+                             {"impedance": {"reference": 300.0, "source": "all"}}, {})
+        config["time"]["dt"] = 0.5
+        config["grid"]["cells"], config["grid"]["upper"] = [2, 2, 2], [16e-3, 12e-3, 10e-3]
+        names, rows, notes = probes(self.run_config(config, "body"))
+        self.assertEqual(names, ["step", "time_s", "p0_K", "p1_K", "Zth_p0_K_per_W"])
+        self.assertEqual(notes[-1], "# Zth_p0_K_per_W,reference 300 K,power of all")
+        capacity = 7800.0 * 600.0 * 16e-3 * 12e-3 * 10e-3
+        np.testing.assert_allclose(rows[1:, 4], rows[1:, 1] / capacity, rtol=1e-11)
+        self.assertEqual(rows[0, 4], 0.0)
+
+    def test_of_a_wall_it_becomes_its_resistance(self):
+        """A heated layer, insulated behind, and a wall to a cold side: the sum of resistances, the
+        heated layer with half of its thickness."""
+        k, film, heated, length, cells = 15.0, 800.0, 2e-3, 10e-3, 60
+        config = {
+            "grid": {"cells": [cells], "upper": [length]},
+            "material": {"conductivity": k, "density": 100.0, "heat_capacity": 100.0},
+            "sources": [{"layer": {"axis": "x", "from": 0.0, "to": heated, "power": 3e3}}],
+            "initial": [{"uniform": {"value": 293.0}}],
+            "boundary": {"x_min": {"type": "flux", "value": 0.0},
+                         "x_max": {"type": "convection", "coefficient": film, "ambient": 293.0}},
+            "time": {"end": 4.0},
+            "output": {"probes": {"interval": 1.0, "points": [
+                {"name": "junction", "at": [0.0], "impedance": {"reference": 293.0}},
+                {"name": "case", "at": [length]},
+                {"name": "inside", "at": [0.0], "impedance": {"to": "case"}}]}},
+        }
+        _, rows, _ = probes(self.run_config(config, "wall"))
+        inside = (heated / 2 + length - heated) / k  # of 1 m^2
+        np.testing.assert_allclose(rows[-1, -2:], [inside + 1 / film, inside], rtol=1e-9)
+
+    def test_the_power_is_that_of_the_named_sources_in_the_last_step(self):
+        beam = {"power": "30*(1 + t)", "absorptivity": 0.5, "x": 8e-3, "y": 6e-3, "z": 5e-3,
+                "radius": 2e-3, "name": "laser"}
+        with h5py.File(self.folder / "power.h5", "w") as file:
+            file["source"] = np.linspace(-1e6, 9e6, 10 * 12 * 16,
+                                         dtype=np.float32).reshape(10, 12, 16)
+            total = file["source"][()].astype(float).sum() * 1e-9
+        sources = [{"box": {"lower": [0.0] * 3, "upper": [4e-3] * 3, "power": 7.0, "name": "a",
+                            "factor": "t < 0.03 ? 1 + t : 0"}},
+                   {"layer": {"axis": "x", "from": 8e-3, "to": 16e-3, "density": 1e6, "name": "a"}},
+                   {"file": {"path": "power.h5", "name": "map", "factor": 2.0}},
+                   {"gaussian": beam}]
+        reference = {"reference": 280.0}
+        config = self.config(sources, {"impedance": {**reference, "source": "a"}},
+                             {"impedance": {**reference, "source": "map"}},
+                             {"impedance": {**reference, "source": "laser"}},
+                             {"impedance": reference})
+        run = self.run_config(config, "named")
+        _, rows, _ = probes(run)
+        t = np.maximum(rows[:, 1], 2.5e-3) - 1.25e-3   # at step 0 the power of the first step
+        power = [np.where(t < 0.03, 7 * (1 + t), 0) + 1e6 * 8e-3 * 12e-3 * 10e-3,
+                 np.full_like(t, 2 * total), 15 * (1 + t)]
+        power.append(sum(power))
+        for n, watts in enumerate(power):
+            np.testing.assert_allclose(rows[:, 6 + n], (rows[:, 2] - 280.0) / watts, rtol=1e-12)
+        for ranks in (2, 3):
+            other = self.run_config(config, "ways", "--overwrite", ranks=ranks)
+            self.assertEqual((other.folder / "probes.csv").read_bytes(),
+                             (run.folder / "probes.csv").read_bytes())
+
+    def test_without_power_there_is_none_and_a_restart_keeps_the_columns(self):
+        config = self.config([{"uniform": {"power": 40.0, "factor": "t < 0.03 ? 1 : 0"}}],
+                             {"impedance": {"reference": 300.0}})
+        run = self.run_config(config, "whole")
+        _, rows, _ = probes(run)
+        np.testing.assert_array_equal(np.isnan(rows[:, 3]), rows[:, 1] > 0.0301)
+        whole = (run.folder / "probes.csv").read_bytes()
+        again = ("--overwrite", "--restart", f"whole/checkpoints/step_{12:010d}.h5")
+        self.run_config(config, "whole", *again)
+        self.assertEqual((run.folder / "probes.csv").read_bytes(), whole)
+        config["output"]["probes"]["points"][0]["impedance"]["reference"] = 301.0
+        other = self.run_config(config, "whole", *again, code=2)
+        self.assertIn("probes.csv", other.err)
+        self.assertEqual((run.folder / "probes.csv").read_bytes(), whole)
+
+    def test_wrong_input(self):
+        heater = [{"uniform": {"power": 40.0, "name": "heater"}}]
+        key = "output.probes.points[0].impedance"
+        for sources, impedance, expected in (
+                (heater, {}, [key, "without a reference", "`to`"]),
+                (heater, {"reference": 300, "to": "p1"}, [f"{key}.to", "together with reference"]),
+                (heater, {"to": "p0"}, [f"{key}.to", "the probe itself"]),
+                (heater, {"to": "case"}, [f"{key}.to", "'case'", "probes: p0, p1"]),
+                (heater, {"reference": 300, "source": "die"},
+                 [f"{key}.source", "'die'", "names of sources: heater"]),
+                (heater, {"reference": -20}, [f"{key}.reference", "kelvins"]),
+                (None, {"reference": 300}, [key, "no power", "sources"])):
+            config = self.config(sources, {"impedance": impedance}, {})
+            if sources is None:
+                del config["sources"]
+            self.write(config, "case.yaml")
+            result = self.isotherm("run", "case.yaml", "--output", "wrong")
+            self.assert_code(result, 2)
+            self.assert_one_error(result)
+            for text in expected:
+                self.assertIn(text, result.err)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -146,7 +146,7 @@ static void layers_are_summed(struct rig *rig, enum precision precision)
         struct exact_parts parts = {{0}};
         struct exact_sum wanted = {{0}};
         struct exact_sum sum;
-        must(field_sum(field, &layer, &sum));
+        must(field_sums(field, &layer, 1, &sum));
         must(field_read(field, &layer, values));
         for (int64_t n = 0; n < box_cells(&layer); n++) {
             exact_parts_add(&parts, precision == PRECISION_FLOAT64
@@ -184,7 +184,7 @@ static void starts_as_nan(struct rig *rig, enum precision precision)
         assert_int_equal(field->placement.offset[axis], owned.lo[axis]);
         assert_int_equal(field->placement.global_cells[axis], cells[axis]);
     }
-    const struct initial_setting uniform = {.kind = INITIAL_UNIFORM, .value = 7};
+    const struct shape_setting uniform = {.kind = INITIAL_UNIFORM, .value = 7};
     struct grid grid;
     make_grid(cells, &grid);
     must(field_paint(field, &grid, &uniform));
@@ -218,7 +218,7 @@ static void fresh_fields_are_nan(void **state)
 
 /* Paint on every rank of a decomposition and gather the whole grid as doubles. */
 static void paint_and_gather(struct rig *rig, const struct decomp *decomp, enum precision precision,
-                             const struct grid *grid, const struct initial_setting *shapes,
+                             const struct grid *grid, const struct shape_setting *shapes,
                              int nshapes, double *whole)
 {
     for (int rank = 0; rank < decomp->nranks; rank++) {
@@ -250,7 +250,7 @@ static void paint_and_gather(struct rig *rig, const struct decomp *decomp, enum 
 
 enum { SHAPES = 4 };
 static char formula[] = "300 + 10*sin(3*x) + y*z";
-static const struct initial_setting shapes[SHAPES] = {
+static const struct shape_setting shapes[SHAPES] = {
     {.kind = INITIAL_EXPRESSION, .expression = formula},
     {.kind = INITIAL_SPHERE, .value = 900.1, .center = {0, 0.2, 0.4}, .radius = 0.31},
     {.kind = INITIAL_BOX, .value = 77.7, .lower = {0.05, -0.25, 0.3}, .upper = {0.25, 0.1, 1.25}},
@@ -399,7 +399,7 @@ static void box_edges_are_half_open(void **state)
     must(decomp_create(n, open_axes, 3, 1, NULL, &decomp));
     struct rig rig;
     rig_open(&rig, backend_find("cpu"));
-    const struct initial_setting steps[] = {
+    const struct shape_setting steps[] = {
         {.kind = INITIAL_UNIFORM, .value = 1},
         {.kind = INITIAL_BOX, .value = 2, .lower = {1.5}, .upper = {4.5}},
         {.kind = INITIAL_SPHERE, .value = 3, .center = {6}, .radius = 0.5},
@@ -426,7 +426,7 @@ static void bad_formulas_name_the_cell(void **state)
     char root[] = "sqrt(3 - x)";
     char huge[] = "x < 7 ? 1 : 1e12";
     char unknown[] = "300 + w";
-    struct initial_setting shape = {.kind = INITIAL_EXPRESSION, .expression = root};
+    struct shape_setting shape = {.kind = INITIAL_EXPRESSION, .expression = root};
     assert_int_equal(field_paint(field, &grid, &shape), STATUS_INPUT);
     assert_non_null(strstr(fail_message(), "\"sqrt(3 - x)\""));
     assert_non_null(strstr(fail_message(), "x = 3.5, "));
@@ -471,7 +471,7 @@ static void threads_name_the_first_bad_cell(void **state)
     const size_t full_stage = field->stage_bytes;
     for (int trial = 0; trial < 5 * 2 * THREAD_COUNTS; trial++) {
         const int bad = trial / (2 * THREAD_COUNTS);
-        struct initial_setting shape = {.kind = INITIAL_EXPRESSION, .expression = texts[bad]};
+        struct shape_setting shape = {.kind = INITIAL_EXPRESSION, .expression = texts[bad]};
         field->stage_bytes = trial % 2 == 0 ? full_stage : 11 * 64 * sizeof(double);
         omp_set_num_threads(thread_counts[trial / 2 % THREAD_COUNTS]);
         fail_clear();

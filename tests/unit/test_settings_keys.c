@@ -143,7 +143,7 @@ static const struct damage wrong_types[] = {
      "c.yaml:22: time: not a section (10); give a section with the keys end, steps, dt, safety"},
     {"time:", "run: fast\ntime:",
      "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "
-     "decomposition, halo, watch, walltime, walltime_margin, watchdog"},
+     "decomposition, steps_per_pass, halo, watch, walltime, walltime_margin, watchdog"},
     {"time:", "run: {decomposition: {x: 4}}\ntime:",
      "c.yaml:22: run.decomposition: not a list ({...}); " GIVE_RANKS},
     {"time:", "run: {halo: {transport: [peer]}}\ntime:",
@@ -215,6 +215,11 @@ static const struct damage ranges[] = {
     {"end: 10", "end: 10\n  safety: 1.01",
      "c.yaml:24: time.safety: out of range (1.01): the largest is 1; give a number above 0 and at "
      "most 1"},
+    {"time:", "run: {steps_per_pass: 9}\ntime:",
+     "c.yaml:22: run.steps_per_pass: out of range (9): the largest is 8; give auto or an integer "
+     "from 1 to 8"},
+    {"time:", "run: {steps_per_pass: many}\ntime:",
+     "c.yaml:22: run.steps_per_pass: not an integer (many); give auto or an integer from 1 to 8"},
     {"time:", "run: {decomposition: [2, 0]}\ntime:",
      "c.yaml:22: run.decomposition: out of range (0); " GIVE_RANKS},
     {"time:", "run: {decomposition: [3000000000]}\ntime:",

@@ -13,7 +13,7 @@ static void make_grid(struct settings *settings, const int64_t cells[AXIS_COUNT]
     grid_create(settings, grid);
 }
 
-static bool holds_any(const struct grid *grid, const struct initial_setting *shape)
+static bool holds_any(const struct grid *grid, const struct shape_setting *shape)
 {
     for (int64_t cell = 0; cell < grid_total_cells(grid); cell++) {
         const int64_t index[] = {cell % grid->cells[AXIS_X],
@@ -41,7 +41,7 @@ static void same_as_looking_at_each_cell(void **state)
     static const double sizes[] = {1e-9, 0.01, 0.03125, 0.0625, 0.1, 0.11, 0.3, 2};
     int found[2] = {0};
     for (int g = 0; g < 3; g++) {
-        struct initial_setting shape = {0};
+        struct shape_setting shape = {0};
         struct settings settings = {.initial = &shape, .ninitial = 1};
         struct grid grid;
         make_grid(&settings, grids[g], &grid);
@@ -66,7 +66,7 @@ static void same_as_looking_at_each_cell(void **state)
 static void the_message_has_key_and_cells(void **state)
 {
     (void)state;
-    struct initial_setting shapes[] = {
+    struct shape_setting shapes[] = {
         {.kind = INITIAL_UNIFORM},
         {.kind = INITIAL_SPHERE, .center = {0.2, 0.2}, .radius = 1e-6},
         {.kind = INITIAL_BOX, .lower = {-0.3, 0}, .upper = {0.7, 1e-6}},
@@ -134,7 +134,7 @@ static void formulas_are_tried(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char formula[64];
         snprintf(formula, sizeof formula, "%s", cases[i].formula);
-        const struct initial_setting shape = {.kind = INITIAL_EXPRESSION, .expression = formula};
+        const struct shape_setting shape = {.kind = INITIAL_EXPRESSION, .expression = formula};
         const enum status status = shape_try_formula(&shape, &grid);
         assert_int_equal(status, cases[i].says == NULL ? STATUS_OK : STATUS_INPUT);
         if (cases[i].says != NULL && strstr(fail_message(), cases[i].says) == NULL) {

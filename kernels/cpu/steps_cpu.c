@@ -1,0 +1,224 @@
+/* Several steps in one pass: tiles that march through the box (steps_march.h), shared among the
+ * threads. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "base/clock.h"
+#include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/share.h"
+#include "kernels/cpu/step_schedule.h"
+#include "kernels/cpu/step_uniform.h"
+#include "kernels/cpu/tally.h"
+
+enum {
+    STEPS_CHAIN = 4, /* levels whose values stay in registers */
+    STEPS_PLANE_MOST = 384 * 1024,
+    STEPS_PLANE_BYTES = STEPS_PLANE_MOST + 9 * STREAM_LINE_BYTES, /* not a multiple of a page */
+    STEPS_PIECE_MOST = 4096,
+    STEPS_ROW_BYTES = 4096 /* of a tile, at most */
+};
+
+/* How a box is divided. */
+struct steps_choice {
+    int64_t level_bytes; /* of the planes of all levels of a tile, in the L2 cache */
+    int64_t piece_bytes; /* of a row, of which a few stay in the L1 cache */
+};
+/* For the tuner (tile_tuner.h); measured, see docs/kernels_cpu.md. */
+static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
+    {768 * 1024, 1024}, {512 * 1024, 1024}, {1024 * 1024, 1024}, {1536 * 1024, 1024},
+    {768 * 1024, 4096}, {512 * 1024, 4096}, {1024 * 1024, 4096}, {1536 * 1024, 4096},
+};
+
+/* The cells that are advanced so that those of `box` can make `rest` more steps. */
+static struct box steps_level(const struct layout *layout, const struct step_args *args,
+                              const struct box *box, int rest)
+{
+    const struct box owned = layout_owned(layout);
+    struct box level = *box;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        level.lo[axis] -= rest;
+        level.hi[axis] += rest;
+        if (args->closed[2 * axis] && level.lo[axis] < owned.lo[axis]) {
+            level.lo[axis] = owned.lo[axis];
+        }
+        if (args->closed[2 * axis + 1] && level.hi[axis] > owned.hi[axis]) {
+            level.hi[axis] = owned.hi[axis];
+        }
+    }
+    return level;
+}
+
+/* Is z not in use? */
+static bool steps_are_flat(const struct layout *layout, const struct step_args *args, int nsteps)
+{
+    bool flat = layout->cells[AXIS_Z] == 1;
+    for (int face = FACE_Z_MIN; face <= FACE_Z_MAX; face++) {
+        for (int s = 0; s < nsteps; s++) {
+            flat = flat && args[s].closed[face] && args[s].a[face] == 1 && args[s].b[face] == 0;
+        }
+    }
+    return flat;
+}
+
+/* The widest vectors. */
+#if STREAM_HAS_WIDE
+#define STEPS_VECTOR stream_line
+#define STEPS(name) stream_line_##name
+#define STEPS_TARGET STREAM_WIDE
+KERNEL_INLINE void stream_line_store_streaming(struct stream_line line, void *to)
+{
+    stream_part(to, &line);
+    stream_part((char *)to + STREAM_PART_BYTES, (const char *)&line + STREAM_PART_BYTES);
+}
+#else
+#define STEPS_VECTOR stream_vector
+#define STEPS(name) stream_##name
+#define STEPS_TARGET
+KERNEL_INLINE void stream_store(struct stream_vector vector, void *to)
+{
+    memcpy(to, &vector, sizeof vector);
+}
+
+KERNEL_INLINE void stream_store_streaming(struct stream_vector vector, void *to)
+{
+    stream_part(to, &vector);
+}
+#endif
+
+#define REAL double
+#define NAMED(name) name##_float64
+#include "kernels/cpu/step_lines.h"
+#include "kernels/cpu/steps_march.h"
+#undef REAL
+#undef NAMED
+
+#define REAL float
+#define NAMED(name) name##_float32
+#include "kernels/cpu/step_lines.h"
+#include "kernels/cpu/steps_march.h"
+#undef REAL
+#undef NAMED
+
+/* The division of a box into tiles for `nthreads`. */
+static struct tiling steps_tiling(const struct layout *layout, const struct step_args *args,
+                                  const struct box *box, int nsteps, int nthreads,
+                                  int64_t level_bytes)
+{
+    const int64_t wish = level_bytes / (2 * nsteps);
+    const int64_t plane_bytes = wish < STEPS_PLANE_MOST ? wish : STEPS_PLANE_MOST;
+    const int64_t cell = (int64_t)precision_bytes(layout->precision);
+    const int64_t line = STREAM_LINE_BYTES;
+    const int64_t nx = box_extent(box, AXIS_X);
+    const int64_t ny = box_extent(box, AXIS_Y);
+    const int64_t nz = box_extent(box, AXIS_Z);
+    const bool flat = steps_are_flat(layout, args, nsteps);
+    struct tiling best = {1, 1, 1};
+    double least = -1;
+    for (int64_t tx = 1; tx <= at_least_one(nx * cell / 512); tx++) {
+        const int64_t width = (nx + tx - 1) / tx;
+        const int64_t pitch = width * cell + (tx > 1 ? 4 : 3) * line;
+        const int64_t room = plane_bytes / pitch - 2;
+        const int64_t rows = flat ? 1 : room - 2 * nsteps;
+        if (rows < 1 || room < 1 || width * cell > STEPS_ROW_BYTES) {
+            continue;
+        }
+        const int64_t ty = flat ? 1 : (ny + rows - 1) / rows;
+        for (int64_t tz = 1; tz == 1 || tz <= (flat ? ny : nz) / 16; tz++) {
+            const int64_t ntiles = tx * ty * tz;
+            const double extra_x = tx > 1 ? (double)(2 * line / cell) : 0.0;
+            const double extra_y = flat || ty == 1 ? 0.0 : (double)(nsteps - 1);
+            const double cost = ((double)width + extra_x) *
+                                ((double)(flat ? 1 : ny) / (double)ty + extra_y) *
+                                ((double)(flat ? ny : nz) / (double)tz + (double)nsteps - 1) *
+                                (double)((ntiles + nthreads - 1) / nthreads);
+            if (least < 0 || cost < least) {
+                least = cost;
+                best = flat ? (struct tiling){tx, tz, 1} : (struct tiling){tx, ty, tz};
+            }
+            if (tz > 4 * nthreads) {
+                break;
+            }
+        }
+    }
+    return best;
+}
+
+static void steps_thread(const struct layout *layout, const struct step_args *args, int nsteps,
+                         void *out, const void *in, const struct box *boxes, int nboxes,
+                         const struct steps_choice *choice, void *scratch,
+                         struct tally (*tally)[FACE_COUNT])
+{
+    const int nthreads = omp_get_num_threads();
+    for (int b = 0; b < nboxes; b++) {
+        const struct tiling t =
+            steps_tiling(layout, args, &boxes[b], nsteps, nthreads, choice->level_bytes);
+        const int64_t ntiles = t.nx * t.ny * t.nz;
+        const int64_t end = share_begin(ntiles, omp_get_thread_num() + 1, nthreads);
+        for (int64_t n = share_begin(ntiles, omp_get_thread_num(), nthreads); n < end; n++) {
+            const struct box tile =
+                tile_at(&boxes[b], &t, n % t.nx, n / t.nx % t.ny, n / (t.nx * t.ny));
+            if (box_is_empty(&tile)) {
+                continue;
+            }
+            if (layout->precision == PRECISION_FLOAT64) {
+                steps_tile_float64(layout, args, nsteps, out, in, &tile, choice->piece_bytes,
+                                   scratch, tally);
+            } else {
+                steps_tile_float32(layout, args, nsteps, out, in, &tile, choice->piece_bytes,
+                                   scratch, tally);
+            }
+        }
+    }
+    stream_fence();
+}
+/* Room for the levels of each thread. */
+static enum status scratch_reserve(struct steps_scratch *scratch, size_t bytes)
+{
+    if (bytes > scratch->bytes) {
+        cpu_steps_free(scratch);
+        TRY(host_memory_alloc(bytes, &scratch->memory));
+        scratch->bytes = bytes;
+    }
+    return STATUS_OK;
+}
+
+void cpu_steps_free(struct steps_scratch *scratch)
+{
+    free(scratch->memory);
+    scratch->memory = NULL;
+    scratch->bytes = 0;
+}
+
+enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout,
+                      const struct step_args *args, int nsteps, void *out, const void *in,
+                      const struct box *boxes, int nboxes)
+{
+    const int nthreads = share_is_worthwhile(boxes, nboxes) ? omp_get_max_threads() : 1;
+    const size_t bytes = (size_t)STEPS_PLANE_BYTES * 2 * (size_t)nsteps;
+    TRY(scratch_reserve(scratch, bytes * (size_t)nthreads));
+    struct tile_record *record = nboxes == 1 ? tile_tuner_find(&scratch->tuner[nsteps], boxes,
+                                                               precision_bytes(layout->precision))
+                                             : NULL;
+    const int choice = record != NULL ? tile_record_choose(record) : 0;
+    const double start = clock_seconds();
+#pragma omp parallel num_threads(nthreads)
+    {
+        struct tally tally[STEPS_MOST][FACE_COUNT];
+        for (int s = 0; s < nsteps; s++) {
+            tally_begin(tally[s], &args[s]);
+        }
+        steps_thread(layout, args, nsteps, out, in, boxes, nboxes, &steps_choice[choice],
+                     (char *)scratch->memory + bytes * (size_t)omp_get_thread_num(), tally);
+#pragma omp critical(steps_tally)
+        for (int s = 0; s < nsteps; s++) {
+            tally_end(tally[s]);
+        }
+    }
+    if (record != NULL) {
+        tile_record_tell(record, choice, clock_seconds() - start);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,37 @@
+/* The study `diffusion`: one step of forward Euler for the diffusion equation in one, two or three
+ * dimensions, with central differences of order 2 radius. A new cell is the sum of weight times
+ * cell over the points of the stencil, in the order of their addresses, by fma from -0 on. */
+#ifndef ISOTHERM_KERNELS_STUDY_DIFFUSION_H
+#define ISOTHERM_KERNELS_STUDY_DIFFUSION_H
+
+#include "kernels/study/study.h"
+
+enum { DIFFUSION_MOST_RADIUS = 4, DIFFUSION_MOST_POINTS = 1 + 6 * DIFFUSION_MOST_RADIUS };
+
+/* Parameters of the problem: the weight of the cell itself, and on each axis of its neighbours at
+ * distances 1 to DIFFUSION_MOST_RADIUS. */
+static inline int diffusion_weight_at(int axis, int distance)
+{
+    return distance == 0 ? 0 : axis * DIFFUSION_MOST_RADIUS + distance;
+}
+
+/* The axes in use are the first ones. */
+static inline int diffusion_dimensions(const struct study_problem *problem)
+{
+    const int64_t *cells = problem->layout.cells;
+    return cells[AXIS_Z] > 1 ? 3 : cells[AXIS_Y] > 1 ? 2 : 1;
+}
+
+struct diffusion_point {
+    int offset[AXIS_COUNT];
+    double weight;
+};
+
+/* The points in the order of their addresses; returns their number. */
+int diffusion_points(const struct study_problem *problem,
+                     struct diffusion_point points[DIFFUSION_MOST_POINTS]);
+
+extern const struct study study_diffusion;
+extern const struct study_kernel diffusion_cpu[], diffusion_guard[], diffusion_hip[];
+
+#endif

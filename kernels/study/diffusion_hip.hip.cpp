@@ -1,0 +1,366 @@
+/* The diffusion kernels of the study in docs/studies.md, for `bench diffusion` only. */
+/* first: it defines KERNEL_INLINE */
+#include "kernels/hip/arch.h"
+
+#include "kernels/study/diffusion_hip.h"
+
+template <typename REAL> struct block_of_cells {
+    REAL *out; /* cell (0, 0, 0) */
+    const REAL *in;
+    int n[AXIS_COUNT];
+    int pitch_y;
+    int64_t pitch_z;
+    REAL centre;
+    REAL weight[AXIS_COUNT][DIFFUSION_MOST_RADIUS]; /* at distances 1 to 4 */
+};
+
+static __host__ __device__ constexpr int radius_of(int dimensions, int radius, int axis)
+{
+    return axis < dimensions ? radius : 0;
+}
+
+/* The neighbours on one axis and side, in the order of their addresses. */
+template <typename REAL, int RADIUS, int SIDE>
+static __device__ __forceinline__ REAL add_side(REAL sum, const REAL *at, int64_t pitch,
+                                                const REAL *weight)
+{
+#pragma unroll
+    for (int m = 0; m < RADIUS; m++) {
+        const int distance = SIDE < 0 ? RADIUS - m : m + 1;
+        sum = arch_fma(weight[distance - 1], at[SIDE * distance * pitch], sum);
+    }
+    return sum;
+}
+
+/* One cell, in global or in shared memory. */
+template <typename REAL, int DIMS, int RADIUS>
+static __device__ __forceinline__ REAL new_cell(const REAL *at, int pitch_y, int64_t pitch_z,
+                                                const block_of_cells<REAL> &b)
+{
+    constexpr int RY = radius_of(DIMS, RADIUS, AXIS_Y);
+    constexpr int RZ = radius_of(DIMS, RADIUS, AXIS_Z);
+    REAL sum = (REAL)-0.0;
+    sum = add_side<REAL, RZ, -1>(sum, at, pitch_z, b.weight[AXIS_Z]);
+    sum = add_side<REAL, RY, -1>(sum, at, pitch_y, b.weight[AXIS_Y]);
+    sum = add_side<REAL, RADIUS, -1>(sum, at, 1, b.weight[AXIS_X]);
+    sum = arch_fma(b.centre, at[0], sum);
+    sum = add_side<REAL, RADIUS, 1>(sum, at, 1, b.weight[AXIS_X]);
+    sum = add_side<REAL, RY, 1>(sum, at, pitch_y, b.weight[AXIS_Y]);
+    return add_side<REAL, RZ, 1>(sum, at, pitch_z, b.weight[AXIS_Z]);
+}
+
+struct spot {
+    int i, j, k;
+};
+
+static __device__ __forceinline__ spot first_of_block(void)
+{
+    return {(int)(blockIdx.x * blockDim.x), (int)(blockIdx.y * blockDim.y),
+            (int)(blockIdx.z * blockDim.z)};
+}
+
+template <typename REAL, int DIMS, int RADIUS>
+static __device__ __forceinline__ void hardware_cached(const block_of_cells<REAL> &b)
+{
+    const spot first = first_of_block();
+    const int i = first.i + (int)threadIdx.x;
+    const int j = first.j + (int)threadIdx.y;
+    const int k = first.k + (int)threadIdx.z;
+    if (i < b.n[AXIS_X] && j < b.n[AXIS_Y] && k < b.n[AXIS_Z]) {
+        const int64_t at = i + (int64_t)j * b.pitch_y + k * b.pitch_z;
+        b.out[at] = new_cell<REAL, DIMS, RADIUS>(b.in + at, b.pitch_y, b.pitch_z, b);
+    }
+}
+
+/* The cells of the block and their halo, then the sums from shared memory. */
+template <typename REAL, int DIMS, int RADIUS>
+static __device__ __forceinline__ void software_cached(const block_of_cells<REAL> &b)
+{
+    extern __shared__ float4 diffusion_tile[];
+    REAL *tile = reinterpret_cast<REAL *>(diffusion_tile);
+    constexpr int RY = radius_of(DIMS, RADIUS, AXIS_Y);
+    constexpr int RZ = radius_of(DIMS, RADIUS, AXIS_Z);
+    const spot first = first_of_block();
+    const int nx = (int)blockDim.x + 2 * RADIUS;
+    const int ny = (int)blockDim.y + 2 * RY;
+    const int nz = (int)blockDim.z + 2 * RZ;
+    const REAL *from = b.in + (first.i - RADIUS) + (int64_t)(first.j - RY) * b.pitch_y +
+                       (first.k - RZ) * b.pitch_z;
+    for (int z = (int)threadIdx.z; z < nz && first.k + z < b.n[AXIS_Z] + 2 * RZ;
+         z += (int)blockDim.z) {
+        for (int y = (int)threadIdx.y; y < ny && first.j + y < b.n[AXIS_Y] + 2 * RY;
+             y += (int)blockDim.y) {
+            for (int x = (int)threadIdx.x; x < nx && first.i + x < b.n[AXIS_X] + 2 * RADIUS;
+                 x += (int)blockDim.x) {
+                tile[x + nx * (y + ny * z)] = from[x + (int64_t)y * b.pitch_y + z * b.pitch_z];
+            }
+        }
+    }
+    __syncthreads();
+    const int i = first.i + (int)threadIdx.x;
+    const int j = first.j + (int)threadIdx.y;
+    const int k = first.k + (int)threadIdx.z;
+    if (i < b.n[AXIS_X] && j < b.n[AXIS_Y] && k < b.n[AXIS_Z]) {
+        const REAL *at = tile + (int)threadIdx.x + RADIUS +
+                         nx * ((int)threadIdx.y + RY + ny * ((int)threadIdx.z + RZ));
+        b.out[i + (int64_t)j * b.pitch_y + k * b.pitch_z] =
+            new_cell<REAL, DIMS, RADIUS>(at, nx, (int64_t)nx * ny, b);
+    }
+}
+
+template <typename REAL, int DIMS, int RADIUS>
+static __global__ void diffusion_hw(const block_of_cells<REAL> b)
+{
+    hardware_cached<REAL, DIMS, RADIUS>(b);
+}
+
+template <typename REAL, int DIMS, int RADIUS, int BOUNDS>
+static __global__ __launch_bounds__(BOUNDS) void diffusion_hw_bounded(const block_of_cells<REAL> b)
+{
+    hardware_cached<REAL, DIMS, RADIUS>(b);
+}
+
+template <typename REAL, int DIMS, int RADIUS>
+static __global__ void diffusion_sw(const block_of_cells<REAL> b)
+{
+    software_cached<REAL, DIMS, RADIUS>(b);
+}
+
+template <typename REAL, int DIMS, int RADIUS, int BOUNDS>
+static __global__ __launch_bounds__(BOUNDS) void diffusion_sw_bounded(const block_of_cells<REAL> b)
+{
+    software_cached<REAL, DIMS, RADIUS>(b);
+}
+
+/* ---- production ---- */
+
+template <typename REAL> static __device__ __forceinline__ vec16<REAL> load16(const REAL *from)
+{
+    return *reinterpret_cast<const vec16<REAL> *>(from);
+}
+
+template <typename REAL>
+static __device__ __forceinline__ void add16(vec16<REAL> &sum, REAL weight,
+                                             const vec16<REAL> &cells)
+{
+#pragma unroll
+    for (int e = 0; e < vec16<REAL>::N; e++) {
+        sum.v[e] = arch_fma(weight, cells.v[e], sum.v[e]);
+    }
+}
+
+/* The neighbours in y of a vector of cells. */
+template <typename REAL, int RADIUS, int SIDE>
+static __device__ __forceinline__ void add_rows(vec16<REAL> &sum, const REAL *at, int64_t pitch,
+                                                const REAL *weight)
+{
+#pragma unroll
+    for (int m = 0; m < RADIUS; m++) {
+        const int distance = SIDE < 0 ? RADIUS - m : m + 1;
+        add16(sum, weight[distance - 1], load16(at + SIDE * distance * pitch));
+    }
+}
+
+/* The cells themselves and their neighbours in x, by whole vectors. */
+template <typename REAL, int RADIUS>
+static __device__ __forceinline__ void add_row(vec16<REAL> &sum, const REAL *at,
+                                               const vec16<REAL> &own,
+                                               const block_of_cells<REAL> &b)
+{
+    constexpr int N = vec16<REAL>::N;
+    constexpr int SIDE = (RADIUS + N - 1) / N; /* vectors */
+    REAL row[(2 * SIDE + 1) * N];
+#pragma unroll
+    for (int v = 0; v < 2 * SIDE + 1; v++) {
+        const vec16<REAL> read = v == SIDE ? own : load16(at + (v - SIDE) * N);
+#pragma unroll
+        for (int e = 0; e < N; e++) {
+            row[v * N + e] = read.v[e];
+        }
+    }
+#pragma unroll
+    for (int tap = -RADIUS; tap <= RADIUS; tap++) {
+        const REAL weight = tap == 0 ? b.centre : b.weight[AXIS_X][(tap < 0 ? -tap : tap) - 1];
+#pragma unroll
+        for (int e = 0; e < N; e++) {
+            sum.v[e] = arch_fma(weight, row[SIDE * N + e + tap], sum.v[e]);
+        }
+    }
+}
+
+/* Marching along z in three dimensions, along y in two, with the neighbours on that axis in
+ * registers; 16 bytes of cells per thread along x, `items` of them along the march. */
+template <typename REAL, int DIMS, int RADIUS>
+static __global__ __launch_bounds__(HIP_DIFFUSION_MARCH_THREADS) void diffusion_march(
+    const block_of_cells<REAL> b, const int items)
+{
+    constexpr int N = vec16<REAL>::N;
+    constexpr int MARCH = DIMS > 1 ? RADIUS : 0;
+    constexpr int RY = DIMS == 3 ? RADIUS : 0;
+    constexpr int AXIS = DIMS == 3 ? AXIS_Z : AXIS_Y;
+    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x) * N;
+    const int j = DIMS == 3 ? (int)(blockIdx.y * blockDim.y + threadIdx.y) : 0;
+    const int begin = (int)(DIMS == 3 ? blockIdx.z : blockIdx.y) * items;
+    const int end = begin + items < b.n[AXIS] ? begin + items : b.n[AXIS];
+    const int64_t pitch = DIMS == 3 ? b.pitch_z : b.pitch_y;
+    const int64_t first = i + (int64_t)j * b.pitch_y + begin * pitch;
+    if (i >= b.n[AXIS_X] || (DIMS == 3 && j >= b.n[AXIS_Y])) {
+        return;
+    }
+    const REAL *at = b.in + first;
+    REAL *to = b.out + first;
+    if (i + N > b.n[AXIS_X]) { /* the end of a row */
+        for (int k = begin; k < end; k++, at += pitch, to += pitch) {
+            for (int e = 0; i + e < b.n[AXIS_X]; e++) {
+                to[e] = new_cell<REAL, DIMS, RADIUS>(at + e, b.pitch_y, b.pitch_z, b);
+            }
+        }
+        return;
+    }
+    vec16<REAL> column[2 * MARCH + 1]; /* the neighbours on the axis of the march */
+#pragma unroll
+    for (int m = 0; m < 2 * MARCH; m++) {
+        column[m + 1] = load16(at + (m - MARCH) * pitch);
+    }
+    KERNEL_NO_UNROLL
+    for (int k = begin; k < end; k++, at += pitch, to += pitch) {
+#pragma unroll
+        for (int m = 0; m < 2 * MARCH; m++) {
+            column[m] = column[m + 1];
+        }
+        column[2 * MARCH] = load16(at + MARCH * pitch);
+        vec16<REAL> sum;
+#pragma unroll
+        for (int e = 0; e < N; e++) {
+            sum.v[e] = (REAL)-0.0;
+        }
+#pragma unroll
+        for (int m = 0; m < MARCH; m++) {
+            add16(sum, b.weight[AXIS][MARCH - m - 1], column[m]);
+        }
+        add_rows<REAL, RY, -1>(sum, at, b.pitch_y, b.weight[AXIS_Y]);
+        add_row<REAL, RADIUS>(sum, at, column[MARCH], b);
+        add_rows<REAL, RY, 1>(sum, at, b.pitch_y, b.weight[AXIS_Y]);
+#pragma unroll
+        for (int m = 0; m < MARCH; m++) {
+            add16(sum, b.weight[AXIS][m], column[MARCH + 1 + m]);
+        }
+        arch_store_stream(to, sum);
+    }
+}
+
+/* --- launches -------------------------------------------------------------------------------- */
+
+static unsigned parts(int64_t n, int64_t size)
+{
+    return (unsigned)((n + size - 1) / size);
+}
+
+template <typename REAL>
+static block_of_cells<REAL> cells_of(const struct study_problem *problem, void *d_out,
+                                     const void *d_in)
+{
+    const struct layout &layout = problem->layout;
+    block_of_cells<REAL> b = {};
+    b.out = static_cast<REAL *>(d_out) + layout.origin;
+    b.in = static_cast<const REAL *>(d_in) + layout.origin;
+    b.pitch_y = (int)layout.pitch_y;
+    b.pitch_z = layout.pitch_z;
+    b.centre = (REAL)problem->parameter[0];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        b.n[axis] = (int)layout.cells[axis];
+        for (int d = 1; d <= layout.halo[axis]; d++) {
+            b.weight[axis][d - 1] = (REAL)problem->parameter[diffusion_weight_at(axis, d)];
+        }
+    }
+    return b;
+}
+
+template <typename REAL, int DIMS, int RADIUS>
+static void launch_march(hipStream_t stream, const block_of_cells<REAL> &b,
+                         const struct study_shape *shape)
+{
+    const unsigned wide = parts(b.n[AXIS_X], (int64_t)shape->block[AXIS_X] * vec16<REAL>::N);
+    const unsigned deep = parts(b.n[DIMS == 3 ? AXIS_Z : AXIS_Y], shape->items);
+    const unsigned rows = parts(b.n[AXIS_Y], shape->block[AXIS_Y]);
+    const dim3 threads((unsigned)shape->block[AXIS_X], (unsigned)shape->block[AXIS_Y]);
+    const dim3 blocks(wide, DIMS == 3 ? rows : deep, DIMS == 3 ? deep : 1);
+    diffusion_march<REAL, DIMS, RADIUS><<<blocks, threads, 0, stream>>>(b, shape->items);
+}
+
+template <typename REAL, int DIMS, int RADIUS>
+static void launch_radius(hipStream_t stream, const block_of_cells<REAL> &b,
+                          const struct study_shape *shape, enum hip_diffusion kernel)
+{
+    const int *block = shape->block;
+    const dim3 threads((unsigned)block[0], (unsigned)block[1], (unsigned)block[2]);
+    const dim3 blocks(parts(b.n[0], block[0]), parts(b.n[1], block[1]), parts(b.n[2], block[2]));
+    size_t bytes = sizeof(REAL);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        bytes *= (size_t)(block[axis] + 2 * radius_of(DIMS, RADIUS, axis));
+    }
+    if (kernel == HIP_DIFFUSION_MARCH) {
+        launch_march<REAL, DIMS, RADIUS>(stream, b, shape);
+    } else if (kernel == HIP_DIFFUSION_HW && shape->bounds == 0) {
+        diffusion_hw<REAL, DIMS, RADIUS><<<blocks, threads, 0, stream>>>(b);
+    } else if (kernel == HIP_DIFFUSION_HW && shape->bounds == 256) {
+        diffusion_hw_bounded<REAL, DIMS, RADIUS, 256><<<blocks, threads, 0, stream>>>(b);
+    } else if (kernel == HIP_DIFFUSION_HW) {
+        diffusion_hw_bounded<REAL, DIMS, RADIUS, 512><<<blocks, threads, 0, stream>>>(b);
+    } else if (shape->bounds == 0) {
+        diffusion_sw<REAL, DIMS, RADIUS><<<blocks, threads, bytes, stream>>>(b);
+    } else if (shape->bounds == 256) {
+        diffusion_sw_bounded<REAL, DIMS, RADIUS, 256><<<blocks, threads, bytes, stream>>>(b);
+    } else {
+        diffusion_sw_bounded<REAL, DIMS, RADIUS, 512><<<blocks, threads, bytes, stream>>>(b);
+    }
+}
+
+template <typename REAL, int DIMS>
+static void launch_dimensions(hipStream_t stream, const block_of_cells<REAL> &b, int radius,
+                              const struct study_shape *shape, enum hip_diffusion kernel)
+{
+    switch (radius) {
+    case 0:
+        launch_radius<REAL, DIMS, 0>(stream, b, shape, kernel);
+        break;
+    case 1:
+        launch_radius<REAL, DIMS, 1>(stream, b, shape, kernel);
+        break;
+    case 2:
+        launch_radius<REAL, DIMS, 2>(stream, b, shape, kernel);
+        break;
+    case 3:
+        launch_radius<REAL, DIMS, 3>(stream, b, shape, kernel);
+        break;
+    default:
+        launch_radius<REAL, DIMS, 4>(stream, b, shape, kernel);
+        break;
+    }
+}
+
+template <typename REAL>
+static hipError_t launch(hipStream_t stream, const struct study_problem *problem,
+                         const struct study_shape *shape, void *d_out, const void *d_in,
+                         enum hip_diffusion kernel)
+{
+    const block_of_cells<REAL> b = cells_of<REAL>(problem, d_out, d_in);
+    const int dimensions = diffusion_dimensions(problem);
+    if (dimensions == 1) {
+        launch_dimensions<REAL, 1>(stream, b, problem->radius, shape, kernel);
+    } else if (dimensions == 2) {
+        launch_dimensions<REAL, 2>(stream, b, problem->radius, shape, kernel);
+    } else {
+        launch_dimensions<REAL, 3>(stream, b, problem->radius, shape, kernel);
+    }
+    return hipGetLastError();
+}
+
+hipError_t hip_launch_diffusion(hipStream_t stream, const struct study_problem *problem,
+                                const struct study_shape *shape, void *d_out, const void *d_in,
+                                enum hip_diffusion kernel)
+{
+    return problem->layout.precision == PRECISION_FLOAT64
+               ? launch<double>(stream, problem, shape, d_out, d_in, kernel)
+               : launch<float>(stream, problem, shape, d_out, d_in, kernel);
+}

@@ -1,0 +1,389 @@
+/* The cross-correlation kernels of the study in docs/studies.md, for `bench xcorr` only. All add
+ * the 2 r + 1 inputs of a cell in the order of their addresses. */
+/* first: it defines KERNEL_INLINE */
+#include "kernels/hip/arch.h"
+
+#include "kernels/study/xcorr_hip.h"
+
+/* The cells are out[0, n); cell i is the sum of in[i, i + taps). */
+template <typename REAL> struct row {
+    REAL *out;
+    const REAL *in;
+    int n;
+    int taps;
+};
+
+/* Dynamic shared memory, as whole 16-byte vectors. */
+template <typename REAL> static __device__ __forceinline__ REAL *tile_memory(void)
+{
+    extern __shared__ float4 xcorr_tile[];
+    return reinterpret_cast<REAL *>(xcorr_tile);
+}
+
+/* The inputs of a block's cells from `begin` on. */
+template <typename REAL>
+static __device__ __forceinline__ const REAL *stage(const row<REAL> &r, int begin, int cells)
+{
+    REAL *tile = tile_memory<REAL>();
+    const int inputs = r.n - begin < cells ? r.n - begin : cells;
+    for (int k = (int)threadIdx.x; k < inputs + r.taps - 1; k += (int)blockDim.x) {
+        tile[k] = r.in[begin + k];
+    }
+    __syncthreads();
+    return tile;
+}
+
+template <typename REAL> static __device__ __forceinline__ REAL sum_of(const REAL *in, int taps)
+{
+    REAL sum = in[0];
+    for (int tap = 1; tap < taps; tap++) {
+        sum += in[tap];
+    }
+    return sum;
+}
+
+/* The bounds known to the compiler; longer loops are unrolled in part, or the code would not fit
+ * the instruction cache. */
+template <typename REAL, int RADIUS>
+static __device__ __forceinline__ REAL unrolled_sum_of(const REAL *in)
+{
+    constexpr int TAPS = 2 * RADIUS + 1;
+    constexpr int UNROLLED = TAPS < 128 ? TAPS : 128;
+    REAL sum = in[0];
+#pragma unroll UNROLLED
+    for (int tap = 1; tap < TAPS; tap++) {
+        sum += in[tap];
+    }
+    return sum;
+}
+
+/* `in`: the first input of the first of four cells, or of the last ones. */
+template <typename REAL>
+static __device__ __forceinline__ void four_sums(REAL *out, const REAL *in, int taps, int cells)
+{
+    enum { N = HIP_XCORR_ELEMENTS };
+    if (cells < N) {
+        for (int e = 0; e < cells; e++) {
+            out[e] = sum_of(in + e, taps);
+        }
+        return;
+    }
+    REAL sum[N];
+#pragma unroll
+    for (int e = 0; e < N; e++) {
+        sum[e] = in[e];
+    }
+#pragma unroll 4
+    for (int tap = 1; tap < taps; tap++) {
+#pragma unroll
+        for (int e = 0; e < N; e++) {
+            sum[e] += in[tap + e];
+        }
+    }
+#pragma unroll
+    for (int e = 0; e < N; e++) {
+        out[e] = sum[e];
+    }
+}
+
+template <typename REAL> static __global__ void xcorr_hw_baseline(const row<REAL> r)
+{
+    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < r.n) {
+        r.out[i] = sum_of(r.in + i, r.taps);
+    }
+}
+
+template <typename REAL> static __global__ void xcorr_hw_elementwise(const row<REAL> r)
+{
+    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x) * HIP_XCORR_ELEMENTS;
+    if (i < r.n) {
+        four_sums(r.out + i, r.in + i, r.taps, r.n - i);
+    }
+}
+
+template <typename REAL, int RADIUS> static __global__ void xcorr_hw_pointwise(const row<REAL> r)
+{
+    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < r.n) {
+        r.out[i] = unrolled_sum_of<REAL, RADIUS>(r.in + i);
+    }
+}
+
+template <typename REAL> static __global__ void xcorr_sw_baseline(const row<REAL> r)
+{
+    const int begin = (int)(blockIdx.x * blockDim.x);
+    const int at = (int)threadIdx.x;
+    const REAL *tile = stage(r, begin, (int)blockDim.x);
+    if (begin + at < r.n) {
+        r.out[begin + at] = sum_of(tile + at, r.taps);
+    }
+}
+
+template <typename REAL> static __global__ void xcorr_sw_elementwise(const row<REAL> r)
+{
+    const int begin = (int)(blockIdx.x * blockDim.x) * HIP_XCORR_ELEMENTS;
+    const int at = (int)threadIdx.x * HIP_XCORR_ELEMENTS;
+    const REAL *tile = stage(r, begin, (int)blockDim.x * HIP_XCORR_ELEMENTS);
+    if (begin + at < r.n) {
+        four_sums(r.out + begin + at, tile + at, r.taps, r.n - begin - at);
+    }
+}
+
+template <typename REAL, int RADIUS> static __global__ void xcorr_sw_pointwise(const row<REAL> r)
+{
+    const int begin = (int)(blockIdx.x * blockDim.x);
+    const int at = (int)threadIdx.x;
+    const REAL *tile = stage(r, begin, (int)blockDim.x);
+    if (begin + at < r.n) {
+        r.out[begin + at] = unrolled_sum_of<REAL, RADIUS>(tile + at);
+    }
+}
+
+/* ---- production ---- */
+
+/* For a small radius, bound by memory: VECTORS vectors of cells per thread, and the vectors on
+ * either side from the L1 cache. r.in is that of cell 0 itself, aligned. */
+template <typename REAL, int RADIUS, int VECTORS>
+static __global__ __launch_bounds__(512) void xcorr_vectors(const row<REAL> r)
+{
+    constexpr int N = vec16<REAL>::N;
+    constexpr int SIDE = (RADIUS + N - 1) / N; /* vectors */
+    constexpr int CELLS = VECTORS * N;
+    const int64_t first = (int64_t)(blockIdx.x * blockDim.x + threadIdx.x) * CELLS;
+    if (first + CELLS > r.n) {
+        for (int64_t i = first; i < r.n; i++) {
+            r.out[i] = sum_of(r.in + i - RADIUS, r.taps);
+        }
+        return;
+    }
+    REAL in[(VECTORS + 2 * SIDE) * N];
+#pragma unroll
+    for (int v = 0; v < VECTORS + 2 * SIDE; v++) {
+        const vec16<REAL> read =
+            *reinterpret_cast<const vec16<REAL> *>(r.in + first + (v - SIDE) * N);
+#pragma unroll
+        for (int e = 0; e < N; e++) {
+            in[v * N + e] = read.v[e];
+        }
+    }
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+        vec16<REAL> sums;
+#pragma unroll
+        for (int e = 0; e < N; e++) {
+            REAL sum = in[(v + SIDE) * N + e - RADIUS];
+#pragma unroll
+            for (int tap = 1 - RADIUS; tap <= RADIUS; tap++) {
+                sum += in[(v + SIDE) * N + e + tap];
+            }
+            sums.v[e] = sum;
+        }
+        arch_store_stream(r.out + first + v * N, sums);
+    }
+}
+
+/* CELLS inputs of the tile into registers. */
+template <typename REAL, int CELLS>
+static __device__ __forceinline__ void load_window(REAL window[CELLS], const REAL *tile)
+{
+    constexpr int N = vec16<REAL>::N;
+#pragma unroll
+    for (int v = 0; v < CELLS / N; v++) {
+        const vec16<REAL> read = reinterpret_cast<const vec16<REAL> *>(tile)[v];
+#pragma unroll
+        for (int e = 0; e < N; e++) {
+            window[v * N + e] = read.v[e];
+        }
+    }
+}
+
+/* The next `taps` of CELLS taps, when cell e is at low[e]. */
+template <typename REAL, int CELLS, bool ALL>
+static __device__ __forceinline__ void add_taps(REAL sum[CELLS], const REAL low[CELLS],
+                                                const REAL high[CELLS], int taps)
+{
+#pragma unroll
+    for (int tap = 0; tap < CELLS; tap++) {
+        if (ALL || tap < taps) {
+#pragma unroll
+            for (int e = 0; e < CELLS; e++) {
+                sum[e] += e + tap < CELLS ? low[(e + tap) % CELLS] : high[(e + tap) % CELLS];
+            }
+        }
+    }
+}
+
+/* Bound by additions: CELLS neighbouring cells per thread, whose inputs slide through registers, so
+ * that each is read once from shared memory for all of them. Threads are an odd number of vectors
+ * apart, which avoids bank conflicts. */
+template <typename REAL, int CELLS>
+static __global__ __launch_bounds__(512) void xcorr_window(const row<REAL> r)
+{
+    constexpr int N = vec16<REAL>::N;
+    REAL *tile = tile_memory<REAL>();
+    vec16<REAL> *vectors = reinterpret_cast<vec16<REAL> *>(tile);
+    const int block_cells = (int)blockDim.x * CELLS;
+    const int begin = (int)blockIdx.x * block_cells;
+    const int cells = r.n - begin < block_cells ? r.n - begin : block_cells;
+    const vec16<REAL> *from = reinterpret_cast<const vec16<REAL> *>(r.in + begin);
+    for (int v = (int)threadIdx.x; v * N < cells + r.taps - 1; v += (int)blockDim.x) {
+        vectors[v] = from[v];
+    }
+    __syncthreads();
+    REAL sum[CELLS];
+    REAL even[CELLS];
+    REAL odd[CELLS];
+    const int at = (int)threadIdx.x * CELLS;
+    const REAL *next = tile + at;
+#pragma unroll
+    for (int e = 0; e < CELLS; e++) {
+        sum[e] = (REAL)-0.0; /* -0 + x is x, also for x = -0 */
+    }
+    int taps = r.taps;
+    load_window<REAL, CELLS>(even, next);
+    KERNEL_NO_UNROLL
+    for (; taps >= 2 * CELLS; taps -= 2 * CELLS) {
+        load_window<REAL, CELLS>(odd, next + CELLS);
+        add_taps<REAL, CELLS, true>(sum, even, odd, CELLS);
+        load_window<REAL, CELLS>(even, next + 2 * CELLS);
+        add_taps<REAL, CELLS, true>(sum, odd, even, CELLS);
+        next += 2 * CELLS;
+    }
+    load_window<REAL, CELLS>(odd, next + CELLS);
+    add_taps<REAL, CELLS, false>(sum, even, odd, taps);
+    load_window<REAL, CELLS>(even, next + 2 * CELLS);
+    add_taps<REAL, CELLS, false>(sum, odd, even, taps - CELLS);
+    __syncthreads();
+#pragma unroll
+    for (int v = 0; v < CELLS / N; v++) {
+        vec16<REAL> sums;
+#pragma unroll
+        for (int e = 0; e < N; e++) {
+            sums.v[e] = sum[v * N + e];
+        }
+        vectors[at / N + v] = sums;
+    }
+    __syncthreads();
+    for (int v = (int)threadIdx.x; (v + 1) * N <= cells; v += (int)blockDim.x) {
+        reinterpret_cast<vec16<REAL> *>(r.out + begin)[v] = vectors[v];
+    }
+    const int rest = cells / N * N + (int)threadIdx.x;
+    if (rest < cells) {
+        r.out[begin + rest] = tile[rest];
+    }
+}
+
+/* --- launches -------------------------------------------------------------------------------- */
+
+static unsigned parts(int64_t n, int64_t size)
+{
+    return (unsigned)((n + size - 1) / size);
+}
+
+template <typename REAL, int RADIUS>
+static void launch_pointwise(hipStream_t stream, const row<REAL> &r, int threads, bool shared)
+{
+    if (shared) {
+        xcorr_sw_pointwise<REAL, RADIUS>
+            <<<parts(r.n, threads), threads, sizeof(REAL) * (size_t)(threads + r.taps), stream>>>(
+                r);
+    } else {
+        xcorr_hw_pointwise<REAL, RADIUS><<<parts(r.n, threads), threads, 0, stream>>>(r);
+    }
+}
+
+template <typename REAL, int RADIUS>
+static void launch_vectors(hipStream_t stream, row<REAL> r, int threads, int vectors)
+{
+    const unsigned blocks = parts(r.n, (int64_t)threads * vectors * vec16<REAL>::N);
+    r.in += RADIUS;
+    if (vectors == 1) {
+        xcorr_vectors<REAL, RADIUS, 1><<<blocks, threads, 0, stream>>>(r);
+    } else if (vectors == 2) {
+        xcorr_vectors<REAL, RADIUS, 2><<<blocks, threads, 0, stream>>>(r);
+    } else {
+        xcorr_vectors<REAL, RADIUS, 4><<<blocks, threads, 0, stream>>>(r);
+    }
+}
+
+template <typename REAL, int CELLS>
+static void launch_window(hipStream_t stream, const row<REAL> &r, int threads)
+{
+    const size_t bytes = sizeof(REAL) * ((size_t)(threads + 3) * CELLS + (size_t)r.taps);
+    xcorr_window<REAL, CELLS><<<parts(r.n, threads * CELLS), threads, bytes, stream>>>(r);
+}
+
+/* The kernels that are compiled for a radius. */
+template <typename REAL, int RADIUS>
+static hipError_t launch_radius(hipStream_t stream, const row<REAL> &r, int threads, int items,
+                                enum hip_xcorr kernel)
+{
+    if (2 * RADIUS + 1 != r.taps) {
+        if constexpr (RADIUS < 1024) {
+            return launch_radius<REAL, 2 * RADIUS>(stream, r, threads, items, kernel);
+        }
+        return hipErrorInvalidValue;
+    }
+    if (kernel != HIP_XCORR_VECTORS) {
+        launch_pointwise<REAL, RADIUS>(stream, r, threads, kernel == HIP_XCORR_SW_POINTWISE);
+        return hipSuccess;
+    }
+    if constexpr (RADIUS <= HIP_XCORR_VECTORS_MOST) {
+        launch_vectors<REAL, RADIUS>(stream, r, threads, items);
+    }
+    return hipSuccess;
+}
+
+template <typename REAL>
+static hipError_t launch(hipStream_t stream, const struct study_problem *problem,
+                         const struct study_shape *shape, void *d_out, const void *d_in,
+                         enum hip_xcorr kernel)
+{
+    const row<REAL> r = {static_cast<REAL *>(d_out) + problem->layout.origin,
+                         static_cast<const REAL *>(d_in) + problem->layout.origin - problem->radius,
+                         (int)problem->layout.cells[AXIS_X], 2 * problem->radius + 1};
+    const int threads = shape->block[AXIS_X];
+    const unsigned blocks = parts(r.n, (int64_t)threads * shape->items);
+    const size_t bytes = sizeof(REAL) * (size_t)(threads * shape->items + r.taps - 1);
+    constexpr int N = vec16<REAL>::N;
+    hipError_t error = hipSuccess;
+    switch (kernel) {
+    case HIP_XCORR_HW_BASELINE:
+        xcorr_hw_baseline<REAL><<<blocks, threads, 0, stream>>>(r);
+        break;
+    case HIP_XCORR_HW_ELEMENTWISE:
+        xcorr_hw_elementwise<REAL><<<blocks, threads, 0, stream>>>(r);
+        break;
+    case HIP_XCORR_SW_BASELINE:
+        xcorr_sw_baseline<REAL><<<blocks, threads, bytes, stream>>>(r);
+        break;
+    case HIP_XCORR_SW_ELEMENTWISE:
+        xcorr_sw_elementwise<REAL><<<blocks, threads, bytes, stream>>>(r);
+        break;
+    case HIP_XCORR_WINDOW:
+        if (shape->items == 3 * N) {
+            launch_window<REAL, 3 * N>(stream, r, threads);
+        } else if (shape->items == 5 * N) {
+            launch_window<REAL, 5 * N>(stream, r, threads);
+        } else {
+            launch_window<REAL, 7 * N>(stream, r, threads);
+        }
+        break;
+    case HIP_XCORR_HW_POINTWISE:
+    case HIP_XCORR_SW_POINTWISE:
+    case HIP_XCORR_VECTORS:
+        error = launch_radius<REAL, 1>(stream, r, threads, shape->items, kernel);
+        break;
+    }
+    return error != hipSuccess ? error : hipGetLastError();
+}
+
+hipError_t hip_launch_xcorr(hipStream_t stream, const struct study_problem *problem,
+                            const struct study_shape *shape, void *d_out, const void *d_in,
+                            enum hip_xcorr kernel)
+{
+    return problem->layout.precision == PRECISION_FLOAT64
+               ? launch<double>(stream, problem, shape, d_out, d_in, kernel)
+               : launch<float>(stream, problem, shape, d_out, d_in, kernel);
+}

@@ -1,0 +1,333 @@
+#include "machine/energy.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct energy_places energy_system = {
+    .nvml = "libnvidia-ml.so.1",
+    .rocm_smi = "librocm_smi64.so",
+    .pci_devices = "/sys/bus/pci/devices",
+    .powercap = "/sys/class/powercap",
+};
+
+enum { MOST_FILES = 16, PATH_BYTES = 512 };
+
+/* A file with a count of microjoules; `range`: where it wraps around, 0: never. */
+struct counter_file {
+    char path[PATH_BYTES];
+    uint64_t range;
+    uint64_t last;
+    uint64_t total;
+};
+
+typedef int nvml_call(void);
+typedef int nvml_find(const char *address, void **device);
+typedef int nvml_energy(void *device, unsigned long long *millijoules);
+typedef int smi_init(uint64_t flags);
+typedef int smi_count(uint32_t *count);
+typedef int smi_address(uint32_t index, uint64_t *address);
+typedef int smi_energy(uint32_t index, uint64_t *count, float *microjoules, uint64_t *time);
+
+struct energy_meter {
+    const char *source;
+    bool (*read)(struct energy_meter *meter, double *joules);
+    void *library; /* NULL: files */
+    nvml_call *shut_down;
+    nvml_energy *nvml_read;
+    void *nvml_device;
+    smi_energy *smi_read;
+    uint32_t smi_device;
+    struct counter_file files[MOST_FILES];
+    int nfiles;
+};
+
+/* ---- files ---- */
+
+static bool read_count(const char *path, uint64_t *count)
+{
+    FILE *file = fopen(path, "r");
+    const bool found = file != NULL && fscanf(file, "%" SCNu64, count) == 1;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return found;
+}
+
+static bool read_files(struct energy_meter *meter, double *joules)
+{
+    *joules = 0;
+    for (int f = 0; f < meter->nfiles; f++) {
+        struct counter_file *file = &meter->files[f];
+        uint64_t now = 0;
+        if (!read_count(file->path, &now)) {
+            return false;
+        }
+        file->total += now >= file->last ? now - file->last : file->range - file->last + now;
+        file->last = now;
+        *joules += 1e-6 * (double)file->total;
+    }
+    return true;
+}
+
+/* The files that match; those that cannot be read count as `denied`. */
+static void add_files(struct energy_meter *meter, const char *pattern, int *denied)
+{
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0) {
+        return;
+    }
+    for (size_t p = 0; p < found.gl_pathc && meter->nfiles < MOST_FILES; p++) {
+        struct counter_file *file = &meter->files[meter->nfiles];
+        snprintf(file->path, sizeof file->path, "%s", found.gl_pathv[p]);
+        if (read_count(file->path, &file->last)) {
+            meter->nfiles++;
+        } else {
+            (*denied)++;
+        }
+    }
+    globfree(&found);
+}
+
+/* The packages, not their parts (intel-rapl:0:0): AMD's CPUs have the same names. */
+static bool open_rapl(struct energy_meter *meter, const struct energy_places *places, char *why)
+{
+    char pattern[PATH_BYTES];
+    int denied = 0;
+    snprintf(pattern, sizeof pattern, "%s/intel-rapl:[0-9]/energy_uj", places->powercap);
+    add_files(meter, pattern, &denied);
+    for (int f = 0; f < meter->nfiles; f++) {
+        struct counter_file *file = &meter->files[f];
+        char path[PATH_BYTES + 32];
+        snprintf(path, sizeof path, "%s", file->path);
+        snprintf(strrchr(path, '/'), 32, "/max_energy_range_uj");
+        (void)read_count(path, &file->range);
+    }
+    meter->source = "RAPL";
+    meter->read = read_files;
+    if (denied > 0) {
+        snprintf(why, ENERGY_WORDS, "%s/intel-rapl:*/energy_uj may not be read by this user",
+                 places->powercap);
+    } else if (meter->nfiles == 0) {
+        snprintf(why, ENERGY_WORDS, "the kernel has no energy counter of the CPUs in %s",
+                 places->powercap);
+    }
+    return denied == 0 && meter->nfiles > 0;
+}
+
+static bool open_hwmon(struct energy_meter *meter, const struct energy_places *places,
+                       const char *pci)
+{
+    char pattern[PATH_BYTES];
+    int denied = 0;
+    snprintf(pattern, sizeof pattern, "%s/%s/hwmon/hwmon*/energy1_input", places->pci_devices, pci);
+    add_files(meter, pattern, &denied);
+    meter->source = "hwmon";
+    meter->read = read_files;
+    return meter->nfiles > 0;
+}
+
+/* ---- libraries ---- */
+
+/* The functions, by these names; false with `why` unless all are there. A pointer to a function is
+ * read from dlsym's object pointer, as POSIX describes. */
+static bool load(struct energy_meter *meter, const char *library, const char *const names[],
+                 void *functions[], char *why)
+{
+    meter->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (meter->library == NULL) {
+        snprintf(why, ENERGY_WORDS, "%s cannot be loaded", library);
+        return false;
+    }
+    for (int n = 0; names[n] != NULL; n++) {
+        functions[n] = dlsym(meter->library, names[n]);
+        if (functions[n] == NULL) {
+            snprintf(why, ENERGY_WORDS, "%s has no %s", library, names[n]);
+            return false;
+        }
+    }
+    return true;
+}
+
+#define SET_FUNCTION(target, source) memcpy(&(target), &(source), sizeof(target))
+
+static bool read_nvml(struct energy_meter *meter, double *joules)
+{
+    unsigned long long millijoules = 0;
+    const bool done = meter->nvml_read(meter->nvml_device, &millijoules) == 0;
+    *joules = 1e-3 * (double)millijoules;
+    return done;
+}
+
+static bool open_nvml(struct energy_meter *meter, const struct energy_places *places,
+                      const char *pci, char *why)
+{
+    static const char *const names[] = {"nvmlInit_v2", "nvmlShutdown",
+                                        "nvmlDeviceGetHandleByPciBusId_v2",
+                                        "nvmlDeviceGetTotalEnergyConsumption", NULL};
+    void *functions[4];
+    nvml_call *init = NULL;
+    nvml_find *find = NULL;
+    double joules = 0;
+    if (!load(meter, places->nvml, names, functions, why)) {
+        return false;
+    }
+    SET_FUNCTION(init, functions[0]);
+    SET_FUNCTION(find, functions[2]);
+    SET_FUNCTION(meter->nvml_read, functions[3]);
+    const int error = init();
+    if (error != 0) {
+        snprintf(why, ENERGY_WORDS, "NVML: initialization failed, code %d", error);
+        return false;
+    }
+    SET_FUNCTION(meter->shut_down, functions[1]);
+    const int unknown = find(pci, &meter->nvml_device);
+    meter->source = "NVML";
+    meter->read = read_nvml;
+    if (unknown != 0 || !read_nvml(meter, &joules)) {
+        snprintf(why, ENERGY_WORDS, "NVML: the device %s %s", pci,
+                 unknown != 0 ? "is unknown" : "has no energy counter");
+        return false;
+    }
+    return true;
+}
+
+static bool read_smi(struct energy_meter *meter, double *joules)
+{
+    uint64_t count = 0;
+    uint64_t time = 0;
+    float microjoules = 0;
+    const bool done = meter->smi_read(meter->smi_device, &count, &microjoules, &time) == 0;
+    *joules = 1e-6 * (double)microjoules * (double)count;
+    return done;
+}
+
+static bool open_smi(struct energy_meter *meter, const struct energy_places *places,
+                     const char *pci, char *why)
+{
+    static const char *const names[] = {"rsmi_init",
+                                        "rsmi_shut_down",
+                                        "rsmi_num_monitor_devices",
+                                        "rsmi_dev_pci_id_get",
+                                        "rsmi_dev_energy_count_get",
+                                        NULL};
+    void *functions[5];
+    smi_init *init = NULL;
+    smi_count *count = NULL;
+    smi_address *address_of = NULL;
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned device = 0;
+    unsigned function = 0;
+    uint32_t ndevices = 0;
+    double joules = 0;
+    if (!load(meter, places->rocm_smi, names, functions, why)) {
+        return false;
+    }
+    SET_FUNCTION(init, functions[0]);
+    SET_FUNCTION(count, functions[2]);
+    SET_FUNCTION(address_of, functions[3]);
+    SET_FUNCTION(meter->smi_read, functions[4]);
+    if (init(0) != 0) {
+        snprintf(why, ENERGY_WORDS, "ROCm SMI: initialization failed");
+        return false;
+    }
+    SET_FUNCTION(meter->shut_down, functions[1]);
+    meter->source = "ROCm SMI";
+    meter->read = read_smi;
+    if (sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4 ||
+        count(&ndevices) != 0) {
+        ndevices = 0;
+    }
+    for (uint32_t d = 0; d < ndevices; d++) {
+        uint64_t address = 0;
+        const uint64_t wanted = (uint64_t)domain << 32 | bus << 8 | device << 3 | function;
+        meter->smi_device = d;
+        if (address_of(d, &address) == 0 && (address & 0xFFFFFFFF0000FFFF) == wanted) {
+            if (read_smi(meter, &joules)) {
+                return true;
+            }
+            break;
+        }
+    }
+    snprintf(why, ENERGY_WORDS, "ROCm SMI: no energy counter of the device %s", pci);
+    return false;
+}
+
+/* ---- both ---- */
+
+static void forget(struct energy_meter *meter)
+{
+    if (meter->shut_down != NULL) {
+        (void)meter->shut_down();
+    }
+    if (meter->library != NULL) {
+        (void)dlclose(meter->library);
+    }
+    *meter = (struct energy_meter){.nfiles = 0};
+}
+
+static bool is_of_amd(const struct energy_places *places, const char *pci)
+{
+    char path[PATH_BYTES];
+    unsigned vendor = 0;
+    snprintf(path, sizeof path, "%s/%s/vendor", places->pci_devices, pci);
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        (void)!fscanf(file, "%x", &vendor);
+        (void)fclose(file);
+    }
+    return vendor == 0x1002;
+}
+
+struct energy_meter *energy_open(const struct energy_places *places, const char *pci,
+                                 char why[ENERGY_WORDS])
+{
+    struct energy_meter *meter = calloc(1, sizeof *meter);
+    bool found = false;
+    why[0] = '\0';
+    if (meter == NULL) {
+        snprintf(why, ENERGY_WORDS, "no memory");
+        return NULL;
+    }
+    if (pci[0] == '\0') {
+        found = open_rapl(meter, places, why);
+    } else if (!is_of_amd(places, pci)) {
+        found = open_nvml(meter, places, pci, why);
+    } else {
+        found = open_smi(meter, places, pci, why);
+        if (!found) {
+            forget(meter);
+            found = open_hwmon(meter, places, pci);
+        }
+    }
+    if (!found) {
+        energy_close(meter);
+        return NULL;
+    }
+    why[0] = '\0';
+    return meter;
+}
+
+void energy_close(struct energy_meter *meter)
+{
+    if (meter != NULL) {
+        forget(meter);
+        free(meter);
+    }
+}
+
+const char *energy_source(const struct energy_meter *meter)
+{
+    return meter->source;
+}
+
+bool energy_read(struct energy_meter *meter, double *joules)
+{
+    return meter->read(meter, joules);
+}

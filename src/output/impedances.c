@@ -1,0 +1,136 @@
+#include "output/impedances.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+
+enum { COLUMN_BYTES = 128 };
+
+/* Names may have any characters, and a note is one line. */
+static void print_name(FILE *out, const char *name)
+{
+    for (; *name != '\0'; name++) {
+        fputc((unsigned char)*name < ' ' ? '_' : *name, out);
+    }
+}
+
+static void print_note(FILE *out, const struct probe_setting *probe)
+{
+    fprintf(out, "# Zth_%s_K_per_W,reference ", probe->name);
+    if (probe->to != NULL) {
+        fputs(probe->to, out);
+    } else {
+        fprintf(out, "%.17g K", probe->reference);
+    }
+    fputs(",power of ", out);
+    print_name(out, probe->source != NULL ? probe->source : "all sources");
+    fputc('\n', out);
+}
+
+static enum status make_notes(const struct settings *settings, char **notes)
+{
+    size_t bytes = 0;
+    FILE *out = open_memstream(notes, &bytes);
+    TRY(CHECK_MEMORY(out != NULL, "no memory for the notes of probes.csv"));
+    for (int p = 0; p < settings->output.probes.npoints; p++) {
+        if (settings->output.probes.points[p].has_impedance) {
+            print_note(out, &settings->output.probes.points[p]);
+        }
+    }
+    return CHECK_MEMORY(fclose(out) == 0, "no memory for the notes of probes.csv");
+}
+
+enum status impedances_create(const struct settings *settings, struct impedances *impedances)
+{
+    const int n = settings->output.probes.npoints;
+    *impedances = (struct impedances){
+        .settings = settings,
+        .columns = calloc((size_t)n, sizeof *impedances->columns),
+        .row = calloc(2 * (size_t)n, sizeof *impedances->row),
+    };
+    bool enough = impedances->columns != NULL && impedances->row != NULL;
+    for (int p = 0; enough && p < n; p++) {
+        const struct probe_setting *probe = &settings->output.probes.points[p];
+        if (probe->has_impedance) {
+            char *column = malloc(COLUMN_BYTES);
+            impedances->columns[impedances->count++] = column;
+            enough = column != NULL &&
+                     snprintf(column, COLUMN_BYTES, "Zth_%s_K_per_W", probe->name) < COLUMN_BYTES;
+        }
+    }
+    TRY(CHECK_MEMORY(enough, "no memory for the columns of probes.csv"));
+    return make_notes(settings, &impedances->notes);
+}
+
+void impedances_destroy(struct impedances *impedances)
+{
+    for (int i = 0; i < impedances->count; i++) {
+        free(impedances->columns[i]);
+    }
+    free(impedances->columns);
+    free(impedances->notes);
+    free(impedances->row);
+    *impedances = (struct impedances){0};
+}
+
+/* Of the sources of this name, or of all (NULL), W. */
+static enum status power_of(const struct stepper *stepper, const struct heat_operator *op,
+                            const char *name, double *watts)
+{
+    const struct settings *settings = stepper->problem->settings;
+    *watts = 0;
+    for (int s = 0; s < settings->nsources; s++) {
+        const char *other = settings->sources[s].name;
+        double part = 0;
+        if (name == NULL || (other != NULL && strcmp(name, other) == 0)) {
+            TRY(source_files_power(&stepper->source_files, stepper->problem, op, s, &part));
+            *watts += part;
+        }
+    }
+    return STATUS_OK;
+}
+
+static double reference_of(const struct settings *settings, const struct probe_setting *probe,
+                           const double *temperatures)
+{
+    int p = 0;
+    while (probe->to != NULL && strcmp(settings->output.probes.points[p].name, probe->to) != 0) {
+        p++;
+    }
+    return probe->to != NULL ? temperatures[p] : probe->reference;
+}
+
+static enum status fill_row(struct impedances *impedances, const struct stepper *stepper,
+                            const struct heat_operator *op, const double *temperatures)
+{
+    const struct settings *settings = impedances->settings;
+    const int n = settings->output.probes.npoints;
+    double *next = impedances->row + n;
+    memcpy(impedances->row, temperatures, (size_t)n * sizeof *temperatures);
+    for (int p = 0; p < n; p++) {
+        const struct probe_setting *probe = &settings->output.probes.points[p];
+        double watts = 0;
+        if (probe->has_impedance) {
+            TRY(power_of(stepper, op, probe->source, &watts));
+            const double rise = temperatures[p] - reference_of(settings, probe, temperatures);
+            *next++ = watts != 0 ? rise / watts : NAN;
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status impedances_take(struct impedances *impedances, const struct stepper *stepper,
+                            const double *temperatures)
+{
+    struct heat_operator op;
+    if (impedances->count == 0) {
+        return STATUS_OK;
+    }
+    TRY(stepper_operator_before(stepper, &op));
+    return status_agree(stepper->team->comm, temperatures != NULL
+                                                 ? fill_row(impedances, stepper, &op, temperatures)
+                                                 : STATUS_OK);
+}

@@ -1,0 +1,24 @@
+/* One pass over the field: the exchange of the halo, then several steps of interior and shell. */
+#ifndef ISOTHERM_SOLVE_PASS_H
+#define ISOTHERM_SOLVE_PASS_H
+
+#include "solve/stepper.h"
+
+struct pass {
+    int nsteps;                        /* 1 to stepper->passes.steps */
+    struct step_args args[STEPS_MOST]; /* a medium, or sources that are not painted: one step */
+};
+
+/* The length of the first of several parts that are as equal as possible, and at most `most`: 10
+ * steps by 4 are 4, 3 and 3. */
+static inline int pass_share(int64_t total, int most)
+{
+    const int64_t parts = (total + most - 1) / most;
+    return (int)((total + parts - 1) / parts);
+}
+
+/* Collective through the halo; queued. Advance the field by the steps of `pass`, and swap it. Where
+ * the backend can fuse fewer steps, kernels follow each other with one exchange. */
+enum status pass_queue(struct stepper *stepper, const struct pass *pass) MUST_CHECK;
+
+#endif

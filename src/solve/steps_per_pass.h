@@ -1,0 +1,46 @@
+/* How many steps one pass over the field advances. Affects speed only. */
+#ifndef ISOTHERM_SOLVE_STEPS_PER_PASS_H
+#define ISOTHERM_SOLVE_STEPS_PER_PASS_H
+
+#include "halo/plan.h"
+#include "kernels/backend.h"
+#include "model/decomp.h"
+#include "model/problem.h"
+
+struct stepper;
+
+/* One way to advance, measured. */
+struct pass_trial {
+    int steps;
+    bool overlap;
+    bool thick;     /* shell: see stepper_divide */
+    double seconds; /* per step, of the slowest rank */
+};
+enum { PASS_TRIALS_MAX = 3 * STEPS_MOST };
+
+struct pass_plan {
+    int most;         /* layers of the halo; steps of a pass are at most as many */
+    int steps;        /* of a pass: what is used */
+    char reason[160]; /* for it */
+    int ntrials;
+    struct pass_trial trials[PASS_TRIALS_MAX];
+    double search_s;
+};
+
+/* Not collective; the same on all ranks, and in `plan`. The layers of the halo that the field
+ * needs, and the steps of a pass, until others are measured to be faster (tuning_of_passes).
+ * STATUS_INPUT, with the line of run.steps_per_pass, when a block is thinner than the halo would
+ * be. */
+enum status steps_per_pass_plan(const struct problem *problem, const struct backend *backend,
+                                const struct decomp *decomp, struct pass_plan *plan) MUST_CHECK;
+
+/* Not collective. The exchange before a pass of `steps` steps. Fails as halo_plan_create. */
+static inline enum status steps_per_pass_halo(const struct decomp *decomp, int rank,
+                                              const struct layout *layout, int steps,
+                                              struct halo_plan *plan)
+{
+    return halo_plan_create(decomp, rank, layout, steps, steps > 1 ? HALO_CORNERS : HALO_FACES,
+                            plan);
+}
+
+#endif

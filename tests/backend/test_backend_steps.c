@@ -1,0 +1,360 @@
+/* Several steps in one pass, on every backend that has them, against a plain loop over steps and
+ * cells, bit for bit: shapes, faces, boxes, threads; and the sums over closed faces. */
+#include "rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "kernels/heat_cell.h"
+
+enum { MAX_BOXES = 8 };
+
+struct problem {
+    struct layout layout;
+    int nsteps;
+    struct step_args args[STEPS_MOST];
+    struct box boxes[MAX_BOXES];
+    int nboxes;
+    void *h_in;
+    void *h_out;      /* before: a pattern */
+    void *h_expected; /* h_out with the cells of the boxes advanced */
+    struct exact_sum sums[STEPS_MOST][FACE_COUNT];
+};
+
+static bool is_outside(const struct problem *p, const int64_t cell[AXIS_COUNT], int width)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t beyond_min = p->args[0].closed[2 * axis] ? 0 : width;
+        const int64_t beyond_max = p->args[0].closed[2 * axis + 1] ? 0 : width;
+        if (cell[axis] < -beyond_min || cell[axis] >= p->layout.cells[axis] + beyond_max) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Owned cells, and the halo of open faces as deep as it must be complete, get values. */
+static void fill_input(struct problem *p, uint64_t *random)
+{
+    const struct layout *l = &p->layout;
+    for (int64_t k = -l->halo[2]; k < l->cells[2] + l->halo[2]; k++) {
+        for (int64_t j = -l->halo[1]; j < l->cells[1] + l->halo[1]; j++) {
+            for (int64_t i = -l->halo[0]; i < l->cells[0] + l->halo[0]; i++) {
+                if (!is_outside(p, (const int64_t[]){i, j, k}, p->nsteps)) {
+                    host_set(l, p->h_in, layout_index(l, i, j, k),
+                             random_between(random, -300.0, 1000.0));
+                }
+            }
+        }
+    }
+}
+
+static double neighbour(const struct problem *p, const struct step_args *args, const void *h_from,
+                        const int64_t cell[AXIS_COUNT], enum face face)
+{
+    int64_t at[AXIS_COUNT] = {cell[0], cell[1], cell[2]};
+    const enum axis axis = face_axis(face);
+    const int64_t last = face_side(face) == SIDE_MIN ? 0 : p->layout.cells[axis] - 1;
+    if (args->closed[face] && at[axis] == last) {
+        const double inside =
+            host_get(&p->layout, h_from, layout_index(&p->layout, at[0], at[1], at[2]));
+        return p->layout.precision == PRECISION_FLOAT64
+                   ? heat_outside_float64(inside, args->a[face], args->b[face])
+                   : (double)heat_outside_float32((float)inside, (float)args->a[face],
+                                                  (float)args->b[face]);
+    }
+    at[axis] += face_side(face) == SIDE_MIN ? -1 : 1;
+    return host_get(&p->layout, h_from, layout_index(&p->layout, at[0], at[1], at[2]));
+}
+
+static double advanced(const struct problem *p, const struct step_args *args, const void *h_from,
+                       const int64_t cell[AXIS_COUNT])
+{
+    const double c =
+        host_get(&p->layout, h_from, layout_index(&p->layout, cell[0], cell[1], cell[2]));
+    const double *r = args->r;
+    double n[FACE_COUNT];
+    for (int face = 0; face < FACE_COUNT; face++) {
+        n[face] = neighbour(p, args, h_from, cell, (enum face)face);
+    }
+    return p->layout.precision == PRECISION_FLOAT64
+               ? heat_cell_float64(c, n[0], n[1], n[2], n[3], n[4], n[5], r[0], r[1], r[2])
+               : (double)heat_cell_float32((float)c, (float)n[0], (float)n[1], (float)n[2],
+                                           (float)n[3], (float)n[4], (float)n[5], (float)r[0],
+                                           (float)r[1], (float)r[2]);
+}
+
+static bool in_boxes(const struct problem *p, int64_t i, int64_t j, int64_t k)
+{
+    for (int b = 0; b < p->nboxes; b++) {
+        const struct box cell = {{i, j, k}, {i + 1, j + 1, k + 1}};
+        if (box_contains(&p->boxes[b], &cell)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The sums over the cells of the boxes at closed faces, before step `l`. */
+static void add_sums(struct problem *p, int l, const void *h_from)
+{
+    const struct box owned = layout_owned(&p->layout);
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const struct box layer = box_inside(&owned, (enum face)face, 1);
+        if (!p->args[l].closed[face]) {
+            continue;
+        }
+        struct exact_parts parts = {{0}};
+        for (int64_t k = layer.lo[2]; k < layer.hi[2]; k++) {
+            for (int64_t j = layer.lo[1]; j < layer.hi[1]; j++) {
+                for (int64_t i = layer.lo[0]; i < layer.hi[0]; i++) {
+                    if (in_boxes(p, i, j, k)) {
+                        exact_parts_add(&parts, host_get(&p->layout, h_from,
+                                                         layout_index(&p->layout, i, j, k)));
+                    }
+                }
+            }
+        }
+        exact_sum_add_parts(&p->sums[l][face], &parts);
+    }
+}
+
+/* Advance everything that is known: step l leaves nsteps - 1 - l layers of halo. */
+static void reference(struct problem *p)
+{
+    const struct layout *l = &p->layout;
+    void *fields[2] = {host_field(l), host_field(l)};
+    memcpy(fields[0], p->h_in, layout_bytes(l));
+    memset(p->sums, 0, sizeof p->sums);
+    for (int s = 0; s < p->nsteps; s++) {
+        void *h_from = fields[s % 2];
+        void *h_to = fields[(s + 1) % 2];
+        const int width = p->nsteps - 1 - s;
+        add_sums(p, s, h_from);
+        for (int64_t k = -l->halo[2]; k < l->cells[2] + l->halo[2]; k++) {
+            for (int64_t j = -l->halo[1]; j < l->cells[1] + l->halo[1]; j++) {
+                for (int64_t i = -l->halo[0]; i < l->cells[0] + l->halo[0]; i++) {
+                    const int64_t cell[AXIS_COUNT] = {i, j, k};
+                    if (!is_outside(p, cell, width)) {
+                        host_set(l, h_to, layout_index(l, i, j, k),
+                                 advanced(p, &p->args[s], h_from, cell));
+                    }
+                }
+            }
+        }
+    }
+    memcpy(p->h_expected, p->h_out, layout_bytes(l));
+    for (int64_t k = 0; k < l->cells[2]; k++) {
+        for (int64_t j = 0; j < l->cells[1]; j++) {
+            for (int64_t i = 0; i < l->cells[0]; i++) {
+                if (in_boxes(p, i, j, k)) {
+                    const int64_t at = layout_index(l, i, j, k);
+                    host_set(l, p->h_expected, at, host_get(l, fields[p->nsteps % 2], at));
+                }
+            }
+        }
+    }
+    free(fields[0]);
+    free(fields[1]);
+}
+
+/* Faces: bit f of `closed_faces`; an axis of one cell is not used, and closed. */
+static void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT],
+                           unsigned closed_faces, int nsteps, enum precision precision,
+                           uint64_t *random)
+{
+    *p = (struct problem){.nsteps = nsteps};
+    int halo[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const bool used = cells[axis] > 1;
+        const unsigned both = used ? closed_faces >> (2 * axis) & 3 : 3;
+        const double r = used ? random_between(random, 0.0, 0.16) : 0.0;
+        halo[axis] = both == 3 ? 0 : nsteps + (int)random_below(random, 2);
+        for (int s = 0; s < nsteps; s++) {
+            p->args[s].r[axis] = r;
+        }
+        for (int side = 0; side < SIDE_COUNT; side++) {
+            const enum face face = face_of((enum axis)axis, (enum side)side);
+            const bool insulated = !used || random_below(random, 4) == 0;
+            const double a = insulated ? 1.0 : random_between(random, -1.0, 1.0);
+            for (int s = 0; s < nsteps; s++) {
+                p->args[s].closed[face] = both >> side & 1;
+                p->args[s].a[face] = a;
+                p->args[s].b[face] = insulated ? 0.0 : random_between(random, -500.0, 500.0);
+            }
+        }
+    }
+    must(layout_create(cells, halo, precision, &p->layout));
+    if (random_below(random, 2) == 0) {
+        layout_close_rows(&p->layout);
+    }
+    p->h_in = host_field(&p->layout);
+    p->h_out = host_field(&p->layout);
+    p->h_expected = host_field(&p->layout);
+    memset(p->h_out, 0x5A, layout_bytes(&p->layout));
+    fill_input(p, random);
+}
+
+static void problem_destroy(struct problem *p)
+{
+    free(p->h_in);
+    free(p->h_out);
+    free(p->h_expected);
+}
+
+static void check_output(const struct problem *p, const void *h_got, const char *who)
+{
+    const struct layout *l = &p->layout;
+    const size_t bytes = precision_bytes(l->precision);
+    if (memcmp(h_got, p->h_expected, layout_bytes(l)) == 0) {
+        return;
+    }
+    for (int64_t at = 0; at < l->elements; at++) {
+        const size_t byte = (size_t)at * bytes;
+        if (memcmp((const char *)h_got + byte, (const char *)p->h_expected + byte, bytes) != 0) {
+            const int64_t cell = at - l->origin;
+            const int64_t k = cell / l->pitch_z;
+            const int64_t j = cell % l->pitch_z / l->pitch_y;
+            fail_msg("%s, %d steps, %s, %d x %d x %d cells: cell (%d, %d, %d) is %a, not %a", who,
+                     p->nsteps, precision_name(l->precision), (int)l->cells[0], (int)l->cells[1],
+                     (int)l->cells[2], (int)(cell % l->pitch_y), (int)j, (int)k,
+                     host_get(l, h_got, at), host_get(l, p->h_expected, at));
+        }
+    }
+}
+
+static void check_steps(struct rig *rig, const struct problem *p)
+{
+    const size_t bytes = layout_bytes(&p->layout);
+    static const struct exact_sum zero[STEPS_MOST][FACE_COUNT];
+    void *d_in = rig_upload(rig, p->h_in, bytes);
+    void *d_out = rig_upload(rig, p->h_out, bytes);
+    struct exact_sum(*d_sums)[FACE_COUNT] = rig_upload(rig, zero, sizeof zero);
+    struct step_args args[STEPS_MOST];
+    memcpy(args, p->args, sizeof args);
+    for (int s = 0; s < p->nsteps; s++) {
+        for (int face = 0; face < FACE_COUNT; face++) {
+            args[s].d_face_sum[face] = face == FACE_Y_MAX ? NULL : &d_sums[s][face];
+        }
+    }
+    must(rig->backend->operations->steps(rig->queue, &p->layout, args, p->nsteps, d_out, d_in,
+                                         p->boxes, p->nboxes));
+    must(rig->backend->runtime->queue_wait(rig->queue));
+    void *h_got = rig_download(rig, d_out, bytes);
+    check_output(p, h_got, rig->backend->name);
+    free(h_got);
+    struct exact_sum(*sums)[FACE_COUNT] = rig_download(rig, d_sums, sizeof zero);
+    for (int s = 0; s < p->nsteps; s++) {
+        for (int face = 0; face < FACE_COUNT; face++) {
+            const struct exact_sum *expected = face == FACE_Y_MAX ? &zero[0][0] : &p->sums[s][face];
+            assert_memory_equal(&sums[s][face], expected, sizeof *expected);
+        }
+    }
+    free(sums);
+    rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, d_out);
+    rig->backend->runtime->memory_free(rig->device, d_sums);
+}
+
+static void check_all(const struct problem *p)
+{
+    for (int b = 0; b < rig_backend_count(); b++) {
+        struct rig rig;
+        rig_open(&rig, rig_backend_at(b));
+        if (p->nsteps <= rig.backend->operations->steps_most) {
+            check_steps(&rig, p);
+        }
+        rig_close(&rig);
+    }
+}
+
+/* Whole, cut at random, or interior and shell. */
+static void choose_boxes(struct problem *p, uint64_t *random)
+{
+    const struct box owned = layout_owned(&p->layout);
+    const int64_t kind = random_below(random, 3);
+    struct box inner = owned;
+    switch (kind) {
+    case 0:
+        p->nboxes = random_partition(random, &owned, 1, p->boxes);
+        break;
+    case 1:
+        p->nboxes = (random_partition(random, &owned, MAX_BOXES, p->boxes) + 1) / 2;
+        break;
+    default:
+        for (int face = 0; face < FACE_COUNT; face++) {
+            const struct box thinner = box_shrink_face(&inner, (enum face)face, p->nsteps);
+            inner = box_is_empty(&thinner) || p->args[0].closed[face] ? inner : thinner;
+        }
+        p->boxes[0] = inner;
+        p->nboxes = 1 + box_shell(&owned, &inner, p->boxes + 1);
+    }
+}
+
+static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, int nsteps,
+                        uint64_t seed)
+{
+    uint64_t random = seed;
+    for (int precision = 0; precision < 2; precision++) {
+        struct problem p;
+        problem_create(&p, cells, closed_faces, nsteps, (enum precision)precision, &random);
+        choose_boxes(&p, &random);
+        reference(&p);
+        omp_set_num_threads(1 + (int)random_below(&random, 3));
+        check_all(&p);
+        problem_destroy(&p);
+    }
+}
+
+static void small_shapes(void **state)
+{
+    (void)state;
+    static const int64_t nx[] = {1, 2, 5, 8, 17, 33, 64, 131};
+    static const int64_t ny[] = {1, 2, 3, 9, 21};
+    static const int64_t nz[] = {1, 2, 7, 15};
+    uint64_t random = 1;
+    for (int nsteps = 1; nsteps <= STEPS_MOST; nsteps++) {
+        for (int n = 0; n < 24; n++) {
+            const int64_t cells[AXIS_COUNT] = {nx[random_below(&random, 8)],
+                                               ny[random_below(&random, 5)],
+                                               nz[random_below(&random, 4)]};
+            check_shape(cells, (unsigned)random_below(&random, 64), nsteps, random_bits(&random));
+        }
+    }
+}
+
+static void faces_in_all_combinations(void **state)
+{
+    (void)state;
+    for (unsigned closed = 0; closed < 64; closed++) {
+        check_shape((const int64_t[]){18, 9, 11}, closed, 1 + (int)closed % 4, closed);
+    }
+}
+
+/* Several tiles on every axis, on the backends that divide a box into tiles. */
+static void large_shapes(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][AXIS_COUNT] = {
+        {200, 130, 40}, {129, 97, 67}, {1000, 500, 1}, {70001, 1, 1}, {130, 3, 150}, {66, 50, 130},
+    };
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (int n = 0; n < 4; n++) {
+            check_shape(shapes[s], n == 0 ? 63 : (unsigned)(37 * s + 11 * (size_t)n) % 64, 1 + n,
+                        10 * s + (size_t)n);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_shapes),
+        cmocka_unit_test(faces_in_all_combinations),
+        cmocka_unit_test(large_shapes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

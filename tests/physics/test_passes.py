@@ -1,0 +1,185 @@
+"""The same bits for any number of steps per pass: lengths, ranks, backends, overlap, transports,
+dimensions, events at odd steps, restarts in the middle of a pass. ISOTHERM_TEST_MATRIX=1: every
+length with every number of ranks, on both backends, with and without overlap."""
+import os
+import unittest
+
+import problems
+from harness import checkpoints, some, thorough
+from test_bitwise import Bitwise, quiet
+
+CELLS = [37, 29, 23]
+LENGTHS = (1, 2, 3, 4, 5, 8, "auto")
+
+
+class Passes(Bitwise):
+    def settings(self, steps, backend="cpu", overlap="auto", *more):
+        return [f"run.steps_per_pass={steps}", f"run.backend={backend}",
+                f"run.halo.overlap={overlap}", *more]
+
+    def plain(self, config):
+        return self.solve(quiet(config), sets=self.settings(1, "cpu", "off"))
+
+    def compare(self, reference, config, steps, backend, overlap, ranks, *more):
+        what = f"{steps} steps, {backend}, overlap {overlap}, {ranks} ranks, {more}"
+        run = self.expect_same(reference, config, what, ranks=ranks,
+                               sets=self.settings(steps, backend, overlap, *more))
+        if run is not None and steps != "auto":
+            self.assertEqual(run.report["steps_per_pass"]["chosen"], steps)
+        return run
+
+    def test_lengths(self):
+        config = problems.mixed(CELLS)
+        config["output"]["history"] = {"every": 7}
+        reference = self.plain(config)
+        for steps, backend, overlap, ranks in some((
+                (4, "cpu", "on", 3), (8, "guard", "off", 4), (2, "guard", "on", 2),
+                (3, "cpu", "off", 1), (5, "guard", "on", 3), (5, "cpu", "off", 5),
+                (8, "cpu", "on", 2), (4, "guard", "off", 1), ("auto", "guard", "auto", 2),
+                ("auto", "cpu", "auto", 3)), 3):
+            self.compare(reference, quiet(config), steps, backend, overlap, ranks)
+
+    @unittest.skipUnless(os.environ.get("ISOTHERM_TEST_MATRIX"), "an hour's work for few cores")
+    def test_all(self):
+        blocks = {4: [1, 2, 2], 7: [7, 1, 1], 8: [2, 2, 2]}
+        for precision in ("float64", "float32"):
+            config = problems.mixed(CELLS, precision)
+            config["output"]["history"] = {"every": 7}
+            reference = self.plain(config)
+            for steps in LENGTHS:
+                for ranks in (1, 2, 3, 4, 5, 7, 8):
+                    for backend in ("cpu", "guard"):
+                        for overlap in ("on", "off"):
+                            if steps == 8 and ranks in (5, 7):
+                                continue  # thinner blocks
+                            more = [f"run.decomposition={blocks[ranks]}"] if ranks in blocks else []
+                            self.compare(reference, quiet(config), steps, backend, overlap, ranks,
+                                         *more)
+
+    def test_blocks_as_thick_as_the_halo(self):
+        config = problems.mixed(CELLS, "float32")
+        reference = self.plain(config)
+        for steps, blocks in ((4, [1, 1, 5]), (5, [7, 1, 1]), (5, [1, 5, 1]), (8, [4, 1, 1])):
+            ranks = blocks[0] * blocks[1] * blocks[2]
+            for backend, overlap in some((("cpu", "off"), ("guard", "on")), 1):
+                self.compare(reference, quiet(config), steps, backend, overlap, ranks,
+                             f"run.decomposition={blocks}")
+
+    @thorough
+    def test_transports(self):
+        config = problems.mixed(CELLS)
+        reference = self.plain(config)
+        for transport in ("peer", "staged", "host"):
+            self.compare(reference, quiet(config), 4, "cpu", "on", 3,
+                         f"run.halo.transport={transport}")
+        self.compare(reference, quiet(config), 4, "guard", "on", 3, "run.halo.transport=staged")
+
+    def test_fewer_dimensions(self):
+        for cells, steps, ranks in (([53, 41], 4, 4), ([101], 8, 3), ([101], 5, 1)):
+            config = problems.mixed(cells)
+            reference = self.plain(config)
+            for backend, overlap in some((("guard", "on"), ("cpu", "off")), 1):
+                self.compare(reference, quiet(config), steps, backend, overlap, ranks)
+
+    def test_a_periodic_ring(self):
+        """Halos as wide as the block, which is its own neighbour."""
+        config = problems.mixed([5], closures=[problems.AROUND, problems.AROUND])
+        config["initial"] = [{"expression": {"value": "300 + 20*sin(17*x)"}}]
+        reference = self.plain(config)
+        self.compare(reference, quiet(config), 5, "cpu", "off", 1)
+        self.compare(reference, quiet(config), 5, "guard", "on", 1)
+
+    def test_steps_of_several_lengths(self):
+        """Each output with an interval shortens a step, and the ledger is booked there."""
+        config = problems.mixed(CELLS)
+        config["output"] = {"history": {"interval": config["time"]["end"] / 4.3}}
+        reference = self.plain(config)
+        self.assertGreater(reference.report["steps"], problems.STEPS)
+        self.compare(reference, quiet(config), 4, "cpu", "on", 2)
+        self.compare(reference, quiet(config), 5, "guard", "off", 3)
+
+    def test_restart_in_the_middle_of_a_pass(self):
+        config = problems.mixed(CELLS)
+        reference = self.plain(config)
+        writing = dict(config, output=dict(config["output"], checkpoints={"every": 9, "keep": 9}))
+        first = self.compare(reference, writing, 4, "cpu", "on", 2)
+        at_18 = checkpoints(first.folder)[1]
+        self.assertEqual(at_18.name, "step_0000000018.h5")
+        for steps, backend, ranks in ((5, "cpu", 3), (1, "guard", 1), (4, "guard", 2)):
+            again = self.solve(quiet(config), "--restart", at_18, ranks=ranks,
+                               sets=self.settings(steps, backend, "on"))
+            self.assertEqual(again.exact("field_hash", "boundary_heat_J", "heat_drift_J", "time"),
+                             reference.exact("field_hash", "boundary_heat_J", "heat_drift_J",
+                                             "time"))
+
+    @thorough
+    def test_all_outputs(self):
+        """What reads the field between passes reads the same, the heat flux beyond blocks too."""
+        config = problems.mixed(CELLS)
+        config["output"] = {
+            "history": {"every": 3}, "pictures": {"every": 20},
+            "snapshots": {"every": 11, "precision": "float64", "derived": ["T_max", "heat_flux"]},
+            "derived": {"every": 2}, "probes": {"every": 5, "points": [
+                {"name": "a", "at": [0.1, 0.1, 0.1]}]},
+            "checkpoints": {"every": 10, "keep": 9}}
+        runs = [self.solve(config, ranks=ranks, sets=self.settings(steps, backend, overlap))
+                for steps, backend, overlap, ranks in (
+                    (1, "cpu", "off", 1), (4, "cpu", "on", 3), (5, "guard", "on", 2))]
+        for run in runs[1:]:
+            for name in ("history.csv", "probes.csv"):
+                self.assertEqual((run.folder / name).read_bytes(),
+                                 (runs[0].folder / name).read_bytes(), name)
+            for name in sorted(path.name for path in (run.folder / "snapshots").iterdir()):
+                words = [str(place / "snapshots" / name) for place in (runs[0].folder, run.folder)]
+                self.assert_code(self.isotherm("compare", *words), 0)
+
+    def test_exchanges_are_counted(self):
+        config = problems.mixed(CELLS)
+        config["output"] = {"history": {"every": 10}}
+        config["run"]["watch"] = {"every": 0}
+        report = self.solve(config, ranks=2, sets=self.settings(4)).report
+        self.assertEqual(report["steps"], 41)
+        self.assertLessEqual(report["steps_per_pass"]["passes"], 20)
+        self.assertEqual(report["halo"]["exchanges"], report["steps_per_pass"]["passes"])
+        self.assertEqual(report["substeps_per_pass"], 4)
+
+    @thorough
+    def test_auto_takes_the_fastest(self):
+        config = problems.mixed([96, 80, 72])
+        reference = self.plain(config)
+        for backend, ranks in (("cpu", 2), ("guard", 1)):
+            run = self.compare(reference, quiet(config), "auto", backend, "auto", ranks)
+            trials = run.report["steps_per_pass"]["trials"]
+            best = min(trials, key=lambda trial: trial["us_per_step"])
+            self.assertEqual(run.report["steps_per_pass"]["chosen"], best["steps"])
+            self.assertIn(1, [trial["steps"] for trial in trials])
+
+    def test_too_thin_blocks_are_refused(self):
+        result, _ = self.start(problems.mixed(CELLS), ranks=5,
+                               sets=self.settings(8, "cpu", "auto", "run.decomposition=[1, 1, 5]"))
+        self.assert_code(result, 2)
+        self.assert_one_error(result)
+        self.assert_says(result, "--set run.steps_per_pass=8", "run.steps_per_pass",
+                         "the thinnest on z has 4; give 4 or less, or auto")
+        plan = self.isotherm("plan", "config_1.yaml", "--ranks", 5, "--set",
+                             "run.steps_per_pass=8", "--set", "run.decomposition=[1, 1, 5]")
+        self.assert_code(plan, 2)
+
+    def test_what_goes_step_by_step_says_so(self):
+        config = problems.mixed(CELLS)
+        config["boundary"]["z_max"] = {"type": "radiation", "emissivity": 0.5, "ambient": 300}
+        result, _ = self.start(config, sets=["run.steps_per_pass=4"])
+        self.assert_code(result, 0)
+        self.assert_says(result, "warning", "run.steps_per_pass: 1 is used, not 4: ", "radiation",
+                         stream="err")
+
+    def test_plan_knows_the_halo(self):
+        self.write(problems.mixed([64, 64, 64], closures=[problems.HOT] * 6))
+        plan = self.isotherm("plan", "config.yaml", "--ranks", 2, "--set", "run.steps_per_pass=4",
+                             "--set", "run.decomposition=[1, 1, 2]")
+        self.assert_says(plan, "steps/pass     4 (as configured)", "halo/pass      131 kB .. "
+                         "131 kB sent by each rank, at most 1 message", stream="out")
+
+
+if __name__ == "__main__":
+    unittest.main()
