@@ -110,7 +110,7 @@ struct field_summary {
 };
 
 /* What `convert` computes, cell by cell, in a medium with segments. */
-enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE, CONVERT_TO_LIQUID };
+enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE };
 
 /* The position of a subdomain in the global grid. */
 struct placement {
@@ -215,12 +215,15 @@ struct operations {
     enum status (*extract)(struct queue *queue, const struct layout *layout,
                            const struct extract_args *args, const void *d_field, void *d_values);
 
-    /* Queued. Convert the owned cells from the enthalpy, or from the temperature to it; to
-     * CONVERT_TO_LIQUID the liquid fraction. d_out and d_in: fields of `layout`, which may be the
-     * same one. NULL: the backend has no step for media with segments. */
+    /* Queued. Convert the owned cells from the enthalpy to the temperature or back. d_out and d_in:
+     * fields of `layout`, which may be the same one. */
     enum status (*convert)(struct queue *queue, const struct layout *layout,
                            const struct medium_args *medium, enum enthalpy_conversion conversion,
                            const void *d_in, void *d_out);
+    /* Queued. The liquid fraction of the owned cells, of layout `kept` as for `track`. */
+    enum status (*liquid_fraction)(struct queue *queue, const struct layout *layout,
+                                   const struct layout *kept, const struct medium_args *medium,
+                                   const void *d_field, double *d_fraction);
 
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */
     int nvariants;

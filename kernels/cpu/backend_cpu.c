@@ -351,6 +351,15 @@ static enum status convert(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+static enum status liquid_fraction(struct queue *queue, const struct layout *layout,
+                                   const struct layout *kept, const struct medium_args *medium,
+                                   const void *d_field, double *d_fraction)
+{
+    (void)queue;
+    cpu_liquid_fraction(layout, kept, medium, d_field, d_fraction);
+    return STATUS_OK;
+}
+
 /* Each kernel as a queued operation, and the table of them. */
 #define DEFINE_STEP(variant, about)                                                                \
     static enum status step_##variant(struct queue *queue, const struct layout *layout,            \
@@ -439,6 +448,7 @@ static const struct operations operations = {
     .flux_squared = flux_squared,
     .extract = extract,
     .convert = convert,
+    .liquid_fraction = liquid_fraction,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

@@ -41,6 +41,11 @@ void cpu_step_nonlinear(const struct layout *layout, const struct step_args *arg
 void cpu_convert(const struct layout *layout, const struct medium_args *medium,
                  enum enthalpy_conversion conversion, const void *in, void *out);
 
+void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
+                         const struct medium_args *medium, const void *field, double *fraction);
+void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
+                            const void *field, int64_t j, int64_t k, double *flux);
+
 /* What the passes of a queue need; initially zeros. */
 struct steps_scratch {
     void *memory;

@@ -356,6 +356,7 @@ static const struct operations operations = {
     .flux_squared = guard_flux_squared,
     .extract = guard_extract,
     .convert = guard_convert,
+    .liquid_fraction = guard_liquid_fraction,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

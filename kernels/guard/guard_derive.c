@@ -124,3 +124,23 @@ enum status guard_convert(struct queue *queue, const struct layout *layout,
                                  .to = d_out};
     return guard_add(queue, &op, NULL);
 }
+
+static enum status run_liquid(struct queue *queue, const struct operation *op)
+{
+    (void)queue;
+    cpu_liquid_fraction(&op->layout, &op->kept, op->args.medium, op->from, op->to);
+    return STATUS_OK;
+}
+
+enum status guard_liquid_fraction(struct queue *queue, const struct layout *layout,
+                                  const struct layout *kept, const struct medium_args *medium,
+                                  const void *d_field, double *d_fraction)
+{
+    const struct operation op = {.run = run_liquid,
+                                 .layout = *layout,
+                                 .kept = *kept,
+                                 .args.medium = medium,
+                                 .from = d_field,
+                                 .to = d_fraction};
+    return guard_add(queue, &op, NULL);
+}

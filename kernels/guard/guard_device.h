@@ -132,6 +132,10 @@ enum status guard_convert(struct queue *queue, const struct layout *layout,
                           const struct medium_args *medium, enum enthalpy_conversion conversion,
                           const void *d_in, void *d_out);
 
+enum status guard_liquid_fraction(struct queue *queue, const struct layout *layout,
+                                  const struct layout *kept, const struct medium_args *medium,
+                                  const void *d_field, double *d_fraction);
+
 /* Append `op`, whose arguments are copied, with the boxes and the medium. */
 enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);
 /* Queue a function of the host, with a copy of its arguments. */

@@ -314,6 +314,7 @@ static const struct operations operations = {
     .add_source = hip_add_source,
     .extract = hip_extract,
     .convert = hip_convert,
+    .liquid_fraction = hip_liquid_fraction,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

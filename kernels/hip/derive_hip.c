@@ -55,3 +55,11 @@ enum status hip_convert(struct queue *queue, const struct layout *layout,
     TRY_HIP(hip_launch_convert, queue->stream, layout, medium, conversion, d_in, d_out);
     return STATUS_OK;
 }
+
+enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout,
+                                const struct layout *kept, const struct medium_args *medium,
+                                const void *d_field, double *d_fraction)
+{
+    TRY_HIP(hip_launch_liquid_fraction, queue->stream, layout, kept, medium, d_field, d_fraction);
+    return STATUS_OK;
+}

@@ -82,6 +82,10 @@ enum status hip_convert(struct queue *queue, const struct layout *layout,
                         const struct medium_args *medium, enum enthalpy_conversion conversion,
                         const void *d_in, void *d_out);
 
+enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout,
+                                const struct layout *kept, const struct medium_args *medium,
+                                const void *d_field, double *d_fraction);
+
 /* steps_hip.c */
 enum status hip_steps(struct queue *queue, const struct layout *layout,
                       const struct step_args *args, int nsteps, void *d_out, const void *d_in,

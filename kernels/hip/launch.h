@@ -140,6 +140,10 @@ hipError_t hip_launch_convert(hipStream_t stream, const struct layout *layout,
                               const struct medium_args *medium, enum enthalpy_conversion conversion,
                               const void *d_in, void *d_out);
 
+hipError_t hip_launch_liquid_fraction(hipStream_t stream, const struct layout *layout,
+                                      const struct layout *kept, const struct medium_args *medium,
+                                      const void *d_field, double *d_fraction);
+
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
 /* `result`: pinned host memory, valid when the stream has been waited for. */
 hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
