@@ -90,6 +90,11 @@ typedef hipError_t hip_steps_launcher(hipStream_t stream, const struct layout *l
                                       const void *d_in, const struct box *box,
                                       const struct hip_face_values *values);
 hip_steps_launcher hip_launch_steps_tile; /* any box */
+/* With planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
+ * hip_step_staged_is_built. */
+hip_steps_launcher hip_launch_steps_staged_2;
+hip_steps_launcher hip_launch_steps_staged_3;
+hip_steps_launcher hip_launch_steps_staged_4;
 /* Add the sums over closed faces, after the launches for all boxes. */
 hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
                                  const struct layout *layout, const struct step_args *args,
