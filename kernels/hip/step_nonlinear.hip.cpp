@@ -73,6 +73,68 @@ static __device__ __forceinline__ void close_faces(const grid_view<REAL> &view,
     }
 }
 
+/* The cell around the tile that this thread evaluates besides its own. */
+struct duty {
+    bool is;
+    int x, y; /* in the tile */
+    int64_t i, j;
+};
+
+template <typename REAL>
+static __device__ __forceinline__ struct duty duty_of(const grid_view<REAL> &view,
+                                                      const rules<REAL> &rules,
+                                                      const struct box &box, int64_t i0, int64_t j0)
+{
+    const int n = threadIdx.x;
+    struct duty duty = {};
+    if (n < 2 * WIDE) {
+        duty.x = n % WIDE;
+        duty.y = n < WIDE ? -1 : HIGH;
+        duty.is = i0 + duty.x < box.hi[0];
+    } else if (n < 2 * WIDE + 2 * HIGH) {
+        duty.x = n < 2 * WIDE + HIGH ? -1 : WIDE;
+        duty.y = (n - 2 * WIDE) % HIGH;
+        duty.is = j0 + duty.y < box.hi[1];
+    }
+    duty.i = i0 + duty.x;
+    duty.j = j0 + duty.y;
+    duty.is = duty.is && duty.i <= box.hi[0] && duty.j <= box.hi[1] &&
+              !(duty.i < 0 && rules.closed[FACE_X_MIN]) &&
+              !(duty.j < 0 && rules.closed[FACE_Y_MIN]) &&
+              !(duty.i >= view.cells[0] && rules.closed[FACE_X_MAX]) &&
+              !(duty.j >= view.cells[1] && rules.closed[FACE_Y_MAX]);
+    return duty;
+}
+
+/* g of all faces of a cell, as if none were closed, and the differences of temperatures. Of the
+ * face below, g is that of the plane before, but in the first plane. */
+template <typename REAL, bool PLAIN>
+static __device__ __forceinline__ void open_faces(
+    const nonlinear<REAL> &m, const nonlinear_value<REAL> (&plane)[HIGH + 2][WIDE + 2],
+    const int64_t (&cell)[AXIS_COUNT], int of_class, const nonlinear_value<REAL> &below,
+    const nonlinear_value<REAL> &own, const nonlinear_value<REAL> &above, bool mine, bool first,
+    REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT])
+{
+    const int x = threadIdx.x % WIDE;
+    const int y = threadIdx.x / WIDE;
+#pragma unroll
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const int axis = face / 2;
+        const int sign = face % 2 == 0 ? -1 : 1;
+        const nonlinear_value<REAL> other =
+            face == FACE_Z_MIN ? below
+            : face == FACE_Z_MAX
+                ? above
+                : plane[y + 1 + (axis == 1 ? sign : 0)][x + 1 + (axis == 0 ? sign : 0)];
+        d[face] = other.t - own.t;
+        if (face != FACE_Z_MIN || first) {
+            g[face] = face_g<REAL, PLAIN>(m, axis, of_class, own, cell[0] + (axis == 0 ? sign : 0),
+                                          cell[1] + (axis == 1 ? sign : 0),
+                                          cell[2] + (axis == 2 ? sign : 0), other, mine);
+        }
+    }
+}
+
 template <typename REAL, bool PLAIN>
 static __global__ __launch_bounds__(THREADS,
                                     RESIDENT) void step_nonlinear(const grid_view<REAL> view,
@@ -99,26 +161,7 @@ static __global__ __launch_bounds__(THREADS,
     __syncthreads();
     const column<REAL> column = {view, m, fits ? tile.segments : m.segments()};
 
-    /* the cell around the tile that this thread evaluates besides its own; or just beyond the box,
-     * in place of its own */
-    int hx = x;
-    int hy = y;
-    bool around = false;
-    if (threadIdx.x < 2 * WIDE) {
-        hx = x;
-        hy = threadIdx.x < WIDE ? -1 : HIGH;
-        around = i0 + hx < box.hi[0];
-    } else if (threadIdx.x < 2 * WIDE + 2 * HIGH) {
-        hx = threadIdx.x < 2 * WIDE + HIGH ? -1 : WIDE;
-        hy = (threadIdx.x - 2 * WIDE) % HIGH;
-        around = j0 + hy < box.hi[1];
-    }
-    const int64_t hi = i0 + hx;
-    const int64_t hj = j0 + hy;
-    around = around && hi <= box.hi[0] && hj <= box.hi[1] &&
-             !(hi < 0 && rules.closed[FACE_X_MIN]) && !(hj < 0 && rules.closed[FACE_Y_MIN]) &&
-             !(hi >= view.cells[0] && rules.closed[FACE_X_MAX]) &&
-             !(hj >= view.cells[1] && rules.closed[FACE_Y_MAX]);
+    const struct duty duty = duty_of(view, rules, box, i0, j0);
     const bool beside =
         (i == box.hi[0] && j < box.hi[1] && !(i >= view.cells[0] && rules.closed[FACE_X_MAX])) ||
         (j == box.hi[1] && i < box.hi[0] && !(j >= view.cells[1] && rules.closed[FACE_Y_MAX]));
@@ -148,34 +191,20 @@ static __global__ __launch_bounds__(THREADS,
         }
         if (!last) {
             tile.of[next & 1][y + 1][x + 1] = above;
-            if (around) {
+            if (duty.is) {
                 REAL ignored;
                 int unused;
-                tile.of[next & 1][hy + 1][hx + 1] = column.evaluate(hi, hj, next, ignored, unused);
+                tile.of[next & 1][duty.y + 1][duty.x + 1] =
+                    column.evaluate(duty.i, duty.j, next, ignored, unused);
             }
         }
         if (k >= k_lo) {
             REAL g[FACE_COUNT];
             REAL d[FACE_COUNT];
             const int64_t cell[AXIS_COUNT] = {i, j, k};
-            const nonlinear_value<REAL>(&plane)[HIGH + 2][WIDE + 2] = tile.of[k & 1];
-#pragma unroll
-            for (int face = 0; face < FACE_COUNT; face++) {
-                const int axis = face / 2;
-                const int sign = face % 2 == 0 ? -1 : 1;
-                const nonlinear_value<REAL> other =
-                    face == FACE_Z_MIN ? below
-                    : face == FACE_Z_MAX
-                        ? above
-                        : plane[y + 1 + (axis == 1 ? sign : 0)][x + 1 + (axis == 0 ? sign : 0)];
-                g[face] =
-                    face == FACE_Z_MIN && k > k_lo
-                        ? g_below
-                        : face_g<REAL, PLAIN>(m, axis, of_class, own, i + (axis == 0 ? sign : 0),
-                                              j + (axis == 1 ? sign : 0),
-                                              k + (axis == 2 ? sign : 0), other, mine);
-                d[face] = other.t - own.t;
-            }
+            g[FACE_Z_MIN] = g_below;
+            open_faces<REAL, PLAIN>(m, tile.of[k & 1], cell, of_class, below, own, above, mine,
+                                    k == k_lo, g, d);
             if (touches || k == 0 || k == view.cells[2] - 1) {
                 close_faces(view, rules, m, cell, of_class, own, mine, g, d);
             }

@@ -99,7 +99,7 @@ static const struct damage regions[] = {
      "[T_max, heat_flux]"},
     {TIME, REGION("{name: a, every: 1, derived: {T_max: 1}}"),
      "c.yaml:24: output.regions[0].derived: not a list ({...}); give a list of some of T_max, "
-     "arrival_time, time_above, heat_flux, such as [T_max, heat_flux]"},
+     "arrival_time, time_above, heat_flux, liquid_fraction, such as [T_max, heat_flux]"},
     {TIME, "output: {snapshots: {every: 1, interval: 1}}\n" TIME,
      "c.yaml:22: output.snapshots.interval: given together with every; give one of them"},
 };
