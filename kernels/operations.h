@@ -10,6 +10,7 @@
 
 #include "base/box.h"
 #include "base/exact_sum.h"
+#include "kernels/class_summary.h"
 #include "kernels/layout.h"
 #include "kernels/medium_cell.h"
 #include "kernels/nonlinear_cell.h"
@@ -109,7 +110,7 @@ struct field_summary {
 };
 
 /* What `convert` computes, cell by cell, in a medium with segments. */
-enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE, CONVERT_TO_LIQUID };
+enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE };
 
 /* The position of a subdomain in the global grid. */
 struct placement {
@@ -183,6 +184,12 @@ struct operations {
     enum status (*summarise)(struct queue *queue, const struct layout *layout,
                              const struct placement *placement, const struct medium_args *medium,
                              const void *d_field, struct field_summary *h_summary);
+    /* Queued. Extremes, exact sum and number of the owned cells of each group of classes, added to
+     * d_summaries[MEDIUM_CLASSES]. d_groups[MEDIUM_CLASSES]: the group of each class. All in
+     * device memory. The cells must be valid. */
+    enum status (*summarise_classes)(struct queue *queue, const struct layout *layout,
+                                     const struct medium_args *medium, const uint8_t *d_groups,
+                                     const void *d_field, struct class_summary *d_summaries);
     /* Queued. Sum modulo 2^64 of heat_cell_hash over the owned cells; add over ranks for
      * `field_hash`. *h_hash is valid after queue_wait. */
     enum status (*hash)(struct queue *queue, const struct layout *layout,
@@ -208,12 +215,15 @@ struct operations {
     enum status (*extract)(struct queue *queue, const struct layout *layout,
                            const struct extract_args *args, const void *d_field, void *d_values);
 
-    /* Queued. Convert the owned cells from the enthalpy, or from the temperature to it; to
-     * CONVERT_TO_LIQUID the liquid fraction. d_out and d_in: fields of `layout`, which may be the
-     * same one. NULL: the backend has no step for media with segments. */
+    /* Queued. Convert the owned cells from the enthalpy to the temperature or back. d_out and d_in:
+     * fields of `layout`, which may be the same one. */
     enum status (*convert)(struct queue *queue, const struct layout *layout,
                            const struct medium_args *medium, enum enthalpy_conversion conversion,
                            const void *d_in, void *d_out);
+    /* Queued. The liquid fraction of the owned cells, of layout `kept` as for `track`. */
+    enum status (*liquid_fraction)(struct queue *queue, const struct layout *layout,
+                                   const struct layout *kept, const struct medium_args *medium,
+                                   const void *d_field, double *d_fraction);
 
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */
     int nvariants;

@@ -283,6 +283,15 @@ static enum status summarise(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+static enum status summarise_classes(struct queue *queue, const struct layout *layout,
+                                     const struct medium_args *medium, const uint8_t *d_groups,
+                                     const void *d_field, struct class_summary *d_summaries)
+{
+    (void)queue;
+    cpu_summarise_classes(layout, medium, d_groups, d_field, d_summaries);
+    return STATUS_OK;
+}
+
 static enum status hash(struct queue *queue, const struct layout *layout,
                         const struct placement *placement, const void *d_field, uint64_t *h_hash)
 {
@@ -339,6 +348,15 @@ static enum status convert(struct queue *queue, const struct layout *layout,
 {
     (void)queue;
     cpu_convert(layout, medium, conversion, d_in, d_out);
+    return STATUS_OK;
+}
+
+static enum status liquid_fraction(struct queue *queue, const struct layout *layout,
+                                   const struct layout *kept, const struct medium_args *medium,
+                                   const void *d_field, double *d_fraction)
+{
+    (void)queue;
+    cpu_liquid_fraction(layout, kept, medium, d_field, d_fraction);
     return STATUS_OK;
 }
 
@@ -422,6 +440,7 @@ static const struct operations operations = {
     .pack_boxes = pack_boxes,
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
+    .summarise_classes = summarise_classes,
     .hash = hash,
     .add_source = add_source,
     .gather = gather,
@@ -429,6 +448,7 @@ static const struct operations operations = {
     .flux_squared = flux_squared,
     .extract = extract,
     .convert = convert,
+    .liquid_fraction = liquid_fraction,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

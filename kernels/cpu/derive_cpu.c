@@ -165,7 +165,9 @@ void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
         const int64_t j = row % ny;
         const int64_t k = row / ny;
         double *out = flux + layout_index(kept, 0, j, k);
-        if (args->medium != NULL) {
+        if (args->medium != NULL && args->medium->nsegments > 0) {
+            cpu_nonlinear_flux_row(layout, args, field, j, k, out);
+        } else if (args->medium != NULL) {
             medium_flux_row(layout, args, field, j, k, out);
         } else if (layout->precision == PRECISION_FLOAT64) {
             flux_row(layout, args, field, PRECISION_FLOAT64, j, k, out);

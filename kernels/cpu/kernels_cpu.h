@@ -41,6 +41,11 @@ void cpu_step_nonlinear(const struct layout *layout, const struct step_args *arg
 void cpu_convert(const struct layout *layout, const struct medium_args *medium,
                  enum enthalpy_conversion conversion, const void *in, void *out);
 
+void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
+                         const struct medium_args *medium, const void *field, double *fraction);
+void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
+                            const void *field, int64_t j, int64_t k, double *flux);
+
 /* What the passes of a queue need; initially zeros. */
 struct steps_scratch {
     void *memory;
@@ -61,6 +66,9 @@ void cpu_fill_nan(void *memory, size_t bytes);           /* all threads: first t
 void cpu_summarise(const struct layout *layout, const struct placement *placement,
                    const struct medium_args *medium, const void *field,
                    struct field_summary *summary);
+void cpu_summarise_classes(const struct layout *layout, const struct medium_args *medium,
+                           const uint8_t *groups, const void *field,
+                           struct class_summary *summaries);
 void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
               uint64_t *hash);
 void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,

@@ -7,6 +7,7 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/share.h"
 #include "kernels/cpu/tally.h"
+#include "kernels/derived_cell.h"
 #include "kernels/nonlinear_cell.h"
 
 enum { TILE_X = 126, TILE_Y = 6 }; /* 3 planes of them fit the L2 cache, a row the L1 cache */
@@ -102,5 +103,45 @@ void cpu_convert(const struct layout *layout, const struct medium_args *medium,
             convert_row_float32(layout, medium, conversion, (const float *)in + at, j, k,
                                 (float *)out + at);
         }
+    }
+}
+
+void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
+                         const struct medium_args *medium, const void *field, double *fraction)
+{
+    const struct box owned = layout_owned(layout);
+    const int64_t ny = layout->cells[AXIS_Y];
+    const int64_t nrows = ny * layout->cells[AXIS_Z];
+#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
+    for (int64_t row = 0; row < nrows; row++) {
+        const int64_t j = row % ny;
+        const int64_t k = row / ny;
+        const int64_t at = layout_index(layout, 0, j, k);
+        double *out = fraction + layout_index(kept, 0, j, k);
+        if (layout->precision == PRECISION_FLOAT64) {
+            liquid_row_float64(layout, medium, (const double *)field + at, j, k, out);
+        } else {
+            liquid_row_float32(layout, medium, (const float *)field + at, j, k, out);
+        }
+    }
+}
+
+void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
+                            const void *field, int64_t j, int64_t k, double *flux)
+{
+    for (int64_t i = 0; i < layout->cells[AXIS_X]; i++) {
+        const int64_t cell[AXIS_COUNT] = {i, j, k};
+        double along[AXIS_COUNT];
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            double g[SIDE_COUNT];
+            double d[SIDE_COUNT];
+            if (layout->precision == PRECISION_FLOAT64) {
+                cell_sides_float64(layout, args->medium, args->closed, field, cell, axis, g, d);
+            } else {
+                cell_sides_float32(layout, args->medium, args->closed, field, cell, axis, g, d);
+            }
+            along[axis] = derived_flux_between(0, d[0], d[1], g[0], g[1], args->scale[axis]);
+        }
+        flux[i] = derived_square(along[0], along[1], along[2]);
     }
 }

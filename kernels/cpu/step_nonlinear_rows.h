@@ -295,17 +295,61 @@ static void NAMED(convert_row)(const struct layout *layout, const struct medium_
     for (int64_t i = 0; i < layout->cells[AXIS_X]; i++) {
         const int c = classes[i] & m->mask;
         const REAL *segments = table + nonlinear_segments_at(m->nclasses, m->nclosures, count, c);
-        switch (conversion) {
-        case CONVERT_TO_ENTHALPY:
-            out[i] = NAMED(nonlinear_enthalpy)(segments, count, in[i]);
-            break;
-        case CONVERT_TO_TEMPERATURE:
-            out[i] = NAMED(nonlinear_at)(segments, count, in[i]).temperature;
-            break;
-        case CONVERT_TO_LIQUID:
-            out[i] = NAMED(nonlinear_liquid)(
-                table + nonlinear_class_at(m->nclasses, m->nclosures, c), in[i]);
-            break;
+        out[i] = conversion == CONVERT_TO_ENTHALPY
+                     ? NAMED(nonlinear_enthalpy)(segments, count, in[i])
+                     : NAMED(nonlinear_at)(segments, count, in[i]).temperature;
+    }
+}
+
+static void NAMED(liquid_row)(const struct layout *layout, const struct medium_args *m,
+                              const REAL *in, int64_t j, int64_t k, double *fraction)
+{
+    const REAL *of_class =
+        (const REAL *)m->d_table + nonlinear_class_at(m->nclasses, m->nclosures, 0);
+    const uint8_t *classes = m->d_class + layout_index(&m->layout, 0, j, k);
+    for (int64_t i = 0; i < layout->cells[AXIS_X]; i++) {
+        fraction[i] = (double)NAMED(nonlinear_liquid)(
+            of_class + (int64_t)NONLINEAR_NUMBERS * (classes[i] & m->mask), in[i]);
+    }
+}
+
+/* The sides of an axis of one cell: g, and the differences of temperatures. */
+static void NAMED(cell_sides)(const struct layout *layout, const struct medium_args *m,
+                              const bool *closed, const REAL *field, const int64_t cell[AXIS_COUNT],
+                              int axis, double g[SIDE_COUNT], double difference[SIDE_COUNT])
+{
+    const REAL *table = m->d_table;
+    const REAL *numbers = table + nonlinear_class_at(m->nclasses, m->nclosures, 0);
+    const REAL *segments =
+        table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, 0);
+    const uint8_t *classes = m->d_class + layout_index(&m->layout, cell[0], cell[1], cell[2]);
+    const int64_t at = layout_index(layout, cell[0], cell[1], cell[2]);
+    const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
+    const int64_t class_pitch[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
+    const int own = classes[0] & m->mask;
+    const REAL w = numbers[NONLINEAR_NUMBERS * own + axis];
+    const struct NAMED(nonlinear) here =
+        NAMED(nonlinear_at)(segments + (int64_t)5 * m->nsegments * own, m->nsegments, field[at]);
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        const int face = 2 * axis + side;
+        const int64_t sign = side == 0 ? -1 : 1;
+        if (closed[face] && cell[axis] == (side == 0 ? 0 : layout->cells[axis] - 1)) {
+            const int closure =
+                medium_closure(m->d_patch[face], m->nclasses, face, layout->cells, cell, own);
+            const REAL half = here.conductivity / w;
+            g[side] = (double)half;
+            difference[side] = (double)NAMED(nonlinear_face)(
+                table + medium_closure_at(m->nclasses, m->nclosures, face, closure), half,
+                here.temperature);
+            continue;
         }
+        const int other = classes[sign * class_pitch[axis]] & m->mask;
+        const struct NAMED(nonlinear) there =
+            NAMED(nonlinear_at)(segments + (int64_t)5 * m->nsegments * other, m->nsegments,
+                                field[at + sign * pitch[axis]]);
+        g[side] = (double)NAMED(nonlinear_g)(here.conductivity, w, there.conductivity,
+                                             numbers[NONLINEAR_NUMBERS * other + axis],
+                                             table[medium_g_at(m->nclasses, axis, own, other)]);
+        difference[side] = (double)(there.temperature - here.temperature);
     }
 }

@@ -52,8 +52,7 @@ KERNEL_INLINE bool NAMED(level_closed)(const struct NAMED(march) * m, int l, enu
            (side == SIDE_MIN ? box->lo[axis] == 0 : box->hi[axis] == m->layout->cells[axis]);
 }
 
-/* Cells of a chain: the rows of the level it begins with, and where its values come from and go to.
- */
+/* Cells of a chain: the rows of its lowest level, and where its values come from and go to. */
 struct NAMED(links) {
     REAL *slot;    /* the plane below, overwritten by the new one */
     const REAL *c; /* the plane between */

@@ -348,6 +348,7 @@ static const struct operations operations = {
     .pack_boxes = pack_boxes,
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
+    .summarise_classes = guard_summarise_classes,
     .hash = hash,
     .add_source = guard_add_source,
     .gather = guard_gather,
@@ -355,6 +356,7 @@ static const struct operations operations = {
     .flux_squared = guard_flux_squared,
     .extract = guard_extract,
     .convert = guard_convert,
+    .liquid_fraction = guard_liquid_fraction,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

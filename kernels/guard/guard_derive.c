@@ -85,6 +85,26 @@ enum status guard_add_source(struct queue *queue, const struct layout *layout,
     return guard_add(queue, &op, box);
 }
 
+struct classes_call {
+    struct layout layout;
+    struct medium_args medium;
+    const uint8_t *groups;
+};
+
+static void call_summarise_classes(const void *arguments, void *to, const void *from)
+{
+    const struct classes_call *call = arguments;
+    cpu_summarise_classes(&call->layout, &call->medium, call->groups, from, to);
+}
+
+enum status guard_summarise_classes(struct queue *queue, const struct layout *layout,
+                                    const struct medium_args *medium, const uint8_t *d_groups,
+                                    const void *d_field, struct class_summary *d_summaries)
+{
+    const struct classes_call call = {*layout, *medium, d_groups};
+    return guard_call(queue, call_summarise_classes, &call, sizeof call, d_summaries, d_field);
+}
+
 static enum status run_convert(struct queue *queue, const struct operation *op)
 {
     (void)queue;
@@ -102,5 +122,25 @@ enum status guard_convert(struct queue *queue, const struct layout *layout,
                                  .conversion = conversion,
                                  .from = d_in,
                                  .to = d_out};
+    return guard_add(queue, &op, NULL);
+}
+
+static enum status run_liquid(struct queue *queue, const struct operation *op)
+{
+    (void)queue;
+    cpu_liquid_fraction(&op->layout, &op->kept, op->args.medium, op->from, op->to);
+    return STATUS_OK;
+}
+
+enum status guard_liquid_fraction(struct queue *queue, const struct layout *layout,
+                                  const struct layout *kept, const struct medium_args *medium,
+                                  const void *d_field, double *d_fraction)
+{
+    const struct operation op = {.run = run_liquid,
+                                 .layout = *layout,
+                                 .kept = *kept,
+                                 .args.medium = medium,
+                                 .from = d_field,
+                                 .to = d_fraction};
     return guard_add(queue, &op, NULL);
 }

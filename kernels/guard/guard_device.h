@@ -124,10 +124,17 @@ enum status guard_extract(struct queue *queue, const struct layout *layout,
                           const struct extract_args *args, const void *d_field, void *d_values);
 enum status guard_add_source(struct queue *queue, const struct layout *layout,
                              const struct source_args *args, void *d_field, const struct box *box);
+enum status guard_summarise_classes(struct queue *queue, const struct layout *layout,
+                                    const struct medium_args *medium, const uint8_t *d_groups,
+                                    const void *d_field, struct class_summary *d_summaries);
 
 enum status guard_convert(struct queue *queue, const struct layout *layout,
                           const struct medium_args *medium, enum enthalpy_conversion conversion,
                           const void *d_in, void *d_out);
+
+enum status guard_liquid_fraction(struct queue *queue, const struct layout *layout,
+                                  const struct layout *kept, const struct medium_args *medium,
+                                  const void *d_field, double *d_fraction);
 
 /* Append `op`, whose arguments are copied, with the boxes and the medium. */
 enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);

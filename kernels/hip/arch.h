@@ -270,6 +270,21 @@ static __device__ __forceinline__ void arch_arrivals_wait(arch_arrivals *arrival
                  : "memory");
 }
 
+/* Whether round r has ended; may wait for a while. */
+static __device__ __forceinline__ bool arch_arrivals_ended(arch_arrivals *arrivals, unsigned parity)
+{
+    uint32_t ended;
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, done;\n"
+                 "}\n"
+                 : "=r"(ended)
+                 : "r"(arch_shared_address(arrivals)), "r"(parity)
+                 : "memory");
+    return ended != 0;
+}
+
 /* Orders this thread's reads of shared memory before the engine's next write there, which an
  * arrival alone does not (docs/hip.md). */
 static __device__ __forceinline__ void arch_reads_before_tile_copy(void)
@@ -286,7 +301,19 @@ static __device__ __forceinline__ unsigned int arch_read_counter(const unsigned 
 }
 
 /* Start the copy of a tile whose first cell has these indices in the region, perhaps outside of it.
- * Kept in the L2 cache in preference to the output: neighbouring tiles read its edges soon. */
+ */
+static __device__ __forceinline__ void arch_tile_copy_plain(void *tile, const arch_tile_map &map,
+                                                            arch_arrivals *arrivals, int x, int y,
+                                                            int z)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(arch_shared_address(tile)),
+                 "l"(&map.tensor), "r"(x), "r"(y), "r"(z), "r"(arch_shared_address(arrivals))
+                 : "memory");
+}
+
+/* The same, kept in the L2 cache in preference to the output: neighbouring tiles read its edges
+ * soon. */
 static __device__ __forceinline__ void arch_tile_copy(void *tile, const arch_tile_map &map,
                                                       arch_arrivals *arrivals, int x, int y, int z)
 {

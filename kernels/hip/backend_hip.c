@@ -306,6 +306,7 @@ static const struct operations operations = {
     .pack_boxes = hip_pack_boxes,
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
+    .summarise_classes = hip_summarise_classes,
     .hash = hash,
     .gather = hip_gather,
     .track = hip_track,
@@ -313,6 +314,7 @@ static const struct operations operations = {
     .add_source = hip_add_source,
     .extract = hip_extract,
     .convert = hip_convert,
+    .liquid_fraction = hip_liquid_fraction,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

@@ -1,7 +1,7 @@
 /* Samples of a field: single cells, derived fields, and the heat flux. One thread per cell: these
  * run rarely. */
 /* first: it defines KERNEL_INLINE */
-#include "kernels/hip/medium.h"
+#include "kernels/hip/nonlinear.h"
 
 #include "kernels/derived_cell.h"
 
@@ -133,11 +133,31 @@ static __global__ __launch_bounds__(THREADS) void flux_cells(const struct layout
     }
 }
 
-/* The same in a medium of classes. `flux` points to cell (0, 0, 0). */
+/* A cell, its neighbours and g; of an enthalpy the differences to a cell of 0 K. */
 template <typename REAL>
-static __global__ __launch_bounds__(THREADS) void flux_medium(
-    const grid_view<REAL> view, const unsigned closed, const medium<REAL> m, const double sx,
-    const double sy, const double sz, double *flux, int64_t pitch_y, int64_t pitch_z)
+static __device__ double around(const grid_view<REAL> &view, unsigned closed, const medium<REAL> &m,
+                                const int64_t (&cell)[AXIS_COUNT], REAL (&n)[FACE_COUNT],
+                                REAL (&g)[FACE_COUNT])
+{
+    return (double)medium_neighbours(view, closed, m, cell, n, g, [](int, REAL) {});
+}
+
+template <typename REAL>
+static __device__ double around(const grid_view<REAL> &view, unsigned closed,
+                                const nonlinear<REAL> &m, const int64_t (&cell)[AXIS_COUNT],
+                                REAL (&n)[FACE_COUNT], REAL (&g)[FACE_COUNT])
+{
+    nonlinear_around(view, closed, m, cell, g, n, [](int, REAL, REAL) {});
+    return 0;
+}
+
+/* The same in a medium of classes. `flux` points to cell (0, 0, 0). */
+template <typename REAL, typename MEDIUM>
+static __global__ __launch_bounds__(THREADS) void flux_medium(const grid_view<REAL> view,
+                                                              const unsigned closed, const MEDIUM m,
+                                                              const double sx, const double sy,
+                                                              const double sz, double *flux,
+                                                              int64_t pitch_y, int64_t pitch_z)
 {
     const int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     const int64_t row = at / view.cells[0];
@@ -148,11 +168,27 @@ static __global__ __launch_bounds__(THREADS) void flux_medium(
                                       row / view.cells[1]};
     REAL n[FACE_COUNT];
     REAL g[FACE_COUNT];
-    const double c = (double)medium_neighbours(view, closed, m, cell, n, g, [](int, REAL) {});
+    const double c = around(view, closed, m, cell, n, g);
     flux[cell[0] + cell[1] * pitch_y + cell[2] * pitch_z] = derived_square(
         derived_flux_between(c, (double)n[0], (double)n[1], (double)g[0], (double)g[1], sx),
         derived_flux_between(c, (double)n[2], (double)n[3], (double)g[2], (double)g[3], sy),
         derived_flux_between(c, (double)n[4], (double)n[5], (double)g[4], (double)g[5], sz));
+}
+
+template <typename REAL, typename MEDIUM>
+static void launch_medium(hipStream_t stream, const struct layout *layout,
+                          const struct layout *kept, const struct flux_args *args, const MEDIUM &m,
+                          const void *d_field, double *d_flux)
+{
+    unsigned closed = 0;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        closed |= args->closed[face] ? 1U << face : 0U;
+    }
+    const int64_t cells = layout->cells[AXIS_X] * layout->cells[AXIS_Y] * layout->cells[AXIS_Z];
+    flux_medium<<<(unsigned)((cells + THREADS - 1) / THREADS), THREADS, 0, stream>>>(
+        view_of<REAL>(layout, nullptr, d_field), closed, m, args->scale[AXIS_X],
+        args->scale[AXIS_Y], args->scale[AXIS_Z], d_flux + kept->origin, kept->pitch_y,
+        kept->pitch_z);
 }
 
 template <typename REAL>
@@ -161,16 +197,12 @@ static hipError_t launch_flux(hipStream_t stream, const struct layout *layout,
                               const void *d_field, double *d_flux)
 {
     const REAL *field = static_cast<const REAL *>(d_field);
-    if (args->medium != nullptr) {
-        unsigned closed = 0;
-        for (int face = 0; face < FACE_COUNT; face++) {
-            closed |= args->closed[face] ? 1U << face : 0U;
-        }
-        const int64_t cells = layout->cells[AXIS_X] * layout->cells[AXIS_Y] * layout->cells[AXIS_Z];
-        flux_medium<<<(unsigned)((cells + THREADS - 1) / THREADS), THREADS, 0, stream>>>(
-            view_of<REAL>(layout, nullptr, d_field), closed, medium_of<REAL>(args->medium),
-            args->scale[AXIS_X], args->scale[AXIS_Y], args->scale[AXIS_Z], d_flux + kept->origin,
-            kept->pitch_y, kept->pitch_z);
+    if (args->medium != nullptr && args->medium->nsegments > 0) {
+        launch_medium<REAL>(stream, layout, kept, args, nonlinear_of<REAL>(args->medium), d_field,
+                            d_flux);
+    } else if (args->medium != nullptr) {
+        launch_medium<REAL>(stream, layout, kept, args, medium_of<REAL>(args->medium), d_field,
+                            d_flux);
     } else {
         flux_cells<<<row_grid(layout), THREADS, 0, stream>>>(*layout, *kept, *args, field, d_flux);
     }

@@ -39,10 +39,27 @@ enum status hip_add_source(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
+                                  const struct medium_args *medium, const uint8_t *d_groups,
+                                  const void *d_field, struct class_summary *d_summaries)
+{
+    TRY_HIP(hip_launch_summarise_classes, queue->stream, layout, medium, d_groups, d_field,
+            d_summaries);
+    return STATUS_OK;
+}
+
 enum status hip_convert(struct queue *queue, const struct layout *layout,
                         const struct medium_args *medium, enum enthalpy_conversion conversion,
                         const void *d_in, void *d_out)
 {
     TRY_HIP(hip_launch_convert, queue->stream, layout, medium, conversion, d_in, d_out);
+    return STATUS_OK;
+}
+
+enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout,
+                                const struct layout *kept, const struct medium_args *medium,
+                                const void *d_field, double *d_fraction)
+{
+    TRY_HIP(hip_launch_liquid_fraction, queue->stream, layout, kept, medium, d_field, d_fraction);
     return STATUS_OK;
 }

@@ -70,6 +70,9 @@ enum status hip_track(struct queue *queue, const struct layout *layout, const st
 enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
                              const struct layout *kept, const struct flux_args *args,
                              const void *d_field, double *d_flux);
+enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
+                                  const struct medium_args *medium, const uint8_t *d_groups,
+                                  const void *d_field, struct class_summary *d_summaries);
 enum status hip_add_source(struct queue *queue, const struct layout *layout,
                            const struct source_args *args, void *d_field, const struct box *box);
 enum status hip_extract(struct queue *queue, const struct layout *layout,
@@ -78,6 +81,10 @@ enum status hip_extract(struct queue *queue, const struct layout *layout,
 enum status hip_convert(struct queue *queue, const struct layout *layout,
                         const struct medium_args *medium, enum enthalpy_conversion conversion,
                         const void *d_in, void *d_out);
+
+enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout,
+                                const struct layout *kept, const struct medium_args *medium,
+                                const void *d_field, double *d_fraction);
 
 /* steps_hip.c */
 enum status hip_steps(struct queue *queue, const struct layout *layout,

@@ -90,6 +90,11 @@ typedef hipError_t hip_steps_launcher(hipStream_t stream, const struct layout *l
                                       const void *d_in, const struct box *box,
                                       const struct hip_face_values *values);
 hip_steps_launcher hip_launch_steps_tile; /* any box */
+/* With planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
+ * hip_step_staged_is_built. */
+hip_steps_launcher hip_launch_steps_staged_2;
+hip_steps_launcher hip_launch_steps_staged_3;
+hip_steps_launcher hip_launch_steps_staged_4;
 /* Add the sums over closed faces, after the launches for all boxes. */
 hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
                                  const struct layout *layout, const struct step_args *args,
@@ -140,12 +145,19 @@ hipError_t hip_launch_convert(hipStream_t stream, const struct layout *layout,
                               const struct medium_args *medium, enum enthalpy_conversion conversion,
                               const void *d_in, void *d_out);
 
+hipError_t hip_launch_liquid_fraction(hipStream_t stream, const struct layout *layout,
+                                      const struct layout *kept, const struct medium_args *medium,
+                                      const void *d_field, double *d_fraction);
+
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
 /* `result`: pinned host memory, valid when the stream has been waited for. */
 hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
                                 const struct layout *layout, const struct placement *placement,
                                 const struct medium_args *medium, const void *d_field,
                                 struct hip_result *result);
+hipError_t hip_launch_summarise_classes(hipStream_t stream, const struct layout *layout,
+                                        const struct medium_args *medium, const uint8_t *d_groups,
+                                        const void *d_field, struct class_summary *d_summaries);
 hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
                            const struct layout *layout, const struct placement *placement,
                            const void *d_field, struct hip_result *result);

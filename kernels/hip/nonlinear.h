@@ -105,4 +105,36 @@ static __device__ __forceinline__ REAL nonlinear_couple(const nonlinear<REAL> &m
                        m.of.table[medium_g_at(m.of.n, axis, own_class, other_class)]);
 }
 
+/* A cell, which is returned, with g and the differences of temperatures across its faces. closed:
+ * bit f for face f; at_closed(face, g, difference) is called for those that the cell lies on. */
+template <typename REAL, typename VISIT>
+static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_around(
+    const grid_view<REAL> &view, unsigned closed, const nonlinear<REAL> &m,
+    const int64_t (&cell)[AXIS_COUNT], REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT],
+    VISIT at_closed)
+{
+    const int64_t per_class = (int64_t)5 * m.count;
+    const int own_class = m.class_at(cell[0], cell[1], cell[2]);
+    const nonlinear_value<REAL> own = nonlinear_at(m.segments() + per_class * own_class, m.count,
+                                                   view.in[view.at(cell[0], cell[1], cell[2])]);
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const int axis = face / 2;
+        const int sign = face % 2 == 0 ? -1 : 1;
+        if ((closed >> face & 1) != 0 && cell[axis] == (sign < 0 ? 0 : view.cells[axis] - 1)) {
+            d[face] = nonlinear_close(m, face, cell, own_class, own, g[face]);
+            at_closed(face, g[face], d[face]);
+            continue;
+        }
+        int64_t next[AXIS_COUNT] = {cell[0], cell[1], cell[2]};
+        next[axis] += sign;
+        const int other_class = m.class_at(next[0], next[1], next[2]);
+        const nonlinear_value<REAL> other =
+            nonlinear_at(m.segments() + per_class * other_class, m.count,
+                         view.in[view.at(next[0], next[1], next[2])]);
+        g[face] = nonlinear_couple(m, axis, own_class, own, other_class, other);
+        d[face] = other.t - own.t;
+    }
+    return own;
+}
+
 #endif

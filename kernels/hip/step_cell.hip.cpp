@@ -67,30 +67,18 @@ static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &
 {
     const int own_class = m.class_at(cell[0], cell[1], cell[2]);
     const int64_t at = view.at(cell[0], cell[1], cell[2]);
-    const int64_t per_class = (int64_t)5 * m.count;
-    const nonlinear_value<REAL> own =
-        nonlinear_at(m.segments() + per_class * own_class, m.count, view.in[at]);
     REAL g[FACE_COUNT];
     REAL d[FACE_COUNT];
+    unsigned closed = 0;
     for (int face = 0; face < FACE_COUNT; face++) {
-        const int axis = face / 2;
-        const int sign = face % 2 == 0 ? -1 : 1;
-        if (rules.closed[face] && cell[axis] == (sign < 0 ? 0 : view.cells[axis] - 1)) {
-            d[face] = nonlinear_close(m, face, cell, own_class, own, g[face]);
-            if (rules.sum[face] != nullptr) {
-                tallies[face].add((double)g[face] * (double)d[face]);
-            }
-            continue;
-        }
-        int64_t next[AXIS_COUNT] = {cell[0], cell[1], cell[2]};
-        next[axis] += sign;
-        const int other_class = m.class_at(next[0], next[1], next[2]);
-        const nonlinear_value<REAL> other =
-            nonlinear_at(m.segments() + per_class * other_class, m.count,
-                         view.in[view.at(next[0], next[1], next[2])]);
-        g[face] = nonlinear_couple(m, axis, own_class, own, other_class, other);
-        d[face] = other.t - own.t;
+        closed |= rules.closed[face] ? 1U << face : 0U;
     }
+    const nonlinear_value<REAL> own =
+        nonlinear_around(view, closed, m, cell, g, d, [&](int face, REAL half, REAL difference) {
+            if (rules.sum[face] != nullptr) {
+                tallies[face].add((double)half * (double)difference);
+            }
+        });
     view.out[at] =
         nonlinear_cell(m.numbers() + NONLINEAR_NUMBERS * own_class,
                        m.of.table[medium_cell_at(own_class) + 1], view.in[at], own.t, g, d);

@@ -1,6 +1,8 @@
 /* The backend `hip`: several steps in a pass. */
 #include "kernels/hip/device_hip.h"
 
+#include <string.h>
+
 /* Places for the values of the faces that are summed, in the queue's memory. */
 static enum status place_face_values(struct queue *queue, const struct layout *layout,
                                      const struct step_args *args, int nsteps,
@@ -10,7 +12,7 @@ static enum status place_face_values(struct queue *queue, const struct layout *l
     const int64_t unit = LAYOUT_ALIGN_BYTES / bytes;
     int64_t first[FACE_COUNT];
     int64_t elements = 0;
-    *values = (struct hip_face_values){{NULL}};
+    memset(values, 0, sizeof *values);
     for (int face = 0; face < FACE_COUNT; face++) {
         const enum axis axis = face_axis((enum face)face);
         const int64_t nu = layout->cells[axis == AXIS_X ? AXIS_Y : AXIS_X];
@@ -38,12 +40,44 @@ static enum status place_face_values(struct queue *queue, const struct layout *l
     return STATUS_OK;
 }
 
+/* Do rows begin at multiples of 16 bytes, as kernels with wide loads need? Those of a subdomain
+ * that was widened into its halo may not. */
+static bool is_aligned(const struct layout *layout, const void *d_out, const void *d_in)
+{
+    const int64_t bytes = (int64_t)precision_bytes(layout->precision);
+    const uint64_t addresses =
+        (uint64_t)(uintptr_t)d_out | (uint64_t)(uintptr_t)d_in |
+        (uint64_t)((layout->origin | layout->pitch_y | layout->pitch_z) * bytes);
+    return addresses % 16 == 0;
+}
+
+/* Boxes that fill tiles well enough: the other kernel is several times slower for its tiles. Tiles
+ * are copied from cells at multiples of 16 bytes, beyond an open face from up to 4 of them. */
+static bool staged_takes(const struct layout *layout, const struct step_args *args,
+                         const struct box *box, const void *d_out, const void *d_in)
+{
+    enum { LEAST_X = 24, LEAST_Y = 12, LEAST_Z = 12, TILE_Y = 48, BEFORE_X = 4 };
+    const int64_t bytes = (int64_t)precision_bytes(layout->precision);
+    const int64_t rows = layout->cells[AXIS_Y];
+    const int64_t before_x = layout->origin - layout->halo[AXIS_Y] * layout->pitch_y -
+                             layout->halo[AXIS_Z] * layout->pitch_z;
+    const bool y_both = args->closed[FACE_Y_MIN] && args->closed[FACE_Y_MAX];
+    return hip_step_staged_is_built() && is_aligned(layout, d_out, d_in) && before_x >= BEFORE_X &&
+           layout->pitch_y < INT32_MAX / 2 && rows < INT32_MAX / 2 &&
+           layout->cells[AXIS_Z] <= UINT16_MAX &&
+           (rows + 2 * TILE_Y) * layout->pitch_y * bytes < UINT32_MAX &&
+           (rows >= TILE_Y || !y_both) && box_extent(box, AXIS_X) >= LEAST_X &&
+           box_extent(box, AXIS_Y) >= LEAST_Y && box_extent(box, AXIS_Z) >= LEAST_Z;
+}
+
 enum status hip_steps(struct queue *queue, const struct layout *layout,
                       const struct step_args *args, int nsteps, void *d_out, const void *d_in,
                       const struct box *boxes, int nboxes)
 {
     if (nsteps == 1) {
-        return hip_step_production(queue, layout, args, d_out, d_in, boxes, nboxes);
+        return is_aligned(layout, d_out, d_in)
+                   ? hip_step_production(queue, layout, args, d_out, d_in, boxes, nboxes)
+                   : hip_step_cell(queue, layout, args, d_out, d_in, boxes, nboxes);
     }
     struct hip_face_values values;
     TRY(place_face_values(queue, layout, args, nsteps, &values));
@@ -51,8 +85,12 @@ enum status hip_steps(struct queue *queue, const struct layout *layout,
         if (box_is_empty(&boxes[b])) {
             continue;
         }
-        TRY(hip_check(hip_launch_steps_tile(queue->stream, layout, args, nsteps, d_out, d_in,
-                                            &boxes[b], &values),
+        static hip_steps_launcher *const staged[] = {
+            hip_launch_steps_staged_2, hip_launch_steps_staged_3, hip_launch_steps_staged_4};
+        hip_steps_launcher *launch = staged_takes(layout, args, &boxes[b], d_out, d_in)
+                                         ? staged[nsteps - 2]
+                                         : hip_launch_steps_tile;
+        TRY(hip_check(launch(queue->stream, layout, args, nsteps, d_out, d_in, &boxes[b], &values),
                       "kernel of several steps"));
     }
     TRY_HIP(hip_launch_steps_sums, queue->stream, queue->d_scratch, layout, args, nsteps, d_in,

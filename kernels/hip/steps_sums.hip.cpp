@@ -3,7 +3,7 @@
  * kernels would make the tiles at faces slower, for which all others wait. */
 #include "kernels/hip/steps.h"
 
-enum { THREADS = 256, CELLS_PER_THREAD = 8, BOXES_PER_LAUNCH = 8 };
+enum { THREADS = 256, CELLS_PER_THREAD = 16, BOXES_PER_LAUNCH = 8 };
 
 /* One rectangle of cells at one face, at all levels. */
 struct rectangle {
@@ -20,6 +20,27 @@ struct rectangle_list {
     int levels;
     struct exact_sum *sum[HIP_STEPS_MOST][FACE_COUNT];
 };
+
+/* As face_sum_add, for a block, so that few atomics go to the same place. All threads call. */
+static __device__ __forceinline__ void add_block_sum(struct exact_sum *sum, tally &mine)
+{
+    __shared__ long long parts[THREADS / ARCH_WAVE][3];
+    const int wave = (int)threadIdx.x / ARCH_WAVE;
+    for (int p = 0; p < 3; p++) {
+        const long long of_wave = arch_wave_sum(mine.part[p]);
+        if (arch_is_first_lane()) {
+            parts[wave][p] = of_wave;
+        }
+    }
+    __syncthreads();
+    if (wave == 0) {
+        const int lane = (int)threadIdx.x;
+        for (int p = 0; p < 3; p++) {
+            mine.part[p] = lane < THREADS / ARCH_WAVE ? parts[lane][p] : 0;
+        }
+        face_sum_add(sum, mine);
+    }
+}
 
 template <typename REAL>
 static __global__ __launch_bounds__(THREADS) void steps_sums(const REAL *__restrict__ in,
@@ -48,7 +69,7 @@ static __global__ __launch_bounds__(THREADS) void steps_sums(const REAL *__restr
                                         : *from.at((int)level, r.u + u, r.v + v)));
         }
     }
-    face_sum_add(list.sum[level][r.face], sum);
+    add_block_sum(list.sum[level][r.face], sum);
     if (is_last_block(scratch)) {
         for (int l = 0; l < list.levels; l++) {
             for (int face = 0; face < FACE_COUNT; face++) {

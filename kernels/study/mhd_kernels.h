@@ -323,6 +323,7 @@ static __global__ __launch_bounds__(T::BOUNDS) void mhd_staged(
             fetch(n, n);
         }
     }
+    __syncwarp(); /* the first lane issues copies while no other lane of its wave runs */
     const int here = T::PAD + tx + (MHD_RADIUS + ty) * T::PITCH;
     REAL *to = out + i + tx + (int64_t)(j + ty) * g.pitch_y + (int64_t)k * g.pitch_z;
     mhd_slots<STAGED_PLANES> slots;

@@ -57,11 +57,9 @@ static const struct schema_choice patch_types[] = {{"temperature", BOUNDARY_TEMP
                                                    {NULL, 0}};
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
-static const struct schema_choice derived_fields[] = {{"T_max", DERIVED_T_MAX},
-                                                      {"arrival_time", DERIVED_ARRIVAL},
-                                                      {"time_above", DERIVED_ABOVE},
-                                                      {"heat_flux", DERIVED_FLUX},
-                                                      {NULL, 0}};
+static const struct schema_choice derived_fields[] = {
+    {"T_max", DERIVED_T_MAX},    {"arrival_time", DERIVED_ARRIVAL},   {"time_above", DERIVED_ABOVE},
+    {"heat_flux", DERIVED_FLUX}, {"liquid_fraction", DERIVED_LIQUID}, {NULL, 0}};
 static const struct schema_choice overlaps[] = {
     {"auto", OVERLAP_AUTO}, {"on", OVERLAP_ON}, {"off", OVERLAP_OFF}, {NULL, 0}};
 static const struct schema_choice writers[] = {
@@ -376,7 +374,7 @@ static const struct schema_key table[] = {
     CADENCE("output.history", AT(output.history), .fallback = "10"),
     KEY("output.history.materials", CHOICE, FREE, AT(output.history_materials),
         "`true`: also the minimum, maximum and mean temperature and the heat of each material of "
-        "several. Each line then copies the field to the host.",
+        "several. Each line then costs one more pass over the field.",
         .choices = truths, .fallback = "false"),
     SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
             .check = settings_check_cadence),
@@ -415,7 +413,8 @@ static const struct schema_key table[] = {
             "The fields that `derived` of snapshots and regions selects: the highest temperature "
             "so far (T_max), the time of the first sample at or above `isotherm` (arrival_time; "
             "NaN before), the time above `threshold` (time_above), and the magnitude of the heat "
-            "flux at the centre of each cell (heat_flux)."),
+            "flux at the centre of each cell (heat_flux); the part of a cell that is "
+            "liquid (liquid_fraction), where a material melts."),
     KEY("output.derived.every", LONG, WARN, AT(output.derived.every),
         "The interval between samples for T_max, arrival_time and time_above.", .limit = &from_one,
         .fallback = "1", .unit = &steps),

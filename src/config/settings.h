@@ -203,6 +203,7 @@ enum derived_kind {
     DERIVED_ARRIVAL,
     DERIVED_ABOVE,
     DERIVED_FLUX,
+    DERIVED_LIQUID,
     DERIVED_COUNT,
 };
 

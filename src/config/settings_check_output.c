@@ -204,6 +204,14 @@ SETTINGS_CHECK(derived)
                  {DERIVED_ABOVE, "time_above", "output.derived.threshold"}};
     const unsigned derived = *(const unsigned *)(item->base + item->row->offset);
     bool given;
+    bool melts = false;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        melts = melts || settings->materials[m].melts;
+    }
+    if ((derived >> (unsigned)DERIVED_LIQUID & 1U) != 0 && !melts) {
+        return settings_fail(settings, item->key,
+                             "liquid_fraction needs a material with latent_heat");
+    }
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
         if ((derived >> (unsigned)needs[i].kind & 1U) != 0 &&
             (tree_find(settings->origin->root, needs[i].key, &given), !given)) {

@@ -7,6 +7,7 @@ static const struct derived_label labels[DERIVED_COUNT] = {
     [DERIVED_ARRIVAL] = {"arrival_time", "s", "time of arrival of the isotherm"},
     [DERIVED_ABOVE] = {"time_above", "s", "time above the threshold"},
     [DERIVED_FLUX] = {"heat_flux", "W m-2", "magnitude of the heat flux"},
+    [DERIVED_LIQUID] = {"liquid_fraction", "1", "part that is liquid"},
 };
 
 const struct derived_label *derived_label(enum derived_kind kind)

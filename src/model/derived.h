@@ -23,7 +23,7 @@ int derived_count(unsigned mask);
 /* Those that depend on the past and so belong to the state. */
 static inline unsigned derived_kept(unsigned mask)
 {
-    return mask & ~(1U << (unsigned)DERIVED_FLUX);
+    return mask & ~(1U << (unsigned)DERIVED_FLUX | 1U << (unsigned)DERIVED_LIQUID);
 }
 
 /* The kinds that the outputs of these settings use; 0: none. */

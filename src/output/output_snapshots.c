@@ -148,9 +148,8 @@ static enum status write_due(void *object, const struct output_context *in)
         const struct series_output *output = &outputs->output[i];
         if (timeline_is_due(&in->problem->timeline, &output->setting->cadence, step) &&
             snapshots_wants(output->snapshots, step)) {
-            if (derived_wants(output->setting->derived, DERIVED_FLUX)) {
-                TRY(status_agree(in->team->comm, derive_flux(in->stepper)));
-            }
+            TRY(status_agree(in->team->comm,
+                             derive_present(in->stepper, output->setting->derived)));
             TRY(submit(output, in));
         }
     }

@@ -119,7 +119,7 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned)
         patches += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
     }
     return class_map_bytes(&problem->grid, owned) + CLASS_TABLES * bytes_of_table(problem) +
-           MEDIUM_CLASSES * sizeof(double) + patches;
+           MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches;
 }
 
 static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
@@ -165,12 +165,15 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
                              const struct team *team, struct engine *engine)
 {
     const struct medium *medium = &problem->medium;
+    static const struct class_summary none[MEDIUM_CLASSES];
     double weights[MEDIUM_CLASSES] = {0};
+    uint8_t materials[MEDIUM_CLASSES] = {0};
     if (medium->nclasses == 0) {
         return STATUS_OK;
     }
     for (int c = 0; c < medium->nclasses; c++) {
         weights[c] = medium->classes[c].weight;
+        materials[c] = (uint8_t)medium->classes[c].key.material;
     }
     classes->table_bytes = bytes_of_table(problem);
     TRY(keep_faces(classes, problem, team));
@@ -178,6 +181,8 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     TRY(send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
              &classes->d_class));
     TRY(send(engine, weights, sizeof weights, &classes->d_weight));
+    TRY(send(engine, materials, sizeof materials, &classes->d_material));
+    TRY(send(engine, none, sizeof none, &classes->d_summaries));
     for (int f = 0; f < FACE_COUNT; f++) {
         if (classes->patches.h_patch[f] != NULL) {
             TRY(send(engine, classes->patches.h_patch[f], (size_t)classes->patches.cells[f],
@@ -227,6 +232,8 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     for (int f = 0; f < FACE_COUNT; f++) {
         engine->runtime->memory_free(engine->device, classes->d_patch[f]);
     }
+    engine->runtime->memory_free(engine->device, classes->d_summaries);
+    engine->runtime->memory_free(engine->device, classes->d_material);
     engine->runtime->memory_free(engine->device, classes->d_weight);
     engine->runtime->memory_free(engine->device, classes->d_class);
     engine->runtime->event_destroy(classes->ready);

@@ -17,6 +17,8 @@ struct classes {
     struct class_map map;    /* until classes_allocate */
     struct medium_args args; /* of the last table */
     void *d_class, *d_weight;
+    void *d_material;  /* [MEDIUM_CLASSES]: the number of the material of each class */
+    void *d_summaries; /* [MEDIUM_CLASSES]: for summarise_classes */
     void *d_table[CLASS_TABLES];
     void *h_table[CLASS_TABLES]; /* pinned */
     void *h_values;              /* of the last table */

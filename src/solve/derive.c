@@ -79,7 +79,7 @@ static enum status restore_all(struct stepper *stepper)
     unsigned missing = 0;
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         bool found = false;
-        if (kind == DERIVED_FLUX || !derived_wants(derived->mask, kind)) {
+        if (!derived_wants(derived_kept(derived->mask), kind)) {
             continue;
         }
         TRY(restore(stepper, (enum derived_kind)kind, &found));
@@ -152,16 +152,13 @@ static enum status complete_halo(struct stepper *stepper)
     return STATUS_OK;
 }
 
-enum status derive_flux(struct stepper *stepper)
+static enum status derive_flux(struct stepper *stepper)
 {
     const struct team *team = stepper->team;
     struct engine *engine = stepper->engine;
     struct field *field = stepper->state->field;
     struct heat_operator op;
     struct flux_args args;
-    if (field->derived == NULL || !derived_wants(field->derived->mask, DERIVED_FLUX)) {
-        return STATUS_OK;
-    }
     TRY(stepper_operator(stepper, &op));
     operator_flux_args(&op, stepper->problem, &team->decomp, team->rank, &args);
     TRY(stepper_medium(stepper, &op, &args.medium));
@@ -171,4 +168,25 @@ enum status derive_flux(struct stepper *stepper)
                                          &field->derived->layout, &args, field->d_now,
                                          field->derived->d_values[DERIVED_FLUX]));
     return engine_settle(engine);
+}
+
+static enum status derive_liquid(struct stepper *stepper)
+{
+    struct engine *engine = stepper->engine;
+    struct field *field = stepper->state->field;
+    TRY(engine_settle(engine));
+    TRY(engine->operations->liquid_fraction(
+        engine->bulk_queue, &field->layout, &field->derived->layout, &stepper->classes->args,
+        field->d_now, field->derived->d_values[DERIVED_LIQUID]));
+    return engine_settle(engine);
+}
+
+enum status derive_present(struct stepper *stepper, unsigned mask)
+{
+    const struct derived *derived = stepper->state->field->derived;
+    const unsigned wanted = derived != NULL ? derived->mask & mask : 0;
+    if (derived_wants(wanted, DERIVED_FLUX)) {
+        TRY(derive_flux(stepper));
+    }
+    return derived_wants(wanted, DERIVED_LIQUID) ? derive_liquid(stepper) : STATUS_OK;
 }

@@ -15,8 +15,8 @@ enum status derive_sample(struct stepper *stepper) MUST_CHECK;
 /* The next step at which a sample is due; INT64_MAX: none. */
 int64_t derive_next(const struct stepper *stepper);
 
-/* Before an output that contains it: the heat flux of the current step, after a halo exchange.
- * Queued. */
-enum status derive_flux(struct stepper *stepper) MUST_CHECK;
+/* Before an output of the fields in `mask`: those of the current step alone. Of the heat flux after
+ * a halo exchange. Queued. */
+enum status derive_present(struct stepper *stepper, unsigned mask) MUST_CHECK;
 
 #endif

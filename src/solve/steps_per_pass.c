@@ -40,6 +40,7 @@ static int most_to_try(const struct backend *backend, const struct decomp *decom
     enum {
         IN_CACHE = 1 << 18, /* cells per rank: caches hold them; memory is not read */
         FEW_STEPS = 32,     /* a search takes longer than it gains */
+        DEEPEST = 4,        /* more layers cost memory before anything is measured */
         SHARE = 8           /* of the thinnest block: beyond that too many cells are redundant */
     };
     const int64_t cells = decomp->global_cells[0] * decomp->global_cells[1] *
@@ -48,6 +49,7 @@ static int most_to_try(const struct backend *backend, const struct decomp *decom
         return 1;
     }
     int64_t most = backend->operations->steps_most;
+    most = DEEPEST < most ? DEEPEST : most;
     most = thinnest / SHARE < most ? thinnest / SHARE : most;
     return most > 1 ? (int)most : 1;
 }

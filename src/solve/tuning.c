@@ -268,7 +268,7 @@ static enum status try_steps(struct pass_search *search, int steps)
 /* In an order in which the usual best come early; as far as the time suffices. */
 static enum status try_all(struct pass_search *search)
 {
-    static const int order[STEPS_MOST] = {1, 4, 3, 2, 6, 8, 5, 7};
+    static const int order[STEPS_MOST] = {1, 4, 3, 2, 5, 6, 7, 8};
     struct stepper *stepper = search->stepper;
     const struct pass_plan *passes = &stepper->passes;
     const bool all = stepper->problem->settings->run.steps_per_pass_auto;

@@ -5,6 +5,8 @@
 
 #include "medium_problem.h"
 
+#include "kernels/derived_cell.h"
+
 static void fill_class(struct problem *p, void *table, int of_class, bool plain, uint64_t *random)
 {
     const struct medium_args *m = &p->medium;
@@ -217,17 +219,39 @@ static double convert(const struct problem *p, enum enthalpy_conversion conversi
     const struct medium_args *m = &p->medium;
     const void *segments =
         table_from(p, nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, of_class));
-    const void *numbers = table_from(p, nonlinear_class_at(m->nclasses, m->nclosures, of_class));
-    switch (conversion) {
-    case CONVERT_TO_TEMPERATURE:
+    if (conversion == CONVERT_TO_TEMPERATURE) {
         return evaluate(p, of_class, x).temperature;
-    case CONVERT_TO_ENTHALPY:
-        return is_wide(p) ? nonlinear_enthalpy_float64(segments, m->nsegments, x)
-                          : (double)nonlinear_enthalpy_float32(segments, m->nsegments, (float)x);
-    default:
-        return is_wide(p) ? nonlinear_liquid_float64(numbers, x)
-                          : (double)nonlinear_liquid_float32(numbers, (float)x);
     }
+    return is_wide(p) ? nonlinear_enthalpy_float64(segments, m->nsegments, x)
+                      : (double)nonlinear_enthalpy_float32(segments, m->nsegments, (float)x);
+}
+
+double nonlinear_liquid(const struct problem *p, const int64_t cell[AXIS_COUNT])
+{
+    const struct medium_args *m = &p->medium;
+    const int of_class = problem_class(p, cell[0], cell[1], cell[2]);
+    const void *numbers = table_from(p, nonlinear_class_at(m->nclasses, m->nclosures, of_class));
+    const double u =
+        host_get(&p->layout, p->h_in, layout_index(&p->layout, cell[0], cell[1], cell[2]));
+    return is_wide(p) ? nonlinear_liquid_float64(numbers, u)
+                      : (double)nonlinear_liquid_float32(numbers, (float)u);
+}
+
+double nonlinear_flux_squared(const struct problem *p, const int64_t cell[AXIS_COUNT],
+                              const double scale[AXIS_COUNT])
+{
+    const int of_class = problem_class(p, cell[0], cell[1], cell[2]);
+    const struct nonlinear_float64 own = evaluate(
+        p, of_class,
+        host_get(&p->layout, p->h_in, layout_index(&p->layout, cell[0], cell[1], cell[2])));
+    double along[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const struct across low = cross(p, cell, 2 * axis, &own);
+        const struct across high = cross(p, cell, 2 * axis + 1, &own);
+        along[axis] =
+            derived_flux_between(0, low.difference, high.difference, low.g, high.g, scale[axis]);
+    }
+    return derived_square(along[0], along[1], along[2]);
 }
 
 void nonlinear_convert(const struct problem *p, enum enthalpy_conversion conversion,

@@ -52,6 +52,59 @@ static void check_heat(struct rig *rig, const struct problem *p)
     rig->backend->runtime->memory_free(rig->device, d_in);
 }
 
+/* Of the cells of each group; called twice: the second adds. */
+static void check_groups(struct rig *rig, const struct problem *p)
+{
+    uint64_t random = (uint64_t)p->layout.elements;
+    const struct layout *l = &p->layout;
+    const int64_t *n = l->cells;
+    const struct operations *operations = rig->backend->operations;
+    struct class_summary expected[MEDIUM_CLASSES];
+    __int128 sums[MEDIUM_CLASSES] = {0};
+    uint8_t groups[MEDIUM_CLASSES];
+    const int ngroups = 1 + (int)random_below(&random, MEDIUM_CLASSES);
+    for (int c = 0; c < MEDIUM_CLASSES; c++) {
+        groups[c] = (uint8_t)random_below(&random, ngroups);
+        expected[c] = (struct class_summary)CLASS_SUMMARY_NONE;
+    }
+    void *d_groups = rig_upload(rig, groups, sizeof groups);
+    struct class_summary *d_summaries = rig_upload(rig, expected, sizeof expected);
+    for (int64_t c = 0; c < n[0] * n[1] * n[2]; c++) {
+        const int64_t i = c % n[0];
+        const int64_t j = c / n[0] % n[1];
+        const int64_t k = c / (n[0] * n[1]);
+        const double value = host_get(l, p->h_in, layout_index(l, i, j, k));
+        struct class_summary *e = &expected[groups[problem_class(p, i, j, k)]];
+        sums[e - expected] += 2 * fixed_point(value);
+        e->min_key = class_key_of(value) < e->min_key ? class_key_of(value) : e->min_key;
+        e->max_key = class_key_of(value) > e->max_key ? class_key_of(value) : e->max_key;
+        e->cells += 2;
+    }
+    void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
+    const struct medium_args medium = problem_upload(rig, p);
+    for (int call = 0; call < 2; call++) {
+        struct medium_args given = medium;
+        must(operations->summarise_classes(rig->queue, l, &given, d_groups, d_in, d_summaries));
+        memset(&given, 0xFF, sizeof given);
+    }
+    struct class_summary *got = rig_download(rig, d_summaries, sizeof expected);
+    for (int g = 0; g < MEDIUM_CLASSES; g++) {
+        expected[g].sum = fixed_digits(sums[g]);
+        exact_sum_normalise(&got[g].sum);
+        assert_int_equal(got[g].cells, expected[g].cells);
+        assert_memory_equal(&got[g].sum, &expected[g].sum, sizeof got[g].sum);
+        if (got[g].cells > 0) {
+            assert_true(class_value_of(got[g].min_key) == class_value_of(expected[g].min_key));
+            assert_true(class_value_of(got[g].max_key) == class_value_of(expected[g].max_key));
+        }
+    }
+    free(got);
+    problem_free_medium(rig, &medium);
+    rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, d_groups);
+    rig->backend->runtime->memory_free(rig->device, d_summaries);
+}
+
 static void check_flux(struct rig *rig, const struct problem *p)
 {
     const struct layout *l = &p->layout;
@@ -115,6 +168,7 @@ static void check_all(const struct problem *p, bool samples)
         }
         if (samples) {
             check_heat(&rig, p);
+            check_groups(&rig, p);
             check_flux(&rig, p);
         }
         rig_close(&rig);

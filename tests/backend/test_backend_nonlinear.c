@@ -1,5 +1,5 @@
-/* The step and the conversions in a medium whose properties depend on temperature, of every backend
- * that has them, against a plain triple loop, bit for bit. */
+/* The step and the conversions in a medium whose properties depend on temperature, of every
+ * backend, against a plain triple loop, bit for bit. */
 #include "medium_problem.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 static void check_convert(struct rig *rig, const struct problem *p)
 {
     const size_t bytes = layout_bytes(&p->layout);
-    for (int c = CONVERT_TO_ENTHALPY; c <= CONVERT_TO_LIQUID; c++) {
+    for (int c = CONVERT_TO_ENTHALPY; c <= CONVERT_TO_TEMPERATURE; c++) {
         void *h_expected = host_field(&p->layout);
         memcpy(h_expected, p->h_out, bytes);
         nonlinear_convert(p, (enum enthalpy_conversion)c, p->h_in, h_expected);
@@ -30,6 +30,46 @@ static void check_convert(struct rig *rig, const struct problem *p)
         rig->backend->runtime->memory_free(rig->device, d_in);
         rig->backend->runtime->memory_free(rig->device, d_out);
     }
+}
+
+/* The liquid fraction, or the heat flux. */
+static void check_derived(struct rig *rig, const struct problem *p, bool flux)
+{
+    const struct layout *l = &p->layout;
+    const int64_t *n = l->cells;
+    struct layout kept;
+    must(layout_create(n, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &kept));
+    const struct medium_args medium = problem_upload(rig, p);
+    struct medium_args given = medium;
+    struct flux_args args = {.medium = &given};
+    for (int face = 0; face < FACE_COUNT; face++) {
+        args.closed[face] = p->args.closed[face];
+        args.scale[face / 2] = p->args.r[face / 2] > 0.0 ? 7.5 + 0.5 * (double)face : 0.0;
+    }
+    const struct operations *operations = rig->backend->operations;
+    void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
+    double *h_values = host_field(&kept);
+    double *d_values = rig_upload(rig, h_values, layout_bytes(&kept));
+    if (flux) {
+        must(operations->flux_squared(rig->queue, l, &kept, &args, d_in, d_values));
+    } else {
+        must(operations->liquid_fraction(rig->queue, l, &kept, &given, d_in, d_values));
+    }
+    memset(&given, 0xFF, sizeof given);
+    must(rig->backend->runtime->queue_wait(rig->queue));
+    free(h_values);
+    h_values = rig_download(rig, d_values, layout_bytes(&kept));
+    for (int64_t c = 0; c < n[0] * n[1] * n[2]; c++) {
+        const int64_t cell[AXIS_COUNT] = {c % n[0], c / n[0] % n[1], c / (n[0] * n[1])};
+        const double expected =
+            flux ? nonlinear_flux_squared(p, cell, args.scale) : nonlinear_liquid(p, cell);
+        assert_memory_equal(&h_values[layout_index(&kept, cell[0], cell[1], cell[2])], &expected,
+                            sizeof expected);
+    }
+    free(h_values);
+    problem_free_medium(rig, &medium);
+    rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, d_values);
 }
 
 static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, uint64_t seed)
@@ -52,11 +92,11 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
         for (int b = 0; b < rig_backend_count(); b++) {
             struct rig rig;
             rig_open(&rig, rig_backend_at(b));
-            if (rig.backend->operations->convert != NULL) {
-                problem_check_step(&rig, rig.backend->operations->step, "step", &p, true);
-                problem_check_step(&rig, rig.backend->operations->step, "without sums", &p, false);
-                check_convert(&rig, &p);
-            }
+            problem_check_step(&rig, rig.backend->operations->step, "step", &p, true);
+            problem_check_step(&rig, rig.backend->operations->step, "without sums", &p, false);
+            check_convert(&rig, &p);
+            check_derived(&rig, &p, false);
+            check_derived(&rig, &p, true);
             rig_close(&rig);
         }
         problem_destroy(&p);

@@ -154,13 +154,14 @@ def some_problem(seed):
     return draw_problem(random.Random(seed), seed)
 
 
-def solved_problem(seed, steps, change=lambda config: config, solver=None):
-    """A configuration of so many steps, changed by a function, and what a solver (the one below)
-    makes of it. A draw in which a cell is below 0 K after any step is rejected for the next one:
-    radiation from such a cell has no meaning, and the program ends there with an error."""
+def solved_problem(seed, steps, change=lambda config: config, solver=None, scale=1):
+    """A configuration of so many steps, on a grid `scale` times as fine as some_problem's, changed
+    by a function, and what a solver (the one below) makes of it. A draw in which a cell is below
+    0 K after any step is rejected for the next one: radiation from such a cell has no meaning, and
+    the program ends there with an error."""
     rng = random.Random(seed)
     while True:
-        config = change(draw_problem(rng, seed))
+        config = change(draw_problem(rng, seed, scale))
         problem = (solver or Problem)(config)
         dt = float(f"{0.9 * problem.stable_dt():.6g}")
         try:
@@ -171,10 +172,10 @@ def solved_problem(seed, steps, change=lambda config: config, solver=None):
         return config, problem, solution
 
 
-def draw_problem(rng, seed):
+def draw_problem(rng, seed, scale=1):
     used = rng.choice([1, 2, 3, 3])
     most = {1: 60, 2: 24, 3: 15}[used]
-    cells = [rng.randint(2, most) for _ in range(used)]
+    cells = [scale * rng.randint(2, most) for _ in range(used)]
     lengths = LENGTHS[:used]
     names = [f"m{n}" for n in range(rng.choice([1, 2, 2, 3, 5, 12, 40]))]
     parts = [{"uniform": {"material": names[0]}}]

@@ -26,17 +26,21 @@ class Materials(Case):
 
 
 class RandomProblems(Materials):
+    def seeds(self):
+        """Numbers of problems, and how fine their grids are."""
+        return [(seed, 1) for seed in range(RANDOM)]
+
     def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
-        for seed in range(RANDOM):
+        for seed, scale in self.seeds():
             with self.subTest(seed=seed):
-                self.check(seed, *solved_problem(seed, STEPS))
+                self.check(seed, *solved_problem(seed, STEPS, scale=scale))
 
     def test_with_properties_that_depend_on_temperature(self):
-        for seed in range(RANDOM):
+        for seed, scale in self.seeds():
             with self.subTest(seed=seed):
                 def change(config, seed=seed):
                     return nonlinear_problem(config, seed)
-                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem))
+                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
 
     def check(self, seed, config, problem, solution):
         expected, entered, added = solution
@@ -60,14 +64,19 @@ class RandomProblems(Materials):
 
         ranks = min((2, 3, 5, 3, 2, 8)[seed % 6], max(config["grid"]["cells"]) // 2)
         overlap = ("on", "off")[seed % 4 // 2]
-        how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
-        for backend, nranks, threads in how[seed % 2:seed % 2 + 2]:
+        for backend, nranks, threads in self.ways(seed, ranks):
             other = self.run_config(config, f"other{seed}", "--overwrite", "--backend", backend,
                                     "--set", f"run.halo.overlap={overlap}", ranks=nranks,
                                     threads=threads)
             self.assertEqual(other.exact("field_hash"), one.exact("field_hash"),
                              f"{backend}, {nranks} ranks")
             self.assertEqual(other.history_bytes(), one.history_bytes(), f"{backend} {nranks}")
+
+    @staticmethod
+    def ways(seed, ranks):
+        """Backend, ranks and threads of runs that must agree bit for bit with one on the cpu."""
+        how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
+        return how[seed % 2:seed % 2 + 2]
 
     def check_faces(self, problem, T, row):
         for number, face in enumerate(problem.config["boundary"]):
@@ -113,6 +122,30 @@ class RandomProblems(Materials):
                     self.assertLess(abs(found / expected - 1), 1e-12)
                 else:
                     self.assertTrue(math.isnan(found))
+
+
+@unittest.skipUnless("ISOTHERM_GPU_BACKEND" in os.environ, "no GPU backend in this build")
+class RandomOnGpu(RandomProblems):
+    """In the suite of the GPU builds. The finer grids are large enough for the staged kernel."""
+
+    def setUp(self):
+        super().setUp()
+        config = some_problem(3)
+        config["time"] = {"steps": 1}
+        self.write(config, "probe.yaml")
+        result = self.isotherm("run", "probe.yaml", "--output", "probe", "--backend",
+                               os.environ["ISOTHERM_GPU_BACKEND"])
+        if result.code == 4:
+            self.skipTest(f"no GPU answers: {result.err.splitlines()[-1]}")
+        self.assert_code(result, 0)
+
+    def seeds(self):
+        return [(seed, (1, 5)[seed % 2]) for seed in range(100, 100 + min(RANDOM, 24))]
+
+    @staticmethod
+    def ways(seed, ranks):
+        backend = os.environ["ISOTHERM_GPU_BACKEND"]
+        return [(backend, 1, 1), (backend, min(ranks, 3), 1)]
 
 
 class Layers(Materials):
@@ -215,6 +248,69 @@ class Files(Materials):
         result = self.isotherm("run", "case.yaml", "--output", "other", "--restart", middle)
         self.assertEqual(result.code, 2, f"{result}")
         self.assertIn("parts", result.err)
+
+
+class Melting(Materials):
+    """What the random problems with properties that depend on temperature leave out."""
+
+    def config(self):
+        water = {"name": "water", "density": 1000.0, "conductivity": 2.2, "heat_capacity": 2050.0,
+                 "latent_heat": 3.34e5, "solidus": 273.15,
+                 "liquid": {"conductivity": 0.58, "heat_capacity": 4200.0}}
+        return {
+            "grid": {"cells": [13, 7, 5], "upper": [0.013, 0.007, 0.005]},
+            "materials": [water],
+            "initial": [{"uniform": {"value": 273.15}}],
+            "boundary": {"x_min": {"type": "temperature", "value": 320.0},
+                         **{face: {"type": "flux", "value": 0.0} for face in FACES[1:]}},
+            "time": {"steps": 400},
+            "output": {"snapshots": {"every": 200, "derived": ["liquid_fraction", "heat_flux"]},
+                       "history": {"every": 100}, "checkpoints": {"every": 200, "keep": 3}},
+        }
+
+    def test_the_liquid_fraction_follows_from_the_enthalpy(self):
+        run = self.run_config(self.config(), "out")
+        enthalpy = run.enthalpy()
+        solidus = 1000.0 * 2050.0 * 273.15
+        expected = np.clip((enthalpy - solidus) / (1000.0 * 3.34e5), 0, 1)
+        self.assertTrue(((expected > 0) & (expected < 1)).any())
+        snapshots = [path for path in run.folder.glob("**/*.h5") if "checkpoints" not in str(path)]
+        found = None
+        for path in snapshots:
+            with h5py.File(path, "r") as file:
+                for name in ("liquid_fraction", "fields/liquid_fraction"):
+                    if name in file:
+                        found = file[name][()]
+        self.assertIsNotNone(found, f"{snapshots}")
+        np.testing.assert_allclose(found.reshape(-1, *expected.shape)[-1], expected, atol=1e-6)
+
+    def test_a_restart_continues_from_the_enthalpy(self):
+        config = self.config()
+        whole = self.run_config(config, "whole")
+        middle = self.folder / "whole" / "checkpoints" / "step_0000000200.h5"
+        for ranks, precision in ((1, None), (3, None)):
+            rest = self.run_config(config, f"rest{ranks}", "--restart", middle, ranks=ranks)
+            self.assertEqual(rest.exact("field_hash"), whole.exact("field_hash"))
+            self.assertEqual(rest.history()[-1], whole.history()[-1])
+        config["materials"][0]["latent_heat"] = 3e5
+        self.write(config, "case.yaml")
+        refused = self.isotherm("run", "case.yaml", "--output", "other", "--restart", middle)
+        self.assertEqual(refused.code, 2, f"{refused}")
+        self.assertIn("latent_heat", refused.err)
+        changed = self.run_config(config, "changed", "--restart", middle, "--restart-changed")
+        last = changed.history()[-1]
+        self.assertLess(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"])
+
+    def test_a_table_a_file_and_a_polynomial_of_a_line_are_the_same(self):
+        hashes = set()
+        (self.folder / "c.csv").write_text("T, c\n200, 1900\n400 2300\n")
+        for given in ([[200.0, 1900.0], [400.0, 2300.0]], {"file": "c.csv"},
+                      [["200 K", 1.9e3], ["126.85 degC", "2.3 kJ/(kg K)"]]):
+            config = self.config()
+            config["materials"][0]["heat_capacity"] = given
+            run = self.run_config(config, "out", "--overwrite")
+            hashes.add(run.report["field_hash"])
+        self.assertEqual(len(hashes), 1)
 
 
 class RadiatingSlab(Materials):
@@ -392,6 +488,26 @@ class WrongInput(Materials):
                    "not a number")
         self.check(patches({**shapeless, "where": "u < 1"}), where + "[0].where", "u")
         self.check(patches({**disc, "value": "1/(t - t)"}), where + "[0].value", "heat flux")
+        def material(**keys):
+            def change(config):
+                config["materials"][0].update(keys)
+            return change
+
+        rising = [[300.0, 1.0], [290.0, 2.0]]
+        self.check(material(heat_capacity=rising), "materials[0].heat_capacity", "do not increase")
+        self.check(material(heat_capacity=[[300.0, 1.0], [310.0]]), "rows [temperature, value]")
+        self.check(material(heat_capacity=[[300.0, -1.0]]), "materials[0].heat_capacity", "above 0")
+        self.check(material(heat_capacity=[[float(n), 1.0] for n in range(40)]), "40 rows")
+        self.check(material(heat_capacity={"polynomial": [1.0], "from": 300.0}), "unknown keys")
+        self.check(material(heat_capacity={"polynomial": [1.0], "from": 300.0, "to": 200.0}),
+                   "not below")
+        self.check(material(heat_capacity={"polynomial": [1.0, -1.0], "from": 300.0, "to": 400.0}),
+                   "materials[0]", "give values above 0")
+        self.check(material(heat_capacity={"file": "none.csv"}), "none.csv", code=3)
+        self.check(material(latent_heat=1e5), "materials[0].latent_heat", "solidus")
+        self.check(material(latent_heat=1e5, solidus=300.0, liquidus=290.0), "liquidus", "below")
+        self.check(material(latent_heat=0.0, solidus=300.0), "materials[0]", "above the solidus")
+        self.check(material(solidus=300.0), "materials[0].solidus", "latent_heat")
         self.check(radiating_difference, "boundary.x_min.emissivity", "absolute temperatures")
         self.check(unknown, "parts[0].uniform.material", "'m00'", "m0, m1")
         self.check(uncovered, "parts", "have no material")

@@ -95,7 +95,8 @@ static const struct damage regions[] = {
      "missing; give it, in K"},
     {TIME, REGION("{name: a, every: 1, derived: [T_mex]}"),
      "c.yaml:24: output.regions[0].derived: unknown (T_mex), did you mean 'T_max'? give a list of "
-     "some of T_max, arrival_time, time_above, heat_flux, such as [T_max, heat_flux]"},
+     "some of T_max, arrival_time, time_above, heat_flux, liquid_fraction, such as "
+     "[T_max, heat_flux]"},
     {TIME, REGION("{name: a, every: 1, derived: {T_max: 1}}"),
      "c.yaml:24: output.regions[0].derived: not a list ({...}); give a list of some of T_max, "
      "arrival_time, time_above, heat_flux, such as [T_max, heat_flux]"},

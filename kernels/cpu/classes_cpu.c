@@ -1,0 +1,115 @@
+/* The summary of each group of classes: runs of cells of one class, as layers and blocks have. */
+#include <math.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/share.h"
+#include "kernels/cpu/tally.h"
+
+/* Cells per pass: the size of the buffer for widened float32 cells. */
+enum { CHUNK = 512 };
+
+struct count {
+    double min, max;
+    struct tally tally;
+    int64_t cells;
+};
+
+/* What is counted. */
+struct counting {
+    const struct layout *layout;
+    const struct medium_args *medium;
+    const uint8_t *groups;
+    const void *field;
+};
+
+static void count_cells(struct count *count, const double *cells, int64_t n)
+{
+    double min = INFINITY;
+    double max = -INFINITY;
+#pragma omp simd reduction(min : min) reduction(max : max)
+    for (int64_t i = 0; i < n; i++) {
+        min = cells[i] < min ? cells[i] : min;
+        max = cells[i] > max ? cells[i] : max;
+    }
+    count->min = min < count->min ? min : count->min;
+    count->max = max > count->max ? max : count->max;
+    count->cells += n;
+    tally_add_float64(&count->tally, cells, n);
+}
+
+static void count_row(const struct counting *c, const struct box *piece, int64_t j, int64_t k,
+                      struct count *counts)
+{
+    double wide[CHUNK];
+    const int64_t first = piece->lo[AXIS_X];
+    const int64_t at = layout_index(c->layout, first, j, k);
+    const int64_t n = box_extent(piece, AXIS_X);
+    const uint8_t *classes = c->medium->d_class + layout_index(&c->medium->layout, first, j, k);
+    const uint8_t mask = c->medium->mask;
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        const uint8_t group = c->groups[classes[begin] & mask];
+        const int64_t most = n - begin < CHUNK ? n : begin + CHUNK;
+        end = begin + 1;
+        while (end < most && c->groups[classes[end] & mask] == group) {
+            end++;
+        }
+        if (c->layout->precision == PRECISION_FLOAT64) {
+            count_cells(&counts[group], (const double *)c->field + at + begin, end - begin);
+        } else {
+            for (int64_t i = begin; i < end; i++) {
+                wide[i - begin] = (double)((const float *)c->field)[at + i];
+            }
+            count_cells(&counts[group], wide, end - begin);
+        }
+    }
+}
+
+static void count_piece(const struct counting *c, const struct box *piece, struct count *counts)
+{
+    for (int64_t k = piece->lo[AXIS_Z]; k < piece->hi[AXIS_Z]; k++) {
+        for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j++) {
+            count_row(c, piece, j, k, counts);
+        }
+    }
+}
+
+/* One thread at a time. */
+static void merge_count(struct class_summary *summary, struct count *count)
+{
+    const uint64_t min = class_key_of(count->min);
+    const uint64_t max = class_key_of(count->max);
+    if (count->cells > 0) {
+        tally_flush(&count->tally);
+        exact_sum_add(&summary->sum, &count->tally.sum);
+        summary->min_key = min < summary->min_key ? min : summary->min_key;
+        summary->max_key = max > summary->max_key ? max : summary->max_key;
+        summary->cells += count->cells;
+    }
+}
+
+void cpu_summarise_classes(const struct layout *layout, const struct medium_args *medium,
+                           const uint8_t *groups, const void *field,
+                           struct class_summary *summaries)
+{
+    const struct box owned = layout_owned(layout);
+    const struct counting counting = {layout, medium, groups, field};
+#pragma omp parallel if (share_is_worthwhile(&owned, 1))
+    {
+        struct count counts[MEDIUM_CLASSES];
+        struct box pieces[SHARE_PIECES];
+        const int npieces = share_box(&owned, omp_get_thread_num(), omp_get_num_threads(), pieces);
+        for (int g = 0; g < MEDIUM_CLASSES; g++) {
+            counts[g] = (struct count){.min = INFINITY, .max = -INFINITY};
+        }
+        for (int p = 0; p < npieces; p++) {
+            count_piece(&counting, &pieces[p], counts);
+        }
+#pragma omp critical(summarise_classes)
+        for (int g = 0; g < MEDIUM_CLASSES; g++) {
+            merge_count(&summaries[g], &counts[g]);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+/* The summary of each group of classes. A thread counts in registers as long as the group of its
+ * cells stays the same, then in the block's shared memory, and the block in global memory. Integers
+ * and extremes: the order does not matter. */
+#include "kernels/hip/cells.h"
+
+#include "kernels/class_summary.h"
+
+enum {
+    THREADS = 256,
+    BLOCKS_MAX = 4096,
+    BLOCK_CELLS_MAX = EXACT_PARTS_MAX_TERMS / 2, /* on average */
+};
+
+/* The owned cells by rows: `lanes` threads per row, THREADS / lanes rows per block. */
+template <typename REAL> struct class_sweep {
+    const REAL *in;         /* of cell (0, 0, 0) */
+    const uint8_t *classes; /* the same */
+    int64_t cells[AXIS_COUNT];
+    int64_t pitch_y, pitch_z;
+    int64_t class_pitch_y, class_pitch_z;
+    int mask;
+    const uint8_t *groups;
+    unsigned lanes;
+};
+
+/* A thread's cells since the group changed. */
+struct class_run {
+    int group; /* -1: none yet */
+    unsigned long long min, max, cells;
+    struct tally tally;
+};
+
+/* Of one block. */
+struct class_counts {
+    unsigned long long min[MEDIUM_CLASSES], max[MEDIUM_CLASSES], cells[MEDIUM_CLASSES];
+    unsigned long long part[MEDIUM_CLASSES][3];
+};
+
+static __device__ __forceinline__ void run_begin(class_run &run, int group)
+{
+    run.group = group;
+    run.min = ~0ULL;
+    run.max = 0;
+    run.cells = 0;
+    run.tally = {};
+}
+
+static __device__ __forceinline__ void run_end(class_counts &counts, const class_run &run)
+{
+    if (run.cells == 0) {
+        return;
+    }
+    atomicMin(&counts.min[run.group], run.min);
+    atomicMax(&counts.max[run.group], run.max);
+    atomicAdd(&counts.cells[run.group], run.cells);
+    for (int d = 0; d < 3; d++) {
+        atomicAdd(&counts.part[run.group][d], (unsigned long long)run.tally.part[d]);
+    }
+}
+
+template <typename REAL>
+static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, class_counts &counts)
+{
+    const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
+    const unsigned rows_per_block = THREADS / s.lanes;
+    class_run run;
+    run_begin(run, -1);
+    for (int64_t row = (int64_t)blockIdx.x * rows_per_block + threadIdx.x / s.lanes; row < rows;
+         row += (int64_t)gridDim.x * rows_per_block) {
+        const int64_t k = row / s.cells[AXIS_Y];
+        const int64_t j = row - k * s.cells[AXIS_Y];
+        const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
+        const uint8_t *classes = s.classes + j * s.class_pitch_y + k * s.class_pitch_z;
+        for (int64_t i = threadIdx.x % s.lanes; i < s.cells[AXIS_X]; i += s.lanes) {
+            const double cell = (double)cells[i];
+            const int group = s.groups[classes[i] & s.mask];
+            if (group != run.group) {
+                run_end(counts, run);
+                run_begin(run, group);
+            }
+            const unsigned long long key = class_key_of(cell);
+            run.min = key < run.min ? key : run.min;
+            run.max = key > run.max ? key : run.max;
+            run.cells++;
+            run.tally.add(cell);
+        }
+    }
+    run_end(counts, run);
+}
+
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void summarise_classes(const class_sweep<REAL> s,
+                                                                    struct class_summary *all)
+{
+    __shared__ class_counts counts;
+    for (int g = (int)threadIdx.x; g < MEDIUM_CLASSES; g += THREADS) {
+        counts.min[g] = ~0ULL;
+        counts.max[g] = counts.cells[g] = 0;
+        counts.part[g][0] = counts.part[g][1] = counts.part[g][2] = 0;
+    }
+    __syncthreads();
+    count_cells(s, counts);
+    __syncthreads();
+    for (int g = (int)threadIdx.x; g < MEDIUM_CLASSES; g += THREADS) {
+        if (counts.cells[g] == 0) {
+            continue;
+        }
+        const long long mask = (1LL << 40) - 1;
+        const long long p0 = (long long)counts.part[g][0];
+        const long long p1 = (long long)counts.part[g][1] + (p0 >> 40);
+        const long long p2 = (long long)counts.part[g][2] + (p1 >> 40);
+        const long long digit[4] = {p0 & mask, p1 & mask, p2 & mask, p2 >> 40};
+        atomicMin(reinterpret_cast<unsigned long long *>(&all[g].min_key), counts.min[g]);
+        atomicMax(reinterpret_cast<unsigned long long *>(&all[g].max_key), counts.max[g]);
+        atomicAdd(reinterpret_cast<unsigned long long *>(&all[g].cells), counts.cells[g]);
+        for (int d = 0; d < 4; d++) {
+            atomicAdd(reinterpret_cast<unsigned long long *>(&all[g].sum.digit[d]),
+                      (unsigned long long)digit[d]);
+        }
+    }
+}
+
+template <typename REAL>
+static void launch(hipStream_t stream, const struct layout *layout,
+                   const struct medium_args *medium, const uint8_t *d_groups, const void *d_field,
+                   struct class_summary *d_summaries)
+{
+    class_sweep<REAL> s = {};
+    s.in = static_cast<const REAL *>(d_field) + layout->origin;
+    s.classes = medium->d_class + medium->layout.origin;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        s.cells[axis] = layout->cells[axis];
+    }
+    s.pitch_y = layout->pitch_y;
+    s.pitch_z = layout->pitch_z;
+    s.class_pitch_y = medium->layout.pitch_y;
+    s.class_pitch_z = medium->layout.pitch_z;
+    s.mask = medium->mask;
+    s.groups = d_groups;
+    s.lanes = 1;
+    while (s.lanes < THREADS && (int64_t)s.lanes < s.cells[AXIS_X]) {
+        s.lanes *= 2;
+    }
+    const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
+    const int64_t rows_per_block = THREADS / s.lanes;
+    const int64_t least = rows * s.cells[AXIS_X] / BLOCK_CELLS_MAX + 1; /* for the counters */
+    const int64_t most = least > BLOCKS_MAX ? least : (int64_t)BLOCKS_MAX;
+    const int64_t nblocks = (rows + rows_per_block - 1) / rows_per_block;
+    summarise_classes<REAL>
+        <<<(unsigned)(nblocks < most ? nblocks : most), THREADS, 0, stream>>>(s, d_summaries);
+}
+
+hipError_t hip_launch_summarise_classes(hipStream_t stream, const struct layout *layout,
+                                        const struct medium_args *medium, const uint8_t *d_groups,
+                                        const void *d_field, struct class_summary *d_summaries)
+{
+    if (layout->precision == PRECISION_FLOAT64) {
+        launch<double>(stream, layout, medium, d_groups, d_field, d_summaries);
+    } else {
+        launch<float>(stream, layout, medium, d_groups, d_field, d_summaries);
+    }
+    return hipGetLastError();
+}

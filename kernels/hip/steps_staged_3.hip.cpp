@@ -1,0 +1,16 @@
+/* Three steps in a pass; a file of its own, since the compiler takes a minute for it. */
+#include "kernels/hip/steps_staged_launch.h"
+
+hipError_t hip_launch_steps_staged_3(hipStream_t stream, const struct layout *layout,
+                                     const struct step_args *args, int, void *d_out,
+                                     const void *d_in, const struct box *box,
+                                     const struct hip_face_values *values)
+{
+#if ARCH_HAS_TILE_COPY
+    return launch_either<deep_shape<double, 3, 7, true>, deep_shape<float, 3, 7, true>>(
+        stream, layout, args, d_out, d_in, box, values);
+#else
+    (void)stream, (void)layout, (void)args, (void)d_out, (void)d_in, (void)box, (void)values;
+    return hipErrorNotSupported;
+#endif
+}

@@ -1,0 +1,330 @@
+/* Part of steps_staged_*.hip.cpp: several steps in a pass, for large boxes on chips that copy tiles
+ * into shared memory.
+ *
+ * A block of 12 waves marches in z through columns of tiles of 48 rows of 32 vectors, whose edges
+ * overlap with those of its neighbours: what a level computes within l cells of an edge is wrong
+ * and reaches no cell that is written.
+ *
+ *      x ->        32 lanes of one vector each
+ *      y    wave 0   row 0  --> written for the wave before it
+ *      |             row 1
+ *      v             row 2
+ *                    row 3  --> written for wave 1     neighbours in x: shuffles; in y within the
+ *           wave 1   row 0  --> written for wave 0     wave: registers; in z: registers, but level
+ *           ...                                        0: the ring
+ *
+ * Level 0: the copy engine fills a ring of planes. Levels 1 to T - 1: in registers, two planes each
+ * (steps_staged_march.h). Only the first and last row of a wave go through shared memory, in two
+ * parities, so a plane needs one barrier, at which waves arrive after these rows and for which they
+ * wait before the next plane. Blocks do not wait for each other: a device that runs few of them at
+ * a time is only slow. The host divides the work (steps_staged_list.h). Figures: docs/hip.md. */
+#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_KERNEL_H
+#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_KERNEL_H
+
+#include "kernels/hip/steps_staged_march.h"
+
+#if ARCH_HAS_TILE_COPY
+
+/* --- the kernel ------------------------------------------------------------------------------ */
+
+/* Where the thread that requests planes is; in shared memory, since it is the only one. */
+struct deep_feeder {
+    struct path {
+        int x, y, first, last; /* indices of the region; last < first: no column */
+    } now, next;
+    int plane, stage;
+};
+
+template <typename S> struct deep_block {
+    const arch_tile_map &map;
+    const deep_work<S> &w;
+    char *shared;
+    arch_arrivals *filled; /* of each stage: the plane has arrived */
+    arch_arrivals *passed; /* all waves are past the middle of a round */
+    deep_feeder *feeder;
+    int items;
+
+    /* One thread: the column after the one whose planes are requested now. Computed where the
+     * waves take a column, long before it is needed, since divisions in the loop over planes would
+     * take its registers. */
+    __device__ __forceinline__ void set_next(int item)
+    {
+        deep_feeder::path path = {0, 0, 0, -1};
+        if (item < items) {
+            const deep_column c = deep_column_of(w, item);
+            path = {c.x - w.region[AXIS_X], c.y - w.region[AXIS_Y], c.first - w.region[AXIS_Z],
+                    c.last_round(S::T) - w.region[AXIS_Z]};
+        }
+        feeder->next = path;
+    }
+
+    __device__ __forceinline__ void begin_next()
+    {
+        feeder->now = feeder->next;
+        feeder->plane = feeder->next.first;
+    }
+
+    /* One thread: request the next plane, if there is one. */
+    __device__ __forceinline__ void request()
+    {
+        const int plane = feeder->plane;
+        const int stage = feeder->stage;
+        if (plane > feeder->now.last) {
+            return;
+        }
+        arch_arrive_with_bytes(&filled[stage], S::PLANE * (int)sizeof(typename S::REAL));
+        copy(shared + S::AT_RING + stage * S::PLANE * (int)sizeof(typename S::REAL), map,
+             &filled[stage], feeder->now.x, feeder->now.y, plane);
+        feeder->stage = stage + 1 < S::STAGES ? stage + 1 : 0;
+        feeder->plane = plane + 1;
+        if (plane == feeder->now.last) {
+            begin_next();
+        }
+    }
+
+    static __device__ __forceinline__ void copy(void *to, const arch_tile_map &map,
+                                                arch_arrivals *arrivals, int x, int y, int plane)
+    {
+        if (S::T < 4) { /* measured */
+            arch_tile_copy(to, map, arrivals, x, y, plane);
+        } else {
+            arch_tile_copy_plain(to, map, arrivals, x, y, plane);
+        }
+    }
+};
+
+/* Take a column: what does not change from plane to plane. Returns what its code must know. */
+template <typename S>
+static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_column &c,
+                                                  uint32_t closures)
+{
+    typedef typename S::REAL REAL;
+    constexpr int T = S::T, V = S::V;
+    const deep_work<S> &w = my.w;
+    const int lane = (int)threadIdx.x % ARCH_WAVE;
+    const int wave = (int)threadIdx.x / ARCH_WAVE;
+    const int x = c.x + lane * V;
+    const int y = c.y + wave * S::ROWS;
+    const int x_begin = w.list.x.begin(c.tx, S::HALO_X), x_end = w.list.x.end(c.tx, S::HALO_X);
+    const int y_begin = w.list.y.begin(c.ty, T), y_end = w.list.y.end(c.ty, T);
+    const int last_x = w.cells[AXIS_X] - 1;
+    const int last_y = w.cells[AXIS_Y] - 1;
+    my.begin = c.begin;
+    my.end = min(c.end, w.list.z_hi);
+    unsigned rows = 0;
+    my.partly = 0;
+    for (int i = 0; i < V; i++) {
+        my.partly |= x + i >= x_begin && x + i < x_end ? 1U << i : 0U;
+    }
+    for (int r = 0; r < S::ROWS; r++) {
+        rows |= my.partly != 0 && y + r >= y_begin && y + r < y_end ? 1U << r : 0U;
+    }
+    my.place =
+        (unsigned)((y - w.list.y.first) * w.pitch_y + x - w.list.x.first) * (unsigned)sizeof(REAL) |
+        rows;
+    const bool x_min = w.p.closed[FACE_X_MIN] && c.x == 0;
+    const bool x_max = w.p.closed[FACE_X_MAX] && c.x <= last_x && c.x + S::TX > last_x;
+    const bool y_min = w.p.closed[FACE_Y_MIN] && c.y == 0;
+    const bool y_max = w.p.closed[FACE_Y_MAX] && c.y + S::TY == last_y + 1;
+    my.x_last = last_x - x;
+    my.x_min = x_min && lane == 0;
+    my.x_max = x_max && my.x_last >= 0 && my.x_last < V;
+    my.y_min = y_min && wave == 0;
+    my.y_max = y_max && wave == S::WAVES - 1;
+    my.keep_x = nullptr;
+    my.keep_y = nullptr;
+    my.kept_x = 0;
+    my.kept_y = 0;
+    if (my.x_min || my.x_max) {
+        const face_values<REAL> &to = w.values.face[my.x_min ? FACE_X_MIN : FACE_X_MAX];
+        my.keep_x = to.at(1, y, 0);
+        my.kept_x = to.first != nullptr ? rows : 0;
+    }
+    if (my.y_min || my.y_max) {
+        const face_values<REAL> &to = w.values.face[my.y_min ? FACE_Y_MIN : FACE_Y_MAX];
+        my.keep_y = to.at(1, x, 0);
+        my.kept_y = to.first != nullptr ? rows & (my.y_min ? 1U : 1U << (S::ROWS - 1)) : 0;
+    }
+    const bool parts = (x_begin | x_end) % V != 0 || (x_max && (last_x + 1) % V != 0);
+    const bool in_x = x_min || x_max, in_y = y_min || y_max;
+    const uint32_t size = (uint32_t)sizeof(REAL);
+    if (in_x) {
+        for (int l = 0; l <= T; l++) {
+            my.at_x[l] = load_shared_once(
+                closures + ((my.x_min ? FACE_X_MIN : FACE_X_MAX) * (T + 1) + l) * size, (REAL)0);
+        }
+    }
+    if (in_y) {
+        for (int l = 0; l <= T; l++) {
+            my.at_y[l] = load_shared_once(
+                closures + ((my.y_min ? FACE_Y_MIN : FACE_Y_MAX) * (T + 1) + l) * size, (REAL)0);
+        }
+    }
+    return (in_x ? WITH_X : 0) | (in_y ? WITH_Y : 0) | (parts ? WITH_PARTS : 0);
+}
+
+/* Where a block is in the ring and in the rounds. */
+template <typename S> struct deep_rounds {
+    deep_block<S> &block;
+    deep_wave<S> &my;
+    arch_arrivals *filled; /* of the stage of this round's plane */
+    unsigned phase;
+
+    /* Wait for plane k, and advance all levels. */
+    template <int WITH, int TOP, bool ODD> __device__ __forceinline__ void round(int k)
+    {
+        const bool ready = arch_arrivals_ended(filled, phase);
+        /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
+        while (!arch_all(arch_arrivals_ended(block.passed, ODD ? 0 : 1))) {
+        }
+        if (threadIdx.x == 0) {
+            block.request();
+        }
+        __syncwarp();
+        if (!arch_all(ready)) {
+            while (!arch_all(arch_arrivals_ended(filled, phase))) {
+            }
+        }
+        my.template advance_plane<WITH, TOP, ODD>(k, [&]() {
+            __syncwarp();
+            if (arch_is_first_lane()) {
+                arch_arrive(block.passed);
+            }
+        });
+        my.below = my.here;
+        my.here = my.above;
+        my.above += S::PLANE;
+        filled++;
+        if (my.above == S::STAGES * S::PLANE) {
+            my.above = 0;
+            filled = block.filled;
+            phase ^= 1;
+        }
+    }
+
+    template <int WITH> __device__ __forceinline__ void march(int first, int last)
+    {
+        for (int k = first; k < last; k += 2) {
+            round<WITH, 0, false>(k);
+            round<WITH, 0, true>(k + 1);
+        }
+    }
+};
+
+/* The same value in all lanes, but the compiler computes from it again instead of keeping in
+ * registers what it already has. */
+static __device__ __forceinline__ int forget(int value)
+{
+    asm volatile("redux.sync.max.s32 %0, %0, 0xffffffff;" : "+r"(value));
+    return value;
+}
+
+/* All planes of a column. The rounds at closed faces in z run the code for all faces; the registers
+ * that only it needs are set before and after the loop over the others. */
+template <typename S>
+static __device__ __forceinline__ void march_column(deep_rounds<S> &rounds, int item,
+                                                    uint32_t closures)
+{
+    constexpr int T = S::T;
+    deep_wave<S> &my = rounds.my;
+    if (threadIdx.x == 0) {
+        rounds.block.set_next(item + 1);
+    }
+    {
+        const deep_column c = deep_column_of(my.w, forget(item));
+        const int with = take_column(my, c, closures);
+        const int last = c.last_main(T);
+        switch (with) {
+        case WITH_NONE:
+            rounds.template march<WITH_NONE>(c.first, last);
+            break;
+        case WITH_X:
+            rounds.template march<WITH_X>(c.first, last);
+            break;
+        case WITH_Y:
+            rounds.template march<WITH_Y>(c.first, last);
+            break;
+        case WITH_X | WITH_Y:
+            rounds.template march<WITH_X | WITH_Y>(c.first, last);
+            break;
+        case WITH_X | WITH_PARTS:
+            rounds.template march<WITH_X | WITH_PARTS>(c.first, last);
+            break;
+        default:
+            rounds.template march<WITH_ALL>(c.first, last);
+        }
+    }
+    const deep_column c = deep_column_of(my.w, forget(item));
+    if (c.top) {
+        take_column(my, c, closures);
+        rounds.template round<WITH_ALL, 1, false>(c.end);
+        rounds.template round<WITH_ALL, 2, true>(c.end + 1);
+        if constexpr (T > 2) {
+            rounds.template round<WITH_ALL, 3, false>(c.end + 2);
+        }
+        if constexpr (T > 2) { /* T = 3: no level, but pairs */
+            rounds.template round<WITH_ALL, 4, true>(c.end + 3);
+        }
+    }
+}
+
+/* Long, since all state of a wave is in registers from the first column to the last. 12 waves with
+ * 168 registers: one block per multiprocessor. */
+template <typename S>
+static __global__ __launch_bounds__(S::THREADS,
+                                    1) void steps_staged(const __grid_constant__ arch_tile_map map,
+                                                         const __grid_constant__ deep_work<S> w)
+{
+    typedef typename S::REAL REAL;
+    constexpr int T = S::T;
+    extern __shared__ __attribute__((aligned(1024))) char shared[];
+    REAL *const closures = reinterpret_cast<REAL *>(shared);
+    arch_arrivals *const arrivals = reinterpret_cast<arch_arrivals *>(shared + S::AT_REST);
+    const work_list &list = w.list;
+    deep_block<S> block = {
+        map,
+        w,
+        shared,
+        arrivals,
+        arrivals + S::STAGES,
+        reinterpret_cast<deep_feeder *>(arrivals + S::STAGES + 1),
+        list.whole + list.first[blockIdx.x + 1] - list.first[blockIdx.x],
+    };
+    if (threadIdx.x < 4 * (T + 1)) {
+        const int face = (int)threadIdx.x / (T + 1);
+        const int l = (int)threadIdx.x % (T + 1);
+        closures[threadIdx.x] = l < T ? w.p.b[l][face] : w.p.a[face];
+    }
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < S::STAGES; stage++) {
+            arch_arrivals_init(&block.filled[stage], 1);
+        }
+        arch_arrivals_init(block.passed, S::WAVES);
+        arch_arrivals_publish();
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        block.feeder->stage = 0;
+        block.set_next(0);
+        block.begin_next();
+        for (int round = 0; round < S::LEAD; round++) {
+            block.request();
+        }
+    }
+    const int lane = (int)threadIdx.x % ARCH_WAVE;
+    const int wave = (int)threadIdx.x / ARCH_WAVE;
+    deep_wave<S> my = {w};
+    my.own = reinterpret_cast<REAL *>(shared + S::AT_RING) + wave * S::WAVE_ROWS + lane * S::V;
+    my.edges = my.own + (S::AT_ROWS - S::AT_RING) / (int)sizeof(REAL);
+    my.above = 0;
+    my.here = (S::STAGES - 1) * S::PLANE;
+    my.below = (S::STAGES - 2) * S::PLANE;
+    deep_rounds<S> rounds = {block, my, block.filled, 0};
+    for (int item = 0; item < block.items; item++) {
+        march_column(rounds, item, arch_shared_address(closures));
+    }
+}
+
+#endif
+
+#endif

@@ -1,0 +1,160 @@
+/* Part of steps_staged_*.hip.cpp: the launch. */
+#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_LAUNCH_H
+#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_LAUNCH_H
+
+#include <cstring>
+
+#include "kernels/hip/steps_staged_kernel.h"
+
+#if ARCH_HAS_TILE_COPY
+
+/* A work list takes about 0.1 ms of the host, so the last ones are kept. */
+struct known_list {
+    struct box box;
+    int64_t cells[AXIS_COUNT];
+    bool closed[FACE_COUNT];
+    work_list list;
+    bool fits;
+};
+
+template <typename S>
+static bool list_of(work_list &w, const struct layout *layout, const struct step_args *args,
+                    const struct box *box, int units)
+{
+    constexpr int T = S::T;
+    const bool near_top = args->closed[FACE_Z_MAX] && box->hi[AXIS_Z] + T > layout->cells[AXIS_Z];
+    bool closed[FACE_COUNT];
+    memcpy(closed, args->closed, sizeof closed);
+    w.units = units;
+    w.x = tile_axis_of(box, AXIS_X, closed, (int)layout->cells[AXIS_X], S::TX, S::HALO_X, T, S::V);
+    w.y = tile_axis_of(box, AXIS_Y, closed, (int)layout->cells[AXIS_Y], S::TY, T, T, 1);
+    w.z_lo = (int)box->lo[AXIS_Z];
+    w.z_hi = (int)box->hi[AXIS_Z];
+    w.z_end = near_top ? (int)layout->cells[AXIS_Z] : w.z_hi;
+    return choose_list(w, T, near_top);
+}
+
+template <typename S>
+static const known_list &recall_list(const struct layout *layout, const struct step_args *args,
+                                     const struct box *box, int units)
+{
+    enum { KNOWN = 16 };            /* interior and shells, odd and even passes */
+    static known_list known[KNOWN]; /* calls to a device come from one thread */
+    static int next = 0;
+    known_list wanted = {};
+    wanted.box = *box;
+    memcpy(wanted.cells, layout->cells, sizeof wanted.cells);
+    memcpy(wanted.closed, args->closed, sizeof wanted.closed);
+    for (const known_list &one : known) {
+        if (memcmp(&one.box, &wanted.box, sizeof one.box) == 0 &&
+            memcmp(one.cells, wanted.cells, sizeof one.cells) == 0 &&
+            memcmp(one.closed, wanted.closed, sizeof one.closed) == 0) {
+            return one;
+        }
+    }
+    wanted.fits = list_of<S>(wanted.list, layout, args, box, units);
+    known_list &place = known[next++ % KNOWN];
+    place = wanted;
+    return place;
+}
+
+/* The cells that may be read: owned ones, and T layers beyond open faces; in x whole vectors, in
+ * the padding, since the engine needs 16-byte alignment. */
+template <typename S>
+static arch_region<typename S::REAL> region_of(const struct layout *layout,
+                                               const struct step_args *args, const void *d_in,
+                                               int (&begin)[AXIS_COUNT])
+{
+    arch_region<typename S::REAL> region = {};
+    const int64_t stride[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
+    int64_t at = layout->origin;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        begin[axis] = args->closed[2 * axis] ? 0 : -(axis == AXIS_X ? S::HALO_X : S::T);
+        region.cells[axis] =
+            layout->cells[axis] + (args->closed[2 * axis + 1] ? 0 : S::T) - begin[axis];
+        at += begin[axis] * stride[axis];
+    }
+    region.first = static_cast<const typename S::REAL *>(d_in) + at;
+    region.pitch_y = layout->pitch_y;
+    region.pitch_z = layout->pitch_z;
+    return region;
+}
+
+template <typename S> static hipError_t units_of_device(int *units)
+{
+    static int known = 0; /* a process has one device */
+    int device = 0;
+    hipError_t error = hipSuccess;
+    if (known == 0) {
+        error = hipGetDevice(&device);
+        if (error == hipSuccess) {
+            error = hipDeviceGetAttribute(&known, hipDeviceAttributeMultiprocessorCount, device);
+        }
+        if (error == hipSuccess) {
+            error =
+                hipFuncSetAttribute(reinterpret_cast<const void *>(steps_staged<S>),
+                                    hipFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
+        }
+        known = known < work_list::MOST_UNITS ? known : (int)work_list::MOST_UNITS;
+    }
+    *units = known;
+    return error;
+}
+
+template <typename S>
+static hipError_t launch(hipStream_t stream, const struct layout *layout,
+                         const struct step_args *args, void *d_out, const void *d_in,
+                         const struct box *box, const struct hip_face_values *values)
+{
+    typedef typename S::REAL REAL;
+    static_assert(sizeof(arch_tile_map) + sizeof(deep_work<S>) <= 4096, "parameters");
+    int units = 0;
+    hipError_t error = units_of_device<S>(&units);
+    if (error != hipSuccess) {
+        return error;
+    }
+    const known_list &known = recall_list<S>(layout, args, box, units);
+    if (!known.fits) {
+        return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, values);
+    }
+    deep_work<S> w = {};
+    w.list = known.list;
+    w.p = pass_of<REAL, S::T>(args);
+    w.values = face_values_of<REAL>(values);
+    w.pitch_y = (int)layout->pitch_y;
+    w.pitch_z = layout->pitch_z;
+    w.pitch_keep_x = (int)values->pitch[FACE_X_MIN];
+    w.pitch_keep_y = (int)values->pitch[FACE_Y_MIN];
+    for (int l = 1; l < S::T; l++) {
+        w.keep_x[l] = (l - 1) * values->level[FACE_X_MIN] - l * values->pitch[FACE_X_MIN];
+        w.keep_y[l] = (l - 1) * values->level[FACE_Y_MIN] - l * values->pitch[FACE_Y_MIN];
+    }
+    w.out = static_cast<REAL *>(d_out) + layout->origin + w.list.y.first * layout->pitch_y +
+            w.list.x.first;
+    w.bottom = args->closed[FACE_Z_MIN] ? S::T : 0;
+    w.top = args->closed[FACE_Z_MAX];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        w.cells[axis] = (int)layout->cells[axis];
+    }
+    arch_tile_map map;
+    error = arch_tile_map_make(&map, region_of<S>(layout, args, d_in, w.region), S::TX, S::TY);
+    if (error != hipSuccess) {
+        return error;
+    }
+    steps_staged<S><<<(unsigned)units, S::THREADS, S::SHARED_BYTES, stream>>>(map, w);
+    return hipGetLastError();
+}
+
+template <typename FLOAT64, typename FLOAT32>
+static hipError_t launch_either(hipStream_t stream, const struct layout *layout,
+                                const struct step_args *args, void *d_out, const void *d_in,
+                                const struct box *box, const struct hip_face_values *values)
+{
+    return layout->precision == PRECISION_FLOAT64
+               ? launch<FLOAT64>(stream, layout, args, d_out, d_in, box, values)
+               : launch<FLOAT32>(stream, layout, args, d_out, d_in, box, values);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,199 @@
+/* Part of steps_staged.hip.cpp: the division of a box into columns of tiles for the blocks. */
+#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_LIST_H
+#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_LIST_H
+
+#include "kernels/hip/steps.h"
+
+#if ARCH_HAS_TILE_COPY
+
+/* What the code for the planes of a tile knows, a sum of these: closed faces in x and in y;
+ * WITH_PARTS: the x_max face at any place in a vector, and stores of parts of vectors. All waves of
+ * a block run the same code, since several at once do not fit the instruction cache. */
+enum { WITH_NONE = 0, WITH_X = 1, WITH_Y = 2, WITH_PARTS = 4, WITH_ALL = 7 };
+
+/* Tiles on one axis overlap by 2 HALO cells. All but the last begin `step` cells apart; the last
+ * one ends at the face where that is closed and near. */
+struct tile_axis {
+    int lo, hi; /* of the box */
+    int first, last;
+    int step, count;
+    int first_with, last_with; /* what the code for the first and the last tile must know */
+
+    __host__ __device__ int start(int n) const
+    {
+        return n == count - 1 ? last : first + n * step;
+    }
+    /* The cells that tile n writes. */
+    __host__ __device__ int begin(int n, int halo) const
+    {
+        return n == 0 ? lo : first + n * step + halo;
+    }
+    __host__ __device__ int end(int n, int halo) const
+    {
+        return n == count - 1 ? hi : first + (n + 1) * step + halo;
+    }
+};
+
+/* Planes of a column of tiles, counted from the box's first. */
+struct piece {
+    unsigned tile;
+    unsigned short begin, end;
+};
+
+/* By value to the kernel, so that launches on several queues do not share it. Block b takes the
+ * items b, b + units, ..., `whole` of them: an item is one of `cuts` equal parts of a column, all
+ * tiles of a part before the next part. Then it takes its pieces of what is left. */
+struct work_list {
+    enum { MOST_UNITS = 160, MOST_PIECES = 2 * MOST_UNITS };
+    tile_axis x, y;
+    int z_lo, z_hi, z_end; /* planes of the box; those computed: to the face if that is near */
+    int units, whole, cuts;
+    unsigned short first[MOST_UNITS + 1]; /* piece of each block */
+    piece pieces[MOST_PIECES];
+};
+
+static inline int round_down(int value, int unit)
+{
+    return (value >= 0 ? value : value - unit + 1) / unit * unit;
+}
+
+/* halo: layers that the tiles lose at an end within the field, at least T, a multiple of a
+ * vector. */
+static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&closed)[FACE_COUNT],
+                              int cells, int most, int halo, int steps, int vector)
+{
+    const int align = axis == AXIS_X ? halo : 1;
+    tile_axis t = {};
+    t.lo = (int)box->lo[axis];
+    t.hi = (int)box->hi[axis];
+    const bool at_min = closed[2 * axis] && t.lo < steps;
+    const bool at_max = closed[2 * axis + 1] && t.hi + steps > cells;
+    const int end = at_max ? cells : t.hi + steps;
+    t.first = at_min ? 0 : round_down(t.lo - steps, align);
+    t.step = most - 2 * halo;
+    t.count = 1;
+    while (t.first + (t.count - 1) * t.step + most < end) {
+        t.count++;
+    }
+    t.last = t.first + (t.count - 1) * t.step;
+    if (at_max && !(at_min && t.count == 1)) {
+        t.last = -round_down(-(cells - most), align);
+        t.first = t.count == 1 ? t.last : t.first;
+    }
+    if (axis == AXIS_X) {
+        t.first_with = (at_min ? WITH_X : 0) | (t.lo % vector != 0 ? WITH_PARTS : 0);
+        t.last_with = (at_max ? WITH_X : 0) | (t.hi % vector != 0 ? WITH_PARTS : 0);
+    } else {
+        t.first_with = at_min ? WITH_Y : 0;
+        t.last_with = at_max ? WITH_Y : 0;
+    }
+    return t;
+}
+
+/* How long planes of a tile take, relative to those without faces (docs/hip.md). */
+static double weight_of(const work_list &w, int tile)
+{
+    static const double weights[WITH_ALL + 1] = {1, 1.12, 1.06, 1.3, 1.8, 1.5, 1.8, 1.8};
+    const int tx = tile % w.x.count;
+    const int ty = tile / w.x.count;
+    const int with = (tx == 0 ? w.x.first_with : 0) | (tx == w.x.count - 1 ? w.x.last_with : 0) |
+                     (ty == 0 ? w.y.first_with : 0) | (ty == w.y.count - 1 ? w.y.last_with : 0);
+    return weights[with];
+}
+
+/* Cut what is left of the items into pieces, so that no block takes longer than `limit`; load: of
+ * each block already. Returns false when that is impossible. */
+static bool cut_rest(work_list &w, const double *load, double limit, int steps, bool top_closed)
+{
+    const int least = 4;
+    int item = w.whole * w.units;
+    const int planes = w.z_end - w.z_lo;
+    const int tiles = w.x.count * w.y.count;
+    int unit = 0;
+    int count = 0;
+    double room = limit - load[0];
+    w.first[0] = 0;
+    for (; item < tiles * w.cuts; item++) {
+        const int part = item / tiles;
+        const double weight = weight_of(w, item % tiles);
+        int begin = (int)((int64_t)planes * part / w.cuts);
+        const int end = (int)((int64_t)planes * (part + 1) / w.cuts);
+        while (begin < end) {
+            /* planes that fill the levels before the first one is written */
+            const double fill = steps + (begin > 0 ? steps : 0);
+            int n = (int)(room / weight - fill);
+            n = n < end - begin ? n : end - begin;
+            if (top_closed && begin + n < planes && begin + n > planes - steps) {
+                n = planes - steps - begin; /* not between the last planes and the face */
+            }
+            if (n <= 0 || (n < least && n < end - begin)) {
+                if (++unit >= w.units) {
+                    return false;
+                }
+                w.first[unit] = (unsigned short)count;
+                room = limit - load[unit];
+                continue;
+            }
+            if (count == work_list::MOST_PIECES) {
+                return false;
+            }
+            w.pieces[count++] = {(unsigned)(item % tiles), (unsigned short)begin,
+                                 (unsigned short)(begin + n)};
+            begin += n;
+            room -= weight * (n + fill);
+        }
+    }
+    while (unit < w.units) {
+        w.first[++unit] = (unsigned short)count;
+    }
+    return true;
+}
+
+/* The time of the slowest block, in planes without faces; fills `w`, whose axes are known. */
+static double plan_list(work_list &w, int cuts, int steps, bool top_closed)
+{
+    const int planes = w.z_end - w.z_lo;
+    const int tiles = w.x.count * w.y.count;
+    double load[work_list::MOST_UNITS] = {};
+    double low = 0;
+    w.cuts = cuts;
+    w.whole = tiles * cuts / w.units;
+    for (int item = 0; item < w.whole * w.units; item++) {
+        double &of = load[item % w.units];
+        of += weight_of(w, item % tiles) * ((double)planes / cuts + 2 * steps);
+        low = of > low ? of : low;
+    }
+    double high = low + 4.0 * (planes + 2 * steps);
+    while (high - low > 0.5) {
+        const double middle = (low + high) / 2;
+        if (cut_rest(w, load, middle, steps, top_closed)) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    return cut_rest(w, load, high, steps, top_closed) ? high : INFINITY;
+}
+
+/* The best of several numbers of cuts. false: no list fits. Blocks that take whole parts side by
+ * side share the edges of their tiles in the L2 cache, those with pieces less so. */
+static bool choose_list(work_list &w, int steps, bool top_closed)
+{
+    const int planes = w.z_end - w.z_lo;
+    const double piece_penalty = 0.08;
+    double best_time = INFINITY;
+    int best = 1;
+    for (int cuts = 1; cuts <= 8 && planes / cuts >= 4 * steps; cuts++) {
+        const double time = plan_list(w, cuts, steps, top_closed);
+        const double in_pieces = time - w.whole * ((double)planes / cuts + 2 * steps);
+        if (time + piece_penalty * in_pieces < best_time) {
+            best_time = time + piece_penalty * in_pieces;
+            best = cuts;
+        }
+    }
+    return plan_list(w, best, steps, top_closed) < INFINITY;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+/* Part of steps_staged_*.hip.cpp: stores with a predicate instead of a branch, and loads that the
+ * compiler does not repeat. */
+#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
+#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
+
+#include "kernels/hip/arch.h"
+
+#if ARCH_HAS_TILE_COPY
+
+static __device__ __forceinline__ void store_stream_if(bool on, double *to,
+                                                       const vec16<double> &from)
+{
+    asm volatile(
+        "{.reg .pred p;\nsetp.ne.s32 p, %3, 0;\n@p st.global.cs.v2.f64 [%0], {%1,%2};}" ::"l"(to),
+        "d"(from.v[0]), "d"(from.v[1]), "r"((int)on));
+}
+
+static __device__ __forceinline__ void store_stream_if(bool on, float *to, const vec16<float> &from)
+{
+    asm volatile("{.reg .pred p;\nsetp.ne.s32 p, %5, 0;\n"
+                 "@p st.global.cs.v4.f32 [%0], {%1,%2,%3,%4};}" ::"l"(to),
+                 "f"(from.v[0]), "f"(from.v[1]), "f"(from.v[2]), "f"(from.v[3]), "r"((int)on));
+}
+
+static __device__ __forceinline__ void store_if(bool on, double *to, double from)
+{
+    asm volatile("{.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p st.global.f64 [%0], %1;}" ::"l"(to),
+                 "d"(from), "r"((int)on));
+}
+
+static __device__ __forceinline__ void store_if(bool on, float *to, float from)
+{
+    asm volatile("{.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p st.global.f32 [%0], %1;}" ::"l"(to),
+                 "f"(from), "r"((int)on));
+}
+
+/* The row is a constant: then it costs no address. */
+static __device__ __forceinline__ void store_row_if(bool on, double *to, int row, double from)
+{
+#define STORE(bytes)                                                                               \
+    asm volatile("{.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p st.global.f64 [%0+" #bytes             \
+                 "], %1;}" ::"l"(to),                                                              \
+                 "d"(from), "r"((int)on))
+    switch (row) {
+    case 0:
+        STORE(0);
+        break;
+    case 1:
+        STORE(8);
+        break;
+    case 2:
+        STORE(16);
+        break;
+    default:
+        STORE(24);
+    }
+#undef STORE
+}
+
+static __device__ __forceinline__ void store_row_if(bool on, float *to, int row, float from)
+{
+    store_if(on, to + row, from);
+}
+
+static __device__ __forceinline__ void store_shared(uint32_t to, const vec16<double> &from)
+{
+    asm volatile("st.shared.v2.f64 [%0], {%1,%2};" ::"r"(to), "d"(from.v[0]), "d"(from.v[1]));
+}
+
+static __device__ __forceinline__ void store_shared(uint32_t to, const vec16<float> &from)
+{
+    asm volatile("st.shared.v4.f32 [%0], {%1,%2,%3,%4};" ::"r"(to), "f"(from.v[0]), "f"(from.v[1]),
+                 "f"(from.v[2]), "f"(from.v[3]));
+}
+
+/* Opaque to the compiler, which would else load again in every plane instead of keeping it. */
+static __device__ __forceinline__ double load_shared_once(uint32_t from, double)
+{
+    double value;
+    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(from));
+    return value;
+}
+
+static __device__ __forceinline__ float load_shared_once(uint32_t from, float)
+{
+    float value;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(from));
+    return value;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,73 @@
+"""What the compiled sm_90 kernels of several steps need: no registers in local memory in the loop
+over planes without faces, which nearly all tiles run. A dozen loads and stores there have cost a
+third of the speed, and small changes of the source bring them.
+
+usage: check_sm90.py CUOBJDUMP OBJECT...   (the objects of kernels/hip/steps_staged_*.hip.cpp)
+Prints the table of docs/hip.md.
+"""
+import re
+import subprocess
+import sys
+
+LEAST_LOOP = 300       # instructions: waiting loops are shorter
+MOST_LOCAL = {4: 6}    # per steps: loads of what the loop does not change, per two planes
+SHAPE = re.compile(r"deep_shapeI([df])Li(\d)E")
+
+
+def listing(cuobjdump, path):
+    return subprocess.run([cuobjdump, "-sass", path], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+
+
+def kernels_of(text):
+    """Name, and its instructions as (address, text)."""
+    for part in text.split("Function : ")[1:]:
+        name = part.split(maxsplit=1)[0]
+        yield name, [(int(address, 16), code) for address, code in
+                     re.findall(r"^\s+/\*([0-9a-f]{4,6})\*/\s+(.*?);", part, re.M)]
+
+
+def loops_of(code):
+    """The instructions of each loop, the shortest first."""
+    place = {address: n for n, (address, _) in enumerate(code)}
+    loops = []
+    for n, (address, text) in enumerate(code):
+        jump = re.search(r"\bBRA\b.* 0x([0-9a-f]+)$", text.strip())
+        begin = place.get(int(jump.group(1), 16)) if jump else None
+        if begin is not None and n - begin > LEAST_LOOP:
+            loops.append([text for _, text in code[begin:n + 1]])
+    return sorted(loops, key=len)
+
+
+def main(cuobjdump, objects):
+    failed = False
+    seen = 0
+    print("| kernel | instructions of two planes without faces | fma and add | shuffles | "
+          "shared loads, stores | local loads, stores |")
+    print("|---|---|---|---|---|---|")
+    for path in sorted(objects):
+        for name, code in kernels_of(listing(cuobjdump, path)):
+            shape = SHAPE.search(name)
+            if not shape:
+                continue
+            seen += 1
+            steps = int(shape.group(2))
+            loop = loops_of(code)[0]
+            count = {op: sum(re.search(rf"\b{op}\b", text) is not None for text in loop)
+                     for op in ("[DF]FMA", "[DF]ADD", "SHFL", "LDS", "STS", "LDL", "STL")}
+            shown = f"{'float64' if shape.group(1) == 'd' else 'float32'}, {steps} steps"
+            print(f"| {shown} | {len(loop)} | {count['[DF]FMA'] + count['[DF]ADD']} | "
+                  f"{count['SHFL']} | {count['LDS']}, {count['STS']} | "
+                  f"{count['LDL']}, {count['STL']} |")
+            if count["LDL"] + count["STL"] > MOST_LOCAL.get(steps, 0):
+                print(f"{shown}: {count['LDL']} loads and {count['STL']} stores of local memory "
+                      f"in the loop, {MOST_LOCAL.get(steps, 0)} are allowed", file=sys.stderr)
+                failed = True
+    if seen != 6:
+        print(f"{seen} kernels found, not 6", file=sys.stderr)
+        failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
