@@ -42,35 +42,25 @@ static __device__ __forceinline__ REAL face_g(const nonlinear<REAL> &m, int axis
     return mine ? nonlinear_couple(m, axis, own_class, own, m.class_at(i, j, k), other) : (REAL)0;
 }
 
-/* The closed faces on which the cell lies, in place of neighbours; and their sums. All lanes of a
- * wave call; `mine`: those with a cell. Not unrolled: rare, and long. */
-template <typename REAL>
-static __device__ __forceinline__ void close_faces(const grid_view<REAL> &view,
-                                                   const rules<REAL> &rules,
-                                                   const nonlinear<REAL> &m,
-                                                   const int64_t (&cell)[AXIS_COUNT], int of_class,
-                                                   const nonlinear_value<REAL> &own, bool mine,
-                                                   REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT])
+/* One face of the cell: if it is closed, in place of a neighbour; and its sum. All lanes of a wave
+ * call; `mine`: those with a cell. FACE is a constant, so that g and d stay in registers. */
+template <int FACE, typename REAL>
+static __device__ __forceinline__ void close_face(const grid_view<REAL> &view,
+                                                  const rules<REAL> &rules,
+                                                  const nonlinear<REAL> &m,
+                                                  const int64_t (&cell)[AXIS_COUNT], int of_class,
+                                                  const nonlinear_value<REAL> &own, bool mine,
+                                                  REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT])
 {
-#pragma unroll 1
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const int axis = face / 2;
-        const int64_t at = axis == 0 ? cell[0] : axis == 1 ? cell[1] : cell[2];
-        const int64_t end = face % 2 == 0 ? 0 : view.cells[axis] - 1;
-        const bool closed = mine && rules.closed[face] && at == end;
-        tally term = {};
-        if (closed) {
-            REAL half = 0;
-            const REAL difference = nonlinear_close(m, face, cell, of_class, own, half);
-#pragma unroll
-            for (int f = 0; f < FACE_COUNT; f++) {
-                g[f] = f == face ? half : g[f];
-                d[f] = f == face ? difference : d[f];
-            }
-            term.add((double)half * (double)difference);
-        }
-        face_sum_add(rules.sum[face], term);
+    const int64_t end = FACE % 2 == 0 ? 0 : view.cells[FACE / 2] - 1;
+    tally term = {};
+    if (mine && rules.closed[FACE] && cell[FACE / 2] == end) {
+        REAL half = 0;
+        d[FACE] = nonlinear_close(m, FACE, cell, of_class, own, half);
+        g[FACE] = half;
+        term.add((double)half * (double)d[FACE]);
     }
+    face_sum_add(rules.sum[FACE], term);
 }
 
 /* The cell around the tile that this thread evaluates besides its own. */
@@ -106,32 +96,35 @@ static __device__ __forceinline__ struct duty duty_of(const grid_view<REAL> &vie
     return duty;
 }
 
-/* g of all faces of a cell, as if none were closed, and the differences of temperatures. Of the
- * face below, g is that of the plane before, but in the first plane. */
-template <typename REAL, bool PLAIN>
-static __device__ __forceinline__ void open_faces(
-    const nonlinear<REAL> &m, const nonlinear_value<REAL> (&plane)[HIGH + 2][WIDE + 2],
-    const int64_t (&cell)[AXIS_COUNT], int of_class, const nonlinear_value<REAL> &below,
-    const nonlinear_value<REAL> &own, const nonlinear_value<REAL> &above, bool mine, bool first,
-    REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT])
+/* What a thread has of the plane that it computes. */
+template <typename REAL> struct around {
+    const nonlinear_value<REAL> (&plane)[HIGH + 2][WIDE + 2];
+    const int64_t (&cell)[AXIS_COUNT];
+    int of_class;
+    nonlinear_value<REAL> below, own, above;
+    bool mine, first;
+};
+
+/* g of a face of a cell, as if it were open, and the difference of temperatures. Of the face below,
+ * g is that of the plane before, but in the first plane. */
+template <int FACE, bool PLAIN, typename REAL>
+static __device__ __forceinline__ void open_face(const nonlinear<REAL> &m, const around<REAL> &at,
+                                                 REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT])
 {
+    constexpr int axis = FACE / 2;
+    constexpr int sign = FACE % 2 == 0 ? -1 : 1;
+    constexpr int dx = axis == 0 ? sign : 0;
+    constexpr int dy = axis == 1 ? sign : 0;
+    constexpr int dz = axis == 2 ? sign : 0;
     const int x = threadIdx.x % WIDE;
     const int y = threadIdx.x / WIDE;
-#pragma unroll
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const int axis = face / 2;
-        const int sign = face % 2 == 0 ? -1 : 1;
-        const nonlinear_value<REAL> other =
-            face == FACE_Z_MIN ? below
-            : face == FACE_Z_MAX
-                ? above
-                : plane[y + 1 + (axis == 1 ? sign : 0)][x + 1 + (axis == 0 ? sign : 0)];
-        d[face] = other.t - own.t;
-        if (face != FACE_Z_MIN || first) {
-            g[face] = face_g<REAL, PLAIN>(m, axis, of_class, own, cell[0] + (axis == 0 ? sign : 0),
-                                          cell[1] + (axis == 1 ? sign : 0),
-                                          cell[2] + (axis == 2 ? sign : 0), other, mine);
-        }
+    const nonlinear_value<REAL> other = dz < 0   ? at.below
+                                        : dz > 0 ? at.above
+                                                 : at.plane[y + 1 + dy][x + 1 + dx];
+    d[FACE] = other.t - at.own.t;
+    if (FACE != FACE_Z_MIN || at.first) {
+        g[FACE] = face_g<REAL, PLAIN>(m, axis, at.of_class, at.own, at.cell[0] + dx,
+                                      at.cell[1] + dy, at.cell[2] + dz, other, at.mine);
     }
 }
 
@@ -203,10 +196,21 @@ static __global__ __launch_bounds__(THREADS,
             REAL d[FACE_COUNT];
             const int64_t cell[AXIS_COUNT] = {i, j, k};
             g[FACE_Z_MIN] = g_below;
-            open_faces<REAL, PLAIN>(m, tile.of[k & 1], cell, of_class, below, own, above, mine,
-                                    k == k_lo, g, d);
+            const around<REAL> at = {tile.of[k & 1], cell, of_class, below, own,
+                                     above,          mine, k == k_lo};
+            open_face<FACE_X_MIN, PLAIN>(m, at, g, d);
+            open_face<FACE_X_MAX, PLAIN>(m, at, g, d);
+            open_face<FACE_Y_MIN, PLAIN>(m, at, g, d);
+            open_face<FACE_Y_MAX, PLAIN>(m, at, g, d);
+            open_face<FACE_Z_MIN, PLAIN>(m, at, g, d);
+            open_face<FACE_Z_MAX, PLAIN>(m, at, g, d);
             if (touches || k == 0 || k == view.cells[2] - 1) {
-                close_faces(view, rules, m, cell, of_class, own, mine, g, d);
+                close_face<FACE_X_MIN>(view, rules, m, cell, of_class, own, mine, g, d);
+                close_face<FACE_X_MAX>(view, rules, m, cell, of_class, own, mine, g, d);
+                close_face<FACE_Y_MIN>(view, rules, m, cell, of_class, own, mine, g, d);
+                close_face<FACE_Y_MAX>(view, rules, m, cell, of_class, own, mine, g, d);
+                close_face<FACE_Z_MIN>(view, rules, m, cell, of_class, own, mine, g, d);
+                close_face<FACE_Z_MAX>(view, rules, m, cell, of_class, own, mine, g, d);
             }
             g_below = g[FACE_Z_MAX];
             if (mine) {
@@ -215,7 +219,9 @@ static __global__ __launch_bounds__(THREADS,
                                    m.of.table[medium_cell_at(of_class) + 1], u, own.t, g, d);
             }
         }
-        below = k >= k_lo ? own : below;
+        if (k >= k_lo) {
+            below = own;
+        }
         own = above;
         u = u_next;
         of_class = class_next;

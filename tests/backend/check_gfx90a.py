@@ -28,8 +28,11 @@ LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
 LEAST_WAVES_ELSE = 4
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
-# steps_tile those of all levels.
-SCALAR_SPILLS = {"steps_tile": 130, "step_march": 40, "mhd_cached": 160, "mhd_shared": 220}
+# steps_tile those of all levels; of step_nonlinear next to closed faces.
+SCALAR_SPILLS = {"steps_tile": 130, "step_march": 40, "mhd_cached": 160, "mhd_shared": 220,
+                 "step_nonlinear": 60}
+# Vector registers that move to accumulation registers, not to memory: there is no scratch.
+VECTOR_SPILLS = {"mhd_shared": 6}
 WIDE_LOADS = {"step_march": 4}
 
 
@@ -79,7 +82,7 @@ def waves(numbers):
 def complaints(base, numbers, loads):
     if numbers["private_segment_fixed_size"] > 0:
         yield f"{numbers['private_segment_fixed_size']} bytes of scratch"
-    if numbers["vgpr_spill_count"] > 0:
+    if numbers["vgpr_spill_count"] > VECTOR_SPILLS.get(base, 0):
         yield f"{numbers['vgpr_spill_count']} vector registers spilled"
     if numbers["sgpr_spill_count"] > SCALAR_SPILLS.get(base, 0):
         yield f"{numbers['sgpr_spill_count']} scalar registers spilled"
