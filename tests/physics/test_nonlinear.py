@@ -1,0 +1,76 @@
+"""Properties that depend on temperature and melting: outputs, restarts, and ways to give a table. The
+random problems are in test_materials.py."""
+import unittest
+
+import h5py
+import numpy as np
+
+from problems import FACES
+from test_materials import Materials
+
+
+class Melting(Materials):
+    """What the random problems with properties that depend on temperature leave out."""
+
+    def config(self):
+        water = {"name": "water", "density": 1000.0, "conductivity": 2.2, "heat_capacity": 2050.0,
+                 "latent_heat": 3.34e5, "solidus": 273.15,
+                 "liquid": {"conductivity": 0.58, "heat_capacity": 4200.0}}
+        return {
+            "grid": {"cells": [13, 7, 5], "upper": [0.013, 0.007, 0.005]},
+            "materials": [water],
+            "initial": [{"uniform": {"value": 273.15}}],
+            "boundary": {"x_min": {"type": "temperature", "value": 320.0},
+                         **{face: {"type": "flux", "value": 0.0} for face in FACES[1:]}},
+            "time": {"steps": 400},
+            "output": {"snapshots": {"every": 200, "derived": ["liquid_fraction", "heat_flux"]},
+                       "history": {"every": 100}, "checkpoints": {"every": 200, "keep": 3}},
+        }
+
+    def test_the_liquid_fraction_follows_from_the_enthalpy(self):
+        run = self.run_config(self.config(), "out")
+        enthalpy = run.enthalpy()
+        solidus = 1000.0 * 2050.0 * 273.15
+        expected = np.clip((enthalpy - solidus) / (1000.0 * 3.34e5), 0, 1)
+        self.assertTrue(((expected > 0) & (expected < 1)).any())
+        snapshots = [path for path in run.folder.glob("**/*.h5") if "checkpoints" not in str(path)]
+        found = None
+        for path in snapshots:
+            with h5py.File(path, "r") as file:
+                for name in ("liquid_fraction", "fields/liquid_fraction"):
+                    if name in file:
+                        found = file[name][()]
+        self.assertIsNotNone(found, f"{snapshots}")
+        np.testing.assert_allclose(found.reshape(-1, *expected.shape)[-1], expected, atol=1e-6)
+
+    def test_a_restart_continues_from_the_enthalpy(self):
+        config = self.config()
+        whole = self.run_config(config, "whole")
+        middle = self.folder / "whole" / "checkpoints" / "step_0000000200.h5"
+        for ranks, precision in ((1, None), (3, None)):
+            rest = self.run_config(config, f"rest{ranks}", "--restart", middle, ranks=ranks)
+            self.assertEqual(rest.exact("field_hash"), whole.exact("field_hash"))
+            self.assertEqual(rest.history()[-1], whole.history()[-1])
+        config["materials"][0]["latent_heat"] = 3e5
+        self.write(config, "case.yaml")
+        refused = self.isotherm("run", "case.yaml", "--output", "other", "--restart", middle)
+        self.assertEqual(refused.code, 2, f"{refused}")
+        self.assertIn("latent_heat", refused.err)
+        changed = self.run_config(config, "changed", "--restart", middle, "--restart-changed")
+        last = changed.history()[-1]
+        self.assertLess(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"])
+
+    def test_a_table_a_file_and_a_polynomial_of_a_line_are_the_same(self):
+        hashes = set()
+        (self.folder / "c.csv").write_text("T, c\n200, 1900\n400 2300\n")
+        for given in ([[200.0, 1900.0], [400.0, 2300.0]], {"file": "c.csv"},
+                      [["200 K", 1.9e3], ["126.85 degC", "2.3 kJ/(kg K)"]]):
+            config = self.config()
+            config["materials"][0]["heat_capacity"] = given
+            run = self.run_config(config, "out", "--overwrite")
+            hashes.add(run.report["field_hash"])
+        self.assertEqual(len(hashes), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
