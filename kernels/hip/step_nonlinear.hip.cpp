@@ -128,6 +128,40 @@ static __device__ __forceinline__ void open_face(const nonlinear<REAL> &m, const
     }
 }
 
+/* The new value of a cell. All lanes of a wave call. g_below: of the face below; becomes that of
+ * the face above. */
+template <bool PLAIN, typename REAL>
+static __device__ __forceinline__ void advance_cell(const grid_view<REAL> &view,
+                                                    const rules<REAL> &rules,
+                                                    const nonlinear<REAL> &m,
+                                                    const around<REAL> &at, REAL u, bool faces,
+                                                    REAL &g_below)
+{
+    REAL g[FACE_COUNT];
+    REAL d[FACE_COUNT];
+    g[FACE_Z_MIN] = g_below;
+    open_face<FACE_X_MIN, PLAIN>(m, at, g, d);
+    open_face<FACE_X_MAX, PLAIN>(m, at, g, d);
+    open_face<FACE_Y_MIN, PLAIN>(m, at, g, d);
+    open_face<FACE_Y_MAX, PLAIN>(m, at, g, d);
+    open_face<FACE_Z_MIN, PLAIN>(m, at, g, d);
+    open_face<FACE_Z_MAX, PLAIN>(m, at, g, d);
+    if (faces) {
+        close_face<FACE_X_MIN>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
+        close_face<FACE_X_MAX>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
+        close_face<FACE_Y_MIN>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
+        close_face<FACE_Y_MAX>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
+        close_face<FACE_Z_MIN>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
+        close_face<FACE_Z_MAX>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
+    }
+    g_below = g[FACE_Z_MAX];
+    if (at.mine) {
+        view.out[view.at(at.cell[0], at.cell[1], at.cell[2])] =
+            nonlinear_cell(m.numbers() + NONLINEAR_NUMBERS * at.of_class,
+                           m.of.table[medium_cell_at(at.of_class) + 1], u, at.own.t, g, d);
+    }
+}
+
 template <typename REAL, bool PLAIN>
 static __global__ __launch_bounds__(THREADS,
                                     RESIDENT) void step_nonlinear(const grid_view<REAL> view,
@@ -192,32 +226,11 @@ static __global__ __launch_bounds__(THREADS,
             }
         }
         if (k >= k_lo) {
-            REAL g[FACE_COUNT];
-            REAL d[FACE_COUNT];
             const int64_t cell[AXIS_COUNT] = {i, j, k};
-            g[FACE_Z_MIN] = g_below;
             const around<REAL> at = {tile.of[k & 1], cell, of_class, below, own,
                                      above,          mine, k == k_lo};
-            open_face<FACE_X_MIN, PLAIN>(m, at, g, d);
-            open_face<FACE_X_MAX, PLAIN>(m, at, g, d);
-            open_face<FACE_Y_MIN, PLAIN>(m, at, g, d);
-            open_face<FACE_Y_MAX, PLAIN>(m, at, g, d);
-            open_face<FACE_Z_MIN, PLAIN>(m, at, g, d);
-            open_face<FACE_Z_MAX, PLAIN>(m, at, g, d);
-            if (touches || k == 0 || k == view.cells[2] - 1) {
-                close_face<FACE_X_MIN>(view, rules, m, cell, of_class, own, mine, g, d);
-                close_face<FACE_X_MAX>(view, rules, m, cell, of_class, own, mine, g, d);
-                close_face<FACE_Y_MIN>(view, rules, m, cell, of_class, own, mine, g, d);
-                close_face<FACE_Y_MAX>(view, rules, m, cell, of_class, own, mine, g, d);
-                close_face<FACE_Z_MIN>(view, rules, m, cell, of_class, own, mine, g, d);
-                close_face<FACE_Z_MAX>(view, rules, m, cell, of_class, own, mine, g, d);
-            }
-            g_below = g[FACE_Z_MAX];
-            if (mine) {
-                view.out[view.at(i, j, k)] =
-                    nonlinear_cell(m.numbers() + NONLINEAR_NUMBERS * of_class,
-                                   m.of.table[medium_cell_at(of_class) + 1], u, own.t, g, d);
-            }
+            const bool faces = touches || k == 0 || k == view.cells[2] - 1;
+            advance_cell<PLAIN>(view, rules, m, at, u, faces, g_below);
         }
         if (k >= k_lo) {
             below = own;

@@ -40,6 +40,7 @@ def options(command):
     page = output(BINARY, command, "--help")[1]
     return dict(re.findall(r"^  (--[\w-]+) *(.*)$", page, re.M))
 
+BENCHMARKS = ["kernels", "halo", "io", "diffusion", "xcorr", "mhd"]
 
 class Pages(unittest.TestCase):
     def test_a_page_for_each_command(self):
@@ -117,7 +118,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("--version", ""), {"--verbose"})
         for name in commands():
             self.assertEqual(self.bash(name, "--"), set(options(name)), name)
-        self.assertEqual(self.bash("bench", ""), {"kernels", "halo", "io", "diffusion", "xcorr"})
+        self.assertEqual(self.bash("bench", ""), set(BENCHMARKS))
         self.assertIn("--tune", self.bash("bench", "kernels", "--t"))
         self.assertEqual(self.bash("bench", "halo", "--t"), set())
         self.assertEqual(self.bash("nonsense", ""), set())
@@ -165,7 +166,7 @@ class Completion(unittest.TestCase):
         for name in commands():
             self.assertEqual({line.partition(":")[0] for line in self.zsh(name, "-")},
                              set(options(name)), name)
-        self.assertEqual(self.zsh("bench", ""), ["kernels", "halo", "io", "diffusion", "xcorr"])
+        self.assertEqual(self.zsh("bench", ""), BENCHMARKS)
         self.assertEqual(self.zsh("run", ""), ["files -g *.y(a|)ml"])
         self.assertIn("cpu", self.zsh("run", "--backend", ""))
         self.assertIn("cpu", self.zsh("run", "--backend="))

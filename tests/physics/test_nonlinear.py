@@ -1,5 +1,5 @@
-"""Properties that depend on temperature and melting: outputs, restarts, and ways to give a table. The
-random problems are in test_materials.py."""
+"""Properties that depend on temperature and melting: outputs, restarts, and ways to give a table.
+The random problems are in test_materials.py."""
 import unittest
 
 import h5py
