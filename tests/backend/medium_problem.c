@@ -315,21 +315,6 @@ void problem_free_medium(struct rig *rig, const struct medium_args *m)
     }
 }
 
-static void check_output(const struct problem *p, const void *h_got, const char *who)
-{
-    const size_t bytes = precision_bytes(p->layout.precision);
-    const int64_t *n = p->layout.cells;
-    for (int64_t at = 0; at < p->layout.elements; at++) {
-        const size_t byte = (size_t)at * bytes;
-        if (memcmp((const char *)h_got + byte, (const char *)p->h_expected + byte, bytes) != 0) {
-            fail_msg("%s, %s, %d x %d x %d cells: element %d of the owned part is %a, not %a", who,
-                     precision_name(p->layout.precision), (int)n[0], (int)n[1], (int)n[2],
-                     (int)(at - p->layout.origin), host_get(&p->layout, h_got, at),
-                     host_get(&p->layout, p->h_expected, at));
-        }
-    }
-}
-
 void problem_check_step(struct rig *rig, step_function *step, const char *name,
                         const struct problem *p, bool sums)
 {
@@ -352,9 +337,7 @@ void problem_check_step(struct rig *rig, step_function *step, const char *name,
     char who[64];
     snprintf(who, sizeof who, "%s %s", rig->backend->name, name);
     void *h_got = rig_download(rig, d_out, bytes);
-    if (memcmp(h_got, p->h_expected, bytes) != 0) {
-        check_output(p, h_got, who);
-    }
+    assert_same_field(&p->layout, h_got, p->h_expected, who);
     free(h_got);
     struct exact_sum *got = rig_download(rig, d_sums, sizeof zero);
     for (int face = 0; face < FACE_COUNT; face++) {

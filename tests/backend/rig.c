@@ -102,6 +102,25 @@ void host_set(const struct layout *layout, void *h_field, int64_t at, double val
     precision_set(layout->precision, h_field, at, value);
 }
 
+void assert_same_field(const struct layout *layout, const void *h_got, const void *h_expected,
+                       const char *who)
+{
+    const size_t bytes = precision_bytes(layout->precision);
+    const int64_t *n = layout->cells;
+    if (memcmp(h_got, h_expected, layout_bytes(layout)) == 0) {
+        return;
+    }
+    for (int64_t at = 0; at < layout->elements; at++) {
+        const size_t byte = (size_t)at * bytes;
+        if (memcmp((const char *)h_got + byte, (const char *)h_expected + byte, bytes) != 0) {
+            fail_msg("%s, %s, %d x %d x %d cells: element %d of the owned part is %a, not %a", who,
+                     precision_name(layout->precision), (int)n[0], (int)n[1], (int)n[2],
+                     (int)(at - layout->origin), host_get(layout, h_got, at),
+                     host_get(layout, h_expected, at));
+        }
+    }
+}
+
 void *host_field(const struct layout *layout)
 {
     void *h_field = malloc(layout_bytes(layout));

@@ -41,6 +41,9 @@ double random_between(uint64_t *state, double low, double high);
 /* Element `at` of a field on the host. */
 double host_get(const struct layout *layout, const void *h_field, int64_t at);
 void host_set(const struct layout *layout, void *h_field, int64_t at, double value);
+/* Fails the test at the first element, halo and padding included, whose bits differ. */
+void assert_same_field(const struct layout *layout, const void *h_got, const void *h_expected,
+                       const char *who);
 /* The whole allocation as NaN (free). */
 void *host_field(const struct layout *layout);
 

@@ -163,25 +163,6 @@ static void problem_destroy(struct problem *p)
     free(p->h_expected);
 }
 
-static void check_output(const struct problem *p, const void *h_got, const char *who)
-{
-    if (memcmp(h_got, p->h_expected, layout_bytes(&p->layout)) == 0) {
-        return;
-    }
-    const size_t bytes = precision_bytes(p->layout.precision);
-    const int64_t *n = p->layout.cells;
-    for (int64_t at = 0; at < p->layout.elements; at++) {
-        const size_t byte = (size_t)at * bytes;
-        if (memcmp((const char *)h_got + byte, (const char *)p->h_expected + byte, bytes) != 0) {
-            const int64_t cell = at - p->layout.origin;
-            fail_msg("%s, %s, %d x %d x %d cells: element %d of the owned part is %a, not %a", who,
-                     precision_name(p->layout.precision), (int)n[0], (int)n[1], (int)n[2],
-                     (int)cell, host_get(&p->layout, h_got, at),
-                     host_get(&p->layout, p->h_expected, at));
-        }
-    }
-}
-
 /* Run one step function on the problem and compare the whole of `out`, halo and padding too. */
 static void check_step(struct rig *rig, step_function *step, const char *name,
                        const struct problem *p)
@@ -203,7 +184,7 @@ static void check_step(struct rig *rig, step_function *step, const char *name,
     char who[64];
     snprintf(who, sizeof who, "%s %s", rig->backend->name, name);
     void *h_got = rig_download(rig, d_out, bytes);
-    check_output(p, h_got, who);
+    assert_same_field(&p->layout, h_got, p->h_expected, who);
     free(h_got);
     struct exact_sum *sums = rig_download(rig, d_sums, sums_bytes);
     for (int face = 0; face < FACE_COUNT; face++) {

@@ -210,27 +210,6 @@ static void problem_destroy(struct problem *p)
     free(p->h_expected);
 }
 
-static void check_output(const struct problem *p, const void *h_got, const char *who)
-{
-    const struct layout *l = &p->layout;
-    const size_t bytes = precision_bytes(l->precision);
-    if (memcmp(h_got, p->h_expected, layout_bytes(l)) == 0) {
-        return;
-    }
-    for (int64_t at = 0; at < l->elements; at++) {
-        const size_t byte = (size_t)at * bytes;
-        if (memcmp((const char *)h_got + byte, (const char *)p->h_expected + byte, bytes) != 0) {
-            const int64_t cell = at - l->origin;
-            const int64_t k = cell / l->pitch_z;
-            const int64_t j = cell % l->pitch_z / l->pitch_y;
-            fail_msg("%s, %d steps, %s, %d x %d x %d cells: cell (%d, %d, %d) is %a, not %a", who,
-                     p->nsteps, precision_name(l->precision), (int)l->cells[0], (int)l->cells[1],
-                     (int)l->cells[2], (int)(cell % l->pitch_y), (int)j, (int)k,
-                     host_get(l, h_got, at), host_get(l, p->h_expected, at));
-        }
-    }
-}
-
 static void check_steps(struct rig *rig, const struct problem *p)
 {
     const size_t bytes = layout_bytes(&p->layout);
@@ -249,7 +228,9 @@ static void check_steps(struct rig *rig, const struct problem *p)
                                          p->boxes, p->nboxes));
     must(rig->backend->runtime->queue_wait(rig->queue));
     void *h_got = rig_download(rig, d_out, bytes);
-    check_output(p, h_got, rig->backend->name);
+    char who[64];
+    snprintf(who, sizeof who, "%s, %d steps", rig->backend->name, p->nsteps);
+    assert_same_field(&p->layout, h_got, p->h_expected, who);
     free(h_got);
     struct exact_sum(*sums)[FACE_COUNT] = rig_download(rig, d_sums, sizeof zero);
     for (int s = 0; s < p->nsteps; s++) {
