@@ -136,12 +136,12 @@ static struct tiling steps_tiling(const struct layout *layout, const struct step
         const int64_t ty = flat ? 1 : (ny + rows - 1) / rows;
         for (int64_t tz = 1; tz == 1 || tz <= (flat ? ny : nz) / 16; tz++) {
             const int64_t ntiles = tx * ty * tz;
-            const double extra_x = tx > 1 ? (double)(2 * line / cell) : 0.0;
+            const int64_t rounds = (ntiles + nthreads - 1) / nthreads;
+            const int64_t extra_x = tx > 1 ? 2 * line / cell : 0;
             const double extra_y = flat || ty == 1 ? 0.0 : (double)(nsteps - 1);
-            const double cost = ((double)width + extra_x) *
-                                ((double)(flat ? 1 : ny) / (double)ty + extra_y) *
-                                ((double)(flat ? ny : nz) / (double)tz + (double)nsteps - 1) *
-                                (double)((ntiles + nthreads - 1) / nthreads);
+            const double cost =
+                (double)(width + extra_x) * ((double)(flat ? 1 : ny) / (double)ty + extra_y) *
+                ((double)(flat ? ny : nz) / (double)tz + (double)nsteps - 1) * (double)rounds;
             if (least < 0 || cost < least) {
                 least = cost;
                 best = flat ? (struct tiling){tx, tz, 1} : (struct tiling){tx, ty, tz};

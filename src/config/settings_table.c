@@ -100,8 +100,17 @@ enum status table_read(const struct item *item)
 {
     struct table_setting *table = origin_memory(item->origin, sizeof *table);
     TRY(CHECK_MEMORY(table != NULL, "no memory for a table"));
-    memcpy(item->base + item->row->alternative, &table, sizeof table);
+    memcpy(item->base + item->row->alternative, &table, sizeof(void *));
     return item->node->kind == TREE_MAPPING ? read_mapping(item, table) : read_rows(item, table);
+}
+
+static bool same_values(const double *a, const double *b, int n)
+{
+    bool same = true;
+    for (int i = 0; i < n && same; i++) {
+        same = a[i] == b[i];
+    }
+    return same;
 }
 
 bool table_same(const struct table_setting *a, const struct table_setting *b)
@@ -109,11 +118,10 @@ bool table_same(const struct table_setting *a, const struct table_setting *b)
     if (a == NULL || b == NULL) {
         return a == b;
     }
-    struct table_setting one = *a;
-    struct table_setting two = *b;
-    one.file = NULL;
-    two.file = NULL;
     const bool files =
         a->file == b->file || (a->file != NULL && b->file != NULL && strcmp(a->file, b->file) == 0);
-    return files && memcmp(&one, &two, sizeof one) == 0;
+    return files && a->nrows == b->nrows && a->ncoefficients == b->ncoefficients &&
+           a->from == b->from && a->to == b->to &&
+           same_values(a->row[0], b->row[0], 2 * a->nrows) &&
+           same_values(a->coefficient, b->coefficient, a->ncoefficients);
 }
