@@ -19,15 +19,12 @@ static double scale_of(const struct medium *medium)
 struct writing {
     enum precision precision;
     void *table;
+    double scale; /* scale_of the medium */
 };
 
 static void set(const struct writing *w, int64_t at, double value)
 {
-    if (w->precision == PRECISION_FLOAT64) {
-        ((double *)w->table)[at] = value;
-    } else {
-        ((float *)w->table)[at] = (float)value;
-    }
+    precision_set(w->precision, w->table, at, value);
 }
 
 /* Segments beyond the last one begin at infinity. */
@@ -36,16 +33,14 @@ static void set_segments(const struct writing *w, const struct medium *medium, i
 {
     const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
     const double reference = medium->heat_capacity_volume;
-    const double conductivity = scale_of(medium);
     for (int s = 0; s < medium->nsegments; s++) {
         const bool used = s < curve->count;
         const int64_t numbers = at + medium->nsegments + (int64_t)4 * s;
         set(w, at + s, used ? curve->heat[s] / reference : INFINITY);
         set(w, numbers, used ? curve->temperature[s] : INFINITY);
         set(w, numbers + 1, used ? curve_slope(curve, s) * reference : 0);
-        set(w, numbers + 2, used ? curve->conductivity[s] / conductivity : 0);
-        set(w, numbers + 3,
-            used ? curve_conductivity_slope(curve, s) * reference / conductivity : 0);
+        set(w, numbers + 2, used ? curve->conductivity[s] / w->scale : 0);
+        set(w, numbers + 3, used ? curve_conductivity_slope(curve, s) * reference / w->scale : 0);
     }
 }
 
@@ -57,7 +52,7 @@ static void set_class(const struct writing *w, const struct problem *problem, do
     const double reference = medium->heat_capacity_volume;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double h = problem->grid.spacing[axis];
-        const double k = scale_of(medium) * curve->factor[axis];
+        const double k = w->scale * curve->factor[axis];
         set(w, at + axis, problem->grid.used[axis] ? reference * h * h / (2 * dt * k) : 1);
     }
     const double melting = curve->liquidus_heat - curve->solidus_heat;
@@ -98,7 +93,8 @@ enum status enthalpy_table(const struct problem *problem, double time, double dt
                            void *table)
 {
     const struct medium *medium = &problem->medium;
-    const struct writing w = {.precision = problem->settings->run.precision, .table = table};
+    const struct writing w = {
+        .precision = problem->settings->run.precision, .table = table, .scale = scale_of(medium)};
     const int n = medium->nclasses;
     const int m = n * boundary_most_conditions(&problem->boundary);
     for (int c = 0; c < n; c++) {

@@ -13,8 +13,7 @@ static const char *why_single(const struct problem *problem, const struct backen
     }
     if (problem->medium.nclasses > 0) {
         return "several materials, sources, radiation, patches and a heat transfer coefficient "
-               "that is "
-               "a formula are advanced step by step";
+               "that is a formula are advanced step by step";
     }
     return backend->operations->steps == NULL ? "the backend advances step by step" : NULL;
 }
