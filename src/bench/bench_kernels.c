@@ -1,5 +1,6 @@
 /* isotherm bench kernels: the effective bandwidth of every kernel, and the copy ceiling. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct row {
     int nsteps; /* of a pass of several; else 0 */
     int settling_calls;
     struct medium_args *medium; /* NULL: uniform */
+    int64_t calls;              /* per round */
     double *seconds;            /* of each round */
 };
 
@@ -201,27 +203,18 @@ static enum status queue_one(struct bench *bench, const struct row *row)
     return runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench));
 }
 
-/* Calls per round: enough to exceed the clock's resolution by far. */
-static int64_t calls_per_round(const struct bench *bench)
-{
-    const int64_t wanted = (int64_t)256 << 20;
-    const int64_t bytes = 2 * (int64_t)layout_bytes(&bench->layout);
-    return bytes >= wanted ? 1 : (wanted + bytes - 1) / bytes;
-}
-
-static enum status time_one(struct bench *bench, const struct row *row, int64_t calls,
-                            double *seconds)
+static enum status time_one(struct bench *bench, const struct row *row, double *seconds)
 {
     const struct runtime *runtime = bench->backend->runtime;
     TRY(runtime->queue_wait(bench->queue));
     TRY(runtime->stopwatch_start(bench->queue, bench->stopwatch));
-    for (int64_t call = 0; call < calls; call++) {
+    for (int64_t call = 0; call < row->calls; call++) {
         TRY(queue_one(bench, row));
     }
     TRY(runtime->stopwatch_stop(bench->queue, bench->stopwatch));
     TRY(runtime->queue_wait(bench->queue));
     TRY(runtime->stopwatch_seconds(bench->stopwatch, seconds));
-    *seconds /= (double)calls;
+    *seconds /= (double)row->calls;
     return STATUS_OK;
 }
 
@@ -242,17 +235,34 @@ static enum status warm_up(struct bench *bench, const struct row *row)
                              bench->d_out, row->name);
 }
 
+/* Calls per round: enough to exceed the clock's resolution by far, by their traffic or by the
+   time that one takes. */
+static enum status choose_calls(struct bench *bench, struct row *row)
+{
+    const double round_bytes = 256 << 20, round_s = 10e-3;
+    double seconds = 0;
+    row->calls = 1;
+    TRY(time_one(bench, row, &seconds));
+    const double by_traffic = ceil(round_bytes / (2.0 * (double)layout_bytes(&bench->layout)));
+    const double by_time = ceil(round_s / fmax(seconds, 1e-9));
+    row->calls = (int64_t)fmin(by_traffic, by_time);
+    return STATUS_OK;
+}
+
 static enum status measure(struct bench *bench)
 {
-    const int64_t calls = calls_per_round(bench);
     for (int64_t round = -1; round < bench->request->repeats; round++) {
         for (int r = 0; r < bench->nrows; r++) {
+            struct row *row = &bench->rows[r];
             log_transient("%s: round %" PRId64 " of %" PRId64 ", %s",
                           precision_name(bench->layout.precision), round + 1,
-                          bench->request->repeats, bench->rows[r].name);
-            TRY(round < 0
-                    ? warm_up(bench, &bench->rows[r])
-                    : time_one(bench, &bench->rows[r], calls, &bench->rows[r].seconds[round]));
+                          bench->request->repeats, row->name);
+            if (round < 0) {
+                TRY(warm_up(bench, row));
+                TRY(choose_calls(bench, row));
+            } else {
+                TRY(time_one(bench, row, &row->seconds[round]));
+            }
         }
     }
     log_transient("%s", "");

@@ -20,7 +20,8 @@ import h5py
 BINARY = os.environ.get("ISOTHERM_BINARY", "isotherm")
 LAUNCHER = os.environ.get("ISOTHERM_MPIEXEC", "mpirun")
 SMALL = os.environ.get("ISOTHERM_TEST_SCALE") == "small"
-LIMIT_S = 60.0
+# Only what hangs takes longer, on slow machines and with sanitizers too.
+LIMIT_S = 240.0
 
 HISTORY_COLUMNS = ["step", "time_s", "dt_s", "min_K", "max_K", "mean_K", "heat_J",
                    "boundary_heat_J", "heat_drift_J"]
