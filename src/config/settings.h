@@ -84,6 +84,12 @@ struct material_setting {
 /* Whether its properties depend on temperature. */
 bool material_is_nonlinear(const struct material_setting *material);
 
+struct settings;
+
+/* The temperature above which a cell counts as melted, K: output.melting, or the solidus of the
+ * first material that melts; NAN: none does. */
+double settings_melting(const struct settings *settings);
+
 /* A resistance at all faces between cells of two materials. */
 struct contact_setting {
     char *between[2];
@@ -204,6 +210,12 @@ enum derived_kind {
     DERIVED_ABOVE,
     DERIVED_FLUX,
     DERIVED_LIQUID,
+    DERIVED_COOLING,
+    DERIVED_MELTED,
+    DERIVED_FROZEN,
+    DERIVED_MELTINGS,
+    DERIVED_DOSE,
+    DERIVED_PREVIOUS, /* in checkpoints only: the temperature of the previous sample */
     DERIVED_COUNT,
 };
 
@@ -324,6 +336,8 @@ struct settings {
             double isotherm;  /* K */
             double threshold; /* K */
         } derived;
+        bool melting_auto; /* the solidus of what melts */
+        double melting;    /* K, when not auto */
         struct {
             struct cadence cadence;
             struct probe_setting *points;

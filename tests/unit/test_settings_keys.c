@@ -38,8 +38,8 @@ static const struct damage unknown_keys[] = {
     {"time:", "\"a\\nb\": 1\ntime:", "c.yaml:22: a b: unknown key; " TOP_KEYS},
     {"time:", "output: {snapshot: {every: 3}}\ntime:",
      "c.yaml:22: output.snapshot: unknown key; did you mean 'snapshots'? valid keys: "
-     "directory, writer, history, snapshots, regions, derived, probes, lines, checkpoints, "
-     "pictures"},
+     "directory, writer, history, melting, snapshots, regions, derived, probes, lines, "
+     "checkpoints, pictures"},
     {"time:", "run: {halo: {transprot: auto}}\ntime:",
      "c.yaml:22: run.halo.transprot: unknown key; did you mean 'transport'? valid keys: "
      "transport, overlap"},
