@@ -178,6 +178,11 @@ struct operations {
     enum status (*summarise_classes)(struct queue *queue, const struct layout *layout,
                                      const struct medium_args *medium, const uint8_t *d_groups,
                                      const void *d_field, struct class_summary *d_summaries);
+    /* Queued. Add the number of the owned cells above `limit` to d_planes[0]. Then follows each
+     * plane of cells across x, then y, then z: raise it to the class_key_of of its highest cell. In
+     * device memory. The cells must be valid. */
+    enum status (*plane_maxima)(struct queue *queue, const struct layout *layout,
+                                const void *d_field, double limit, uint64_t *d_planes);
     /* Queued. Sum modulo 2^64 of heat_cell_hash over the owned cells; add over ranks for
      * `field_hash`. *h_hash is valid after queue_wait. */
     enum status (*hash)(struct queue *queue, const struct layout *layout,

@@ -384,9 +384,13 @@ static const struct schema_key table[] = {
         "`true`: also the minimum, maximum and mean temperature and the heat of each material of "
         "several. Each line then costs one more pass over the field.",
         .choices = truths, .fallback = "false"),
+    KEY("output.history.melt_pool", CHOICE, FREE, AT(output.history_melt_pool),
+        "`true`: also the extent along each axis and the volume of the region above "
+        "`output.melting`. Each line then costs one more pass over the field.",
+        .choices = truths, .fallback = "false", .check = settings_check_melt_pool),
     KEY("output.melting", REAL, WARN, AT(output.melting),
-        "The temperature above which a cell counts as melted, for melt_time, "
-        "freeze_time and meltings. `auto`: the solidus of the materials with "
+        "The temperature above which a cell counts as melted, for `melt_pool` of the history and "
+        "for melt_time, freeze_time and meltings. `auto`: the solidus of the materials with "
         "`latent_heat`.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(output.melting_auto), .limit = &temperature,
         .fallback = "auto", .unit = &kelvin),

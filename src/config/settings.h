@@ -328,6 +328,7 @@ struct settings {
         enum writer_choice writer;
         struct cadence history;
         enum truth history_materials; /* columns of each material */
+        enum truth history_melt_pool; /* columns of the melt pool */
         struct snapshot_setting snapshots;
         struct region_setting *regions;
         int nregions;

@@ -216,6 +216,13 @@ static enum status check_melting(const struct settings *settings, const char *ke
                                            what);
 }
 
+SETTINGS_CHECK(melt_pool)
+{
+    return settings->output.history_melt_pool == TRUTH_YES
+               ? check_melting(settings, item->key, "melt_pool")
+               : STATUS_OK;
+}
+
 static bool is_given(const struct settings *settings, const char *key)
 {
     bool given = false;

@@ -44,7 +44,8 @@ class RandomProblems(Materials):
 
     def check(self, seed, config, problem, solution):
         expected, entered, added = solution
-        config["output"] = {"history": {"every": 6, "materials": True},
+        config["output"] = {"history": {"every": 6, "materials": True, "melt_pool": True},
+                            "melting": float(np.quantile(expected, 0.8)),
                             "checkpoints": {"every": STEPS // 2}}
         one = self.run_config(config, f"one{seed}")
         scale = abs(expected).max()
@@ -59,6 +60,7 @@ class RandomProblems(Materials):
         self.assertLess(abs(last["heat_drift_J"]), 1e-13 * heat)
         self.assertEqual("source_heat_J" in last, "sources" in config)
         self.assertLess(abs(last.get("source_heat_J", 0) - added * volume), 1e-11 * heat)
+        self.check_pool(problem, one.temperature(), config["output"]["melting"], last)
         self.check_faces(problem, expected, last)
         self.check_materials(problem, expected, last)
 
@@ -77,6 +79,23 @@ class RandomProblems(Materials):
         """Backend, ranks and threads of runs that must agree bit for bit with one on the cpu."""
         how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
         return how[seed % 2:seed % 2 + 2]
+
+    def check_pool(self, problem, T, limit, row):
+        """Between the isotherms on the profiles of the highest temperatures."""
+        self.assertAlmostEqual(row["pool_volume_m3"] / (T > limit).sum() / math.prod(problem.h), 1)
+        for axis in range(3):
+            if f"pool_{'xyz'[axis]}_m" not in row:
+                self.assertEqual(T.shape[2 - axis], 1)
+                continue
+            profile = np.moveaxis(T, 2 - axis, 0).reshape(T.shape[2 - axis], -1).max(axis=1)
+            inside = np.flatnonzero(profile > limit)
+            extent = inside[-1] - inside[0]
+            for at, beyond in ((inside[0], inside[0] - 1), (inside[-1], inside[-1] + 1)):
+                if 0 <= beyond < len(profile):
+                    extent += (profile[at] - limit) / (profile[at] - profile[beyond])
+                else:
+                    extent += 0.5
+            self.assertAlmostEqual(row[f"pool_{'xyz'[axis]}_m"] / (extent * problem.h[axis]), 1)
 
     def check_faces(self, problem, T, row):
         for number, face in enumerate(problem.config["boundary"]):

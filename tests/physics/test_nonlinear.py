@@ -62,17 +62,22 @@ class Melting(Materials):
         self.assertLess(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"])
 
     def test_read_outs_of_melting(self):
-        """In ice at its melting point, from x_min on: what is kept of each cell, on any ranks and through a restart."""
+        """In ice at its melting point, from x_min on: the columns of the melt pool, and what is
+        kept of each cell, on any ranks and through a restart."""
         config = self.config()
         kept = ["melt_time", "freeze_time", "meltings", "cooling_rate"]
         config["boundary"]["x_min"]["value"] = "300 + 60*cos(pi*t/10)"
         config["materials"][0]["latent_heat"] = 2e4
         config["time"] = {"end": 40}
         config["output"] = {
-            "history": {"interval": 5}, "checkpoints": {"interval": 20},
+            "history": {"interval": 5, "melt_pool": True}, "checkpoints": {"interval": 20},
             "derived": {"isotherm": 273.0},
             "snapshots": {"interval": 5, "precision": "float64", "derived": kept}}
         one = self.run_config(config, "one")
+        rows = one.history()
+        self.assertEqual(rows[0]["pool_x_m"], 0)   # at the melting point, but solid
+        self.assertEqual(rows[0]["pool_volume_m3"], 0)
+        self.assertTrue(any(0 < row["pool_x_m"] < 0.013 for row in rows))
         fields = self.fields(one)
         for name in kept:
             self.assertTrue(np.isfinite(fields[name][-1]).any(), name)

@@ -316,7 +316,7 @@ static void test_several(void **state)
         "c.yaml:6: material.density: not a number (heavy); " GIVE_DENSITY "\n"
         "c.yaml:7: material.heat_capacity: out of range (-1); give a number above 0, in J/(kg K)\n"
         "c.yaml:8: output.history.evry: unknown key; did you mean 'every'? valid keys: "
-        "every, interval, materials\n";
+        "every, interval, materials, melt_pool\n";
     char message[1024];
     snprintf(message, sizeof message, "%.*s", (int)(sizeof expected - 2), expected);
     expect_refused(text, NULL, 0, message);

@@ -99,9 +99,14 @@ static const struct damage regions[] = {
     {TIME, REGION("{name: a, every: 1, derived: [meltings]}"),
      "c.yaml:24: output.regions[0].derived: a time or number of meltings needs "
      "output.melting, as no material has latent_heat; give it, in K"},
+    {TIME, "output: {history: {melt_pool: true}}\n" TIME,
+     "c.yaml:22: output.history.melt_pool: melt_pool needs output.melting, as no material has "
+     "latent_heat; give it, in K"},
     {TIME, "output: {melting: 1e12}\n" TIME,
      "c.yaml:22: output.melting: out of range (1e12): sums of temperatures are exact only below "
      "1e12 K in magnitude; give auto or a number, in K"},
+    {TIME, "output: {history: {melt_pool: maybe}}\n" TIME,
+     "c.yaml:22: output.history.melt_pool: unknown (maybe); give one of false, true"},
     {TIME,
      "run: {watch: {temperature: difference}}\n"
      "output: {snapshots: {every: 1, derived: [CEM43]}}\n" TIME,
