@@ -213,7 +213,7 @@ enum { PASSES = 6, STEPS_BESIDE = 5 };
 static void scene_open_closed(struct scene *s, const struct backend *backend)
 {
     const bool gpu = backend_has(backend, BACKEND_GPU);
-    scene_open(s, backend, gpu ? (const int64_t[]){768, 768, 96} : (const int64_t[]){96, 80, 40},
+    scene_open(s, backend, gpu ? (const int64_t[]){768, 768, 96} : (const int64_t[]){64, 48, 24},
                PRECISION_FLOAT64);
     for (int face = 0; face < FACES; face++) {
         s->args.closed[face] = true;
