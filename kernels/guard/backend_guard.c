@@ -351,6 +351,7 @@ static const struct operations operations = {
     .summarise_classes = guard_summarise_classes,
     .hash = hash,
     .add_source = guard_add_source,
+    .sum_perfusion = guard_sum_perfusion,
     .gather = guard_gather,
     .track = guard_track,
     .flux_squared = guard_flux_squared,

@@ -75,6 +75,9 @@ enum status hip_summarise_classes(struct queue *queue, const struct layout *layo
                                   const void *d_field, struct class_summary *d_summaries);
 enum status hip_add_source(struct queue *queue, const struct layout *layout,
                            const struct source_args *args, void *d_field, const struct box *box);
+enum status hip_sum_perfusion(struct queue *queue, const struct layout *layout,
+                              const struct medium_args *medium, const void *d_field,
+                              const struct box *box, struct exact_sum *d_sum);
 enum status hip_extract(struct queue *queue, const struct layout *layout,
                         const struct extract_args *args, const void *d_field, void *d_values);
 

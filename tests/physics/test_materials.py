@@ -10,7 +10,7 @@ import numpy as np
 
 from harness import SMALL, Case, Run, cell_centers
 from media import Problem, solved_problem, some_problem
-from nonlinear import NonlinearProblem, nonlinear_problem
+from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 from problems import FACES
 
 STEPS = 24
@@ -42,6 +42,13 @@ class RandomProblems(Materials):
                     return nonlinear_problem(config, seed)
                 self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
 
+    def test_with_perfusion(self):
+        for seed, scale in self.seeds()[::4]:
+            with self.subTest(seed=seed):
+                def change(config, seed=seed):
+                    return perfused_problem(config, seed)
+                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
+
     def check(self, seed, config, problem, solution):
         expected, entered, added = solution
         config["output"] = {"history": {"every": 6, "materials": True},
@@ -57,7 +64,8 @@ class RandomProblems(Materials):
         self.assertAlmostEqual(last["heat_J"] / heat, 1, delta=1e-12)
         self.assertLess(abs(last["boundary_heat_J"] - entered * volume), 1e-11 * heat)
         self.assertLess(abs(last["heat_drift_J"]), 1e-13 * heat)
-        self.assertEqual("source_heat_J" in last, "sources" in config)
+        self.assertEqual("source_heat_J" in last, "sources" in config or
+                         any("perfusion" in material for material in config["materials"]))
         self.assertLess(abs(last.get("source_heat_J", 0) - added * volume), 1e-11 * heat)
         self.check_faces(problem, expected, last)
         self.check_materials(problem, expected, last)
@@ -445,6 +453,23 @@ class WrongInput(Materials):
         self.check(material(latent_heat=1e5, solidus=300.0, liquidus=290.0), "liquidus", "below")
         self.check(material(latent_heat=0.0, solidus=300.0), "materials[0]", "above the solidus")
         self.check(material(solidus=300.0), "materials[0].solidus", "latent_heat")
+
+        def blood(**keys):
+            keys = {"rate": 1e-3, "blood_density": 1050.0, "blood_heat_capacity": 3617.0,
+                    "arterial_temperature": 310.0, **keys}
+            return material(perfusion={key: value for key, value in keys.items()
+                                       if value is not None})
+
+        where = "materials[0].perfusion."
+        self.check(blood(rate=-1.0), where + "rate", "0 or more")
+        self.check(blood(rate=None), where + "rate", "missing")
+        self.check(blood(rate=1e29), where + "rate", "usable")
+        self.check(blood(blood_density=0.0), where + "blood_density", "above 0")
+        self.check(blood(blood_heat_capacity=None), where + "blood_heat_capacity", "missing")
+        self.check(blood(arterial_temperature=-3.0), where + "arterial_temperature",
+                   "below absolute zero")
+        self.check(blood(arterial_temperature=None), where + "arterial_temperature", "missing")
+        self.check(blood(metabolic_heat=-1.0), where + "metabolic_heat", "0 or more")
         self.check(radiating_difference, "boundary.x_min.emissivity", "absolute temperatures")
         self.check(unknown, "parts[0].uniform.material", "'m00'", "m0, m1")
         self.check(uncovered, "parts", "have no material")
