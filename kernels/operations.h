@@ -144,6 +144,13 @@ struct operations {
     enum status (*add_source)(struct queue *queue, const struct layout *layout,
                               const struct source_args *args, void *d_field, const struct box *box);
 
+    /* Queued. Add to *d_sum the exact sum, K, of p (Ta - T) over the cells of `box` (inside the
+     * owned cells): the heat of perfusion in a step from d_field, a field of `layout`, with the
+     * medium's table. In double, the difference rounded as in the update. */
+    enum status (*sum_perfusion)(struct queue *queue, const struct layout *layout,
+                                 const struct medium_args *medium, const void *d_field,
+                                 const struct box *box, struct exact_sum *d_sum);
+
     /* The launch shapes of `step`, by name; returns their number. The first is the backend's own
      * rule. A shape changes the speed and never a bit. Both this and step_shape may be NULL. */
     int (*step_shapes)(const char *const **names);

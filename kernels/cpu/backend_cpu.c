@@ -316,6 +316,15 @@ static enum status add_source(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+static enum status sum_perfusion(struct queue *queue, const struct layout *layout,
+                                 const struct medium_args *medium, const void *d_field,
+                                 const struct box *box, struct exact_sum *d_sum)
+{
+    (void)queue;
+    cpu_sum_perfusion(layout, medium, d_field, box, d_sum);
+    return STATUS_OK;
+}
+
 static enum status gather(struct queue *queue, enum precision precision, const void *d_field,
                           const int64_t *d_elements, int64_t count, void *d_values)
 {
@@ -452,6 +461,7 @@ static const struct operations operations = {
     .plane_maxima = plane_maxima,
     .hash = hash,
     .add_source = add_source,
+    .sum_perfusion = sum_perfusion,
     .gather = gather,
     .track = track,
     .flux_squared = flux_squared,

@@ -352,6 +352,7 @@ static const struct operations operations = {
     .plane_maxima = guard_plane_maxima,
     .hash = hash,
     .add_source = guard_add_source,
+    .sum_perfusion = guard_sum_perfusion,
     .gather = guard_gather,
     .track = guard_track,
     .flux_squared = guard_flux_squared,

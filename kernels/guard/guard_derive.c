@@ -85,6 +85,26 @@ enum status guard_add_source(struct queue *queue, const struct layout *layout,
     return guard_add(queue, &op, box);
 }
 
+struct perfusion_call {
+    struct layout layout;
+    struct medium_args medium;
+    struct box box;
+};
+
+static void call_sum_perfusion(const void *arguments, void *to, const void *from)
+{
+    const struct perfusion_call *call = arguments;
+    cpu_sum_perfusion(&call->layout, &call->medium, from, &call->box, to);
+}
+
+enum status guard_sum_perfusion(struct queue *queue, const struct layout *layout,
+                                const struct medium_args *medium, const void *d_field,
+                                const struct box *box, struct exact_sum *d_sum)
+{
+    const struct perfusion_call call = {*layout, *medium, *box};
+    return guard_call(queue, call_sum_perfusion, &call, sizeof call, d_sum, d_field);
+}
+
 struct classes_call {
     struct layout layout;
     struct medium_args medium;

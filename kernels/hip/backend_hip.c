@@ -313,6 +313,7 @@ static const struct operations operations = {
     .track = hip_track,
     .flux_squared = hip_flux_squared,
     .add_source = hip_add_source,
+    .sum_perfusion = hip_sum_perfusion,
     .extract = hip_extract,
     .convert = hip_convert,
     .liquid_fraction = hip_liquid_fraction,

@@ -39,6 +39,17 @@ enum status hip_add_source(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+enum status hip_sum_perfusion(struct queue *queue, const struct layout *layout,
+                              const struct medium_args *medium, const void *d_field,
+                              const struct box *box, struct exact_sum *d_sum)
+{
+    if (!box_is_empty(box)) {
+        TRY_HIP(hip_launch_sum_perfusion, queue->stream, queue->d_scratch, layout, medium, d_field,
+                box, d_sum);
+    }
+    return STATUS_OK;
+}
+
 enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
                                   const struct medium_args *medium, const uint8_t *d_groups,
                                   const void *d_field, struct class_summary *d_summaries)

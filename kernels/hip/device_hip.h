@@ -77,6 +77,9 @@ enum status hip_plane_maxima(struct queue *queue, const struct layout *layout, c
                              double limit, uint64_t *d_planes);
 enum status hip_add_source(struct queue *queue, const struct layout *layout,
                            const struct source_args *args, void *d_field, const struct box *box);
+enum status hip_sum_perfusion(struct queue *queue, const struct layout *layout,
+                              const struct medium_args *medium, const void *d_field,
+                              const struct box *box, struct exact_sum *d_sum);
 enum status hip_extract(struct queue *queue, const struct layout *layout,
                         const struct extract_args *args, const void *d_field, void *d_values);
 

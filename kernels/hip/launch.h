@@ -130,6 +130,10 @@ hipError_t hip_launch_flags_wait(hipStream_t stream, uint32_t *const *d_flags, i
 hipError_t hip_launch_add_source(hipStream_t stream, struct hip_scratch *d_scratch,
                                  const struct layout *layout, const struct source_args *args,
                                  void *d_field, const struct box *box);
+hipError_t hip_launch_sum_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
+                                    const struct layout *layout, const struct medium_args *medium,
+                                    const void *d_field, const struct box *box,
+                                    struct exact_sum *d_sum);
 hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const void *d_field,
                              const int64_t *d_elements, int64_t count, void *d_values);
 hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,

@@ -44,6 +44,8 @@ static const struct schema_unit heat_transfer = {"W/(m^2 K)", "a heat transfer c
 static const struct schema_unit resistance = {"m^2 K/W", "a contact resistance", "5 mm^2 K/W"};
 static const struct schema_unit power = {"W", "a power", "5 mW"};
 static const struct schema_unit power_density = {"W/m^3", "a power per volume", "3 W/cm^3"};
+static const struct schema_unit perfusion_rate = {"1/s", "a volume per volume and time",
+                                                  "30 1/min"};
 static const struct schema_unit steps = {"steps", NULL, NULL};
 
 static const struct schema_choice boundary_types[] = {

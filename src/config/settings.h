@@ -68,6 +68,16 @@ struct phase_setting {
     struct table_setting *conductivity_table, *heat_capacity_table;
 };
 
+/* Blood flow through a tissue, after Pennes. */
+struct perfusion_setting {
+    bool given;
+    double rate;                 /* volume of blood per volume of tissue and time, 1/s */
+    double blood_density;        /* kg/m^3 */
+    double blood_heat_capacity;  /* J/(kg K) */
+    double arterial_temperature; /* K */
+    double metabolic_heat;       /* W/m^3 */
+};
+
 /* A material of a list of them. */
 struct material_setting {
     char *name;
@@ -79,10 +89,14 @@ struct material_setting {
     double solidus;     /* K */
     bool has_liquidus;  /* else it is the solidus */
     double liquidus;    /* K */
+    struct perfusion_setting perfusion;
 };
 
 /* Whether its properties depend on temperature. */
 bool material_is_nonlinear(const struct material_setting *material);
+
+/* Of the blood: the heat that it brings per volume, time and kelvin, W/(m^3 K). */
+double material_perfusion(const struct material_setting *material);
 
 struct settings;
 

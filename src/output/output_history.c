@@ -175,7 +175,7 @@ static enum status check(const struct output_context *in)
 
 static void list_columns(const struct problem *problem, struct history_columns *columns)
 {
-    columns->sources = problem->sources.count > 0;
+    columns->sources = problem_has_sources(problem);
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
         columns->faces[f] = problem->grid.used[axis] && !problem->boundary.periodic[axis];
