@@ -292,6 +292,14 @@ static enum status summarise_classes(struct queue *queue, const struct layout *l
     return STATUS_OK;
 }
 
+static enum status plane_maxima(struct queue *queue, const struct layout *layout,
+                                const void *d_field, double limit, uint64_t *d_planes)
+{
+    (void)queue;
+    cpu_plane_maxima(layout, d_field, limit, d_planes);
+    return STATUS_OK;
+}
+
 static enum status hash(struct queue *queue, const struct layout *layout,
                         const struct placement *placement, const void *d_field, uint64_t *h_hash)
 {
@@ -450,6 +458,7 @@ static const struct operations operations = {
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .summarise_classes = summarise_classes,
+    .plane_maxima = plane_maxima,
     .hash = hash,
     .add_source = add_source,
     .sum_perfusion = sum_perfusion,

@@ -69,6 +69,8 @@ void cpu_summarise(const struct layout *layout, const struct placement *placemen
 void cpu_summarise_classes(const struct layout *layout, const struct medium_args *medium,
                            const uint8_t *groups, const void *field,
                            struct class_summary *summaries);
+void cpu_plane_maxima(const struct layout *layout, const void *field, double limit,
+                      uint64_t *planes);
 void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
               uint64_t *hash);
 void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,

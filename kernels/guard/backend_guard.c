@@ -349,6 +349,7 @@ static const struct operations operations = {
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .summarise_classes = guard_summarise_classes,
+    .plane_maxima = guard_plane_maxima,
     .hash = hash,
     .add_source = guard_add_source,
     .sum_perfusion = guard_sum_perfusion,

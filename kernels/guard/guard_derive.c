@@ -125,6 +125,24 @@ enum status guard_summarise_classes(struct queue *queue, const struct layout *la
     return guard_call(queue, call_summarise_classes, &call, sizeof call, d_summaries, d_field);
 }
 
+struct planes_call {
+    struct layout layout;
+    double limit;
+};
+
+static void call_plane_maxima(const void *arguments, void *to, const void *from)
+{
+    const struct planes_call *call = arguments;
+    cpu_plane_maxima(&call->layout, from, call->limit, to);
+}
+
+enum status guard_plane_maxima(struct queue *queue, const struct layout *layout,
+                               const void *d_field, double limit, uint64_t *d_planes)
+{
+    const struct planes_call call = {*layout, limit};
+    return guard_call(queue, call_plane_maxima, &call, sizeof call, d_planes, d_field);
+}
+
 static enum status run_convert(struct queue *queue, const struct operation *op)
 {
     (void)queue;

@@ -307,6 +307,7 @@ static const struct operations operations = {
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .summarise_classes = hip_summarise_classes,
+    .plane_maxima = hip_plane_maxima,
     .hash = hash,
     .gather = hip_gather,
     .track = hip_track,

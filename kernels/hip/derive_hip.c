@@ -59,6 +59,13 @@ enum status hip_summarise_classes(struct queue *queue, const struct layout *layo
     return STATUS_OK;
 }
 
+enum status hip_plane_maxima(struct queue *queue, const struct layout *layout, const void *d_field,
+                             double limit, uint64_t *d_planes)
+{
+    TRY_HIP(hip_launch_plane_maxima, queue->stream, layout, d_field, limit, d_planes);
+    return STATUS_OK;
+}
+
 enum status hip_convert(struct queue *queue, const struct layout *layout,
                         const struct medium_args *medium, enum enthalpy_conversion conversion,
                         const void *d_in, void *d_out)

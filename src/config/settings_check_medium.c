@@ -96,6 +96,16 @@ static enum status check_perfusion(const struct settings *settings, const struct
     return STATUS_OK;
 }
 
+double settings_melting(const struct settings *settings)
+{
+    for (int m = 0; settings->output.melting_auto && m < settings->nmaterials; m++) {
+        if (settings->materials[m].melts) {
+            return settings->materials[m].solidus;
+        }
+    }
+    return settings->output.melting_auto ? NAN : settings->output.melting;
+}
+
 static enum status check_phases(const struct settings *settings, const struct item *item,
                                 const struct material_setting *material)
 {

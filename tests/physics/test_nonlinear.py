@@ -63,6 +63,55 @@ class Melting(Materials):
         last = changed.history()[-1]
         self.assertLess(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"])
 
+    def test_read_outs_of_melting(self):
+        """In ice at its melting point, from x_min on: the columns of the melt pool, and what is
+        kept of each cell, on any ranks and through a restart."""
+        config = self.config()
+        kept = ["melt_time", "freeze_time", "meltings", "cooling_rate"]
+        config["boundary"]["x_min"]["value"] = "300 + 60*cos(pi*t/10)"
+        config["materials"][0]["latent_heat"] = 2e4
+        config["time"] = {"end": 40}
+        config["output"] = {
+            "history": {"interval": 5, "melt_pool": True}, "checkpoints": {"interval": 20},
+            "derived": {"isotherm": 273.0},
+            "snapshots": {"interval": 5, "precision": "float64", "derived": kept}}
+        one = self.run_config(config, "one")
+        rows = one.history()
+        self.assertEqual(rows[0]["pool_x_m"], 0)   # at the melting point, but solid
+        self.assertEqual(rows[0]["pool_volume_m3"], 0)
+        self.assertTrue(any(0 < row["pool_x_m"] < 0.013 for row in rows))
+        fields = self.fields(one)
+        for name in kept:
+            self.assertTrue(np.isfinite(fields[name][-1]).any(), name)
+        self.assertEqual(set(np.unique(fields["meltings"][-1])) & {0, 1, 2}, {0, 1, 2})
+        again = fields["melt_time"][-1] < fields["freeze_time"][-1]
+        self.assertTrue((fields["meltings"][-1][again] >= 1).all())
+        for ranks, backend in ((3, "guard"), (2, "cpu")):
+            other = self.run_config(config, f"other{ranks}", "--backend", backend, ranks=ranks)
+            self.assertEqual(other.history_bytes(), one.history_bytes())
+            self.assertTrue(all(values.tobytes() == fields[name].tobytes()
+                                for name, values in self.fields(other).items()))
+        for path in checkpoints(other.folder)[1:]:
+            path.unlink()
+        rest = self.run_config(config, "other2", "--restart", "auto", ranks=3)
+        self.assertGreater(rest.report["first_step"], 0)
+        self.assertEqual(other.history_bytes(), one.history_bytes())
+        for name, values in self.fields(other).items():
+            self.assertEqual(values.tobytes(), fields[name].tobytes(), name)
+        lead = dict(config["materials"][0], name="lead", solidus=600.6)
+        config["materials"].append(lead)
+        config["parts"] = [{"uniform": {"material": "water"}}]
+        self.write(config, "two.yaml")
+        refused = self.isotherm("run", "two.yaml", "--output", "two")
+        self.assertEqual(refused.code, 2, f"{refused}")
+        self.assertIn("materials melt at 273.15 and at 600.6 K; give it, in K", refused.err)
+
+    @staticmethod
+    def fields(run):
+        with h5py.File(run.folder / "snapshots.vtkhdf") as file:
+            data = file["VTKHDF/CellData"]
+            return {name: data[name][()] for name in data}
+
     def test_a_table_a_file_and_a_polynomial_of_a_line_are_the_same(self):
         hashes = set()
         (self.folder / "c.csv").write_text("T, c\n200, 1900\n400 2300\n")
