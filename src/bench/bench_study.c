@@ -28,8 +28,7 @@ struct bench {
     struct device *device;
     const struct study *study;
     double peak; /* of the memory, bytes/s; 0: unknown */
-    struct energy_meter *meter;
-    char no_meter[ENERGY_WORDS];
+    struct bench_meter meter;
     struct queue *queue;
     struct stopwatch *stopwatch;
     struct study_case wanted;
@@ -229,40 +228,27 @@ static enum status measure(struct bench *bench, const struct call *call, double 
     return STATUS_OK;
 }
 
-struct energy_calls {
+struct queued {
     struct bench *bench;
     const struct call *call;
-    struct event *done[2]; /* of the last batches, in turn */
-    int batch;
 };
 
-static enum status run_calls(void *context, int calls)
+static enum status queue_again(void *context)
 {
-    struct energy_calls *c = context;
-    const struct runtime *runtime = c->bench->backend->runtime;
-    for (int n = 0; n < calls; n++) {
-        TRY(queue_call(c->bench, c->call));
-    }
-    TRY(runtime->event_record(c->bench->queue, c->done[c->batch % 2]));
-    c->batch++;
-    return c->batch > 1 ? runtime->event_sync(c->done[c->batch % 2]) : STATUS_OK;
+    const struct queued *queued = context;
+    return queue_call(queued->bench, queued->call);
 }
 
 static enum status measure_energy(struct bench *bench, const struct call *call,
                                   struct figures *figures)
 {
-    const struct runtime *runtime = bench->backend->runtime;
-    struct energy_calls calls = {.bench = bench, .call = call};
-    enum status status = STATUS_OK;
-    TRY_GOTO(runtime->event_create(bench->device, &calls.done[0]));
-    TRY_GOTO(runtime->event_create(bench->device, &calls.done[1]));
-    TRY_GOTO(bench_energy_measure(bench->meter, bench->no_meter, run_calls, &calls,
-                                  figures->median_s, &figures->energy));
-    TRY_GOTO(runtime->queue_wait(bench->queue));
-done:
-    runtime->event_destroy(calls.done[0]);
-    runtime->event_destroy(calls.done[1]);
-    return status;
+    struct queued queued = {bench, call};
+    const struct bench_calls calls = {.backend = bench->backend,
+                                      .device = bench->device,
+                                      .queue = bench->queue,
+                                      .call = queue_again,
+                                      .context = &queued};
+    return bench_energy_measure(&bench->meter, &calls, figures->median_s, &figures->energy);
 }
 
 /* ---- reporting ---- */
@@ -314,7 +300,7 @@ static void report(struct bench *bench, const struct call *call, const struct fi
     log_info("  %-22s %-18s %9.4f %9.2f %7.1f %7s %9.3f %9s", call->kernel->name, shape,
              1e3 * f->median_s, rate * 1e-9, 100.0 * rate / bench->copy,
              number_words(of_ideal, ideal), points / f->median_s * 1e-9,
-             number_words(1e-6 * points / f->energy.joules, per_joule));
+             bench_energy_words(&f->energy, points, per_joule));
     json_begin(json, NULL, '{');
     json_string(json, "kernel", call->kernel->name);
     json_string(json, "kind", bench->study->name);
@@ -422,17 +408,9 @@ static enum status bench_device(struct bench *bench, const bool wanted[2], struc
 {
     struct device_info info;
     double copy = 0;
-    TRY(bench->backend->runtime->info(bench->device, &info));
-    log_info("backend %s on %s", bench->backend->name, info.name);
-    bench_warn_of_binding();
+    TRY(bench_begin_device(bench->request, bench->backend, bench->device, json, &bench->meter,
+                           &info));
     bench->peak = 1e9 * info.memory_GBs;
-    bench->meter = energy_open(&energy_system, info.address, bench->no_meter);
-    log_info("energy: %s", bench->meter != NULL ? energy_source(bench->meter) : bench->no_meter);
-    json_begin(json, NULL, '{');
-    json_string(json, "device", info.name);
-    json_string(json, "backend", bench->backend->name);
-    json_int(json, "threads", info.threads);
-    json_int(json, "repeats", bench->request->repeats);
     json_real(json, "memory_GBs", info.memory_GBs > 0 ? info.memory_GBs : (double)NAN);
     json_begin(json, "rows", '[');
     TRY(bench_cases(bench, wanted, json, &copy));
@@ -460,7 +438,7 @@ enum status bench_study(const struct bench_request *request)
     if (status == STATUS_OK) {
         status = json_finish(&json, bench_device(&bench, wanted, &json), request->json);
     }
-    energy_close(bench.meter);
+    bench_meter_close(&bench.meter);
     bench.backend->runtime->close(bench.device);
     return status;
 }
