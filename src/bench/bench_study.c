@@ -45,10 +45,16 @@ struct call {
     struct study_shape shape;
 };
 
+struct trial {
+    struct study_shape shape;
+    double seconds; /* of a call */
+};
+
 struct figures {
     double median_s, mean_s, best_s;
     int64_t rounds;
-    int shapes; /* searched */
+    struct trial trials[STUDY_MOST_SHAPES]; /* of the search */
+    int ntrials;
     struct bench_energy energy;
 };
 
@@ -166,13 +172,14 @@ static enum status time_calls(struct bench *bench, const struct call *call, int 
     return STATUS_OK;
 }
 
-/* The fastest shape that the device can launch, of few calls each; `tried` 0: the kernel does not
+/* The fastest shape that the device can launch, of few calls each; no trials: the kernel does not
  * take this problem. */
-static enum status search(struct bench *bench, struct call *call, double *best_s, int *tried)
+static enum status search(struct bench *bench, struct call *call, double *best_s,
+                          struct figures *figures)
 {
     struct study_shape shapes[STUDY_MOST_SHAPES];
     const int nshapes = study_shapes(call->kernel, &bench->problem, shapes);
-    *tried = 0;
+    figures->ntrials = 0;
     *best_s = 0;
     for (int s = 0; s < nshapes; s++) {
         const struct call candidate = {.kernel = call->kernel, .shape = shapes[s]};
@@ -182,13 +189,16 @@ static enum status search(struct bench *bench, struct call *call, double *best_s
         if (queued && seconds < SEARCH_S) {
             TRY(time_calls(bench, &candidate, SEARCH_CALLS, &queued, &seconds));
         }
-        if (queued && (*tried == 0 || seconds < *best_s)) {
+        if (queued && (figures->ntrials == 0 || seconds < *best_s)) {
             *best_s = seconds;
             *call = candidate;
         }
-        *tried += queued;
+        if (queued) {
+            figures->trials[figures->ntrials++] = (struct trial){shapes[s], seconds};
+        }
     }
-    return *tried > 0 || nshapes == 0 ? STATUS_OK : STATUS_DEVICE; /* with the last message */
+    return figures->ntrials > 0 || nshapes == 0 ? STATUS_OK
+                                                : STATUS_DEVICE; /* with the last message */
 }
 
 static enum status check(struct bench *bench, const struct call *call)
@@ -275,14 +285,29 @@ static const char *number_words(double number, char text[16])
     return isnan(number) ? "-" : text;
 }
 
-static void report_shape(const struct study_shape *shape, int tried, struct json *json)
+/* Its members. */
+static void report_shape(const struct study_shape *shape, struct json *json)
 {
-    json_begin(json, "shape", '{');
     json_int3(json, "block", (const int64_t[]){shape->block[0], shape->block[1], shape->block[2]});
     json_int(json, "launch_bounds", shape->bounds);
     json_int(json, "cells_per_thread", shape->items);
-    json_int(json, "searched", tried);
-    json_end(json, '}');
+}
+
+/* Every shape of the search, for --tune. */
+static void report_trials(const struct figures *f, struct json *json)
+{
+    json_begin(json, "shapes", '[');
+    for (int t = 0; t < f->ntrials; t++) {
+        const double ms = 1e3 * f->trials[t].seconds;
+        char shape[64];
+        shape_words(&f->trials[t].shape, shape);
+        log_info("    %-20s %-18s %9.4f", "tried", shape, ms);
+        json_begin(json, NULL, '{');
+        report_shape(&f->trials[t].shape, json);
+        json_real(json, "ms", ms);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
 }
 
 static void report(struct bench *bench, const struct call *call, const struct figures *f,
@@ -308,7 +333,13 @@ static void report(struct bench *bench, const struct call *call, const struct fi
     json_int3(json, "cells", bench->problem.layout.cells);
     json_int(json, "radius", bench->problem.radius);
     json_int(json, "fields", bench->problem.nfields);
-    report_shape(&call->shape, f->shapes, json);
+    json_begin(json, "shape", '{');
+    report_shape(&call->shape, json);
+    json_int(json, "searched", f->ntrials);
+    json_end(json, '}');
+    if (bench->request->tune) {
+        report_trials(f, json);
+    }
     json_int(json, "repeats", f->rounds);
     json_real(json, "ms", 1e3 * f->median_s);
     json_real(json, "mean_ms", 1e3 * f->mean_s);
@@ -333,8 +364,8 @@ static enum status bench_kernel(struct bench *bench, const struct study_kernel *
     struct figures figures;
     double call_s = 0;
     log_transient("%s: search", kernel->name);
-    TRY(search(bench, &call, &call_s, &figures.shapes));
-    if (figures.shapes == 0) { /* none for this problem */
+    TRY(search(bench, &call, &call_s, &figures));
+    if (figures.ntrials == 0) { /* none for this problem */
         return STATUS_OK;
     }
     TRY(check(bench, &call));

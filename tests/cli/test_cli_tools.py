@@ -229,6 +229,12 @@ class Bench(Case):
             self.assertEqual([key for key in self.STUDY_KEYS if key not in row], [], row)
             self.assertEqual(row["kind"], name)
             self.assertGreater(row["shape"]["searched"], 0)
+            self.assertEqual("shapes" in row, "--tune" in words)
+            for shape in row.get("shapes", []):
+                self.assertGreater(shape["ms"], 0)
+                self.assertEqual({*shape, "searched"}, {*row["shape"], "ms"})
+            self.assertEqual(len(row.get("shapes", [])),
+                             row["shape"]["searched"] if "--tune" in words else 0)
             self.check_energy(row)
             rate = (row["fetch_bytes"] + row["write_bytes"]) / row["ms"] * 1e-6
             self.assertAlmostEqual(row["bandwidth_GBs"] / rate, 1, 6)
@@ -249,7 +255,7 @@ class Bench(Case):
                 self.assertEqual(row["write_bytes"], width * 3001)
 
     def test_diffusion(self):
-        rows = self.study("diffusion", "--size", 40, 24, 16, "--backend", "cpu")
+        rows = self.study("diffusion", "--size", 40, 24, 16, "--backend", "cpu", "--tune")
         self.assertEqual(len(rows), 2 * 3 * 5 * 2)  # precisions, dimensions, radii, kernels
         for row in rows:
             cells, radius = row["cells"], row["radius"]
