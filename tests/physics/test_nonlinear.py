@@ -106,6 +106,18 @@ class Melting(Materials):
         self.assertEqual(refused.code, 2, f"{refused}")
         self.assertIn("materials melt at 273.15 and at 600.6 K; give it, in K", refused.err)
 
+    def test_a_melting_point_is_solid_in_float32_too(self):
+        """Of a temperature that float32 rounds up."""
+        config = self.config()
+        config["materials"][0]["solidus"] = config["initial"][0]["uniform"]["value"] = 273.16
+        config["run"] = {"precision": "float32"}
+        config["output"] = {"history": {"every": 1, "melt_pool": True},
+                            "snapshots": {"every": 1, "derived": ["meltings"]}}
+        config["time"] = {"steps": 1}
+        run = self.run_config(config, "out")
+        self.assertEqual([row["pool_volume_m3"] for row in run.history()], [0, 0])
+        self.assertEqual(self.fields(run)["meltings"].max(), 0)
+
     @staticmethod
     def fields(run):
         with h5py.File(run.folder / "snapshots.vtkhdf") as file:
