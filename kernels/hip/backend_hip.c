@@ -325,6 +325,7 @@ const struct backend backend_hip = {
     .name = "hip",
     .about = "one GPU, through HIP",
     .capabilities = BACKEND_GPU | BACKEND_FREE_COPIES,
+    .for_tests = ISOTHERM_HIP_FOR_TESTS,
     .runtime = &runtime,
     .operations = &operations,
 };
