@@ -56,6 +56,8 @@ function(isotherm_add_hip library)
   set(study ${PROJECT_SOURCE_DIR}/kernels/study)
   file(GLOB kernels CONFIGURE_DEPENDS ${folder}/*.hip.cpp ${study}/*.hip.cpp)
   if(ISOTHERM_HIP STREQUAL "host")
+    file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h ${study}/*.h)
+    list(APPEND kernels ${headers})
     isotherm_rewrite_hip(kernels)
   endif()
   set_source_files_properties(${kernels} PROPERTIES LANGUAGE ${ISOTHERM_HIP_LANGUAGE})
@@ -78,6 +80,9 @@ function(isotherm_add_hip library)
     COMPILE_OPTIONS -DISOTHERM_HIP_FOR_TESTS=$<STREQUAL:${ISOTHERM_HIP},host>)
   if(ISOTHERM_HIP STREQUAL "host")
     isotherm_hip_on_host(isotherm_hip_kernels)
+    target_sources(isotherm_hip_kernels PRIVATE
+      ${PROJECT_SOURCE_DIR}/tests/hip_on_host/blocks.cpp
+      ${PROJECT_SOURCE_DIR}/tests/hip_on_host/runtime.cpp)
     set_source_files_properties(${sources} PROPERTIES
       INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/tests/hip_on_host)
   elseif(ISOTHERM_HIP STREQUAL "nvidia")

@@ -1,13 +1,11 @@
 # Included by cmake/hip.cmake: the kernel sources as C++, in the build folder.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# Replace a list of sources by their rewritten form; headers with device memory likewise.
+# Replace the files of a list by their rewritten form, and leave out headers that need none.
 function(isotherm_rewrite_hip list)
   set(script ${PROJECT_SOURCE_DIR}/tests/hip_on_host/rewrite.py)
-  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/hip/*.h
-    ${PROJECT_SOURCE_DIR}/kernels/study/*.h)
   set(written "")
-  foreach(source IN LISTS ${list} headers)
+  foreach(source IN LISTS ${list})
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
     if(name MATCHES "\\.h$")
       file(STRINGS ${source} uses REGEX "__shared__|<<<")
@@ -24,10 +22,9 @@ function(isotherm_rewrite_hip list)
   set(${list} ${written} PARENT_SCOPE)
 endfunction()
 
-# What runs them, and how they are compiled: for gfx90a, and bit for bit as the CPU's.
+# How they are compiled: for gfx90a, and bit for bit as the CPU's.
 function(isotherm_hip_on_host target)
   set(here ${PROJECT_SOURCE_DIR}/tests/hip_on_host)
-  target_sources(${target} PRIVATE ${here}/blocks.cpp ${here}/runtime.cpp)
   target_include_directories(${target} BEFORE PRIVATE ${PROJECT_BINARY_DIR}/hip_on_host ${here})
   target_compile_definitions(${target} PRIVATE __HIP_PLATFORM_AMD__=1 _GNU_SOURCE)
   target_compile_options(${target} PRIVATE -ffp-contract=off -fno-math-errno -Wall -Wextra

@@ -62,7 +62,7 @@ void run(const char *kernel, const launch_shape &shape, void (*thread)(const voi
 
 template <typename KERNEL, typename... ARGS>
 static void launch(const char *name, const launch_shape &shape, const KERNEL &kernel,
-                   const ARGS &...args)
+                   ARGS... args)
 {
     const auto thread = [&] { kernel(args...); };
     run(
