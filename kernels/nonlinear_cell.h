@@ -80,7 +80,8 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
     {                                                                                              \
         const REAL product = k * other_k;                                                          \
         const REAL halves = w * other_k + other_w * k;                                             \
-        return product / FMA(contact, product, halves);                                            \
+        /* the same bits without resistance */                                                     \
+        return product / (contact == 0 ? halves : FMA(contact, product, halves));                  \
     }                                                                                              \
     /* F - T of a closed face, for a half cell of conductance half = k / w. */                     \
     KERNEL_INLINE REAL nonlinear_face_##name(const REAL *closure, REAL half, REAL t)               \
