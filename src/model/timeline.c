@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model/wide.h"
+
 /* Step counts are exact in a double, so that n dt is rounded once. */
 #define MAX_STEPS 9007199254740992.0 /* 2^53 */
 
@@ -228,7 +230,9 @@ static enum status count_steps(const struct settings *settings, struct timeline 
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
                             const struct medium *medium, struct timeline *timeline)
 {
-    struct timeline built = {.dt_stable = medium_stable_dt(medium, grid)};
+    const bool is_wide = settings->run.stencil_order > 2;
+    struct timeline built = {.dt_stable = is_wide ? wide_stable_dt(settings, grid, medium)
+                                                  : medium_stable_dt(medium, grid)};
     TRY(choose_dt(settings, built.dt_stable, &built.dt));
     const enum status status = count_steps(settings, &built);
     if (status == STATUS_OK) {
