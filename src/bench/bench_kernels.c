@@ -25,6 +25,7 @@ struct row {
     step_function *step;
     study_function *study;
     int nsteps; /* of a pass of several; else 0 */
+    int radius; /* of a wider stencil; else 0 */
     int settling_calls;
     struct medium_args *medium; /* NULL: uniform */
     int64_t calls;              /* per round */
@@ -83,6 +84,16 @@ static enum status add_row(struct bench *bench, const struct row *row)
     return STATUS_OK;
 }
 
+/* A wider stencil needs some cells between two faces. */
+static bool fits(const int64_t size[AXIS_COUNT], int radius)
+{
+    bool enough = true;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        enough = enough && (size[axis] == 1 || radius == 1 || size[axis] >= 2 * radius);
+    }
+    return enough;
+}
+
 static enum status choose_rows(struct bench *bench)
 {
     const struct backend *backend = bench->backend;
@@ -99,11 +110,13 @@ static enum status choose_rows(struct bench *bench)
     const struct kernel_variant *production =
         &backend->operations->variants[backend->operations->nvariants - 1];
     for (int p = 0; bench->study == NULL && p < BENCH_PASS_COUNT; p++) {
-        if (bench_passes[p].nsteps <= backend->operations->steps_most &&
-            bench_is_selected(bench->request, NULL, bench_passes[p].name)) {
-            TRY(add_row(bench, &(struct row){.name = bench_passes[p].name,
-                                             .about = bench_passes[p].about,
-                                             .nsteps = bench_passes[p].nsteps,
+        const struct bench_pass *pass = &bench_passes[p];
+        if (bench_has_pass(backend, pass) && fits(bench->request->size, pass->radius) &&
+            bench_is_selected(bench->request, NULL, pass->name)) {
+            TRY(add_row(bench, &(struct row){.name = pass->name,
+                                             .about = pass->about,
+                                             .nsteps = pass->nsteps,
+                                             .radius = pass->radius,
                                              .settling_calls = production->settling_calls}));
         }
     }
@@ -187,6 +200,12 @@ static enum status queue_one(struct bench *bench, const struct row *row)
         struct step_args args = bench->args;
         args.medium = row->medium;
         return row->step(bench->queue, &bench->layout, &args, bench->d_out, bench->d_in, &owned, 1);
+    }
+    if (row->radius > 1) {
+        struct wide_args args;
+        bench_wide_args(row->radius, &bench->layout, &args);
+        return bench->backend->operations->step_wide(bench->queue, &bench->layout, &args,
+                                                     bench->d_out, bench->d_in, &owned, 1);
     }
     if (row->nsteps > 0) {
         struct step_args args[STEPS_MOST];
