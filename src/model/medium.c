@@ -7,11 +7,13 @@
 #include "kernels/heat_cell.h"
 #include "model/curve.h"
 
-/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
-static bool needs_classes(const struct boundary_setting *face)
+/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that,
+ * those of wider stencils do not. */
+static bool needs_classes(const struct settings *settings, const struct boundary_setting *face)
 {
+    const bool affine = settings->run.stencil_order <= 2;
     return face->npatches > 0 || boundary_radiates(face) ||
-           (face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
+           (affine && face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
 }
 
 static bool has_one_isotropic(const struct settings *settings)
@@ -46,7 +48,7 @@ static bool is_uniform(const struct settings *settings)
         uniform = uniform && !source_is_painted(&settings->sources[s]);
     }
     for (int f = 0; f < FACE_COUNT; f++) {
-        uniform = uniform && !needs_classes(&settings->boundary[f]);
+        uniform = uniform && !needs_classes(settings, &settings->boundary[f]);
     }
     return uniform;
 }
