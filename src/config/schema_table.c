@@ -304,6 +304,11 @@ static const struct schema_key table[] = {
     KEY("time.safety", REAL, WARN, AT(time.safety),
         "The fraction of the largest stable step used by `dt: auto`.", .limit = &fraction,
         .fallback = "0.9"),
+    KEY("time.adapt_every", LONG, WARN, AT(time.adapt_every),
+        "With `dt: auto`, where properties depend on temperature: the interval at which the stable "
+        "step becomes that of the temperatures which can occur from then on, where it is longer "
+        "than that of all temperatures. 0: never.",
+        .limit = &from_zero, .fallback = "0", .unit = &steps),
 
     SECTION("run", "How the run uses the machine. Only `precision` changes the result; all others "
                    "give bitwise identical results."),

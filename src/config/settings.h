@@ -316,8 +316,9 @@ struct settings {
         double end;    /* s */
         int64_t steps;
         bool dt_auto;
-        double dt;     /* s, when not auto */
-        double safety; /* of the largest stable step, when auto */
+        double dt;           /* s, when not auto */
+        double safety;       /* of the largest stable step, when auto */
+        int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
     } time;
     struct {
         char *backend;

@@ -198,15 +198,11 @@ static void join_reach(struct reach *reach, const struct reach *more)
     reach->steps++;
 }
 
-/* Per cell, in units of T / sigma: the new temperature itself, and the temperatures in the two sums
- * of the heat; and in S, 6 differences, 7 sums and the product, each at most the row sum times the
- * range, twice that at faces; with perfusion one difference and one product more. */
-void limits_step_classes(struct limits *limits, const struct problem *problem,
-                         const struct heat_operator *op)
+/* The boundary and blood. */
+static struct outside_reach outside_of(const struct problem *problem,
+                                       const struct heat_operator *op)
 {
     const struct medium *medium = &problem->medium;
-    const double s = op->dt * medium->fastest_rate;
-    struct roundings *n = &limits->roundings;
     struct outside_reach outside = {.reach = {.low = INFINITY, .high = -INFINITY}, .least_a = 1};
     for (int f = 0; f < FACE_COUNT; f++) {
         if (!problem->grid.used[face_axis((enum face)f)] || !op->closure.closed[f]) {
@@ -222,6 +218,19 @@ void limits_step_classes(struct limits *limits, const struct problem *problem,
             outside.least_a = fmin(outside.least_a, 0);
         }
     }
+    return outside;
+}
+
+/* Per cell, in units of T / sigma: the new temperature itself, and the temperatures in the two sums
+ * of the heat; and in S, 6 differences, 7 sums and the product, each at most the row sum times the
+ * range, twice that at faces; with perfusion one difference and one product more. */
+void limits_step_classes(struct limits *limits, const struct problem *problem,
+                         const struct heat_operator *op)
+{
+    const struct medium *medium = &problem->medium;
+    const double s = op->dt * medium->fastest_rate * problem->timeline.share;
+    struct roundings *n = &limits->roundings;
+    struct outside_reach outside = outside_of(problem, op);
     outside.reach.overshoot = overshoot_of_classes(s, outside.least_a);
     join_reach(&limits->ever, &outside.reach);
     join_reach(&limits->last, &outside.reach);
@@ -238,6 +247,18 @@ static void widen_by_source(struct reach *reach, double least, double most)
     const bool is_mean = reach->overshoot == 1;
     reach->low += least < 0 ? (is_mean ? least : -INFINITY) : 0;
     reach->high += most > 0 ? (is_mean ? most : INFINITY) : 0;
+}
+
+void limits_outside(const struct problem *problem, const struct heat_operator *op, double *low,
+                    double *high)
+{
+    struct outside_reach outside = outside_of(problem, op);
+    const bool open = boundary_varies(&problem->boundary) || problem->sources.count > 0;
+    for (int c = 0; c < problem->medium.nclasses; c++) {
+        outside.reach.high += problem->medium.classes[c].metabolic_heat > 0 ? INFINITY : 0;
+    }
+    *low = open ? -INFINITY : outside.reach.low;
+    *high = open ? INFINITY : outside.reach.high;
 }
 
 /* In S of a cell the source takes part in each of 7 sums, and in the product. */

@@ -84,9 +84,10 @@ static struct medium_class material_of(const struct material_setting *material, 
 /* What a linear medium with the longest stable step of this one would have. */
 static void bound(const struct curve *curve, struct medium_class *material)
 {
-    material->heat_capacity_volume = curve_least_capacity(curve);
+    material->heat_capacity_volume = curve_least_capacity(curve, -INFINITY, INFINITY);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        material->conductivity[axis] = curve_most_conductivity(curve, (enum axis)axis);
+        material->conductivity[axis] =
+            curve_most_conductivity(curve, (enum axis)axis, -INFINITY, INFINITY);
         material->least_conductivity[axis] = curve_least_conductivity(curve, (enum axis)axis);
     }
 }
@@ -251,6 +252,27 @@ double medium_stable_dt(const struct medium *medium, const struct grid *grid)
         }
     }
     return 1 / (2 * medium->diffusivity * sum);
+}
+
+/* With all conductivities smaller by a factor the conductances are, too; with contacts less than
+ * that. */
+double medium_rate_share(const struct medium *medium, double low, double high)
+{
+    double conductivity = 0;
+    double capacity = 0;
+    bool shrinks = !medium->perfused;
+    for (int m = 0; m < medium->nmaterials; m++) {
+        const struct medium_class *all = &medium->materials[m];
+        const struct curve *curve = &medium->curves[m];
+        const double k = curve_most_conductivity(curve, AXIS_X, low, high);
+        conductivity = fmax(conductivity, k / all->conductivity[AXIS_X]);
+        capacity =
+            fmax(capacity, all->heat_capacity_volume / curve_least_capacity(curve, low, high));
+        for (int other = 0; other < medium->nmaterials; other++) {
+            shrinks = shrinks && medium->resistance[m * medium->nmaterials + other] == 0;
+        }
+    }
+    return capacity * (shrinks ? conductivity : 1);
 }
 
 static uint64_t add_number(uint64_t hash, double number)
