@@ -43,8 +43,8 @@ static const struct command_line line = {
     .about = "Measure the orders of accuracy for every boundary type in 1, 2 and 3 dimensions:\n"
              "solve problems with known solutions on successively finer grids and with\n"
              "successively shorter steps. Expected: 2.00 in space and 1.00 in time, each\n"
-             "within 0.05; otherwise the exit code is 5. --order 4, 6 or 8 measures that order of\n"
-             "run.stencil.order instead, apart from the error of the time steps.",
+             "within 0.05; otherwise the exit code is 5. --order 4, 6 or 8 measures that order\n"
+             "of run.stencil.order instead, apart from the error of the time steps.",
     .example = "  isotherm verify\n  mpirun -n 3 isotherm verify --json orders.json",
     .options = option_table,
     .min_operands = 0,
