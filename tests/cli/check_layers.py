@@ -39,8 +39,9 @@ MAY_INCLUDE = {
     "kernels/cpu": KERNELS,
     "kernels/guard": KERNELS | {"kernels/cpu"},
     "kernels/hip": KERNELS,
-    "kernels/study": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip"},
-    "kernels/backends": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip"},  # the table
+    "kernels/offload": KERNELS | {"kernels/cpu"},
+    "kernels/study": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip", "kernels/offload"},
+    "kernels/backends": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip", "kernels/offload"},  # the table
     "src/model": MODEL,
     "halo": HALO,
     "io/hdf5": MODEL,
