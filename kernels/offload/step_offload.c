@@ -17,6 +17,7 @@ static struct view view_of(const struct layout *layout)
                          .pitch_z = layout->pitch_z};
 }
 
+/* Structures are mapped, not private: clang 15 keeps private ones in scratch memory. */
 #define DEFINE_STEP(type, suffix)                                                                  \
     struct rules_##suffix {                                                                        \
         type r[AXIS_COUNT], a[FACE_COUNT], b[FACE_COUNT];                                          \
@@ -60,8 +61,8 @@ static struct view view_of(const struct layout *layout)
     static void cells_##suffix(int device, struct view v, struct rules_##suffix rules,             \
                                struct box b, type *out, const type *in)                            \
     {                                                                                              \
-        TARGET(TARGET_LOOP collapse(3) device(device) is_device_ptr(out, in)                       \
-                   firstprivate(v, rules, b))                                                      \
+        TARGET(TARGET_LOOP collapse(3) device(device) is_device_ptr(out, in) map(to                \
+                                                                                 : v, rules, b))   \
         for (int64_t k = b.lo[AXIS_Z]; k < b.hi[AXIS_Z]; k++) {                                    \
             for (int64_t j = b.lo[AXIS_Y]; j < b.hi[AXIS_Y]; j++) {                                \
                 for (int64_t i = b.lo[AXIS_X]; i < b.hi[AXIS_X]; i++) {                            \
@@ -74,7 +75,8 @@ static struct view view_of(const struct layout *layout)
                               struct box b, type *out, const type *in)                             \
     {                                                                                              \
         TARGET(omp target teams distribute collapse(2) device(device) is_device_ptr(out, in)       \
-                   firstprivate(v, rules, b))                                                      \
+                   map(to                                                                          \
+                       : v, rules, b))                                                             \
         for (int64_t k = b.lo[AXIS_Z]; k < b.hi[AXIS_Z]; k++) {                                    \
             for (int64_t j = b.lo[AXIS_Y]; j < b.hi[AXIS_Y]; j++) {                                \
                 TARGET(omp parallel for)                                                           \
