@@ -45,8 +45,8 @@ static void close_device(struct device *device)
     free(device);
 }
 
-/* OpenMP has no question for a device's memory: the node's stands for it, and memory_alloc finds
- * out. */
+/* OpenMP cannot ask for a device's memory: the node's is given, and memory_alloc fails when it is
+ * full. */
 static enum status info(struct device *device, struct device_info *info)
 {
     host_info(info);

@@ -65,59 +65,60 @@ KERNEL_INLINE uint64_t bits_of_float32(float value)
 
 /* What one target region finds in the cells [begin, end) of a sweep, at most
  * EXACT_PARTS_MAX_TERMS. */
-struct findings {
+struct found {
     double min, max;
     struct exact_parts parts;
     int64_t nbad, first_bad; /* INT64_MAX: none */
 };
 
-#define DEFINE_REDUCTIONS(type, suffix)                                                              \
-    static struct findings find_##suffix(int device, struct sweep s, int64_t begin, int64_t end,     \
-                                         const type *field)                                          \
-    {                                                                                                \
-        double min = (double)INFINITY;                                                               \
-        double max = -(double)INFINITY;                                                              \
-        int64_t p0 = 0;                                                                              \
-        int64_t p1 = 0;                                                                              \
-        int64_t p2 = 0;                                                                              \
-        int64_t nbad = 0;                                                                            \
-        int64_t first_bad = INT64_MAX;                                                               \
-        TARGET(TARGET_LOOP device(device) is_device_ptr(field) firstprivate(s)                     \
-                   map(tofrom : min, max, p0, p1, p2, nbad, first_bad) reduction(min : min)        \
-                       reduction(max : max) reduction(+ : p0, p1, p2, nbad)                        \
-                           reduction(min : first_bad)) \
-        for (int64_t n = begin; n < end; n++) {                                                      \
-            const struct place at = place_of(&s, n);                                                 \
-            const double cell = (double)field[at.element];                                           \
-            const bool good = fabs(cell) < EXACT_SUM_LIMIT; /* false for NaN */                      \
-            const double low = good ? cell : (double)INFINITY;                                       \
-            const double high = good ? cell : -(double)INFINITY;                                     \
-            struct exact_parts one = {{0}};                                                          \
-            exact_parts_add(&one, tally_term(cell));                                                 \
-            p0 += one.part[0];                                                                       \
-            p1 += one.part[1];                                                                       \
-            p2 += one.part[2];                                                                       \
-            min = low < min ? low : min;                                                             \
-            max = high > max ? high : max;                                                           \
-            nbad += good ? 0 : 1;                                                                    \
-            first_bad = !good && at.index < first_bad ? at.index : first_bad;                        \
-        }                                                                                            \
-        return (struct findings){.min = min,                                                         \
-                                 .max = max,                                                         \
-                                 .parts = {{p0, p1, p2}},                                            \
-                                 .nbad = nbad,                                                       \
-                                 .first_bad = first_bad};                                            \
-    }                                                                                                \
-    static uint64_t hash_##suffix(int device, struct sweep s, int64_t count, const type *field)      \
-    {                                                                                                \
-        uint64_t hash = 0;                                                                           \
-        TARGET(TARGET_LOOP device(device) is_device_ptr(field) firstprivate(s)                     \
-                   map(tofrom : hash) reduction(+ : hash)) \
-        for (int64_t n = 0; n < count; n++) {                                                        \
-            const struct place at = place_of(&s, n);                                                 \
-            hash += heat_cell_hash((uint64_t)at.index, bits_of_##suffix(field[at.element]));         \
-        }                                                                                            \
-        return hash;                                                                                 \
+#define FIND_CLAUSES                                                                               \
+    map(tofrom : min, max, p0, p1, p2, nbad, first_bad) reduction(min : min, first_bad)            \
+        reduction(max : max) reduction(+ : p0, p1, p2, nbad)
+
+#define DEFINE_REDUCTIONS(type, suffix)                                                            \
+    static struct found find_##suffix(int device, struct sweep s, int64_t begin, int64_t end,      \
+                                      const type *field)                                           \
+    {                                                                                              \
+        double min = (double)INFINITY;                                                             \
+        double max = -(double)INFINITY;                                                            \
+        int64_t p0 = 0;                                                                            \
+        int64_t p1 = 0;                                                                            \
+        int64_t p2 = 0;                                                                            \
+        int64_t nbad = 0;                                                                          \
+        int64_t first_bad = INT64_MAX;                                                             \
+        TARGET(TARGET_LOOP device(device) is_device_ptr(field) firstprivate(s) FIND_CLAUSES)       \
+        for (int64_t n = begin; n < end; n++) {                                                    \
+            const struct place at = place_of(&s, n);                                               \
+            const double cell = (double)field[at.element];                                         \
+            const bool good = fabs(cell) < EXACT_SUM_LIMIT; /* false for NaN */                    \
+            const double low = good ? cell : (double)INFINITY;                                     \
+            const double high = good ? cell : -(double)INFINITY;                                   \
+            struct exact_parts one = {{0}};                                                        \
+            exact_parts_add(&one, tally_term(cell));                                               \
+            p0 += one.part[0];                                                                     \
+            p1 += one.part[1];                                                                     \
+            p2 += one.part[2];                                                                     \
+            min = low < min ? low : min;                                                           \
+            max = high > max ? high : max;                                                         \
+            nbad += good ? 0 : 1;                                                                  \
+            first_bad = !good && at.index < first_bad ? at.index : first_bad;                      \
+        }                                                                                          \
+        return (struct found){.min = min,                                                          \
+                              .max = max,                                                          \
+                              .parts = {{p0, p1, p2}},                                             \
+                              .nbad = nbad,                                                        \
+                              .first_bad = first_bad};                                             \
+    }                                                                                              \
+    static uint64_t hash_##suffix(int device, struct sweep s, int64_t count, const type *in)       \
+    {                                                                                              \
+        uint64_t hash = 0;                                                                         \
+        TARGET(TARGET_LOOP device(device) is_device_ptr(in) firstprivate(s) \
+                   map(tofrom : hash) reduction(+ : hash))                      \
+        for (int64_t n = 0; n < count; n++) {                                                      \
+            const struct place at = place_of(&s, n);                                               \
+            hash += heat_cell_hash((uint64_t)at.index, bits_of_##suffix(in[at.element]));          \
+        }                                                                                          \
+        return hash;                                                                               \
     }
 DEFINE_REDUCTIONS(double, float64)
 DEFINE_REDUCTIONS(float, float32)
@@ -132,9 +133,9 @@ static void summarise_box(struct queue *queue, const struct layout *layout,
     *summary = (struct field_summary){.min = INFINITY, .max = -INFINITY, .first_bad = -1};
     for (int64_t begin = 0, end; begin < count; begin = end) {
         end = count - begin < EXACT_PARTS_MAX_TERMS ? count : begin + EXACT_PARTS_MAX_TERMS;
-        const struct findings f = layout->precision == PRECISION_FLOAT64
-                                      ? find_float64(device, s, begin, end, d_field)
-                                      : find_float32(device, s, begin, end, d_field);
+        const struct found f = layout->precision == PRECISION_FLOAT64
+                                   ? find_float64(device, s, begin, end, d_field)
+                                   : find_float32(device, s, begin, end, d_field);
         exact_sum_add_parts(&summary->sum, &f.parts);
         /* + 0.0: report 0 rather than -0, which compares equal */
         summary->min = f.min < summary->min ? f.min + 0.0 : summary->min;

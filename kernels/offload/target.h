@@ -14,7 +14,7 @@
 /* One iteration per thread of the device, in any order. */
 #define TARGET_LOOP omp target teams distribute parallel for
 
-/* For a device, clang 15 takes memcpy for a library function, which is not there. */
+/* For a device, clang 15 calls memcpy, and no library there has it. */
 #define memcpy(to, from, bytes) __builtin_memcpy(to, from, bytes)
 
 #endif

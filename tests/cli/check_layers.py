@@ -23,6 +23,7 @@ CONFIG = BASE | {"src/config"}
 KERNELS = BASE | {"kernels"}
 MODEL = CONFIG | KERNELS | {"src/model"}
 BACKENDS = {"kernels/backends"}
+EVERY_BACKEND = {"kernels/cpu", "kernels/guard", "kernels/hip", "kernels/offload"}
 HALO = MODEL | BACKENDS | {"halo"}
 FILES = MODEL | {"io/hdf5", "io/raw"}
 IO = FILES | {"io/checkpoint", "io/snapshot", "io/series", "io/picture", "io/compare"}
@@ -40,8 +41,8 @@ MAY_INCLUDE = {
     "kernels/guard": KERNELS | {"kernels/cpu"},
     "kernels/hip": KERNELS,
     "kernels/offload": KERNELS | {"kernels/cpu"},
-    "kernels/study": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip", "kernels/offload"},
-    "kernels/backends": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip", "kernels/offload"},  # the table
+    "kernels/study": KERNELS | EVERY_BACKEND,
+    "kernels/backends": KERNELS | EVERY_BACKEND,  # the table
     "src/model": MODEL,
     "halo": HALO,
     "io/hdf5": MODEL,
