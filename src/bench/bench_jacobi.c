@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "bench/bench.h"
 #include "bench/bench_data.h"
+#include "bench/bench_energy.h"
 #include "kernels/backends.h"
 #include "kernels/heat_cell.h"
 #include "kernels/study/studies.h"
@@ -36,6 +37,8 @@ struct bench {
     void *d_sum;
     double copy; /* GB/s */
     char device_name[sizeof(((struct device_info *)NULL)->name)];
+    struct energy_meter *meter;
+    char no_meter[ENERGY_WORDS];
     struct json *json;
 };
 
@@ -192,7 +195,22 @@ static enum status time_round(struct bench *bench, int part, int calls, double *
 struct timing {
     double median_s, best_s;
     int64_t rounds;
+    struct bench_energy energy;
 };
+
+struct energy_calls {
+    struct bench *bench;
+    int part;
+};
+
+static enum status run_calls(void *context, int calls)
+{
+    const struct energy_calls *c = context;
+    for (int n = 0; n < calls; n++) {
+        TRY(call(c->bench, c->part));
+    }
+    return c->bench->backend->runtime->queue_wait(c->bench->queue);
+}
 
 static enum status time_part(struct bench *bench, int part, struct timing *timing)
 {
@@ -211,7 +229,9 @@ static enum status time_part(struct bench *bench, int part, struct timing *timin
     timing->rounds = rounds;
     timing->median_s = clock_median(seconds, rounds);
     timing->best_s = seconds[0];
-    return STATUS_OK;
+    return bench_energy_measure(bench->meter, bench->no_meter, run_calls,
+                                &(struct energy_calls){bench, part}, timing->median_s,
+                                &timing->energy);
 }
 
 static void report(struct bench *bench, int part, const struct timing *timing, double parts_s)
@@ -247,6 +267,9 @@ static void report(struct bench *bench, int part, const struct timing *timing, d
     json_real(json, "percent_of_copy", 100.0 * rate / bench->copy);
     json_real(json, "operations", operations);
     json_real(json, "GFLOPs", 1e-9 * operations / timing->median_s);
+    const double nodes = (double)(bench->grid.nx * bench->grid.ny);
+    json_real(json, "cell_updates_per_s", nodes / timing->median_s);
+    bench_energy_report(&timing->energy, nodes, json);
     json_end(json, '}');
 }
 
@@ -298,12 +321,16 @@ static enum status bench_backend(struct bench *bench, const struct backend *back
     TRY_GOTO(bench_time_copy(backend, bench->device, array_bytes(bench), &bench->copy));
     log_info("backend %s on %s, %" PRId64 " x %" PRId64 " nodes, float64, copy %.0f GB/s",
              backend->name, info.name, bench->grid.nx, bench->grid.ny, bench->copy);
+    bench->meter = energy_open(&energy_system, info.address, bench->no_meter);
+    log_info("energy: %s", bench->meter != NULL ? energy_source(bench->meter) : bench->no_meter);
     log_info("  %-14s %-10s %10s %7s %9s %8s %9s", "variant", "kernel", "ms", "%", "GB/s", "% copy",
              "GFLOP/s");
     for (bench->kernels = study_jacobi(backend); bench->kernels->name != NULL; bench->kernels++) {
         TRY_GOTO(bench_kernels_of(bench));
     }
 done:
+    energy_close(bench->meter);
+    bench->meter = NULL;
     backend->runtime->close(bench->device);
     return status;
 }

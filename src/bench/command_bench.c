@@ -161,10 +161,10 @@ static const struct command_line xcorr_page = {
 
 static const struct command_line jacobi_page = {
     .usage = "isotherm bench jacobi [options]",
-    .about = "Measure Jacobi's iteration for the Poisson equation on 4096 x 4096 nodes, and its\n"
-             "four kernels, in float64: HIP kernels, and OpenMP target regions with arrays that\n"
-             "are mapped in several ways. Without --backend every backend that runs here. Each\n"
-             "kernel is checked bit by bit. docs/studies.md has published figures.",
+    .about = "Measure Jacobi's iteration for the Poisson equation on 4096 x 4096 nodes and\n"
+             "its four kernels, in float64: HIP kernels, and OpenMP target regions whose\n"
+             "arrays are mapped in several ways. Without --backend: every backend that runs\n"
+             "here. Each is checked bit by bit. docs/studies.md has published figures.",
     .example = "  isotherm bench jacobi --size 1024 1024 1 --backend offload",
     .options = option_table,
     .only = "--backend --size --repeats --json",
