@@ -66,7 +66,8 @@ function(isotherm_offload_device flags_variable reason_variable)
   endif()
   # not --offload-arch: clang 15 forgets it between compiling and linking
   set(flags -fopenmp-targets=amdgcn-amd-amdhsa
-    -Xopenmp-target=amdgcn-amd-amdhsa -march=${ISOTHERM_OFFLOAD_ARCH})
+    -Xopenmp-target=amdgcn-amd-amdhsa -march=${ISOTHERM_OFFLOAD_ARCH}
+    -fopenmp-assume-no-thread-state) # else each team takes 10 to 28 KiB of the LDS for it
   set(debian /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/amdgcn/bitcode)
   if(EXISTS ${debian}/ockl.bc)
     list(APPEND flags --rocm-path=/usr --rocm-device-lib-path=${debian})

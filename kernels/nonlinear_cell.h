@@ -97,6 +97,12 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
     {                                                                                              \
         return FMA(of_class[NONLINEAR_PERFUSION], of_class[NONLINEAR_BLOOD] - t, q);               \
     }                                                                                              \
+    /* The heat of perfusion, for the ledger. */                                                   \
+    KERNEL_INLINE double nonlinear_perfusion_##name(const REAL *of_class, REAL t)                  \
+    {                                                                                              \
+        const REAL difference = of_class[NONLINEAR_BLOOD] - t;                                     \
+        return (double)of_class[NONLINEAR_PERFUSION] * (double)difference;                         \
+    }                                                                                              \
     /* S, from g and T_neighbour - T of each face. */                                              \
     KERNEL_INLINE REAL nonlinear_sum_##name(REAL gxm, REAL gxp, REAL gym, REAL gyp, REAL gzm,      \
                                             REAL gzp, REAL xm, REAL xp, REAL ym, REAL yp, REAL zm, \

@@ -1,8 +1,8 @@
 /* Operations on fields: a table of kernels that take boxes, strides, pointers and coefficients.
  *
  * All functions put their work on a queue; see runtime.h for the order of work. Members that may be
- * NULL say so. Without BACKEND_MEDIA a medium is never given, and add_source, summarise_classes,
- * convert and liquid_fraction are NULL. */
+ * NULL say so. Without BACKEND_MEDIA a medium is never given, and add_source, sum_perfusion,
+ * summarise_classes, convert and liquid_fraction are NULL. */
 #ifndef ISOTHERM_KERNELS_OPERATIONS_H
 #define ISOTHERM_KERNELS_OPERATIONS_H
 
@@ -12,6 +12,7 @@
 #include "base/box.h"
 #include "base/exact_sum.h"
 #include "kernels/class_summary.h"
+#include "kernels/derived_cell.h"
 #include "kernels/layout.h"
 #include "kernels/medium_cell.h"
 #include "kernels/nonlinear_cell.h"
@@ -66,19 +67,6 @@ struct source_args {
     int64_t offset[AXIS_COUNT];       /* global index of the local cell (0, 0, 0) */
     const float *d_values;            /* NULL: the shape. W/m^3 of the owned cells, [z][y][x] */
     struct exact_sum *d_sum;          /* device memory: add the exact sum of the heat, K */
-};
-
-/* The fields that `track` updates: float64 in device memory, with one layout without halo; NULL if
- * not used. See kernels/derived_cell.h. */
-struct track_args {
-    bool first;       /* the first sample: d_above starts from 0 */
-    double time;      /* s, of this sample */
-    double weight;    /* s, since the previous sample; 0 for the first */
-    double isotherm;  /* K */
-    double threshold; /* K */
-    double *d_highest;
-    double *d_arrival;
-    double *d_above;
 };
 
 /* Coefficients of the heat flux on one subdomain; medium, closed, a and b as in step_args. */
@@ -157,6 +145,13 @@ struct operations {
     enum status (*add_source)(struct queue *queue, const struct layout *layout,
                               const struct source_args *args, void *d_field, const struct box *box);
 
+    /* Queued. Add to *d_sum the exact sum, K, of p (Ta - T) over the cells of `box` (inside the
+     * owned cells): the heat of perfusion in a step from d_field, a field of `layout`, with the
+     * medium's table. In double, the difference rounded as in the update. */
+    enum status (*sum_perfusion)(struct queue *queue, const struct layout *layout,
+                                 const struct medium_args *medium, const void *d_field,
+                                 const struct box *box, struct exact_sum *d_sum);
+
     /* The launch shapes of `step`, by name; returns their number. The first is the backend's own
      * rule. A shape changes the speed and never a bit. Both this and step_shape may be NULL. */
     int (*step_shapes)(const char *const **names);
@@ -191,6 +186,11 @@ struct operations {
     enum status (*summarise_classes)(struct queue *queue, const struct layout *layout,
                                      const struct medium_args *medium, const uint8_t *d_groups,
                                      const void *d_field, struct class_summary *d_summaries);
+    /* Queued. Add the number of the owned cells above `limit` to d_planes[0]. Then follows each
+     * plane of cells across x, then y, then z: raise it to the class_key_of of its highest cell. In
+     * device memory. The cells must be valid. */
+    enum status (*plane_maxima)(struct queue *queue, const struct layout *layout,
+                                const void *d_field, double limit, uint64_t *d_planes);
     /* Queued. Sum modulo 2^64 of heat_cell_hash over the owned cells; add over ranks for
      * `field_hash`. *h_hash is valid after queue_wait. */
     enum status (*hash)(struct queue *queue, const struct layout *layout,
@@ -201,7 +201,7 @@ struct operations {
     enum status (*gather)(struct queue *queue, enum precision precision, const void *d_field,
                           const int64_t *d_elements, int64_t count, void *d_values);
     /* Queued. Update the fields of `args`, of layout `kept` (float64, the same cells, no halo),
-     * with the owned cells. They hold NaN before the first sample. */
+     * with the owned cells: derived_track. They hold NaN before the first sample. */
     enum status (*track)(struct queue *queue, const struct layout *layout,
                          const struct layout *kept, const struct track_args *args,
                          const void *d_field);

@@ -131,6 +131,14 @@ static enum status summarise_classes(struct queue *queue, const struct layout *l
     return STATUS_OK;
 }
 
+static enum status plane_maxima(struct queue *queue, const struct layout *layout,
+                                const void *d_field, double limit, uint64_t *d_planes)
+{
+    (void)queue;
+    cpu_plane_maxima(layout, d_field, limit, d_planes);
+    return STATUS_OK;
+}
+
 static enum status hash(struct queue *queue, const struct layout *layout,
                         const struct placement *placement, const void *d_field, uint64_t *h_hash)
 {
@@ -144,6 +152,15 @@ static enum status add_source(struct queue *queue, const struct layout *layout,
 {
     (void)queue;
     cpu_add_source(layout, args, d_field, box);
+    return STATUS_OK;
+}
+
+static enum status sum_perfusion(struct queue *queue, const struct layout *layout,
+                                 const struct medium_args *medium, const void *d_field,
+                                 const struct box *box, struct exact_sum *d_sum)
+{
+    (void)queue;
+    cpu_sum_perfusion(layout, medium, d_field, box, d_sum);
     return STATUS_OK;
 }
 
@@ -280,8 +297,10 @@ static const struct operations operations = {
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .summarise_classes = summarise_classes,
+    .plane_maxima = plane_maxima,
     .hash = hash,
     .add_source = add_source,
+    .sum_perfusion = sum_perfusion,
     .gather = gather,
     .track = track,
     .flux_squared = flux_squared,

@@ -23,19 +23,7 @@ KERNEL_INLINE void track_row(const struct track_args *args, const void *field,
                              enum precision precision, int64_t first, int64_t kept_first, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        const double temperature = cell(field, precision, first + i);
-        const int64_t at = kept_first + i;
-        if (args->d_highest != NULL) {
-            args->d_highest[at] = derived_highest(args->d_highest[at], temperature);
-        }
-        if (args->d_arrival != NULL) {
-            args->d_arrival[at] =
-                derived_arrival(args->d_arrival[at], temperature, args->isotherm, args->time);
-        }
-        if (args->d_above != NULL) {
-            const double above = args->first ? 0.0 : args->d_above[at];
-            args->d_above[at] = derived_above(above, temperature, args->threshold, args->weight);
-        }
+        derived_track(args, kept_first + i, cell(field, precision, first + i));
     }
 }
 

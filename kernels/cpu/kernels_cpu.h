@@ -69,10 +69,14 @@ void cpu_summarise(const struct layout *layout, const struct placement *placemen
 void cpu_summarise_classes(const struct layout *layout, const struct medium_args *medium,
                            const uint8_t *groups, const void *field,
                            struct class_summary *summaries);
+void cpu_plane_maxima(const struct layout *layout, const void *field, double limit,
+                      uint64_t *planes);
 void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
               uint64_t *hash);
 void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,
                     const struct box *box);
+void cpu_sum_perfusion(const struct layout *layout, const struct medium_args *medium,
+                       const void *field, const struct box *box, struct exact_sum *sum);
 void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
                 void *values);
 void cpu_track(const struct layout *layout, const struct layout *kept,

@@ -1,4 +1,4 @@
-/* Heat sources that no class has: moving ones, and those of a file. */
+/* Heat sources that no class has: moving ones, and those of a file; and the sum of perfusion. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/share.h"
 #include "kernels/cpu/tally.h"
@@ -91,5 +91,53 @@ void cpu_add_source(const struct layout *layout, const struct source_args *args,
         tally_flush(&tally);
 #pragma omp critical(cpu_add_source)
         exact_sum_add(args->d_sum, &tally.sum);
+    }
+}
+
+#define DEFINE_PERFUSION(name, REAL)                                                               \
+    static void perfusion_##name(const struct medium_args *m, const uint8_t *classes,              \
+                                 const REAL *cells, int64_t n, struct tally *tally)                \
+    {                                                                                              \
+        const REAL *table = m->d_table;                                                            \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const int c = classes[i] & m->mask;                                                    \
+            const REAL *of_class = table + nonlinear_class_at(m->nclasses, m->nclosures, c);       \
+            const REAL *segments =                                                                 \
+                table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, c);         \
+            if (of_class[NONLINEAR_PERFUSION] > 0) {                                               \
+                const struct nonlinear_##name at =                                                 \
+                    nonlinear_at_##name(segments, m->nsegments, cells[i]);                         \
+                tally_add_one(tally, nonlinear_perfusion_##name(of_class, at.temperature));        \
+            }                                                                                      \
+        }                                                                                          \
+    }
+DEFINE_PERFUSION(float64, double)
+DEFINE_PERFUSION(float32, float)
+
+void cpu_sum_perfusion(const struct layout *layout, const struct medium_args *medium,
+                       const void *field, const struct box *box, struct exact_sum *sum)
+{
+    const int64_t n = box_extent(box, AXIS_X);
+    const int64_t ny = box_extent(box, AXIS_Y);
+    const int64_t nrows = ny * box_extent(box, AXIS_Z);
+#pragma omp parallel if (share_is_worthwhile(box, 1))
+    {
+        struct tally tally = {.target = sum};
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < nrows; row++) {
+            const int64_t j = box->lo[AXIS_Y] + row % ny;
+            const int64_t k = box->lo[AXIS_Z] + row / ny;
+            const int64_t at = layout_index(layout, box->lo[AXIS_X], j, k);
+            const uint8_t *classes =
+                &medium->d_class[layout_index(&medium->layout, box->lo[AXIS_X], j, k)];
+            if (layout->precision == PRECISION_FLOAT64) {
+                perfusion_float64(medium, classes, (const double *)field + at, n, &tally);
+            } else {
+                perfusion_float32(medium, classes, (const float *)field + at, n, &tally);
+            }
+        }
+        tally_flush(&tally);
+#pragma omp critical(cpu_sum_perfusion)
+        exact_sum_add(sum, &tally.sum);
     }
 }

@@ -1,5 +1,6 @@
 /* The step kernel in a medium of classes: the lines, tiles and threads of step_cpu.c, with rows and
  * an expression of their own. */
+#include <limits.h>
 #include <string.h>
 
 #include <omp.h>

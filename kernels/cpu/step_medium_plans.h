@@ -7,10 +7,17 @@ struct NAMED(line) {
     REAL of[NAMED(COEFFICIENTS)][NAMED(LINE)] __attribute__((aligned(STREAM_LINE_BYTES)));
 };
 
+/* Those of a line of one class, whose neighbours in y and in z have one class each: the first
+ * cell's, and the conductance to the right of the last. */
+struct NAMED(even) {
+    REAL of[NAMED(COEFFICIENTS)], last_xp;
+};
+
 /* The coefficients of the lines of a piece of a row. */
 enum { NAMED(PIECE_LINES) = 64, NAMED(PIECE) = NAMED(PIECE_LINES) * NAMED(LINE) };
 struct NAMED(plan) {
-    const REAL *line[NAMED(PIECE_LINES)]; /* of[0] of each; equal lines in sequence share it */
+    int16_t line[NAMED(PIECE_LINES)]; /* n: own[n]; -1 - n: even[n] */
+    struct NAMED(even) even[NAMED(PIECE_LINES)];
     struct NAMED(line) own[NAMED(PIECE_LINES)];
 };
 
@@ -19,14 +26,16 @@ struct NAMED(plan_key) {
     int64_t number, x, n; /* n = 0: none */
 };
 
-/* Of one thread: the plans that were used last. */
+/* Of one thread: the plans that were used last, and the classes at both ends of a row. */
 enum { NAMED(PLANS) = 8 };
 struct NAMED(plans) {
     struct NAMED(plan_key) key[NAMED(PLANS)];
     int64_t used[NAMED(PLANS)]; /* in which call of plan_for */
     int64_t calls;
     int last;
-    bool made; /* the last one was new */
+    bool made;      /* the last one was new */
+    int64_t number; /* of the row before, 0: none */
+    int ends[SIDE_COUNT];
     struct NAMED(plan) plan[NAMED(PLANS)];
 };
 
@@ -70,20 +79,34 @@ static void NAMED(look_up)(const struct NAMED(stencil) * s, const struct NAMED(c
     }
 }
 
-/* The coefficients of a line all of whose cells have those of the first. */
-static void NAMED(look_up_even)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c,
-                                struct NAMED(line) * line)
+static struct NAMED(even)
+    NAMED(look_up_even)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c)
 {
-    NAMED(look_up)(s, c, 1, line);
+    struct NAMED(line) first;
+    struct NAMED(even) even;
+    NAMED(look_up)(s, c, 1, &first);
     for (int k = 0; k < NAMED(COEFFICIENTS); k++) {
-        for (int64_t i = 1; i < NAMED(LINE); i++) {
-            line->of[k][i] = line->of[k][0];
-        }
+        even.of[k] = first.of[k][0];
     }
+    const int mask = s->medium->mask;
+    even.last_xp = NAMED(g_from)(s, AXIS_X, c->centre[0] & mask)[c->centre[NAMED(LINE)] & mask];
+    return even;
 }
 
-/* Whether all cells of the line at c, and their neighbours in x, have the class of cell `of`, and
- * their neighbours in y and z the classes of its neighbours. */
+/* As vectors. */
+static void NAMED(spread)(const struct NAMED(even) * even, struct NAMED(line) * line)
+{
+    for (int k = 0; k < NAMED(COEFFICIENTS); k++) {
+        for (int64_t i = 0; i < NAMED(LINE); i++) {
+            line->of[k][i] = even->of[k == 0 ? 1 : k]; /* the conductance inside the line */
+        }
+    }
+    line->of[0][0] = even->of[0];
+    line->of[1][NAMED(LINE) - 1] = even->last_xp;
+}
+
+/* Whether all cells of the line at c have the class of cell `of`, and their neighbours in y and z
+ * the classes of its neighbours. */
 KERNEL_INLINE bool NAMED(same_as)(const struct NAMED(classes) * c, int64_t of, uint8_t mask)
 {
     const uint8_t own = c->centre[of];
@@ -94,7 +117,6 @@ KERNEL_INLINE bool NAMED(same_as)(const struct NAMED(classes) * c, int64_t of, u
     if (bits == 0 && own > mask) { /* CLASS_FLAG: the neighbours have the class too */
         return true;
     }
-    bits |= (uint64_t)((c->centre[-1] ^ own) | (c->centre[NAMED(LINE)] ^ own));
     for (int64_t i = 0; i < NAMED(LINE); i += 8) {
         bits |= stream_other_bits(c->ym + i, c->ym[of]) | stream_other_bits(c->yp + i, c->yp[of]) |
                 stream_other_bits(c->zm + i, c->zm[of]) | stream_other_bits(c->zp + i, c->zp[of]);
@@ -102,22 +124,35 @@ KERNEL_INLINE bool NAMED(same_as)(const struct NAMED(classes) * c, int64_t of, u
     return (bits & stream_eight(mask)) == 0;
 }
 
+/* Whether the cells at both ends of such a line have neighbours of its class in x. */
+KERNEL_INLINE bool NAMED(same_ends)(const struct NAMED(classes) * c, uint8_t mask)
+{
+    const uint8_t own = c->centre[0];
+    return (((c->centre[-1] ^ own) | (c->centre[NAMED(LINE)] ^ own)) & mask) == 0;
+}
+
+/* few: keep even lines as nine numbers, else as vectors. */
 static __attribute__((noinline)) void NAMED(plan_make)(const struct NAMED(stencil) * s,
                                                        const struct NAMED(classes) * c, int64_t n,
-                                                       struct NAMED(plan) * plan)
+                                                       bool few, struct NAMED(plan) * plan)
 {
     const uint8_t mask = s->medium->mask;
-    bool even = false; /* the line before has one set of coefficients */
+    bool inside = false; /* the line before has one set of coefficients */
     for (int64_t l = 0; l < n / NAMED(LINE); l++) {
         const struct NAMED(classes) at = NAMED(classes_from)(c, l * NAMED(LINE));
-        if (even && NAMED(same_as)(&at, -1, mask)) {
+        const bool ends = NAMED(same_ends)(&at, mask);
+        if (inside && ends && NAMED(same_as)(&at, -1, mask)) {
             plan->line[l] = plan->line[l - 1];
             continue;
         }
-        even = NAMED(same_as)(&at, 0, mask);
-        plan->line[l] = plan->own[l].of[0];
+        const bool even = NAMED(same_as)(&at, 0, mask);
+        inside = even && ends;
+        plan->line[l] = (int16_t)(even && few ? -1 - l : l);
         if (even) {
-            NAMED(look_up_even)(s, &at, &plan->own[l]);
+            plan->even[l] = NAMED(look_up_even)(s, &at);
+            if (!few) {
+                NAMED(spread)(&plan->even[l], &plan->own[l]);
+            }
         } else {
             NAMED(look_up)(s, &at, NAMED(LINE), &plan->own[l]);
         }
@@ -131,8 +166,9 @@ KERNEL_INLINE bool NAMED(plan_fits)(const struct NAMED(plan_key) * key,
 }
 
 /* The plan for `n` cells in complete lines, at most PIECE; valid until the next call. */
-static const struct NAMED(plan) *
-    NAMED(plan_for)(const struct NAMED(stencil) * s, const struct NAMED(classes) * c, int64_t n)
+static const struct NAMED(plan) * NAMED(plan_for)(const struct NAMED(stencil) * s,
+                                                  const struct NAMED(classes) * c, int64_t n,
+                                                  bool few)
 {
     struct NAMED(plans) *plans = s->plans;
     int p = plans->last;
@@ -145,11 +181,25 @@ static const struct NAMED(plan) *
         if (p == NAMED(PLANS)) {
             p = oldest;
             plans->key[p] = (struct NAMED(plan_key)){c->number, c->x, n};
-            NAMED(plan_make)(s, c, n, &plans->plan[p]);
+            NAMED(plan_make)(s, c, n, few, &plans->plan[p]);
             plans->made = true;
         }
     }
     plans->last = p;
     plans->used[p] = ++plans->calls;
     return &plans->plan[p];
+}
+
+/* The classes at both ends of a row. Most rows have the number of the row before: then theirs are
+ * not in the cache, and are not read. */
+KERNEL_INLINE const int *NAMED(ends_of)(const struct NAMED(stencil) * s, const uint8_t *row,
+                                        int64_t number)
+{
+    struct NAMED(plans) *plans = s->plans;
+    if (plans->number != number) {
+        plans->number = number;
+        plans->ends[SIDE_MIN] = row[0] & s->medium->mask;
+        plans->ends[SIDE_MAX] = row[s->medium->layout.cells[AXIS_X] - 1] & s->medium->mask;
+    }
+    return plans->ends;
 }

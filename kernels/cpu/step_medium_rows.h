@@ -1,9 +1,9 @@
 /* The rows of the step kernel in a medium of classes, in one precision. Included after
  * step_medium_plans.h, in the same way.
  *
- * The lines of a row are streamed as in a uniform medium, but each has a pointer to coefficients of
- * its own. Lines inside the region of a class, and along its surface where no class changes in x,
- * share them. The pointers are kept in plans: most rows have the classes of an earlier one, and
+ * The lines of a row are streamed as in a uniform medium, but each has coefficients of its own.
+ * Lines inside the region of a class, and along its surface where no class changes in x, share
+ * them. Which line has which is kept in plans: most rows have the classes of an earlier one, and
  * their number says so.
  */
 
@@ -64,11 +64,10 @@ KERNEL_INLINE struct NAMED(strip)
     return NAMED(strip_part)(strip, head, strip->n - tail);
 }
 
-/* `n` cells in complete lines, streamed, as those of a uniform medium; line[l]: the coefficients of
- * line l. */
-KERNEL_INLINE void NAMED(medium_lines)(const REAL *const *line, const struct NAMED(row) * row,
-                                       REAL *out, int64_t n, REAL first_xm, REAL last_xp,
-                                       enum stream_level level)
+/* `n` cells in complete lines, streamed, as those of a uniform medium. */
+KERNEL_INLINE void NAMED(medium_lines)(const struct NAMED(plan) * plan,
+                                       const struct NAMED(row) * row, REAL *out, int64_t n,
+                                       REAL first_xm, REAL last_xp, enum stream_level level)
 {
     enum { PART = NAMED(PART), LINE = NAMED(LINE) };
     const struct NAMED(row) first = *row;
@@ -77,7 +76,7 @@ KERNEL_INLINE void NAMED(medium_lines)(const REAL *const *line, const struct NAM
     struct stream_vector before = stream_load(edge);
     struct stream_vector here = stream_load(first.centre);
     for (int64_t i = 0; i < n; i += LINE) {
-        const struct NAMED(coefficients) k = {line[i / LINE]};
+        const struct NAMED(coefficients) k = {plan->own[plan->line[i / LINE]].of[0]};
         const struct NAMED(coefficients) k_second = {k.of + PART};
         stream_fetch(level, first.ahead + i);
         stream_fetch(level, first.beside + i);
@@ -90,17 +89,19 @@ KERNEL_INLINE void NAMED(medium_lines)(const REAL *const *line, const struct NAM
     }
 }
 
-static __attribute__((noinline)) void NAMED(medium_ahead)(const REAL *const *line,
+static __attribute__((noinline)) void NAMED(medium_ahead)(const struct NAMED(plan) * plan,
                                                           const struct NAMED(row) * row, REAL *out,
                                                           int64_t n, REAL first_xm, REAL last_xp)
 {
-    NAMED(medium_lines)(line, row, out, n, first_xm, last_xp, STREAM_FIRST_LEVEL);
+    NAMED(medium_lines)(plan, row, out, n, first_xm, last_xp, STREAM_FIRST_LEVEL);
 }
 
 #if STREAM_HAS_WIDE
 /* The same in vectors of a line, and prefetching the plane above into L1. The coefficients are in
- * registers, and loaded only where they change. */
-static STREAM_WIDE __attribute__((noinline)) void NAMED(medium_wide)(const REAL *const *line,
+ * registers, and loaded only where they change: those of an even line from nine numbers, since
+ * eight vectors of each line would take much of L1. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(medium_wide)(const struct NAMED(plan) *
+                                                                         plan,
                                                                      const struct NAMED(row) * row,
                                                                      REAL *out, int64_t n,
                                                                      REAL first_xm, REAL last_xp)
@@ -110,14 +111,23 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(medium_wide)(const REAL 
     const struct stream_line end = NAMED(stream_line_of)(last_xp);
     struct stream_line before = NAMED(stream_line_of)(first_xm);
     struct stream_line here = stream_line_load(first.centre);
-    const REAL *loaded = NULL;
+    int loaded = INT_MIN;
     struct stream_line k[NAMED(COEFFICIENTS)] = {here, here, here, here, here, here, here, here};
     for (int64_t i = 0; i < n; i += LINE) {
         REAL of[NAMED(COEFFICIENTS) * LINE]; /* the compiler keeps these in registers */
-        if (line[i / LINE] != loaded) {
-            loaded = line[i / LINE];
-            for (int c = 0; c < NAMED(COEFFICIENTS); c++) {
-                k[c] = stream_line_load(loaded + c * LINE);
+        if (plan->line[i / LINE] != loaded) {
+            loaded = plan->line[i / LINE];
+            if (loaded < 0) {
+                const struct NAMED(even) *even = &plan->even[-1 - loaded];
+                for (int c = 1; c < NAMED(COEFFICIENTS); c++) {
+                    k[c] = NAMED(stream_line_of)(even->of[c]);
+                }
+                k[0] = NAMED(stream_line_with)(k[1], 0, even->of[0]);
+                k[1] = NAMED(stream_line_with)(k[1], LINE - 1, even->last_xp);
+            } else {
+                for (int c = 0; c < NAMED(COEFFICIENTS); c++) {
+                    k[c] = stream_line_load(plan->own[loaded].of[c]);
+                }
             }
         }
         for (int c = 0; c < NAMED(COEFFICIENTS); c++) {
@@ -135,29 +145,30 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(medium_wide)(const REAL 
     }
 }
 #else
-static __attribute__((noinline)) void NAMED(medium_wide)(const REAL *const *line,
+static __attribute__((noinline)) void NAMED(medium_wide)(const struct NAMED(plan) * plan,
                                                          const struct NAMED(row) * row, REAL *out,
                                                          int64_t n, REAL first_xm, REAL last_xp)
 {
-    NAMED(medium_lines)(line, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
+    NAMED(medium_lines)(plan, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
 }
 #endif
 
-/* A strip that does not lie on closed faces in y or z, or whose row has the values beyond. */
-static __attribute__((noinline)) void NAMED(open_strip)(const struct NAMED(stencil) * s,
-                                                        const struct NAMED(strip) * strip,
-                                                        struct schedule schedule)
+/* A strip that does not lie on closed faces in y or z, or whose row has the values beyond. Inlined:
+ * a strip that was stored a moment ago cannot be loaded in vectors at once. */
+KERNEL_INLINE void NAMED(open_strip)(const struct NAMED(stencil) * s,
+                                     const struct NAMED(strip) * strip, struct schedule schedule)
 {
     const struct NAMED(strip) lines = NAMED(store_ends)(s, strip);
     int64_t end = 0;
     for (int64_t begin = 0; begin < lines.n; begin = end) {
         end = lines.n - begin < NAMED(PIECE) ? lines.n : begin + NAMED(PIECE);
         const struct NAMED(strip) at = NAMED(strip_part)(&lines, begin, end);
-        const struct NAMED(plan) *plan = NAMED(plan_for)(s, &at.classes, at.n);
+        const struct NAMED(plan) *plan =
+            NAMED(plan_for)(s, &at.classes, at.n, schedule.wide && STREAM_HAS_WIDE);
         if (schedule.wide) {
-            NAMED(medium_wide)(plan->line, &at.row, at.out, at.n, at.first_xm, at.last_xp);
+            NAMED(medium_wide)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         } else {
-            NAMED(medium_ahead)(plan->line, &at.row, at.out, at.n, at.first_xm, at.last_xp);
+            NAMED(medium_ahead)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         }
     }
 }
@@ -286,7 +297,6 @@ static inline struct NAMED(strip)
                     int64_t hi, int64_t j, int64_t k, const struct NAMED(aim) * aim)
 {
     const struct layout *l = &s->medium->layout;
-    const int mask = s->medium->mask;
     const int64_t at = layout_index(s->layout, lo, j, k);
     const struct NAMED(row) row = NAMED(row_at)(s, on, at, aim);
     const uint8_t *begin = s->medium->d_class + layout_index(l, 0, j, k);
@@ -299,6 +309,9 @@ static inline struct NAMED(strip)
         }
     }
     const int64_t last = hi - lo - 1;
+    const int64_t number = classes_row_number(begin);
+    const bool on_end = on[FACE_X_MIN] || on[FACE_X_MAX];
+    const int *ends = on_end ? NAMED(ends_of)(s, begin, number) : NULL;
     return (struct NAMED(strip)){
         .classes = {.centre = own,
                     .ym = own - l->pitch_y,
@@ -306,14 +319,14 @@ static inline struct NAMED(strip)
                     .zm = own - l->pitch_z,
                     .zp = own + l->pitch_z,
                     .x = lo,
-                    .number = classes_row_number(begin)},
+                    .number = number},
         .row = row,
         .out = s->out + at,
         .n = hi - lo,
         .first_xm = on[FACE_X_MIN]
-                        ? NAMED(close_end)(s, FACE_X_MIN, own[0] & mask, lo, j, k, row.centre[0])
+                        ? NAMED(close_end)(s, FACE_X_MIN, ends[SIDE_MIN], lo, j, k, row.centre[0])
                         : row.centre[-1],
-        .last_xp = on[FACE_X_MAX] ? NAMED(close_end)(s, FACE_X_MAX, own[last] & mask, hi - 1, j, k,
+        .last_xp = on[FACE_X_MAX] ? NAMED(close_end)(s, FACE_X_MAX, ends[SIDE_MAX], hi - 1, j, k,
                                                      row.centre[last])
                                   : row.centre[last + 1],
     };
@@ -364,6 +377,7 @@ static struct NAMED(stencil)
         s.plans->calls = 0;
         s.plans->last = 0;
         s.plans->made = true;
+        s.plans->number = 0;
         memset(s.plans->key, 0, sizeof s.plans->key);
         memset(s.plans->used, 0, sizeof s.plans->used);
     }

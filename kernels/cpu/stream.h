@@ -133,6 +133,21 @@ KERNEL_INLINE struct stream_line stream_line_of_float32(float cell)
     return (struct stream_line){_mm512_castps_si512(_mm512_set1_ps(cell))};
 }
 
+/* The line with another value of one cell. */
+KERNEL_INLINE struct stream_line stream_line_with_float64(struct stream_line line, int at,
+                                                          double cell)
+{
+    return (struct stream_line){
+        _mm512_mask_mov_epi64(line.bits, (__mmask8)(1U << at), stream_line_of_float64(cell).bits)};
+}
+
+KERNEL_INLINE struct stream_line stream_line_with_float32(struct stream_line line, int at,
+                                                          float cell)
+{
+    return (struct stream_line){
+        _mm512_mask_mov_epi32(line.bits, (__mmask16)(1U << at), stream_line_of_float32(cell).bits)};
+}
+
 /* Not memcpy, which the compiler may split: a load of the full line would wait for both halves. */
 KERNEL_INLINE void stream_line_store(struct stream_line line, void *to)
 {

@@ -85,6 +85,26 @@ enum status guard_add_source(struct queue *queue, const struct layout *layout,
     return guard_add(queue, &op, box);
 }
 
+struct perfusion_call {
+    struct layout layout;
+    struct medium_args medium;
+    struct box box;
+};
+
+static void call_sum_perfusion(const void *arguments, void *to, const void *from)
+{
+    const struct perfusion_call *call = arguments;
+    cpu_sum_perfusion(&call->layout, &call->medium, from, &call->box, to);
+}
+
+enum status guard_sum_perfusion(struct queue *queue, const struct layout *layout,
+                                const struct medium_args *medium, const void *d_field,
+                                const struct box *box, struct exact_sum *d_sum)
+{
+    const struct perfusion_call call = {*layout, *medium, *box};
+    return guard_call(queue, call_sum_perfusion, &call, sizeof call, d_sum, d_field);
+}
+
 struct classes_call {
     struct layout layout;
     struct medium_args medium;
@@ -103,6 +123,24 @@ enum status guard_summarise_classes(struct queue *queue, const struct layout *la
 {
     const struct classes_call call = {*layout, *medium, d_groups};
     return guard_call(queue, call_summarise_classes, &call, sizeof call, d_summaries, d_field);
+}
+
+struct planes_call {
+    struct layout layout;
+    double limit;
+};
+
+static void call_plane_maxima(const void *arguments, void *to, const void *from)
+{
+    const struct planes_call *call = arguments;
+    cpu_plane_maxima(&call->layout, from, call->limit, to);
+}
+
+enum status guard_plane_maxima(struct queue *queue, const struct layout *layout,
+                               const void *d_field, double limit, uint64_t *d_planes)
+{
+    const struct planes_call call = {*layout, limit};
+    return guard_call(queue, call_plane_maxima, &call, sizeof call, d_planes, d_field);
 }
 
 static enum status run_convert(struct queue *queue, const struct operation *op)

@@ -63,19 +63,8 @@ static __global__ __launch_bounds__(THREADS) void track_cells(const struct layou
         const int64_t k = row / ny;
         const int64_t j = row - k * ny;
         const int64_t at = kept.origin + i + j * kept.pitch_y + k * kept.pitch_z;
-        const double temperature =
-            (double)field[layout.origin + i + j * layout.pitch_y + k * layout.pitch_z];
-        if (args.d_highest != nullptr) {
-            args.d_highest[at] = derived_highest(args.d_highest[at], temperature);
-        }
-        if (args.d_arrival != nullptr) {
-            args.d_arrival[at] =
-                derived_arrival(args.d_arrival[at], temperature, args.isotherm, args.time);
-        }
-        if (args.d_above != nullptr) {
-            const double above = args.first ? 0.0 : args.d_above[at];
-            args.d_above[at] = derived_above(above, temperature, args.threshold, args.weight);
-        }
+        derived_track(&args, at,
+                      (double)field[layout.origin + i + j * layout.pitch_y + k * layout.pitch_z]);
     }
 }
 

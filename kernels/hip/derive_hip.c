@@ -39,12 +39,30 @@ enum status hip_add_source(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+enum status hip_sum_perfusion(struct queue *queue, const struct layout *layout,
+                              const struct medium_args *medium, const void *d_field,
+                              const struct box *box, struct exact_sum *d_sum)
+{
+    if (!box_is_empty(box)) {
+        TRY_HIP(hip_launch_sum_perfusion, queue->stream, queue->d_scratch, layout, medium, d_field,
+                box, d_sum);
+    }
+    return STATUS_OK;
+}
+
 enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
                                   const struct medium_args *medium, const uint8_t *d_groups,
                                   const void *d_field, struct class_summary *d_summaries)
 {
     TRY_HIP(hip_launch_summarise_classes, queue->stream, layout, medium, d_groups, d_field,
             d_summaries);
+    return STATUS_OK;
+}
+
+enum status hip_plane_maxima(struct queue *queue, const struct layout *layout, const void *d_field,
+                             double limit, uint64_t *d_planes)
+{
+    TRY_HIP(hip_launch_plane_maxima, queue->stream, layout, d_field, limit, d_planes);
     return STATUS_OK;
 }
 

@@ -73,8 +73,13 @@ enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
 enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
                                   const struct medium_args *medium, const uint8_t *d_groups,
                                   const void *d_field, struct class_summary *d_summaries);
+enum status hip_plane_maxima(struct queue *queue, const struct layout *layout, const void *d_field,
+                             double limit, uint64_t *d_planes);
 enum status hip_add_source(struct queue *queue, const struct layout *layout,
                            const struct source_args *args, void *d_field, const struct box *box);
+enum status hip_sum_perfusion(struct queue *queue, const struct layout *layout,
+                              const struct medium_args *medium, const void *d_field,
+                              const struct box *box, struct exact_sum *d_sum);
 enum status hip_extract(struct queue *queue, const struct layout *layout,
                         const struct extract_args *args, const void *d_field, void *d_values);
 

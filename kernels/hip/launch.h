@@ -130,6 +130,10 @@ hipError_t hip_launch_flags_wait(hipStream_t stream, uint32_t *const *d_flags, i
 hipError_t hip_launch_add_source(hipStream_t stream, struct hip_scratch *d_scratch,
                                  const struct layout *layout, const struct source_args *args,
                                  void *d_field, const struct box *box);
+hipError_t hip_launch_sum_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
+                                    const struct layout *layout, const struct medium_args *medium,
+                                    const void *d_field, const struct box *box,
+                                    struct exact_sum *d_sum);
 hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const void *d_field,
                              const int64_t *d_elements, int64_t count, void *d_values);
 hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,
@@ -158,6 +162,8 @@ hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratc
 hipError_t hip_launch_summarise_classes(hipStream_t stream, const struct layout *layout,
                                         const struct medium_args *medium, const uint8_t *d_groups,
                                         const void *d_field, struct class_summary *d_summaries);
+hipError_t hip_launch_plane_maxima(hipStream_t stream, const struct layout *layout,
+                                   const void *d_field, double limit, uint64_t *d_planes);
 hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
                            const struct layout *layout, const struct placement *placement,
                            const void *d_field, struct hip_result *result);

@@ -56,6 +56,10 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct medium
     {                                                                                              \
         return nonlinear_liquid_##name(of_class, u);                                               \
     }                                                                                              \
+    static __device__ __forceinline__ double nonlinear_perfusion(const REAL *of_class, REAL t)     \
+    {                                                                                              \
+        return nonlinear_perfusion_##name(of_class, t);                                            \
+    }                                                                                              \
     static __device__ __forceinline__ REAL nonlinear_g(REAL k, REAL w, REAL other_k, REAL other_w, \
                                                        REAL contact)                               \
     {                                                                                              \

@@ -1,5 +1,7 @@
-/* Heat sources that no class has: moving ones, and those of a file. One thread per cell. */
-#include "kernels/hip/cells.h"
+/* Heat sources that no class has: moving ones, and those of a file; and the sum of perfusion. One
+ * thread per cell. */
+/* first: it defines KERNEL_INLINE */
+#include "kernels/hip/nonlinear.h"
 
 #include "kernels/source_cell.h"
 
@@ -22,7 +24,32 @@ struct source_medium {
     uint8_t mask;
 };
 
-/* INDEX: 32 bits where possible, since 64-bit divisions are slow. */
+/* The cell of this thread; false: the box has fewer. INDEX: 32 bits where possible, since 64-bit
+ * divisions are slow. */
+template <typename INDEX>
+static __device__ __forceinline__ bool cell_of(const struct box &box, int64_t (&cell)[AXIS_COUNT])
+{
+    const INDEX n = (INDEX)blockIdx.x * THREADS + threadIdx.x;
+    const INDEX nx = (INDEX)(box.hi[AXIS_X] - box.lo[AXIS_X]);
+    const INDEX ny = (INDEX)(box.hi[AXIS_Y] - box.lo[AXIS_Y]);
+    const INDEX nz = (INDEX)(box.hi[AXIS_Z] - box.lo[AXIS_Z]);
+    const INDEX row = n / nx;
+    cell[AXIS_X] = box.lo[AXIS_X] + (int64_t)(n - row * nx);
+    cell[AXIS_Y] = box.lo[AXIS_Y] + (int64_t)(row % ny);
+    cell[AXIS_Z] = box.lo[AXIS_Z] + (int64_t)(row / ny);
+    return n < nx * ny * nz;
+}
+
+/* The end of a kernel. All threads of all blocks call. */
+static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tally &sum,
+                                              struct hip_scratch *scratch)
+{
+    face_sum_add(d_sum, sum);
+    if (is_last_block(scratch)) {
+        face_sum_normalise(d_sum);
+    }
+}
+
 template <typename REAL, typename INDEX>
 static __global__ __launch_bounds__(THREADS) void add_source(const struct layout layout,
                                                              const struct source_args args,
@@ -30,16 +57,12 @@ static __global__ __launch_bounds__(THREADS) void add_source(const struct layout
                                                              const struct box box, REAL *field,
                                                              struct hip_scratch *scratch)
 {
-    const INDEX n = (INDEX)blockIdx.x * THREADS + threadIdx.x;
-    const INDEX nx = (INDEX)(box.hi[AXIS_X] - box.lo[AXIS_X]);
-    const INDEX ny = (INDEX)(box.hi[AXIS_Y] - box.lo[AXIS_Y]);
-    const INDEX nz = (INDEX)(box.hi[AXIS_Z] - box.lo[AXIS_Z]);
     tally sum = {};
-    if (n < nx * ny * nz) {
-        const INDEX row = n / nx;
-        const int64_t i = box.lo[AXIS_X] + (int64_t)(n - row * nx);
-        const int64_t j = box.lo[AXIS_Y] + (int64_t)(row % ny);
-        const int64_t k = box.lo[AXIS_Z] + (int64_t)(row / ny);
+    int64_t cell_index[AXIS_COUNT];
+    if (cell_of<INDEX>(box, cell_index)) {
+        const int64_t i = cell_index[AXIS_X];
+        const int64_t j = cell_index[AXIS_Y];
+        const int64_t k = cell_index[AXIS_Z];
         double density;
         if (args.d_values != nullptr) {
             const int64_t at = (k * layout.cells[AXIS_Y] + j) * layout.cells[AXIS_X] + i;
@@ -61,18 +84,19 @@ static __global__ __launch_bounds__(THREADS) void add_source(const struct layout
         *cell = fused(sigma, heat, *cell);
         sum.add((double)heat);
     }
-    face_sum_add(args.d_sum, sum);
-    if (is_last_block(scratch)) {
-        face_sum_normalise(args.d_sum);
-    }
+    finish(args.d_sum, sum, scratch);
+}
+
+static int64_t cells_of(const struct box *box)
+{
+    return box_extent(box, AXIS_X) * box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
 }
 
 template <typename REAL>
 static void launch(hipStream_t stream, struct hip_scratch *d_scratch, const struct layout *layout,
                    const struct source_args *args, void *d_field, const struct box *box)
 {
-    const int64_t cells =
-        box_extent(box, AXIS_X) * box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
+    const int64_t cells = cells_of(box);
     const unsigned nblocks = (unsigned)((cells + THREADS - 1) / THREADS);
     REAL *field = static_cast<REAL *>(d_field);
     struct source_medium medium = {};
@@ -97,6 +121,58 @@ hipError_t hip_launch_add_source(hipStream_t stream, struct hip_scratch *d_scrat
         launch<double>(stream, d_scratch, layout, args, d_field, box);
     } else {
         launch<float>(stream, d_scratch, layout, args, d_field, box);
+    }
+    return hipGetLastError();
+}
+
+template <typename REAL, typename INDEX>
+static __global__ __launch_bounds__(THREADS) void sum_perfusion(const grid_view<REAL> view,
+                                                                const nonlinear<REAL> m,
+                                                                const struct box box,
+                                                                struct exact_sum *d_sum,
+                                                                struct hip_scratch *scratch)
+{
+    tally sum = {};
+    int64_t cell[AXIS_COUNT];
+    if (cell_of<INDEX>(box, cell)) {
+        const int c = m.class_at(cell[0], cell[1], cell[2]);
+        const REAL *of_class = m.numbers() + (int64_t)NONLINEAR_NUMBERS * c;
+        if (of_class[NONLINEAR_PERFUSION] > 0) {
+            const REAL *segments = m.segments() + (int64_t)5 * m.count * c;
+            const REAL u = view.in[view.at(cell[0], cell[1], cell[2])];
+            sum.add(nonlinear_perfusion(of_class, nonlinear_at(segments, m.count, u).t));
+        }
+    }
+    finish(d_sum, sum, scratch);
+}
+
+template <typename REAL>
+static void launch_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
+                             const struct layout *layout, const struct medium_args *medium,
+                             const void *d_field, const struct box *box, struct exact_sum *d_sum)
+{
+    const int64_t cells = cells_of(box);
+    const unsigned nblocks = (unsigned)((cells + THREADS - 1) / THREADS);
+    const grid_view<REAL> view = view_of<REAL>(layout, nullptr, d_field);
+    const nonlinear<REAL> m = nonlinear_of<REAL>(medium);
+    if (cells <= INT32_MAX - THREADS) {
+        sum_perfusion<REAL, int32_t>
+            <<<nblocks, THREADS, 0, stream>>>(view, m, *box, d_sum, d_scratch);
+    } else {
+        sum_perfusion<REAL, int64_t>
+            <<<nblocks, THREADS, 0, stream>>>(view, m, *box, d_sum, d_scratch);
+    }
+}
+
+hipError_t hip_launch_sum_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
+                                    const struct layout *layout, const struct medium_args *medium,
+                                    const void *d_field, const struct box *box,
+                                    struct exact_sum *d_sum)
+{
+    if (layout->precision == PRECISION_FLOAT64) {
+        launch_perfusion<double>(stream, d_scratch, layout, medium, d_field, box, d_sum);
+    } else {
+        launch_perfusion<float>(stream, d_scratch, layout, medium, d_field, box, d_sum);
     }
     return hipGetLastError();
 }

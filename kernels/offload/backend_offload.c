@@ -185,6 +185,7 @@ static const struct operations operations = {
     .pack_boxes = offload_pack_boxes,
     .unpack_boxes = offload_unpack_boxes,
     .summarise = offload_summarise,
+    .plane_maxima = offload_plane_maxima,
     .hash = offload_hash,
     .gather = offload_gather,
     .track = offload_track,

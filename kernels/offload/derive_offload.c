@@ -8,27 +8,13 @@
     static void track_##suffix(int device, struct layout layout, struct layout kept,               \
                                struct track_args args, const type *field)                          \
     {                                                                                              \
-        double *highest = args.d_highest;                                                          \
-        double *arrival = args.d_arrival;                                                          \
-        double *above = args.d_above;                                                              \
-        TARGET(TARGET_LOOP collapse(3) device(device)                                              \
-                   is_device_ptr(highest, arrival, above, field) firstprivate(layout, kept, args)) \
+        TARGET(TARGET_LOOP collapse(3) device(device) is_device_ptr(field)                         \
+                   firstprivate(layout, kept, args))                                               \
         for (int64_t k = 0; k < layout.cells[AXIS_Z]; k++) {                                       \
             for (int64_t j = 0; j < layout.cells[AXIS_Y]; j++) {                                   \
                 for (int64_t i = 0; i < layout.cells[AXIS_X]; i++) {                               \
-                    const double cell = (double)field[layout_index(&layout, i, j, k)];             \
-                    const int64_t at = layout_index(&kept, i, j, k);                               \
-                    if (highest != NULL) {                                                         \
-                        highest[at] = derived_highest(highest[at], cell);                          \
-                    }                                                                              \
-                    if (arrival != NULL) {                                                         \
-                        arrival[at] =                                                              \
-                            derived_arrival(arrival[at], cell, args.isotherm, args.time);          \
-                    }                                                                              \
-                    if (above != NULL) {                                                           \
-                        above[at] = derived_above(args.first ? 0.0 : above[at], cell,              \
-                                                  args.threshold, args.weight);                    \
-                    }                                                                              \
+                    derived_track(&args, layout_index(&kept, i, j, k),                             \
+                                  (double)field[layout_index(&layout, i, j, k)]);                  \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \

@@ -36,6 +36,8 @@ enum status offload_summarise(struct queue *queue, const struct layout *layout,
                               const void *d_field, struct field_summary *h_summary);
 enum status offload_hash(struct queue *queue, const struct layout *layout,
                          const struct placement *placement, const void *d_field, uint64_t *h_hash);
+enum status offload_plane_maxima(struct queue *queue, const struct layout *layout,
+                                 const void *d_field, double limit, uint64_t *d_planes);
 enum status offload_track(struct queue *queue, const struct layout *layout,
                           const struct layout *kept, const struct track_args *args,
                           const void *d_field);

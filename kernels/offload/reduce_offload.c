@@ -137,9 +137,11 @@ static void summarise_box(struct queue *queue, const struct layout *layout,
                                    ? find_float64(device, s, begin, end, d_field)
                                    : find_float32(device, s, begin, end, d_field);
         exact_sum_add_parts(&summary->sum, &f.parts);
-        /* + 0.0: report 0 rather than -0, which compares equal */
-        summary->min = f.min < summary->min ? f.min + 0.0 : summary->min;
-        summary->max = f.max > summary->max ? f.max + 0.0 : summary->max;
+        if (f.nbad < end - begin) { /* else they depend on the compiler's initial value */
+            /* + 0.0: report 0 rather than -0, which compares equal */
+            summary->min = f.min < summary->min ? f.min + 0.0 : summary->min;
+            summary->max = f.max > summary->max ? f.max + 0.0 : summary->max;
+        }
         summary->bad_cells += f.nbad;
         if (f.nbad > 0 && (summary->first_bad < 0 || f.first_bad < summary->first_bad)) {
             summary->first_bad = f.first_bad;
@@ -174,5 +176,61 @@ enum status offload_hash(struct queue *queue, const struct layout *layout,
     *h_hash = layout->precision == PRECISION_FLOAT64
                   ? hash_float64(device, s, box_cells(&owned), d_field)
                   : hash_float32(device, s, box_cells(&owned), d_field);
+    return STATUS_OK;
+}
+
+/* The planes across one axis: what a step along it, and along the other two, skips in memory. */
+struct planes {
+    int64_t count[AXIS_COUNT];
+    int64_t stride[AXIS_COUNT];
+    int64_t origin;
+    bool counted; /* planes of another axis had the cells above the limit */
+};
+
+#define DEFINE_PLANES(type, suffix)                                                                \
+    static void planes_##suffix(int device, struct planes p, const type *in, double limit,         \
+                                uint64_t *keys, uint64_t *cells)                                   \
+    {                                                                                              \
+        TARGET(TARGET_LOOP device(device) is_device_ptr(in, keys, cells) map(to : p))              \
+        for (int64_t n = 0; n < p.count[0]; n++) {                                                 \
+            uint64_t highest = 0;                                                                  \
+            uint64_t above = 0;                                                                    \
+            for (int64_t b = 0; b < p.count[2]; b++) {                                             \
+                for (int64_t a = 0; a < p.count[1]; a++) {                                         \
+                    const double value = (double)                                                  \
+                        in[p.origin + n * p.stride[0] + a * p.stride[1] + b * p.stride[2]];        \
+                    const uint64_t key = class_key_of(value);                                      \
+                    highest = key > highest ? key : highest;                                       \
+                    above += value > limit ? 1 : 0;                                                \
+                }                                                                                  \
+            }                                                                                      \
+            keys[n] = highest > keys[n] ? highest : keys[n];                                       \
+            if (!p.counted && above > 0) {                                                         \
+                TARGET(omp atomic update)                                                          \
+                *cells += above;                                                                   \
+            }                                                                                      \
+        }                                                                                          \
+    }
+DEFINE_PLANES(double, float64)
+DEFINE_PLANES(float, float32)
+
+enum status offload_plane_maxima(struct queue *queue, const struct layout *layout,
+                                 const void *d_field, double limit, uint64_t *d_planes)
+{
+    const int64_t stride[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
+    uint64_t *d_keys = d_planes + 1;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        struct planes p = {.origin = layout->origin, .counted = axis > 0};
+        for (int n = 0; n < AXIS_COUNT; n++) {
+            p.count[n] = layout->cells[(axis + n) % AXIS_COUNT];
+            p.stride[n] = stride[(axis + n) % AXIS_COUNT];
+        }
+        if (layout->precision == PRECISION_FLOAT64) {
+            planes_float64(queue->device->number, p, d_field, limit, d_keys, d_planes);
+        } else {
+            planes_float32(queue->device->number, p, d_field, limit, d_keys, d_planes);
+        }
+        d_keys += layout->cells[axis];
+    }
     return STATUS_OK;
 }

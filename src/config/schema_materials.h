@@ -41,6 +41,29 @@
         KEY("materials[].liquid.heat_capacity", REAL, ASK, IN_MATERIAL(liquid.heat_capacity),      \
             "Specific heat capacity of the liquid.", .flags = SCHEMA_OR_TABLE,                     \
             .alternative = IN_MATERIAL(liquid.heat_capacity_table), .limit = &positive,            \
-            .unit = &heat_capacity)
+            .unit = &heat_capacity),                                                               \
+        SECTION("materials[].perfusion",                                                           \
+                "Blood flow and metabolism of a tissue (Pennes): the heat per volume and time is " \
+                "rate * blood_density * blood_heat_capacity * (arterial_temperature - T) + "       \
+                "metabolic_heat."),                                                                \
+        KEY("materials[].perfusion.rate", REAL, ASK, IN_MATERIAL(perfusion.rate),                  \
+            "The perfusion rate: volume of blood per volume of tissue and time.",                  \
+            .flags = SCHEMA_REQUIRED | SCHEMA_NOTED, .alternative = IN_MATERIAL(perfusion.given),  \
+            .limit = &not_negative, .unit = &perfusion_rate, .example = "0.5e-3"),                 \
+        KEY("materials[].perfusion.blood_density", REAL, ASK,                                      \
+            IN_MATERIAL(perfusion.blood_density), "Density of the blood.",                         \
+            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &density, .example = "1050"),    \
+        KEY("materials[].perfusion.blood_heat_capacity", REAL, ASK,                                \
+            IN_MATERIAL(perfusion.blood_heat_capacity), "Specific heat capacity of the blood.",    \
+            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &heat_capacity,                  \
+            .example = "3617"),                                                                    \
+        KEY("materials[].perfusion.arterial_temperature", REAL, ASK,                               \
+            IN_MATERIAL(perfusion.arterial_temperature),                                           \
+            "The temperature at which the blood arrives.", .flags = SCHEMA_REQUIRED,               \
+            .limit = &temperature, .unit = &kelvin, .example = "310.15",                           \
+            .check = settings_check_kelvins),                                                      \
+        KEY("materials[].perfusion.metabolic_heat", REAL, ASK,                                     \
+            IN_MATERIAL(perfusion.metabolic_heat), "The heat of metabolism.",                      \
+            .limit = &not_negative, .unit = &power_density, .fallback = "0")
 
 #endif

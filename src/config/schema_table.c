@@ -44,6 +44,8 @@ static const struct schema_unit heat_transfer = {"W/(m^2 K)", "a heat transfer c
 static const struct schema_unit resistance = {"m^2 K/W", "a contact resistance", "5 mm^2 K/W"};
 static const struct schema_unit power = {"W", "a power", "5 mW"};
 static const struct schema_unit power_density = {"W/m^3", "a power per volume", "3 W/cm^3"};
+static const struct schema_unit perfusion_rate = {"1/s", "a volume per volume and time",
+                                                  "30 1/min"};
 static const struct schema_unit steps = {"steps", NULL, NULL};
 
 static const struct schema_choice boundary_types[] = {
@@ -57,9 +59,17 @@ static const struct schema_choice patch_types[] = {{"temperature", BOUNDARY_TEMP
                                                    {NULL, 0}};
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
-static const struct schema_choice derived_fields[] = {
-    {"T_max", DERIVED_T_MAX},    {"arrival_time", DERIVED_ARRIVAL},   {"time_above", DERIVED_ABOVE},
-    {"heat_flux", DERIVED_FLUX}, {"liquid_fraction", DERIVED_LIQUID}, {NULL, 0}};
+static const struct schema_choice derived_fields[] = {{"T_max", DERIVED_T_MAX},
+                                                      {"arrival_time", DERIVED_ARRIVAL},
+                                                      {"time_above", DERIVED_ABOVE},
+                                                      {"heat_flux", DERIVED_FLUX},
+                                                      {"liquid_fraction", DERIVED_LIQUID},
+                                                      {"cooling_rate", DERIVED_COOLING},
+                                                      {"melt_time", DERIVED_MELTED},
+                                                      {"freeze_time", DERIVED_FROZEN},
+                                                      {"meltings", DERIVED_MELTINGS},
+                                                      {"CEM43", DERIVED_DOSE},
+                                                      {NULL, 0}};
 static const struct schema_choice overlaps[] = {
     {"auto", OVERLAP_AUTO}, {"on", OVERLAP_ON}, {"off", OVERLAP_OFF}, {NULL, 0}};
 static const struct schema_choice writers[] = {
@@ -376,6 +386,16 @@ static const struct schema_key table[] = {
         "`true`: also the minimum, maximum and mean temperature and the heat of each material of "
         "several. Each line then costs one more pass over the field.",
         .choices = truths, .fallback = "false"),
+    KEY("output.history.melt_pool", CHOICE, FREE, AT(output.history_melt_pool),
+        "`true`: also the extent along each axis and the volume of the region above "
+        "`output.melting`. Each line then costs one more pass over the field.",
+        .choices = truths, .fallback = "false", .check = settings_check_melt_pool),
+    KEY("output.melting", REAL, WARN, AT(output.melting),
+        "The temperature above which a cell counts as melted, for `melt_pool` of the history and "
+        "for melt_time, freeze_time and meltings. `auto`: the solidus of the materials with "
+        "`latent_heat`.",
+        .flags = SCHEMA_OR_AUTO, .alternative = AT(output.melting_auto), .limit = &temperature,
+        .fallback = "auto", .unit = &kelvin),
     SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
             .check = settings_check_cadence),
     CADENCE("output.snapshots", AT(output.snapshots.cadence)),
@@ -410,17 +430,21 @@ static const struct schema_key table[] = {
         .example = "[4, 4, 4]", .flags = SCHEMA_ONES),
     FILE_FORMAT("output.regions[]", IN_REGION(file)),
     SECTION("output.derived",
-            "The fields that `derived` of snapshots and regions selects: the highest temperature "
-            "so far (T_max), the time of the first sample at or above `isotherm` (arrival_time; "
-            "NaN before), the time above `threshold` (time_above), and the magnitude of the heat "
-            "flux at the centre of each cell (heat_flux); the part of a cell that is "
-            "liquid (liquid_fraction), where a material melts."),
+            "The fields that `derived` of snapshots and regions selects. From samples: the highest "
+            "temperature so far (T_max), the time of the first sample at or above `isotherm` "
+            "(arrival_time; NaN before), the rate at which a cell last cooled through `isotherm` "
+            "(cooling_rate, K/s; NaN before), the time above `threshold` (time_above); the times "
+            "of the first sample above `output.melting` and of the last one that was no longer "
+            "above it (melt_time, freeze_time; NaN before), and how often a cell melted "
+            "(meltings); the thermal dose of tissue in equivalent minutes at 43 degC (CEM43, "
+            "min). At the time of the file: the magnitude of the heat flux at the centre of each "
+            "cell (heat_flux), and the part of a cell that is liquid (liquid_fraction), where a "
+            "material melts."),
     KEY("output.derived.every", LONG, WARN, AT(output.derived.every),
-        "The interval between samples for T_max, arrival_time and time_above.", .limit = &from_one,
-        .fallback = "1", .unit = &steps),
+        "The interval between samples.", .limit = &from_one, .fallback = "1", .unit = &steps),
     KEY("output.derived.isotherm", REAL, WARN, AT(output.derived.isotherm),
-        "The temperature of arrival_time; required for it.", .limit = &temperature,
-        .unit = &kelvin),
+        "The temperature of arrival_time and cooling_rate; required for them.",
+        .limit = &temperature, .unit = &kelvin),
     KEY("output.derived.threshold", REAL, WARN, AT(output.derived.threshold),
         "The temperature of time_above; required for it.", .limit = &temperature, .unit = &kelvin),
     SAMPLE_ROWS,

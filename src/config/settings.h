@@ -68,6 +68,16 @@ struct phase_setting {
     struct table_setting *conductivity_table, *heat_capacity_table;
 };
 
+/* Blood flow through a tissue, after Pennes. */
+struct perfusion_setting {
+    bool given;
+    double rate;                 /* volume of blood per volume of tissue and time, 1/s */
+    double blood_density;        /* kg/m^3 */
+    double blood_heat_capacity;  /* J/(kg K) */
+    double arterial_temperature; /* K */
+    double metabolic_heat;       /* W/m^3 */
+};
+
 /* A material of a list of them. */
 struct material_setting {
     char *name;
@@ -79,10 +89,20 @@ struct material_setting {
     double solidus;     /* K */
     bool has_liquidus;  /* else it is the solidus */
     double liquidus;    /* K */
+    struct perfusion_setting perfusion;
 };
 
 /* Whether its properties depend on temperature. */
 bool material_is_nonlinear(const struct material_setting *material);
+
+/* Of the blood: the heat that it brings per volume, time and kelvin, W/(m^3 K). */
+double material_perfusion(const struct material_setting *material);
+
+struct settings;
+
+/* The temperature above which a cell counts as melted, K: output.melting, or the solidus of the
+ * first material that melts; NAN: none does. */
+double settings_melting(const struct settings *settings);
 
 /* A resistance at all faces between cells of two materials. */
 struct contact_setting {
@@ -204,6 +224,12 @@ enum derived_kind {
     DERIVED_ABOVE,
     DERIVED_FLUX,
     DERIVED_LIQUID,
+    DERIVED_COOLING,
+    DERIVED_MELTED,
+    DERIVED_FROZEN,
+    DERIVED_MELTINGS,
+    DERIVED_DOSE,
+    DERIVED_PREVIOUS, /* in checkpoints only: the temperature of the previous sample */
     DERIVED_COUNT,
 };
 
@@ -316,6 +342,7 @@ struct settings {
         enum writer_choice writer;
         struct cadence history;
         enum truth history_materials; /* columns of each material */
+        enum truth history_melt_pool; /* columns of the melt pool */
         struct snapshot_setting snapshots;
         struct region_setting *regions;
         int nregions;
@@ -324,6 +351,8 @@ struct settings {
             double isotherm;  /* K */
             double threshold; /* K */
         } derived;
+        bool melting_auto; /* the solidus of what melts */
+        double melting;    /* K, when not auto */
         struct {
             struct cadence cadence;
             struct probe_setting *points;

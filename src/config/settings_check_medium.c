@@ -75,6 +75,37 @@ bool material_is_nonlinear(const struct material_setting *material)
            material->solid.heat_capacity_table != NULL;
 }
 
+double material_perfusion(const struct material_setting *material)
+{
+    const struct perfusion_setting *p = &material->perfusion;
+    return p->given ? p->rate * p->blood_density * p->blood_heat_capacity : 0;
+}
+
+static enum status check_perfusion(const struct settings *settings, const struct item *item,
+                                   const struct material_setting *material)
+{
+    const double heat = material_perfusion(material);
+    char key[TREE_KEY_BYTES];
+    if (material->perfusion.given && material->perfusion.rate > 0 &&
+        !(heat > 1e-30 && heat < 1e30)) {
+        return settings_fail(settings, settings_key_below(item, "perfusion.rate", key),
+                             "the blood then brings %g W/(m^3 K), which is not a usable number; "
+                             "give values in SI units",
+                             heat);
+    }
+    return STATUS_OK;
+}
+
+double settings_melting(const struct settings *settings)
+{
+    for (int m = 0; settings->output.melting_auto && m < settings->nmaterials; m++) {
+        if (settings->materials[m].melts) {
+            return settings->materials[m].solidus;
+        }
+    }
+    return settings->output.melting_auto ? NAN : settings->output.melting;
+}
+
 static enum status check_phases(const struct settings *settings, const struct item *item,
                                 const struct material_setting *material)
 {
@@ -119,6 +150,7 @@ SETTINGS_CHECK(materials)
                              material->name);
     }
     TRY(check_melts(settings, item, material));
+    TRY(check_perfusion(settings, item, material));
     if (material_is_nonlinear(material)) {
         return check_phases(settings, item, material); /* the values: when the tables are read */
     }

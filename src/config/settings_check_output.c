@@ -1,4 +1,5 @@
 /* The checks of the outputs. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -195,15 +196,50 @@ SETTINGS_CHECK(slice)
     return STATUS_OK;
 }
 
+/* Does `what` know the temperature of melting? */
+static enum status check_melting(const struct settings *settings, const char *key, const char *what)
+{
+    const double melting = settings_melting(settings);
+    for (int m = 0; settings->output.melting_auto && m < settings->nmaterials; m++) {
+        const struct material_setting *material = &settings->materials[m];
+        if (material->melts && material->solidus != melting) {
+            return settings_fail(settings, key,
+                                 "%s needs output.melting: materials melt at %g and at %g K; give "
+                                 "it, in K",
+                                 what, melting, material->solidus);
+        }
+    }
+    return !isnan(melting) ? STATUS_OK
+                           : settings_fail(settings, key,
+                                           "%s needs output.melting, as no material has "
+                                           "latent_heat; give it, in K",
+                                           what);
+}
+
+SETTINGS_CHECK(melt_pool)
+{
+    return settings->output.history_melt_pool == TRUTH_YES
+               ? check_melting(settings, item->key, "melt_pool")
+               : STATUS_OK;
+}
+
+static bool is_given(const struct settings *settings, const char *key)
+{
+    bool given = false;
+    (void)tree_find(settings->origin->root, key, &given);
+    return given;
+}
+
 SETTINGS_CHECK(derived)
 {
     static const struct {
         enum derived_kind kind;
         const char *name, *key;
     } needs[] = {{DERIVED_ARRIVAL, "arrival_time", "output.derived.isotherm"},
+                 {DERIVED_COOLING, "cooling_rate", "output.derived.isotherm"},
                  {DERIVED_ABOVE, "time_above", "output.derived.threshold"}};
     const unsigned derived = *(const unsigned *)(item->base + item->row->offset);
-    bool given;
+    const unsigned melting = 1U << DERIVED_MELTED | 1U << DERIVED_FROZEN | 1U << DERIVED_MELTINGS;
     bool melts = false;
     for (int m = 0; m < settings->nmaterials; m++) {
         melts = melts || settings->materials[m].melts;
@@ -212,15 +248,22 @@ SETTINGS_CHECK(derived)
         return settings_fail(settings, item->key,
                              "liquid_fraction needs a material with latent_heat");
     }
+    if ((derived >> (unsigned)DERIVED_DOSE & 1U) != 0 &&
+        settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+        return settings_fail(settings, item->key,
+                             "CEM43 needs absolute temperatures, not run.watch.temperature: "
+                             "difference");
+    }
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
-        if ((derived >> (unsigned)needs[i].kind & 1U) != 0 &&
-            (tree_find(settings->origin->root, needs[i].key, &given), !given)) {
+        if ((derived >> (unsigned)needs[i].kind & 1U) != 0 && !is_given(settings, needs[i].key)) {
             return settings_fail(settings, item->key,
                                  "%s needs %s, which is missing; give it, in K", needs[i].name,
                                  needs[i].key);
         }
     }
-    return STATUS_OK;
+    return (derived & melting) != 0
+               ? check_melting(settings, item->key, "a time or number of meltings")
+               : STATUS_OK;
 }
 
 SETTINGS_CHECK(inside)

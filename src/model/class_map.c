@@ -294,7 +294,10 @@ static void survey_row(const struct class_map *map, const struct problem *proble
         (map->owned.lo[AXIS_Z] + k) * grid->cells[AXIS_Y] + map->owned.lo[AXIS_Y] + j;
     const int64_t index = global_row * grid->cells[AXIS_X] + map->owned.lo[AXIS_X];
     for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
-        const double rate = rate_of_cell(&row[i], &map->layout, rates, map->nkeys);
+        const struct medium_class *material =
+            &problem->medium.materials[map->keys[row[i]].material];
+        const double rate = rate_of_cell(&row[i], &map->layout, rates, map->nkeys) +
+                            material->perfusion / material->heat_capacity_volume;
         survey->fastest_rate = fmax(survey->fastest_rate, rate);
         survey->cells[row[i]]++;
         survey->hash += heat_cell_hash((uint64_t)(index + i), (uint64_t)map->keys[row[i]].material);

@@ -8,6 +8,12 @@ static const struct derived_label labels[DERIVED_COUNT] = {
     [DERIVED_ABOVE] = {"time_above", "s", "time above the threshold"},
     [DERIVED_FLUX] = {"heat_flux", "W m-2", "magnitude of the heat flux"},
     [DERIVED_LIQUID] = {"liquid_fraction", "1", "part that is liquid"},
+    [DERIVED_COOLING] = {"cooling_rate", "K s-1", "rate of cooling through the isotherm"},
+    [DERIVED_MELTED] = {"melt_time", "s", "time of the first melting"},
+    [DERIVED_FROZEN] = {"freeze_time", "s", "time of the last freezing"},
+    [DERIVED_MELTINGS] = {"meltings", "1", "number of meltings"},
+    [DERIVED_DOSE] = {"CEM43", "min", "thermal dose, equivalent minutes at 43 degC"},
+    [DERIVED_PREVIOUS] = {"T_sampled", "K", "temperature of the previous sample"},
 };
 
 const struct derived_label *derived_label(enum derived_kind kind)
@@ -35,7 +41,8 @@ unsigned derived_of_settings(const struct settings *settings)
     for (int i = 0; i < settings->output.nregions; i++) {
         mask |= of_output(&settings->output.regions[i].file);
     }
-    return mask;
+    const unsigned past = 1U << DERIVED_COOLING | 1U << DERIVED_FROZEN | 1U << DERIVED_MELTINGS;
+    return (mask & past) != 0 ? mask | 1U << DERIVED_PREVIOUS : mask;
 }
 
 enum status derived_bytes(const struct box *owned, unsigned mask, uint64_t *bytes)

@@ -56,8 +56,8 @@ static void set_class(const struct writing *w, const struct problem *problem, do
         set(w, at + axis, problem->grid.used[axis] ? reference * h * h / (2 * dt * k) : 1);
     }
     const double melting = curve->liquidus_heat - curve->solidus_heat;
-    set(w, at + NONLINEAR_PERFUSION, 0);
-    set(w, at + NONLINEAR_BLOOD, 0);
+    set(w, at + NONLINEAR_PERFUSION, medium->classes[of_class].perfusion * dt / reference);
+    set(w, at + NONLINEAR_BLOOD, medium->classes[of_class].arterial_temperature);
     set(w, at + NONLINEAR_SOLIDUS, curve->melts ? curve->solidus_heat / reference : 0);
     set(w, at + NONLINEAR_MELTING, curve->melts ? reference / melting : 0);
     set(w, at + NONLINEAR_NUMBERS - 1, 0);

@@ -50,7 +50,7 @@ static void add_times(struct exact_sum *sum, double x, int64_t count)
 void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
                         const struct heat_operator *op)
 {
-    for (int c = 0; c < problem->medium.nclasses && problem->sources.count > 0; c++) {
+    for (int c = 0; c < problem->medium.nclasses && problem_has_sources(problem); c++) {
         add_times(&ledger->source_sum, operator_class_source(op, problem, c),
                   problem->medium.classes[c].cells);
     }

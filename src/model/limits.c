@@ -200,7 +200,7 @@ static void join_reach(struct reach *reach, const struct reach *more)
 
 /* Per cell, in units of T / sigma: the new temperature itself, and the temperatures in the two sums
  * of the heat; and in S, 6 differences, 7 sums and the product, each at most the row sum times the
- * range, twice that at faces. */
+ * range, twice that at faces; with perfusion one difference and one product more. */
 void limits_step_classes(struct limits *limits, const struct problem *problem,
                          const struct heat_operator *op)
 {
@@ -216,11 +216,17 @@ void limits_step_classes(struct limits *limits, const struct problem *problem,
             add_condition(problem, op, (enum face)f, p, &outside);
         }
     }
+    for (int c = 0; c < medium->nclasses; c++) {
+        if (medium->classes[c].perfusion > 0) { /* a part of the row sum, like a neighbour */
+            widen_by_face(&outside.reach, 0, medium->classes[c].arterial_temperature);
+            outside.least_a = fmin(outside.least_a, 0);
+        }
+    }
     outside.reach.overshoot = overshoot_of_classes(s, outside.least_a);
     join_reach(&limits->ever, &outside.reach);
     join_reach(&limits->last, &outside.reach);
     n->of_magnitude += 3 * medium->total_weight;
-    n->of_range += 2 * 14 * s * medium->total_weight;
+    n->of_range += 2 * (medium->perfused ? 16 : 14) * s * medium->total_weight;
     n->fixed_K += 6 * outside.flux_K;
     n->face_terms += 6 * (double)grid_total_cells(&problem->grid);
 }
@@ -241,7 +247,7 @@ void limits_add_sources(struct limits *limits, const struct problem *problem,
     const struct medium *medium = &problem->medium;
     double least = 0;
     double most = 0;
-    for (int c = 0; c < medium->nclasses && problem->sources.count > 0; c++) {
+    for (int c = 0; c < medium->nclasses && problem_has_sources(problem); c++) {
         const double q = operator_class_source(op, problem, c);
         least = fmin(least, medium->classes[c].sigma * q);
         most = fmax(most, medium->classes[c].sigma * q);

@@ -21,9 +21,19 @@ static bool has_one_isotropic(const struct settings *settings)
     return settings->nmaterials == 0 || (k != NULL && k[0] == k[1] && k[0] == k[2]);
 }
 
-static bool has_nonlinear(const struct settings *settings)
+static bool has_perfused(const struct settings *settings)
 {
     bool any = false;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        any = any || settings->materials[m].perfusion.given;
+    }
+    return any;
+}
+
+/* Whether the kernels of nonlinear_cell.h are needed: the others have no perfusion. */
+static bool needs_curves(const struct settings *settings)
+{
+    bool any = has_perfused(settings);
     for (int m = 0; m < settings->nmaterials; m++) {
         any = any || material_is_nonlinear(&settings->materials[m]);
     }
@@ -32,7 +42,7 @@ static bool has_nonlinear(const struct settings *settings)
 
 const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES])
 {
-    if (!has_one_isotropic(settings) || has_nonlinear(settings)) {
+    if (!has_one_isotropic(settings) || needs_curves(settings)) {
         snprintf(key, MEDIUM_KEY_BYTES, "materials");
         return key;
     }
@@ -75,6 +85,9 @@ static struct medium_class material_of(const struct material_setting *material, 
         .conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
         .least_conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
         .heat_capacity_volume = material->density * material->solid.heat_capacity,
+        .perfusion = material_perfusion(material),
+        .arterial_temperature = material->perfusion.arterial_temperature,
+        .metabolic_heat = material->perfusion.metabolic_heat,
     };
 }
 
@@ -91,7 +104,7 @@ static void bound(const struct curve *curve, struct medium_class *material)
 /* One curve per material, if any material needs one. */
 static enum status create_curves(const struct settings *settings, struct medium *medium)
 {
-    if (!has_nonlinear(settings)) {
+    if (!needs_curves(settings)) {
         return STATUS_OK;
     }
     medium->curves = calloc((size_t)settings->nmaterials, sizeof *medium->curves);
@@ -173,7 +186,8 @@ enum status medium_create(const struct settings *settings, struct medium *medium
     const size_t bytes = (size_t)n * sizeof *medium->materials;
     *medium = (struct medium){
         .conductivity =
-            has_one_isotropic(settings) && !has_nonlinear(settings) ? medium->conductivity : 0,
+            has_one_isotropic(settings) && !needs_curves(settings) ? medium->conductivity : 0,
+        .perfused = has_perfused(settings),
         .nmaterials = n,
         .nclasses = n,
     };
@@ -271,6 +285,11 @@ uint64_t medium_hash(const struct medium *medium)
         }
         for (int other = 0; other < n; other++) {
             hash = add_number(hash, medium->resistance[m * n + other]);
+        }
+        if (medium->perfused) {
+            hash = add_number(hash, medium->materials[m].perfusion);
+            hash = add_number(hash, medium->materials[m].arterial_temperature);
+            hash = add_number(hash, medium->materials[m].metabolic_heat);
         }
         for (int s = 0; medium->curves != NULL && s < medium->curves[m].count; s++) {
             hash = add_number(hash, medium->curves[m].heat[s]);

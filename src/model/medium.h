@@ -30,6 +30,9 @@ struct medium_class {
     double conductivity[AXIS_COUNT];
     double least_conductivity[AXIS_COUNT];
     double heat_capacity_volume;
+    double perfusion;            /* by blood at this temperature, W/(m^3 K) */
+    double arterial_temperature; /* K */
+    double metabolic_heat;       /* W/m^3 */
     double sigma;  /* reference over this, rounded to the run's precision; of an enthalpy 1 */
     double weight; /* 1 / sigma; of an enthalpy the most of it per kelvin above 0 K */
 };
@@ -44,9 +47,10 @@ struct medium {
     double heat_capacity_volume; /* J/(m^3 K) */
     double diffusivity;          /* m^2/s */
 
-    /* Of each material, where one of them depends on temperature; then the field is the enthalpy of
-     * kernels/nonlinear_cell.h. Else NULL. */
+    /* Of each material, where one of them depends on temperature or is perfused; then the field is
+     * the enthalpy of kernels/nonlinear_cell.h. Else NULL. */
     struct curve *curves;
+    bool perfused; /* a material is */
     int nsegments; /* of a class in the table; 0: no curves */
 
     int nmaterials; /* 0: uniform */
@@ -56,7 +60,8 @@ struct medium {
     struct medium_class *classes;
 
     /* What the survey finds on the grid (class_map.h): */
-    double fastest_rate; /* the largest sum of conductances of a cell over its heat capacity, 1/s */
+    double fastest_rate; /* the largest sum of conductances of a cell, and of its perfusion, over
+                            its heat capacity, 1/s */
     double total_weight; /* the sum of the cells' weights */
     uint64_t class_hash; /* sum modulo 2^64 of heat_cell_hash(global index, material) */
 };

@@ -28,7 +28,7 @@ enum status operator_create(const struct problem *problem, double time, double d
 static enum status add_sources(const struct problem *problem, struct heat_operator *op)
 {
     TRY(sources_at(&problem->sources, op->time + op->dt / 2, op->source));
-    for (int c = 0; c < problem->medium.nclasses && problem->sources.count > 0; c++) {
+    for (int c = 0; c < problem->medium.nclasses && problem_has_sources(problem); c++) {
         const double q = operator_class_source(op, problem, c);
         if (!(fabs(q) < EXACT_SUM_LIMIT)) {
             return fail(STATUS_NUMERICS,
@@ -142,7 +142,7 @@ double operator_class_source(const struct heat_operator *op, const struct proble
                              int of_class)
 {
     const struct class_key *key = &problem->medium.classes[of_class].key;
-    double density = 0;
+    double density = problem->medium.classes[of_class].metabolic_heat;
     for (int s = 0; s < problem->sources.count; s++) {
         density += class_key_has(key, s) ? op->source[s] : 0;
     }

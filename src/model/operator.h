@@ -33,8 +33,8 @@ enum status operator_of_step(const struct problem *problem, int64_t step,
 enum status operator_before(const struct problem *problem, int64_t step,
                             struct heat_operator *op) MUST_CHECK;
 
-/* The heat that painted sources add to a cell of this class in the step, in K of the reference heat
- * capacity; as the kernel has it. */
+/* The heat that painted sources and metabolism add to a cell of this class in the step, in K of the
+ * reference heat capacity; as the kernel has it. */
 double operator_class_source(const struct heat_operator *op, const struct problem *problem,
                              int of_class);
 

@@ -20,6 +20,12 @@ struct problem {
     struct timeline timeline;
 };
 
+/* Whether heat comes from sources; perfusion and metabolism are booked as such. */
+static inline bool problem_has_sources(const struct problem *problem)
+{
+    return problem->sources.count > 0 || problem->medium.perfused;
+}
+
 /* STATUS_INPUT, with the line of the configuration, when the time step is above the stable limit or
  * a boundary has no finite value. `settings` must outlive the problem; on failure there is nothing
  * to destroy. Not collective. */

@@ -11,21 +11,23 @@
 #include "output/output.h"
 #include "solve/faces.h"
 #include "solve/materials.h"
+#include "solve/melt_pool.h"
 
 struct history_output {
     struct history *history; /* rank 0 */
-    char *more;              /* the columns of materials and patches */
+    char *more;              /* the columns of materials, patches and the melt pool */
     bool has_more;           /* the file has them; the same on all ranks */
     int nmaterials;          /* with columns; 0 for a single one */
     int npatches;            /* named ones */
     struct material_diagnostics *materials;
     double (*patches)[2];
-    double *values; /* of `more` */
+    struct melt_pool *pool; /* NULL: no columns of it */
+    double *values;         /* of `more` */
 };
 
-/* --- the columns of materials and patches ---------------------------------------------------- */
+/* --- the columns of materials, patches and the melt pool ------------------------------------- */
 
-enum { NAME_BYTES = 64, MATERIAL_COLUMNS = 4, PATCH_COLUMNS = 2 };
+enum { NAME_BYTES = 64, MATERIAL_COLUMNS = 4, PATCH_COLUMNS = 2, POOL_COLUMNS = AXIS_COUNT + 1 };
 
 /* A name as a part of a column: other characters than letters, digits, '_', '-' and '.' become
  * '_'. */
@@ -59,11 +61,21 @@ static int count_patches(const struct problem *problem)
     return count;
 }
 
-/* ",min_a_K,max_a_K,mean_a_K,heat_a_J,flow_b_W,T_b_K"; caller frees. */
+static bool wants_pool(const struct problem *problem)
+{
+    return problem->settings->output.history_melt_pool == TRUTH_YES;
+}
+
+static int count_pool(const struct problem *problem)
+{
+    return wants_pool(problem) ? problem->grid.dimensions + 1 : 0;
+}
+
+/* ",min_a_K,max_a_K,mean_a_K,heat_a_J,flow_b_W,T_b_K,pool_x_m,pool_volume_m3"; caller frees. */
 static enum status list_more(const struct problem *problem, char **more)
 {
     const int nmaterials = count_materials(problem);
-    const size_t parts = (size_t)nmaterials + (size_t)count_patches(problem);
+    const size_t parts = (size_t)nmaterials + (size_t)count_patches(problem) + 1;
     const size_t room = 1 + parts * MATERIAL_COLUMNS * (NAME_BYTES + 8);
     char name[NAME_BYTES];
     size_t used = 0;
@@ -80,6 +92,30 @@ static enum status list_more(const struct problem *problem, char **more)
         column_name(problem->boundary.face[face][patch].name, name);
         used += (size_t)snprintf(*more + used, room - used, ",flow_%s_W,T_%s_K", name, name);
     }
+    for (int a = 0; a < AXIS_COUNT && wants_pool(problem); a++) {
+        if (problem->grid.used[a]) {
+            used +=
+                (size_t)snprintf(*more + used, room - used, ",pool_%s_m", axis_name((enum axis)a));
+        }
+    }
+    if (wants_pool(problem)) {
+        snprintf(*more + used, room - used, ",pool_volume_m3");
+    }
+    return STATUS_OK;
+}
+
+/* Collective. */
+static enum status take_pool(const struct history_output *output, const struct output_context *in,
+                             double *value)
+{
+    struct melt_pool_diagnostics found;
+    TRY(melt_pool_take(output->pool, in->stepper, &found));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (in->problem->grid.used[a]) {
+            *value++ = found.extent[a];
+        }
+    }
+    *value = found.volume;
     return STATUS_OK;
 }
 
@@ -102,22 +138,26 @@ static enum status take_more(struct history_output *output, const struct output_
     for (int p = 0; p < PATCH_COLUMNS * output->npatches; p++) {
         *value++ = output->patches[p / PATCH_COLUMNS][p % PATCH_COLUMNS];
     }
-    return STATUS_OK;
+    return output->has_more && output->pool != NULL ? take_pool(output, in, value) : STATUS_OK;
 }
 
-static enum status make_more(const struct problem *problem, struct history_output *output)
+static enum status make_more(const struct output_context *in, struct history_output *output)
 {
+    const struct problem *problem = in->problem;
     output->nmaterials = count_materials(problem);
     output->npatches = count_patches(problem);
     /* one more: an allocation of nothing may be NULL */
     output->materials = calloc((size_t)output->nmaterials + 1, sizeof *output->materials);
     output->patches = calloc((size_t)output->npatches + 1, sizeof *output->patches);
-    const size_t columns =
-        MATERIAL_COLUMNS * (size_t)output->nmaterials + PATCH_COLUMNS * (size_t)output->npatches;
-    output->values = calloc(columns + 1, sizeof *output->values);
+    const size_t columns = MATERIAL_COLUMNS * (size_t)output->nmaterials +
+                           PATCH_COLUMNS * (size_t)output->npatches + POOL_COLUMNS;
+    output->values = calloc(columns, sizeof *output->values);
     const bool enough =
         output->materials != NULL && output->patches != NULL && output->values != NULL;
     TRY(CHECK_MEMORY(enough, "no memory for history.csv"));
+    if (wants_pool(problem)) {
+        TRY(melt_pool_open(in->stepper, &output->pool));
+    }
     return list_more(problem, &output->more);
 }
 
@@ -135,7 +175,7 @@ static enum status check(const struct output_context *in)
 
 static void list_columns(const struct problem *problem, struct history_columns *columns)
 {
-    columns->sources = problem->sources.count > 0;
+    columns->sources = problem_has_sources(problem);
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
         columns->faces[f] = problem->grid.used[axis] && !problem->boundary.periodic[axis];
@@ -157,8 +197,9 @@ static enum status open_file(const struct output_context *in, struct history_out
         all = all && (has->faces[f] || !wanted.faces[f]);
     }
     if (!all) {
-        log_info("history.csv keeps its columns, which are not those of all faces, sources, "
-                 "materials and patches; move it elsewhere to begin one that has them");
+        log_info(
+            "history.csv keeps its columns, which are not those of all faces, sources, "
+            "materials, patches and the melt pool; move it elsewhere to begin one that has them");
     }
     return STATUS_OK;
 }
@@ -169,6 +210,7 @@ static void free_output(struct history_output *output)
         free(output->more);
         free(output->materials);
         free(output->patches);
+        melt_pool_close(output->pool);
         free(output->values);
         free(output);
     }
@@ -184,7 +226,7 @@ static enum status open_history(const struct output_context *in, void **object)
     struct history_output *built = calloc(1, sizeof *built);
     enum status status = CHECK_MEMORY(built != NULL, "no memory for history.csv");
     if (status == STATUS_OK) {
-        status = make_more(in->problem, built);
+        status = make_more(in, built);
     }
     if (status == STATUS_OK && in->team->rank == 0) {
         status = open_file(in, built);
@@ -257,7 +299,7 @@ static double plan(const struct problem *problem)
         ncolumns += columns.faces[f] ? 2 : 0;
     }
     ncolumns += MATERIAL_COLUMNS * count_materials(problem);
-    ncolumns += PATCH_COLUMNS * count_patches(problem);
+    ncolumns += PATCH_COLUMNS * count_patches(problem) + count_pool(problem);
     return 20.0 * ncolumns * (double)rows;
 }
 

@@ -180,7 +180,7 @@ static void write_result(struct json *json, const struct problem *problem,
     json_real(json, "mean_K", final->mean);
     json_real(json, "heat_J", final->heat);
     json_real(json, "boundary_heat_J", final->boundary_heat);
-    if (problem->sources.count > 0 || final->source_heat != 0) {
+    if (problem_has_sources(problem) || final->source_heat != 0) {
         json_real(json, "source_heat_J", final->source_heat);
     }
     json_real(json, "heat_drift_J", final->heat_drift);

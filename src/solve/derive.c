@@ -47,6 +47,25 @@ done:
     return status;
 }
 
+/* What a kind is to the kernels; -1: of the present alone. */
+static int tracked_of(int kind)
+{
+    static const int tracked[DERIVED_COUNT] = {
+        [DERIVED_T_MAX] = TRACK_HIGHEST,
+        [DERIVED_ARRIVAL] = TRACK_ARRIVAL,
+        [DERIVED_ABOVE] = TRACK_ABOVE,
+        [DERIVED_FLUX] = -1,
+        [DERIVED_LIQUID] = -1,
+        [DERIVED_COOLING] = TRACK_COOLING,
+        [DERIVED_MELTED] = TRACK_MELTED,
+        [DERIVED_FROZEN] = TRACK_FROZEN,
+        [DERIVED_MELTINGS] = TRACK_MELTINGS,
+        [DERIVED_DOSE] = TRACK_DOSE,
+        [DERIVED_PREVIOUS] = TRACK_PREVIOUS,
+    };
+    return tracked[kind];
+}
+
 static enum status take_sample(struct stepper *stepper, unsigned mask, bool first)
 {
     const struct settings *settings = stepper->problem->settings;
@@ -60,11 +79,14 @@ static enum status take_sample(struct stepper *stepper, unsigned mask, bool firs
         .weight = first ? 0 : time - derived->sampled_time,
         .isotherm = settings->output.derived.isotherm,
         .threshold = settings->output.derived.threshold,
+        /* as the field has it: at a melting point */
+        .melting = precision_round(settings->run.precision, settings_melting(settings)),
     };
-    args.d_highest = derived_wants(mask, DERIVED_T_MAX) ? derived->d_values[DERIVED_T_MAX] : NULL;
-    args.d_arrival =
-        derived_wants(mask, DERIVED_ARRIVAL) ? derived->d_values[DERIVED_ARRIVAL] : NULL;
-    args.d_above = derived_wants(mask, DERIVED_ABOVE) ? derived->d_values[DERIVED_ABOVE] : NULL;
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (tracked_of(kind) >= 0 && derived_wants(mask, kind)) {
+            args.d_kept[tracked_of(kind)] = derived->d_values[kind];
+        }
+    }
     TRY(engine_settle(engine));
     TRY(engine->operations->track(engine->bulk_queue, &field->layout, &derived->layout, &args,
                                   field_temperature(field)));

@@ -206,7 +206,7 @@ static enum status check_ledger(struct stepper *stepper, const struct diagnostic
              " (t = %g s) the heat changed by %.6g J that did not pass a boundary%s, and rounding "
              "explains at most %.3g J; the roughest place is %s",
              check->step, stepper->state->step, d->time, change,
-             stepper->problem->sources.count > 0 ? " or come from a source" : "", allowed, place);
+             problem_has_sources(stepper->problem) ? " or come from a source" : "", allowed, place);
     return status_agree(stepper->team->comm, status);
 }
 

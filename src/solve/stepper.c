@@ -261,6 +261,20 @@ enum status stepper_find_sources(struct stepper *stepper, const struct heat_oper
                                                             stepper->state->step));
 }
 
+/* Of the step that has been computed from d_now. */
+static enum status sum_perfusion(const struct stepper *stepper, struct queue *queue,
+                                 const struct medium_args *medium, const struct box *boxes,
+                                 int nboxes)
+{
+    const struct field *field = stepper->state->field;
+    for (int b = 0; b < nboxes && stepper->problem->medium.perfused; b++) {
+        TRY(stepper->engine->operations->sum_perfusion(queue, &field->layout, medium, field->d_now,
+                                                       &boxes[b],
+                                                       &stepper->state->d_face_sum[SOURCE_SUM]));
+    }
+    return STATUS_OK;
+}
+
 /* Each box was computed on this queue, and the next step waits for it there. */
 enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
                                 const struct medium_args *medium, const struct box *boxes,
@@ -268,6 +282,7 @@ enum status stepper_add_sources(const struct stepper *stepper, struct queue *que
 {
     const struct field *field = stepper->state->field;
     const int64_t *offset = field->placement.offset;
+    TRY(sum_perfusion(stepper, queue, medium, boxes, nboxes));
     for (int s = 0; stepper->moving != NULL && s < stepper->problem->sources.count; s++) {
         const struct moving *moving = &stepper->moving[s];
         const struct source_args args = {

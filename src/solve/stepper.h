@@ -90,7 +90,8 @@ enum status stepper_operator_per_second(const struct stepper *stepper,
  * to the limits. The same on all ranks; fails alike, agreed. */
 enum status stepper_find_sources(struct stepper *stepper,
                                  const struct heat_operator *op) MUST_CHECK;
-/* Queued. Add them to the cells of these boxes of the next field, after the step on the queue. */
+/* Queued. Add them to the cells of these boxes of the next field, after the step on the queue; and
+ * book the heat of perfusion, which the step includes. */
 enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
                                 const struct medium_args *medium, const struct box *boxes,
                                 int nboxes) MUST_CHECK;

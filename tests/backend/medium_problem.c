@@ -115,9 +115,9 @@ static int choose_class(const struct problem *p, enum pattern pattern, const int
                         int64_t i, int64_t j, int64_t k, uint64_t *random)
 {
     const int n = p->medium.nclasses;
-    const uint64_t x = (uint64_t)(i + 1000) / (uint64_t)edge[0];
-    const uint64_t y = (uint64_t)(j + 1000) / (uint64_t)edge[1];
-    const uint64_t z = (uint64_t)(k + 1000) / (uint64_t)edge[2];
+    const uint64_t x = (uint64_t)(i + 1024) / (uint64_t)edge[0];
+    const uint64_t y = (uint64_t)(j + 1024) / (uint64_t)edge[1];
+    const uint64_t z = (uint64_t)(k + 1024) / (uint64_t)edge[2];
     switch (pattern) {
     case PATTERN_RANDOM:
         return (int)random_below(random, n);
@@ -137,7 +137,9 @@ static void fill_classes(struct problem *p, enum pattern pattern, uint64_t *rand
     int64_t edge[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         used[axis] = p->args.r[axis] > 0.0;
-        edge[axis] = 1 + random_below(random, 40);
+        /* some of complete lines, so that classes change between lines */
+        edge[axis] = random_below(random, 2) == 0 ? 1 + random_below(random, 40)
+                                                  : 8 * (1 + random_below(random, 5));
     }
     layout_of_classes(p->layout.cells, used, &m->layout);
     uint8_t *classes = malloc((size_t)m->layout.elements);

@@ -52,8 +52,9 @@ void nonlinear_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
                               __int128 sums[FACE_COUNT]);
 void nonlinear_convert(const struct problem *p, enum enthalpy_conversion conversion,
                        const void *h_in, void *h_out);
-/* Of one cell: its liquid fraction, and the square of the heat flux. */
+/* Of one cell: its liquid fraction, the heat of perfusion, and the square of the heat flux. */
 double nonlinear_liquid(const struct problem *p, const int64_t cell[AXIS_COUNT]);
+double nonlinear_perfusion(const struct problem *p, const int64_t cell[AXIS_COUNT]);
 double nonlinear_flux_squared(const struct problem *p, const int64_t cell[AXIS_COUNT],
                               const double scale[AXIS_COUNT]);
 

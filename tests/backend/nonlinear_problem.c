@@ -237,6 +237,17 @@ double nonlinear_liquid(const struct problem *p, const int64_t cell[AXIS_COUNT])
                       : (double)nonlinear_liquid_float32(numbers, (float)u);
 }
 
+double nonlinear_perfusion(const struct problem *p, const int64_t cell[AXIS_COUNT])
+{
+    const int of_class = problem_class(p, cell[0], cell[1], cell[2]);
+    const double u =
+        host_get(&p->layout, p->h_in, layout_index(&p->layout, cell[0], cell[1], cell[2]));
+    const double t = evaluate(p, of_class, u).temperature;
+    const double blood = number_of(p, of_class, NONLINEAR_BLOOD);
+    const double difference = is_wide(p) ? blood - t : (double)((float)blood - (float)t);
+    return number_of(p, of_class, NONLINEAR_PERFUSION) * difference;
+}
+
 double nonlinear_flux_squared(const struct problem *p, const int64_t cell[AXIS_COUNT],
                               const double scale[AXIS_COUNT])
 {

@@ -32,6 +32,7 @@ static void backends_are_complete(void **state)
         const struct operations *o = backend->operations;
         const bool media = backend_has(backend, BACKEND_MEDIA);
         assert_int_equal(o->add_source != NULL, media);
+        assert_int_equal(o->sum_perfusion != NULL, media);
         assert_int_equal(o->summarise_classes != NULL, media);
         assert_int_equal(o->convert != NULL, media);
         assert_int_equal(o->liquid_fraction != NULL, media);

@@ -114,33 +114,43 @@ static void single_cells_are_gathered(void **state)
     for_each_scene(check_gather);
 }
 
-/* The three fields on the host. */
-struct kept {
-    double *highest, *arrival, *above;
-};
-
 static void sample_plainly(const struct scene *scene, const struct track_args *args,
-                           struct kept *kept)
+                           double *kept[TRACK_COUNT])
 {
     const int64_t *n = scene->layout.cells;
-    for (int64_t k = 0; k < n[2]; k++) {
-        for (int64_t j = 0; j < n[1]; j++) {
-            for (int64_t i = 0; i < n[0]; i++) {
-                const int64_t at = layout_index(&scene->kept, i, j, k);
-                const double t =
-                    host_get(&scene->layout, scene->h_field, layout_index(&scene->layout, i, j, k));
-                kept->above[at] = args->first ? 0 : kept->above[at];
-                if (isnan(kept->highest[at]) || t > kept->highest[at]) {
-                    kept->highest[at] = t;
-                }
-                if (isnan(kept->arrival[at]) && t >= args->isotherm) {
-                    kept->arrival[at] = args->time;
-                }
-                if (t > args->threshold) {
-                    kept->above[at] += args->weight;
-                }
-            }
+    for (int64_t c = 0; c < n[0] * n[1] * n[2]; c++) {
+        const int64_t i = c % n[0];
+        const int64_t j = c / n[0] % n[1];
+        const int64_t k = c / (n[0] * n[1]);
+        const int64_t at = layout_index(&scene->kept, i, j, k);
+        const double t =
+            host_get(&scene->layout, scene->h_field, layout_index(&scene->layout, i, j, k));
+        const double before = kept[TRACK_PREVIOUS][at]; /* NaN: compares false */
+        for (int f = 0; f < TRACK_COUNT; f++) {
+            const bool counts = f == TRACK_ABOVE || f == TRACK_MELTINGS || f == TRACK_DOSE;
+            kept[f][at] = args->first && counts ? 0 : kept[f][at];
         }
+        if (isnan(kept[TRACK_HIGHEST][at]) || t > kept[TRACK_HIGHEST][at]) {
+            kept[TRACK_HIGHEST][at] = t;
+        }
+        if (isnan(kept[TRACK_ARRIVAL][at]) && t >= args->isotherm) {
+            kept[TRACK_ARRIVAL][at] = args->time;
+        }
+        if (isnan(kept[TRACK_MELTED][at]) && t > args->melting) {
+            kept[TRACK_MELTED][at] = args->time;
+        }
+        if (t > args->threshold) {
+            kept[TRACK_ABOVE][at] += args->weight;
+        }
+        if (before >= args->isotherm && t < args->isotherm) {
+            kept[TRACK_COOLING][at] = (before - t) / args->weight;
+        }
+        if (before > args->melting && t <= args->melting) {
+            kept[TRACK_FROZEN][at] = args->time;
+        }
+        kept[TRACK_MELTINGS][at] += t > args->melting && !(before > args->melting) ? 1 : 0;
+        kept[TRACK_DOSE][at] = fma(args->weight / 60, derived_dose_rate(t), kept[TRACK_DOSE][at]);
+        kept[TRACK_PREVIOUS][at] = t;
     }
 }
 
@@ -159,55 +169,78 @@ static double *device_field(struct scene *scene)
     return d_memory;
 }
 
+/* A sample of all fields, and one of each of some: what is not wanted is left alone. */
+static void track(struct scene *scene, const struct track_args *all, double *const d_alone[],
+                  const int *some, int nsome)
+{
+    const struct backend *backend = scene->rig.backend;
+    must(backend->operations->track(scene->rig.queue, &scene->layout, &scene->kept, all,
+                                    scene->d_field));
+    for (int s = 0; s < nsome; s++) {
+        struct track_args args = *all;
+        memset((void *)args.d_kept, 0, sizeof args.d_kept);
+        args.d_kept[some[s]] = d_alone[s];
+        must(backend->operations->track(scene->rig.queue, &scene->layout, &scene->kept, &args,
+                                        scene->d_field));
+    }
+    must(backend->runtime->queue_wait(scene->rig.queue));
+}
+
 static void check_track(struct scene *scene)
 {
-    enum { SAMPLES = 5 };
-    const struct backend *backend = scene->rig.backend;
-    struct kept kept = {host_field(&scene->kept), host_field(&scene->kept),
-                        host_field(&scene->kept)};
-    struct track_args args = {.isotherm = 700, .threshold = 650};
-    args.d_highest = device_field(scene);
-    args.d_arrival = device_field(scene);
-    args.d_above = device_field(scene);
-    double *d_alone = device_field(scene);
+    enum { SAMPLES = 6, SOME = 3 };
+    static const int some[SOME] = {TRACK_HIGHEST, TRACK_MELTED, TRACK_DOSE};
+    const struct runtime *runtime = scene->rig.backend->runtime;
+    struct track_args args = {.isotherm = 700, .threshold = 650, .melting = 600};
+    double *kept[TRACK_COUNT];
+    double *d_alone[SOME];
+    for (int f = 0; f < TRACK_COUNT; f++) {
+        kept[f] = host_field(&scene->kept);
+        args.d_kept[f] = device_field(scene);
+    }
+    for (int s = 0; s < SOME; s++) {
+        d_alone[s] = device_field(scene);
+    }
     for (int s = 0; s < SAMPLES; s++) {
-        if (s > 0) {
-            fill(scene);
-            must(backend->runtime->copy_to_device(scene->rig.queue, scene->d_field, scene->h_field,
-                                                  layout_bytes(&scene->layout)));
-        }
+        fill(scene);
+        /* exactly at the temperatures, as at a melting point */
+        host_set(&scene->layout, scene->h_field, layout_index(&scene->layout, 0, 0, 0),
+                 s % 2 == 0 ? 600 : 700);
+        must(runtime->copy_to_device(scene->rig.queue, scene->d_field, scene->h_field,
+                                     layout_bytes(&scene->layout)));
         args.first = s == 0;
         args.weight = s == 0 ? 0 : 0.1 / s;
         args.time = 0.37 * s;
-        must(backend->operations->track(scene->rig.queue, &scene->layout, &scene->kept, &args,
-                                        scene->d_field));
-        /* what is not wanted is left alone */
-        struct track_args alone = args;
-        alone.d_arrival = NULL;
-        alone.d_above = NULL;
-        alone.d_highest = d_alone;
-        must(backend->operations->track(scene->rig.queue, &scene->layout, &scene->kept, &alone,
-                                        scene->d_field));
-        must(backend->runtime->queue_wait(scene->rig.queue));
-        sample_plainly(scene, &args, &kept);
+        track(scene, &args, d_alone, some, SOME);
+        sample_plainly(scene, &args, kept);
     }
-    expect_equal(scene, kept.highest, args.d_highest);
-    expect_equal(scene, kept.arrival, args.d_arrival);
-    expect_equal(scene, kept.above, args.d_above);
-    expect_equal(scene, kept.highest, d_alone);
-    backend->runtime->memory_free(scene->rig.device, d_alone);
-    backend->runtime->memory_free(scene->rig.device, args.d_above);
-    backend->runtime->memory_free(scene->rig.device, args.d_arrival);
-    backend->runtime->memory_free(scene->rig.device, args.d_highest);
-    free(kept.highest);
-    free(kept.arrival);
-    free(kept.above);
+    for (int s = 0; s < SOME; s++) {
+        expect_equal(scene, kept[some[s]], d_alone[s]);
+        runtime->memory_free(scene->rig.device, d_alone[s]);
+    }
+    for (int f = 0; f < TRACK_COUNT; f++) {
+        expect_equal(scene, kept[f], args.d_kept[f]);
+        runtime->memory_free(scene->rig.device, args.d_kept[f]);
+        free(kept[f]);
+    }
 }
 
 static void samples_are_kept(void **state)
 {
     (void)state;
     for_each_scene(check_track);
+}
+
+static void doses_follow_sapareto_and_dewey(void **state)
+{
+    (void)state;
+    assert_true(derived_dose_rate(43 + 273.15) == 1);
+    for (double beyond = -300; beyond <= 100; beyond += 0.37) {
+        const double wanted = pow(beyond < 0 ? 0.25 : 0.5, -beyond);
+        assert_true(fabs(derived_dose_rate(316.15 + beyond) / wanted - 1) < 2e-12);
+    }
+    assert_true(derived_dose_rate(3000) == derived_dose_rate(416.15));
+    assert_true(derived_dose_rate(-1e9) > 0);
 }
 
 /* Values that every precision holds: then the plain formula has no rounding of its own. */
@@ -451,6 +484,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_cells_are_gathered),
         cmocka_unit_test(samples_are_kept),
+        cmocka_unit_test(doses_follow_sapareto_and_dewey),
         cmocka_unit_test(heat_flux_is_that_of_the_faces),
         cmocka_unit_test(backends_agree_on_the_flux),
         cmocka_unit_test(cells_leave_with_the_hosts_bits),

@@ -1,5 +1,5 @@
-/* The step and the conversions in a medium whose properties depend on temperature, of every
- * backend, against a plain triple loop, bit for bit. */
+/* The step, the conversions and the sums in a medium whose properties depend on temperature, of
+ * every backend, against a plain triple loop, bit for bit. */
 #include "medium_problem.h"
 
 #include <stdlib.h>
@@ -72,6 +72,38 @@ static void check_derived(struct rig *rig, const struct problem *p, bool flux)
     rig->backend->runtime->memory_free(rig->device, d_values);
 }
 
+/* Over the boxes, which may leave cells out. */
+static void check_perfusion(struct rig *rig, const struct problem *p)
+{
+    const struct exact_sum zero = {{0}};
+    struct exact_sum wanted = {{0}};
+    const struct medium_args medium = problem_upload(rig, p);
+    struct medium_args given = medium;
+    void *d_in = rig_upload(rig, p->h_in, layout_bytes(&p->layout));
+    struct exact_sum *d_sum = rig_upload(rig, &zero, sizeof zero);
+    for (int b = 0; b < p->nboxes; b++) {
+        const struct box *box = &p->boxes[b];
+        const int64_t n[AXIS_COUNT] = {box_extent(box, AXIS_X), box_extent(box, AXIS_Y),
+                                       box_extent(box, AXIS_Z)};
+        for (int64_t c = 0; c < n[0] * n[1] * n[2]; c++) {
+            const int64_t cell[AXIS_COUNT] = {box->lo[0] + c % n[0], box->lo[1] + c / n[0] % n[1],
+                                              box->lo[2] + c / (n[0] * n[1])};
+            struct exact_parts parts = {{0}};
+            exact_parts_add(&parts, nonlinear_perfusion(p, cell));
+            exact_sum_add_parts(&wanted, &parts);
+        }
+        must(rig->backend->operations->sum_perfusion(rig->queue, &p->layout, &given, d_in, box,
+                                                     d_sum));
+    }
+    memset(&given, 0xFF, sizeof given);
+    struct exact_sum *sum = rig_download(rig, d_sum, sizeof zero);
+    assert_memory_equal(sum, &wanted, sizeof wanted);
+    free(sum);
+    problem_free_medium(rig, &medium);
+    rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, d_sum);
+}
+
 static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, uint64_t seed)
 {
     static const int nclasses[] = {1, 2, 8, 40};
@@ -100,6 +132,7 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
             check_convert(&rig, &p);
             check_derived(&rig, &p, false);
             check_derived(&rig, &p, true);
+            check_perfusion(&rig, &p);
             rig_close(&rig);
         }
         problem_destroy(&p);

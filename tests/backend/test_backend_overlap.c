@@ -1,10 +1,19 @@
 /* Steps as a run takes them with overlap: the interior on one queue, faces and shell on another,
  * tied by events alone while the host runs ahead. The bits must be those of one step after the
- * other on one queue. Periodic in all directions, so every face travels. */
+ * other on one queue. Periodic in all directions, so every face travels.
+ *
+ * And passes of several steps on a device that is busy: with more blocks than it can hold, other
+ * kernels on a second queue, and a second process with passes of its own. They may be slow, but
+ * must end, with the same bits. */
 #include "rig.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { FACES = FACE_COUNT, MOST_SHELL = 8 };
 
@@ -197,11 +206,172 @@ static void overlap_changes_no_bit(void **state)
     }
 }
 
+/* ---- passes on a busy device ---- */
+
+enum { PASSES = 6, STEPS_BESIDE = 5 };
+
+static void scene_open_closed(struct scene *s, const struct backend *backend)
+{
+    const bool gpu = backend_has(backend, BACKEND_GPU);
+    scene_open(s, backend, gpu ? (const int64_t[]){768, 768, 96} : (const int64_t[]){64, 48, 24},
+               PRECISION_FLOAT64);
+    for (int face = 0; face < FACES; face++) {
+        s->args.closed[face] = true;
+        s->args.a[face] = 0.1 * face;
+        s->args.b[face] = 300.0 + face;
+    }
+}
+
+/* The hashes of two fields, one advanced by passes, the other by single steps, packing and copies
+ * on the second queue, while both queues have work all the time. */
+static void run_passes(struct scene *s, uint64_t hash[2])
+{
+    const struct runtime *runtime = s->rig.backend->runtime;
+    const struct operations *operations = s->rig.backend->operations;
+    const struct box owned = layout_owned(&s->layout);
+    const size_t bytes = layout_bytes(&s->layout);
+    const int64_t *cells = s->layout.cells;
+    const struct placement placement = {.global_cells = {cells[0], cells[1], cells[2]}};
+    struct step_args args[STEPS_MOST];
+    void *d_field[2];
+    void *d_other[3];
+    for (int n = 0; n < STEPS_MOST; n++) {
+        args[n] = s->args;
+    }
+    for (int f = 0; f < 3; f++) {
+        d_other[f] = rig_upload(&s->rig, s->h_start, bytes);
+    }
+    for (int f = 0; f < 2; f++) {
+        d_field[f] = rig_upload(&s->rig, s->h_start, bytes);
+    }
+    int beside = 0;
+    for (int pass = 0; pass < PASSES; pass++) {
+        for (int n = 0; n < STEPS_BESIDE; n++, beside++) {
+            void *d_next = d_other[(beside + 1) % 2];
+            must(operations->step(s->halo_queue, &s->layout, &s->args, d_next, d_other[beside % 2],
+                                  &owned, 1));
+            exchange(s, s->halo_queue, d_next);
+            must(runtime->copy_on_device(s->halo_queue, d_other[2], d_next, bytes));
+        }
+        must(operations->steps(s->rig.queue, &s->layout, args, operations->steps_most,
+                               d_field[(pass + 1) % 2], d_field[pass % 2], &owned, 1));
+    }
+    must(runtime->queue_wait(s->halo_queue));
+    must(runtime->queue_wait(s->rig.queue));
+    const void *d_end[2] = {d_field[PASSES % 2], d_other[2]};
+    for (int f = 0; f < 2; f++) {
+        must(operations->hash(s->rig.queue, &s->layout, &placement, d_end[f], &hash[f]));
+        must(runtime->queue_wait(s->rig.queue));
+    }
+    for (int f = 0; f < 3; f++) {
+        runtime->memory_free(s->rig.device, d_other[f]);
+    }
+    for (int f = 0; f < 2; f++) {
+        runtime->memory_free(s->rig.device, d_field[f]);
+    }
+}
+
+/* What the second process does: passes until its input ends, after a byte at the first. */
+static int keep_busy(const char *backend_name)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    for (int b = 0; b < rig_backend_count(); b++) {
+        if (strcmp(rig_backend_at(b)->name, backend_name) == 0) {
+            struct scene s;
+            uint64_t hash[2];
+            scene_open_closed(&s, rig_backend_at(b));
+            do {
+                run_passes(&s, hash);
+                if (write(STDOUT_FILENO, "+", 1) != 1) {
+                    return 1;
+                }
+            } while (poll(&input, 1, 0) == 0);
+            scene_close(&s);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+struct companion {
+    pid_t pid;
+    int input, output; /* its standard input, which ends it, and its standard output */
+};
+
+static void companion_start(struct companion *companion, const char *backend_name)
+{
+    extern char **environ;
+    int in[2];
+    int out[2];
+    char byte = 0;
+    char *words[] = {"test_backend_overlap", "busy", (char *)(uintptr_t)backend_name, NULL};
+    posix_spawn_file_actions_t actions;
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    for (int end = 0; end < 2; end++) {
+        posix_spawn_file_actions_addclose(&actions, in[end]);
+        posix_spawn_file_actions_addclose(&actions, out[end]);
+    }
+    assert_int_equal(posix_spawn(&companion->pid, "/proc/self/exe", &actions, NULL, words, environ),
+                     0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]);
+    close(out[1]);
+    companion->input = in[1];
+    companion->output = out[0];
+    assert_int_equal(read(companion->output, &byte, 1), 1);
+}
+
+static void companion_end(struct companion *companion)
+{
+    char byte;
+    int code = 0;
+    assert_int_equal(close(companion->input), 0);
+    while (read(companion->output, &byte, 1) == 1) {
+    }
+    close(companion->output);
+    assert_int_equal(waitpid(companion->pid, &code, 0), companion->pid);
+    assert_int_equal(code, 0);
+}
+
+static void a_busy_device_is_slow_and_not_stuck(void **state)
+{
+    (void)state;
+    for (int b = 0; b < rig_backend_count(); b++) {
+        const struct backend *backend = rig_backend_at(b);
+        if (backend->operations->steps == NULL || few_steps > 0) {
+            continue;
+        }
+        struct scene s;
+        struct companion companion;
+        uint64_t hash[2];
+        scene_open_closed(&s, backend);
+        const int in_passes = PASSES * backend->operations->steps_most;
+        const uint64_t expected[2] = {
+            run(&s, backend->operations->step, false, in_passes),
+            run(&s, backend->operations->step, false, PASSES * STEPS_BESIDE)};
+        companion_start(&companion, backend->name);
+        for (int round = 0; round < 3; round++) {
+            run_passes(&s, hash);
+            assert_memory_equal(hash, expected, sizeof hash);
+        }
+        companion_end(&companion);
+        scene_close(&s);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "busy") == 0) {
+        return keep_busy(argv[2]);
+    }
     few_steps = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overlap_changes_no_bit),
+        cmocka_unit_test(a_busy_device_is_slow_and_not_stuck),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

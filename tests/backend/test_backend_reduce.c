@@ -331,11 +331,67 @@ static void exact_sums_cancel(void **state)
     assert_true(exact_sum_value(&many) == 0x1.fffffffffffffp39 * EXACT_PARTS_MAX_TERMS);
 }
 
+/* Twice, the second time with no effect but on the number. */
+static void check_planes(struct rig *rig, const int64_t *cells, enum precision precision)
+{
+    const struct operations *operations = rig->backend->operations;
+    const size_t count = 1 + (size_t)(cells[0] + cells[1] + cells[2]);
+    const double limit = 250;
+    uint64_t random = (uint64_t)cells[0];
+    uint64_t *wanted = calloc(count, sizeof *wanted);
+    struct layout layout;
+    must(layout_create(cells, (const int[]){1, 0, 2}, precision, &layout));
+    void *h_field = host_field(&layout); /* NaN around the cells */
+    uint64_t *d_planes = rig_upload(rig, wanted, count * sizeof *wanted);
+    for (int64_t c = 0; c < cells[0] * cells[1] * cells[2]; c++) {
+        const int64_t at[AXIS_COUNT] = {c % cells[0], c / cells[0] % cells[1],
+                                        c / (cells[0] * cells[1])};
+        const int64_t element = layout_index(&layout, at[0], at[1], at[2]);
+        host_set(&layout, h_field, element,
+                 c % 5 == 0 ? limit : random_between(&random, -300, 300));
+        const double value = host_get(&layout, h_field, element);
+        uint64_t *planes = wanted + 1;
+        wanted[0] += value > limit ? 2 : 0;
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            planes[at[a]] =
+                class_key_of(value) > planes[at[a]] ? class_key_of(value) : planes[at[a]];
+            planes += cells[a];
+        }
+    }
+    void *d_field = rig_upload(rig, h_field, layout_bytes(&layout));
+    must(operations->plane_maxima(rig->queue, &layout, d_field, limit, d_planes));
+    must(operations->plane_maxima(rig->queue, &layout, d_field, limit, d_planes));
+    uint64_t *found = rig_download(rig, d_planes, count * sizeof *found);
+    assert_memory_equal(found, wanted, count * sizeof *found);
+    rig->backend->runtime->memory_free(rig->device, d_planes);
+    rig->backend->runtime->memory_free(rig->device, d_field);
+    free(found);
+    free(h_field);
+    free(wanted);
+}
+
+static void every_plane_has_its_highest_cell(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][AXIS_COUNT] = {{37, 11, 29}, {1, 1, 1},   {700, 1, 1},
+                                                 {5, 1300, 2}, {2, 3, 170}, {513, 33, 3}};
+    for (int b = 0; b < rig_backend_count(); b++) {
+        struct rig rig;
+        rig_open(&rig, rig_backend_at(b));
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+            check_planes(&rig, shapes[s], PRECISION_FLOAT64);
+            check_planes(&rig, shapes[s], PRECISION_FLOAT32);
+        }
+        rig_close(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions_do_not_depend_on_the_decomposition),
         cmocka_unit_test(binades_add_up_exactly),
+        cmocka_unit_test(every_plane_has_its_highest_cell),
         cmocka_unit_test(zeros_of_both_signs_give_plus_zero),
         cmocka_unit_test(any_flipped_bit_changes_the_hash),
         cmocka_unit_test(exact_sums_do_not_depend_on_the_order),

@@ -10,9 +10,11 @@ import problems
 from harness import SMALL, Case, checkpoints, spacings, some, thorough
 
 CELLS = [15, 13, 11]
-NAMES = ["T_max", "arrival_time", "time_above", "heat_flux"]
-UNITS = {"T_max": b"K", "arrival_time": b"s", "time_above": b"s", "heat_flux": b"W m-2"}
-ISOTHERM, THRESHOLD = 330.0, 350.0
+UNITS = {"T_max": b"K", "arrival_time": b"s", "time_above": b"s", "heat_flux": b"W m-2",
+         "cooling_rate": b"K s-1", "melt_time": b"s", "freeze_time": b"s", "meltings": b"1",
+         "CEM43": b"min"}
+NAMES = list(UNITS)
+ISOTHERM, THRESHOLD, MELTING = 330.0, 350.0, 340.0
 
 
 def with_derived(cells=None, precision="float64", every=1):
@@ -21,6 +23,7 @@ def with_derived(cells=None, precision="float64", every=1):
     config["output"] = {
         "history": {"every": 0}, "checkpoints": {"every": 8, "keep": 9},
         "derived": {"every": every, "isotherm": ISOTHERM, "threshold": THRESHOLD},
+        "melting": MELTING,
         "snapshots": {"every": 1, "precision": "float64", "derived": NAMES},
         "regions": [{"name": "part", "every": 7, "precision": "float64", "stride": [2, 3, 1],
                      "derived": ["heat_flux", "T_max"]}]}
@@ -52,29 +55,60 @@ def flux(config, T, t):
     return np.sqrt(squared)
 
 
+class Kept:
+    """What is kept of the samples T of the times t, by its definition."""
+
+    def __init__(self, t, T):
+        nothing = np.full(T.shape, np.nan)
+        self.time, self.before = t, T.copy()
+        self.fields = {
+            "T_max": T.copy(), "arrival_time": np.where(T >= ISOTHERM, t, np.nan),
+            "time_above": np.zeros(T.shape), "cooling_rate": nothing.copy(),
+            "melt_time": np.where(T > MELTING, t, np.nan), "freeze_time": nothing.copy(),
+            "meltings": np.where(T > MELTING, 1.0, 0.0), "CEM43": np.zeros(T.shape)}
+
+    def sample(self, t, T):
+        kept, before, weight = self.fields, self.before, t - self.time
+        for name, there in (("arrival_time", T >= ISOTHERM), ("melt_time", T > MELTING)):
+            kept[name][np.isnan(kept[name]) & there] = t
+        kept["T_max"] = np.maximum(kept["T_max"], T)
+        kept["time_above"][T > THRESHOLD] += weight
+        cooled = (before >= ISOTHERM) & (T < ISOTHERM)
+        kept["cooling_rate"][cooled] = ((before - T) / weight)[cooled]
+        kept["freeze_time"][(before > MELTING) & ~(T > MELTING)] = t
+        kept["meltings"] += ~(before > MELTING) & (T > MELTING)
+        beyond = T - 316.15
+        kept["CEM43"] += weight / 60 * np.where(beyond < 0, 0.25, 0.5)**-np.minimum(beyond, 100)
+        self.time, self.before = t, T.copy()
+
+
 class Derived(Case):
     def check(self, config, run, every=1):
         times, fields = read_all(run.folder)
         T = fields["T"]
         # the closures are rounded to the precision of the run
         tolerance = 1e-9 if config["run"]["precision"] == "float64" else 1e-5
-        highest, arrival = T[0].copy(), np.full(T[0].shape, np.nan)
-        above, sampled = np.zeros(T[0].shape), 0.0
+        kept = None
         for step, time in enumerate(times):
-            if step % every == 0:
-                highest = np.maximum(highest, T[step])
-                arrival[np.isnan(arrival) & (T[step] >= ISOTHERM)] = time
-                above[T[step] > THRESHOLD] += time - sampled
-                sampled = time
-            np.testing.assert_array_equal(fields["T_max"][step], highest, f"T_max {step}")
-            np.testing.assert_array_equal(fields["arrival_time"][step], arrival, f"arrival {step}")
-            np.testing.assert_array_equal(fields["time_above"][step], above, f"above {step}")
+            if kept is None:
+                kept = Kept(time, T[0])
+            elif step % every == 0:
+                kept.sample(time, T[step])
+            for name, values in kept.fields.items():
+                if name == "CEM43":
+                    np.testing.assert_allclose(fields[name][step], values, rtol=1e-12)
+                else:
+                    np.testing.assert_array_equal(fields[name][step], values, f"{name} {step}")
             np.testing.assert_allclose(fields["heat_flux"][step], flux(config, T[step], time),
                                        rtol=tolerance, atol=1e3 * tolerance,
                                        err_msg=f"flux {step}")
         # the problem makes all of them say something
-        self.assertTrue(np.any(np.isnan(arrival)) and np.any(arrival > times[3]))
+        last = kept.fields
+        for name in ("arrival_time", "melt_time", "freeze_time", "cooling_rate"):
+            self.assertTrue(np.any(np.isnan(last[name])) and np.any(last[name] > times[3]), name)
+        above = last["time_above"]
         self.assertTrue(np.any(above == 0) and np.any((above > 0) & (above < times[-1])))
+        self.assertLessEqual({0, 1, 2} if every == 1 else {0, 1}, set(np.unique(last["meltings"])))
         return times, fields
 
     def check_files(self, run):

@@ -174,7 +174,7 @@ def of_parts(names, columns):
 
 def read_history(path):
     """The rows as numbers, by the names of the columns: those of 0.1.0, that of sources, then
-    two per face, four per material and two per patch."""
+    two per face, four per material, two per patch, and those of the melt pool."""
     with open(path, newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))
     first, rest = rows[0][:len(HISTORY_COLUMNS)], rows[0][len(HISTORY_COLUMNS):]
@@ -187,6 +187,8 @@ def read_history(path):
     expected = of_parts(faces, at_face) + of_parts(
         materials, (("min", "K"), ("max", "K"), ("mean", "K"), ("heat", "J"))
     ) + of_parts(surfaces[len(faces):], at_face)
+    pool = [f"pool_{axis}_m" for axis in "xyz" if f"pool_{axis}_m" in rest]
+    expected += pool + ["pool_volume_m3"] if pool else []
     if first != HISTORY_COLUMNS or rest != expected:
         raise AssertionError(f"{path} starts with {rows[0]}, expected {HISTORY_COLUMNS + expected}")
     return [dict(zip(rows[0], map(float, row), strict=True)) for row in rows[1:]]

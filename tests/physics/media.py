@@ -297,6 +297,8 @@ class Unphysical(Exception):
 class Problem:
     """The configuration as arrays. Axis 0 of the lists is x; arrays are (nz, ny, nx)."""
 
+    perfusion = 0.0   # W/(m^3 K)
+
     def __init__(self, config):
         names = [material["name"] for material in config["materials"]]
         self.config = config
@@ -343,7 +345,7 @@ class Problem:
 
     def stable_dt(self):
         rate = sum((low + high) / h for low, high, h in zip(self.lows, self.highs, self.h))
-        return 1 / (rate / self.rho_c).max()
+        return 1 / ((rate + self.perfusion) / self.rho_c).max()
 
     def face_value(self, face, inside, k, h, t):
         """The temperature of a closed face, from its half cell and what is outside."""

@@ -1,5 +1,5 @@
-"""The random problems of media.py with properties that depend on temperature, and an enthalpy
-scheme in numpy to compare with.
+"""The random problems of media.py with properties that depend on temperature and perfusion, and an
+enthalpy scheme in numpy to compare with.
 
 The scheme shares the definition of a material with the program (docs/numerics.md, Properties that
 depend on temperature): heat, temperature and conductivity as a curve through the given points. The
@@ -51,6 +51,26 @@ def change_material(material, rng):
                 material["liquid"]["conductivity"] = some_property(rng, float(k) * 0.4, 300, 600)
 
 
+def perfuse(config, rng):
+    """Some materials; at least one."""
+    first = rng.choice(config["materials"])
+    for material in config["materials"]:
+        if material is first or rng.random() < 0.4:
+            material["perfusion"] = {
+                "rate": rng.choice([0.0, *(float(f"{10 ** rng.uniform(-3, 1):.4g}")
+                                           for _ in range(4))]),
+                "blood_density": 1050.0, "blood_heat_capacity": 3617.0,
+                "arterial_temperature": rng.choice([310.15, 290.0, 420.0])}
+            if rng.random() < 0.5:
+                material["perfusion"]["metabolic_heat"] = float(f"{10 ** rng.uniform(2, 6):.4g}")
+
+
+def perfused_problem(config, seed):
+    perfuse(config, random.Random(-1000 - seed))
+    config["title"] = f"random perfused materials {seed}"
+    return config
+
+
 def nonlinear_problem(config, seed):
     rng = random.Random(-1 - seed)
     for material in config["materials"]:
@@ -58,6 +78,8 @@ def nonlinear_problem(config, seed):
     if all("latent_heat" not in m and not isinstance(m["heat_capacity"], (list, dict))
            for m in config["materials"]):
         config["materials"][0]["heat_capacity"] = some_rows(rng, 250, 450, 800.0)
+    if rng.random() < 0.4:
+        perfuse(config, rng)
     config["title"] = f"random nonlinear materials {seed}"
     return config
 
@@ -155,6 +177,11 @@ class NonlinearProblem(Problem):
                   "conductivity": list(curve.K.max() * curve.factor)}
                  for material, curve in zip(config["materials"], self.curves)]
         super().__init__({**config, "materials": plain})   # for the stable step
+        blood = [material.get("perfusion", {}) for material in config["materials"]]
+        self.perfusion = np.array([p.get("rate", 0.0) * p.get("blood_density", 0.0) *
+                                   p.get("blood_heat_capacity", 0.0) for p in blood])[self.classes]
+        self.arterial = np.array([p.get("arterial_temperature", 0.0) for p in blood])[self.classes]
+        self.metabolic = np.array([p.get("metabolic_heat", 0.0) for p in blood])[self.classes]
         self.limit = super().stable_dt()
         self.H = self.each(lambda curve, T: curve.enthalpy(T), self.initial)
         self.evaluate()
@@ -197,7 +224,8 @@ class NonlinearProblem(Problem):
                     power += flow / h
                     if not self.is_periodic(axis):
                         entered += dt * flow[self.edge(axis, shift)].sum() / h
-            source = self.source((n + 0.5) * dt, dt)
+            source = self.source((n + 0.5) * dt, dt) + self.metabolic + \
+                self.perfusion * (self.arterial - self.T)
             added += dt * source.sum()
             self.H = self.H + dt * (power + source)
             self.evaluate()

@@ -110,6 +110,22 @@ def moving_gaussian(points, t, power, sigma, speed, start, k, rho_c):
     return legendre(at_root, 0.0, math.sqrt(t), 1000)
 
 
+def perfused_focus(points, ages, power, radii, k, rho_c, perfusion):
+    """The rise, K, in infinite perfused tissue (W/(m^3 K)) of a Gaussian focus with these radii to
+    1/e^2, whose heat is between `ages` old, s: Pennes' equation, by its Green's function."""
+    alpha = k / rho_c
+
+    def at_age(age):
+        age = age[:, None]
+        rise = power / rho_c * np.exp(-perfusion / rho_c * age)
+        for x, radius in zip(zip(*points), radii):
+            square = radius**2 / 4 + 2 * alpha * age
+            rise = rise * np.exp(-np.array(x)**2 / (2 * square)) / np.sqrt(2 * math.pi * square)
+        return rise
+
+    return legendre(at_age, *ages)
+
+
 def rosenthal(points, at, power, speed, k, rho_c):
     """The steady rise, K, below a point source on the surface of a half space that moves along x
     and is at `at` now (D. Rosenthal, 1946)."""

@@ -112,10 +112,12 @@ class CompositeSlab(Example):
         self.assert_below(errors[-1], 0.02, "largest error with 80 cells, K")
 
 
-def last_row(run, names):
+def last_row(run, names, time=None):
+    """Or that of a time."""
     rows = [line.split(",") for line in (run.folder / "probes.csv").read_text().splitlines()
             if not line.startswith("#")]
-    last = dict(zip((name.removesuffix("_K") for name in rows[0]), rows[-1]))
+    row = next((row for row in rows[1:] if float(row[1]) == time), rows[-1])
+    last = dict(zip((name.removesuffix("_K") for name in rows[0]), row))
     return np.array([float(last[name]) for name in names])
 
 
@@ -272,6 +274,128 @@ class Freezing(Example):
         self.assert_below(errors[-1], 0.01, "mean error with 240 cells, K")
 
 
+class FreezePipe(Example):
+    """A line sink: exponential integrals in both phases, with the front at 2 lambda sqrt(a t)."""
+
+    SOLID, LIQUID, LATENT, RHO = (2.2, 2050.0), (0.58, 4200.0), 334e3, 1000.0
+    POWER, MELTING, START, END = 200.0, 273.15, 275.15, 2.4e5
+    POINTS = {"ice": 0.12, "water": 0.3}
+
+    def front(self):
+        """lambda, by bisection of the heat balance of the front."""
+        (ks, cs), (kl, cl) = self.SOLID, self.LIQUID
+        solid, liquid = ks / (self.RHO * cs), kl / (self.RHO * cl)
+        low, high = 1e-6, 3.0
+        for _ in range(200):
+            x = 0.5 * (low + high)
+            z = x**2 * solid / liquid
+            gain = self.POWER / (4 * math.pi) * math.exp(-x**2) - \
+                kl * (self.START - self.MELTING) * math.exp(-z) / references.expint1(z)
+            low, high = (x, high) if gain > x**2 * solid * self.RHO * self.LATENT else (low, x)
+        return low, 2 * low * math.sqrt(solid * self.END)
+
+    def exact(self, r):
+        (ks, cs), (kl, cl) = self.SOLID, self.LIQUID
+        root, front = self.front()
+        E1 = references.expint1
+        if r < front:
+            solid = E1(r**2 * self.RHO * cs / (4 * ks * self.END)) - E1(root**2)
+            return self.MELTING - self.POWER / (4 * math.pi * ks) * solid
+        at_front = E1(root**2 * ks / cs / (kl / cl))
+        return self.START - (self.START - self.MELTING) / at_front * \
+            E1(r**2 * self.RHO * cl / (4 * kl * self.END))
+
+    def test_the_front_is_a_circle_that_follows_the_line_sink(self):
+        _, front = self.front()
+        fronts, cells = [], (20, 40, 60)
+        for n in cells:
+            run = self.solve_example("freeze_pipe", f"pipe{n}", f"grid.cells=[{n}, {n}]",
+                                     "output.pictures.interval=2.4e5")
+            h = 0.8 / n
+            solidus = self.RHO * self.SOLID[1] * self.MELTING
+            ice = 1 - np.clip((run.enthalpy()[0] - solidus) / (self.RHO * self.LATENT), 0, 1)
+            fronts.append(abs(math.sqrt(4 * ice.sum() / math.pi) * h / front - 1))
+            for radius in (ice[0].sum() * h, np.diag(ice).sum() * h * math.sqrt(2)):
+                self.assert_below(abs(radius - front), 0.5 * h, "front on an axis, diagonal, m")
+            last = run.history()[-1]
+            self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
+        self.assert_order(fronts, 1, 0.3, cells)
+        self.assert_below(fronts[-1], 0.002, "relative error of the front with 60 x 60 cells")
+        names = ["ice", "ice_askew", "water", "water_askew"]
+        exact = np.array([self.exact(r) for r in (0.12, 0.084 * 2**0.5, 0.3, 0.21 * 2**0.5)])
+        error = np.abs(last_row(run, names) - exact)
+        self.assert_below(error[:2].max(), 0.4, "error in the ice, K")
+        self.assert_below(error[2:].max(), 0.06, "error in the water, K")
+
+
+class Permafrost(Example):
+    """Lunardini: erf in the frozen and the partly frozen zone, erfc in the thawed one, whose ends
+    are at 2 psi sqrt(a1 t) and 2 gamma sqrt(a4 t)."""
+
+    K, RHO_C, LATENT = (3.464352, 2.941352, 2.418352), 1680 * 410.93, 1680 * 40768.896
+    SURFACE, FROZEN, THAWED, START, END = 267.15, 269.15, 273.15, 277.15, 86400.0
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        span = self.THAWED - self.FROZEN
+        capacities = (self.RHO_C, self.RHO_C + self.LATENT / span, self.RHO_C)
+        self.a = [k / c for k, c in zip(self.K, capacities)]
+        low, high = 1e-9, 5.0
+        for _ in range(200):
+            psi = 0.5 * (low + high)
+            low, high = (psi, high) if self.excess(psi) < 0 else (low, psi)
+        self.psi = low
+        self.excess(low)
+
+    def excess(self, psi):
+        """Of the heat that enters the outer end of the partly frozen zone, per kelvin; sets gamma
+        from what leaves its inner end."""
+        (k1, k2, k3), (a1, a4, a3) = self.K, self.a
+        inner = psi * math.sqrt(a1 / a4)
+        span = self.THAWED - self.FROZEN
+        self.width = (k2 / k1 * math.sqrt(a1 / a4) * span / (self.FROZEN - self.SURFACE) *
+                      math.erf(psi) * math.exp(psi**2 - inner**2))
+        if math.erf(inner) + self.width >= 1:
+            return 1.0
+        low, high = 0.0, 6.0
+        for _ in range(100):
+            self.gamma = 0.5 * (low + high)
+            wide = math.erf(self.gamma) < math.erf(inner) + self.width
+            low, high = (self.gamma, high) if wide else (low, self.gamma)
+        far = self.gamma * math.sqrt(a4 / a3)
+        return (k3 * (self.START - self.THAWED) / math.erfc(far) * math.exp(-far**2) /
+                math.sqrt(a3) - k2 * span / self.width * math.exp(-self.gamma**2) / math.sqrt(a4))
+
+    def exact(self, x):
+        erf, (a1, a4, a3) = np.vectorize(math.erf), self.a
+        at = [x / (2 * math.sqrt(a * self.END)) for a in (a1, a4, a3)]
+        frozen = self.SURFACE + (self.FROZEN - self.SURFACE) * erf(at[0]) / math.erf(self.psi)
+        partly = self.THAWED + (self.THAWED - self.FROZEN) * \
+            (erf(at[1]) - math.erf(self.gamma)) / self.width
+        thawed = self.START - (self.START - self.THAWED) * (1 - erf(at[2])) / \
+            math.erfc(self.gamma * math.sqrt(a4 / a3))
+        return np.where(at[0] < self.psi, frozen, np.where(at[1] < self.gamma, partly, thawed))
+
+    def test_follows_lunardini(self):
+        ends = [2 * self.psi * math.sqrt(self.a[0] * self.END),
+                2 * self.gamma * math.sqrt(self.a[1] * self.END)]
+        fronts, errors = [], []
+        for cells in (200, 400, 800):
+            run = self.solve_example("permafrost", f"ground{cells}", f"grid.cells=[{cells}]")
+            h = 4 / cells
+            x, T = (np.arange(cells) + 0.5) * h, run.temperature().ravel()
+            found = [np.interp(level, T, x) for level in (self.FROZEN, self.THAWED)]
+            fronts.append([abs(a / b - 1) for a, b in zip(found, ends)])
+            errors.append(float(np.abs(T - self.exact(x)).mean()))
+            last = run.history()[-1]
+            self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
+        self.assert_order([inner for inner, _ in fronts], 1, 0.1)
+        self.assert_below(fronts[-1][0], 0.003, "frozen zone with 800 cells, relative error")
+        self.assert_below(fronts[-1][1], 0.0012, "thawed zone with 800 cells, relative error")
+        for coarse, fine in zip(errors, errors[1:]):
+            self.assert_below(fine, 0.6 * coarse, "mean error, K")
+
+
 class HotPlate(Example):
     def test_converges_with_the_square_of_the_spacing(self):
         k0, b = 34.5, -0.015
@@ -287,6 +411,30 @@ class HotPlate(Example):
             exact = (-k0 + np.sqrt(k0**2 + 2 * b * at)) / b
             errors.append(float(np.abs(run.temperature().ravel() - exact).max()))
         self.assert_order(errors, 2, 0.15)
+
+
+class Hyperthermia(Example):
+    POINTS = {"focus": (0, 0, 0), "beside": (0.006, 0, 0), "behind": (0, 0, 0.012),
+              "far": (0.008, 0.008, 0.008)}
+
+    def exact(self, ages):
+        return 310.25 + references.perfused_focus(
+            list(self.POINTS.values()), ages, 0.6, (0.006, 0.006, 0.01), 0.5, 1050.0 * 3600.0,
+            5e-3 * 1000.0 * 3800.0)
+
+    def test_converges_with_the_square_of_the_spacing(self):
+        hot, after = [], []
+        cells = (20, 30, 40)
+        for n in cells:
+            run = self.solve_example("hyperthermia", f"focus{n}", f"grid.cells=[{n}, {n}, {n}]",
+                                     "output.pictures.interval=420")
+            hot.append(float(np.abs(last_row(run, self.POINTS, 300) - self.exact((0, 300))).max()))
+            after.append(float(np.abs(last_row(run, self.POINTS) - self.exact((120, 420))).max()))
+            last = run.history()[-1]
+            self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
+        self.assert_order(hot, 2, 0.2, cells)
+        self.assert_order(after, 2, 0.2, cells)
+        self.assert_below(hot[-1], 0.25, "largest error with 40^3 cells, K")
 
 
 if __name__ == "__main__":

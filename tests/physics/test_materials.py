@@ -2,7 +2,6 @@
 steady state, one field hash however a problem is run, and restarts."""
 import math
 import os
-import tempfile
 import unittest
 
 import h5py
@@ -10,8 +9,7 @@ import numpy as np
 
 from harness import SMALL, Case, Run, cell_centers
 from media import Problem, solved_problem, some_problem
-from nonlinear import NonlinearProblem, nonlinear_problem
-from problems import FACES
+from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
 STEPS = 24
 RANDOM = int(os.environ.get("ISOTHERM_RANDOM_PROBLEMS", "3" if SMALL else "40"))
@@ -42,9 +40,17 @@ class RandomProblems(Materials):
                     return nonlinear_problem(config, seed)
                 self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
 
+    def test_with_perfusion(self):
+        for seed, scale in self.seeds()[::4]:
+            with self.subTest(seed=seed):
+                def change(config, seed=seed):
+                    return perfused_problem(config, seed)
+                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
+
     def check(self, seed, config, problem, solution):
         expected, entered, added = solution
-        config["output"] = {"history": {"every": 6, "materials": True},
+        config["output"] = {"history": {"every": 6, "materials": True, "melt_pool": True},
+                            "melting": float(np.quantile(expected, 0.8)),
                             "checkpoints": {"every": STEPS // 2}}
         one = self.run_config(config, f"one{seed}")
         scale = abs(expected).max()
@@ -57,8 +63,10 @@ class RandomProblems(Materials):
         self.assertAlmostEqual(last["heat_J"] / heat, 1, delta=1e-12)
         self.assertLess(abs(last["boundary_heat_J"] - entered * volume), 1e-11 * heat)
         self.assertLess(abs(last["heat_drift_J"]), 1e-13 * heat)
-        self.assertEqual("source_heat_J" in last, "sources" in config)
+        self.assertEqual("source_heat_J" in last, "sources" in config or
+                         any("perfusion" in material for material in config["materials"]))
         self.assertLess(abs(last.get("source_heat_J", 0) - added * volume), 1e-11 * heat)
+        self.check_pool(problem, one.temperature(), config["output"]["melting"], last)
         self.check_faces(problem, expected, last)
         self.check_materials(problem, expected, last)
 
@@ -77,6 +85,23 @@ class RandomProblems(Materials):
         """Backend, ranks and threads of runs that must agree bit for bit with one on the cpu."""
         how = [("cpu", 1, 2), ("guard", ranks, 1), ("cpu", ranks, 1)]
         return how[seed % 2:seed % 2 + 2]
+
+    def check_pool(self, problem, T, limit, row):
+        """Between the isotherms on the profiles of the highest temperatures."""
+        self.assertAlmostEqual(row["pool_volume_m3"] / (T > limit).sum() / math.prod(problem.h), 1)
+        for axis in range(3):
+            if f"pool_{'xyz'[axis]}_m" not in row:
+                self.assertEqual(T.shape[2 - axis], 1)
+                continue
+            profile = np.moveaxis(T, 2 - axis, 0).reshape(T.shape[2 - axis], -1).max(axis=1)
+            inside = np.flatnonzero(profile > limit)
+            extent = inside[-1] - inside[0]
+            for at, beyond in ((inside[0], inside[0] - 1), (inside[-1], inside[-1] + 1)):
+                if 0 <= beyond < len(profile):
+                    extent += (profile[at] - limit) / (profile[at] - profile[beyond])
+                else:
+                    extent += 0.5
+            self.assertAlmostEqual(row[f"pool_{'xyz'[axis]}_m"] / (extent * problem.h[axis]), 1)
 
     def check_faces(self, problem, T, row):
         for number, face in enumerate(problem.config["boundary"]):
@@ -339,123 +364,6 @@ class Patches(Materials):
         plan = self.isotherm("plan", "case.yaml")
         self.assertEqual(plan.code, 0, f"{plan}")
         self.assertIn("boundary.z_max.patches[0] contains no cell", plan.err)
-
-
-class WrongInput(Materials):
-    def check(self, change, *expected, code=2):
-        config = some_problem(3)
-        config.pop("sources", None)
-        config["time"] = {"steps": 2}
-        change(config)
-        self.write(config, "case.yaml")
-        result = self.isotherm("run", "case.yaml", "--output", "out")
-        self.assertEqual(result.code, code, f"{result}")
-        for text in expected:
-            self.assertIn(text, result.err)
-        self.assertFalse((self.folder / "out").exists())
-
-    def test_each_has_its_message(self):
-        def unknown(config):
-            config["parts"][0]["uniform"]["material"] = "m00"
-
-        def uncovered(config):
-            config["parts"] = config["parts"][1:2]
-
-        def twice(config):
-            config["materials"][1]["name"] = "m0"
-
-        def both(config):
-            config["material"] = {"conductivity": 1.0, "density": 1.0, "heat_capacity": 1.0}
-
-        def neither(config):
-            del config["materials"], config["parts"]
-            config.pop("contacts", None)
-
-        def no_parts(config):
-            del config["parts"]
-
-        def itself(config):
-            config["contacts"] = [{"between": ["m0", "m0"], "resistance": 1.0}]
-
-        def pair_twice(config):
-            config["contacts"] = [{"between": ["m0", "m1"], "resistance": 1.0},
-                                  {"between": ["m1", "m0"], "resistance": 2.0}]
-
-        def unstable(config):
-            config["time"] = {"steps": 2, "dt": 1e6}
-
-        def no_file(config):
-            config["parts"].append({"file": {"path": "none.h5", "materials": ["m0"]}})
-
-        def radiating_difference(config):
-            config["run"]["watch"] = {"temperature": "difference"}
-            config["boundary"]["x_min"] = {"type": "radiation", "emissivity": 1, "ambient": 300}
-
-        disc = {"disc": {"center": [0.01, 0.01], "radius": 0.01}, "type": "flux", "value": 1.0}
-
-        def patches(*entries, **face):
-            face = {"type": "flux", "value": 0.0, "patches": list(entries), **face}
-
-            def change(config):
-                config["grid"] = {"cells": [4, 4, 4]}
-                config["initial"] = config["initial"][:1]
-                config.pop("sources", None)
-                config["parts"] = config["parts"][:1]
-                config["boundary"] = {name: {"type": "flux", "value": 0.0} for name in FACES}
-                config["boundary"]["z_max"] = {key: value for key, value in face.items()
-                                               if value is not None}
-            return change
-
-        shapeless = {"type": "flux", "value": 1.0}
-        where = "boundary.z_max.patches"
-        self.check(patches(shapeless), where + "[0]", "0 shapes", "rectangle, disc, where")
-        self.check(patches({**disc, "where": "x < 1"}), where + "[0]", "2 shapes")
-        self.check(patches({**disc, "type": "periodic"}), where + "[0].type", "radiation")
-        self.check(patches(disc, value=None, type="periodic"), where, "not a key of type periodic")
-        self.check(patches({**shapeless, "disc": {"center": [0.01], "radius": 1.0}}),
-                   where + "[0].disc.center", "1 coordinate; give 2")
-        self.check(patches({**shapeless, "rectangle": {"lower": [0.0, 0.02],
-                                                       "upper": [0.02, 0.01]}}),
-                   where + "[0].rectangle.upper", "no length")
-        self.check(patches({**disc, "name": "a"}, {**disc, "name": "a"}),
-                   where + "[1].name", "second patch with the name 'a'")
-        self.check(patches({**disc, "name": "x_min"}), where + "[0].name", "the name of a face")
-        self.check(patches(*[disc] * 256), where, "256 patches; give at most 255")
-        self.check(patches({**shapeless, "where": "sqrt(x - 1)"}), where + "[0].where",
-                   "not a number")
-        self.check(patches({**shapeless, "where": "u < 1"}), where + "[0].where", "u")
-        self.check(patches({**disc, "value": "1/(t - t)"}), where + "[0].value", "heat flux")
-        def material(**keys):
-            def change(config):
-                config["materials"][0].update(keys)
-            return change
-
-        rising = [[300.0, 1.0], [290.0, 2.0]]
-        self.check(material(heat_capacity=rising), "materials[0].heat_capacity", "do not increase")
-        self.check(material(heat_capacity=[[300.0, 1.0], [310.0]]), "rows [temperature, value]")
-        self.check(material(heat_capacity=[[300.0, -1.0]]), "materials[0].heat_capacity", "above 0")
-        self.check(material(heat_capacity=[[float(n), 1.0] for n in range(40)]), "40 rows")
-        self.check(material(heat_capacity={"polynomial": [1.0], "from": 300.0}), "unknown keys")
-        self.check(material(heat_capacity={"polynomial": [1.0], "from": 300.0, "to": 200.0}),
-                   "not below")
-        self.check(material(heat_capacity={"polynomial": [1.0, -1.0], "from": 300.0, "to": 400.0}),
-                   "materials[0]", "give values above 0")
-        self.check(material(heat_capacity={"file": "none.csv"}), "none.csv", code=3)
-        self.check(material(latent_heat=1e5), "materials[0].latent_heat", "solidus")
-        self.check(material(latent_heat=1e5, solidus=300.0, liquidus=290.0), "liquidus", "below")
-        self.check(material(latent_heat=0.0, solidus=300.0), "materials[0]", "above the solidus")
-        self.check(material(solidus=300.0), "materials[0].solidus", "latent_heat")
-        self.check(radiating_difference, "boundary.x_min.emissivity", "absolute temperatures")
-        self.check(unknown, "parts[0].uniform.material", "'m00'", "m0, m1")
-        self.check(uncovered, "parts", "have no material")
-        self.check(twice, "materials[1]", "second material with the name 'm0'")
-        self.check(both, "materials", "given together with material")
-        self.check(neither, "material", "missing")
-        self.check(no_parts, "parts", "missing")
-        self.check(itself, "contacts[0].between", "itself")
-        self.check(pair_twice, "contacts[1].between", "second contact")
-        self.check(unstable, "time.dt", "stable")
-        self.check(no_file, "file", "none.h5", code=3)
 
 
 if __name__ == "__main__":

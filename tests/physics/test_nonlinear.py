@@ -5,6 +5,7 @@ import unittest
 import h5py
 import numpy as np
 
+from harness import checkpoints
 from problems import FACES
 from test_materials import Materials
 
@@ -60,6 +61,55 @@ class Melting(Materials):
         last = changed.history()[-1]
         self.assertLess(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"])
 
+    def test_read_outs_of_melting(self):
+        """In ice at its melting point, from x_min on: the columns of the melt pool, and what is
+        kept of each cell, on any ranks and through a restart."""
+        config = self.config()
+        kept = ["melt_time", "freeze_time", "meltings", "cooling_rate"]
+        config["boundary"]["x_min"]["value"] = "300 + 60*cos(pi*t/10)"
+        config["materials"][0]["latent_heat"] = 2e4
+        config["time"] = {"end": 40}
+        config["output"] = {
+            "history": {"interval": 5, "melt_pool": True}, "checkpoints": {"interval": 20},
+            "derived": {"isotherm": 273.0},
+            "snapshots": {"interval": 5, "precision": "float64", "derived": kept}}
+        one = self.run_config(config, "one")
+        rows = one.history()
+        self.assertEqual(rows[0]["pool_x_m"], 0)   # at the melting point, but solid
+        self.assertEqual(rows[0]["pool_volume_m3"], 0)
+        self.assertTrue(any(0 < row["pool_x_m"] < 0.013 for row in rows))
+        fields = self.fields(one)
+        for name in kept:
+            self.assertTrue(np.isfinite(fields[name][-1]).any(), name)
+        self.assertEqual(set(np.unique(fields["meltings"][-1])) & {0, 1, 2}, {0, 1, 2})
+        again = fields["melt_time"][-1] < fields["freeze_time"][-1]
+        self.assertTrue((fields["meltings"][-1][again] >= 1).all())
+        for ranks, backend in ((3, "guard"), (2, "cpu")):
+            other = self.run_config(config, f"other{ranks}", "--backend", backend, ranks=ranks)
+            self.assertEqual(other.history_bytes(), one.history_bytes())
+            self.assertTrue(all(values.tobytes() == fields[name].tobytes()
+                                for name, values in self.fields(other).items()))
+        for path in checkpoints(other.folder)[1:]:
+            path.unlink()
+        rest = self.run_config(config, "other2", "--restart", "auto", ranks=3)
+        self.assertGreater(rest.report["first_step"], 0)
+        self.assertEqual(other.history_bytes(), one.history_bytes())
+        for name, values in self.fields(other).items():
+            self.assertEqual(values.tobytes(), fields[name].tobytes(), name)
+        lead = dict(config["materials"][0], name="lead", solidus=600.6)
+        config["materials"].append(lead)
+        config["parts"] = [{"uniform": {"material": "water"}}]
+        self.write(config, "two.yaml")
+        refused = self.isotherm("run", "two.yaml", "--output", "two")
+        self.assertEqual(refused.code, 2, f"{refused}")
+        self.assertIn("materials melt at 273.15 and at 600.6 K; give it, in K", refused.err)
+
+    @staticmethod
+    def fields(run):
+        with h5py.File(run.folder / "snapshots.vtkhdf") as file:
+            data = file["VTKHDF/CellData"]
+            return {name: data[name][()] for name in data}
+
     def test_a_table_a_file_and_a_polynomial_of_a_line_are_the_same(self):
         hashes = set()
         (self.folder / "c.csv").write_text("T, c\n200, 1900\n400 2300\n")
@@ -70,6 +120,75 @@ class Melting(Materials):
             run = self.run_config(config, "out", "--overwrite")
             hashes.add(run.report["field_hash"])
         self.assertEqual(len(hashes), 1)
+
+
+class Perfused(Materials):
+    """Perfusion and metabolism, what the random problems leave out."""
+
+    RHO_C, P, BLOOD, METABOLISM = 1050.0 * 3600.0, 0.02 * 1050.0 * 3617.0, 310.15, 5e4
+
+    def config(self, precision="float64"):
+        perfusion = {"rate": 0.02, "blood_density": 1050.0, "blood_heat_capacity": 3617.0,
+                     "arterial_temperature": self.BLOOD, "metabolic_heat": self.METABOLISM}
+        return {
+            "grid": {"cells": [9, 7, 5], "upper": [0.09, 0.07, 0.05]},
+            "materials": [{"name": "muscle", "density": 1050.0, "conductivity": 0.5,
+                           "heat_capacity": 3600.0, "perfusion": perfusion}],
+            "initial": [{"uniform": {"value": 295.15}}],
+            "boundary": {face: {"type": "flux", "value": 0.0} for face in FACES},
+            "time": {"steps": 120, "dt": 10.0},
+            "run": {"precision": precision, "watch": {"every": 1}},
+            "output": {"history": {"every": 40}, "checkpoints": {"every": 60, "keep": 3}},
+        }
+
+    def test_insulated_it_follows_the_balance_of_a_cell_beyond_the_temperature_of_the_blood(self):
+        T, added = 295.15, 0.0
+        for _ in range(120):
+            heat = 10.0 * (self.P * (self.BLOOD - T) + self.METABOLISM)
+            T, added = T + heat / self.RHO_C, added + heat
+        self.assertGreater(T, self.BLOOD)
+        for precision, near in (("float64", 1e-13), ("float32", 1e-4)):
+            run = self.run_config(self.config(precision), precision)
+            self.assertLess(abs(run.temperature() / T - 1).max(), near)
+            last = run.history()[-1]
+            self.assertLess(abs(last["source_heat_J"] / (added * 0.09 * 0.07 * 0.05) - 1), near)
+            self.assertEqual(last["source_heat_J"], run.report["source_heat_J"])
+            ranks = self.run_config(self.config(precision), f"{precision}-3", ranks=3)
+            self.assertEqual(ranks.exact("field_hash"), run.exact("field_hash"))
+            self.assertEqual(ranks.history_bytes(), run.history_bytes())
+
+    def test_the_longest_stable_step_includes_the_blood(self):
+        config = self.config()
+        del config["time"]["dt"]
+        run = self.run_config(config, "out")
+        rate = self.P + sum(2 * 0.5 / h**2 for h in (0.01, 0.01, 0.01))
+        self.assertAlmostEqual(run.report["dt_stable"] * rate / self.RHO_C, 1, delta=1e-12)
+
+    def test_a_field_of_differences_to_the_blood(self):
+        config = self.config()
+        config["run"]["watch"]["temperature"] = "difference"
+        config["materials"][0]["perfusion"]["arterial_temperature"] = 0.0
+        config["initial"] = [{"uniform": {"value": 295.15 - self.BLOOD}}]
+        differences = self.run_config(config, "differences").temperature()
+        whole = self.run_config(self.config(), "whole").temperature()
+        self.assertLess(abs(differences + self.BLOOD - whole).max(), 1e-11)
+
+    def test_a_restart_has_the_same_bits_and_notices_other_blood(self):
+        config = self.config()
+        config["initial"].append({"sphere": {"center": [0.03] * 3, "radius": 0.02, "value": 330.0}})
+        whole = self.run_config(config, "whole")
+        middle = self.folder / "whole" / "checkpoints" / "step_0000000060.h5"
+        rest = self.run_config(config, "rest", "--restart", middle, ranks=2)
+        self.assertEqual(rest.exact("field_hash"), whole.exact("field_hash"))
+        self.assertEqual(rest.history()[-1], whole.history()[-1])
+        config["materials"][0]["perfusion"]["arterial_temperature"] = 305.0
+        self.write(config, "case.yaml")
+        refused = self.isotherm("run", "case.yaml", "--output", "other", "--restart", middle)
+        self.assertEqual(refused.code, 2, f"{refused}")
+        self.assertIn("arterial_temperature", refused.err)
+        changed = self.run_config(config, "changed", "--restart", middle, "--restart-changed")
+        last = changed.history()[-1]
+        self.assertLess(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"])
 
 
 if __name__ == "__main__":

@@ -38,8 +38,8 @@ static const struct damage unknown_keys[] = {
     {"time:", "\"a\\nb\": 1\ntime:", "c.yaml:22: a b: unknown key; " TOP_KEYS},
     {"time:", "output: {snapshot: {every: 3}}\ntime:",
      "c.yaml:22: output.snapshot: unknown key; did you mean 'snapshots'? valid keys: "
-     "directory, writer, history, snapshots, regions, derived, probes, lines, checkpoints, "
-     "pictures"},
+     "directory, writer, history, melting, snapshots, regions, derived, probes, lines, "
+     "checkpoints, pictures"},
     {"time:", "run: {halo: {transprot: auto}}\ntime:",
      "c.yaml:22: run.halo.transprot: unknown key; did you mean 'transport'? valid keys: "
      "transport, overlap"},
@@ -316,7 +316,7 @@ static void test_several(void **state)
         "c.yaml:6: material.density: not a number (heavy); " GIVE_DENSITY "\n"
         "c.yaml:7: material.heat_capacity: out of range (-1); give a number above 0, in J/(kg K)\n"
         "c.yaml:8: output.history.evry: unknown key; did you mean 'every'? valid keys: "
-        "every, interval, materials\n";
+        "every, interval, materials, melt_pool\n";
     char message[1024];
     snprintf(message, sizeof message, "%.*s", (int)(sizeof expected - 2), expected);
     expect_refused(text, NULL, 0, message);

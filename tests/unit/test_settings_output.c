@@ -93,13 +93,34 @@ static const struct damage regions[] = {
     {TIME, REGION("{name: a, every: 1, derived: [time_above]}"),
      "c.yaml:24: output.regions[0].derived: time_above needs output.derived.threshold, which is "
      "missing; give it, in K"},
+    {TIME, REGION("{name: a, every: 1, derived: [cooling_rate]}"),
+     "c.yaml:24: output.regions[0].derived: cooling_rate needs output.derived.isotherm, which is "
+     "missing; give it, in K"},
+    {TIME, REGION("{name: a, every: 1, derived: [meltings]}"),
+     "c.yaml:24: output.regions[0].derived: a time or number of meltings needs "
+     "output.melting, as no material has latent_heat; give it, in K"},
+    {TIME, "output: {history: {melt_pool: true}}\n" TIME,
+     "c.yaml:22: output.history.melt_pool: melt_pool needs output.melting, as no material has "
+     "latent_heat; give it, in K"},
+    {TIME, "output: {melting: 1e12}\n" TIME,
+     "c.yaml:22: output.melting: out of range (1e12): sums of temperatures are exact only below "
+     "1e12 K in magnitude; give auto or a number, in K"},
+    {TIME, "output: {history: {melt_pool: maybe}}\n" TIME,
+     "c.yaml:22: output.history.melt_pool: unknown (maybe); give one of false, true"},
+    {TIME,
+     "run: {watch: {temperature: difference}}\n"
+     "output: {snapshots: {every: 1, derived: [CEM43]}}\n" TIME,
+     "c.yaml:23: output.snapshots.derived: CEM43 needs absolute temperatures, not "
+     "run.watch.temperature: difference"},
     {TIME, REGION("{name: a, every: 1, derived: [T_mex]}"),
      "c.yaml:24: output.regions[0].derived: unknown (T_mex), did you mean 'T_max'? give a list of "
-     "some of T_max, arrival_time, time_above, heat_flux, liquid_fraction, such as "
+     "some of T_max, arrival_time, time_above, heat_flux, liquid_fraction, cooling_rate, "
+     "melt_time, freeze_time, meltings, CEM43, such as "
      "[T_max, heat_flux]"},
     {TIME, REGION("{name: a, every: 1, derived: {T_max: 1}}"),
      "c.yaml:24: output.regions[0].derived: not a list ({...}); give a list of some of T_max, "
-     "arrival_time, time_above, heat_flux, liquid_fraction, such as [T_max, heat_flux]"},
+     "arrival_time, time_above, heat_flux, liquid_fraction, cooling_rate, melt_time, freeze_time, "
+     "meltings, CEM43, such as [T_max, heat_flux]"},
     {TIME, "output: {snapshots: {every: 1, interval: 1}}\n" TIME,
      "c.yaml:22: output.snapshots.interval: given together with every; give one of them"},
 };

@@ -1,0 +1,144 @@
+"""Wrong input about materials: each has its message, before anything is written."""
+import unittest
+
+from harness import Case
+from media import some_problem
+from problems import FACES
+
+
+class WrongInput(Case):
+    def check(self, change, *expected, code=2):
+        config = some_problem(3)
+        config.pop("sources", None)
+        config["time"] = {"steps": 2}
+        change(config)
+        self.write(config, "case.yaml")
+        result = self.isotherm("run", "case.yaml", "--output", "out")
+        self.assertEqual(result.code, code, f"{result}")
+        for text in expected:
+            self.assertIn(text, result.err)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_each_has_its_message(self):
+        def unknown(config):
+            config["parts"][0]["uniform"]["material"] = "m00"
+
+        def uncovered(config):
+            config["parts"] = config["parts"][1:2]
+
+        def twice(config):
+            config["materials"][1]["name"] = "m0"
+
+        def both(config):
+            config["material"] = {"conductivity": 1.0, "density": 1.0, "heat_capacity": 1.0}
+
+        def neither(config):
+            del config["materials"], config["parts"]
+            config.pop("contacts", None)
+
+        def no_parts(config):
+            del config["parts"]
+
+        def itself(config):
+            config["contacts"] = [{"between": ["m0", "m0"], "resistance": 1.0}]
+
+        def pair_twice(config):
+            config["contacts"] = [{"between": ["m0", "m1"], "resistance": 1.0},
+                                  {"between": ["m1", "m0"], "resistance": 2.0}]
+
+        def unstable(config):
+            config["time"] = {"steps": 2, "dt": 1e6}
+
+        def no_file(config):
+            config["parts"].append({"file": {"path": "none.h5", "materials": ["m0"]}})
+
+        def radiating_difference(config):
+            config["run"]["watch"] = {"temperature": "difference"}
+            config["boundary"]["x_min"] = {"type": "radiation", "emissivity": 1, "ambient": 300}
+
+        disc = {"disc": {"center": [0.01, 0.01], "radius": 0.01}, "type": "flux", "value": 1.0}
+
+        def patches(*entries, **face):
+            face = {"type": "flux", "value": 0.0, "patches": list(entries), **face}
+
+            def change(config):
+                config["grid"] = {"cells": [4, 4, 4]}
+                config["initial"] = config["initial"][:1]
+                config.pop("sources", None)
+                config["parts"] = config["parts"][:1]
+                config["boundary"] = {name: {"type": "flux", "value": 0.0} for name in FACES}
+                config["boundary"]["z_max"] = {key: value for key, value in face.items()
+                                               if value is not None}
+            return change
+
+        shapeless = {"type": "flux", "value": 1.0}
+        where = "boundary.z_max.patches"
+        self.check(patches(shapeless), where + "[0]", "0 shapes", "rectangle, disc, where")
+        self.check(patches({**disc, "where": "x < 1"}), where + "[0]", "2 shapes")
+        self.check(patches({**disc, "type": "periodic"}), where + "[0].type", "radiation")
+        self.check(patches(disc, value=None, type="periodic"), where, "not a key of type periodic")
+        self.check(patches({**shapeless, "disc": {"center": [0.01], "radius": 1.0}}),
+                   where + "[0].disc.center", "1 coordinate; give 2")
+        self.check(patches({**shapeless, "rectangle": {"lower": [0.0, 0.02],
+                                                       "upper": [0.02, 0.01]}}),
+                   where + "[0].rectangle.upper", "no length")
+        self.check(patches({**disc, "name": "a"}, {**disc, "name": "a"}),
+                   where + "[1].name", "second patch with the name 'a'")
+        self.check(patches({**disc, "name": "x_min"}), where + "[0].name", "the name of a face")
+        self.check(patches(*[disc] * 256), where, "256 patches; give at most 255")
+        self.check(patches({**shapeless, "where": "sqrt(x - 1)"}), where + "[0].where",
+                   "not a number")
+        self.check(patches({**shapeless, "where": "u < 1"}), where + "[0].where", "u")
+        self.check(patches({**disc, "value": "1/(t - t)"}), where + "[0].value", "heat flux")
+        def material(**keys):
+            def change(config):
+                config["materials"][0].update(keys)
+            return change
+
+        rising = [[300.0, 1.0], [290.0, 2.0]]
+        self.check(material(heat_capacity=rising), "materials[0].heat_capacity", "do not increase")
+        self.check(material(heat_capacity=[[300.0, 1.0], [310.0]]), "rows [temperature, value]")
+        self.check(material(heat_capacity=[[300.0, -1.0]]), "materials[0].heat_capacity", "above 0")
+        self.check(material(heat_capacity=[[float(n), 1.0] for n in range(40)]), "40 rows")
+        self.check(material(heat_capacity={"polynomial": [1.0], "from": 300.0}), "unknown keys")
+        self.check(material(heat_capacity={"polynomial": [1.0], "from": 300.0, "to": 200.0}),
+                   "not below")
+        self.check(material(heat_capacity={"polynomial": [1.0, -1.0], "from": 300.0, "to": 400.0}),
+                   "materials[0]", "give values above 0")
+        self.check(material(heat_capacity={"file": "none.csv"}), "none.csv", code=3)
+        self.check(material(latent_heat=1e5), "materials[0].latent_heat", "solidus")
+        self.check(material(latent_heat=1e5, solidus=300.0, liquidus=290.0), "liquidus", "below")
+        self.check(material(latent_heat=0.0, solidus=300.0), "materials[0]", "above the solidus")
+        self.check(material(solidus=300.0), "materials[0].solidus", "latent_heat")
+
+        def blood(**keys):
+            keys = {"rate": 1e-3, "blood_density": 1050.0, "blood_heat_capacity": 3617.0,
+                    "arterial_temperature": 310.0, **keys}
+            return material(perfusion={key: value for key, value in keys.items()
+                                       if value is not None})
+
+        where = "materials[0].perfusion."
+        self.check(blood(rate=-1.0), where + "rate", "0 or more")
+        self.check(blood(rate=None), where + "rate", "missing")
+        self.check(blood(rate=1e29), where + "rate", "usable")
+        self.check(blood(blood_density=0.0), where + "blood_density", "above 0")
+        self.check(blood(blood_heat_capacity=None), where + "blood_heat_capacity", "missing")
+        self.check(blood(arterial_temperature=-3.0), where + "arterial_temperature",
+                   "below absolute zero")
+        self.check(blood(arterial_temperature=None), where + "arterial_temperature", "missing")
+        self.check(blood(metabolic_heat=-1.0), where + "metabolic_heat", "0 or more")
+        self.check(radiating_difference, "boundary.x_min.emissivity", "absolute temperatures")
+        self.check(unknown, "parts[0].uniform.material", "'m00'", "m0, m1")
+        self.check(uncovered, "parts", "have no material")
+        self.check(twice, "materials[1]", "second material with the name 'm0'")
+        self.check(both, "materials", "given together with material")
+        self.check(neither, "material", "missing")
+        self.check(no_parts, "parts", "missing")
+        self.check(itself, "contacts[0].between", "itself")
+        self.check(pair_twice, "contacts[1].between", "second contact")
+        self.check(unstable, "time.dt", "stable")
+        self.check(no_file, "file", "none.h5", code=3)
+
+
+if __name__ == "__main__":
+    unittest.main()
