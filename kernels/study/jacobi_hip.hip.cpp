@@ -73,7 +73,7 @@ hipError_t hip_launch_jacobi(hipStream_t stream, struct hip_scratch *d_scratch,
 {
     const int64_t nodes = grid->nx * grid->ny;
     const unsigned blocks = blocks_for(nodes);
-    const unsigned norm_blocks = blocks < NORM_BLOCKS ? blocks : NORM_BLOCKS;
+    const unsigned norm_blocks = blocks < NORM_BLOCKS ? blocks : (unsigned)NORM_BLOCKS;
     switch (part) {
     case JACOBI_LAPLACIAN:
         if (grid->ny - 2 > 65535) { /* of the second dimension of a launch */
