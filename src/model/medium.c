@@ -1,17 +1,20 @@
 #include "model/medium.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/heat_cell.h"
 #include "model/curve.h"
 
-/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
-static bool needs_classes(const struct boundary_setting *face)
+/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that,
+ * those of wider stencils do not. */
+static bool needs_classes(const struct settings *settings, const struct boundary_setting *face)
 {
+    const bool affine = settings->run.stencil_order <= 2;
     return face->npatches > 0 || boundary_radiates(face) ||
-           (face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
+           (affine && face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
 }
 
 static bool has_one_isotropic(const struct settings *settings)
@@ -39,16 +42,25 @@ static bool needs_curves(const struct settings *settings)
     return any;
 }
 
-static bool is_uniform(const struct settings *settings)
+const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES])
 {
-    bool uniform = has_one_isotropic(settings) && !needs_curves(settings);
+    if (!has_one_isotropic(settings) || needs_curves(settings)) {
+        snprintf(key, MEDIUM_KEY_BYTES, "materials");
+        return key;
+    }
     for (int s = 0; s < settings->nsources; s++) {
-        uniform = uniform && !source_is_painted(&settings->sources[s]);
+        if (source_is_painted(&settings->sources[s])) {
+            snprintf(key, MEDIUM_KEY_BYTES, "sources");
+            return key;
+        }
     }
     for (int f = 0; f < FACE_COUNT; f++) {
-        uniform = uniform && !needs_classes(&settings->boundary[f]);
+        if (needs_classes(settings, &settings->boundary[f])) {
+            snprintf(key, MEDIUM_KEY_BYTES, "boundary.%s", face_name((enum face)f));
+            return key;
+        }
     }
-    return uniform;
+    return NULL;
 }
 
 static void create_uniform(const struct settings *settings, struct medium *medium)
@@ -84,9 +96,10 @@ static struct medium_class material_of(const struct material_setting *material, 
 /* What a linear medium with the longest stable step of this one would have. */
 static void bound(const struct curve *curve, struct medium_class *material)
 {
-    material->heat_capacity_volume = curve_least_capacity(curve);
+    material->heat_capacity_volume = curve_least_capacity(curve, -INFINITY, INFINITY);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        material->conductivity[axis] = curve_most_conductivity(curve, (enum axis)axis);
+        material->conductivity[axis] =
+            curve_most_conductivity(curve, (enum axis)axis, -INFINITY, INFINITY);
         material->least_conductivity[axis] = curve_least_conductivity(curve, (enum axis)axis);
     }
 }
@@ -167,8 +180,9 @@ enum status medium_set_classes(struct medium *medium, const struct class_key *ke
 
 enum status medium_create(const struct settings *settings, struct medium *medium)
 {
+    char key[MEDIUM_KEY_BYTES];
     create_uniform(settings, medium);
-    if (is_uniform(settings)) {
+    if (medium_class_key(settings, key) == NULL) {
         return STATUS_OK;
     }
     const int n = settings->nmaterials > 0 ? settings->nmaterials : 1;
@@ -251,6 +265,27 @@ double medium_stable_dt(const struct medium *medium, const struct grid *grid)
         }
     }
     return 1 / (2 * medium->diffusivity * sum);
+}
+
+/* With all conductivities smaller by a factor the conductances are, too; with contacts less than
+ * that. */
+double medium_rate_share(const struct medium *medium, double low, double high)
+{
+    double conductivity = 0;
+    double capacity = 0;
+    bool shrinks = !medium->perfused;
+    for (int m = 0; m < medium->nmaterials; m++) {
+        const struct medium_class *all = &medium->materials[m];
+        const struct curve *curve = &medium->curves[m];
+        const double k = curve_most_conductivity(curve, AXIS_X, low, high);
+        conductivity = fmax(conductivity, k / all->conductivity[AXIS_X]);
+        capacity =
+            fmax(capacity, all->heat_capacity_volume / curve_least_capacity(curve, low, high));
+        for (int other = 0; other < medium->nmaterials; other++) {
+            shrinks = shrinks && medium->resistance[m * medium->nmaterials + other] == 0;
+        }
+    }
+    return capacity * (shrinks ? conductivity : 1);
 }
 
 static uint64_t add_number(uint64_t hash, double number)

@@ -66,6 +66,10 @@ struct medium {
     uint64_t class_hash; /* sum modulo 2^64 of heat_cell_hash(global index, material) */
 };
 
+/* The key of the settings that needs classes; NULL: the medium is uniform. */
+enum { MEDIUM_KEY_BYTES = 32 };
+const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES]);
+
 /* Several materials, an anisotropic one, painted sources, or a boundary that
  * needs them make classes. STATUS_MEMORY. */
 enum status medium_create(const struct settings *settings, struct medium *medium) MUST_CHECK;
@@ -85,6 +89,10 @@ double medium_conductance_between(const struct medium *medium, const struct grid
                                   enum axis axis, int material, int neighbour);
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour);
+
+/* With curves: fastest_rate times this bounds the rates while all temperatures lie between `low`
+ * and `high`; at most 1. */
+double medium_rate_share(const struct medium *medium, double low, double high);
 
 /* Of the materials and that of every cell; 0 for one isotropic material. Two media with the same
  * hash have the same materials everywhere. */

@@ -6,7 +6,7 @@ import threading
 import unittest
 
 import problems
-from harness import Case, some, thorough
+from harness import Case, has_backend, some, thorough
 
 ESCAPE = "\x1b"
 
@@ -49,7 +49,7 @@ class Help(Case):
         pages = {"kernels": ("--tune", "--kernel", "--repeats"), "io": ("--directory", "--repeats"),
                  "halo": ("--precision",), "xcorr": ("--radius", "--kernel", "--repeats"),
                  "diffusion": ("--radius", "--kernel", "--repeats"),
-                 "mhd": ("--kernel", "--repeats")}
+                 "mhd": ("--kernel", "--repeats"), "jacobi": ("--repeats",)}
         options = {option for own in pages.values() for option in own}
         for name, own in pages.items():
             result = self.isotherm("bench", name, "--help")
@@ -96,6 +96,12 @@ class Bench(Case):
     ROW_KEYS = ["kernel", "precision", "cells", "ms", "bandwidth_GBs", "percent_of_copy",
                 "cell_updates_per_s"]
 
+    def check_energy(self, row):
+        """Most virtual machines have no counter."""
+        measured = [row[key] is not None for key in ("energy_J", "watts", "Mupdates_per_J")]
+        self.assertEqual(measured, [bool(row.get("energy_source"))] * 3, row)
+        self.assertNotEqual(bool(row.get("energy_source")), bool(row.get("energy_why")), row)
+
     @thorough
     def test_halo_is_measured(self):
         result = self.isotherm("bench", "halo", "--backend", "cpu", "--size", 24, 20, 16,
@@ -112,6 +118,7 @@ class Bench(Case):
             self.assertAlmostEqual(row["bandwidth_GBs"], row["bytes"] / row["us"] * 1e-3, 6)
         self.assertEqual({row["transport"] for row in bench["steps"]}, ways)
         for row in bench["steps"]:
+            self.check_energy(row)
             self.assertEqual(row["cells_of_a_rank"], [24, 20, 16])
             self.assertAlmostEqual(row["exposed_us"],
                                    row["step_us"] - row["step_without_exchange_us"], 6)
@@ -138,6 +145,7 @@ class Bench(Case):
         plain = [rows["write, one rank"], rows["write, all ranks"]]
         self.assertEqual(bench["ceiling_GBs"], max(row["GBs"] for row in plain))
         for what, row in rows.items():
+            self.check_energy(row)
             width = 8 if row["precision"] == "float64" else 4
             self.assertEqual(row["bytes"], width * 20 * 12 * 9)
             self.assertAlmostEqual(row["GBs"] / (row["bytes"] / row["write_s"] * 1e-9), 1, 6)
@@ -200,6 +208,8 @@ class Bench(Case):
         self.assert_code(result, 0)
         rows = json.loads((self.folder / "b.json").read_text())["rows"]
         self.assertEqual([row["kernel"] for row in rows], ["production", "laplacian"] * 2)
+        for row in rows:
+            self.check_energy(row)
         self.assertNotIn("plain", result.out.replace("plane", ""))
         result = self.isotherm("bench", "kernels", "--backend", "cpu", "--kernel", "fastest")
         self.assert_code(result, 2)
@@ -219,8 +229,13 @@ class Bench(Case):
             self.assertEqual([key for key in self.STUDY_KEYS if key not in row], [], row)
             self.assertEqual(row["kind"], name)
             self.assertGreater(row["shape"]["searched"], 0)
-            self.assertIn("energy_J", row)
-            self.assertTrue(row.get("energy_source") or row.get("energy_why"), row)
+            self.assertEqual("shapes" in row, "--tune" in words)
+            for shape in row.get("shapes", []):
+                self.assertGreater(shape["ms"], 0)
+                self.assertEqual({*shape, "searched"}, {*row["shape"], "ms"})
+            self.assertEqual(len(row.get("shapes", [])),
+                             row["shape"]["searched"] if "--tune" in words else 0)
+            self.check_energy(row)
             rate = (row["fetch_bytes"] + row["write_bytes"]) / row["ms"] * 1e-6
             self.assertAlmostEqual(row["bandwidth_GBs"] / rate, 1, 6)
             self.assertAlmostEqual(row["percent_of_copy"] / (100 * rate / row["copy_GBs"]), 1, 6)
@@ -240,7 +255,7 @@ class Bench(Case):
                 self.assertEqual(row["write_bytes"], width * 3001)
 
     def test_diffusion(self):
-        rows = self.study("diffusion", "--size", 40, 24, 16, "--backend", "cpu")
+        rows = self.study("diffusion", "--size", 40, 24, 16, "--backend", "cpu", "--tune")
         self.assertEqual(len(rows), 2 * 3 * 5 * 2)  # precisions, dimensions, radii, kernels
         for row in rows:
             cells, radius = row["cells"], row["radius"]
@@ -260,6 +275,35 @@ class Bench(Case):
                 self.assertEqual(row["fields"], 8)
                 self.assertEqual(row["fetch_bytes"], 8 * width * 20 * 12 * 9)
                 self.assertEqual(row["write_bytes"], row["fetch_bytes"])
+
+    def test_jacobi(self):
+        parts = ["laplacian", "boundary", "update", "norm", "iteration"]
+        ways = {"cpu": ["threads"], "hip": ["hip"],
+                "offload": ["per_kernel", "structured", "unstructured", "device_memory"]}
+        result = self.isotherm("bench", "jacobi", "--size", 40, 30, 1, "--repeats", 2, "--json",
+                               "b.json")
+        self.assert_code(result, 0)
+        bench = json.loads((self.folder / "b.json").read_text())
+        self.assertTrue(bench["device"])
+        found = {}
+        for row in bench["rows"]:
+            self.assertEqual([key for key in self.ROW_KEYS if key not in row], [], row)
+            self.assertEqual(row["cells"], [40, 30, 1])
+            self.assertAlmostEqual(row["bytes"] / row["ms"] * 1e-6 / row["bandwidth_GBs"], 1, 6)
+            self.assertAlmostEqual(row["operations"] / row["ms"] * 1e-6 / row["GFLOPs"], 1, 6)
+            found.setdefault((row["backend"], row["variant"]), []).append(row["kernel"])
+        self.assertIn(("cpu", "threads"), found)
+        self.assertEqual(("offload", "structured") in found, has_backend("offload"))
+        for (backend, way), kernels in found.items():
+            self.assertIn(way, ways[backend])
+            self.assertEqual(kernels, parts)
+        update = next(row for row in bench["rows"] if row["kernel"] == "update")
+        self.assertEqual(update["bytes"], 5 * 8 * 40 * 30)
+        for words, message in ((("--size", 2, 9, 1), "takes 3 x 3 to 2^31 nodes"),
+                               (("--backend", "guard"), "has no kernels for it")):
+            result = self.isotherm("bench", "jacobi", *words)
+            self.assert_code(result, 2)
+            self.assert_says(result, message)
 
     def test_a_study_has_no_such_case(self):
         for words, message in ((("--radius", 3), "--radius 3: bench xcorr has no case"),
