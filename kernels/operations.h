@@ -1,7 +1,8 @@
 /* Operations on fields: a table of kernels that take boxes, strides, pointers and coefficients.
  *
  * All functions put their work on a queue; see runtime.h for the order of work. Members that may be
- * NULL say so. */
+ * NULL say so. Without BACKEND_MEDIA a medium is never given, and add_source, sum_perfusion,
+ * summarise_classes, convert and liquid_fraction are NULL. */
 #ifndef ISOTHERM_KERNELS_OPERATIONS_H
 #define ISOTHERM_KERNELS_OPERATIONS_H
 

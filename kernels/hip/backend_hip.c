@@ -325,7 +325,7 @@ static const struct operations operations = {
 const struct backend backend_hip = {
     .name = "hip",
     .about = "one GPU, through HIP",
-    .capabilities = BACKEND_GPU | BACKEND_FREE_COPIES,
+    .capabilities = BACKEND_GPU | BACKEND_FREE_COPIES | BACKEND_MEDIA,
     .runtime = &runtime,
     .operations = &operations,
 };
