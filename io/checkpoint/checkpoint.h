@@ -30,6 +30,10 @@ struct checkpoint_state {
     struct ledger ledger;
     double boundary_heat; /* J, by the ledger, with the coefficients of that run */
     double source_heat;   /* J, the same; stored if the run has sources, or had some */
+    /* The present time steps, if they were adapted to the field; else adapted_dt is 0. */
+    int64_t adapted_step; /* the first of them */
+    double adapted_time;  /* s, before it */
+    double adapted_dt;    /* s */
     bool has_enthalpy;    /* read: the field has been filled with the enthalpy; else temperatures */
     bool changed; /* read: material, precision or the grid's corners differ from the run's */
 };

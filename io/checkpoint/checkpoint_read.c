@@ -27,6 +27,11 @@ static enum status read_state(hid_t dataset, struct checkpoint_state *state)
     TRY(h5_get_int(dataset, "ledger_b_sum", ledger->b_sum[0].digit, FACE_COUNT * DIGITS));
     TRY(h5_get_double(dataset, "ledger_booked_J", &ledger->booked_J, 0));
     TRY(h5_get_double(dataset, "boundary_heat_J", &state->boundary_heat, 0));
+    if (H5Aexists(dataset, "adapted_dt_s") > 0) {
+        TRY(h5_get_int(dataset, "adapted_step", &state->adapted_step, 0));
+        TRY(h5_get_double(dataset, "adapted_time_s", &state->adapted_time, 0));
+        TRY(h5_get_double(dataset, "adapted_dt_s", &state->adapted_dt, 0));
+    }
     if (H5Aexists(dataset, "source_heat_J") <= 0) {
         return STATUS_OK;
     }

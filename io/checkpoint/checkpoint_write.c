@@ -70,6 +70,11 @@ static enum status write_state(hid_t dataset, const struct checkpoint_state *sta
                          H5T_STD_I64LE));
     TRY(h5_attribute_double(dataset, "ledger_booked_J", &ledger->booked_J, 0));
     TRY(h5_attribute_double(dataset, "boundary_heat_J", &state->boundary_heat, 0));
+    if (state->adapted_dt > 0) {
+        TRY(h5_attribute_int(dataset, "adapted_step", &state->adapted_step, 0, H5T_STD_I64LE));
+        TRY(h5_attribute_double(dataset, "adapted_time_s", &state->adapted_time, 0));
+        TRY(h5_attribute_double(dataset, "adapted_dt_s", &state->adapted_dt, 0));
+    }
     if (state->source_heat == 0) {
         return STATUS_OK;
     }

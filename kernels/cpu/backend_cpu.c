@@ -243,6 +243,15 @@ static enum status steps(struct queue *queue, const struct layout *layout,
     return cpu_steps(&queue->scratch, layout, args, nsteps, d_out, d_in, boxes, nboxes);
 }
 
+static enum status step_radius(struct queue *queue, const struct layout *layout,
+                               const struct wide_args *args, void *d_out, const void *d_in,
+                               const struct box *boxes, int nboxes)
+{
+    (void)queue;
+    cpu_step_radius(layout, args, d_out, d_in, boxes, nboxes);
+    return STATUS_OK;
+}
+
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},
 static const struct kernel_variant variants[] = {
     CPU_STEP_VARIANTS(VARIANT){
@@ -291,6 +300,7 @@ static const struct operations operations = {
     .step = step_production,
     .steps = steps,
     .steps_most = STEPS_MOST,
+    .step_wide = step_radius,
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,

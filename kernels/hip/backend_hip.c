@@ -298,6 +298,7 @@ static const struct runtime runtime = {
 static const struct operations operations = {
     .step = hip_step_production,
     .steps = hip_steps,
+    .step_wide = hip_step_radius,
     .steps_most = HIP_STEPS_MOST,
     .step_shapes = hip_step_shapes,
     .step_shape = hip_step_shape,

@@ -9,6 +9,7 @@
 #include "machine/host.h"
 #include "output/output.h"
 #include "output/outputs.h"
+#include "solve/adaptive.h"
 #include "solve/derive.h"
 #include "solve/initial.h"
 #include "solve/restart.h"
@@ -108,8 +109,9 @@ static int64_t next_event(const struct simulation *s)
     const int64_t output = outputs_next(s->outputs);
     const int64_t stop = stop_next(s->stop);
     next = output < next ? output : next;
+    const int64_t adaptation = adaptive_next(&s->solver.stepper);
     next = stop < next ? stop : next;
-    return next;
+    return adaptation < next ? adaptation : next;
 }
 
 static enum status advance(struct simulation *s)
@@ -122,9 +124,11 @@ static enum status advance(struct simulation *s)
     stop_defer();
     phases_restart(&s->solver.phases);
     TRY(handle_events(s));
+    TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
     while (state->step < s->solver.problem.timeline.steps) {
         TRY(stepper_advance(&s->solver.stepper, next_event(s) - state->step));
         TRY(handle_events(s));
+        TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
     }
     TRY(outputs_wait(s->outputs)); /* counts as run time */
     cost.wall_s = MPI_Wtime() - start;

@@ -4,18 +4,75 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 #define WINDOW_S 0.25
 #define PATIENCE_S 0.5
 #define BATCH_S 1e-2 /* between two readings of the counter: longer than a reading */
 
-enum status bench_energy_measure(struct energy_meter *meter, const char *why, bench_calls *run,
-                                 void *context, double call_s, struct bench_energy *energy)
+static void unknown(const char *why, struct bench_energy *energy)
 {
     *energy = (struct bench_energy){.joules = (double)NAN, .watts = (double)NAN};
     snprintf(energy->why, sizeof energy->why, "%s", why);
+}
+
+/* ---- one device ---- */
+
+void bench_meter_open(const char *pci, struct bench_meter *meter)
+{
+    meter->meter = energy_open(&energy_system, pci, meter->why);
+    log_info("energy: %s", meter->meter != NULL ? energy_source(meter->meter) : meter->why);
+}
+
+void bench_meter_close(struct bench_meter *meter)
+{
+    energy_close(meter->meter);
+    meter->meter = NULL;
+}
+
+enum status bench_begin_device(const struct bench_request *request, const struct backend *backend,
+                               struct device *device, struct json *json, struct bench_meter *meter,
+                               struct device_info *info)
+{
+    TRY(backend->runtime->info(device, info));
+    log_info("backend %s on %s", backend->name, info->name);
+    bench_warn_of_binding();
+    bench_meter_open(info->address, meter);
+    json_begin(json, NULL, '{');
+    json_string(json, "device", info->name);
+    json_string(json, "backend", backend->name);
+    json_int(json, "threads", info->threads);
+    json_int(json, "repeats", request->repeats);
+    return STATUS_OK;
+}
+
+/* Batches of calls; the device has one to work on while the counter is read, which can take
+ * milliseconds. */
+struct batches {
+    const struct bench_calls *calls;
+    struct event *done[2]; /* of the last two, in turn */
+    int count;
+};
+
+/* Queue a batch, and wait for the previous one. */
+static enum status run_batch(struct batches *batches, int ncalls)
+{
+    const struct bench_calls *calls = batches->calls;
+    const struct runtime *runtime = calls->backend->runtime;
+    for (int n = 0; n < ncalls; n++) {
+        TRY(calls->call(calls->context));
+    }
+    TRY(runtime->event_record(calls->queue, batches->done[batches->count % 2]));
+    batches->count++;
+    return batches->count > 1 ? runtime->event_sync(batches->done[batches->count % 2]) : STATUS_OK;
+}
+
+static enum status read_while_busy(struct energy_meter *meter, struct batches *batches,
+                                   double call_s, struct bench_energy *energy)
+{
     double at_first = 0;
-    if (meter == NULL || !energy_read(meter, &at_first)) {
+    if (!energy_read(meter, &at_first)) {
+        unknown("the energy counter cannot be read", energy);
         return STATUS_OK;
     }
     const double wanted = call_s > 0 ? BATCH_S / call_s : 1;
@@ -24,11 +81,10 @@ enum status bench_energy_measure(struct energy_meter *meter, const char *why, be
     double begin_s = 0; /* of the window: the counter's first change */
     double begin_J = 0;
     double calls = 0;
-    energy->source = energy_source(meter);
-    snprintf(energy->why, sizeof energy->why, "the counter did not change in time");
+    unknown("the counter did not change in time", energy);
     for (double last_J = at_first, now = begin; now - begin < WINDOW_S + 2 * PATIENCE_S;) {
         double joules = 0;
-        TRY(run(context, batch));
+        TRY(run_batch(batches, batch));
         calls += batch;
         now = clock_seconds();
         if (!energy_read(meter, &joules) || joules == last_J) {
@@ -40,13 +96,82 @@ enum status bench_energy_measure(struct energy_meter *meter, const char *why, be
             begin_J = joules;
             calls = 0;
         } else if (now - begin_s >= WINDOW_S) {
-            energy->joules = (joules - begin_J) / calls;
-            energy->watts = (joules - begin_J) / (now - begin_s);
-            energy->why[0] = '\0';
+            *energy = (struct bench_energy){.joules = (joules - begin_J) / calls,
+                                            .watts = (joules - begin_J) / (now - begin_s),
+                                            .source = energy_source(meter)};
             return STATUS_OK;
         }
     }
     return STATUS_OK;
+}
+
+enum status bench_energy_measure(const struct bench_meter *meter, const struct bench_calls *calls,
+                                 double call_s, struct bench_energy *energy)
+{
+    const struct runtime *runtime = calls->backend->runtime;
+    struct batches batches = {.calls = calls};
+    enum status status = STATUS_OK;
+    unknown(meter->why, energy);
+    if (meter->meter == NULL) {
+        return STATUS_OK;
+    }
+    TRY_GOTO(runtime->event_create(calls->device, &batches.done[0]));
+    TRY_GOTO(runtime->event_create(calls->device, &batches.done[1]));
+    TRY_GOTO(read_while_busy(meter->meter, &batches, call_s, energy));
+    TRY_GOTO(runtime->queue_wait(calls->queue));
+done:
+    runtime->event_destroy(batches.done[0]);
+    runtime->event_destroy(batches.done[1]);
+    return status;
+}
+
+/* ---- all ranks ---- */
+
+enum status bench_team_open(MPI_Comm comm, const char *pci, struct bench_team *team)
+{
+    *team = (struct bench_team){.comm = comm};
+    TRY(team_energy_begin(comm, pci, &team->energy));
+    TRY(team_energy_total(comm, &team->energy, &team->total));
+    team->counts = !isnan(team->total.joules);
+    log_info("energy: %s", team->counts ? team->total.source : team->total.why);
+    return STATUS_OK;
+}
+
+void bench_team_close(struct bench_team *team)
+{
+    team_energy_end(&team->energy);
+}
+
+void bench_team_begin(struct bench_team *team)
+{
+    if (team->counts) {
+        team_energy_restart(&team->energy);
+        team->since = clock_seconds();
+    }
+}
+
+enum status bench_team_end(struct bench_team *team, int64_t calls, struct bench_energy *energy)
+{
+    const double seconds = clock_seconds() - team->since;
+    if (team->counts) {
+        TRY(team_energy_total(team->comm, &team->energy, &team->total));
+    }
+    unknown(team->total.why, energy);
+    if (!isnan(team->total.joules)) {
+        energy->joules = team->total.joules / (double)calls;
+        energy->watts = team->total.joules / seconds;
+        energy->source = team->total.source;
+    }
+    return STATUS_OK;
+}
+
+/* ---- both ---- */
+
+const char *bench_energy_words(const struct bench_energy *energy, double updates, char text[16])
+{
+    const double rate = 1e-6 * updates / energy->joules;
+    snprintf(text, 16, "%.1f", rate);
+    return isfinite(rate) ? text : "-";
 }
 
 void bench_energy_report(const struct bench_energy *energy, double updates, struct json *json)

@@ -1,10 +1,13 @@
-/* The energy of one call of a kernel, from the device's counter over many calls. */
+/* The energy of one call of a kernel, or of one step or output of all ranks, from the devices'
+ * counters. Without a counter nothing is measured, and no time is spent. */
 #ifndef ISOTHERM_BENCH_BENCH_ENERGY_H
 #define ISOTHERM_BENCH_BENCH_ENERGY_H
 
 #include "base/json.h"
 #include "base/status.h"
-#include "machine/energy.h"
+#include "bench/bench.h"
+#include "kernels/backend.h"
+#include "machine/team_energy.h"
 
 struct bench_energy {
     double joules;          /* per call; NaN: `why` */
@@ -13,15 +16,61 @@ struct bench_energy {
     char why[ENERGY_WORDS]; /* not measured */
 };
 
-/* Queue `calls` calls, and wait for those of the previous time: the device has work while the
- * counter is read, which can take milliseconds. */
-typedef enum status bench_calls(void *context, int calls);
+/* ---- one device ---- */
+
+struct bench_meter {
+    struct energy_meter *meter; /* NULL: none, because of `why` */
+    char why[ENERGY_WORDS];
+};
+
+/* The counter of a device of this PCI address, "" for the CPUs; says so in the log. */
+void bench_meter_open(const char *pci, struct bench_meter *meter);
+void bench_meter_close(struct bench_meter *meter); /* takes a zeroed one */
+
+/* The first words of a bench and the first members of its object: the device. Opens its meter. */
+enum status bench_begin_device(const struct bench_request *request, const struct backend *backend,
+                               struct device *device, struct json *json, struct bench_meter *meter,
+                               struct device_info *info) MUST_CHECK;
+
+/* What to call: queues one call. */
+struct bench_calls {
+    const struct backend *backend;
+    struct device *device;
+    struct queue *queue;
+    enum status (*call)(void *context);
+    void *context;
+};
 
 /* Keep the device busy between two changes of the counter, 0.25 s or more apart (0.5 s at most
- * until the first). `meter` NULL: none, because of `why`. `call_s`: the time of a call, about. */
-enum status bench_energy_measure(struct energy_meter *meter, const char *why, bench_calls *run,
-                                 void *context, double call_s,
-                                 struct bench_energy *energy) MUST_CHECK;
+ * until the first). `call_s`: the time of a call, about. Waits for the queue. */
+enum status bench_energy_measure(const struct bench_meter *meter, const struct bench_calls *calls,
+                                 double call_s, struct bench_energy *energy) MUST_CHECK;
+
+/* ---- all ranks ---- */
+
+struct bench_team {
+    MPI_Comm comm;
+    struct team_energy energy;
+    struct energy_total total; /* its joules are NaN while `counts` is false */
+    bool counts;               /* every device has a counter; the same on all ranks */
+    double since;
+};
+
+/* Collective. Says in the log what counts. */
+enum status bench_team_open(MPI_Comm comm, const char *pci, struct bench_team *team) MUST_CHECK;
+void bench_team_close(struct bench_team *team); /* takes a zeroed one */
+
+/* Not collective: the stretch begins here. */
+void bench_team_begin(struct bench_team *team);
+/* Collective: the energy of all devices since then, for each of `calls` calls, on rank 0. `team`
+ * has the text of its source. */
+enum status bench_team_end(struct bench_team *team, int64_t calls,
+                           struct bench_energy *energy) MUST_CHECK;
+
+/* ---- both ---- */
+
+/* Million updates per joule for the table, "-" when unknown. */
+const char *bench_energy_words(const struct bench_energy *energy, double updates, char text[16]);
 
 /* Members of the row: energy_J, watts, Mupdates_per_J (that is, per second and watt) and
  * energy_source, or energy_why. */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "bench/bench.h"
 #include "bench/bench_data.h"
+#include "bench/bench_energy.h"
 #include "kernels/backends.h"
 #include "machine/cores.h"
 #include "solve/solver.h"
@@ -24,6 +25,7 @@ struct halo_bench {
     const struct backend *backend;
     int rank, nranks;
     int64_t size[AXIS_COUNT]; /* per rank */
+    struct bench_team team;
     struct json json;
 };
 
@@ -102,7 +104,7 @@ static enum status time_device(struct halo_bench *bench)
     json_real(&bench->json, "copy_GBs", copy);
     TRY(time_messages(bench, device, most));
     bench->backend->runtime->close(device);
-    return STATUS_OK;
+    return bench_team_open(MPI_COMM_WORLD, info.address, &bench->team);
 }
 
 /* Every rank has a block of bench->size. Divided axes are periodic, so that all ranks have the same
@@ -170,10 +172,23 @@ static enum status time_steps(struct stepper *stepper, double *seconds)
 
 struct step_times {
     double alone, before, overlapped; /* s: without the exchange, with it before, or overlapped */
+    struct bench_energy energy;       /* of all ranks' step, overlapped */
 };
 
-static enum status time_run(const struct halo_bench *bench, const char *precision,
-                            const char *transport, bool overlap, struct step_times *times)
+/* Half a second of steps, if there is a counter. */
+static enum status measure_energy(struct halo_bench *bench, struct stepper *stepper,
+                                  struct step_times *times)
+{
+    const double stretch_s = 0.5;
+    double seconds = 0;
+    const int64_t steps = (int64_t)fmax(stretch_s / times->overlapped, 1);
+    bench_team_begin(&bench->team);
+    TRY(bench->team.counts ? run_batch(stepper, steps, &seconds) : STATUS_OK);
+    return bench_team_end(&bench->team, steps, &times->energy);
+}
+
+static enum status time_run(struct halo_bench *bench, const char *precision, const char *transport,
+                            bool overlap, struct step_times *times)
 {
     struct settings *settings = NULL;
     struct solver solver;
@@ -183,7 +198,9 @@ static enum status time_run(const struct halo_bench *bench, const char *precisio
                                                    overlap ? "on" : "off", "1", &settings)));
     TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
     TRY_GOTO(time_steps(stepper, overlap ? &times->overlapped : &times->before));
-    if (!overlap) {
+    if (overlap) {
+        status = measure_energy(bench, stepper, times);
+    } else {
         /* without the exchange: the values are wrong, the work is the same */
         struct halo *halo = stepper->halo;
         stepper->halo = NULL;
@@ -201,6 +218,9 @@ static void report_steps(struct halo_bench *bench, const char *precision, const 
 {
     const double exposed = times->overlapped - times->alone;
     const double hidden = times->before - times->overlapped;
+    const double cells =
+        (double)(bench->size[AXIS_X] * bench->size[AXIS_Y] * bench->size[AXIS_Z]) * bench->nranks;
+    char per_joule[16];
     struct json *json = &bench->json;
     json_begin(json, NULL, '{');
     json_string(json, "transport", transport);
@@ -211,17 +231,19 @@ static void report_steps(struct halo_bench *bench, const char *precision, const 
     json_real(json, "step_without_exchange_us", 1e6 * times->alone);
     json_real(json, "hidden_us", 1e6 * hidden);
     json_real(json, "exposed_us", 1e6 * exposed);
+    bench_energy_report(&times->energy, cells, json);
     json_end(json, '}');
-    log_info("  %-10s %-8s %11.1f %11.1f %11.1f %11.1f %11.1f %7.1f %%", transport, precision,
+    log_info("  %-10s %-8s %11.1f %11.1f %11.1f %11.1f %11.1f %7.1f %% %8s", transport, precision,
              1e6 * times->alone, 1e6 * times->before, 1e6 * times->overlapped, 1e6 * hidden,
-             1e6 * exposed, 100 * times->alone / times->overlapped);
+             1e6 * exposed, 100 * times->alone / times->overlapped,
+             bench_energy_words(&times->energy, cells, per_joule));
 }
 
 static enum status time_transport(struct halo_bench *bench, const char *transport,
                                   const bool wanted[2])
 {
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
-        struct step_times times = {0, 0, 0};
+        struct step_times times = {.alone = 0};
         const char *precision = precision_name((enum precision)p);
         if (!wanted[p]) {
             continue;
@@ -243,8 +265,8 @@ static enum status time_all_steps(struct halo_bench *bench, const bool wanted[2]
 {
     log_info("steps, %lld x %lld x %lld cells per rank, us", (long long)bench->size[0],
              (long long)bench->size[1], (long long)bench->size[2]);
-    log_info("  %-10s %-8s %11s %11s %11s %11s %11s %9s", "transport", "", "alone", "before",
-             "overlapped", "hidden", "exposed", "alone/ovl");
+    log_info("  %-10s %-8s %11s %11s %11s %11s %11s %9s %8s", "transport", "", "alone", "before",
+             "overlapped", "hidden", "exposed", "alone/ovl", "Mcell/J");
     json_begin(&bench->json, "steps", '[');
     for (int t = 0; halo_transport_at(t) != NULL; t++) {
         if (is_offered(bench->backend, halo_transport_at(t))) {
@@ -338,6 +360,7 @@ enum status bench_halo(const struct bench_request *request)
     TRY(json_open(&bench.json));
     const enum status status =
         json_finish(&bench.json, measure(&bench, wanted), bench.rank == 0 ? request->json : NULL);
+    bench_team_close(&bench.team);
     TRY(status == STATUS_OK || status == STATUS_FILE ? status_agree(MPI_COMM_WORLD, status)
                                                      : status);
     return STATUS_OK;

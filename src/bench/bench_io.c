@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "bench/bench.h"
 #include "bench/bench_data.h"
+#include "bench/bench_energy.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/raw/raw.h"
 #include "io/snapshot/snapshot.h"
@@ -51,6 +52,9 @@ struct io_bench {
     void *memory;                /* the captured data, or those of plain writes */
     double *capture_s[SUBJECTS]; /* of each round, on the slowest rank */
     double *write_s[SUBJECTS];
+    struct bench_team team;
+    struct bench_energy last;             /* of the last of begin and end */
+    struct bench_energy energy[SUBJECTS]; /* of all rounds' write halves */
 };
 
 /* ---- the folder ---- */
@@ -148,34 +152,34 @@ static enum status write_plainly(struct io_bench *bench, const struct subject *s
 /* ---- outputs ---- */
 
 /* Collective, agreed: the start of a measurement on all ranks. */
-static enum status begin(const struct solver *solver, double *since)
+static enum status begin(struct io_bench *bench, double *since)
 {
-    TRY_MPI(MPI_Barrier(solver->team.comm));
+    TRY_MPI(MPI_Barrier(bench->solver.team.comm));
+    bench_team_begin(&bench->team);
     *since = MPI_Wtime();
     return STATUS_OK;
 }
 
-static enum status end(const struct solver *solver, double since, double *seconds)
+static enum status end(struct io_bench *bench, double since, double *seconds)
 {
     *seconds = MPI_Wtime() - since;
-    return comm_check(
-        MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, solver->team.comm),
-        "MPI_Allreduce");
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, bench->solver.team.comm));
+    return bench_team_end(&bench->team, 1, &bench->last);
 }
 
 static enum status put_snapshot(struct io_bench *bench, struct snapshots *snapshots,
                                 double *capture_s, double *write_s)
 {
-    struct solver *solver = &bench->solver;
+    const struct solver *solver = &bench->solver;
     struct snapshot_capture capture;
     double since = 0;
-    TRY(begin(solver, &since));
+    TRY(begin(bench, &since));
     TRY(status_agree(solver->team.comm, snapshots_capture(snapshots, solver->state.field, NULL, 0,
                                                           0, bench->memory, &capture)));
-    TRY(end(solver, since, capture_s));
-    TRY(begin(solver, &since));
+    TRY(end(bench, since, capture_s));
+    TRY(begin(bench, &since));
     TRY(snapshots_put(snapshots, &capture));
-    return end(solver, since, write_s);
+    return end(bench, since, write_s);
 }
 
 static enum status time_snapshot(struct io_bench *bench, const struct subject *subject,
@@ -202,14 +206,14 @@ static enum status time_checkpoint(struct io_bench *bench, double *capture_s, do
     double since = 0;
     memset(&state, 0, sizeof state);
     TRY(diagnostics_field_hash(&solver->stepper, &state.field_hash));
-    TRY(begin(solver, &since));
+    TRY(begin(bench, &since));
     TRY(status_agree(solver->team.comm,
                      checkpoint_capture(solver->state.field, NULL, bench->memory, &part)));
-    TRY(end(solver, since, capture_s));
-    TRY(begin(solver, &since));
+    TRY(end(bench, since, capture_s));
+    TRY(begin(bench, &since));
     TRY(checkpoint_put(solver->team.comm, bench->folder, &part, &solver->problem.grid,
                        &solver->problem.medium, &state, solver->problem.settings->text, 1));
-    return end(solver, since, write_s);
+    return end(bench, since, write_s);
 }
 
 static enum status time_plain(struct io_bench *bench, const struct subject *subject,
@@ -217,9 +221,9 @@ static enum status time_plain(struct io_bench *bench, const struct subject *subj
 {
     double since = 0;
     *capture_s = 0;
-    TRY(begin(&bench->solver, &since));
+    TRY(begin(bench, &since));
     TRY(write_plainly(bench, subject));
-    return end(&bench->solver, since, write_s);
+    return end(bench, since, write_s);
 }
 
 /* Collective, agreed. Only one variant uses the disk at a time. */
@@ -237,6 +241,9 @@ static enum status time_subject(struct io_bench *bench, int s, int64_t round)
     } else {
         TRY(time_plain(bench, subject, capture_s, write_s));
     }
+    const double before = round > 0 ? bench->energy[s].joules : 0;
+    bench->energy[s] = bench->last;
+    bench->energy[s].joules += before;
     if (first) {
         remove_folder(bench->folder);
     }
@@ -260,14 +267,22 @@ static enum status time_all(struct io_bench *bench)
 
 struct figures {
     double capture_s, write_s, rate; /* rate: GB/s of the cells */
+    struct bench_energy energy;
 };
 
 static struct figures figures_of(struct io_bench *bench, int s)
 {
     const int64_t count = bench->request->repeats;
+    double seconds = 0;
     struct figures f = {.capture_s = clock_median(bench->capture_s[s], count),
                         .write_s = clock_median(bench->write_s[s], count)};
     f.rate = (double)bytes_of(bench, &subjects[s]) / f.write_s * 1e-9;
+    f.energy = bench->energy[s];
+    for (int64_t round = 0; round < count; round++) {
+        seconds += bench->write_s[s][round];
+    }
+    f.energy.watts = f.energy.joules / seconds;
+    f.energy.joules /= (double)count;
     return f;
 }
 
@@ -276,6 +291,8 @@ static void report_row(struct json *json, const struct io_bench *bench, int s,
 {
     const struct subject *subject = &subjects[s];
     const double percent = 100 * f->rate / ceiling;
+    const double cells = (double)cells_of(bench);
+    char per_joule[16];
     json_begin(json, NULL, '{');
     json_string(json, "what", subject->name);
     json_string(json, "precision", precision_name(subject->precision));
@@ -285,9 +302,11 @@ static void report_row(struct json *json, const struct io_bench *bench, int s,
     json_real(json, "write_s", f->write_s);
     json_real(json, "GBs", f->rate);
     json_real(json, "percent_of_ceiling", percent);
+    bench_energy_report(&f->energy, cells, json);
     json_end(json, '}');
-    log_info("  %-24s %9.1f %10.4f %10.4f %8.3f %8.1f %%", subject->name,
-             (double)bytes_of(bench, subject) * 1e-6, f->capture_s, f->write_s, f->rate, percent);
+    log_info("  %-24s %9.1f %10.4f %10.4f %8.3f %8.1f %% %8s", subject->name,
+             (double)bytes_of(bench, subject) * 1e-6, f->capture_s, f->write_s, f->rate, percent,
+             bench_energy_words(&f->energy, cells, per_joule));
 }
 
 static void report(struct io_bench *bench, double copy, struct json *json)
@@ -319,8 +338,8 @@ static void report(struct io_bench *bench, double copy, struct json *json)
         solver->team.nranks == 1 ? "" : "s", solver->team.decomp.ranks[0],
         solver->team.decomp.ranks[1], solver->team.decomp.ranks[2], bench->request->directory,
         (long long)bench->request->repeats);
-    log_info("  %-24s %9s %10s %10s %8s %10s", "", "MB", "capture, s", "write, s", "GB/s",
-             "of ceiling");
+    log_info("  %-24s %9s %10s %10s %8s %10s %8s", "", "MB", "capture, s", "write, s", "GB/s",
+             "of ceiling", "Mcell/J");
     json_begin(json, "rows", '[');
     for (int s = 0; s < SUBJECTS; s++) {
         report_row(json, bench, s, &figures[s], ceiling);
@@ -391,6 +410,7 @@ static enum status measure(struct io_bench *bench)
     TRY(status_agree(solver->team.comm, bench_time_copy(solver->engine.backend,
                                                         solver->engine.device, COPY_BYTES, &copy)));
     TRY(status_agree(solver->team.comm, make_memory(bench)));
+    TRY(bench_team_open(solver->team.comm, solver->engine.info.address, &bench->team));
     TRY(status_agree(solver->team.comm, solver->team.rank == 0 ? make_folder(bench) : STATUS_OK));
     TRY_MPI(MPI_Bcast(bench->folder, PATH_BYTES, MPI_CHAR, 0, solver->team.comm));
     const enum status status = time_all(bench);
@@ -415,6 +435,7 @@ enum status bench_io(const struct bench_request *request)
     TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &bench.solver));
     status = measure(&bench);
 done:
+    bench_team_close(&bench.team);
     free_memory(&bench);
     solver_destroy(&bench.solver);
     settings_destroy(settings);

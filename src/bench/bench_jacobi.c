@@ -37,8 +37,7 @@ struct bench {
     void *d_sum;
     double copy; /* GB/s */
     char device_name[sizeof(((struct device_info *)NULL)->name)];
-    struct energy_meter *meter;
-    char no_meter[ENERGY_WORDS];
+    struct bench_meter meter;
     struct json *json;
 };
 
@@ -198,18 +197,15 @@ struct timing {
     struct bench_energy energy;
 };
 
-struct energy_calls {
+struct part_call {
     struct bench *bench;
     int part;
 };
 
-static enum status run_calls(void *context, int calls)
+static enum status call_part(void *context)
 {
-    const struct energy_calls *c = context;
-    for (int n = 0; n < calls; n++) {
-        TRY(call(c->bench, c->part));
-    }
-    return c->bench->backend->runtime->queue_wait(c->bench->queue);
+    const struct part_call *c = context;
+    return call(c->bench, c->part);
 }
 
 static enum status time_part(struct bench *bench, int part, struct timing *timing)
@@ -229,9 +225,13 @@ static enum status time_part(struct bench *bench, int part, struct timing *timin
     timing->rounds = rounds;
     timing->median_s = clock_median(seconds, rounds);
     timing->best_s = seconds[0];
-    return bench_energy_measure(bench->meter, bench->no_meter, run_calls,
-                                &(struct energy_calls){bench, part}, timing->median_s,
-                                &timing->energy);
+    struct part_call context = {bench, part};
+    const struct bench_calls energy_calls = {.backend = bench->backend,
+                                             .device = bench->device,
+                                             .queue = bench->queue,
+                                             .call = call_part,
+                                             .context = &context};
+    return bench_energy_measure(&bench->meter, &energy_calls, timing->median_s, &timing->energy);
 }
 
 static void report(struct bench *bench, int part, const struct timing *timing, double parts_s)
@@ -321,16 +321,15 @@ static enum status bench_backend(struct bench *bench, const struct backend *back
     TRY_GOTO(bench_time_copy(backend, bench->device, array_bytes(bench), &bench->copy));
     log_info("backend %s on %s, %" PRId64 " x %" PRId64 " nodes, float64, copy %.0f GB/s",
              backend->name, info.name, bench->grid.nx, bench->grid.ny, bench->copy);
-    bench->meter = energy_open(&energy_system, info.address, bench->no_meter);
-    log_info("energy: %s", bench->meter != NULL ? energy_source(bench->meter) : bench->no_meter);
+    bench_meter_open(info.address, &bench->meter);
     log_info("  %-14s %-10s %10s %7s %9s %8s %9s", "variant", "kernel", "ms", "%", "GB/s", "% copy",
              "GFLOP/s");
     for (bench->kernels = study_jacobi(backend); bench->kernels->name != NULL; bench->kernels++) {
         TRY_GOTO(bench_kernels_of(bench));
     }
 done:
-    energy_close(bench->meter);
-    bench->meter = NULL;
+    bench_meter_close(&bench->meter);
+    bench->meter = (struct bench_meter){.meter = NULL};
     backend->runtime->close(bench->device);
     return status;
 }

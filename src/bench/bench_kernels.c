@@ -10,6 +10,7 @@
 #include "bench/bench.h"
 #include "bench/bench_copy_out.h"
 #include "bench/bench_data.h"
+#include "bench/bench_energy.h"
 #include "bench/bench_medium.h"
 #include "bench/bench_names.h"
 #include "kernels/backends.h"
@@ -25,16 +26,19 @@ struct row {
     step_function *step;
     study_function *study;
     int nsteps; /* of a pass of several; else 0 */
+    int radius; /* of a wider stencil; else 0 */
     int settling_calls;
     struct medium_args *medium; /* NULL: uniform */
     int64_t calls;              /* per round */
     double *seconds;            /* of each round */
+    struct bench_energy energy;
 };
 
 struct bench {
     const struct bench_request *request;
     const struct backend *backend;
     struct device *device;
+    struct bench_meter meter;
     struct queue *queue;
     struct stopwatch *stopwatch;
     const struct study *study; /* NULL: the step */
@@ -48,22 +52,6 @@ struct bench {
     int nrows;
     struct medium_args media[OPTIONS_MAX_LIST];
 };
-
-struct figures {
-    double median_s, mean_s, best_s;
-};
-
-static struct figures figures_of(const struct row *row, int64_t count)
-{
-    double *seconds = row->seconds;
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++) {
-        sum += seconds[i];
-    }
-    const double median = clock_median(seconds, count);
-    return (struct figures){
-        .median_s = median, .mean_s = sum / (double)count, .best_s = seconds[0]};
-}
 
 /* ---- which kernels ---- */
 
@@ -83,6 +71,16 @@ static enum status add_row(struct bench *bench, const struct row *row)
     return STATUS_OK;
 }
 
+/* A wider stencil needs some cells between two faces. */
+static bool fits(const int64_t size[AXIS_COUNT], int radius)
+{
+    bool enough = true;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        enough = enough && (size[axis] == 1 || radius == 1 || size[axis] >= 2 * radius);
+    }
+    return enough;
+}
+
 static enum status choose_rows(struct bench *bench)
 {
     const struct backend *backend = bench->backend;
@@ -99,11 +97,13 @@ static enum status choose_rows(struct bench *bench)
     const struct kernel_variant *production =
         &backend->operations->variants[backend->operations->nvariants - 1];
     for (int p = 0; bench->study == NULL && p < BENCH_PASS_COUNT; p++) {
-        if (bench_passes[p].nsteps <= backend->operations->steps_most &&
-            bench_is_selected(bench->request, NULL, bench_passes[p].name)) {
-            TRY(add_row(bench, &(struct row){.name = bench_passes[p].name,
-                                             .about = bench_passes[p].about,
-                                             .nsteps = bench_passes[p].nsteps,
+        const struct bench_pass *pass = &bench_passes[p];
+        if (bench_has_pass(backend, pass) && fits(bench->request->size, pass->radius) &&
+            bench_is_selected(bench->request, NULL, pass->name)) {
+            TRY(add_row(bench, &(struct row){.name = pass->name,
+                                             .about = pass->about,
+                                             .nsteps = pass->nsteps,
+                                             .radius = pass->radius,
                                              .settling_calls = production->settling_calls}));
         }
     }
@@ -188,6 +188,12 @@ static enum status queue_one(struct bench *bench, const struct row *row)
         args.medium = row->medium;
         return row->step(bench->queue, &bench->layout, &args, bench->d_out, bench->d_in, &owned, 1);
     }
+    if (row->radius > 1) {
+        struct wide_args args;
+        bench_wide_args(row->radius, &bench->layout, &args);
+        return bench->backend->operations->step_wide(bench->queue, &bench->layout, &args,
+                                                     bench->d_out, bench->d_in, &owned, 1);
+    }
     if (row->nsteps > 0) {
         struct step_args args[STEPS_MOST];
         for (int s = 0; s < row->nsteps; s++) {
@@ -249,6 +255,28 @@ static enum status choose_calls(struct bench *bench, struct row *row)
     return STATUS_OK;
 }
 
+struct queued {
+    struct bench *bench;
+    const struct row *row;
+};
+
+static enum status queue_again(void *context)
+{
+    const struct queued *queued = context;
+    return queue_one(queued->bench, queued->row);
+}
+
+static enum status measure_energy(struct bench *bench, struct row *row)
+{
+    struct queued queued = {bench, row};
+    const struct bench_calls calls = {.backend = bench->backend,
+                                      .device = bench->device,
+                                      .queue = bench->queue,
+                                      .call = queue_again,
+                                      .context = &queued};
+    return bench_energy_measure(&bench->meter, &calls, row->seconds[0], &row->energy);
+}
+
 static enum status measure(struct bench *bench)
 {
     for (int64_t round = -1; round < bench->request->repeats; round++) {
@@ -264,6 +292,9 @@ static enum status measure(struct bench *bench)
                 TRY(time_one(bench, row, &row->seconds[round]));
             }
         }
+    }
+    for (int r = 0; r < bench->nrows; r++) {
+        TRY(measure_energy(bench, &bench->rows[r]));
     }
     log_transient("%s", "");
     return STATUS_OK;
@@ -334,14 +365,16 @@ static void report_row(const struct bench *bench, const struct row *row, double 
                        struct json *json)
 {
     const struct work work = work_of(bench, row);
-    const struct figures f = figures_of(row, bench->request->repeats);
+    const struct clock_figures f = clock_figures_of(row->seconds, bench->request->repeats);
     const double bytes = work.fetch_bytes + work.write_bytes;
     const double rate = bytes / f.median_s;
     const bool is_copy = row == bench->rows;
+    char per_joule[16];
     *copy_rate = is_copy ? rate : *copy_rate;
-    log_info("  %-18s %8.3f %8.3f %8.3f %9.2f %7.1f %9.3f  %s", row->name, 1e3 * f.median_s,
+    log_info("  %-18s %8.3f %8.3f %8.3f %9.2f %7.1f %9.3f %8s  %s", row->name, 1e3 * f.median_s,
              1e3 * f.mean_s, 1e3 * f.best_s, rate * 1e-9, 100.0 * rate / *copy_rate,
-             work.cells / f.median_s * 1e-9, row->about);
+             work.cells / f.median_s * 1e-9,
+             bench_energy_words(&row->energy, work.cells, per_joule), row->about);
     if (is_copy) {
         return;
     }
@@ -364,6 +397,7 @@ static void report_row(const struct bench *bench, const struct row *row, double 
     json_real(json, "copy_GBs", *copy_rate * 1e-9);
     json_real(json, "percent_of_copy", 100.0 * rate / *copy_rate);
     json_real(json, "cell_updates_per_s", work.cells / f.median_s);
+    bench_energy_report(&row->energy, work.cells, json);
     json_end(json, '}');
 }
 
@@ -374,8 +408,8 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
     log_info("%s, %s, %" PRId64 " x %" PRId64 " x %" PRId64 " %s, median of %" PRId64,
              bench_kind_name(bench->study), precision_name(bench->layout.precision), size[0],
              size[1], size[2], bench->study == NULL ? "cells" : "points", bench->request->repeats);
-    log_info("  %-18s %8s %8s %8s %9s %7s %9s", "kernel", "ms", "mean ms", "best ms", "GB/s",
-             "% copy", "Gcell/s");
+    log_info("  %-18s %8s %8s %8s %9s %7s %9s %8s", "kernel", "ms", "mean ms", "best ms", "GB/s",
+             "% copy", "Gcell/s", "Mcell/J");
     for (int r = 0; r < bench->nrows; r++) {
         report_row(bench, &bench->rows[r], &copy_rate, json);
     }
@@ -417,26 +451,17 @@ done:
     return status;
 }
 
-static enum status bench_device(const struct bench_request *request, const struct backend *backend,
-                                struct device *device, const bool wanted[2], struct json *json)
+static enum status bench_device(struct bench *prototype, const bool wanted[2], struct json *json)
 {
-    struct device_info info;
     struct findings findings = {.copy_GBs = 0};
-    TRY(backend->runtime->info(device, &info));
-    log_info("backend %s on %s", backend->name, info.name);
-    bench_warn_of_binding();
-    json_begin(json, NULL, '{');
-    json_string(json, "device", info.name);
-    json_string(json, "backend", backend->name);
-    json_int(json, "threads", info.threads);
-    json_int(json, "repeats", request->repeats);
+    struct device_info info;
+    TRY(bench_begin_device(prototype->request, prototype->backend, prototype->device, json,
+                           &prototype->meter, &info));
     json_begin(json, "rows", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
         for (int s = -1; wanted[p] && (s < 0 || study_of_any_size(s) != NULL); s++) {
-            struct bench bench = {.request = request,
-                                  .backend = backend,
-                                  .device = device,
-                                  .study = s < 0 ? NULL : study_of_any_size(s)};
+            struct bench bench = *prototype;
+            bench.study = s < 0 ? NULL : study_of_any_size(s);
             TRY(bench_kind(&bench, (enum precision)p, json, &findings));
         }
     }
@@ -454,21 +479,20 @@ static enum status bench_device(const struct bench_request *request, const struc
 enum status bench_kernels(const struct bench_request *request)
 {
     bool wanted[2];
-    const struct backend *backend = NULL;
-    struct device *device = NULL;
+    struct bench prototype = {.request = request};
     char why[256];
     struct json json;
     TRY(bench_choose_precisions(request->precision, wanted));
-    TRY(backend_choose(request->backend.name, &backend, why, sizeof why));
-    TRY(bench_check_names(request, backend));
+    TRY(backend_choose(request->backend.name, &prototype.backend, why, sizeof why));
+    TRY(bench_check_names(request, prototype.backend));
     TRY(bench_media_check(&request->media));
     TRY(json_check_place(request->json));
-    TRY(backend->runtime->open(0, 1, &device));
+    TRY(prototype.backend->runtime->open(0, 1, &prototype.device));
     enum status status = json_open(&json);
     if (status == STATUS_OK) {
-        status = json_finish(&json, bench_device(request, backend, device, wanted, &json),
-                             request->json);
+        status = json_finish(&json, bench_device(&prototype, wanted, &json), request->json);
     }
-    backend->runtime->close(device);
+    bench_meter_close(&prototype.meter);
+    prototype.backend->runtime->close(prototype.device);
     return status;
 }

@@ -28,8 +28,7 @@ struct bench {
     struct device *device;
     const struct study *study;
     double peak; /* of the memory, bytes/s; 0: unknown */
-    struct energy_meter *meter;
-    char no_meter[ENERGY_WORDS];
+    struct bench_meter meter;
     struct queue *queue;
     struct stopwatch *stopwatch;
     struct study_case wanted;
@@ -46,10 +45,16 @@ struct call {
     struct study_shape shape;
 };
 
+struct trial {
+    struct study_shape shape;
+    double seconds; /* of a call */
+};
+
 struct figures {
-    double median_s, mean_s, best_s;
+    struct clock_figures time;
     int64_t rounds;
-    int shapes; /* searched */
+    struct trial trials[STUDY_MOST_SHAPES]; /* of the search */
+    int ntrials;
     struct bench_energy energy;
 };
 
@@ -167,13 +172,14 @@ static enum status time_calls(struct bench *bench, const struct call *call, int 
     return STATUS_OK;
 }
 
-/* The fastest shape that the device can launch, of few calls each; `tried` 0: the kernel does not
+/* The fastest shape that the device can launch, of few calls each; no trials: the kernel does not
  * take this problem. */
-static enum status search(struct bench *bench, struct call *call, double *best_s, int *tried)
+static enum status search(struct bench *bench, struct call *call, double *best_s,
+                          struct figures *figures)
 {
     struct study_shape shapes[STUDY_MOST_SHAPES];
     const int nshapes = study_shapes(call->kernel, &bench->problem, shapes);
-    *tried = 0;
+    figures->ntrials = 0;
     *best_s = 0;
     for (int s = 0; s < nshapes; s++) {
         const struct call candidate = {.kernel = call->kernel, .shape = shapes[s]};
@@ -183,13 +189,16 @@ static enum status search(struct bench *bench, struct call *call, double *best_s
         if (queued && seconds < SEARCH_S) {
             TRY(time_calls(bench, &candidate, SEARCH_CALLS, &queued, &seconds));
         }
-        if (queued && (*tried == 0 || seconds < *best_s)) {
+        if (queued && (figures->ntrials == 0 || seconds < *best_s)) {
             *best_s = seconds;
             *call = candidate;
         }
-        *tried += queued;
+        if (queued) {
+            figures->trials[figures->ntrials++] = (struct trial){shapes[s], seconds};
+        }
     }
-    return *tried > 0 || nshapes == 0 ? STATUS_OK : STATUS_DEVICE; /* with the last message */
+    return figures->ntrials > 0 || nshapes == 0 ? STATUS_OK
+                                                : STATUS_DEVICE; /* with the last message */
 }
 
 static enum status check(struct bench *bench, const struct call *call)
@@ -208,7 +217,6 @@ static enum status measure(struct bench *bench, const struct call *call, double 
                            struct figures *figures)
 {
     double seconds[BENCH_MAX_REPEATS];
-    double sum = 0;
     const double wanted = call_s > 0 ? ROUND_S / call_s : MOST_CALLS;
     const int calls = wanted < 1 ? 1 : wanted > MOST_CALLS ? MOST_CALLS : (int)wanted;
     const double start = clock_seconds();
@@ -220,49 +228,34 @@ static enum status measure(struct bench *bench, const struct call *call, double 
         if (!queued) {
             return STATUS_DEVICE;
         }
-        sum += seconds[rounds++];
+        rounds++;
     }
     figures->rounds = rounds;
-    figures->mean_s = sum / (double)rounds;
-    figures->median_s = clock_median(seconds, rounds);
-    figures->best_s = seconds[0];
+    figures->time = clock_figures_of(seconds, rounds);
     return STATUS_OK;
 }
 
-struct energy_calls {
+struct queued {
     struct bench *bench;
     const struct call *call;
-    struct event *done[2]; /* of the last batches, in turn */
-    int batch;
 };
 
-static enum status run_calls(void *context, int calls)
+static enum status queue_again(void *context)
 {
-    struct energy_calls *c = context;
-    const struct runtime *runtime = c->bench->backend->runtime;
-    for (int n = 0; n < calls; n++) {
-        TRY(queue_call(c->bench, c->call));
-    }
-    TRY(runtime->event_record(c->bench->queue, c->done[c->batch % 2]));
-    c->batch++;
-    return c->batch > 1 ? runtime->event_sync(c->done[c->batch % 2]) : STATUS_OK;
+    const struct queued *queued = context;
+    return queue_call(queued->bench, queued->call);
 }
 
 static enum status measure_energy(struct bench *bench, const struct call *call,
                                   struct figures *figures)
 {
-    const struct runtime *runtime = bench->backend->runtime;
-    struct energy_calls calls = {.bench = bench, .call = call};
-    enum status status = STATUS_OK;
-    TRY_GOTO(runtime->event_create(bench->device, &calls.done[0]));
-    TRY_GOTO(runtime->event_create(bench->device, &calls.done[1]));
-    TRY_GOTO(bench_energy_measure(bench->meter, bench->no_meter, run_calls, &calls,
-                                  figures->median_s, &figures->energy));
-    TRY_GOTO(runtime->queue_wait(bench->queue));
-done:
-    runtime->event_destroy(calls.done[0]);
-    runtime->event_destroy(calls.done[1]);
-    return status;
+    struct queued queued = {bench, call};
+    const struct bench_calls calls = {.backend = bench->backend,
+                                      .device = bench->device,
+                                      .queue = bench->queue,
+                                      .call = queue_again,
+                                      .context = &queued};
+    return bench_energy_measure(&bench->meter, &calls, figures->time.median_s, &figures->energy);
 }
 
 /* ---- reporting ---- */
@@ -289,14 +282,29 @@ static const char *number_words(double number, char text[16])
     return isnan(number) ? "-" : text;
 }
 
-static void report_shape(const struct study_shape *shape, int tried, struct json *json)
+/* Its members. */
+static void report_shape(const struct study_shape *shape, struct json *json)
 {
-    json_begin(json, "shape", '{');
     json_int3(json, "block", (const int64_t[]){shape->block[0], shape->block[1], shape->block[2]});
     json_int(json, "launch_bounds", shape->bounds);
     json_int(json, "cells_per_thread", shape->items);
-    json_int(json, "searched", tried);
-    json_end(json, '}');
+}
+
+/* Every shape of the search, for --tune. */
+static void report_trials(const struct figures *f, struct json *json)
+{
+    json_begin(json, "shapes", '[');
+    for (int t = 0; t < f->ntrials; t++) {
+        const double ms = 1e3 * f->trials[t].seconds;
+        char shape[64];
+        shape_words(&f->trials[t].shape, shape);
+        log_info("    %-20s %-18s %9.4f", "tried", shape, ms);
+        json_begin(json, NULL, '{');
+        report_shape(&f->trials[t].shape, json);
+        json_real(json, "ms", ms);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
 }
 
 static void report(struct bench *bench, const struct call *call, const struct figures *f,
@@ -304,7 +312,7 @@ static void report(struct bench *bench, const struct call *call, const struct fi
 {
     const struct study_traffic traffic = bench->study->traffic(&bench->problem);
     const double bytes = (double)(traffic.fetch_bytes + traffic.write_bytes);
-    const double rate = bytes / f->median_s;
+    const double rate = bytes / f->time.median_s;
     const double of_ideal = bench->peak > 0 ? 100.0 * rate / bench->peak : (double)NAN;
     char shape[64];
     char ideal[16];
@@ -312,9 +320,9 @@ static void report(struct bench *bench, const struct call *call, const struct fi
     shape_words(&call->shape, shape);
     const double points = (double)traffic.points;
     log_info("  %-22s %-18s %9.4f %9.2f %7.1f %7s %9.3f %9s", call->kernel->name, shape,
-             1e3 * f->median_s, rate * 1e-9, 100.0 * rate / bench->copy,
-             number_words(of_ideal, ideal), points / f->median_s * 1e-9,
-             number_words(1e-6 * points / f->energy.joules, per_joule));
+             1e3 * f->time.median_s, rate * 1e-9, 100.0 * rate / bench->copy,
+             number_words(of_ideal, ideal), points / f->time.median_s * 1e-9,
+             bench_energy_words(&f->energy, points, per_joule));
     json_begin(json, NULL, '{');
     json_string(json, "kernel", call->kernel->name);
     json_string(json, "kind", bench->study->name);
@@ -322,18 +330,24 @@ static void report(struct bench *bench, const struct call *call, const struct fi
     json_int3(json, "cells", bench->problem.layout.cells);
     json_int(json, "radius", bench->problem.radius);
     json_int(json, "fields", bench->problem.nfields);
-    report_shape(&call->shape, f->shapes, json);
+    json_begin(json, "shape", '{');
+    report_shape(&call->shape, json);
+    json_int(json, "searched", f->ntrials);
+    json_end(json, '}');
+    if (bench->request->tune) {
+        report_trials(f, json);
+    }
     json_int(json, "repeats", f->rounds);
-    json_real(json, "ms", 1e3 * f->median_s);
-    json_real(json, "mean_ms", 1e3 * f->mean_s);
-    json_real(json, "best_ms", 1e3 * f->best_s);
+    json_real(json, "ms", 1e3 * f->time.median_s);
+    json_real(json, "mean_ms", 1e3 * f->time.mean_s);
+    json_real(json, "best_ms", 1e3 * f->time.best_s);
     json_real(json, "fetch_bytes", (double)traffic.fetch_bytes);
     json_real(json, "write_bytes", (double)traffic.write_bytes);
     json_real(json, "bandwidth_GBs", rate * 1e-9);
     json_real(json, "copy_GBs", bench->copy * 1e-9);
     json_real(json, "percent_of_copy", 100.0 * rate / bench->copy);
     json_real(json, "percent_of_ideal", of_ideal);
-    json_real(json, "cell_updates_per_s", points / f->median_s);
+    json_real(json, "cell_updates_per_s", points / f->time.median_s);
     bench_energy_report(&f->energy, points, json);
     json_end(json, '}');
 }
@@ -347,8 +361,8 @@ static enum status bench_kernel(struct bench *bench, const struct study_kernel *
     struct figures figures;
     double call_s = 0;
     log_transient("%s: search", kernel->name);
-    TRY(search(bench, &call, &call_s, &figures.shapes));
-    if (figures.shapes == 0) { /* none for this problem */
+    TRY(search(bench, &call, &call_s, &figures));
+    if (figures.ntrials == 0) { /* none for this problem */
         return STATUS_OK;
     }
     TRY(check(bench, &call));
@@ -369,12 +383,12 @@ static enum status bench_case(struct bench *bench, struct json *json)
     TRY_GOTO(bench->study->setup(&bench->wanted, &bench->problem));
     TRY_GOTO(bench_open(bench));
     TRY_GOTO(measure(bench, &copy, 0, &figures));
-    bench->copy = 2.0 * (double)study_bytes(&bench->problem) / figures.median_s;
+    bench->copy = 2.0 * (double)study_bytes(&bench->problem) / figures.time.median_s;
     const int64_t *cells = bench->problem.layout.cells;
     log_info("%s, %s, radius %d, %" PRId64 " x %" PRId64 " x %" PRId64
              " cells, copy %.0f GB/s (%.4f ms)",
              bench->study->name, precision_name(bench->wanted.precision), bench->problem.radius,
-             cells[0], cells[1], cells[2], bench->copy * 1e-9, 1e3 * figures.median_s);
+             cells[0], cells[1], cells[2], bench->copy * 1e-9, 1e3 * figures.time.median_s);
     log_info("  %-22s %-18s %9s %9s %7s %7s %9s %9s", "kernel", "shape", "ms", "GB/s", "% copy",
              "% ideal", "Gcell/s", "Mcell/J");
     for (; kernel->name != NULL; kernel++) {
@@ -422,17 +436,9 @@ static enum status bench_device(struct bench *bench, const bool wanted[2], struc
 {
     struct device_info info;
     double copy = 0;
-    TRY(bench->backend->runtime->info(bench->device, &info));
-    log_info("backend %s on %s", bench->backend->name, info.name);
-    bench_warn_of_binding();
+    TRY(bench_begin_device(bench->request, bench->backend, bench->device, json, &bench->meter,
+                           &info));
     bench->peak = 1e9 * info.memory_GBs;
-    bench->meter = energy_open(&energy_system, info.address, bench->no_meter);
-    log_info("energy: %s", bench->meter != NULL ? energy_source(bench->meter) : bench->no_meter);
-    json_begin(json, NULL, '{');
-    json_string(json, "device", info.name);
-    json_string(json, "backend", bench->backend->name);
-    json_int(json, "threads", info.threads);
-    json_int(json, "repeats", bench->request->repeats);
     json_real(json, "memory_GBs", info.memory_GBs > 0 ? info.memory_GBs : (double)NAN);
     json_begin(json, "rows", '[');
     TRY(bench_cases(bench, wanted, json, &copy));
@@ -460,7 +466,7 @@ enum status bench_study(const struct bench_request *request)
     if (status == STATUS_OK) {
         status = json_finish(&json, bench_device(&bench, wanted, &json), request->json);
     }
-    energy_close(bench.meter);
+    bench_meter_close(&bench.meter);
     bench.backend->runtime->close(bench.device);
     return status;
 }

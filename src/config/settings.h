@@ -316,12 +316,14 @@ struct settings {
         double end;    /* s */
         int64_t steps;
         bool dt_auto;
-        double dt;     /* s, when not auto */
-        double safety; /* of the largest stable step, when auto */
+        double dt;           /* s, when not auto */
+        double safety;       /* of the largest stable step, when auto */
+        int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
     } time;
     struct {
         char *backend;
         enum precision precision;
+        int stencil_order; /* 2, 4, 6 or 8 */
         bool decomposition_auto;
         int decomposition[AXIS_COUNT];
         bool steps_per_pass_auto;

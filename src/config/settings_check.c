@@ -233,6 +233,9 @@ SETTINGS_CHECK(time)
         return settings_fail(settings, "time.steps",
                              "given together with time.end; give one of them");
     }
+    if (settings->time.adapt_every > 0 && !settings->time.dt_auto) {
+        return settings_fail(settings, "time.adapt_every", "needs dt: auto");
+    }
     if (!end && !settings->time.by_steps) {
         return settings_fail(settings, "time", "neither end nor steps; give one of them");
     }

@@ -85,6 +85,13 @@ void team_energy_sample(struct team_energy *energy)
     }
 }
 
+void team_energy_restart(struct team_energy *energy)
+{
+    energy->last_s = clock_seconds(); /* a wrap-around before does not matter */
+    read_now(energy);
+    energy->begin_J = energy->last_J;
+}
+
 enum status team_energy_total(MPI_Comm comm, struct team_energy *energy, struct energy_total *total)
 {
     read_now(energy);

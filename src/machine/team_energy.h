@@ -29,6 +29,9 @@ void team_energy_end(struct team_energy *energy); /* takes a zeroed one */
 /* Not collective; call it now and then: counters of CPUs wrap around within minutes. */
 void team_energy_sample(struct team_energy *energy);
 
+/* Not collective: the beginning is now. */
+void team_energy_restart(struct team_energy *energy);
+
 /* Collective. The energy since the beginning, on rank 0. NaN unless every device has a counter. */
 enum status team_energy_total(MPI_Comm comm, struct team_energy *energy,
                               struct energy_total *total) MUST_CHECK;

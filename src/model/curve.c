@@ -330,11 +330,18 @@ double curve_conductivity_slope(const struct curve *curve, int segment)
            (curve->heat[segment + 1] - curve->heat[segment]);
 }
 
-double curve_least_capacity(const struct curve *curve)
+/* The first and the last segment are open. */
+static bool holds(const struct curve *curve, int segment, double low, double high)
+{
+    const bool begins = segment == 0 || curve->temperature[segment] <= high;
+    return begins && (segment == curve->count - 1 || curve->temperature[segment + 1] >= low);
+}
+
+double curve_least_capacity(const struct curve *curve, double low, double high)
 {
     double slope = 0;
     for (int s = 0; s < curve->count; s++) {
-        slope = fmax(slope, curve_slope(curve, s));
+        slope = holds(curve, s, low, high) ? fmax(slope, curve_slope(curve, s)) : slope;
     }
     return 1 / slope;
 }
@@ -357,11 +364,15 @@ double curve_least_conductivity(const struct curve *curve, enum axis axis)
     return least;
 }
 
-double curve_most_conductivity(const struct curve *curve, enum axis axis)
+double curve_most_conductivity(const struct curve *curve, enum axis axis, double low, double high)
 {
     double most = 0;
     for (int s = 0; s < curve->count; s++) {
-        most = fmax(most, curve->factor[axis] * curve->conductivity[s]);
+        if (holds(curve, s, low, high)) {
+            const int end = s + 1 < curve->count ? s + 1 : s;
+            const double k = fmax(curve->conductivity[s], curve->conductivity[end]);
+            most = fmax(most, curve->factor[axis] * k);
+        }
     }
     return most;
 }

@@ -28,11 +28,12 @@ enum status curve_create(const struct settings *settings, int number,
 double curve_slope(const struct curve *curve, int segment);
 double curve_conductivity_slope(const struct curve *curve, int segment);
 
-/* The smallest heat capacity, J/(m^3 K), latent heat left out; the largest heat per kelvin above
- * 0 K; and the extremes of the conductivity, W/(m K), along an axis. */
-double curve_least_capacity(const struct curve *curve);
+/* Of the segments that hold temperatures from `low` to `high`: the smallest heat capacity,
+ * J/(m^3 K), latent heat left out, and the largest conductivity, W/(m K), along an axis. */
+double curve_least_capacity(const struct curve *curve, double low, double high);
+double curve_most_conductivity(const struct curve *curve, enum axis axis, double low, double high);
+/* Of all: the largest heat per kelvin above 0 K, and the smallest conductivity. */
 double curve_most_capacity(const struct curve *curve);
 double curve_least_conductivity(const struct curve *curve, enum axis axis);
-double curve_most_conductivity(const struct curve *curve, enum axis axis);
 
 #endif

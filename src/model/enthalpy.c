@@ -11,7 +11,7 @@ static double scale_of(const struct medium *medium)
 {
     double most = 0;
     for (int m = 0; m < medium->nmaterials; m++) {
-        most = fmax(most, curve_most_conductivity(&medium->curves[m], AXIS_X));
+        most = fmax(most, curve_most_conductivity(&medium->curves[m], AXIS_X, -INFINITY, INFINITY));
     }
     return most;
 }

@@ -128,8 +128,41 @@ static void count_roundings(struct roundings *n, const struct grid *grid,
     }
 }
 
+/* The same for kernels/wide_cell.h, generously. The magnitudes of w sum to at most 3.3, so those of
+ * the weights of neighbours to 7: on each axis sums of two up to 2A, differences of up to 2D, and
+ * `radius` partial sums. Next to a closed face the weights of a row sum to at most 27, and that of
+ * the given value, of magnitude |b| or less, is at most 6; the row of the ledger is as long. */
+static void count_roundings_wide(struct roundings *n, const struct grid *grid,
+                                 const struct heat_operator *op)
+{
+    const double cells = (double)grid_total_cells(grid);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        n->of_magnitude += grid->used[axis] ? cells * 7 * op->r[axis] : 0;
+        n->of_range += grid->used[axis] ? cells * 7 * (op->radius + 2) * op->r[axis] : 0;
+    }
+    n->of_magnitude += 3 * cells;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        if (!grid->used[axis] || !op->closure.closed[f]) {
+            continue;
+        }
+        const double at_face = cells / (double)grid->cells[axis] * (op->radius + 1);
+        const double longest = 2 * op->radius + 2;
+        n->face_terms += at_face;
+        n->of_magnitude += at_face * op->r[axis] * 6 * longest;
+        n->of_range += at_face * op->r[axis] * 27 * longest;
+        n->fixed_K += at_face * op->r[axis] * 6 * longest * fabs(op->closure.b[f]);
+    }
+}
+
 void limits_step(struct limits *limits, const struct grid *grid, const struct heat_operator *op)
 {
+    if (op->radius > 1) { /* its range is not checked */
+        count_step(&limits->ever, grid, op, 1);
+        count_step(&limits->last, grid, op, 1);
+        count_roundings_wide(&limits->roundings, grid, op);
+        return;
+    }
     const double overshoot = limits_overshoot(grid, op);
     count_step(&limits->ever, grid, op, overshoot);
     count_step(&limits->last, grid, op, overshoot);
@@ -198,15 +231,11 @@ static void join_reach(struct reach *reach, const struct reach *more)
     reach->steps++;
 }
 
-/* Per cell, in units of T / sigma: the new temperature itself, and the temperatures in the two sums
- * of the heat; and in S, 6 differences, 7 sums and the product, each at most the row sum times the
- * range, twice that at faces; with perfusion one difference and one product more. */
-void limits_step_classes(struct limits *limits, const struct problem *problem,
-                         const struct heat_operator *op)
+/* The boundary and blood. */
+static struct outside_reach outside_of(const struct problem *problem,
+                                       const struct heat_operator *op)
 {
     const struct medium *medium = &problem->medium;
-    const double s = op->dt * medium->fastest_rate;
-    struct roundings *n = &limits->roundings;
     struct outside_reach outside = {.reach = {.low = INFINITY, .high = -INFINITY}, .least_a = 1};
     for (int f = 0; f < FACE_COUNT; f++) {
         if (!problem->grid.used[face_axis((enum face)f)] || !op->closure.closed[f]) {
@@ -222,6 +251,19 @@ void limits_step_classes(struct limits *limits, const struct problem *problem,
             outside.least_a = fmin(outside.least_a, 0);
         }
     }
+    return outside;
+}
+
+/* Per cell, in units of T / sigma: the new temperature itself, and the temperatures in the two sums
+ * of the heat; and in S, 6 differences, 7 sums and the product, each at most the row sum times the
+ * range, twice that at faces; with perfusion one difference and one product more. */
+void limits_step_classes(struct limits *limits, const struct problem *problem,
+                         const struct heat_operator *op)
+{
+    const struct medium *medium = &problem->medium;
+    const double s = op->dt * medium->fastest_rate * problem->timeline.share;
+    struct roundings *n = &limits->roundings;
+    struct outside_reach outside = outside_of(problem, op);
     outside.reach.overshoot = overshoot_of_classes(s, outside.least_a);
     join_reach(&limits->ever, &outside.reach);
     join_reach(&limits->last, &outside.reach);
@@ -238,6 +280,18 @@ static void widen_by_source(struct reach *reach, double least, double most)
     const bool is_mean = reach->overshoot == 1;
     reach->low += least < 0 ? (is_mean ? least : -INFINITY) : 0;
     reach->high += most > 0 ? (is_mean ? most : INFINITY) : 0;
+}
+
+void limits_outside(const struct problem *problem, const struct heat_operator *op, double *low,
+                    double *high)
+{
+    struct outside_reach outside = outside_of(problem, op);
+    const bool open = boundary_varies(&problem->boundary) || problem->sources.count > 0;
+    for (int c = 0; c < problem->medium.nclasses; c++) {
+        outside.reach.high += problem->medium.classes[c].metabolic_heat > 0 ? INFINITY : 0;
+    }
+    *low = open ? -INFINITY : outside.reach.low;
+    *high = open ? INFINITY : outside.reach.high;
 }
 
 /* In S of a cell the source takes part in each of 7 sums, and in the product. */

@@ -34,7 +34,14 @@ void limits_begin(struct limits *limits, double min, double max);
 /* Add one step with this operator. */
 void limits_step(struct limits *limits, const struct grid *grid, const struct heat_operator *op);
 
-/* The same for a medium of classes. */
+/* In a medium of classes: as long as the operator is this one, cells stay between these and their
+ * own extremes, where no step overshoots. Infinite where a flux, a source or a formula sets no
+ * limit.
+ */
+void limits_outside(const struct problem *problem, const struct heat_operator *op, double *low,
+                    double *high);
+
+/* The same as limits_step for a medium of classes. */
 void limits_step_classes(struct limits *limits, const struct problem *problem,
                          const struct heat_operator *op);
 

@@ -8,11 +8,13 @@
 #include "kernels/heat_cell.h"
 #include "model/curve.h"
 
-/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
-static bool needs_classes(const struct boundary_setting *face)
+/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that,
+ * those of wider stencils do not. */
+static bool needs_classes(const struct settings *settings, const struct boundary_setting *face)
 {
+    const bool affine = settings->run.stencil_order <= 2;
     return face->npatches > 0 || boundary_radiates(face) ||
-           (face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
+           (affine && face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
 }
 
 static bool has_one_isotropic(const struct settings *settings)
@@ -53,7 +55,7 @@ const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KE
         }
     }
     for (int f = 0; f < FACE_COUNT; f++) {
-        if (needs_classes(&settings->boundary[f])) {
+        if (needs_classes(settings, &settings->boundary[f])) {
             snprintf(key, MEDIUM_KEY_BYTES, "boundary.%s", face_name((enum face)f));
             return key;
         }
@@ -94,9 +96,10 @@ static struct medium_class material_of(const struct material_setting *material, 
 /* What a linear medium with the longest stable step of this one would have. */
 static void bound(const struct curve *curve, struct medium_class *material)
 {
-    material->heat_capacity_volume = curve_least_capacity(curve);
+    material->heat_capacity_volume = curve_least_capacity(curve, -INFINITY, INFINITY);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        material->conductivity[axis] = curve_most_conductivity(curve, (enum axis)axis);
+        material->conductivity[axis] =
+            curve_most_conductivity(curve, (enum axis)axis, -INFINITY, INFINITY);
         material->least_conductivity[axis] = curve_least_conductivity(curve, (enum axis)axis);
     }
 }
@@ -262,6 +265,27 @@ double medium_stable_dt(const struct medium *medium, const struct grid *grid)
         }
     }
     return 1 / (2 * medium->diffusivity * sum);
+}
+
+/* With all conductivities smaller by a factor the conductances are, too; with contacts less than
+ * that. */
+double medium_rate_share(const struct medium *medium, double low, double high)
+{
+    double conductivity = 0;
+    double capacity = 0;
+    bool shrinks = !medium->perfused;
+    for (int m = 0; m < medium->nmaterials; m++) {
+        const struct medium_class *all = &medium->materials[m];
+        const struct curve *curve = &medium->curves[m];
+        const double k = curve_most_conductivity(curve, AXIS_X, low, high);
+        conductivity = fmax(conductivity, k / all->conductivity[AXIS_X]);
+        capacity =
+            fmax(capacity, all->heat_capacity_volume / curve_least_capacity(curve, low, high));
+        for (int other = 0; other < medium->nmaterials; other++) {
+            shrinks = shrinks && medium->resistance[m * medium->nmaterials + other] == 0;
+        }
+    }
+    return capacity * (shrinks ? conductivity : 1);
 }
 
 static uint64_t add_number(uint64_t hash, double number)

@@ -90,6 +90,10 @@ double medium_conductance_between(const struct medium *medium, const struct grid
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour);
 
+/* With curves: fastest_rate times this bounds the rates while all temperatures lie between `low`
+ * and `high`; at most 1. */
+double medium_rate_share(const struct medium *medium, double low, double high);
+
 /* Of the materials and that of every cell; 0 for one isotropic material. Two media with the same
  * hash have the same materials everywhere. */
 uint64_t medium_hash(const struct medium *medium);

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model/derived.h"
+#include "model/wide.h"
+
 /* Step counts are exact in a double, so that n dt is rounded once. */
 #define MAX_STEPS 9007199254740992.0 /* 2^53 */
 
@@ -225,10 +228,31 @@ static enum status count_steps(const struct settings *settings, struct timeline 
     return STATUS_OK;
 }
 
+/* A restart looks up the time of the last sample, which must not be before the adaptation. */
+static enum status check_adaptation(const struct settings *settings, const struct medium *medium)
+{
+    const int64_t every = settings->time.adapt_every;
+    const int64_t sampled = settings->output.derived.every;
+    if (every > 0 && medium->curves == NULL) {
+        return settings_fail(settings, "time.adapt_every",
+                             "no material has properties that depend on temperature; leave it out");
+    }
+    if (every > 0 && derived_kept(derived_of_settings(settings)) != 0 && every % sampled != 0) {
+        return settings_fail(settings, "time.adapt_every",
+                             "%" PRId64 " is not a multiple of output.derived.every, %" PRId64,
+                             every, sampled);
+    }
+    return STATUS_OK;
+}
+
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
                             const struct medium *medium, struct timeline *timeline)
 {
-    struct timeline built = {.dt_stable = medium_stable_dt(medium, grid)};
+    const bool is_wide = settings->run.stencil_order > 2;
+    struct timeline built = {.dt_stable = is_wide ? wide_stable_dt(settings, grid, medium)
+                                                  : medium_stable_dt(medium, grid),
+                             .share = 1};
+    TRY(check_adaptation(settings, medium));
     TRY(choose_dt(settings, built.dt_stable, &built.dt));
     const enum status status = count_steps(settings, &built);
     if (status == STATUS_OK) {
@@ -255,7 +279,52 @@ enum status timeline_continue(struct timeline *timeline, const struct settings *
     timeline_destroy(timeline);
     timeline->start_step = step;
     timeline->start_time = time;
+    timeline->before_dt = 0;
     return count_steps(settings, timeline);
+}
+
+/* The same run with other steps; the old ones are kept when they are refused. */
+static enum status replace(struct timeline *timeline, const struct settings *settings,
+                           struct timeline *by)
+{
+    by->stretch = NULL;
+    by->nstretches = 0;
+    const enum status status = count_steps(settings, by);
+    timeline_destroy(status == STATUS_OK ? timeline : by);
+    if (status == STATUS_OK) {
+        *timeline = *by;
+    }
+    return status;
+}
+
+enum status timeline_adapt(struct timeline *timeline, const struct settings *settings, int64_t step,
+                           double dt)
+{
+    struct timeline changed = *timeline;
+    if (dt == timeline->dt) {
+        return STATUS_OK;
+    }
+    changed.dt = dt;
+    changed.start_step = step;
+    changed.start_time = timeline_time(timeline, step);
+    changed.before_time = step > 0 ? timeline_time(timeline, step - 1) : 0;
+    changed.before_dt = step > 0 ? timeline_dt(timeline, step - 1) : 0;
+    return replace(timeline, settings, &changed);
+}
+
+enum status timeline_restore(struct timeline *timeline, const struct settings *settings,
+                             int64_t start_step, double start_time, double dt)
+{
+    struct timeline changed = *timeline;
+    changed.dt = dt;
+    changed.start_step = start_step;
+    changed.start_time = start_time;
+    return replace(timeline, settings, &changed);
+}
+
+static bool is_before(const struct timeline *timeline, int64_t step)
+{
+    return timeline->before_dt > 0 && step == timeline->start_step - 1;
 }
 
 /* The index of the stretch in which `step` begins; 0 for a step before the first. */
@@ -278,6 +347,9 @@ double timeline_time(const struct timeline *timeline, int64_t step)
 {
     int64_t first = timeline->start_step;
     double start = timeline->start_time;
+    if (is_before(timeline, step)) {
+        return timeline->before_time;
+    }
     if (step >= timeline->steps) {
         return timeline->end;
     }
@@ -291,6 +363,9 @@ double timeline_time(const struct timeline *timeline, int64_t step)
 
 double timeline_dt(const struct timeline *timeline, int64_t step)
 {
+    if (is_before(timeline, step)) {
+        return timeline->before_dt;
+    }
     if (step >= timeline->steps - 1) {
         return timeline->dt_last;
     }

@@ -14,12 +14,15 @@ struct stretch {
 
 /* All steps have length dt except those that land on a time: the last one, on `end`, and one before
  * each output with an interval in simulated time. A pure function of the settings and of where a
- * restart changed the steps; so a restart reproduces the same steps. */
+ * restart or timeline_adapt changed the steps; so a restart reproduces the same steps. */
 struct timeline {
     double dt;               /* s */
     double dt_stable;        /* s, the largest stable step */
-    int64_t start_step;      /* 0, or the step at which a restart changed the steps */
+    double share;            /* of medium's fastest_rate: the largest rate that can occur */
+    int64_t start_step;      /* 0, or the step at which a restart or timeline_adapt changed them */
     double start_time;       /* s */
+    double before_time;      /* s, of the last step before start_step; if before_dt > 0 */
+    double before_dt;        /* s, its length; 0: unknown */
     int64_t steps;           /* total number, from step 0 */
     double end;              /* s, the time after the last step */
     double dt_last;          /* s, length of the last step */
@@ -38,6 +41,13 @@ void timeline_destroy(struct timeline *timeline); /* takes a zeroed one */
  * configured step count or end. */
 enum status timeline_continue(struct timeline *timeline, const struct settings *settings,
                               int64_t step, double time) MUST_CHECK;
+
+/* From `step` on, where the state is, let steps have this length. Fails as timeline_create. */
+enum status timeline_adapt(struct timeline *timeline, const struct settings *settings, int64_t step,
+                           double dt) MUST_CHECK;
+/* As it was after timeline_adapt, in another run. Before timeline_continue. */
+enum status timeline_restore(struct timeline *timeline, const struct settings *settings,
+                             int64_t start_step, double start_time, double dt) MUST_CHECK;
 
 double timeline_time(const struct timeline *timeline, int64_t step);
 double timeline_dt(const struct timeline *timeline,

@@ -97,6 +97,11 @@ enum status checkpoint_output_submit(struct checkpoint_output *output,
                                                .ledger = state->ledger,
                                                .boundary_heat = in->summary->boundary_heat,
                                                .source_heat = in->summary->source_heat};
+    if (in->problem->settings->time.adapt_every > 0) {
+        context->state.adapted_step = in->problem->timeline.start_step;
+        context->state.adapted_time = in->problem->timeline.start_time;
+        context->state.adapted_dt = in->problem->timeline.dt;
+    }
     const struct writer_job job = {
         .kind = in->kind, .write = write_job, .destroy = free, .context = context};
     output->submitted_step = state->step;

@@ -18,7 +18,7 @@ REGISTERS, GRANULE, MOST_WAVES = 512, 8, 8  # of a SIMD of gfx90a, for 64 lanes
 
 # name: least waves a SIMD, as the kernel's comment claims. step_march is the production kernel
 # there, laplacian_* are those of docs/laplacian_study.md, xcorr_* and
-# diffusion_* of docs/studies.md.
+# diffusion_* of docs/studies.md; step_radius_* step with a wider stencil.
 LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "laplacian_reordered": 6, "laplacian_bounded": 5, "laplacian_streaming": 8,
                "laplacian_deep_blocks": 8, "laplacian_yzx": 8, "xcorr_hw_baseline": 8,
@@ -27,7 +27,8 @@ LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "xcorr_window": 5, "diffusion_hw": 8, "diffusion_hw_bounded": 8,
                "diffusion_sw": 8, "diffusion_sw_bounded": 8, "diffusion_march": 6,
                "mhd_cached": 1, "mhd_shared": 1, "steps_tile": 3, "jacobi_laplacian": 8,
-               "jacobi_boundary": 8, "jacobi_update_all": 8, "jacobi_norm_of": 8}
+               "jacobi_boundary": 8, "jacobi_update_all": 8, "jacobi_norm_of": 8,
+               "step_radius_march": 3}
 LEAST_WAVES_ELSE = 4
 # The same for OpenMP's target regions, by the function that has them: docs/studies.md.
 OFFLOAD_WAVES = {"cells_float64": 7, "cells_float32": 8, "rows_float64": 4, "pack_float64": 8,

@@ -235,7 +235,8 @@ static void doses_follow_sapareto_and_dewey(void **state)
 {
     (void)state;
     assert_true(derived_dose_rate(43 + 273.15) == 1);
-    for (double beyond = -300; beyond <= 100; beyond += 0.37) {
+    for (int n = -800; n <= 270; n++) {
+        const double beyond = 0.37 * n;
         const double wanted = pow(beyond < 0 ? 0.25 : 0.5, -beyond);
         assert_true(fabs(derived_dose_rate(316.15 + beyond) / wanted - 1) < 2e-12);
     }

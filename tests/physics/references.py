@@ -91,7 +91,7 @@ def line_source(r, t, power, k, rho_c):
     return power / (4 * math.pi * k) * expint1(r * r * rho_c / (4 * k * t))
 
 
-def moving_gaussian(points, t, power, sigma, speed, start, k, rho_c):
+def moving_gaussian(points, t, power, sigma, speed, start, k, rho_c, nodes=1000):
     """The rise, K, in a half space z <= 0 below a Gaussian spot on its surface that began at
     `start` at t = 0 and moves along x: the integral of Eagar and Tsai (Welding Journal 62, 1983)
     before its steady limit. `points`: x, y, z <= 0."""
@@ -107,7 +107,29 @@ def moving_gaussian(points, t, power, sigma, speed, start, k, rho_c):
         depth = np.exp(-z**2 / (4 * alpha * tau)) / np.sqrt(4 * math.pi * alpha * tau)
         return 2 * power / rho_c / math.pi * kernel * depth * 2 * root[:, None]
 
-    return legendre(at_root, 0.0, math.sqrt(t), 1000)
+    return legendre(at_root, 0.0, math.sqrt(t), nodes)
+
+
+def melt_pool(rise, limit, at, far, z=0.0):
+    """Length, width and depth, m, of where a function of points has more than `limit`, on the
+    plane `z`; it moves along x and is at `at` now, with its hottest point at most `far` behind."""
+    def last(inside, low, high):
+        for _ in range(30):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if inside(middle) else (low, middle)
+        return low
+
+    along = np.linspace(at - far, at + far / 4, 161)
+
+    def hot(points):
+        return rise(points).max() > limit
+
+    peak = along[rise([(x, 0.0, z) for x in along]).argmax()]
+    front = last(lambda s: hot([(peak + s, 0.0, z)]), 0.0, far)
+    back = last(lambda s: hot([(peak - s, 0.0, z)]), 0.0, far)
+    half = last(lambda s: hot([(x, s, z) for x in along]), 0.0, far)
+    depth = last(lambda s: hot([(x, 0.0, -s) for x in along]), 0.0, far)
+    return front + back, 2 * half, depth
 
 
 def perfused_focus(points, ages, power, radii, k, rho_c, perfusion):

@@ -201,6 +201,62 @@ class LaserTrack(Example):
         self.assert_below(abs(far[0] / self.eagar_tsai()[3] - 1), 0.12, "Rosenthal")
 
 
+class MeltTrack(Example):
+    """The melt pool of the history: of the laser track, with more power and no latent heat, beside
+    Eagar and Tsai; and of an alloy beside what NIST measured."""
+
+    POWER, MELTING = 60.0, 900.0
+    # W, m/s; width and depth measured, um (B. Lane et al., 2020, Table 3)
+    MEASURED = {"A": (137.9, 0.4, 147.9, 42.5), "B": (179.2, 0.8, 123.5, 36.0),
+                "C": (179.2, 1.2, 106.0, 29.6)}
+
+    @staticmethod
+    def pool(run):
+        return np.array([run.history()[-1][f"pool_{axis}_m"] for axis in "xyz"])
+
+    def test_converges_to_eagar_and_tsai(self):
+        """The uppermost cells have their centres half a cell below the surface: the extents there
+        converge faster than those on the surface, which are of first order."""
+        track = LaserTrack
+
+        def rise(points):
+            return references.moving_gaussian(points, track.END, 0.4 * self.POWER, track.SIGMA,
+                                              track.SPEED, track.START, track.K, track.RHO_C, 200)
+
+        at = track.START + track.SPEED * track.END
+        surface, inside = [], []
+        for n in (1, 2, 3):
+            run = self.solve_example(
+                "laser_track", f"pool{n}", f"grid.cells=[{32 * n}, {16 * n}, {12 * n}]",
+                "output.history.melt_pool=true", f"output.melting={self.MELTING}",
+                f"sources[0].gaussian.power={self.POWER}", "output.pictures.interval=3e-3")
+            for errors, z in ((surface, 0.0), (inside, -25e-6 / n)):
+                exact = references.melt_pool(rise, self.MELTING - 300, at, 6e-4, z)
+                errors.append(np.abs(self.pool(run) / exact - 1))
+            cells = run.history()[-1]["pool_volume_m3"] / (50e-6 / n)**3
+            self.assertAlmostEqual(cells, round(cells), 6)
+        for axis in (0, 1):
+            self.assert_order([error[axis] for error in surface], 1.3, 0.3, (1, 2, 3))
+            self.assertLess(inside[-1][axis], 0.005)
+        self.assertLess(surface[-1][2], 0.02)
+
+    def test_is_close_to_the_track_that_nist_measured(self):
+        """Within 12 % of the width and 25 % of the depth: conduction alone."""
+        for name, (power, speed, width, depth) in self.MEASURED.items():
+            end = 0.9e-3 / speed
+            run = self.solve_example(
+                "melt_track", f"case{name}", f"sources[0].gaussian.power={power}",
+                f'sources[0].gaussian.x="1.5e-4 + {speed}*t"', f"time.end={end}",
+                f"output.history.interval={end / 2}", f"output.snapshots.interval={end}",
+                f"output.pictures.interval={end}")
+            length, found_width, found_depth = 1e6 * self.pool(run)
+            self.assertLess(abs(found_width / width - 1), 0.12, f"case {name}")
+            self.assertLess(abs(found_depth / depth - 1), 0.25, f"case {name}")
+            self.assertGreater(length, 2 * found_width)
+            last = run.history()[-1]
+            self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
+
+
 class RadiatingSlab(Example):
     FLUX, EMISSIVITY, AMBIENT, K, LENGTH = 1e5, 0.8, 300.0, 40.0, 0.02
 

@@ -1,5 +1,7 @@
 """Properties that depend on temperature and melting: outputs, restarts, and ways to give a table.
 The random problems are in test_materials.py."""
+import os
+import random
 import unittest
 
 import h5py
@@ -104,6 +106,18 @@ class Melting(Materials):
         self.assertEqual(refused.code, 2, f"{refused}")
         self.assertIn("materials melt at 273.15 and at 600.6 K; give it, in K", refused.err)
 
+    def test_a_melting_point_is_solid_in_float32_too(self):
+        """Of a temperature that float32 rounds up."""
+        config = self.config()
+        config["materials"][0]["solidus"] = config["initial"][0]["uniform"]["value"] = 273.16
+        config["run"] = {"precision": "float32"}
+        config["output"] = {"history": {"every": 1, "melt_pool": True},
+                            "snapshots": {"every": 1, "derived": ["meltings"]}}
+        config["time"] = {"steps": 1}
+        run = self.run_config(config, "out")
+        self.assertEqual([row["pool_volume_m3"] for row in run.history()], [0, 0])
+        self.assertEqual(self.fields(run)["meltings"].max(), 0)
+
     @staticmethod
     def fields(run):
         with h5py.File(run.folder / "snapshots.vtkhdf") as file:
@@ -189,6 +203,132 @@ class Perfused(Materials):
         changed = self.run_config(config, "changed", "--restart", middle, "--restart-changed")
         last = changed.history()[-1]
         self.assertLess(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"])
+
+
+class Adapted(Materials):
+    """`time.adapt_every`: longer steps once the stiffest properties cannot occur any more."""
+
+    def melting(self):
+        water = {"name": "water", "density": 1000.0, "conductivity": 2.2, "heat_capacity": 2050.0,
+                 "latent_heat": 1e5, "solidus": 273.15,
+                 "liquid": {"conductivity": 0.58, "heat_capacity": 4200.0}}
+        return {
+            "grid": {"cells": [9, 5, 4], "upper": [0.009, 0.005, 0.004]},
+            "materials": [water],
+            "initial": [{"uniform": {"value": 272.0}}],
+            "boundary": {"x_min": {"type": "temperature", "value": 300.0},
+                         **{face: {"type": "flux", "value": 0.0} for face in FACES[1:5]},
+                         "z_max": {"type": "convection", "coefficient": 900.0, "ambient": 310.0}},
+            "time": {"end": 200.0, "adapt_every": 40},
+            "output": {"history": {"interval": 2.0}, "checkpoints": {"every": 130, "keep": 99},
+                       "derived": {"every": 20, "threshold": 280.0},
+                       "snapshots": {"interval": 100.0, "derived": ["time_above"]}},
+        }
+
+    @staticmethod
+    def time_above(run):
+        with h5py.File(checkpoints(run.folder)[-1], "r") as file:
+            return file["/time_above"][()]
+
+    def test_steps_grow_when_the_ice_has_melted_and_are_the_same_however_it_is_run(self):
+        config = self.melting()
+        one = self.run_config(config, "one")
+        static = self.run_config({**config, "time": {"end": 200.0}}, "static")
+        rows = one.history()
+        first = 0.9 * one.report["dt_stable"]
+        frozen = [row for row in rows[1:] if row["min_K"] < 273.14]
+        self.assertTrue(frozen and all(row["dt_s"] <= first for row in frozen))
+        self.assertGreater(max(row["dt_s"] for row in rows), 3 * first)
+        self.assertLess(one.report["steps"], 0.6 * static.report["steps"])
+        self.assertLess(abs(one.temperature() - static.temperature()).max(), 0.05)
+        last = rows[-1]
+        self.assertLess(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"])
+        for backend, ranks in (("cpu", 3), ("guard", 2)):
+            other = self.run_config(config, f"{backend}", "--backend", backend, ranks=ranks)
+            self.assertEqual(other.exact("field_hash"), one.exact("field_hash"))
+            self.assertEqual(other.history_bytes(), one.history_bytes())
+        middles = sorted((self.folder / "one" / "checkpoints").glob("step_*.h5"))[:-1]
+        self.assertGreater(len(middles), 2)
+        for n, middle in enumerate((middles[0], middles[-2], middles[-1])):
+            rest = self.run_config(config, f"rest{n}", "--restart", middle, ranks=1 + n % 3)
+            self.assertEqual(rest.exact("field_hash"), one.exact("field_hash"), f"{middle}")
+            self.assertEqual(rest.report["steps"], one.report["steps"])
+            np.testing.assert_array_equal(self.time_above(rest), self.time_above(one))
+            self.assertEqual(rest.history()[-1], last)
+
+    def test_with_longer_steps_no_cell_leaves_the_range(self):
+        """With the static step cells at the edge of two such faces may, for a while."""
+        longer = 0
+        for seed in range(60 if "ISOTHERM_TEST_MATRIX" in os.environ else 5):
+            rng = random.Random(seed)
+            knots = (100, 200, 250, 290, 330, 380, 500, 900)
+            materials = [{"name": name, "density": 1000.0, **{
+                key: [[t, float(f"{10 ** rng.uniform(low, high):.4g}")] for t in knots]
+                for key, low, high in (("conductivity", -0.5, 2), ("heat_capacity", 1.5, 3.5))}}
+                for name in "ab"[:1 + seed % 2]]
+            numbers = [rng.uniform(290, 340) for _ in range(5)]
+            config = {
+                "grid": {"cells": [11, 9], "upper": [0.011, 0.018]},
+                "materials": materials,
+                "parts": [{"uniform": {"material": "a"}},
+                          {"sphere": {"center": [0, 0], "radius": 0.008,
+                                      "material": materials[-1]["name"]}}],
+                "initial": [{"uniform": {"value": numbers[0]}},
+                            {"layer": {"axis": "x", "from": 0, "to": 4e-3, "value": numbers[1]}}],
+                "boundary": {"x_min": {"type": "temperature", "value": numbers[2]},
+                             "x_max": {"type": "convection", "coefficient": 10 ** rng.uniform(1, 6),
+                                       "ambient": numbers[3]},
+                             "y_min": {"type": "temperature", "value": numbers[4]},
+                             "y_max": {"type": "flux", "value": 0.0}},
+                "time": {"steps": 300, "adapt_every": rng.choice([1, 7, 100])},
+                "output": {"history": {"every": 1}}}
+            run = self.run_config(config, f"out{seed}")
+            rows = run.history()
+            if rows[1]["dt_s"] > 0.901 * run.report["dt_stable"]:
+                longer += 1
+                self.assertGreater(min(row["min_K"] for row in rows), min(numbers) - 1e-9, seed)
+                self.assertLess(max(row["max_K"] for row in rows), max(numbers) + 1e-9, seed)
+        self.assertGreater(longer, 2)
+
+    def test_a_restart_into_the_cold_shortens_the_steps_at_once(self):
+        config = self.melting()
+        one = self.run_config(config, "one")
+        middle = sorted((self.folder / "one" / "checkpoints").glob("step_*.h5"))[-2]
+        config["boundary"]["z_max"]["ambient"] = 100.0
+        config["output"]["history"] = {"every": 1}
+        cold = self.run_config(config, "cold", "--restart", middle)
+        steps = [row["dt_s"] for row in cold.history()[1:]]
+        self.assertLessEqual(max(steps), 0.9 * one.report["dt_stable"] * (1 + 1e-12))
+        self.assertLess(abs(cold.history()[-1]["heat_drift_J"]),
+                        1e-13 * cold.history()[-1]["heat_J"])
+
+    def test_rows_of_a_table_far_from_the_temperatures_cost_no_steps(self):
+        silicon = {"name": "silicon", "density": 2330.0,
+                   "conductivity": [[20.0, 4940.0], [100.0, 884.0], [290.0, 155.0], [500.0, 76.0]],
+                   "heat_capacity": [[20.0, 3.4], [100.0, 259.0], [290.0, 705.0], [500.0, 830.0]]}
+        config = self.melting()
+        config.update(materials=[silicon], initial=[{"uniform": {"value": 295.0}}],
+                      time={"steps": 50, "adapt_every": 10})
+        del config["output"]["snapshots"]
+        adapted = self.run_config(config, "adapted")
+        self.assertGreater(adapted.report["dt"], 900 * adapted.report["dt_stable"])
+        for name, change in (("formula", {"value": "300 + t"}), ("flux", {"type": "flux"})):
+            config["boundary"]["x_min"] = {"type": "temperature", "value": -1.0, **change}
+            run = self.run_config(config, name)
+            self.assertAlmostEqual(run.report["dt"] / run.report["dt_stable"], 0.9, delta=1e-9)
+
+    def test_each_wrong_use_has_its_message(self):
+        linear = {"name": "linear", "density": 1.0, "conductivity": 1.0, "heat_capacity": 1.0}
+        for expected, changes in (
+                ("needs dt: auto", {"time": {"end": 1.0, "dt": 0.01, "adapt_every": 5}}),
+                ("leave it out", {"materials": [linear]}),
+                ("not a multiple of output.derived.every", {"time": {"end": 1.0,
+                                                                     "adapt_every": 30}})):
+            self.write({**self.melting(), **changes}, "case.yaml")
+            result = self.isotherm("run", "case.yaml", "--output", "out")
+            self.assertEqual(result.code, 2, f"{result}")
+            self.assertIn("time.adapt_every: ", result.err)
+            self.assertIn(expected, result.err)
 
 
 if __name__ == "__main__":
