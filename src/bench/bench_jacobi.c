@@ -192,20 +192,20 @@ static enum status time_round(struct bench *bench, int part, int calls, double *
 }
 
 struct timing {
-    double median_s, best_s;
+    struct clock_figures time;
     int64_t rounds;
     struct bench_energy energy;
 };
 
-struct part_call {
+struct queued {
     struct bench *bench;
     int part;
 };
 
-static enum status call_part(void *context)
+static enum status queue_again(void *context)
 {
-    const struct part_call *c = context;
-    return call(c->bench, c->part);
+    const struct queued *queued = context;
+    return call(queued->bench, queued->part);
 }
 
 static enum status time_part(struct bench *bench, int part, struct timing *timing)
@@ -223,15 +223,13 @@ static enum status time_part(struct bench *bench, int part, struct timing *timin
         TRY(time_round(bench, part, calls, &seconds[rounds++]));
     }
     timing->rounds = rounds;
-    timing->median_s = clock_median(seconds, rounds);
-    timing->best_s = seconds[0];
-    struct part_call context = {bench, part};
-    const struct bench_calls energy_calls = {.backend = bench->backend,
-                                             .device = bench->device,
-                                             .queue = bench->queue,
-                                             .call = call_part,
-                                             .context = &context};
-    return bench_energy_measure(&bench->meter, &energy_calls, timing->median_s, &timing->energy);
+    timing->time = clock_figures_of(seconds, rounds);
+    const struct bench_calls again = {.backend = bench->backend,
+                                      .device = bench->device,
+                                      .queue = bench->queue,
+                                      .call = queue_again,
+                                      .context = &(struct queued){bench, part}};
+    return bench_energy_measure(&bench->meter, &again, timing->time.median_s, &timing->energy);
 }
 
 static void report(struct bench *bench, int part, const struct timing *timing, double parts_s)
@@ -244,11 +242,11 @@ static void report(struct bench *bench, int part, const struct timing *timing, d
     }
     struct json *json = bench->json;
     const char *name = part == ALL ? "iteration" : jacobi_part_name[part];
-    const double rate = 1e-9 * bytes / timing->median_s;
-    const double share = part == ALL ? 100.0 : 100.0 * timing->median_s / parts_s;
+    const double rate = 1e-9 * bytes / timing->time.median_s;
+    const double share = part == ALL ? 100.0 : 100.0 * timing->time.median_s / parts_s;
     log_info("  %-14s %-10s %10.4f %7.1f %9.2f %8.1f %9.2f", bench->kernels->name, name,
-             1e3 * timing->median_s, share, rate, 100.0 * rate / bench->copy,
-             1e-9 * operations / timing->median_s);
+             1e3 * timing->time.median_s, share, rate, 100.0 * rate / bench->copy,
+             1e-9 * operations / timing->time.median_s);
     json_begin(json, NULL, '{');
     json_string(json, "kernel", name);
     json_string(json, "kind", "jacobi");
@@ -258,17 +256,17 @@ static void report(struct bench *bench, int part, const struct timing *timing, d
     json_string(json, "precision", "float64");
     json_int3(json, "cells", (const int64_t[]){bench->grid.nx, bench->grid.ny, 1});
     json_int(json, "repeats", timing->rounds);
-    json_real(json, "ms", 1e3 * timing->median_s);
-    json_real(json, "best_ms", 1e3 * timing->best_s);
+    json_real(json, "ms", 1e3 * timing->time.median_s);
+    json_real(json, "best_ms", 1e3 * timing->time.best_s);
     json_real(json, "percent_of_parts", share);
     json_real(json, "bytes", bytes);
     json_real(json, "bandwidth_GBs", rate);
     json_real(json, "copy_GBs", bench->copy);
     json_real(json, "percent_of_copy", 100.0 * rate / bench->copy);
     json_real(json, "operations", operations);
-    json_real(json, "GFLOPs", 1e-9 * operations / timing->median_s);
+    json_real(json, "GFLOPs", 1e-9 * operations / timing->time.median_s);
     const double nodes = (double)(bench->grid.nx * bench->grid.ny);
-    json_real(json, "cell_updates_per_s", nodes / timing->median_s);
+    json_real(json, "cell_updates_per_s", nodes / timing->time.median_s);
     bench_energy_report(&timing->energy, nodes, json);
     json_end(json, '}');
 }
@@ -280,7 +278,7 @@ static enum status time_all(void *context)
     double parts_s = 0;
     for (int part = 0; part < TIMED; part++) {
         TRY(time_part(bench, part, &timing[part]));
-        parts_s += part < ALL ? timing[part].median_s : 0;
+        parts_s += part < ALL ? timing[part].time.median_s : 0;
     }
     for (int part = 0; part < TIMED; part++) {
         report(bench, part, &timing[part], parts_s);
@@ -329,7 +327,6 @@ static enum status bench_backend(struct bench *bench, const struct backend *back
     }
 done:
     bench_meter_close(&bench->meter);
-    bench->meter = (struct bench_meter){.meter = NULL};
     backend->runtime->close(bench->device);
     return status;
 }

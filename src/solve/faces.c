@@ -73,13 +73,13 @@ static enum status flows_of_radius(struct stepper *stepper, const struct heat_op
         for (int f = 0; f < FACE_COUNT; f++) {
             const struct wide_closure *c = &wide.closure[f];
             const enum axis axis = face_axis((enum face)f);
-            const double cells = (double)(grid_total_cells(grid) / grid->cells[axis]);
+            const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
             const double unit =
                 problem->medium.heat_capacity_volume * grid_cell_volume(grid) * op->r[axis];
             const double sum = exact_sum_value(&sums[f]);
             if (depth == 0) {
                 own[f] = sum;
-                flow[f] = unit * c->in_given * (cells * c->value - c->slope * sum);
+                flow[f] = unit * c->in_given * ((double)cells * c->value - c->slope * sum);
             } else {
                 flow[f] += unit * c->in[depth] * (sum - own[f]);
             }
