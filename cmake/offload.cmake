@@ -84,7 +84,10 @@ function(isotherm_offload_device flags_variable reason_variable)
 endfunction()
 
 include(CheckCSourceCompiles)
-isotherm_find_offload()
+set(ISOTHERM_WITH_OFFLOAD OFF)
+if(ISOTHERM_OFFLOAD)
+  isotherm_find_offload()
+endif()
 
 # Add the backend to a library. The device's code is linked with the program.
 function(isotherm_add_offload library)

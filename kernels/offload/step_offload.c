@@ -104,7 +104,6 @@ static void add_face_sums(struct queue *queue, const struct layout *layout,
                           const struct step_args *args, const void *d_in, const struct box *boxes,
                           int nboxes)
 {
-    const int device = queue->device->number;
     for (int face = 0; face < FACE_COUNT; face++) {
         struct exact_sum sum = {{0}};
         struct exact_sum *d_sum = args->closed[face] ? args->d_face_sum[face] : NULL;
@@ -113,7 +112,7 @@ static void add_face_sums(struct queue *queue, const struct layout *layout,
             offload_tally(queue, layout, d_in, &layer, &sum);
         }
         if (d_sum != NULL) {
-            TARGET(omp target device(device) is_device_ptr(d_sum) firstprivate(sum))
+            TARGET(omp target device(queue->device->number) is_device_ptr(d_sum) firstprivate(sum))
             exact_sum_add(d_sum, &sum);
         }
     }

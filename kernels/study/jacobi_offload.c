@@ -129,7 +129,6 @@ static enum status within_data(struct queue *queue, const struct jacobi_grid *gr
                                const struct jacobi_work *work, enum status (*body)(void *context),
                                void *context)
 {
-    const int device = queue->device->number;
     const int64_t nodes = grid->nx * grid->ny;
     double *u = work->u;
     double *au = work->au;
@@ -137,8 +136,8 @@ static enum status within_data(struct queue *queue, const struct jacobi_grid *gr
     const double *rhs = work->rhs;
     (void)u, (void)au, (void)res, (void)rhs; /* gcc does not count a map as a use */
     enum status status = STATUS_OK;
-    TARGET(omp target data device(device) map(to
-                                              : rhs [0:nodes])
+    TARGET(omp target data device(queue->device->number) map(to
+                                                             : rhs [0:nodes])
                map(tofrom
                    : u [0:nodes], au [0:nodes], res [0:nodes]))
     status = body(context);
@@ -149,21 +148,20 @@ static enum status within_enter_and_exit(struct queue *queue, const struct jacob
                                          const struct jacobi_work *work,
                                          enum status (*body)(void *context), void *context)
 {
-    const int device = queue->device->number;
     const int64_t nodes = grid->nx * grid->ny;
     double *u = work->u;
     double *au = work->au;
     double *res = work->res;
     const double *rhs = work->rhs;
     (void)u, (void)au, (void)res, (void)rhs; /* gcc does not count a map as a use */
-    TARGET(omp target enter data device(device)
+    TARGET(omp target enter data device(queue->device->number)
                map(to
                    : rhs [0:nodes], u [0:nodes], au [0:nodes], res [0:nodes]))
     const enum status status = body(context);
-    TARGET(omp target exit data device(device) map(from
-                                                   : u [0:nodes], au [0:nodes], res [0:nodes])
-               map(release
-                   : rhs [0:nodes]))
+    TARGET(omp target exit data device(queue->device->number)
+               map(from
+                   : u [0:nodes], au [0:nodes], res [0:nodes]) map(release
+                                                                   : rhs [0:nodes]))
     return status;
 }
 
