@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # What this machine needs to build, run and test Isotherm; the only list of packages.
 #
-#   bash jobscripts/setup.sh [run|test]     install what is missing, then stop
-#   . jobscripts/setup.sh                   get the functions (local.sh and tests/run.sh do this)
+#   bash jobscripts/setup.sh [run|test|offload]
+#                                  install what is missing, then stop
+#   . jobscripts/setup.sh          get the functions (local.sh and tests/run.sh do this)
 #
 # A second call does nothing: dpkg says what is installed.
 set -euo pipefail
@@ -23,6 +24,9 @@ packages_jobs=(slurm-wlm munge python3-matplotlib)
 
 # Compile for MI250X on a machine without one. The distribution has no CUDA compiler.
 packages_gpu=(hipcc libamdhip64-dev rocm-device-libs)
+
+# The same by OpenMP. It replaces a libomp-dev of another version.
+packages_offload=(clang-15 lld-15 llvm-15 libomp-15-dev rocm-device-libs)
 
 # libFuzzer, for the readers of files; the GPU packages bring the same clang. llvm-15: its
 # symbolizer, which gives names to the suppressed leaks of Open MPI.
@@ -76,12 +80,13 @@ apt_install() {
     "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
-# setup_packages run|test|gpu|fuzz|jobs
+# setup_packages run|test|gpu|offload|fuzz|jobs
 setup_packages() {
     local wanted=("${packages_run[@]}") missing as_root=()
     case $1 in
     test) wanted+=("${packages_test[@]}") ;;
     gpu) wanted=("${packages_gpu[@]}") ;;
+    offload) wanted=("${packages_offload[@]}") ;;
     fuzz) wanted=("${packages_fuzz[@]}") ;;
     jobs) wanted=("${packages_jobs[@]}") ;;
     esac
@@ -192,7 +197,7 @@ build_preset() {
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
     case ${1:-run} in
-    run) setup_packages run ;;
+    run | offload) setup_packages "${1:-run}" ;;
     test)
         setup_packages test
         setup_jobs
@@ -200,7 +205,7 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
         setup_lint
         ;;
     *)
-        sed -n '2,7s/^# \{0,1\}//p' "$0"
+        sed -n '2,8s/^# \{0,1\}//p' "$0"
         exit 2
         ;;
     esac

@@ -4,9 +4,9 @@
     python3 jobscripts/studies.py --isotherm build/hip-nvidia/isotherm --backend hip
     python3 jobscripts/studies.py --isotherm build/cpu/isotherm --backend cpu --repeats 10
 
-Runs `isotherm bench` xcorr and diffusion, and the time step of the solver at 256^3 cells; where
-PyTorch is installed, also its convolutions, as the published study does. Writes xcorr.json,
-diffusion.json, step.json, torch.json and studies.md into the folder of --output.
+Runs `isotherm bench` xcorr, diffusion and jacobi, and the time step of the solver at 256^3 cells;
+where PyTorch is installed, also its convolutions, as the published study does. Writes xcorr.json,
+diffusion.json, jacobi.json, step.json, torch.json and studies.md into the folder of --output.
 """
 import argparse
 import json
@@ -174,6 +174,20 @@ def diffusion_tables(rows, torch_rows):
                           "PyTorch"], lines)
 
 
+def jacobi_table(rows):
+    """HIP beside OpenMP: the kernels of the iteration, one line per backend and mapping."""
+    names = list(dict.fromkeys(row["kernel"] for row in rows))
+    ways = {}
+    for row in rows:
+        ways.setdefault((row["backend"], row["variant"]), {})[row["kernel"]] = row
+    size = "x".join(map(str, rows[0]["cells"][:2]))
+    yield f"Jacobi iteration, {size}, float64, ms (GB/s; GFLOP/s):\n"
+    yield from table(["backend", "variant", *names],
+                     [[*way, *(f"{kernels[name]['ms']:.4f} ({kernels[name]['bandwidth_GBs']:.0f}; "
+                               f"{kernels[name]['GFLOPs']:.1f})" for name in names)]
+                      for way, kernels in ways.items()])
+
+
 def energy_table(rows):
     lines = []
     for kind, precision, dims, radius, published in PUBLISHED_PER_WATT:
@@ -200,6 +214,9 @@ def main():
     small = [word for radius in args.radius if int(radius) <= 4 for word in ("--radius", radius)]
     diffusion = bench(args, "diffusion", args.output / "diffusion.json", *small,
                       *words[2 * len(args.radius):])
+    # always every backend: the study compares them
+    jacobi = bench(argparse.Namespace(**{**vars(args), "backend": "auto"}), "jacobi",
+                   args.output / "jacobi.json", *words[2 * len(args.radius):])
     size = args.size or [256, 256, 256]
     step = bench(args, "kernels", args.output / "step.json", "--kernel", "production", "--size",
                  *map(str, size))
@@ -211,6 +228,7 @@ def main():
               *table(["precision", "cells", "ms", "% of copy"],
                      [[row["precision"], "x".join(map(str, row["cells"])), f"{row['ms']:.4f}",
                        f"{row['percent_of_copy']:.1f}"] for row in step["rows"]])]
+    lines += jacobi_table(jacobi["rows"])
     lines += energy_table([*xcorr["rows"], *diffusion["rows"]])
     if "why" in torch:
         lines.append(f"PyTorch: {torch['why']}.")

@@ -1,7 +1,8 @@
 /* Operations on fields: a table of kernels that take boxes, strides, pointers and coefficients.
  *
  * All functions put their work on a queue; see runtime.h for the order of work. Members that may be
- * NULL say so. */
+ * NULL say so. Without BACKEND_MEDIA a medium is never given, and add_source, sum_perfusion,
+ * summarise_classes, convert and liquid_fraction are NULL. */
 #ifndef ISOTHERM_KERNELS_OPERATIONS_H
 #define ISOTHERM_KERNELS_OPERATIONS_H
 
@@ -17,6 +18,7 @@
 #include "kernels/nonlinear_cell.h"
 #include "kernels/runtime.h"
 #include "kernels/source_cell.h"
+#include "kernels/wide_cell.h"
 
 /* A medium of several classes on one subdomain; see kernels/medium_cell.h. */
 struct medium_args {
@@ -56,6 +58,20 @@ struct step_args {
     /* Device memory, or NULL: add the exact sum, in K, of the inside cells of that closed face
      * before the step, over the given boxes, for the heat ledger. With a medium: the exact sum of
      * g (outside - inside), in double, the difference rounded as in the update. */
+    struct exact_sum *d_face_sum[FACE_COUNT];
+};
+
+/* Coefficients of one step with a wider stencil on one subdomain. Host memory, copied by the call.
+ */
+struct wide_args {
+    int radius;                      /* 2 to 4 */
+    double weight[WIDE_RADIUS_MOST]; /* w_1 .. of wide_cell.h; of a float32 field, floats */
+    double r[AXIS_COUNT];            /* as in step_args */
+    bool used[AXIS_COUNT];           /* an axis that is not used has one cell, and D = 0 */
+    bool closed[FACE_COUNT];         /* else cells beyond it are read from the halo */
+    struct wide_closure closure[FACE_COUNT];
+    /* Device memory, or NULL: add the exact sum, K, of the inward flux of wide_cell.h through that
+     * closed face, over the given boxes. */
     struct exact_sum *d_face_sum[FACE_COUNT];
 };
 
@@ -137,6 +153,14 @@ struct operations {
                          const struct step_args *args, int nsteps, void *d_out, const void *d_in,
                          const struct box *boxes, int nboxes);
     int steps_most; /* 0: `steps` is NULL */
+
+    /* NULL: the backend has no wider stencils. Queued. As `step`, with the expressions of
+     * wide_cell.h. The halo of d_in must be complete to `radius` layers around the boxes, faces
+     * only. A used axis has at least 2 radius cells within reach of a closed face, owned or in the
+     * halo, and that many owned ones between two. */
+    enum status (*step_wide)(struct queue *queue, const struct layout *layout,
+                             const struct wide_args *args, void *d_out, const void *d_in,
+                             const struct box *boxes, int nboxes);
 
     /* Queued. Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T)
      * with the heat of source_cell, rounded to the field's precision; sigma of the cell's class, or

@@ -8,8 +8,8 @@ usage() {
     cat <<'TEXT'
 usage: bash tests/run.sh [--quick] [-L LABELS] [-R NAMES]
 
-Install what is missing, build the presets asan, fuzz, hip-amd, hip-nvidia (where there are
-compilers for them), hip-host and cpu, and run their tests.
+Install what is missing, build the presets asan, fuzz, hip-amd, offload-amd, hip-nvidia (where
+there are compilers for them), hip-host and cpu, and run their tests.
 
   --quick       preset cpu only, no sanitizers, fuzzers and GPU builds
   -L LABELS     tests whose label matches: unit backend mpi io physics cli robust jobs fuzz
@@ -91,6 +91,12 @@ if ! $quick; then
         build_and_test_gpu hip-amd || failed+=(hip-amd)
     else
         say "No HIP compiler: preset hip-amd is left out."
+    fi
+    # not installed by this script: it would replace another version of libomp-dev
+    if [[ -e /usr/lib/llvm-15/lib/libomptarget-amdgpu-gfx90a.bc ]]; then
+        say "Building preset offload-amd"
+        isotherm_target=isotherm build_preset offload-amd "${cmake_arguments[@]}" &&
+            run_tests offload-amd -R gfx90a_offload || failed+=(offload-amd)
     fi
     if command -v nvcc >/dev/null; then
         build_and_test_gpu hip-nvidia || failed+=(hip-nvidia)

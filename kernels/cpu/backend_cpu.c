@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/host_runtime.h"
 #include "kernels/cpu/kernels_cpu.h"
-#include "kernels/cpu/shared_memory.h"
 #include "kernels/cpu/tile_tuner.h"
 
 struct device {
@@ -16,12 +15,6 @@ struct device {
 struct queue {
     struct tile_tuner tuner;
     struct steps_scratch scratch;
-};
-struct event {
-    char unused;
-};
-struct stopwatch {
-    double start, stop; /* s */
 };
 
 static enum status allocate(size_t bytes, void **object)
@@ -54,20 +47,6 @@ static enum status info(struct device *device, struct device_info *info)
     return STATUS_OK;
 }
 
-static enum status memory_alloc(struct device *device, size_t bytes, void **d_memory)
-{
-    (void)device;
-    TRY(host_memory_alloc(bytes, d_memory));
-    cpu_fill_nan(*d_memory, bytes);
-    return STATUS_OK;
-}
-
-static void memory_free(struct device *device, void *memory)
-{
-    (void)device;
-    free(memory);
-}
-
 static enum status queue_create(struct device *device, enum queue_priority priority,
                                 struct queue **queue)
 {
@@ -87,68 +66,6 @@ static void queue_destroy(struct queue *queue)
 static enum status queue_wait(struct queue *queue)
 {
     (void)queue;
-    return STATUS_OK;
-}
-
-static enum status event_create(struct device *device, struct event **event)
-{
-    (void)device;
-    return allocate(sizeof **event, (void **)event);
-}
-
-static void event_destroy(struct event *event)
-{
-    free(event);
-}
-
-static enum status event_order(struct queue *queue, struct event *event)
-{
-    (void)queue;
-    (void)event;
-    return STATUS_OK;
-}
-
-static enum status stopwatch_create(struct device *device, struct stopwatch **stopwatch)
-{
-    (void)device;
-    return allocate(sizeof **stopwatch, (void **)stopwatch);
-}
-
-static void stopwatch_destroy(struct stopwatch *stopwatch)
-{
-    free(stopwatch);
-}
-
-static enum status stopwatch_start(struct queue *queue, struct stopwatch *stopwatch)
-{
-    (void)queue;
-    stopwatch->start = clock_seconds();
-    return STATUS_OK;
-}
-
-static enum status stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
-{
-    (void)queue;
-    stopwatch->stop = clock_seconds();
-    return STATUS_OK;
-}
-
-static enum status stopwatch_seconds(struct stopwatch *stopwatch, double *seconds)
-{
-    *seconds = stopwatch->stop - stopwatch->start;
-    return STATUS_OK;
-}
-
-static enum status event_sync(struct event *event)
-{
-    (void)event;
-    return STATUS_OK;
-}
-
-static enum status event_done(struct event *event, bool *done)
-{
-    (void)event;
-    *done = true;
     return STATUS_OK;
 }
 
@@ -194,84 +111,6 @@ static enum status unpack_boxes(struct queue *queue, const struct layout *layout
         cpu_unpack(layout, d_buffers[b], &boxes[b], d_field);
     }
     return STATUS_OK;
-}
-
-/* Before the memory that is handed out; the other processes see it too. */
-struct shared_header {
-    size_t map_bytes;
-    int file; /* the owner's */
-};
-enum { HEADER_BYTES = LAYOUT_ALIGN_BYTES };
-
-static struct shared_header *header_of(void *d_memory)
-{
-    return (struct shared_header *)((char *)d_memory - HEADER_BYTES);
-}
-
-static void shared_close(struct device *device, void *d_memory)
-{
-    (void)device;
-    if (d_memory != NULL) {
-        shared_memory_unmap(header_of(d_memory), header_of(d_memory)->map_bytes);
-    }
-}
-
-static enum status shared_alloc(struct device *device, size_t bytes, void **d_memory,
-                                struct shared_handle *handle)
-{
-    (void)device;
-    int file = -1;
-    void *map = NULL;
-    const size_t map_bytes = HEADER_BYTES + bytes;
-    TRY(shared_memory_create(map_bytes, &file));
-    const enum status status = shared_memory_map(file, map_bytes, &map);
-    if (status != STATUS_OK) {
-        shared_memory_forget(file);
-        return status;
-    }
-    *d_memory = (char *)map + HEADER_BYTES;
-    *header_of(*d_memory) = (struct shared_header){.map_bytes = map_bytes, .file = file};
-    cpu_fill_nan(*d_memory, bytes);
-    shared_memory_name(file, map_bytes, handle);
-    return STATUS_OK;
-}
-
-static void shared_free(struct device *device, void *d_memory)
-{
-    if (d_memory != NULL) {
-        shared_memory_forget(header_of(d_memory)->file);
-        shared_close(device, d_memory);
-    }
-}
-
-static enum status shared_open(struct device *device, const struct shared_handle *handle,
-                               void **d_memory)
-{
-    (void)device;
-    int file = -1;
-    size_t map_bytes = 0;
-    void *map = NULL;
-    TRY(shared_memory_find(handle, &file, &map_bytes));
-    const enum status status = shared_memory_map(file, map_bytes, &map);
-    shared_memory_forget(file);
-    TRY(status);
-    *d_memory = (char *)map + HEADER_BYTES;
-    return STATUS_OK;
-}
-
-static enum status flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
-                               uint32_t value)
-{
-    (void)queue;
-    shared_flags_write(d_flags, nflags, value);
-    return STATUS_OK;
-}
-
-static enum status flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
-                              uint32_t value, double limit_s)
-{
-    (void)queue;
-    return shared_flags_wait(d_flags, nflags, value, limit_s);
 }
 
 static enum status summarise(struct queue *queue, const struct layout *layout,
@@ -404,6 +243,15 @@ static enum status steps(struct queue *queue, const struct layout *layout,
     return cpu_steps(&queue->scratch, layout, args, nsteps, d_out, d_in, boxes, nboxes);
 }
 
+static enum status step_radius(struct queue *queue, const struct layout *layout,
+                               const struct wide_args *args, void *d_out, const void *d_in,
+                               const struct box *boxes, int nboxes)
+{
+    (void)queue;
+    cpu_step_radius(layout, args, d_out, d_in, boxes, nboxes);
+    return STATUS_OK;
+}
+
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},
 static const struct kernel_variant variants[] = {
     CPU_STEP_VARIANTS(VARIANT){
@@ -419,39 +267,40 @@ static const struct runtime runtime = {
     .open = open_device,
     .close = close_device,
     .info = info,
-    .memory_alloc = memory_alloc,
-    .memory_free = memory_free,
-    .pinned_alloc = memory_alloc,
-    .pinned_free = memory_free,
+    .memory_alloc = host_memory_fresh,
+    .memory_free = host_memory_free,
+    .pinned_alloc = host_memory_fresh,
+    .pinned_free = host_memory_free,
     .queue_create = queue_create,
     .queue_destroy = queue_destroy,
     .queue_wait = queue_wait,
-    .event_create = event_create,
-    .event_destroy = event_destroy,
-    .event_record = event_order,
-    .event_wait = event_order,
-    .stopwatch_create = stopwatch_create,
-    .stopwatch_destroy = stopwatch_destroy,
-    .stopwatch_start = stopwatch_start,
-    .stopwatch_stop = stopwatch_stop,
-    .stopwatch_seconds = stopwatch_seconds,
-    .event_sync = event_sync,
-    .event_done = event_done,
+    .event_create = host_event_create,
+    .event_destroy = host_event_destroy,
+    .event_record = host_event_order,
+    .event_wait = host_event_order,
+    .stopwatch_create = host_stopwatch_create,
+    .stopwatch_destroy = host_stopwatch_destroy,
+    .stopwatch_start = host_stopwatch_start,
+    .stopwatch_stop = host_stopwatch_stop,
+    .stopwatch_seconds = host_stopwatch_seconds,
+    .event_sync = host_event_sync,
+    .event_done = host_event_done,
     .copy_to_device = copy,
     .copy_to_host = copy,
     .copy_on_device = copy,
-    .shared_alloc = shared_alloc,
-    .shared_free = shared_free,
-    .shared_open = shared_open,
-    .shared_close = shared_close,
-    .flags_write = flags_write,
-    .flags_wait = flags_wait,
+    .shared_alloc = host_shared_alloc,
+    .shared_free = host_shared_free,
+    .shared_open = host_shared_open,
+    .shared_close = host_shared_close,
+    .flags_write = host_flags_write,
+    .flags_wait = host_flags_wait,
 };
 
 static const struct operations operations = {
     .step = step_production,
     .steps = steps,
     .steps_most = STEPS_MOST,
+    .step_wide = step_radius,
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,
@@ -475,8 +324,8 @@ static const struct operations operations = {
 const struct backend backend_cpu = {
     .name = "cpu",
     .about = "OpenMP threads and SIMD on this machine's processor",
-    .capabilities =
-        BACKEND_HOST_ACCESS | BACKEND_HOST_POINTERS | BACKEND_NODE_MEMORY | BACKEND_ALONG_ROWS,
+    .capabilities = BACKEND_HOST_ACCESS | BACKEND_HOST_POINTERS | BACKEND_NODE_MEMORY |
+                    BACKEND_ALONG_ROWS | BACKEND_MEDIA,
     .runtime = &runtime,
     .operations = &operations,
 };

@@ -35,6 +35,10 @@ void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
                      const struct step_args *args, void *out, const void *in,
                      const struct box *boxes, int nboxes);
 
+/* With a wider stencil. */
+void cpu_step_radius(const struct layout *layout, const struct wide_args *args, void *out,
+                     const void *in, const struct box *boxes, int nboxes);
+
 /* With segments; and their conversions. */
 void cpu_step_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
                         const void *in, const struct box *boxes, int nboxes);

@@ -261,6 +261,26 @@ static enum status steps(struct queue *queue, const struct layout *layout,
     return guard_add(queue, &op, boxes);
 }
 
+static enum status run_step_radius(struct queue *queue, const struct operation *op)
+{
+    (void)queue;
+    cpu_step_radius(&op->layout, &op->wide, op->to, op->from, op->boxes, op->nboxes);
+    return STATUS_OK;
+}
+
+static enum status step_radius(struct queue *queue, const struct layout *layout,
+                               const struct wide_args *args, void *d_out, const void *d_in,
+                               const struct box *boxes, int nboxes)
+{
+    const struct operation op = {.run = run_step_radius,
+                                 .layout = *layout,
+                                 .wide = *args,
+                                 .to = d_out,
+                                 .from = d_in,
+                                 .nboxes = nboxes};
+    return guard_add(queue, &op, boxes);
+}
+
 static enum status run_call(struct queue *queue, const struct operation *op)
 {
     (void)queue;
@@ -343,6 +363,7 @@ static const struct operations operations = {
     .step = step_ahead,
     .steps = steps,
     .steps_most = 3, /* so that longer passes are divided */
+    .step_wide = step_radius,
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,
@@ -366,7 +387,7 @@ static const struct operations operations = {
 const struct backend backend_guard = {
     .name = "guard",
     .about = "the cpu kernels on memory that the host cannot touch",
-    .capabilities = BACKEND_FREE_COPIES | BACKEND_ALONG_ROWS,
+    .capabilities = BACKEND_FREE_COPIES | BACKEND_ALONG_ROWS | BACKEND_MEDIA,
     .for_tests = true,
     .runtime = &runtime,
     .operations = &operations,

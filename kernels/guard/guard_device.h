@@ -68,6 +68,7 @@ struct operation {
     struct step_args args;
     struct step_args pass[STEPS_MOST];
     int nsteps;
+    struct wide_args wide;
     struct medium_args medium; /* what args, flux and source refer to */
     struct layout kept;
     struct track_args track;

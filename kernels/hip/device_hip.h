@@ -96,6 +96,11 @@ enum status hip_steps(struct queue *queue, const struct layout *layout,
                       const struct step_args *args, int nsteps, void *d_out, const void *d_in,
                       const struct box *boxes, int nboxes);
 
+/* radius_hip.c */
+enum status hip_step_radius(struct queue *queue, const struct layout *layout,
+                            const struct wide_args *args, void *d_out, const void *d_in,
+                            const struct box *boxes, int nboxes);
+
 /* peer_hip.c */
 enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memory,
                              struct shared_handle *handle);

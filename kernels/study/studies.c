@@ -12,6 +12,9 @@
 #ifdef ISOTHERM_WITH_HIP
 #include "kernels/hip/backend_hip.h"
 #endif
+#ifdef ISOTHERM_WITH_OFFLOAD
+#include "kernels/offload/backend_offload.h"
+#endif
 
 static const struct {
     const struct study *study;
@@ -40,6 +43,30 @@ static const struct {
 #endif
 };
 enum { ROWS = sizeof table / sizeof table[0] };
+
+static const struct {
+    const struct backend *backend;
+    const struct jacobi_kernels *kernels;
+} jacobi_table[] = {
+    {&backend_cpu, jacobi_cpu},
+#ifdef ISOTHERM_WITH_HIP
+    {&backend_hip, jacobi_hip},
+#endif
+#ifdef ISOTHERM_WITH_OFFLOAD
+    {&backend_offload, jacobi_offload},
+#endif
+};
+
+const struct jacobi_kernels *study_jacobi(const struct backend *backend)
+{
+    static const struct jacobi_kernels none;
+    for (size_t row = 0; row < sizeof jacobi_table / sizeof jacobi_table[0]; row++) {
+        if (jacobi_table[row].backend == backend) {
+            return jacobi_table[row].kernels;
+        }
+    }
+    return &none;
+}
 
 /* Studies have their rows together. */
 const struct study *study_at(int index)

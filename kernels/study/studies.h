@@ -2,6 +2,7 @@
 #ifndef ISOTHERM_KERNELS_STUDY_STUDIES_H
 #define ISOTHERM_KERNELS_STUDY_STUDIES_H
 
+#include "kernels/study/jacobi.h"
 #include "kernels/study/study.h"
 
 /* The index-th study; NULL after the last. */
@@ -16,5 +17,8 @@ int study_shapes(const struct study_kernel *kernel, const struct study_problem *
 /* Whether two elements of the results are as equal as the study demands. */
 bool study_agrees(const struct study *study, enum precision precision, const void *a,
                   const void *b);
+
+/* The kernels of a backend for the Jacobi iteration, ended by one without a name. */
+const struct jacobi_kernels *study_jacobi(const struct backend *backend);
 
 #endif

@@ -76,6 +76,12 @@ static void print_blocks(const struct plan *plan)
            n[0], n[1], n[2], grid_total_cells(&plan->problem.grid), plan->problem.grid.dimensions,
            precision_name(plan->settings->run.precision), plan->problem.grid.spacing[0],
            plan->problem.grid.spacing[1], plan->problem.grid.spacing[2]);
+    if (plan->problem.radius > 1) {
+        printf("stencil        order %d, %d cells on either side; it has no maximum principle, so "
+               "that "
+               "run.watch checks the heat only\n",
+               plan->settings->run.stencil_order, plan->problem.radius);
+    }
     printf("decomposition  %d rank%s as %d x %d x %d (%s)\n", plan->decomp.nranks,
            plan->decomp.nranks == 1 ? "" : "s", p[0], p[1], p[2],
            plan->settings->run.decomposition_auto ? "auto: minimal halo traffic, x faces weighted"
@@ -173,8 +179,8 @@ static void print_wall_time(const struct plan *plan)
     char whole[DURATION_TEXT];
     char each[DURATION_TEXT];
     char where[64] = "";
-    if (step_rate_measure(plan->backend, cells, plan->settings->run.precision, together, &rate) !=
-        STATUS_OK) {
+    if (step_rate_measure(plan->backend, cells, plan->settings->run.precision, plan->problem.radius,
+                          together, &rate) != STATUS_OK) {
         printf("wall time      unknown: %s\n", fail_message());
         fail_clear();
         return;

@@ -20,13 +20,20 @@
 #include "kernels/backends.h"
 #include "solve/solver.h"
 
+static const char *order_names(void)
+{
+    return "2, 4, 6, 8";
+}
+
 static struct {
     struct option_name backend;
+    struct option_name order;
     const char *json;
-} options = {.backend = {"auto", backend_names}};
+} options = {.backend = {"auto", backend_names}, .order = {"2", order_names}};
 
 static const struct option option_table[] = {
     {OPTION_NAME, "--backend", "NAME", " (default auto)", &options.backend},
+    {OPTION_NAME, "--order", "N", " (default 2)", &options.order},
     {OPTION_STRING, "--json", "FILE", "also write the table as JSON", &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -36,7 +43,8 @@ static const struct command_line line = {
     .about = "Measure the orders of accuracy for every boundary type in 1, 2 and 3 dimensions:\n"
              "solve problems with known solutions on successively finer grids and with\n"
              "successively shorter steps. Expected: 2.00 in space and 1.00 in time, each\n"
-             "within 0.05; otherwise the exit code is 5.",
+             "within 0.05; otherwise the exit code is 5. --order 4, 6 or 8 measures that order\n"
+             "of run.stencil.order instead, apart from the error of the time steps.",
     .example = "  isotherm verify\n  mpirun -n 3 isotherm verify --json orders.json",
     .options = option_table,
     .min_operands = 0,
@@ -46,6 +54,9 @@ static const struct command_line line = {
 
 enum { LEVELS = 3 };
 static const double ORDER_TOLERANCE = 0.05;
+/* Orders above 2 may be exceeded: the error at a face is of a higher order where the solution is
+ * odd about it. */
+static const double WIDE_TOLERANCE = 0.6;
 
 /* The sum of (T - exact)^2 over the cells of this rank, K^2. */
 static enum status local_square_error(const struct solver *solver, struct expression *exact,
@@ -112,14 +123,32 @@ done:
 }
 
 struct orders {
+    int wanted; /* in space */
     double space_error[LEVELS];
-    double time_error[LEVELS];
-    double space, time; /* from the two finest levels */
+    double time_error[LEVELS]; /* of order 2 only */
+    double space, time;        /* from the two finest levels */
 };
+
+static enum status measure_wide(enum verify_kind kind, int dimensions, struct orders *orders)
+{
+    struct verify_problem problem;
+    for (int level = 0; level < LEVELS; level++) {
+        log_transient("verify: %s, %dD, level %d of %d", verify_kind_name(kind), dimensions,
+                      level + 1, LEVELS);
+        TRY(verify_problem_of_order(kind, orders->wanted, dimensions, level, &problem));
+        TRY(solve(&problem, &orders->space_error[level]));
+    }
+    orders->space =
+        log(orders->space_error[LEVELS - 2] / orders->space_error[LEVELS - 1]) / log(1.5);
+    return STATUS_OK;
+}
 
 static enum status measure_orders(enum verify_kind kind, int dimensions, struct orders *orders)
 {
     struct verify_problem problem;
+    if (orders->wanted > 2) {
+        return measure_wide(kind, dimensions, orders);
+    }
     for (int level = 0; level < LEVELS; level++) {
         log_transient("verify: %s, %dD, level %d of %d", verify_kind_name(kind), dimensions,
                       level + 1, LEVELS);
@@ -136,6 +165,9 @@ static enum status measure_orders(enum verify_kind kind, int dimensions, struct 
 static bool is_correct(const struct orders *orders)
 {
     /* NaN is not */
+    if (orders->wanted > 2) {
+        return orders->space >= orders->wanted - WIDE_TOLERANCE;
+    }
     return fabs(orders->space - 2.0) <= ORDER_TOLERANCE &&
            fabs(orders->time - 1.0) <= ORDER_TOLERANCE;
 }
@@ -143,31 +175,43 @@ static bool is_correct(const struct orders *orders)
 static void report_case(enum verify_kind kind, int dimensions, const struct orders *orders,
                         struct json *json)
 {
-    log_info("  %-22s %dD  %10.3e %10.3e  %6.3f  %10.3e %10.3e  %6.3f  %s", verify_kind_name(kind),
-             dimensions, orders->space_error[0], orders->space_error[LEVELS - 1], orders->space,
-             orders->time_error[0], orders->time_error[LEVELS - 1], orders->time,
-             is_correct(orders) ? "ok" : "WRONG");
+    const bool in_time = orders->wanted == 2;
+    char time[64] = "";
+    snprintf(time, sizeof time, "  %10.3e %10.3e  %6.3f", orders->time_error[0],
+             orders->time_error[LEVELS - 1], orders->time);
+    log_info("  %-22s %dD  %10.3e %10.3e  %6.3f%s  %s", verify_kind_name(kind), dimensions,
+             orders->space_error[0], orders->space_error[LEVELS - 1], orders->space,
+             in_time ? time : "", is_correct(orders) ? "ok" : "WRONG");
     json_begin(json, NULL, '{');
     json_string(json, "boundary", verify_kind_name(kind));
     json_int(json, "dimensions", dimensions);
     json_real(json, "order_in_space", orders->space);
-    json_real(json, "order_in_time", orders->time);
     json_real(json, "finest_space_error_K", orders->space_error[LEVELS - 1]);
-    json_real(json, "finest_time_error_K", orders->time_error[LEVELS - 1]);
+    if (in_time) {
+        json_real(json, "order_in_time", orders->time);
+        json_real(json, "finest_time_error_K", orders->time_error[LEVELS - 1]);
+    }
     json_bool(json, "ok", is_correct(orders));
     json_end(json, '}');
 }
 
-static enum status verify_all(struct json *json, int *wrong)
+static enum status verify_all(int order, struct json *json, int *wrong)
 {
-    log_info("forward Euler, 7-point Laplacian, float64; errors are root mean squares in K");
-    log_info("  %-22s     %21s  %6s  %21s  %6s", "boundary", "space: coarse     fine", "order",
-             "time: coarse     fine", "order");
+    if (order == 2) {
+        log_info("forward Euler, 7-point Laplacian, float64; errors are root mean squares in K");
+        log_info("  %-22s     %21s  %6s  %21s  %6s", "boundary", "space: coarse     fine", "order",
+                 "time: coarse     fine", "order");
+    } else {
+        log_info("forward Euler, stencil of order %d, float64; errors of means over cells, root "
+                 "mean squares in K",
+                 order);
+        log_info("  %-22s     %21s  %6s", "boundary", "space: coarse     fine", "order");
+    }
     json_begin(json, NULL, '{');
     json_begin(json, "rows", '[');
     for (int kind = 0; kind < VERIFY_KINDS; kind++) {
         for (int dimensions = 1; dimensions <= AXIS_COUNT; dimensions++) {
-            struct orders orders;
+            struct orders orders = {.wanted = order};
             TRY(measure_orders((enum verify_kind)kind, dimensions, &orders));
             report_case((enum verify_kind)kind, dimensions, &orders, json);
             *wrong += is_correct(&orders) ? 0 : 1;
@@ -178,14 +222,29 @@ static enum status verify_all(struct json *json, int *wrong)
     return STATUS_OK;
 }
 
+static enum status order_of_option(int *order)
+{
+    for (*order = 2; *order <= 8; *order += 2) {
+        const char name[] = {(char)('0' + *order), '\0'};
+        if (strcmp(options.order.name, name) == 0) {
+            return STATUS_OK;
+        }
+    }
+    return fail(STATUS_INPUT,
+                "--order: '%.40s' is not an order of run.stencil.order; give one of %s",
+                options.order.name, order_names());
+}
+
 static enum status execute(void)
 {
     const bool first = comm_rank(MPI_COMM_WORLD) == 0;
     struct json json;
     int wrong = 0;
+    int order = 0;
+    TRY(status_agree(MPI_COMM_WORLD, order_of_option(&order)));
     TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(options.json) : STATUS_OK));
     TRY(status_agree(MPI_COMM_WORLD, json_open(&json)));
-    const enum status status = verify_all(&json, &wrong);
+    const enum status status = verify_all(order, &json, &wrong);
     log_transient("%s", "");
     TRY(status_agree(MPI_COMM_WORLD, json_finish(&json, status, first ? options.json : NULL)));
     if (wrong > 0) {
@@ -195,7 +254,11 @@ static enum status execute(void)
                  "%d of the orders above are wrong: this build does not solve the equation",
                  wrong));
     }
-    log_info("all orders are correct: 2 in space, 1 in time, within %g", ORDER_TOLERANCE);
+    if (order == 2) {
+        log_info("all orders are correct: 2 in space, 1 in time, within %g", ORDER_TOLERANCE);
+    } else {
+        log_info("all orders are correct: at least %g in space", order - WIDE_TOLERANCE);
+    }
     return STATUS_OK;
 }
 

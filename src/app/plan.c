@@ -18,7 +18,8 @@ static enum status examine_rank(struct plan *plan, int rank)
     struct layout layout;
     struct halo_plan exchange;
     TRY(field_layout(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &layout));
-    TRY(steps_per_pass_halo(&plan->decomp, rank, &layout, plan->passes.most, &exchange));
+    TRY(steps_per_pass_halo(&plan->decomp, rank, &layout, plan->passes.most, plan->passes.radius,
+                            &exchange));
     const int64_t halo = (int64_t)halo_plan_bytes(&exchange, plan->settings->run.precision);
     const int messages = exchange.nmessages;
     plan->min_cells = rank == 0 || cells < plan->min_cells ? cells : plan->min_cells;
@@ -77,7 +78,7 @@ enum status plan_create(const struct settings *settings, int64_t nranks, struct 
     TRY(problem_decompose(&plan->problem, (int)nranks, &plan->decomp));
     TRY(engine_choose(settings, &plan->backend, why, sizeof why));
     TRY(steps_per_pass_plan(&plan->problem, plan->backend, &plan->decomp, &plan->passes));
-    plan->decomp.halo_width = plan->passes.most;
+    plan->decomp.halo_width = pass_layers(&plan->passes);
     for (int rank = 0; rank < plan->decomp.nranks; rank++) {
         TRY(examine_rank(plan, rank));
     }

@@ -28,4 +28,19 @@ static inline double clock_median(double *seconds, int64_t count)
     return 0.5 * (seconds[(count - 1) / 2] + seconds[count / 2]);
 }
 
+struct clock_figures {
+    double median_s, mean_s, best_s;
+};
+
+/* Of at least one; sorts `seconds`. */
+static inline struct clock_figures clock_figures_of(double *seconds, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += seconds[i];
+    }
+    const double median = clock_median(seconds, count);
+    return (struct clock_figures){median, sum / (double)count, seconds[0]};
+}
+
 #endif

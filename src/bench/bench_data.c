@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "kernels/study/studies.h"
+#include "model/wide.h"
 
 /* The value of cell (i, j, k) of a field follows from its phase
  * (7 i + 3 j + 5 k + 13 field) mod 101. As 29 * 7 = 1 mod 101, a row that begins with phase p is
@@ -123,6 +124,22 @@ static enum status fill_planes(struct pattern *p, struct queue *queue, void *d_f
         TRY(p->backend->runtime->queue_wait(queue));
     }
     return STATUS_OK;
+}
+
+void bench_wide_args(int radius, const struct layout *layout, struct wide_args *args)
+{
+    const struct boundary_state now = {.kind = BOUNDARY_TEMPERATURE,
+                                       .number = {[BOUNDARY_VALUE] = 300}};
+    *args = (struct wide_args){.radius = radius};
+    wide_weights(radius, layout->precision, args->weight);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        args->used[axis] = layout->cells[axis] > 1;
+        args->r[axis] = args->used[axis] ? precision_round(layout->precision, 0.05) : 0;
+    }
+    for (int face = 0; face < FACE_COUNT; face++) {
+        args->closed[face] = true;
+        wide_close(radius, args->weight, &now, 1, 1, &args->closure[face]);
+    }
 }
 
 enum status bench_fill(const struct backend *backend, struct device *device, struct queue *queue,

@@ -11,6 +11,10 @@ enum status bench_fill(const struct backend *backend, struct device *device, str
                        const struct layout *layout, const struct study *study, int field,
                        void *d_field) MUST_CHECK;
 
+/* The coefficients of a step with a wider stencil for a field of this layout, with six faces of a
+ * given temperature. */
+void bench_wide_args(int radius, const struct layout *layout, struct wide_args *args);
+
 /* Fill the arrays of all fields, from number `first` on: 0 for the input, and for what the output
  * has before the call, unless the study reads it: then nfields. Blocks. */
 enum status bench_fill_study(const struct backend *backend, struct device *device,

@@ -26,6 +26,7 @@ struct row {
     step_function *step;
     study_function *study;
     int nsteps; /* of a pass of several; else 0 */
+    int radius; /* of a wider stencil; else 0 */
     int settling_calls;
     struct medium_args *medium; /* NULL: uniform */
     int64_t calls;              /* per round */
@@ -52,22 +53,6 @@ struct bench {
     struct medium_args media[OPTIONS_MAX_LIST];
 };
 
-struct figures {
-    double median_s, mean_s, best_s;
-};
-
-static struct figures figures_of(const struct row *row, int64_t count)
-{
-    double *seconds = row->seconds;
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++) {
-        sum += seconds[i];
-    }
-    const double median = clock_median(seconds, count);
-    return (struct figures){
-        .median_s = median, .mean_s = sum / (double)count, .best_s = seconds[0]};
-}
-
 /* ---- which kernels ---- */
 
 static enum status add_row(struct bench *bench, const struct row *row)
@@ -86,6 +71,16 @@ static enum status add_row(struct bench *bench, const struct row *row)
     return STATUS_OK;
 }
 
+/* A wider stencil needs some cells between two faces. */
+static bool fits(const int64_t size[AXIS_COUNT], int radius)
+{
+    bool enough = true;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        enough = enough && (size[axis] == 1 || radius == 1 || size[axis] >= 2 * radius);
+    }
+    return enough;
+}
+
 static enum status choose_rows(struct bench *bench)
 {
     const struct backend *backend = bench->backend;
@@ -102,11 +97,13 @@ static enum status choose_rows(struct bench *bench)
     const struct kernel_variant *production =
         &backend->operations->variants[backend->operations->nvariants - 1];
     for (int p = 0; bench->study == NULL && p < BENCH_PASS_COUNT; p++) {
-        if (bench_passes[p].nsteps <= backend->operations->steps_most &&
-            bench_is_selected(bench->request, NULL, bench_passes[p].name)) {
-            TRY(add_row(bench, &(struct row){.name = bench_passes[p].name,
-                                             .about = bench_passes[p].about,
-                                             .nsteps = bench_passes[p].nsteps,
+        const struct bench_pass *pass = &bench_passes[p];
+        if (bench_has_pass(backend, pass) && fits(bench->request->size, pass->radius) &&
+            bench_is_selected(bench->request, NULL, pass->name)) {
+            TRY(add_row(bench, &(struct row){.name = pass->name,
+                                             .about = pass->about,
+                                             .nsteps = pass->nsteps,
+                                             .radius = pass->radius,
                                              .settling_calls = production->settling_calls}));
         }
     }
@@ -190,6 +187,12 @@ static enum status queue_one(struct bench *bench, const struct row *row)
         struct step_args args = bench->args;
         args.medium = row->medium;
         return row->step(bench->queue, &bench->layout, &args, bench->d_out, bench->d_in, &owned, 1);
+    }
+    if (row->radius > 1) {
+        struct wide_args args;
+        bench_wide_args(row->radius, &bench->layout, &args);
+        return bench->backend->operations->step_wide(bench->queue, &bench->layout, &args,
+                                                     bench->d_out, bench->d_in, &owned, 1);
     }
     if (row->nsteps > 0) {
         struct step_args args[STEPS_MOST];
@@ -362,7 +365,7 @@ static void report_row(const struct bench *bench, const struct row *row, double 
                        struct json *json)
 {
     const struct work work = work_of(bench, row);
-    const struct figures f = figures_of(row, bench->request->repeats);
+    const struct clock_figures f = clock_figures_of(row->seconds, bench->request->repeats);
     const double bytes = work.fetch_bytes + work.write_bytes;
     const double rate = bytes / f.median_s;
     const bool is_copy = row == bench->rows;

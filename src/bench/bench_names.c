@@ -4,11 +4,20 @@
 #include <string.h>
 
 const struct bench_pass bench_passes[BENCH_PASS_COUNT] = {
-    {2, "steps_2", "two steps in one pass over memory"},
-    {3, "steps_3", "three"},
-    {4, "steps_4", "four"},
-    {8, "steps_8", "eight"},
+    {2, 1, "steps_2", "two steps in one pass over memory"},
+    {3, 1, "steps_3", "three"},
+    {4, 1, "steps_4", "four"},
+    {8, 1, "steps_8", "eight"},
+    {1, 2, "order_4", "a step with the stencil of order 4"},
+    {1, 3, "order_6", "of order 6"},
+    {1, 4, "order_8", "of order 8"},
 };
+
+bool bench_has_pass(const struct backend *backend, const struct bench_pass *pass)
+{
+    return pass->radius > 1 ? backend->operations->step_wide != NULL
+                            : pass->nsteps <= backend->operations->steps_most;
+}
 
 const char *bench_kind_name(const struct study *study)
 {
@@ -48,7 +57,7 @@ enum status bench_check_names(const struct bench_request *request, const struct 
             append(list, sizeof list, backend->operations->variants[v].name);
         }
         for (int p = 0; p < BENCH_PASS_COUNT; p++) {
-            if (bench_passes[p].nsteps <= backend->operations->steps_most) {
+            if (bench_has_pass(backend, &bench_passes[p])) {
                 known = known || strcmp(word, bench_passes[p].name) == 0;
                 append(list, sizeof list, bench_passes[p].name);
             }

@@ -8,14 +8,18 @@
 #include "kernels/backend.h"
 #include "kernels/study/studies.h"
 
-/* A pass of several steps; measured where the backend's steps_most allows. */
+/* A pass of several steps, or a step with a wider stencil. */
 struct bench_pass {
     int nsteps;
+    int radius; /* 1: of the 7-point stencil */
     const char *name;
     const char *about;
 };
-enum { BENCH_PASS_COUNT = 4 };
+enum { BENCH_PASS_COUNT = 7 };
 extern const struct bench_pass bench_passes[BENCH_PASS_COUNT];
+
+/* Has the backend that pass? */
+bool bench_has_pass(const struct backend *backend, const struct bench_pass *pass);
 
 /* The kind of kernels; as a value of --kernel it selects all of them. NULL: the step. */
 const char *bench_kind_name(const struct study *study);

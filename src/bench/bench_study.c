@@ -51,7 +51,7 @@ struct trial {
 };
 
 struct figures {
-    double median_s, mean_s, best_s;
+    struct clock_figures time;
     int64_t rounds;
     struct trial trials[STUDY_MOST_SHAPES]; /* of the search */
     int ntrials;
@@ -217,7 +217,6 @@ static enum status measure(struct bench *bench, const struct call *call, double 
                            struct figures *figures)
 {
     double seconds[BENCH_MAX_REPEATS];
-    double sum = 0;
     const double wanted = call_s > 0 ? ROUND_S / call_s : MOST_CALLS;
     const int calls = wanted < 1 ? 1 : wanted > MOST_CALLS ? MOST_CALLS : (int)wanted;
     const double start = clock_seconds();
@@ -229,12 +228,10 @@ static enum status measure(struct bench *bench, const struct call *call, double 
         if (!queued) {
             return STATUS_DEVICE;
         }
-        sum += seconds[rounds++];
+        rounds++;
     }
     figures->rounds = rounds;
-    figures->mean_s = sum / (double)rounds;
-    figures->median_s = clock_median(seconds, rounds);
-    figures->best_s = seconds[0];
+    figures->time = clock_figures_of(seconds, rounds);
     return STATUS_OK;
 }
 
@@ -258,7 +255,7 @@ static enum status measure_energy(struct bench *bench, const struct call *call,
                                       .queue = bench->queue,
                                       .call = queue_again,
                                       .context = &queued};
-    return bench_energy_measure(&bench->meter, &calls, figures->median_s, &figures->energy);
+    return bench_energy_measure(&bench->meter, &calls, figures->time.median_s, &figures->energy);
 }
 
 /* ---- reporting ---- */
@@ -315,7 +312,7 @@ static void report(struct bench *bench, const struct call *call, const struct fi
 {
     const struct study_traffic traffic = bench->study->traffic(&bench->problem);
     const double bytes = (double)(traffic.fetch_bytes + traffic.write_bytes);
-    const double rate = bytes / f->median_s;
+    const double rate = bytes / f->time.median_s;
     const double of_ideal = bench->peak > 0 ? 100.0 * rate / bench->peak : (double)NAN;
     char shape[64];
     char ideal[16];
@@ -323,8 +320,8 @@ static void report(struct bench *bench, const struct call *call, const struct fi
     shape_words(&call->shape, shape);
     const double points = (double)traffic.points;
     log_info("  %-22s %-18s %9.4f %9.2f %7.1f %7s %9.3f %9s", call->kernel->name, shape,
-             1e3 * f->median_s, rate * 1e-9, 100.0 * rate / bench->copy,
-             number_words(of_ideal, ideal), points / f->median_s * 1e-9,
+             1e3 * f->time.median_s, rate * 1e-9, 100.0 * rate / bench->copy,
+             number_words(of_ideal, ideal), points / f->time.median_s * 1e-9,
              bench_energy_words(&f->energy, points, per_joule));
     json_begin(json, NULL, '{');
     json_string(json, "kernel", call->kernel->name);
@@ -341,16 +338,16 @@ static void report(struct bench *bench, const struct call *call, const struct fi
         report_trials(f, json);
     }
     json_int(json, "repeats", f->rounds);
-    json_real(json, "ms", 1e3 * f->median_s);
-    json_real(json, "mean_ms", 1e3 * f->mean_s);
-    json_real(json, "best_ms", 1e3 * f->best_s);
+    json_real(json, "ms", 1e3 * f->time.median_s);
+    json_real(json, "mean_ms", 1e3 * f->time.mean_s);
+    json_real(json, "best_ms", 1e3 * f->time.best_s);
     json_real(json, "fetch_bytes", (double)traffic.fetch_bytes);
     json_real(json, "write_bytes", (double)traffic.write_bytes);
     json_real(json, "bandwidth_GBs", rate * 1e-9);
     json_real(json, "copy_GBs", bench->copy * 1e-9);
     json_real(json, "percent_of_copy", 100.0 * rate / bench->copy);
     json_real(json, "percent_of_ideal", of_ideal);
-    json_real(json, "cell_updates_per_s", points / f->median_s);
+    json_real(json, "cell_updates_per_s", points / f->time.median_s);
     bench_energy_report(&f->energy, points, json);
     json_end(json, '}');
 }
@@ -386,12 +383,12 @@ static enum status bench_case(struct bench *bench, struct json *json)
     TRY_GOTO(bench->study->setup(&bench->wanted, &bench->problem));
     TRY_GOTO(bench_open(bench));
     TRY_GOTO(measure(bench, &copy, 0, &figures));
-    bench->copy = 2.0 * (double)study_bytes(&bench->problem) / figures.median_s;
+    bench->copy = 2.0 * (double)study_bytes(&bench->problem) / figures.time.median_s;
     const int64_t *cells = bench->problem.layout.cells;
     log_info("%s, %s, radius %d, %" PRId64 " x %" PRId64 " x %" PRId64
              " cells, copy %.0f GB/s (%.4f ms)",
              bench->study->name, precision_name(bench->wanted.precision), bench->problem.radius,
-             cells[0], cells[1], cells[2], bench->copy * 1e-9, 1e3 * figures.median_s);
+             cells[0], cells[1], cells[2], bench->copy * 1e-9, 1e3 * figures.time.median_s);
     log_info("  %-22s %-18s %9s %9s %7s %7s %9s %9s", "kernel", "shape", "ms", "GB/s", "% copy",
              "% ideal", "Gcell/s", "Mcell/J");
     for (; kernel->name != NULL; kernel++) {

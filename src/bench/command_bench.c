@@ -19,7 +19,7 @@ static const struct option option_table[] = {
     {OPTION_STRING, "--precision", "float64|float32|both", "(default both)", &options.precision},
     {OPTION_LIST, "--kernel", "NAME", "a kernel, all of 'step' or 'laplacian' (repeatable)",
      &options.kernels},
-    {OPTION_LIST, "--medium", "WORD", "layers:N, layers_x:N, blocks:N, random:N (repeat)",
+    {OPTION_LIST, "--medium", "WORD", "layers:N, layers_x:N, blocks:N, random:N, alloy:N",
      &options.media},
     {OPTION_FLAG, "--tune", "", "list the launch shapes and their times", &options.tune},
     {OPTION_LIST, "--radius", "N", "studies: cases of this stencil radius (repeatable)",
@@ -33,16 +33,17 @@ static const struct option option_table[] = {
 };
 
 static const struct command_line line = {
-    .usage = "isotherm bench kernels|halo|io|diffusion|mhd|xcorr [options]",
+    .usage = "isotherm bench kernels|halo|io|diffusion|jacobi|mhd|xcorr [options]",
     .about = "Measure the performance of this machine, and how close the program comes to it.\n"
              "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
              "  halo      under mpirun: each transport, and its cost per step\n"
              "  io        under mpirun: snapshots and checkpoints compared with plain writes\n"
              "  diffusion, mhd, xcorr   stencil studies with tuned kernels: docs/studies.md\n"
+             "  jacobi    Jacobi's iteration by HIP and by OpenMP offloading: docs/studies.md\n"
              "Each has its own help page: isotherm bench halo --help.",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
-    .operand = "what to measure (kernels, halo, io, diffusion, mhd or xcorr)",
+    .operand = "what to measure (kernels, halo, io, diffusion, jacobi, mhd or xcorr)",
     .min_operands = 1,
     .max_operands = 1,
     .operands = &options.what,
@@ -78,6 +79,7 @@ static const struct {
     {"kernels", bench_kernels, 512, 5}, {"halo", bench_halo, 0, 5},
     {"io", bench_io, 256, 5},           {"diffusion", bench_study, 0, 100},
     {"xcorr", bench_study, 0, 100},     {"mhd", bench_study, 0, 100},
+    {"jacobi", bench_jacobi, 0, 100},
 };
 
 static enum status execute(void)
@@ -98,7 +100,8 @@ static enum status execute(void)
     }
     return fail(
         STATUS_INPUT,
-        "unknown benchmark '%s'; valid benchmarks: kernels, halo, io, diffusion, mhd, xcorr",
+        "unknown benchmark '%s'; valid benchmarks: kernels, halo, io, diffusion, jacobi, mhd, "
+        "xcorr",
         options.what);
 }
 
@@ -108,7 +111,7 @@ static const struct command_line kernels_page = {
              "with six faces of fixed temperature (one read and one write per cell, 16 bytes\n"
              "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
              "The kernels alternate; times are by the device's clock. --medium adds the step\n"
-             "in a medium of N classes (one byte per cell more).",
+             "in a medium of N classes (one byte per cell more); the alloys melt.",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
     .only = "--backend --size --precision --kernel --medium --tune --repeats --json",
@@ -156,6 +159,17 @@ static const struct command_line xcorr_page = {
     .only = "--backend --size --precision --kernel --radius --repeats --json",
 };
 
+static const struct command_line jacobi_page = {
+    .usage = "isotherm bench jacobi [options]",
+    .about = "Measure Jacobi's iteration for the Poisson equation on 4096 x 4096 nodes and\n"
+             "its four kernels, in float64: HIP kernels, and OpenMP target regions whose\n"
+             "arrays are mapped in several ways. Without --backend: every backend that runs\n"
+             "here. Each is checked bit by bit. docs/studies.md has published figures.",
+    .example = "  isotherm bench jacobi --size 1024 1024 1 --backend offload",
+    .options = option_table,
+    .only = "--backend --size --repeats --json",
+};
+
 static const struct command_line mhd_page = {
     .usage = "isotherm bench mhd [options]",
     .about = "Measure one substep of compressible, non-ideal magnetohydrodynamics: 8 fields,\n"
@@ -174,6 +188,7 @@ static const struct command_word words[] = {
     {"io", true, &io_page},
     {"diffusion", false, &diffusion_page},
     {"xcorr", false, &xcorr_page},
+    {"jacobi", false, &jacobi_page},
     {"mhd", false, &mhd_page},
     {NULL, false, NULL},
 };

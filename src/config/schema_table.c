@@ -59,6 +59,7 @@ static const struct schema_choice patch_types[] = {{"temperature", BOUNDARY_TEMP
                                                    {NULL, 0}};
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
+static const struct schema_choice orders[] = {{"2", 2}, {"4", 4}, {"6", 6}, {"8", 8}, {NULL, 0}};
 static const struct schema_choice derived_fields[] = {{"T_max", DERIVED_T_MAX},
                                                       {"arrival_time", DERIVED_ARRIVAL},
                                                       {"time_above", DERIVED_ABOVE},
@@ -310,8 +311,9 @@ static const struct schema_key table[] = {
         "than that of all temperatures. 0: never.",
         .limit = &from_zero, .fallback = "0", .unit = &steps),
 
-    SECTION("run", "How the run uses the machine. Only `precision` changes the result; all others "
-                   "give bitwise identical results."),
+    SECTION("run",
+            "How the run uses the machine. Only `precision` and `stencil` change the result; "
+            "all others give bitwise identical results."),
     KEY("run.backend", TEXT, FREE, AT(run.backend),
         "The compute backend: `auto` (a GPU when one is available, else the CPU), or one of the "
         "names that `isotherm run --help` lists.",
@@ -319,6 +321,13 @@ static const struct schema_key table[] = {
     KEY("run.precision", CHOICE, ASK, AT(run.precision),
         "The floating-point format of the field in memory.", .choices = precisions,
         .fallback = "float64"),
+    SECTION("run.stencil", "The differences in space."),
+    KEY("run.stencil.order", CHOICE, ASK, AT(run.stencil_order),
+        "The order of accuracy in space. 4, 6 and 8 read 2, 3 and 4 cells on either side; they "
+        "need a uniform medium, and faces with a temperature, a flux or convection, or periodic "
+        "ones. The temperature of a cell is then taken as the mean over the cell, also where "
+        "`initial` has a formula.",
+        .choices = orders, .fallback = "2"),
     KEY("run.decomposition", INT, FREE, AT(run.decomposition),
         "The number of ranks along x, y, z. `auto` minimizes the halo traffic.",
         .flags = SCHEMA_OR_AUTO | SCHEMA_ONES, .alternative = AT(run.decomposition_auto),
@@ -327,8 +336,8 @@ static const struct schema_key table[] = {
     KEY("run.steps_per_pass", INT, FREE, AT(run.steps_per_pass),
         "The most time steps that one pass over the field advances; halos are that many layers "
         "deep and are exchanged once per pass. `auto`: the fastest, by a short measurement at the "
-        "start. Always 1 with several materials, sources, radiation, patches, or a heat transfer "
-        "coefficient that is a formula.",
+        "start. Always 1 with several materials, sources, radiation, patches, a heat transfer "
+        "coefficient that is a formula, or a stencil of an order above 2.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(run.steps_per_pass_auto), .limit = &pass_steps,
         .fallback = "auto"),
     SECTION("run.halo", "The halo exchange between ranks."),

@@ -323,6 +323,7 @@ struct settings {
     struct {
         char *backend;
         enum precision precision;
+        int stencil_order; /* 2, 4, 6 or 8 */
         bool decomposition_auto;
         int decomposition[AXIS_COUNT];
         bool steps_per_pass_auto;

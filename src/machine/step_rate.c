@@ -21,6 +21,7 @@ struct trial {
     struct queue *queue;
     struct layout layout;
     struct step_args args;
+    struct wide_args wide; /* radius 1: not used. The weights do not matter here */
     void *d_in, *d_out;
 };
 
@@ -32,9 +33,11 @@ static enum status trial_open(struct trial *trial, const int64_t cells[AXIS_COUN
     for (int face = 0; face < FACE_COUNT; face++) {
         trial->args.closed[face] = true;
         trial->args.a[face] = 1;
+        trial->wide.closed[face] = true;
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         trial->args.r[axis] = cells[axis] > 1 ? 0.125 : 0.0;
+        trial->wide.used[axis] = cells[axis] >= 2 * trial->wide.radius;
     }
     TRY(layout_create(cells, no_halo, precision, &trial->layout));
     if (backend_has(trial->backend, BACKEND_ALONG_ROWS)) {
@@ -57,10 +60,14 @@ static void trial_close(struct trial *trial)
 static enum status time_steps(struct trial *trial, int64_t steps, double *seconds)
 {
     const struct box owned = layout_owned(&trial->layout);
+    const struct operations *operations = trial->backend->operations;
     const double since = clock_seconds();
     for (int64_t step = 0; step < steps; step++) {
-        TRY(trial->backend->operations->step(trial->queue, &trial->layout, &trial->args,
-                                             trial->d_out, trial->d_in, &owned, 1));
+        TRY(trial->wide.radius > 1
+                ? operations->step_wide(trial->queue, &trial->layout, &trial->wide, trial->d_out,
+                                        trial->d_in, &owned, 1)
+                : operations->step(trial->queue, &trial->layout, &trial->args, trial->d_out,
+                                   trial->d_in, &owned, 1));
     }
     TRY(trial->backend->runtime->queue_wait(trial->queue));
     *seconds = (clock_seconds() - since) / (double)steps;
@@ -100,9 +107,10 @@ static void choose_cells(const int64_t block[AXIS_COUNT], int nblocks, int64_t c
 }
 
 enum status step_rate_measure(const struct backend *backend, const int64_t cells[AXIS_COUNT],
-                              enum precision precision, int nranks, struct step_rate *rate)
+                              enum precision precision, int radius, int nranks,
+                              struct step_rate *rate)
 {
-    struct trial trial = {.backend = backend};
+    struct trial trial = {.backend = backend, .wide.radius = radius};
     struct device_info info;
     int64_t chosen[AXIS_COUNT];
     double seconds = 0;

@@ -14,9 +14,10 @@ struct step_rate {
 
 /* Not collective, without MPI. Let the step run for less than half a second on the part of `nranks`
  * ranks with blocks of `cells`, or on as much of it as is enough to exceed the caches; with all the
- * threads that they would have on this node. STATUS_MEMORY when there is no room. */
+ * threads that they would have on this node. `radius`: of the stencil, which the backend has.
+ * STATUS_MEMORY when there is no room. */
 enum status step_rate_measure(const struct backend *backend, const int64_t cells[AXIS_COUNT],
-                              enum precision precision, int nranks,
+                              enum precision precision, int radius, int nranks,
                               struct step_rate *rate) MUST_CHECK;
 
 #endif

@@ -294,12 +294,13 @@ static enum status paint_pieces(struct field *field, struct brush *brush, const 
 }
 
 enum status field_paint(struct field *field, const struct grid *grid,
-                        const struct shape_setting *shape)
+                        const struct shape_setting *shape, int points)
 {
     struct brush *brush = NULL;
     const int64_t *offset = field->placement.offset;
     const struct box owned = layout_owned(&field->layout);
     TRY(brush_create(grid, shape, box_cells(&owned), &brush));
+    brush_use_means(brush, points);
     const struct box global = box_shift(&owned, offset);
     const struct box bounds = brush_bounds(brush, &global);
     const struct box local =

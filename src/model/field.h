@@ -68,9 +68,9 @@ struct grid;
 struct shape_setting;
 
 /* Set the cells of an initial shape (all kinds but INITIAL_FILE) in the current step, with all
- * OpenMP threads; the same bits for any number. STATUS_INPUT, naming the first cell in [z][y][x]
- * order, when a formula gives no valid temperature. */
+ * OpenMP threads; the same bits for any number. `points`: see brush_use_means. STATUS_INPUT, naming
+ * the first cell in [z][y][x] order, when a formula gives no valid temperature. */
 enum status field_paint(struct field *field, const struct grid *grid,
-                        const struct shape_setting *shape) MUST_CHECK;
+                        const struct shape_setting *shape, int points) MUST_CHECK;
 
 #endif

@@ -89,8 +89,9 @@ double ledger_face_heat(const struct ledger *ledger, const struct grid *grid,
     if (!op->closure.closed[face] || !grid->used[axis]) {
         return 0;
     }
-    if (medium->nclasses > 0) {
-        return medium->heat_capacity_volume * grid_cell_volume(grid) *
+    if (medium->nclasses > 0 || op->radius > 1) {
+        const double r = medium->nclasses > 0 ? 1 : op->r[axis];
+        return medium->heat_capacity_volume * grid_cell_volume(grid) * r *
                exact_sum_value(&ledger->face_sum[face]);
     }
     const int64_t cells = grid_total_cells(grid) / grid->cells[axis];

@@ -5,9 +5,10 @@
  * Both are exact sums: the ledger is bitwise the same on any decomposition and across restarts. It
  * is valid while a and r are constant; call `ledger_close` before they change.
  *
- * With classes the kernel sums g (outside - inside) itself, which is in units of the reference heat
- * capacity times the cell volume; and a sum of temperatures is that of T / sigma. The heat of
- * sources is in the same units: what the kernels added, as they rounded it. */
+ * With a wider stencil the kernel sums the inward flux itself, r times which is the heat in units
+ * of rho c V. With classes the kernel sums g (outside - inside) itself, which is in units of the
+ * reference heat capacity times the cell volume; and a sum of temperatures is that of T / sigma.
+ * The heat of sources is in the same units: what the kernels added, as they rounded it. */
 #ifndef ISOTHERM_MODEL_LEDGER_H
 #define ISOTHERM_MODEL_LEDGER_H
 

@@ -128,8 +128,41 @@ static void count_roundings(struct roundings *n, const struct grid *grid,
     }
 }
 
+/* The same for kernels/wide_cell.h, generously. The magnitudes of w sum to at most 3.3, so those of
+ * the weights of neighbours to 7: on each axis sums of two up to 2A, differences of up to 2D, and
+ * `radius` partial sums. Next to a closed face the weights of a row sum to at most 27, and that of
+ * the given value, of magnitude |b| or less, is at most 6; the row of the ledger is as long. */
+static void count_roundings_wide(struct roundings *n, const struct grid *grid,
+                                 const struct heat_operator *op)
+{
+    const double cells = (double)grid_total_cells(grid);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        n->of_magnitude += grid->used[axis] ? cells * 7 * op->r[axis] : 0;
+        n->of_range += grid->used[axis] ? cells * 7 * (op->radius + 2) * op->r[axis] : 0;
+    }
+    n->of_magnitude += 3 * cells;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        if (!grid->used[axis] || !op->closure.closed[f]) {
+            continue;
+        }
+        const double at_face = cells / (double)grid->cells[axis] * (op->radius + 1);
+        const double longest = 2 * op->radius + 2;
+        n->face_terms += at_face;
+        n->of_magnitude += at_face * op->r[axis] * 6 * longest;
+        n->of_range += at_face * op->r[axis] * 27 * longest;
+        n->fixed_K += at_face * op->r[axis] * 6 * longest * fabs(op->closure.b[f]);
+    }
+}
+
 void limits_step(struct limits *limits, const struct grid *grid, const struct heat_operator *op)
 {
+    if (op->radius > 1) { /* its range is not checked */
+        count_step(&limits->ever, grid, op, 1);
+        count_step(&limits->last, grid, op, 1);
+        count_roundings_wide(&limits->roundings, grid, op);
+        return;
+    }
     const double overshoot = limits_overshoot(grid, op);
     count_step(&limits->ever, grid, op, overshoot);
     count_step(&limits->last, grid, op, overshoot);

@@ -1,17 +1,20 @@
 #include "model/medium.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/heat_cell.h"
 #include "model/curve.h"
 
-/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that. */
-static bool needs_classes(const struct boundary_setting *face)
+/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that,
+ * those of wider stencils do not. */
+static bool needs_classes(const struct settings *settings, const struct boundary_setting *face)
 {
+    const bool affine = settings->run.stencil_order <= 2;
     return face->npatches > 0 || boundary_radiates(face) ||
-           (face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
+           (affine && face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
 }
 
 static bool has_one_isotropic(const struct settings *settings)
@@ -39,16 +42,25 @@ static bool needs_curves(const struct settings *settings)
     return any;
 }
 
-static bool is_uniform(const struct settings *settings)
+const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES])
 {
-    bool uniform = has_one_isotropic(settings) && !needs_curves(settings);
+    if (!has_one_isotropic(settings) || needs_curves(settings)) {
+        snprintf(key, MEDIUM_KEY_BYTES, "materials");
+        return key;
+    }
     for (int s = 0; s < settings->nsources; s++) {
-        uniform = uniform && !source_is_painted(&settings->sources[s]);
+        if (source_is_painted(&settings->sources[s])) {
+            snprintf(key, MEDIUM_KEY_BYTES, "sources");
+            return key;
+        }
     }
     for (int f = 0; f < FACE_COUNT; f++) {
-        uniform = uniform && !needs_classes(&settings->boundary[f]);
+        if (needs_classes(settings, &settings->boundary[f])) {
+            snprintf(key, MEDIUM_KEY_BYTES, "boundary.%s", face_name((enum face)f));
+            return key;
+        }
     }
-    return uniform;
+    return NULL;
 }
 
 static void create_uniform(const struct settings *settings, struct medium *medium)
@@ -168,8 +180,9 @@ enum status medium_set_classes(struct medium *medium, const struct class_key *ke
 
 enum status medium_create(const struct settings *settings, struct medium *medium)
 {
+    char key[MEDIUM_KEY_BYTES];
     create_uniform(settings, medium);
-    if (is_uniform(settings)) {
+    if (medium_class_key(settings, key) == NULL) {
         return STATUS_OK;
     }
     const int n = settings->nmaterials > 0 ? settings->nmaterials : 1;

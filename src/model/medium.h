@@ -66,6 +66,10 @@ struct medium {
     uint64_t class_hash; /* sum modulo 2^64 of heat_cell_hash(global index, material) */
 };
 
+/* The key of the settings that needs classes; NULL: the medium is uniform. */
+enum { MEDIUM_KEY_BYTES = 32 };
+const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES]);
+
 /* Several materials, an anisotropic one, painted sources, or a boundary that
  * needs them make classes. STATUS_MEMORY. */
 enum status medium_create(const struct settings *settings, struct medium *medium) MUST_CHECK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/enthalpy.h"
+#include "model/wide.h"
 
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op)
@@ -14,6 +15,7 @@ enum status operator_create(const struct problem *problem, double time, double d
     const enum precision precision = problem->settings->run.precision;
     op->time = time;
     op->dt = dt;
+    op->radius = problem->radius;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double h = grid->spacing[axis];
         const double r = grid->used[axis] ? problem->medium.diffusivity * dt / (h * h) : 0;
@@ -201,6 +203,33 @@ void operator_step_args(const struct heat_operator *op, const struct problem *pr
             args->d_face_sum[f] = &d_face_sum[f];
         }
     }
+}
+
+enum status operator_wide_args(const struct heat_operator *op, const struct problem *problem,
+                               const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
+                               struct wide_args *args)
+{
+    const struct grid *grid = &problem->grid;
+    *args = (struct wide_args){.radius = op->radius};
+    wide_weights(op->radius, problem->settings->run.precision, args->weight);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        args->r[axis] = op->r[axis];
+        args->used[axis] = grid->used[axis];
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const enum axis axis = face_axis(face);
+        struct boundary_state now;
+        args->closed[f] = decomp_neighbour(decomp, rank, face) < 0;
+        if (!args->closed[f] || !grid->used[axis]) {
+            continue;
+        }
+        TRY(boundary_evaluate(&problem->boundary, grid, &problem->medium, face, 0, op->time, &now));
+        wide_close(op->radius, args->weight, &now, problem->medium.conductivity,
+                   grid->spacing[axis], &args->closure[f]);
+        args->d_face_sum[f] = d_face_sum != NULL ? &d_face_sum[f] : NULL;
+    }
+    return STATUS_OK;
 }
 
 void operator_flux_args(const struct heat_operator *op, const struct problem *problem,

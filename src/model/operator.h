@@ -13,6 +13,7 @@
 
 struct heat_operator {
     double time, dt;      /* s: the start and the length of the step */
+    int radius;           /* of the stencil; above 1 the closures are those of model/wide.h */
     double r[AXIS_COUNT]; /* alpha dt / h^2 as in the kernel; 0 on an unused axis, and of classes */
     double source[MOST_SOURCES]; /* of a step: of each entry of `sources` its factor at mid-step, in
                                     W/m^3 where it is painted; else 0. Those after are not set */
@@ -80,6 +81,11 @@ enum status operator_table(const struct heat_operator *op, const struct problem 
 void operator_step_args(const struct heat_operator *op, const struct problem *problem,
                         const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
                         struct step_args *args);
+
+/* The same for the kernel of a wider stencil. Fails as operator_create. */
+enum status operator_wide_args(const struct heat_operator *op, const struct problem *problem,
+                               const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
+                               struct wide_args *args) MUST_CHECK;
 
 /* The same for the heat flux kernel. */
 void operator_flux_args(const struct heat_operator *op, const struct problem *problem,

@@ -1,5 +1,6 @@
 #include "model/paint.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include <omp.h>
@@ -23,6 +24,7 @@ struct brush {
     const struct shape_setting *shape;
     struct painter *painters;
     int npainters;
+    int points; /* of a cell on each used axis */
 };
 
 /* What one call paints. */
@@ -64,6 +66,58 @@ bool brush_is_partial(const struct brush *brush)
     return shape_is_partial(brush->shape);
 }
 
+/* Gauss-Legendre points in [-1/2, 1/2] and their weights. */
+enum { POINTS_MOST = 4 };
+static const struct {
+    double at[POINTS_MOST], weight[POINTS_MOST];
+} gauss[POINTS_MOST + 1] = {
+    [1] = {{0}, {1}},
+    [2] = {{-0.28867513459481288, 0.28867513459481288}, {0.5, 0.5}},
+    [3] = {{-0.38729833462074169, 0, 0.38729833462074169}, {5.0 / 18, 8.0 / 18, 5.0 / 18}},
+    [4] = {{-0.43056815579702629, -0.16999052179242813, 0.16999052179242813, 0.43056815579702629},
+           {0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693}},
+};
+
+void brush_use_means(struct brush *brush, int points)
+{
+    brush->points = points;
+}
+
+/* The mean of the formula over the cell around `center`. */
+static enum status mean_of_cell(const struct brush *brush, struct expression *expression,
+                                const double center[AXIS_COUNT], double *mean)
+{
+    const double *h = brush->grid->spacing;
+    int n[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        n[axis] = brush->grid->used[axis] ? brush->points : 1;
+    }
+    *mean = 0;
+    for (int p = 0; p < n[AXIS_X] * n[AXIS_Y] * n[AXIS_Z]; p++) {
+        const int point[AXIS_COUNT] = {p % n[AXIS_X], p / n[AXIS_X] % n[AXIS_Y],
+                                       p / n[AXIS_X] / n[AXIS_Y]};
+        double at[AXIS_COUNT];
+        double weight = 1;
+        double value = 0;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            at[axis] = fma(gauss[n[axis]].at[point[axis]], h[axis], center[axis]);
+            weight *= gauss[n[axis]].weight[point[axis]];
+        }
+        TRY(shape_evaluate(brush->shape, expression, at, &value));
+        *mean = fma(weight, value, *mean);
+    }
+    return STATUS_OK;
+}
+
+/* The value of a formula for one cell. */
+static enum status evaluate(const struct brush *brush, struct expression *expression,
+                            const double center[AXIS_COUNT], double *value)
+{
+    return brush->points > 1 && !brush->shape->is_condition
+               ? mean_of_cell(brush, expression, center, value)
+               : shape_evaluate(brush->shape, expression, center, value);
+}
+
 /* Paint the cells `from` to before `to` of the canvas, in [z][y][x] order, which lie in one row. */
 static enum status paint_row(const struct brush *brush, struct expression *expression,
                              const struct canvas *canvas, int64_t from, int64_t to)
@@ -88,7 +142,7 @@ static enum status paint_row(const struct brush *brush, struct expression *expre
             continue;
         }
         if (expression != NULL) {
-            TRY(shape_evaluate(shape, expression, at, &value));
+            TRY(evaluate(brush, expression, at, &value));
             if (shape->is_condition && value == 0) {
                 continue;
             }
@@ -179,6 +233,7 @@ enum status brush_create(const struct grid *grid, const struct shape_setting *sh
     TRY(CHECK_MEMORY(built != NULL, "no memory to paint a shape"));
     built->grid = grid;
     built->shape = shape;
+    built->points = 1;
     TRY_GOTO(painters_create(built, ncells));
     *brush = built;
     return STATUS_OK;

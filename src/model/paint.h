@@ -14,6 +14,10 @@ struct brush;
  * must outlive it. */
 enum status brush_create(const struct grid *grid, const struct shape_setting *shape, int64_t ncells,
                          struct brush **brush) MUST_CHECK;
+/* Let a formula of temperatures give the mean over each cell, by Gauss-Legendre points: `points` (1
+ * to 4) on each used axis, which is exact for polynomials of degree 2 points - 1. 1, as after
+ * brush_create: the value at the centre. */
+void brush_use_means(struct brush *brush, int points);
 void brush_destroy(struct brush *brush); /* takes NULL */
 
 /* The bounding box of the shape within `box`; all indices are global. */

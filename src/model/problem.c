@@ -1,13 +1,14 @@
 #include "model/problem.h"
 
-enum { HALO_WIDTH = 1 }; /* the radius of the 7-point stencil */
+#include "model/wide.h"
 
 enum status problem_create(const struct settings *settings, struct problem *problem)
 {
-    struct problem built = {.settings = settings};
+    struct problem built = {.settings = settings, .radius = wide_radius(settings)};
     enum status status = STATUS_OK;
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));
+    TRY_GOTO(wide_check(settings, &built.grid, &built.medium));
     if (built.medium.nclasses == 0) {
         TRY_GOTO(timeline_create(settings, &built.grid, &built.medium, &built.timeline));
     }
@@ -47,7 +48,7 @@ enum status problem_decompose(const struct problem *problem, int nranks, struct 
     const struct settings *settings = problem->settings;
     const int *wanted = settings->run.decomposition_auto ? NULL : settings->run.decomposition;
     const enum status status = decomp_create(problem->grid.cells, problem->boundary.periodic,
-                                             nranks, HALO_WIDTH, wanted, decomp);
+                                             nranks, problem->radius, wanted, decomp);
     if (status == STATUS_INPUT) {
         return settings_fail(settings, wanted != NULL ? "run.decomposition" : "grid.cells", "%s",
                              fail_message());

@@ -14,6 +14,7 @@
 struct problem {
     const struct settings *settings; /* borrowed */
     struct grid grid;
+    int radius; /* of the stencil: the layers of cells that a step reads beyond its own */
     struct medium medium;
     struct sources sources;
     struct boundary boundary;

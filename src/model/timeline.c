@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "model/derived.h"
+#include "model/wide.h"
 
 /* Step counts are exact in a double, so that n dt is rounded once. */
 #define MAX_STEPS 9007199254740992.0 /* 2^53 */
@@ -247,7 +248,10 @@ static enum status check_adaptation(const struct settings *settings, const struc
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
                             const struct medium *medium, struct timeline *timeline)
 {
-    struct timeline built = {.dt_stable = medium_stable_dt(medium, grid), .share = 1};
+    const bool is_wide = settings->run.stencil_order > 2;
+    struct timeline built = {.dt_stable = is_wide ? wide_stable_dt(settings, grid, medium)
+                                                  : medium_stable_dt(medium, grid),
+                             .share = 1};
     TRY(check_adaptation(settings, medium));
     TRY(choose_dt(settings, built.dt_stable, &built.dt));
     const enum status status = count_steps(settings, &built);

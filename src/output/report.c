@@ -226,6 +226,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     json_string(&json, "restarted_from", stepper->state->restarted_from);
     write_changes(&json, &stepper->state->changes);
     json_string(&json, "scheme", stepper->scheme->name);
+    json_int(&json, "stencil_order", 2 * stepper->problem->radius);
     json_int(&json, "substeps_per_pass", stepper->passes.steps);
     write_passes(&json, stepper);
     json_real(&json, "time", stepper->state->time);

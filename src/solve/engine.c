@@ -3,6 +3,22 @@
 #include "base/comm.h"
 #include "kernels/backends.h"
 #include "machine/cores.h"
+#include "model/medium.h"
+
+/* A backend without BACKEND_MEDIA takes uniform media without sources. */
+static enum status check_medium(const struct settings *settings, const struct backend *backend)
+{
+    char room[MEDIUM_KEY_BYTES];
+    const char *key = settings->nsources > 0 ? "sources" : medium_class_key(settings, room);
+    if (key == NULL || backend_has(backend, BACKEND_MEDIA)) {
+        return STATUS_OK;
+    }
+    return settings_fail(settings, key,
+                         "the backend '%s' has no step for this: it advances one material whose "
+                         "faces have constant coefficients, without sources; choose another "
+                         "run.backend, or auto",
+                         backend->name);
+}
 
 enum status engine_choose(const struct settings *settings, const struct backend **backend,
                           char *why, size_t why_bytes)
@@ -11,7 +27,8 @@ enum status engine_choose(const struct settings *settings, const struct backend 
     if (status == STATUS_INPUT) {
         return settings_fail(settings, "run.backend", "%s", fail_message());
     }
-    return status;
+    TRY(status);
+    return check_medium(settings, *backend);
 }
 
 static enum status create_queues(struct engine *engine)

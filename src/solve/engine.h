@@ -28,7 +28,7 @@ struct engine {
 };
 
 /* Collective. Choose the backend by run.backend and open the device of this rank. STATUS_INPUT
- * names the line of run.backend. The outcome is agreed. */
+ * names the line of run.backend, or of what the backend cannot do. The outcome is agreed. */
 enum status engine_open(MPI_Comm comm, const struct settings *settings,
                         struct engine *engine) MUST_CHECK;
 void engine_close(struct engine *engine); /* takes a zeroed or half-opened one */

@@ -25,6 +25,69 @@ static enum status sum_faces(struct stepper *stepper, const struct heat_operator
     return field_sums(stepper->state->field, layers, FACE_COUNT, sums);
 }
 
+/* The sums of this rank's cells in the layer `depth` cells inside each closed face, K. */
+static enum status sum_layers(struct stepper *stepper, const struct wide_args *wide, int depth,
+                              struct exact_sum sums[FACE_COUNT])
+{
+    const struct problem *problem = stepper->problem;
+    const struct field *field = stepper->state->field;
+    const int64_t *offset = field->placement.offset;
+    const struct box owned = layout_owned(&field->layout);
+    const struct box domain =
+        box_shift(&(struct box){.hi = {problem->grid.cells[AXIS_X], problem->grid.cells[AXIS_Y],
+                                       problem->grid.cells[AXIS_Z]}},
+                  (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
+    struct box layers[FACE_COUNT];
+    TRY(engine_settle(stepper->engine));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const bool has = problem->grid.used[face_axis(face)] && wide->closed[f];
+        const struct box rest = box_shrink_face(&domain, face, depth);
+        const struct box layer = box_inside(&rest, face, has ? 1 : 0);
+        layers[f] = box_intersect(&layer, &owned);
+    }
+    return field_sums(stepper->state->field, layers, FACE_COUNT, sums);
+}
+
+/* The inward flow of each closed face, W, with the flux of a wider stencil (kernels/wide_cell.h),
+ * which is linear in the cells' sums. */
+static enum status flows_of_radius(struct stepper *stepper, const struct heat_operator *op,
+                                   double flow[FACE_COUNT])
+{
+    const struct problem *problem = stepper->problem;
+    const struct grid *grid = &problem->grid;
+    const struct decomp whole = {
+        .nranks = 1,
+        .ranks = {1, 1, 1},
+        .periodic = {problem->boundary.periodic[AXIS_X], problem->boundary.periodic[AXIS_Y],
+                     problem->boundary.periodic[AXIS_Z]},
+        .used = {grid->used[AXIS_X], grid->used[AXIS_Y], grid->used[AXIS_Z]}};
+    MPI_Comm comm = stepper->team->comm;
+    struct wide_args wide;
+    double own[FACE_COUNT];
+    TRY(status_agree(comm, operator_wide_args(op, problem, &whole, 0, NULL, &wide)));
+    for (int depth = 0; depth < 2 * op->radius - 1; depth++) {
+        struct exact_sum sums[FACE_COUNT];
+        TRY(status_agree(comm, sum_layers(stepper, &wide, depth, sums)));
+        TRY(exact_sums_reduce(comm, sums, FACE_COUNT));
+        for (int f = 0; f < FACE_COUNT; f++) {
+            const struct wide_closure *c = &wide.closure[f];
+            const enum axis axis = face_axis((enum face)f);
+            const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+            const double unit =
+                problem->medium.heat_capacity_volume * grid_cell_volume(grid) * op->r[axis];
+            const double sum = exact_sum_value(&sums[f]);
+            if (depth == 0) {
+                own[f] = sum;
+                flow[f] = unit * c->in_given * ((double)cells * c->value - c->slope * sum);
+            } else {
+                flow[f] += unit * c->in[depth] * (sum - own[f]);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status take_uniform(struct stepper *stepper, struct face_diagnostics *faces)
 {
     const struct grid *grid = &stepper->problem->grid;
@@ -34,14 +97,20 @@ static enum status take_uniform(struct stepper *stepper, struct face_diagnostics
     TRY(status_agree(stepper->team->comm, sum_faces(stepper, &op, second.face_sum)));
     TRY(exact_sums_reduce(stepper->team->comm, second.face_sum, FACE_COUNT));
     ledger_add_step(&second, &op);
+    double wide_flow[FACE_COUNT] = {0};
+    if (op.radius > 1) {
+        TRY(flows_of_radius(stepper, &op, wide_flow));
+    }
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         const enum axis axis = face_axis(face);
         const bool has = grid->used[axis] && op.closure.closed[f];
         const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
         const double inside = exact_sum_value(&second.face_sum[f]) / (double)cells;
-        faces->flow[f] =
-            has ? ledger_face_heat(&second, grid, &stepper->problem->medium, &op, face) : NAN;
+        const double flow =
+            op.radius > 1 ? wide_flow[f]
+                          : ledger_face_heat(&second, grid, &stepper->problem->medium, &op, face);
+        faces->flow[f] = has ? flow : NAN;
         faces->mean[f] = has ? closure_face_temperature(&op.closure, face, inside) : NAN;
     }
     return STATUS_OK;

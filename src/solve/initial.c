@@ -55,7 +55,7 @@ static enum status paint(const struct stepper *stepper, int entry)
     if (shape->kind == INITIAL_FILE) {
         status = field_file_read(comm, shape, field, &problem->grid);
     } else {
-        status = field_paint(field, &problem->grid, shape);
+        status = field_paint(field, &problem->grid, shape, problem->radius);
     }
     return status_agree(comm, with_place(problem->settings, entry, status));
 }

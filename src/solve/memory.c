@@ -35,7 +35,8 @@ static enum status need_of_rank(const struct problem *problem, const struct team
     struct layout layout;
     struct halo_plan halo;
     TRY(field_layout(engine->backend, &team->decomp, team->rank, precision, &layout));
-    TRY(steps_per_pass_halo(&team->decomp, team->rank, &layout, team->decomp.halo_width, &halo));
+    TRY(steps_per_pass_halo(&team->decomp, team->rank, &layout,
+                            team->decomp.halo_width / problem->radius, problem->radius, &halo));
     need->bytes += 2 * (uint64_t)halo_plan_bytes(&halo, precision);
     if (backend_has(engine->backend, BACKEND_FREE_COPIES)) {
         need->copy_bytes = outputs->device_bytes;

@@ -55,6 +55,10 @@ static enum status launch(const struct stepper *stepper, struct queue *queue,
     if (nboxes == 0) {
         return STATUS_OK;
     }
+    if (stepper->wide.radius > 0) {
+        return operations->step_wide(queue, &region->layout, &stepper->wide, field->d_next,
+                                     field->d_now, moved, nboxes);
+    }
     return nsteps == 1 ? operations->step(queue, &region->layout, args, field->d_next, field->d_now,
                                           moved, nboxes)
                        : operations->steps(queue, &region->layout, args, nsteps, field->d_next,

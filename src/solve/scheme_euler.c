@@ -93,6 +93,7 @@ static enum status queue_pass(struct stepper *stepper, struct euler_pass *p)
     /* several steps have no such sources and no classes */
     TRY(stepper_find_sources(stepper, &p->op[0]));
     TRY(stepper_medium(stepper, &p->op[0], &p->pass.args[0].medium));
+    TRY(stepper_wide(stepper, &p->op[0]));
     TRY(pass_queue(stepper, &p->pass));
     return limit_queue_depth(stepper);
 }

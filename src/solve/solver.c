@@ -17,7 +17,7 @@ enum status solver_open(MPI_Comm comm, const struct settings *settings, struct s
     TRY(status_agree(solver->team.comm,
                      steps_per_pass_plan(&solver->problem, solver->engine.backend,
                                          &solver->team.decomp, &passes)));
-    solver->team.decomp.halo_width = passes.most;
+    solver->team.decomp.halo_width = pass_layers(&passes);
     return STATUS_OK;
 }
 

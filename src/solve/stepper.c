@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/comm.h"
 #include "base/log.h"
@@ -47,8 +48,9 @@ static enum status create_halo(struct stepper *stepper)
     const struct engine *engine = stepper->engine;
     const struct settings *settings = stepper->problem->settings;
     const struct layout *layout = &stepper->state->field->layout;
-    TRY(status_agree(team->comm, steps_per_pass_halo(&team->decomp, team->rank, layout,
-                                                     stepper->passes.steps, &stepper->plan)));
+    TRY(status_agree(team->comm,
+                     steps_per_pass_halo(&team->decomp, team->rank, layout, stepper->passes.steps,
+                                         stepper->passes.radius, &stepper->plan)));
     if (stepper->plan.nmessages == 0) {
         return STATUS_OK; /* one rank without periodic axes */
     }
@@ -67,9 +69,9 @@ enum status stepper_use_passes(struct stepper *stepper, int steps)
     const struct team *team = stepper->team;
     const struct layout *layout = &stepper->state->field->layout;
     struct halo_plan plan;
-    TRY(status_agree(team->comm,
-                     steps_per_pass_halo(&team->decomp, team->rank, layout, steps, &plan)));
-    if (stepper->halo != NULL && steps != stepper->plan.width) {
+    TRY(status_agree(team->comm, steps_per_pass_halo(&team->decomp, team->rank, layout, steps,
+                                                     stepper->passes.radius, &plan)));
+    if (stepper->halo != NULL && plan.width != stepper->plan.width) {
         struct halo *halo = NULL;
         TRY(halo_create_like(stepper->halo, &plan, &halo));
         halo_destroy(stepper->halo);
@@ -198,6 +200,22 @@ enum status stepper_medium(const struct stepper *stepper, const struct heat_oper
 {
     return agree(stepper,
                  classes_update(stepper->classes, stepper->problem, stepper->engine, op, args));
+}
+
+enum status stepper_wide(struct stepper *stepper, const struct heat_operator *op)
+{
+    const struct problem *problem = stepper->problem;
+    const struct team *team = stepper->team;
+    struct wide_args *wide = &stepper->wide;
+    if (problem->radius == 1) {
+        return STATUS_OK;
+    }
+    if (wide->radius == 0 || boundary_varies(&problem->boundary)) {
+        return agree(stepper, operator_wide_args(op, problem, &team->decomp, team->rank,
+                                                 stepper->state->d_face_sum, wide));
+    }
+    memcpy(wide->r, op->r, sizeof wide->r);
+    return STATUS_OK;
 }
 
 enum status stepper_operator_per_second(const struct stepper *stepper, struct heat_operator *op)

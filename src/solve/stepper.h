@@ -37,6 +37,7 @@ struct stepper {
     bool overlap;        /* of the exchange with the interior */
     struct box interior; /* the cells that are computed meanwhile */
     struct pass_plan passes;
+    struct wide_args wide; /* of the next step, where the stencil is wider; else radius 0 */
     int64_t passes_queued;
     int64_t exchanges; /* of passes */
     struct numerics_check check;
@@ -95,6 +96,9 @@ enum status stepper_find_sources(struct stepper *stepper,
 enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
                                 const struct medium_args *medium, const struct box *boxes,
                                 int nboxes) MUST_CHECK;
+
+/* Set `wide` for the step of `op`, if the stencil is wider. Fails alike on all ranks, agreed. */
+enum status stepper_wide(struct stepper *stepper, const struct heat_operator *op) MUST_CHECK;
 
 /* The coefficients of `op` on the device, for work that is then queued; NULL: uniform. Fails alike
  * on all ranks, agreed. */

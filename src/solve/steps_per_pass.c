@@ -11,6 +11,9 @@ static const char *why_single(const struct problem *problem, const struct backen
             return "moving sources are added after each step";
         }
     }
+    if (problem->radius > 1) {
+        return "a stencil of an order above 2 is advanced step by step";
+    }
     if (problem->medium.nclasses > 0) {
         return "several materials, sources, radiation, patches and a heat transfer coefficient "
                "that is a formula are advanced step by step";
@@ -60,7 +63,11 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
     const char *single = why_single(problem, backend);
     enum axis axis = AXIS_X;
     const int64_t thinnest = thinnest_block(decomp, &axis);
-    *plan = (struct pass_plan){.most = 1, .steps = 1};
+    *plan = (struct pass_plan){.most = 1, .steps = 1, .radius = problem->radius};
+    if (problem->radius > 1 && backend->operations->step_wide == NULL) {
+        return settings_fail(settings, "run.stencil.order", "the backend '%s' has order 2 only",
+                             backend->name);
+    }
     if (single != NULL) {
         snprintf(plan->reason, sizeof plan->reason, "%s", single);
         return STATUS_OK;

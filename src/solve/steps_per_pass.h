@@ -24,7 +24,8 @@ static inline const char *pass_overlap_name(const struct pass_trial *trial)
 }
 
 struct pass_plan {
-    int most;         /* layers of the halo; steps of a pass are at most as many */
+    int most;         /* steps of a pass are at most as many */
+    int radius;       /* of the stencil: layers of the halo per step */
     int steps;        /* of a pass: what is used */
     char reason[160]; /* for it */
     int ntrials;
@@ -32,20 +33,27 @@ struct pass_plan {
     double search_s;
 };
 
+/* Of the halo. */
+static inline int pass_layers(const struct pass_plan *plan)
+{
+    return plan->most * plan->radius;
+}
+
 /* Not collective; the same on all ranks, and in `plan`. The layers of the halo that the field
  * needs, and the steps of a pass, until others are measured to be faster (tuning_of_passes).
  * STATUS_INPUT, with the line of run.steps_per_pass, when a block is thinner than the halo would
- * be. */
+ * be, or with that of run.stencil.order, when the backend has no such stencil. */
 enum status steps_per_pass_plan(const struct problem *problem, const struct backend *backend,
                                 const struct decomp *decomp, struct pass_plan *plan) MUST_CHECK;
 
-/* Not collective. The exchange before a pass of `steps` steps. Fails as halo_plan_create. */
+/* Not collective. The exchange before a pass of `steps` steps with a stencil of this radius. Fails
+ * as halo_plan_create. */
 static inline enum status steps_per_pass_halo(const struct decomp *decomp, int rank,
-                                              const struct layout *layout, int steps,
+                                              const struct layout *layout, int steps, int radius,
                                               struct halo_plan *plan)
 {
-    return halo_plan_create(decomp, rank, layout, steps, steps > 1 ? HALO_CORNERS : HALO_FACES,
-                            plan);
+    return halo_plan_create(decomp, rank, layout, steps * radius,
+                            steps > 1 ? HALO_CORNERS : HALO_FACES, plan);
 }
 
 #endif

@@ -159,8 +159,9 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
 
 enum status tuning_of_stepper(struct stepper *stepper)
 {
-    /* shapes are those of the kernel of a uniform medium */
-    if (stepper->engine->operations->step_shape == NULL || stepper->problem->medium.nclasses > 0) {
+    /* shapes are those of the kernel of a uniform medium, with the 7-point stencil */
+    if (stepper->engine->operations->step_shape == NULL || stepper->problem->medium.nclasses > 0 ||
+        stepper->problem->radius > 1) {
         return STATUS_OK; /* on all ranks */
     }
     struct tuning_result result;

@@ -122,6 +122,9 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
         problem_solve(&p);
         omp_set_num_threads(1 + (int)random_below(&random, 3));
         for (int b = 0; b < rig_backend_count(); b++) {
+            if (!backend_has(rig_backend_at(b), BACKEND_MEDIA)) {
+                continue;
+            }
             struct rig rig;
             rig_open(&rig, rig_backend_at(b));
             problem_check_step(&rig, rig.backend->operations->step, "step", &p, true);

@@ -300,7 +300,6 @@ struct companion {
 
 static void companion_start(struct companion *companion, const char *backend_name)
 {
-    extern char **environ;
     int in[2];
     int out[2];
     char byte = 0;

@@ -23,6 +23,7 @@ CONFIG = BASE | {"src/config"}
 KERNELS = BASE | {"kernels"}
 MODEL = CONFIG | KERNELS | {"src/model"}
 BACKENDS = {"kernels/backends"}
+EVERY_BACKEND = {"kernels/cpu", "kernels/guard", "kernels/hip", "kernels/offload"}
 HALO = MODEL | BACKENDS | {"halo"}
 FILES = MODEL | {"io/hdf5", "io/raw"}
 IO = FILES | {"io/checkpoint", "io/snapshot", "io/series", "io/picture", "io/compare"}
@@ -39,8 +40,9 @@ MAY_INCLUDE = {
     "kernels/cpu": KERNELS,
     "kernels/guard": KERNELS | {"kernels/cpu"},
     "kernels/hip": KERNELS,
-    "kernels/study": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip"},
-    "kernels/backends": KERNELS | {"kernels/cpu", "kernels/guard", "kernels/hip"},  # the table
+    "kernels/offload": KERNELS | {"kernels/cpu"},
+    "kernels/study": KERNELS | EVERY_BACKEND,
+    "kernels/backends": KERNELS | EVERY_BACKEND,  # the table
     "src/model": MODEL,
     "halo": HALO,
     "io/hdf5": MODEL,

@@ -6,7 +6,7 @@ import unittest
 import h5py
 import numpy as np
 
-from harness import SMALL, Case, some, thorough, tree
+from harness import SMALL, Case, has_backend, some, thorough, tree
 
 RIGHT = """\
 title: wrong
@@ -185,6 +185,23 @@ class Configuration(Input):
         self.check_refused("plan", "config.yaml", "--ranks", 1000, ranks=1,
                            says=["config.yaml:3: grid.cells", "1000"])
 
+
+    def test_backend_without_classes_of_cells(self):
+        if not has_backend("offload"):
+            self.skipTest("the compiler has no OpenMP target regions")
+        source = "sources:\n  - box: {lower: [0, 0, 0], upper: [1, 1, 0.5], power: 5}\n"
+        metal = "  - {name: a, conductivity: [1, 2, 3], density: 1, heat_capacity: 1}\n"
+        material = RIGHT[RIGHT.index("material:"):RIGHT.index("initial:")]
+        for text, line, key in some((
+                (RIGHT.replace("coefficient: 3", 'coefficient: "3 + t"'), 16, "boundary.y_min"),
+                (RIGHT + source, 29, "sources"),
+                (RIGHT.replace(material, "materials:\n" + metal), 6, "materials")), 2):
+            self.write(text)
+            for words, ranks in ((("run", "--backend", "offload"), 3),
+                                 (("plan", "--set", "run.backend=offload"), 1)):
+                self.check_refused(*words, "config.yaml", ranks=ranks, says=[
+                    f"error: config.yaml:{line}: {key}: the backend 'offload' has no step",
+                    "choose another run.backend"])
 
     def test_formula_that_is_no_temperature(self):
         """Every cell is looked at in a run, a few in a plan."""

@@ -6,7 +6,7 @@ import threading
 import unittest
 
 import problems
-from harness import Case, some, thorough
+from harness import Case, has_backend, some, thorough
 
 ESCAPE = "\x1b"
 
@@ -49,7 +49,7 @@ class Help(Case):
         pages = {"kernels": ("--tune", "--kernel", "--repeats"), "io": ("--directory", "--repeats"),
                  "halo": ("--precision",), "xcorr": ("--radius", "--kernel", "--repeats"),
                  "diffusion": ("--radius", "--kernel", "--repeats"),
-                 "mhd": ("--kernel", "--repeats")}
+                 "mhd": ("--kernel", "--repeats"), "jacobi": ("--repeats",)}
         options = {option for own in pages.values() for option in own}
         for name, own in pages.items():
             result = self.isotherm("bench", name, "--help")
@@ -275,6 +275,35 @@ class Bench(Case):
                 self.assertEqual(row["fields"], 8)
                 self.assertEqual(row["fetch_bytes"], 8 * width * 20 * 12 * 9)
                 self.assertEqual(row["write_bytes"], row["fetch_bytes"])
+
+    def test_jacobi(self):
+        parts = ["laplacian", "boundary", "update", "norm", "iteration"]
+        ways = {"cpu": ["threads"], "hip": ["hip"],
+                "offload": ["per_kernel", "structured", "unstructured", "device_memory"]}
+        result = self.isotherm("bench", "jacobi", "--size", 40, 30, 1, "--repeats", 2, "--json",
+                               "b.json")
+        self.assert_code(result, 0)
+        bench = json.loads((self.folder / "b.json").read_text())
+        self.assertTrue(bench["device"])
+        found = {}
+        for row in bench["rows"]:
+            self.assertEqual([key for key in self.ROW_KEYS if key not in row], [], row)
+            self.assertEqual(row["cells"], [40, 30, 1])
+            self.assertAlmostEqual(row["bytes"] / row["ms"] * 1e-6 / row["bandwidth_GBs"], 1, 6)
+            self.assertAlmostEqual(row["operations"] / row["ms"] * 1e-6 / row["GFLOPs"], 1, 6)
+            found.setdefault((row["backend"], row["variant"]), []).append(row["kernel"])
+        self.assertIn(("cpu", "threads"), found)
+        self.assertEqual(("offload", "structured") in found, has_backend("offload"))
+        for (backend, way), kernels in found.items():
+            self.assertIn(way, ways[backend])
+            self.assertEqual(kernels, parts)
+        update = next(row for row in bench["rows"] if row["kernel"] == "update")
+        self.assertEqual(update["bytes"], 5 * 8 * 40 * 30)
+        for words, message in ((("--size", 2, 9, 1), "takes 3 x 3 to 2^31 nodes"),
+                               (("--backend", "guard"), "has no kernels for it")):
+            result = self.isotherm("bench", "jacobi", *words)
+            self.assert_code(result, 2)
+            self.assert_says(result, message)
 
     def test_a_study_has_no_such_case(self):
         for words, message in ((("--radius", 3), "--radius 3: bench xcorr has no case"),

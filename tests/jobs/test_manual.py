@@ -40,7 +40,7 @@ def options(command):
     page = output(BINARY, command, "--help")[1]
     return dict(re.findall(r"^  (--[\w-]+) *(.*)$", page, re.M))
 
-BENCHMARKS = ["kernels", "halo", "io", "diffusion", "xcorr", "mhd"]
+BENCHMARKS = ["kernels", "halo", "io", "diffusion", "xcorr", "jacobi", "mhd"]
 
 class Pages(unittest.TestCase):
     def test_a_page_for_each_command(self):

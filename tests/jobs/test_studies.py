@@ -30,12 +30,14 @@ class Studies(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         page = (folder / "studies.md").read_text()
         for title in ("Cross-correlation, float64", "Diffusion equation, float32",
-                      "The solver's time step", "Million updates per joule"):
+                      "The solver's time step", "Million updates per joule",
+                      "Jacobi iteration, 48x24, float64"):
             self.assertIn(title, page)
         rows = {name: json.loads((folder / f"{name}.json").read_text())["rows"]
-                for name in ("xcorr", "diffusion", "step", "torch")}
+                for name in ("xcorr", "diffusion", "step", "torch", "jacobi")}
         self.assertEqual({row["radius"] for row in rows["xcorr"]}, {1, 64})
         self.assertEqual({row["radius"] for row in rows["diffusion"]}, {1})
+        self.assertIn("cpu", {row["backend"] for row in rows["jacobi"]})
         self.check_tables(page)
 
     def check_tables(self, page):

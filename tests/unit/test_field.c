@@ -187,7 +187,7 @@ static void starts_as_nan(struct rig *rig, enum precision precision)
     const struct shape_setting uniform = {.kind = INITIAL_UNIFORM, .value = 7};
     struct grid grid;
     make_grid(cells, &grid);
-    must(field_paint(field, &grid, &uniform));
+    must(field_paint(field, &grid, &uniform, 1));
     const struct box local = layout_owned(&field->layout);
     void *now = rig_download(rig, field->d_now, layout_bytes(&field->layout));
     void *next = rig_download(rig, field->d_next, layout_bytes(&field->layout));
@@ -228,7 +228,7 @@ static void paint_and_gather(struct rig *rig, const struct decomp *decomp, enum 
             field->stage_bytes = (size_t)field->layout.cells[AXIS_X] * precision_bytes(precision);
         }
         for (int n = 0; n < nshapes; n++) {
-            must(field_paint(field, grid, &shapes[n]));
+            must(field_paint(field, grid, &shapes[n], 1));
         }
         const struct box local = layout_owned(&field->layout);
         const struct box owned = decomp_owned(decomp, rank);
@@ -337,7 +337,7 @@ static void *paint_with(struct rig *rig, const struct grid *grid, enum precision
     field->stage_bytes = stage_bytes;
     omp_set_num_threads(nthreads);
     for (int n = 0; n < SHAPES; n++) {
-        must(field_paint(field, grid, &shapes[n]));
+        must(field_paint(field, grid, &shapes[n], 1));
     }
     const struct box owned = layout_owned(&field->layout);
     void *values = malloc((size_t)box_cells(&owned) * precision_bytes(precision));
@@ -427,14 +427,14 @@ static void bad_formulas_name_the_cell(void **state)
     char huge[] = "x < 7 ? 1 : 1e12";
     char unknown[] = "300 + w";
     struct shape_setting shape = {.kind = INITIAL_EXPRESSION, .expression = root};
-    assert_int_equal(field_paint(field, &grid, &shape), STATUS_INPUT);
+    assert_int_equal(field_paint(field, &grid, &shape, 1), STATUS_INPUT);
     assert_non_null(strstr(fail_message(), "\"sqrt(3 - x)\""));
     assert_non_null(strstr(fail_message(), "x = 3.5, "));
     shape.expression = huge;
-    assert_int_equal(field_paint(field, &grid, &shape), STATUS_INPUT);
+    assert_int_equal(field_paint(field, &grid, &shape, 1), STATUS_INPUT);
     assert_non_null(strstr(fail_message(), "x = 7.5, "));
     shape.expression = unknown;
-    assert_int_equal(field_paint(field, &grid, &shape), STATUS_INPUT);
+    assert_int_equal(field_paint(field, &grid, &shape, 1), STATUS_INPUT);
     field_destroy(field);
     field_destroy(NULL);
     rig_close(&rig);
@@ -475,7 +475,7 @@ static void threads_name_the_first_bad_cell(void **state)
         field->stage_bytes = trial % 2 == 0 ? full_stage : 11 * 64 * sizeof(double);
         omp_set_num_threads(thread_counts[trial / 2 % THREAD_COUNTS]);
         fail_clear();
-        assert_int_equal(field_paint(field, &grid, &shape), STATUS_INPUT);
+        assert_int_equal(field_paint(field, &grid, &shape, 1), STATUS_INPUT);
         assert_non_null(strstr(fail_message(), places[bad]));
     }
     omp_set_num_threads(nthreads_before);

@@ -144,7 +144,7 @@ static const struct damage wrong_types[] = {
      "adapt_every"},
     {"time:", "run: fast\ntime:",
      "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "
-     "decomposition, steps_per_pass, halo, watch, walltime, walltime_margin, watchdog"},
+     "stencil, decomposition, steps_per_pass, halo, watch, walltime, walltime_margin, watchdog"},
     {"time:", "run: {decomposition: {x: 4}}\ntime:",
      "c.yaml:22: run.decomposition: not a list ({...}); " GIVE_RANKS},
     {"time:", "run: {halo: {transport: [peer]}}\ntime:",

@@ -1,0 +1,184 @@
+/* The Jacobi iteration as OpenMP target regions, and four ways to bring the arrays to the device.
+ */
+#include "kernels/offload/target.h"
+
+#include "kernels/cpu/tally.h"
+#include "kernels/offload/device_offload.h"
+#include "kernels/study/jacobi.h"
+
+static void laplacian(int device, struct jacobi_grid grid, double *au, const double *u)
+{
+    TARGET(TARGET_LOOP collapse(2) device(device) is_device_ptr(au, u) map(to : grid))
+    for (int64_t j = 1; j < grid.ny - 1; j++) {
+        for (int64_t i = 1; i < grid.nx - 1; i++) {
+            const int64_t at = i + j * grid.nx;
+            au[at] = jacobi_minus_laplacian(u[at], u[at - 1], u[at + 1], u[at - grid.nx],
+                                            u[at + grid.nx], grid.over_dx2, grid.over_dy2);
+        }
+    }
+}
+
+static void boundary(int device, struct jacobi_grid grid, double *au, const double *u)
+{
+    const int64_t nodes = grid.edge_nodes;
+    TARGET(TARGET_LOOP device(device) is_device_ptr(au, u) map(to : grid))
+    for (int64_t n = 0; n < nodes; n++) {
+        int64_t i = 0;
+        int64_t j = 0;
+        jacobi_edge_node(&grid, n, &i, &j);
+        au[i + j * grid.nx] = jacobi_at_edge(&grid, u, i, j);
+    }
+}
+
+static void update(int device, const struct jacobi_grid *grid, double *u, double *res,
+                   const double *rhs, const double *au)
+{
+    const int64_t nodes = grid->nx * grid->ny;
+    const double factor = grid->factor;
+    TARGET(TARGET_LOOP device(device) is_device_ptr(u, res, rhs, au))
+    for (int64_t n = 0; n < nodes; n++) {
+        double residual = 0;
+        u[n] = jacobi_update(u[n], rhs[n], au[n], factor, &residual);
+        res[n] = residual;
+    }
+}
+
+static void norm_of(int device, const struct jacobi_grid *grid, const double *res,
+                    struct exact_sum *h_sum)
+{
+    const int64_t nodes = grid->nx * grid->ny;
+    const double area = grid->area;
+    for (int64_t begin = 0; begin < nodes; begin += EXACT_PARTS_MAX_TERMS) {
+        const int64_t left = nodes - begin;
+        const int64_t end = begin + (left < EXACT_PARTS_MAX_TERMS ? left : EXACT_PARTS_MAX_TERMS);
+        int64_t p0 = 0;
+        int64_t p1 = 0;
+        int64_t p2 = 0;
+        TARGET(TARGET_LOOP device(device) is_device_ptr(res) map(tofrom : p0, p1, p2)
+                   reduction(+ : p0, p1, p2))
+        for (int64_t n = begin; n < end; n++) {
+            struct exact_parts one = {{0}};
+            exact_parts_add(&one, tally_term(jacobi_term(res[n], area)));
+            p0 += one.part[0];
+            p1 += one.part[1];
+            p2 += one.part[2];
+        }
+        exact_sum_add_parts(h_sum, &(struct exact_parts){{p0, p1, p2}});
+    }
+}
+
+/* On device memory. */
+static enum status run(struct queue *queue, const struct jacobi_grid *grid, enum jacobi_part part,
+                       const struct jacobi_work *work)
+{
+    const int device = queue->device->number;
+    switch (part) {
+    case JACOBI_LAPLACIAN:
+        laplacian(device, *grid, work->au, work->u);
+        break;
+    case JACOBI_BOUNDARY:
+        boundary(device, *grid, work->au, work->u);
+        break;
+    case JACOBI_UPDATE:
+        update(device, grid, work->u, work->res, work->rhs, work->au);
+        break;
+    default:
+        norm_of(device, grid, work->res, work->h_sum);
+        break;
+    }
+    return STATUS_OK;
+}
+
+/* On host memory: what is mapped already is not copied, else each kernel copies what it needs. */
+static enum status run_mapped(struct queue *queue, const struct jacobi_grid *grid,
+                              enum jacobi_part part, const struct jacobi_work *work)
+{
+    const int device = queue->device->number;
+    const int64_t nodes = grid->nx * grid->ny;
+    double *u = work->u;
+    double *au = work->au;
+    double *res = work->res;
+    const double *rhs = work->rhs;
+    if (part == JACOBI_UPDATE) {
+        TARGET(omp target data device(device) map(to
+                                                  : rhs [0:nodes], au [0:nodes])
+                   map(from
+                       : res [0:nodes]) map(tofrom
+                                            : u [0:nodes]) use_device_ptr(u, au, res, rhs))
+        update(device, grid, u, res, rhs, au);
+    } else if (part == JACOBI_NORM) {
+        TARGET(omp target data device(device) map(to : res [0:nodes]) use_device_ptr(res))
+        norm_of(device, grid, res, work->h_sum);
+    } else {
+        TARGET(omp target data device(device) map(to
+                                                  : u [0:nodes]) map(tofrom
+                                                                     : au [0:nodes])
+                   use_device_ptr(u, au))
+        {
+            if (part == JACOBI_LAPLACIAN) {
+                laplacian(device, *grid, au, u);
+            } else {
+                boundary(device, *grid, au, u);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status within_data(struct queue *queue, const struct jacobi_grid *grid,
+                               const struct jacobi_work *work, enum status (*body)(void *context),
+                               void *context)
+{
+    const int64_t nodes = grid->nx * grid->ny;
+    double *u = work->u;
+    double *au = work->au;
+    double *res = work->res;
+    const double *rhs = work->rhs;
+    (void)u, (void)au, (void)res, (void)rhs; /* gcc does not count a map as a use */
+    enum status status = STATUS_OK;
+    TARGET(omp target data device(queue->device->number) map(to
+                                                             : rhs [0:nodes])
+               map(tofrom
+                   : u [0:nodes], au [0:nodes], res [0:nodes]))
+    status = body(context);
+    return status;
+}
+
+static enum status within_enter_and_exit(struct queue *queue, const struct jacobi_grid *grid,
+                                         const struct jacobi_work *work,
+                                         enum status (*body)(void *context), void *context)
+{
+    const int64_t nodes = grid->nx * grid->ny;
+    double *u = work->u;
+    double *au = work->au;
+    double *res = work->res;
+    const double *rhs = work->rhs;
+    (void)u, (void)au, (void)res, (void)rhs; /* gcc does not count a map as a use */
+    TARGET(omp target enter data device(queue->device->number)
+               map(to
+                   : rhs [0:nodes], u [0:nodes], au [0:nodes], res [0:nodes]))
+    const enum status status = body(context);
+    TARGET(omp target exit data device(queue->device->number)
+               map(from
+                   : u [0:nodes], au [0:nodes], res [0:nodes]) map(release
+                                                                   : rhs [0:nodes]))
+    return status;
+}
+
+const struct jacobi_kernels jacobi_offload[] = {
+    {.name = "per_kernel",
+     .about = "structured mapping around every kernel: copies each time",
+     .maps_host_memory = true,
+     .run = run_mapped},
+    {.name = "structured",
+     .about = "structured mapping around the loop",
+     .maps_host_memory = true,
+     .run = run_mapped,
+     .within = within_data},
+    {.name = "unstructured",
+     .about = "enter data before the loop, exit data after it",
+     .maps_host_memory = true,
+     .run = run_mapped,
+     .within = within_enter_and_exit},
+    {.name = "device_memory", .about = "omp_target_alloc, no mapping", .run = run},
+    {.name = NULL}};

@@ -1,0 +1,392 @@
+/* isotherm bench jacobi: the four kernels of the Jacobi iteration and the whole of it, of every
+ * backend that runs here, beside the copy. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "bench/bench.h"
+#include "bench/bench_data.h"
+#include "bench/bench_energy.h"
+#include "kernels/backends.h"
+#include "kernels/heat_cell.h"
+#include "kernels/study/studies.h"
+
+/* A round is long enough for the clock; no round begins after the limit. */
+#define ROUND_S 1e-3
+#define LIMIT_S 2.0
+enum { MOST_CALLS = 16, LEAST_ROUNDS = 3, CHECKED_ITERATIONS = 2, DEFAULT_NODES = 4096 };
+enum { ALL = JACOBI_PARTS, TIMED }; /* the whole iteration comes after its parts */
+enum { U, AU, RES, RHS, ARRAYS };
+
+struct bench {
+    const struct bench_request *request;
+    const struct backend *backend;
+    struct device *device;
+    struct queue *queue;
+    struct stopwatch *stopwatch;
+    const struct jacobi_kernels *kernels;
+    struct jacobi_grid grid;
+    double *h_start[ARRAYS];    /* what the arrays begin with */
+    double *h_expected[ARRAYS]; /* after CHECKED_ITERATIONS */
+    struct exact_sum expected;  /* of their norms */
+    double *array[ARRAYS];      /* the kernels' */
+    void *h_sum;
+    void *d_sum;
+    double copy; /* GB/s */
+    char device_name[sizeof(((struct device_info *)NULL)->name)];
+    struct bench_meter meter;
+    struct json *json;
+};
+
+static size_t array_bytes(const struct bench *bench)
+{
+    return (size_t)(bench->grid.nx * bench->grid.ny) * sizeof(double);
+}
+
+static struct jacobi_work work_of(double *const array[ARRAYS], struct exact_sum *h_sum,
+                                  struct exact_sum *d_sum)
+{
+    return (struct jacobi_work){.u = array[U],
+                                .au = array[AU],
+                                .res = array[RES],
+                                .rhs = array[RHS],
+                                .h_sum = h_sum,
+                                .d_sum = d_sum};
+}
+
+/* ---- the plain loop ---- */
+
+/* From values without a pattern; they, and the results, are kept for all kernels. */
+static enum status make_expected(struct bench *bench)
+{
+    const int64_t nodes = bench->grid.nx * bench->grid.ny;
+    for (int a = 0; a < ARRAYS; a++) {
+        bench->h_start[a] = malloc(array_bytes(bench));
+        bench->h_expected[a] = malloc(array_bytes(bench));
+        TRY(CHECK_MEMORY(bench->h_start[a] != NULL && bench->h_expected[a] != NULL,
+                         "no host memory for a grid of %" PRId64 " nodes", nodes));
+    }
+    jacobi_make_problem(&bench->grid, bench->h_start[RHS], bench->h_start[U]);
+    for (int64_t n = 0; n < nodes; n++) {
+        bench->h_start[U][n] += 0x1p-64 * (double)heat_mix64((uint64_t)n);
+        bench->h_start[AU][n] = -1;
+        bench->h_start[RES][n] = -1;
+    }
+    for (int a = 0; a < ARRAYS; a++) {
+        memcpy(bench->h_expected[a], bench->h_start[a], array_bytes(bench));
+    }
+    const struct jacobi_work work = work_of(bench->h_expected, &bench->expected, NULL);
+    for (int n = 0; n < CHECKED_ITERATIONS * JACOBI_PARTS; n++) {
+        jacobi_plain(&bench->grid, (enum jacobi_part)(n % JACOBI_PARTS), &work);
+    }
+    return STATUS_OK;
+}
+
+/* ---- the kernels ---- */
+
+static enum status open_arrays(struct bench *bench)
+{
+    const struct runtime *runtime = bench->backend->runtime;
+    const struct exact_sum zero = {{0}};
+    TRY(runtime->queue_create(bench->device, QUEUE_NORMAL, &bench->queue));
+    TRY(runtime->stopwatch_create(bench->device, &bench->stopwatch));
+    TRY(runtime->pinned_alloc(bench->device, sizeof zero, &bench->h_sum));
+    TRY(runtime->memory_alloc(bench->device, sizeof zero, &bench->d_sum));
+    *(struct exact_sum *)bench->h_sum = zero;
+    TRY(runtime->copy_to_device(bench->queue, bench->d_sum, &zero, sizeof zero));
+    for (int a = 0; a < ARRAYS; a++) {
+        void *memory = NULL;
+        if (bench->kernels->maps_host_memory) {
+            TRY(runtime->pinned_alloc(bench->device, array_bytes(bench), &memory));
+            memcpy(memory, bench->h_start[a], array_bytes(bench));
+        } else {
+            TRY(runtime->memory_alloc(bench->device, array_bytes(bench), &memory));
+            bench->array[a] = memory; /* freed also if the copy fails */
+            TRY(runtime->copy_to_device(bench->queue, memory, bench->h_start[a],
+                                        array_bytes(bench)));
+        }
+        bench->array[a] = memory;
+    }
+    return runtime->queue_wait(bench->queue);
+}
+
+static void close_arrays(struct bench *bench)
+{
+    const struct runtime *runtime = bench->backend->runtime;
+    for (int a = 0; a < ARRAYS; a++) {
+        (bench->kernels->maps_host_memory ? runtime->pinned_free
+                                          : runtime->memory_free)(bench->device, bench->array[a]);
+        bench->array[a] = NULL;
+    }
+    runtime->memory_free(bench->device, bench->d_sum);
+    runtime->pinned_free(bench->device, bench->h_sum);
+    runtime->stopwatch_destroy(bench->stopwatch);
+    runtime->queue_destroy(bench->queue);
+    bench->d_sum = bench->h_sum = NULL;
+    bench->stopwatch = NULL;
+    bench->queue = NULL;
+}
+
+/* One part, or all of them with the norm on the host, as the test of convergence needs it. */
+static enum status call(struct bench *bench, int part)
+{
+    const struct jacobi_work work = work_of(bench->array, bench->h_sum, bench->d_sum);
+    for (int p = part == ALL ? 0 : part; p <= (part == ALL ? ALL - 1 : part); p++) {
+        TRY(bench->kernels->run(bench->queue, &bench->grid, (enum jacobi_part)p, &work));
+    }
+    return part == ALL ? bench->backend->runtime->queue_wait(bench->queue) : STATUS_OK;
+}
+
+static enum status iterate(void *context)
+{
+    for (int n = 0; n < CHECKED_ITERATIONS; n++) {
+        TRY(call(context, ALL));
+    }
+    return STATUS_OK;
+}
+
+static enum status compare(struct bench *bench)
+{
+    const struct runtime *runtime = bench->backend->runtime;
+    double *h_values = malloc(array_bytes(bench));
+    enum status status = CHECK_MEMORY(h_values != NULL, "no host memory for the check");
+    static const char *const names[ARRAYS] = {"u", "A u", "the residual", "f"};
+    for (int a = 0; a < ARRAYS && status == STATUS_OK; a++) {
+        if (bench->kernels->maps_host_memory) {
+            memcpy(h_values, bench->array[a], array_bytes(bench));
+        } else {
+            TRY_GOTO(
+                runtime->copy_to_host(bench->queue, h_values, bench->array[a], array_bytes(bench)));
+            TRY_GOTO(runtime->queue_wait(bench->queue));
+        }
+        if (memcmp(h_values, bench->h_expected[a], array_bytes(bench)) != 0) {
+            status = fail(STATUS_DEVICE, "bench jacobi, %s: %s differs from the host's result",
+                          bench->kernels->name, names[a]);
+        }
+    }
+    if (status == STATUS_OK &&
+        memcmp(bench->h_sum, &bench->expected, sizeof bench->expected) != 0) {
+        status = fail(STATUS_DEVICE, "bench jacobi, %s: the norm differs from the host's result",
+                      bench->kernels->name);
+    }
+done:
+    free(h_values);
+    return status;
+}
+
+static enum status time_round(struct bench *bench, int part, int calls, double *seconds)
+{
+    const struct runtime *runtime = bench->backend->runtime;
+    TRY(runtime->stopwatch_start(bench->queue, bench->stopwatch));
+    for (int n = 0; n < calls; n++) {
+        TRY(call(bench, part));
+    }
+    TRY(runtime->stopwatch_stop(bench->queue, bench->stopwatch));
+    TRY(runtime->queue_wait(bench->queue));
+    TRY(runtime->stopwatch_seconds(bench->stopwatch, seconds));
+    *seconds /= calls;
+    return STATUS_OK;
+}
+
+struct timing {
+    struct clock_figures time;
+    int64_t rounds;
+    struct bench_energy energy;
+};
+
+struct queued {
+    struct bench *bench;
+    int part;
+};
+
+static enum status queue_again(void *context)
+{
+    const struct queued *queued = context;
+    return call(queued->bench, queued->part);
+}
+
+static enum status time_part(struct bench *bench, int part, struct timing *timing)
+{
+    double seconds[BENCH_MAX_REPEATS];
+    double once = 0;
+    TRY(time_round(bench, part, 1, &once)); /* a warm-up */
+    TRY(time_round(bench, part, 1, &once));
+    const double wanted = once > 0 ? ROUND_S / once : MOST_CALLS;
+    const int calls = wanted < 1 ? 1 : wanted > MOST_CALLS ? MOST_CALLS : (int)wanted;
+    const double start = clock_seconds();
+    int64_t rounds = 0;
+    while (rounds < bench->request->repeats &&
+           (rounds < LEAST_ROUNDS || clock_seconds() - start < LIMIT_S)) {
+        TRY(time_round(bench, part, calls, &seconds[rounds++]));
+    }
+    timing->rounds = rounds;
+    timing->time = clock_figures_of(seconds, rounds);
+    const struct bench_calls again = {.backend = bench->backend,
+                                      .device = bench->device,
+                                      .queue = bench->queue,
+                                      .call = queue_again,
+                                      .context = &(struct queued){bench, part}};
+    return bench_energy_measure(&bench->meter, &again, timing->time.median_s, &timing->energy);
+}
+
+static void report(struct bench *bench, int part, const struct timing *timing, double parts_s)
+{
+    double bytes = 0;
+    double operations = 0;
+    for (int p = part == ALL ? 0 : part; p <= (part == ALL ? ALL - 1 : part); p++) {
+        bytes += jacobi_bytes(&bench->grid, (enum jacobi_part)p);
+        operations += jacobi_operations(&bench->grid, (enum jacobi_part)p);
+    }
+    struct json *json = bench->json;
+    const char *name = part == ALL ? "iteration" : jacobi_part_name[part];
+    const double rate = 1e-9 * bytes / timing->time.median_s;
+    const double share = part == ALL ? 100.0 : 100.0 * timing->time.median_s / parts_s;
+    log_info("  %-14s %-10s %10.4f %7.1f %9.2f %8.1f %9.2f", bench->kernels->name, name,
+             1e3 * timing->time.median_s, share, rate, 100.0 * rate / bench->copy,
+             1e-9 * operations / timing->time.median_s);
+    json_begin(json, NULL, '{');
+    json_string(json, "kernel", name);
+    json_string(json, "kind", "jacobi");
+    json_string(json, "backend", bench->backend->name);
+    json_string(json, "device", bench->device_name);
+    json_string(json, "variant", bench->kernels->name);
+    json_string(json, "precision", "float64");
+    json_int3(json, "cells", (const int64_t[]){bench->grid.nx, bench->grid.ny, 1});
+    json_int(json, "repeats", timing->rounds);
+    json_real(json, "ms", 1e3 * timing->time.median_s);
+    json_real(json, "best_ms", 1e3 * timing->time.best_s);
+    json_real(json, "percent_of_parts", share);
+    json_real(json, "bytes", bytes);
+    json_real(json, "bandwidth_GBs", rate);
+    json_real(json, "copy_GBs", bench->copy);
+    json_real(json, "percent_of_copy", 100.0 * rate / bench->copy);
+    json_real(json, "operations", operations);
+    json_real(json, "GFLOPs", 1e-9 * operations / timing->time.median_s);
+    const double nodes = (double)(bench->grid.nx * bench->grid.ny);
+    json_real(json, "cell_updates_per_s", nodes / timing->time.median_s);
+    bench_energy_report(&timing->energy, nodes, json);
+    json_end(json, '}');
+}
+
+static enum status time_all(void *context)
+{
+    struct bench *bench = context;
+    struct timing timing[TIMED];
+    double parts_s = 0;
+    for (int part = 0; part < TIMED; part++) {
+        TRY(time_part(bench, part, &timing[part]));
+        parts_s += part < ALL ? timing[part].time.median_s : 0;
+    }
+    for (int part = 0; part < TIMED; part++) {
+        report(bench, part, &timing[part], parts_s);
+    }
+    return STATUS_OK;
+}
+
+static enum status within(struct bench *bench, enum status (*body)(void *context))
+{
+    const struct jacobi_work work = work_of(bench->array, bench->h_sum, bench->d_sum);
+    return bench->kernels->within != NULL
+               ? bench->kernels->within(bench->queue, &bench->grid, &work, body, bench)
+               : body(bench);
+}
+
+static enum status bench_kernels_of(struct bench *bench)
+{
+    enum status status = STATUS_OK;
+    TRY_GOTO(open_arrays(bench));
+    TRY_GOTO(within(bench, iterate));
+    TRY_GOTO(compare(bench));
+    TRY_GOTO(within(bench, time_all));
+done:
+    close_arrays(bench);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static enum status bench_backend(struct bench *bench, const struct backend *backend)
+{
+    struct device_info info;
+    enum status status = STATUS_OK;
+    bench->backend = backend;
+    TRY(backend->runtime->open(0, 1, &bench->device));
+    TRY_GOTO(backend->runtime->info(bench->device, &info));
+    memcpy(bench->device_name, info.name, sizeof info.name);
+    TRY_GOTO(bench_time_copy(backend, bench->device, array_bytes(bench), &bench->copy));
+    log_info("backend %s on %s, %" PRId64 " x %" PRId64 " nodes, float64, copy %.0f GB/s",
+             backend->name, info.name, bench->grid.nx, bench->grid.ny, bench->copy);
+    bench_meter_open(info.address, &bench->meter);
+    log_info("  %-14s %-10s %10s %7s %9s %8s %9s", "variant", "kernel", "ms", "%", "GB/s", "% copy",
+             "GFLOP/s");
+    for (bench->kernels = study_jacobi(backend); bench->kernels->name != NULL; bench->kernels++) {
+        TRY_GOTO(bench_kernels_of(bench));
+    }
+done:
+    bench_meter_close(&bench->meter);
+    backend->runtime->close(bench->device);
+    return status;
+}
+
+/* With `auto` every backend that has these kernels and runs here, so that they can be compared. */
+static enum status bench_backends(struct bench *bench, const struct backend *only)
+{
+    char device[sizeof bench->device_name] = "";
+    double copy = 0; /* of the first, as is the device */
+    json_begin(bench->json, NULL, '{');
+    json_begin(bench->json, "rows", '[');
+    for (int b = 0; b < backend_count(); b++) {
+        const struct backend *backend = backend_at(b);
+        if (study_jacobi(backend)->name == NULL || (only != NULL && only != backend)) {
+            continue;
+        }
+        if (only == NULL && backend->runtime->probe() != STATUS_OK) {
+            log_info("backend %s: %s", backend->name, fail_message());
+            fail_clear();
+            continue;
+        }
+        TRY(bench_backend(bench, backend));
+        if (copy == 0) {
+            copy = bench->copy;
+            memcpy(device, bench->device_name, sizeof device);
+        }
+    }
+    json_end(bench->json, ']');
+    json_string(bench->json, "device", device);
+    json_real(bench->json, "copy_GBs", copy);
+    json_end(bench->json, '}');
+    return STATUS_OK;
+}
+
+enum status bench_jacobi(const struct bench_request *request)
+{
+    const int64_t *size = request->size;
+    const struct backend *only = NULL;
+    struct json json;
+    struct bench bench = {.request = request, .json = &json};
+    char why[256];
+    enum status status = STATUS_OK;
+    TRY(jacobi_create(size[AXIS_X] > 0 ? size[AXIS_X] : DEFAULT_NODES,
+                      size[AXIS_Y] > 0 ? size[AXIS_Y] : DEFAULT_NODES, &bench.grid));
+    if (strcmp(request->backend.name, "auto") != 0) {
+        TRY(backend_choose(request->backend.name, &only, why, sizeof why));
+        if (study_jacobi(only)->name == NULL) {
+            return fail(STATUS_INPUT, "--backend %s: bench jacobi has no kernels for it",
+                        only->name);
+        }
+    }
+    TRY(json_check_place(request->json));
+    bench_warn_of_binding();
+    TRY_GOTO(make_expected(&bench));
+    TRY_GOTO(json_open(&json));
+    TRY_GOTO(json_finish(&json, bench_backends(&bench, only), request->json));
+done:
+    for (int a = 0; a < ARRAYS; a++) {
+        free(bench.h_start[a]);
+        free(bench.h_expected[a]);
+    }
+    return status;
+}

@@ -1,0 +1,187 @@
+/* The weights of wider stencils: exact for polynomials, and without loss of heat. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/wide.h"
+
+#include <cmocka.h>
+#undef fail /* ours, of base/status.h */
+
+static const double K = 2.5; /* W/(m K) */
+static const double H = 0.1; /* m */
+
+/* The mean of (x/8)^degree over cell `cell`, x in cells from the face; and derivatives. */
+static double power_mean(int degree, int cell)
+{
+    return (pow((cell + 1) / 8.0, degree + 1) - pow(cell / 8.0, degree + 1)) * 8 / (degree + 1);
+}
+
+static double power_slope(int degree, int face)
+{
+    return degree == 0 ? 0 : degree * pow(face / 8.0, degree - 1) / 8;
+}
+
+/* The condition that (x/8)^degree meets at x = 0. */
+static struct boundary_state condition_for(enum boundary_kind kind, double biot, int degree)
+{
+    struct boundary_state now = {.kind = kind};
+    const double value = degree == 0 ? 1 : 0;
+    const double slope = power_slope(degree, 0);
+    now.number[BOUNDARY_COEFFICIENT] = kind == BOUNDARY_CONVECTION ? biot * K / H : 0;
+    now.number[BOUNDARY_AMBIENT] = value - slope / biot;
+    now.number[BOUNDARY_VALUE] = kind == BOUNDARY_FLUX ? -slope * K / H : value;
+    return now;
+}
+
+struct closing {
+    enum boundary_kind kind;
+    double biot;
+};
+static const struct closing closings[] = {{BOUNDARY_TEMPERATURE, 1},
+                                          {BOUNDARY_FLUX, 1},
+                                          {BOUNDARY_CONVECTION, 0.01},
+                                          {BOUNDARY_CONVECTION, 1},
+                                          {BOUNDARY_CONVECTION, 250}};
+enum { CLOSINGS = sizeof closings / sizeof closings[0] };
+
+static double sum_of(const double *weight, double given, const struct wide_closure *closure,
+                     int radius, int row, const double *mean)
+{
+    double sum = wide_given(given, closure->slope, closure->value, mean[row]);
+    for (int cell = 0; cell < 2 * radius; cell++) {
+        sum = wide_near(weight[cell], mean[cell], mean[row], sum);
+    }
+    return sum;
+}
+
+static void check_power(int radius, const struct closing *closing, int degree)
+{
+    double weight[WIDE_RADIUS_MOST];
+    double mean[WIDE_CELLS_MOST];
+    struct wide_closure closure;
+    const struct boundary_state now = condition_for(closing->kind, closing->biot, degree);
+    for (int cell = 0; cell < 2 * radius; cell++) {
+        mean[cell] = power_mean(degree, cell);
+    }
+    wide_weights(radius, PRECISION_FLOAT64, weight);
+    wide_close(radius, weight, &now, K, H, &closure);
+    for (int row = 0; row < radius; row++) {
+        const double found =
+            sum_of(closure.weight[row], closure.given[row], &closure, radius, row, mean);
+        const double exact = power_slope(degree, row + 1) - power_slope(degree, row);
+        assert_true(fabs(found - exact) < 2e-13);
+    }
+    const double in = sum_of(closure.in, closure.in_given, &closure, radius, 0, mean);
+    assert_true(fabs(in + power_slope(degree, 0)) < 2e-13);
+}
+
+static void rows_at_faces_are_exact_for_polynomials(void **state)
+{
+    (void)state;
+    for (int radius = 2; radius <= 4; radius++) {
+        for (int c = 0; c < CLOSINGS; c++) {
+            for (int degree = 0; degree <= 2 * radius - 1; degree++) {
+                check_power(radius, &closings[c], degree);
+            }
+        }
+    }
+}
+
+static void inner_weights_are_exact_for_polynomials(void **state)
+{
+    (void)state;
+    for (int radius = 2; radius <= 4; radius++) {
+        double weight[WIDE_RADIUS_MOST];
+        wide_weights(radius, PRECISION_FLOAT64, weight);
+        for (int degree = 0; degree <= 2 * radius + 1; degree++) {
+            double sum = 0;
+            for (int k = radius; k >= 1; k--) {
+                sum = wide_term_float64(weight[k - 1], power_mean(degree, 4),
+                                        power_mean(degree, 4 - k), power_mean(degree, 4 + k), sum);
+            }
+            const double exact = power_slope(degree, 5) - power_slope(degree, 4);
+            assert_true(fabs(sum - exact) < 2e-13);
+        }
+    }
+}
+
+/* The coefficient of each cell in all rows together is that of the fluxes at the two ends, to the
+ * last bit: what leaves one cell enters another. */
+static void check_balance(int radius, enum precision precision, const struct closing *closing)
+{
+    double weight[WIDE_RADIUS_MOST];
+    struct wide_closure closure;
+    const struct boundary_state now = condition_for(closing->kind, closing->biot, 0);
+    wide_weights(radius, precision, weight);
+    wide_close(radius, weight, &now, K, H, &closure);
+    double rows[WIDE_CELLS_MOST] = {0};
+    double ends[WIDE_CELLS_MOST] = {0};
+    double given = -closure.in_given;
+    for (int row = 0; row < radius; row++) {
+        given += closure.given[row];
+        rows[row] -= closure.slope * closure.given[row];
+        for (int cell = 0; cell < 2 * radius; cell++) {
+            rows[cell] += closure.weight[row][cell];
+            rows[row] -= closure.weight[row][cell];
+        }
+    }
+    ends[0] -= closure.slope * closure.in_given;
+    for (int cell = 1; cell < 2 * radius; cell++) {
+        ends[cell] += closure.in[cell];
+        ends[0] -= closure.in[cell];
+    }
+    for (int k = 1; k <= radius; k++) {
+        for (int far = k; far <= radius; far++) {
+            ends[radius + k - 1] += weight[far - 1];
+            ends[radius - k] -= weight[far - 1];
+        }
+    }
+    assert_true(given == 0);
+    for (int cell = 0; cell < 2 * radius; cell++) {
+        assert_true(rows[cell] == ends[cell]);
+    }
+}
+
+static void no_heat_is_lost(void **state)
+{
+    (void)state;
+    for (int radius = 2; radius <= 4; radius++) {
+        for (int c = 0; c < CLOSINGS; c++) {
+            check_balance(radius, PRECISION_FLOAT64, &closings[c]);
+            check_balance(radius, PRECISION_FLOAT32, &closings[c]);
+        }
+    }
+}
+
+/* Rounding the weights leaves the conductivity as it is. */
+static void a_parabola_is_exact_to_the_last_bit(void **state)
+{
+    (void)state;
+    for (int radius = 2; radius <= 4; radius++) {
+        for (int precision = 0; precision < 2; precision++) {
+            double weight[WIDE_RADIUS_MOST];
+            double sum = 0;
+            wide_weights(radius, (enum precision)precision, weight);
+            for (int k = 1; k <= radius; k++) {
+                assert_true(precision_round((enum precision)precision, weight[k - 1]) ==
+                            weight[k - 1]);
+                sum += k * k * weight[k - 1];
+            }
+            assert_true(sum == 1);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_at_faces_are_exact_for_polynomials),
+        cmocka_unit_test(inner_weights_are_exact_for_polynomials),
+        cmocka_unit_test(no_heat_is_lost),
+        cmocka_unit_test(a_parabola_is_exact_to_the_last_bit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
