@@ -17,6 +17,9 @@ function(isotherm_rewrite_hip list)
     add_custom_command(OUTPUT ${output}
       COMMAND ${Python3_EXECUTABLE} ${script} ${source} ${output}
       DEPENDS ${source} ${script})
+    if(name MATCHES "\\.h$")
+      set_source_files_properties(${output} PROPERTIES HEADER_FILE_ONLY ON)
+    endif()
     list(APPEND written ${output})
   endforeach()
   set(${list} ${written} PARENT_SCOPE)

@@ -61,8 +61,7 @@ void run(const char *kernel, const launch_shape &shape, void (*thread)(const voi
          const void *argument);
 
 template <typename KERNEL, typename... ARGS>
-static void launch(const char *name, const launch_shape &shape, const KERNEL &kernel,
-                   ARGS... args)
+static void launch(const char *name, const launch_shape &shape, const KERNEL &kernel, ARGS... args)
 {
     const auto thread = [&] { kernel(args...); };
     run(
