@@ -11,6 +11,8 @@
 #ifndef ISOTHERM_KERNELS_NONLINEAR_CELL_H
 #define ISOTHERM_KERNELS_NONLINEAR_CELL_H
 
+#include <stdbool.h>
+
 #include "kernels/medium_cell.h"
 
 /* The most segments per class; a table has a power of 2 of them. */
@@ -51,18 +53,34 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
     struct nonlinear_##name {                                                                      \
         REAL temperature, conductivity;                                                            \
     };                                                                                             \
-    /* Of a cell, from the segments of its class. */                                               \
-    KERNEL_INLINE struct nonlinear_##name nonlinear_at_##name(const REAL *segments, int count,     \
-                                                              REAL u)                              \
+    /* The number of the segment of a cell, from the segments of its class. */                     \
+    KERNEL_INLINE int nonlinear_segment_##name(const REAL *segments, int count, REAL u)            \
     {                                                                                              \
         int s = 0;                                                                                 \
         for (int half = count / 2; half > 0; half /= 2) {                                          \
             s += u >= segments[s + half] ? half : 0;                                               \
         }                                                                                          \
+        return s;                                                                                  \
+    }                                                                                              \
+    /* Is it s? */                                                                                 \
+    KERNEL_INLINE bool nonlinear_is_in_##name(const REAL *segments, int count, int s, REAL u)      \
+    {                                                                                              \
+        return (s == 0 || u >= segments[s]) && !(s + 1 < count && u >= segments[s + 1]);           \
+    }                                                                                              \
+    /* Of a cell in segment s. */                                                                  \
+    KERNEL_INLINE struct nonlinear_##name nonlinear_in_##name(const REAL *segments, int count,     \
+                                                              int s, REAL u)                       \
+    {                                                                                              \
         const REAL *of = segments + count + (int64_t)4 * s;                                        \
         const REAL beyond = u - segments[s];                                                       \
         const struct nonlinear_##name at = {FMA(of[1], beyond, of[0]), FMA(of[3], beyond, of[2])}; \
         return at;                                                                                 \
+    }                                                                                              \
+    KERNEL_INLINE struct nonlinear_##name nonlinear_at_##name(const REAL *segments, int count,     \
+                                                              REAL u)                              \
+    {                                                                                              \
+        return nonlinear_in_##name(segments, count, nonlinear_segment_##name(segments, count, u),  \
+                                   u);                                                             \
     }                                                                                              \
     /* u of a cell from its temperature; at a melting point it is solid. */                        \
     KERNEL_INLINE REAL nonlinear_enthalpy_##name(const REAL *segments, int count, REAL t)          \
@@ -80,7 +98,8 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
     {                                                                                              \
         const REAL product = k * other_k;                                                          \
         const REAL halves = w * other_k + other_w * k;                                             \
-        return product / FMA(contact, product, halves);                                            \
+        /* the same bits without resistance */                                                     \
+        return product / (contact == 0 ? halves : FMA(contact, product, halves));                  \
     }                                                                                              \
     /* F - T of a closed face, for a half cell of conductance half = k / w. */                     \
     KERNEL_INLINE REAL nonlinear_face_##name(const REAL *closure, REAL half, REAL t)               \

@@ -5,26 +5,46 @@
 #include <omp.h>
 
 #include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/permute.h"
 #include "kernels/cpu/share.h"
+#include "kernels/cpu/stream.h"
 #include "kernels/cpu/tally.h"
 #include "kernels/derived_cell.h"
 #include "kernels/nonlinear_cell.h"
 
-enum { TILE_X = 126, TILE_Y = 6 }; /* 3 planes of them fit the L2 cache, a row the L1 cache */
+/* Two rows of a tile fit the L1 cache with all that a step reads of them, its planes the L2 cache.
+ */
+enum { TILE_X_BYTES = 2048, TILE_Y = 24, LOOKUPS = 4 };
 
-static bool classes_are_alike(const uint8_t *classes, int64_t n, int mask)
+/* The end of the complete lines from cell i on, before n, whose cells have all the class of i. */
+static int64_t alike_until(const uint8_t *classes, int64_t i, int64_t n, int line, int mask)
 {
-    int other = 0;
-    for (int64_t i = 1; i < n; i++) {
-        other |= classes[i] ^ classes[0];
+    enum { MANY = STREAM_LINE_BYTES };
+    const uint64_t masks = stream_eight((uint8_t)mask);
+    const int64_t end = i + (n - i) / line * line;
+    const uint8_t own = classes[i];
+    int64_t at = i;
+    for (; at + MANY <= end; at += MANY) {
+        uint64_t other = 0;
+        for (int word = 0; word < MANY; word += 8) {
+            other |= stream_other_bits(classes + at + word, own);
+        }
+        if ((other & masks) != 0) {
+            break;
+        }
     }
-    return (other & mask) == 0;
+    while (at < end && (stream_other_bits(classes + at, own) & masks) == 0) {
+        at += 8;
+    }
+    return i + (at - i) / line * line;
 }
 
 #define REAL double
 #define FMA fma
 #define NAMED(name) name##_float64
+#include "kernels/cpu/nonlinear_lookup.h"
 #include "kernels/cpu/step_nonlinear_rows.h"
+#include "kernels/cpu/step_nonlinear_tiles.h"
 #undef REAL
 #undef FMA
 #undef NAMED
@@ -32,7 +52,9 @@ static bool classes_are_alike(const uint8_t *classes, int64_t n, int mask)
 #define REAL float
 #define FMA fmaf
 #define NAMED(name) name##_float32
+#include "kernels/cpu/nonlinear_lookup.h"
 #include "kernels/cpu/step_nonlinear_rows.h"
+#include "kernels/cpu/step_nonlinear_tiles.h"
 #undef REAL
 #undef FMA
 #undef NAMED
@@ -63,6 +85,7 @@ static void step_thread(const struct layout *layout, const struct step_args *arg
             }
         }
     }
+    stream_fence();
 }
 
 void cpu_step_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
@@ -71,17 +94,10 @@ void cpu_step_nonlinear(const struct layout *layout, const struct step_args *arg
 #pragma omp parallel if (share_is_worthwhile(boxes, nboxes))
     {
         struct tally tally[FACE_COUNT];
-        for (int face = 0; face < FACE_COUNT; face++) {
-            tally[face] = (struct tally){.target = args->d_face_sum[face]};
-        }
+        tally_begin(tally, args);
         step_thread(layout, args, out, in, boxes, nboxes, tally);
 #pragma omp critical(step_tally)
-        for (int face = 0; face < FACE_COUNT; face++) {
-            if (tally[face].target != NULL) {
-                tally_flush(&tally[face]);
-                exact_sum_add(tally[face].target, &tally[face].sum);
-            }
-        }
+        tally_end(tally);
     }
 }
 

@@ -175,6 +175,61 @@ KERNEL_INLINE void stream_line_plus(struct stream_line here, struct stream_line 
 }
 #else
 #define STREAM_HAS_WIDE 0
+#define STREAM_WIDE
+#endif
+
+#if defined(__AVX512F__)
+/* Are all cells of a line in [from, to)? */
+KERNEL_INLINE bool line_within_float64(const double *u, double from, double to)
+{
+    const __m512d x = _mm512_loadu_pd(u);
+    const __mmask8 above = _mm512_cmp_pd_mask(x, _mm512_set1_pd(from), _CMP_GE_OQ);
+    return _mm512_mask_cmp_pd_mask(above, x, _mm512_set1_pd(to), _CMP_LT_OQ) == 0xFF;
+}
+
+KERNEL_INLINE bool line_within_float32(const float *u, float from, float to)
+{
+    const __m512 x = _mm512_loadu_ps(u);
+    const __mmask16 above = _mm512_cmp_ps_mask(x, _mm512_set1_ps(from), _CMP_GE_OQ);
+    return _mm512_mask_cmp_ps_mask(above, x, _mm512_set1_ps(to), _CMP_LT_OQ) == 0xFFFF;
+}
+#elif defined(__AVX__)
+/* The same. */
+KERNEL_INLINE bool line_within_float64(const double *u, double from, double to)
+{
+    __m256d in = _mm256_castsi256_pd(_mm256_set1_epi64x(-1));
+    for (int i = 0; i < 8; i += 4) {
+        const __m256d x = _mm256_loadu_pd(u + i);
+        in = _mm256_and_pd(in, _mm256_cmp_pd(x, _mm256_set1_pd(from), _CMP_GE_OQ));
+        in = _mm256_and_pd(in, _mm256_cmp_pd(x, _mm256_set1_pd(to), _CMP_LT_OQ));
+    }
+    return _mm256_movemask_pd(in) == 0xF;
+}
+
+KERNEL_INLINE bool line_within_float32(const float *u, float from, float to)
+{
+    __m256 in = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+    for (int i = 0; i < 16; i += 8) {
+        const __m256 x = _mm256_loadu_ps(u + i);
+        in = _mm256_and_ps(in, _mm256_cmp_ps(x, _mm256_set1_ps(from), _CMP_GE_OQ));
+        in = _mm256_and_ps(in, _mm256_cmp_ps(x, _mm256_set1_ps(to), _CMP_LT_OQ));
+    }
+    return _mm256_movemask_ps(in) == 0xFF;
+}
+#else
+/* Without branches, so that the compiler may use vectors. */
+#define STREAM_WITHIN(name, REAL)                                                                  \
+    KERNEL_INLINE bool line_within_##name(const REAL *u, REAL from, REAL to)                       \
+    {                                                                                              \
+        int outside = 0;                                                                           \
+        for (size_t i = 0; i < STREAM_LINE_BYTES / sizeof(REAL); i++) {                            \
+            outside |= !(u[i] >= from) | !(u[i] < to);                                             \
+        }                                                                                          \
+        return outside == 0;                                                                       \
+    }
+STREAM_WITHIN(float64, double)
+STREAM_WITHIN(float32, float)
+#undef STREAM_WITHIN
 #endif
 
 /* Eight times the same byte. */

@@ -7,7 +7,7 @@
 #include "kernels/nonlinear_cell.h"
 
 /* Temperature and conductivity of a cell. */
-template <typename REAL> struct nonlinear_value {
+template <typename REAL> struct alignas(2 * sizeof(REAL)) nonlinear_value {
     REAL t, k;
 };
 
@@ -45,6 +45,16 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct medium
                                                                          int count, REAL u)        \
     {                                                                                              \
         const nonlinear_##name at = nonlinear_at_##name(segments, count, u);                       \
+        return {at.temperature, at.conductivity};                                                  \
+    }                                                                                              \
+    /* The same, beginning at the segment where another cell was. */                               \
+    static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_near(                        \
+        const REAL *segments, int count, REAL u, int &segment)                                     \
+    {                                                                                              \
+        if (!nonlinear_is_in_##name(segments, count, segment, u)) {                                \
+            segment = nonlinear_segment_##name(segments, count, u);                                \
+        }                                                                                          \
+        const nonlinear_##name at = nonlinear_in_##name(segments, count, segment, u);              \
         return {at.temperature, at.conductivity};                                                  \
     }                                                                                              \
     static __device__ __forceinline__ REAL nonlinear_enthalpy(const REAL *segments, int count,     \

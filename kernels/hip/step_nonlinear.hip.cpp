@@ -1,45 +1,83 @@
 /* The step kernel for large boxes where properties depend on temperature: tiles that march in z.
- * Each cell is evaluated once, by its thread, and shared with its neighbours in x and y; those in z
- * stay in registers. And the conversions between enthalpy and temperature. */
+ * Each cell is evaluated once, by its thread, and each face once, by the thread of its lower cell;
+ * neighbours in x and y share them, those in z stay in registers. What plane k + 2 needs is loaded
+ * while plane k is computed. And the conversions between enthalpy and temperature. */
 #include "kernels/hip/nonlinear.h"
 
-enum { WIDE = 32, HIGH = 16, THREADS = WIDE * HIGH, DEPTH = 64, RESIDENT = 2 };
-/* Segments of all classes that are kept in shared memory, in bytes; others are read from the
- * caches. */
-enum { SEGMENT_BYTES = 16384 };
+enum { WIDE = 32, HIGH = 12, THREADS = WIDE * HIGH, DEPTH = 64, RESIDENT = 2 };
+/* The numbers and segments of all classes that are kept in shared memory, in bytes; others are read
+ * from the caches. */
+enum { TABLE_BYTES = 8192 };
 
 template <typename REAL> struct shared_tile {
-    nonlinear_value<REAL> of[2][HIGH + 2][WIDE + 2];
-    REAL segments[SEGMENT_BYTES / sizeof(REAL)];
+    nonlinear_value<REAL> of[2][HIGH + 2][WIDE + 2]; /* by plane, modulo 2 */
+    REAL gx[2][HIGH][WIDE + 1];                      /* of the lower face of cell x */
+    REAL gy[2][HIGH + 1][WIDE];                      /* of cell y */
+    REAL table[TABLE_BYTES / sizeof(REAL)];
+    uint8_t of_class[2][HIGH + 2][WIDE + 2]; /* if faces need them */
 };
 
-/* The march of one column of a tile. */
-template <typename REAL> struct column {
-    const grid_view<REAL> &view;
-    const nonlinear<REAL> &m;
-    const REAL *segments;
+/* What a cell's thread reads of it. */
+template <typename REAL> struct sample {
+    REAL u;
+    int of_class;
+};
 
-    __device__ nonlinear_value<REAL> evaluate(int64_t i, int64_t j, int64_t k, REAL &u,
-                                              int &of_class) const
+/* A cell in each plane: where it is in the field, from plane to plane. */
+template <typename REAL> struct column {
+    const REAL *in;
+    const uint8_t *classes;
+    int segment; /* of its cell evaluated last */
+};
+
+template <typename REAL>
+static __device__ __forceinline__ column<REAL> column_at(const grid_view<REAL> &view,
+                                                         const medium<REAL> &m, int64_t i,
+                                                         int64_t j, int64_t k)
+{
+    return {view.in + view.at(i, j, k), m.classes + (i + j * m.pitch_y + k * m.pitch_z), 0};
+}
+
+/* The cell of the column, which then steps to the next plane; wanted: else it is not read. */
+template <typename REAL>
+static __device__ __forceinline__ sample<REAL> next_sample(column<REAL> &column,
+                                                           const grid_view<REAL> &view,
+                                                           const medium<REAL> &m, bool wanted)
+{
+    sample<REAL> cell = {};
+    if (wanted) {
+        cell.u = *column.in;
+        cell.of_class = *column.classes & m.mask;
+    }
+    column.in += view.pitch_z;
+    column.classes += m.pitch_z;
+    return cell;
+}
+
+/* The numbers and segments of all classes, wherever they are. */
+template <typename REAL> struct tables {
+    const REAL *numbers, *segments;
+    int count;
+
+    __device__ __forceinline__ nonlinear_value<REAL> evaluate(const sample<REAL> &cell,
+                                                              int &segment) const
     {
-        u = view.in[view.at(i, j, k)];
-        of_class = m.class_at(i, j, k);
-        return nonlinear_at(segments + (int64_t)5 * m.count * of_class, m.count, u);
+        return nonlinear_near(segments + 5 * count * cell.of_class, count, cell.u, segment);
     }
 };
 
-/* g of a face between two cells, and the difference of their temperatures. */
-template <typename REAL, bool PLAIN>
-static __device__ __forceinline__ REAL face_g(const nonlinear<REAL> &m, int axis, int own_class,
-                                              const nonlinear_value<REAL> &own, int64_t i,
-                                              int64_t j, int64_t k,
-                                              const nonlinear_value<REAL> &other, bool mine)
+/* g of a face between two cells. PLAIN: of the same w, without resistance. */
+template <bool PLAIN, typename REAL>
+static __device__ __forceinline__ REAL face_g(const nonlinear<REAL> &m, const tables<REAL> &tables,
+                                              int axis, REAL plain_w, int own_class, REAL k,
+                                              int other_class, REAL other_k)
 {
     if (PLAIN) {
-        const REAL w = m.numbers()[axis];
-        return nonlinear_g(own.k, w, other.k, w, (REAL)0);
+        return nonlinear_g(k, plain_w, other_k, plain_w, (REAL)0);
     }
-    return mine ? nonlinear_couple(m, axis, own_class, own, m.class_at(i, j, k), other) : (REAL)0;
+    return nonlinear_g(k, tables.numbers[NONLINEAR_NUMBERS * own_class + axis], other_k,
+                       tables.numbers[NONLINEAR_NUMBERS * other_class + axis],
+                       m.of.table[medium_g_at(m.of.n, axis, own_class, other_class)]);
 }
 
 /* One face of the cell: if it is closed, in place of a neighbour; and its sum. All lanes of a wave
@@ -67,7 +105,6 @@ static __device__ __forceinline__ void close_face(const grid_view<REAL> &view,
 struct duty {
     bool is;
     int x, y; /* in the tile */
-    int64_t i, j;
 };
 
 template <typename REAL>
@@ -86,83 +123,175 @@ static __device__ __forceinline__ struct duty duty_of(const grid_view<REAL> &vie
         duty.y = (n - 2 * WIDE) % HIGH;
         duty.is = j0 + duty.y < box.hi[1];
     }
-    duty.i = i0 + duty.x;
-    duty.j = j0 + duty.y;
-    duty.is = duty.is && duty.i <= box.hi[0] && duty.j <= box.hi[1] &&
-              !(duty.i < 0 && rules.closed[FACE_X_MIN]) &&
-              !(duty.j < 0 && rules.closed[FACE_Y_MIN]) &&
-              !(duty.i >= view.cells[0] && rules.closed[FACE_X_MAX]) &&
-              !(duty.j >= view.cells[1] && rules.closed[FACE_Y_MAX]);
+    const int64_t i = i0 + duty.x;
+    const int64_t j = j0 + duty.y;
+    duty.is = duty.is && i <= box.hi[0] && j <= box.hi[1] && !(i < 0 && rules.closed[FACE_X_MIN]) &&
+              !(j < 0 && rules.closed[FACE_Y_MIN]) &&
+              !(i >= view.cells[0] && rules.closed[FACE_X_MAX]) &&
+              !(j >= view.cells[1] && rules.closed[FACE_Y_MAX]);
     return duty;
 }
 
-/* What a thread has of the plane that it computes. */
-template <typename REAL> struct around {
-    const nonlinear_value<REAL> (&plane)[HIGH + 2][WIDE + 2];
-    const int64_t (&cell)[AXIS_COUNT];
-    int of_class;
-    nonlinear_value<REAL> below, own, above;
-    bool mine, first;
+/* A cell of plane k: evaluated, and put where its neighbours find it. */
+template <bool PLAIN, typename REAL>
+static __device__ __forceinline__ void share_cell(shared_tile<REAL> &tile, int plane, int x, int y,
+                                                  const nonlinear_value<REAL> &value, int of_class)
+{
+    tile.of[plane][y + 1][x + 1] = value;
+    if (!PLAIN) {
+        tile.of_class[plane][y + 1][x + 1] = (uint8_t)of_class;
+    }
+}
+
+/* g of the upper face in x or y of cell (x, y) of the tile, as if it were open. */
+template <bool PLAIN, typename REAL>
+static __device__ __forceinline__ REAL upper_g(const nonlinear<REAL> &m, const tables<REAL> &tables,
+                                               const shared_tile<REAL> &tile, int plane, int axis,
+                                               REAL plain_w, int x, int y, int own_class, REAL k)
+{
+    const int other_x = x + 1 + (axis == 0 ? 1 : 0);
+    const int other_y = y + 1 + (axis == 1 ? 1 : 0);
+    const int other_class = PLAIN ? 0 : tile.of_class[plane][other_y][other_x];
+    return face_g<PLAIN>(m, tables, axis, plain_w, own_class, k, other_class,
+                         tile.of[plane][other_y][other_x].k);
+}
+
+/* g of the lower faces of the tile, by the thread that has evaluated the cells below. */
+template <bool PLAIN, typename REAL>
+static __device__ __forceinline__ void share_lower(const nonlinear<REAL> &m,
+                                                   const tables<REAL> &tables,
+                                                   shared_tile<REAL> &tile, int plane,
+                                                   const REAL (&w)[AXIS_COUNT],
+                                                   const struct duty &duty)
+{
+    if (!duty.is || (duty.x >= 0 && duty.y >= 0)) {
+        return;
+    }
+    const int own_class = PLAIN ? 0 : tile.of_class[plane][duty.y + 1][duty.x + 1];
+    const REAL k = tile.of[plane][duty.y + 1][duty.x + 1].k;
+    if (duty.x < 0) {
+        tile.gx[plane][duty.y][0] =
+            upper_g<PLAIN>(m, tables, tile, plane, 0, w[0], duty.x, duty.y, own_class, k);
+    } else {
+        tile.gy[plane][0][duty.x] =
+            upper_g<PLAIN>(m, tables, tile, plane, 1, w[1], duty.x, duty.y, own_class, k);
+    }
+}
+
+/* What a block computes: planes from k_lo on of the tile that begins at (i0, j0). */
+struct march {
+    int64_t i0, j0, k_lo;
+    int nplanes;
 };
 
-/* g of a face of a cell, as if it were open, and the difference of temperatures. Of the face below,
- * g is that of the plane before, but in the first plane. */
-template <int FACE, bool PLAIN, typename REAL>
-static __device__ __forceinline__ void open_face(const nonlinear<REAL> &m, const around<REAL> &at,
-                                                 REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT])
+/* The march of a tile. CLOSED: some of its cells may lie on closed faces; else it needs fewer
+ * registers. */
+template <bool PLAIN, bool CLOSED, typename REAL>
+static __device__ __forceinline__ void step_tile(const grid_view<REAL> &view,
+                                                 const rules<REAL> &rules, const nonlinear<REAL> &m,
+                                                 const struct box &box, const tables<REAL> &tables,
+                                                 shared_tile<REAL> &tile, const struct march &march)
 {
-    constexpr int axis = FACE / 2;
-    constexpr int sign = FACE % 2 == 0 ? -1 : 1;
-    constexpr int dx = axis == 0 ? sign : 0;
-    constexpr int dy = axis == 1 ? sign : 0;
-    constexpr int dz = axis == 2 ? sign : 0;
     const int x = threadIdx.x % WIDE;
     const int y = threadIdx.x / WIDE;
-    const nonlinear_value<REAL> other = dz < 0   ? at.below
-                                        : dz > 0 ? at.above
-                                                 : at.plane[y + 1 + dy][x + 1 + dx];
-    d[FACE] = other.t - at.own.t;
-    if (FACE != FACE_Z_MIN || at.first) {
-        g[FACE] = face_g<REAL, PLAIN>(m, axis, at.of_class, at.own, at.cell[0] + dx,
-                                      at.cell[1] + dy, at.cell[2] + dz, other, at.mine);
+    const int64_t i = march.i0 + x;
+    const int64_t j = march.j0 + y;
+    const int64_t k_lo = march.k_lo;
+    const int nplanes = march.nplanes;
+    const bool mine = i < box.hi[0] && j < box.hi[1];
+    const struct duty duty = duty_of(view, rules, box, march.i0, march.j0);
+    /* a thread without a cell of the box may have one beside it */
+    const bool evaluates =
+        mine ||
+        (i == box.hi[0] && j < box.hi[1] && !(i >= view.cells[0] && rules.closed[FACE_X_MAX])) ||
+        (j == box.hi[1] && i < box.hi[0] && !(j >= view.cells[1] && rules.closed[FACE_Y_MAX]));
+    const bool below_is = mine && !(k_lo == 0 && rules.closed[FACE_Z_MIN]);
+    const bool above_is = mine && !(k_lo + nplanes == view.cells[2] && rules.closed[FACE_Z_MAX]);
+    const REAL w[AXIS_COUNT] = {tables.numbers[0], tables.numbers[1], tables.numbers[2]};
+
+    column<REAL> around = column_at(view, m.of, march.i0 + duty.x, march.j0 + duty.y, k_lo);
+    column<REAL> column = column_at(view, m.of, i, j, k_lo - 1);
+    REAL *out = view.out + view.at(i, j, k_lo);
+    const sample<REAL> lowest = next_sample(column, view, m.of, below_is);
+    sample<REAL> cell = next_sample(column, view, m.of, evaluates);
+    const sample<REAL> beyond = next_sample(around, view, m.of, duty.is);
+    /* of the plane above the last one only what lies in the box is wanted */
+    sample<REAL> next = next_sample(column, view, m.of, nplanes > 1 ? evaluates : above_is);
+    sample<REAL> beyond_next = next_sample(around, view, m.of, duty.is && nplanes > 1);
+
+    nonlinear_value<REAL> below = tables.evaluate(lowest, column.segment);
+    nonlinear_value<REAL> own = tables.evaluate(cell, column.segment);
+    share_cell<PLAIN>(tile, 0, x, y, own, cell.of_class);
+    if (duty.is) {
+        share_cell<PLAIN>(tile, 0, duty.x, duty.y, tables.evaluate(beyond, around.segment),
+                          beyond.of_class);
+    }
+    REAL g_below =
+        face_g<PLAIN>(m, tables, 2, w[2], lowest.of_class, below.k, cell.of_class, own.k);
+    __syncthreads();
+
+    for (int p = 0; p < nplanes; p++) {
+        const int plane = p & 1;
+        const sample<REAL> after = next_sample(
+            column, view, m.of, p + 2 < nplanes ? evaluates : p + 2 == nplanes && above_is);
+        const sample<REAL> beyond_after =
+            next_sample(around, view, m.of, duty.is && p + 2 < nplanes);
+
+        REAL g[FACE_COUNT];
+        REAL d[FACE_COUNT];
+        g[FACE_X_MAX] = upper_g<PLAIN>(m, tables, tile, plane, 0, w[0], x, y, cell.of_class, own.k);
+        g[FACE_Y_MAX] = upper_g<PLAIN>(m, tables, tile, plane, 1, w[1], x, y, cell.of_class, own.k);
+        tile.gx[plane][y][x + 1] = g[FACE_X_MAX];
+        tile.gy[plane][y + 1][x] = g[FACE_Y_MAX];
+        share_lower<PLAIN>(m, tables, tile, plane, w, duty);
+        d[FACE_X_MIN] = tile.of[plane][y + 1][x].t - own.t;
+        d[FACE_X_MAX] = tile.of[plane][y + 1][x + 2].t - own.t;
+        d[FACE_Y_MIN] = tile.of[plane][y][x + 1].t - own.t;
+        d[FACE_Y_MAX] = tile.of[plane][y + 2][x + 1].t - own.t;
+
+        const nonlinear_value<REAL> above = tables.evaluate(next, column.segment);
+        if (p + 1 < nplanes) {
+            share_cell<PLAIN>(tile, plane ^ 1, x, y, above, next.of_class);
+            if (duty.is) {
+                share_cell<PLAIN>(tile, plane ^ 1, duty.x, duty.y,
+                                  tables.evaluate(beyond_next, around.segment),
+                                  beyond_next.of_class);
+            }
+        }
+        d[FACE_Z_MIN] = below.t - own.t;
+        d[FACE_Z_MAX] = above.t - own.t;
+        g[FACE_Z_MIN] = g_below;
+        g[FACE_Z_MAX] =
+            face_g<PLAIN>(m, tables, 2, w[2], cell.of_class, own.k, next.of_class, above.k);
+        g_below = g[FACE_Z_MAX];
+        __syncthreads();
+        g[FACE_X_MIN] = tile.gx[plane][y][x];
+        g[FACE_Y_MIN] = tile.gy[plane][y][x];
+        if (CLOSED) {
+            const int64_t at[AXIS_COUNT] = {i, j, k_lo + p};
+            close_face<FACE_X_MIN>(view, rules, m, at, cell.of_class, own, mine, g, d);
+            close_face<FACE_X_MAX>(view, rules, m, at, cell.of_class, own, mine, g, d);
+            close_face<FACE_Y_MIN>(view, rules, m, at, cell.of_class, own, mine, g, d);
+            close_face<FACE_Y_MAX>(view, rules, m, at, cell.of_class, own, mine, g, d);
+            close_face<FACE_Z_MIN>(view, rules, m, at, cell.of_class, own, mine, g, d);
+            close_face<FACE_Z_MAX>(view, rules, m, at, cell.of_class, own, mine, g, d);
+        }
+        if (mine) {
+            *out =
+                nonlinear_cell(tables.numbers + NONLINEAR_NUMBERS * cell.of_class,
+                               m.of.table[medium_cell_at(cell.of_class) + 1], cell.u, own.t, g, d);
+        }
+        out += view.pitch_z;
+        below = own;
+        own = above;
+        cell = next;
+        next = after;
+        beyond_next = beyond_after;
     }
 }
 
-/* The new value of a cell. All lanes of a wave call. g_below: of the face below; becomes that of
- * the face above. */
-template <bool PLAIN, typename REAL>
-static __device__ __forceinline__ void advance_cell(const grid_view<REAL> &view,
-                                                    const rules<REAL> &rules,
-                                                    const nonlinear<REAL> &m,
-                                                    const around<REAL> &at, REAL u, bool faces,
-                                                    REAL &g_below)
-{
-    REAL g[FACE_COUNT];
-    REAL d[FACE_COUNT];
-    g[FACE_Z_MIN] = g_below;
-    open_face<FACE_X_MIN, PLAIN>(m, at, g, d);
-    open_face<FACE_X_MAX, PLAIN>(m, at, g, d);
-    open_face<FACE_Y_MIN, PLAIN>(m, at, g, d);
-    open_face<FACE_Y_MAX, PLAIN>(m, at, g, d);
-    open_face<FACE_Z_MIN, PLAIN>(m, at, g, d);
-    open_face<FACE_Z_MAX, PLAIN>(m, at, g, d);
-    if (faces) {
-        close_face<FACE_X_MIN>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
-        close_face<FACE_X_MAX>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
-        close_face<FACE_Y_MIN>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
-        close_face<FACE_Y_MAX>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
-        close_face<FACE_Z_MIN>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
-        close_face<FACE_Z_MAX>(view, rules, m, at.cell, at.of_class, at.own, at.mine, g, d);
-    }
-    g_below = g[FACE_Z_MAX];
-    if (at.mine) {
-        view.out[view.at(at.cell[0], at.cell[1], at.cell[2])] =
-            nonlinear_cell(m.numbers() + NONLINEAR_NUMBERS * at.of_class,
-                           m.of.table[medium_cell_at(at.of_class) + 1], u, at.own.t, g, d);
-    }
-}
-
-template <typename REAL, bool PLAIN>
+/* FITS: the tables are in shared memory. */
+template <typename REAL, bool PLAIN, bool FITS>
 static __global__ __launch_bounds__(THREADS,
                                     RESIDENT) void step_nonlinear(const grid_view<REAL> view,
                                                                   const rules<REAL> rules,
@@ -170,77 +299,39 @@ static __global__ __launch_bounds__(THREADS,
                                                                   const struct box box)
 {
     __shared__ shared_tile<REAL> tile;
-    const int x = threadIdx.x % WIDE;
-    const int y = threadIdx.x / WIDE;
-    const int64_t i0 = box.lo[0] + (int64_t)blockIdx.x * WIDE;
-    const int64_t j0 = box.lo[1] + (int64_t)blockIdx.y * HIGH;
-    const int64_t i = i0 + x;
-    const int64_t j = j0 + y;
-    const int64_t k_lo = box.lo[2] + (int64_t)blockIdx.z * DEPTH;
-    const int64_t k_hi = k_lo + DEPTH < box.hi[2] ? k_lo + DEPTH : box.hi[2];
-    const bool mine = i < box.hi[0] && j < box.hi[1];
-
-    const int total = 5 * m.count * m.of.n;
-    const bool fits = total <= (int)(SEGMENT_BYTES / sizeof(REAL));
-    for (int n = threadIdx.x; fits && n < total; n += THREADS) {
-        tile.segments[n] = m.segments()[n];
+    struct march march = {};
+    march.i0 = box.lo[0] + (int64_t)blockIdx.x * WIDE;
+    march.j0 = box.lo[1] + (int64_t)blockIdx.y * HIGH;
+    march.k_lo = box.lo[2] + (int64_t)blockIdx.z * DEPTH;
+    march.nplanes = (int)(march.k_lo + DEPTH < box.hi[2] ? (int64_t)DEPTH : box.hi[2] - march.k_lo);
+    const bool touches = march.i0 == 0 || march.j0 == 0 || march.k_lo == 0 ||
+                         march.i0 + WIDE >= view.cells[0] || march.j0 + HIGH >= view.cells[1] ||
+                         march.k_lo + march.nplanes == view.cells[2];
+    const int total = (NONLINEAR_NUMBERS + 5 * m.count) * m.of.n;
+    for (int n = threadIdx.x; FITS && n < total; n += THREADS) {
+        tile.table[n] = m.numbers()[n];
     }
     __syncthreads();
-    const column<REAL> column = {view, m, fits ? tile.segments : m.segments()};
-
-    const struct duty duty = duty_of(view, rules, box, i0, j0);
-    const bool beside =
-        (i == box.hi[0] && j < box.hi[1] && !(i >= view.cells[0] && rules.closed[FACE_X_MAX])) ||
-        (j == box.hi[1] && i < box.hi[0] && !(j >= view.cells[1] && rules.closed[FACE_Y_MAX]));
-
-    /* the block has cells at the ends of the field in x or y */
-    const bool touches =
-        i0 == 0 || j0 == 0 || i0 + WIDE >= view.cells[0] || j0 + HIGH >= view.cells[1];
-
-    REAL u = 0;
-    REAL u_next = 0;
-    int of_class = 0;
-    int class_next = 0;
-    nonlinear_value<REAL> below = {};
-    nonlinear_value<REAL> own = {};
-    nonlinear_value<REAL> above = {};
-    REAL g_below = 0;
-    if (mine && !(k_lo == 0 && rules.closed[FACE_Z_MIN])) {
-        below = column.evaluate(i, j, k_lo - 1, u, of_class);
-    }
-    for (int64_t k = k_lo - 1; k < k_hi; k++) {
-        /* plane k + 1, of which only this column is needed beyond the last one */
-        const int64_t next = k + 1;
-        const bool last = next == k_hi;
-        const bool is_there = !(next == view.cells[2] && rules.closed[FACE_Z_MAX]);
-        if ((mine && is_there) || (beside && !last)) {
-            above = column.evaluate(i, j, next, u_next, class_next);
-        }
-        if (!last) {
-            tile.of[next & 1][y + 1][x + 1] = above;
-            if (duty.is) {
-                REAL ignored;
-                int unused;
-                tile.of[next & 1][duty.y + 1][duty.x + 1] =
-                    column.evaluate(duty.i, duty.j, next, ignored, unused);
-            }
-        }
-        if (k >= k_lo) {
-            const int64_t cell[AXIS_COUNT] = {i, j, k};
-            const around<REAL> at = {tile.of[k & 1], cell, of_class, below, own,
-                                     above,          mine, k == k_lo};
-            const bool faces = touches || k == 0 || k == view.cells[2] - 1;
-            advance_cell<PLAIN>(view, rules, m, at, u, faces, g_below);
-        }
-        if (k >= k_lo) {
-            below = own;
-        }
-        own = above;
-        u = u_next;
-        of_class = class_next;
-        __syncthreads();
+    const REAL *const numbers = FITS ? tile.table : m.numbers();
+    const tables<REAL> tables = {numbers, numbers + NONLINEAR_NUMBERS * m.of.n, m.count};
+    if (touches) {
+        step_tile<PLAIN, true>(view, rules, m, box, tables, tile, march);
+    } else {
+        step_tile<PLAIN, false>(view, rules, m, box, tables, tile, march);
     }
     finish_face_sums(rules);
+}
+
+template <typename REAL, bool PLAIN>
+static void launch_as(const dim3 grid, hipStream_t stream, const grid_view<REAL> &view,
+                      const rules<REAL> &rules, const nonlinear<REAL> &m, const struct box &box)
+{
+    const size_t table = (size_t)(NONLINEAR_NUMBERS + 5 * m.count) * (size_t)m.of.n;
+    if (table * sizeof(REAL) <= TABLE_BYTES) {
+        step_nonlinear<REAL, PLAIN, true><<<grid, THREADS, 0, stream>>>(view, rules, m, box);
+    } else {
+        step_nonlinear<REAL, PLAIN, false><<<grid, THREADS, 0, stream>>>(view, rules, m, box);
+    }
 }
 
 template <typename REAL>
@@ -255,9 +346,9 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     const rules<REAL> rules = rules_of<REAL>(args, d_scratch);
     const nonlinear<REAL> m = nonlinear_of<REAL>(args->medium);
     if (args->medium->plain) {
-        step_nonlinear<REAL, true><<<grid, THREADS, 0, stream>>>(view, rules, m, *box);
+        launch_as<REAL, true>(grid, stream, view, rules, m, *box);
     } else {
-        step_nonlinear<REAL, false><<<grid, THREADS, 0, stream>>>(view, rules, m, *box);
+        launch_as<REAL, false>(grid, stream, view, rules, m, *box);
     }
     return hipGetLastError();
 }

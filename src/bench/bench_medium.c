@@ -6,8 +6,9 @@
 
 #include "kernels/heat_cell.h"
 
-enum pattern { LAYERS, LAYERS_X, BLOCKS, RANDOM, PATTERN_COUNT };
-static const char *const pattern_names[PATTERN_COUNT] = {"layers", "layers_x", "blocks", "random"};
+enum pattern { LAYERS, LAYERS_X, BLOCKS, RANDOM, ALLOY, PATTERN_COUNT };
+static const char *const pattern_names[PATTERN_COUNT] = {"layers", "layers_x", "blocks", "random",
+                                                         "alloy"};
 
 static enum status read_word(const char *word, enum pattern *pattern, int *nclasses)
 {
@@ -24,8 +25,8 @@ static enum status read_word(const char *word, enum pattern *pattern, int *nclas
         }
     }
     return fail(STATUS_INPUT,
-                "--medium %s: give layers:N, layers_x:N, blocks:N or random:N, with 1 to %d "
-                "classes",
+                "--medium %s: give layers:N, layers_x:N, blocks:N, random:N or alloy:N, with 1 to "
+                "%d classes",
                 word, MEDIUM_CLASSES);
 }
 
@@ -56,7 +57,8 @@ static uint8_t class_of(enum pattern pattern, int nclasses, const int64_t n[AXIS
         return (uint8_t)(k * nclasses / n[AXIS_Z]);
     case LAYERS_X:
         return (uint8_t)(i * nclasses / n[AXIS_X]);
-    case BLOCKS: {
+    case BLOCKS:
+    case ALLOY: {
         const int64_t x = i * edge / n[AXIS_X];
         const int64_t y = j * edge / n[AXIS_Y];
         const int64_t z = k * edge / n[AXIS_Z];
@@ -133,6 +135,65 @@ static enum status upload_table(const struct backend *backend, struct device *de
                   (void **)&medium->d_table);
 }
 
+/* A full table of segments, three of which the values of bench_fill, 300 to 314 K, lie in: solid,
+ * melting and liquid, so that nearly every line of cells has two or three of them. */
+static void set_alloy(enum precision precision, const struct medium_args *m, int of_class,
+                      void *table)
+{
+    const int64_t numbers = nonlinear_class_at(m->nclasses, m->nclosures, of_class);
+    const int64_t at = nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, of_class);
+    double t = 0;
+    double k = 1.0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        precision_set(precision, table, numbers + axis, 5.0 + 0.1 * of_class);
+    }
+    for (int s = 0; s < m->nsegments; s++) {
+        const int melting = m->nsegments / 2;
+        const double begin = s < melting    ? 305.0 * s / melting
+                             : s == melting ? 305.0
+                                            : 310.0 + 20.0 * (s - melting - 1);
+        const double end = s < melting    ? 305.0 * (s + 1) / melting
+                           : s == melting ? 310.0
+                                          : 310.0 + 20.0 * (s - melting);
+        const double slope = s == melting ? 0.1 : 0.8;
+        const double k_slope = s == melting ? -0.08 : s < melting ? 0.001 : -0.0005;
+        const double values[] = {t, slope, k, k_slope};
+        precision_set(precision, table, at + s, begin);
+        for (int v = 0; v < 4; v++) {
+            precision_set(precision, table, at + m->nsegments + 4 * (int64_t)s + v, values[v]);
+        }
+        t += slope * (end - begin);
+        k += k_slope * (end - begin);
+    }
+}
+
+static enum status upload_alloy(const struct backend *backend, struct device *device,
+                                struct queue *queue, enum precision precision,
+                                struct medium_args *medium)
+{
+    const int n = medium->nclasses;
+    medium->nsegments = NONLINEAR_SEGMENTS;
+    medium->plain = n == 1;
+    const size_t nvalues = (size_t)nonlinear_table_length(n, n, medium->nsegments);
+    void *table = calloc(nvalues, precision_bytes(precision));
+    TRY(CHECK_MEMORY(table != NULL, "the table of coefficients"));
+    for (int c = 0; c < n; c++) {
+        precision_set(precision, table, medium_cell_at(c), 1.0);
+        set_alloy(precision, medium, c, table);
+        for (int i = 0; i < AXIS_COUNT * n; i++) { /* contact resistances */
+            precision_set(precision, table, medium_g_at(n, i / n, c, i % n),
+                          c == i % n ? 0.0 : 0.5);
+        }
+        for (int face = 0; face < FACE_COUNT; face++) { /* a fixed temperature */
+            precision_set(precision, table, medium_closure_at(n, n, face, c), 300.0);
+            precision_set(precision, table, medium_closure_at(n, n, face, c) + 1, 1.0);
+            precision_set(precision, table, medium_closure_at(n, n, face, c) + 3, 1.0);
+        }
+    }
+    return upload(backend, device, queue, table, nvalues * precision_bytes(precision),
+                  (void **)&medium->d_table);
+}
+
 static enum status create(const struct backend *backend, struct device *device, struct queue *queue,
                           const struct layout *field, const char *word, struct medium_args *medium)
 {
@@ -145,7 +206,8 @@ static enum status create(const struct backend *backend, struct device *device, 
     }
     layout_of_classes(field->cells, used, &medium->layout);
     TRY(upload_classes(backend, device, queue, pattern, medium));
-    return upload_table(backend, device, queue, field->precision, medium);
+    return pattern == ALLOY ? upload_alloy(backend, device, queue, field->precision, medium)
+                            : upload_table(backend, device, queue, field->precision, medium);
 }
 
 enum status bench_media_create(const struct backend *backend, struct device *device,

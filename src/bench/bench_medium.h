@@ -1,4 +1,5 @@
-/* The media of `bench kernels --medium`: classes in a pattern, with coefficients of their own. */
+/* The media of `bench kernels --medium`: classes in a pattern, with coefficients of their own, or
+ * blocks of alloys that melt. */
 #ifndef ISOTHERM_BENCH_BENCH_MEDIUM_H
 #define ISOTHERM_BENCH_BENCH_MEDIUM_H
 

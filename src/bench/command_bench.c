@@ -19,7 +19,7 @@ static const struct option option_table[] = {
     {OPTION_STRING, "--precision", "float64|float32|both", "(default both)", &options.precision},
     {OPTION_LIST, "--kernel", "NAME", "a kernel, all of 'step' or 'laplacian' (repeatable)",
      &options.kernels},
-    {OPTION_LIST, "--medium", "WORD", "layers:N, layers_x:N, blocks:N, random:N (repeat)",
+    {OPTION_LIST, "--medium", "WORD", "layers:N, layers_x:N, blocks:N, random:N, alloy:N",
      &options.media},
     {OPTION_FLAG, "--tune", "", "list the launch shapes and their times", &options.tune},
     {OPTION_LIST, "--radius", "N", "studies: cases of this stencil radius (repeatable)",
@@ -111,7 +111,7 @@ static const struct command_line kernels_page = {
              "with six faces of fixed temperature (one read and one write per cell, 16 bytes\n"
              "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
              "The kernels alternate; times are by the device's clock. --medium adds the step\n"
-             "in a medium of N classes (one byte per cell more).",
+             "in a medium of N classes (one byte per cell more); the alloys melt.",
     .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
     .only = "--backend --size --precision --kernel --medium --tune --repeats --json",

@@ -41,7 +41,7 @@ OFFLOAD_SCRATCH = ("find_", "hash_", "norm_of")
 # steps_tile those of all levels; of step_nonlinear next to closed faces; of flux_ and track_ for
 # OpenMP the layouts.
 SCALAR_SPILLS = {"steps_tile": 130, "step_march": 40, "mhd_cached": 160, "mhd_shared": 220,
-                 "step_nonlinear": 60, "flux_float64": 30, "flux_float32": 30,
+                 "step_nonlinear": 90, "flux_float64": 30, "flux_float32": 30,
                  "track_float64": 20, "track_float32": 20}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}
