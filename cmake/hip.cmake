@@ -1,6 +1,7 @@
 # The backend `hip`. ISOTHERM_HIP=amd compiles kernels/*/*.hip.cpp as HIP, ISOTHERM_HIP=nvidia the
-# same files as CUDA with kernels/hip/nvidia on the include path. Included only when it is set.
-set_property(CACHE ISOTHERM_HIP PROPERTY STRINGS off amd nvidia)
+# same files as CUDA with kernels/hip/nvidia on the include path, ISOTHERM_HIP=host as C++ with
+# tests/hip_on_host, for tests without a GPU. Included only when it is set.
+set_property(CACHE ISOTHERM_HIP PROPERTY STRINGS off amd nvidia host)
 
 # Debian keeps CMake's description of HIP where enable_language(HIP) does not look for it, and its
 # compiler under its own name: lay out a root as ROCm's, and name the parts. ROCm itself, as on
@@ -40,8 +41,12 @@ elseif(ISOTHERM_HIP STREQUAL "nvidia")
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
   set(ISOTHERM_HIP_LANGUAGE CUDA)
+elseif(ISOTHERM_HIP STREQUAL "host")
+  enable_language(CXX)
+  include(tests/hip_on_host/rewrite.cmake)
+  set(ISOTHERM_HIP_LANGUAGE CXX)
 else()
-  message(FATAL_ERROR "ISOTHERM_HIP is '${ISOTHERM_HIP}'; it is off, amd or nvidia")
+  message(FATAL_ERROR "ISOTHERM_HIP is '${ISOTHERM_HIP}'; it is off, amd, nvidia or host")
 endif()
 
 # Add the backend to a library: C host code, and kernels with flags of their own, since the C
@@ -50,12 +55,18 @@ function(isotherm_add_hip library)
   set(folder ${PROJECT_SOURCE_DIR}/kernels/hip)
   set(study ${PROJECT_SOURCE_DIR}/kernels/study)
   file(GLOB kernels CONFIGURE_DEPENDS ${folder}/*.hip.cpp ${study}/*.hip.cpp)
+  if(ISOTHERM_HIP STREQUAL "host")
+    file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h ${study}/*.h)
+    list(APPEND kernels ${headers})
+    isotherm_rewrite_hip(kernels)
+  endif()
   set_source_files_properties(${kernels} PROPERTIES LANGUAGE ${ISOTHERM_HIP_LANGUAGE})
   add_library(isotherm_hip_kernels STATIC ${kernels})
   target_include_directories(isotherm_hip_kernels PRIVATE
     ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
   set_target_properties(isotherm_hip_kernels PROPERTIES
-    HIP_STANDARD 17 HIP_STANDARD_REQUIRED ON CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
+    HIP_STANDARD 17 HIP_STANDARD_REQUIRED ON CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON
+    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
   # no contraction: fma only where heat_cell.h says so
   target_compile_options(isotherm_hip_kernels PRIVATE
     $<$<COMPILE_LANGUAGE:HIP>:-ffp-contract=off -Wall -Wextra>
@@ -65,7 +76,16 @@ function(isotherm_add_hip library)
   target_sources(${library} PRIVATE ${sources})
   target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_HIP)
   target_link_libraries(${library} PRIVATE isotherm_hip_kernels)
-  if(ISOTHERM_HIP STREQUAL "nvidia")
+  set_property(SOURCE ${folder}/backend_hip.c PROPERTY
+    COMPILE_OPTIONS -DISOTHERM_HIP_FOR_TESTS=$<STREQUAL:${ISOTHERM_HIP},host>)
+  if(ISOTHERM_HIP STREQUAL "host")
+    isotherm_hip_on_host(isotherm_hip_kernels)
+    target_sources(isotherm_hip_kernels PRIVATE
+      ${PROJECT_SOURCE_DIR}/tests/hip_on_host/blocks.cpp
+      ${PROJECT_SOURCE_DIR}/tests/hip_on_host/runtime.cpp)
+    set_source_files_properties(${sources} PROPERTIES
+      INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/tests/hip_on_host)
+  elseif(ISOTHERM_HIP STREQUAL "nvidia")
     target_include_directories(isotherm_hip_kernels PRIVATE ${folder}/nvidia)
     set_source_files_properties(${sources} PROPERTIES
       INCLUDE_DIRECTORIES "${folder}/nvidia;${CUDAToolkit_INCLUDE_DIRS}")

@@ -98,5 +98,6 @@ function(isotherm_add_offload library)
   target_compile_options(isotherm_offload_kernels PRIVATE ${ISOTHERM_OFFLOAD_FLAGS})
   target_sources(${library} PRIVATE $<TARGET_OBJECTS:isotherm_offload_kernels>)
   target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_OFFLOAD)
-  target_link_options(${library} PUBLIC ${ISOTHERM_OFFLOAD_LINK})
+  # a HIP compiler that links has no such options; there is one OpenMP runtime, that of C
+  target_link_options(${library} PUBLIC "$<$<LINK_LANGUAGE:C>:${ISOTHERM_OFFLOAD_LINK}>")
 endfunction()

@@ -9,7 +9,7 @@ usage() {
 usage: bash tests/run.sh [--quick] [-L LABELS] [-R NAMES]
 
 Install what is missing, build the presets asan, fuzz, hip-amd, offload-amd, hip-nvidia (where
-there are compilers for them) and cpu, and run their tests.
+there are compilers for them), hip-host and cpu, and run their tests.
 
   --quick       preset cpu only, no sanitizers, fuzzers and GPU builds
   -L LABELS     tests whose label matches: unit backend mpi io physics cli robust jobs fuzz
@@ -103,6 +103,9 @@ if ! $quick; then
     else
         say "No CUDA compiler: preset hip-nvidia is left out."
     fi
+    # the kernels run on the host, threads and blocks in order and then in a random one
+    build_and_test_gpu hip-host || failed+=(hip-host)
+    ISOTHERM_HIP_HOST_ORDER=1 run_tests hip-host -L backend || failed+=(hip-host-random-order)
 fi
 say "Building and testing preset cpu"
 build_preset cpu "${cmake_arguments[@]}"

@@ -326,6 +326,7 @@ const struct backend backend_hip = {
     .name = "hip",
     .about = "one GPU, through HIP",
     .capabilities = BACKEND_GPU | BACKEND_FREE_COPIES | BACKEND_MEDIA,
+    .for_tests = ISOTHERM_HIP_FOR_TESTS,
     .runtime = &runtime,
     .operations = &operations,
 };

@@ -143,6 +143,19 @@ static __device__ __forceinline__ void share_cell(shared_tile<REAL> &tile, int p
     }
 }
 
+/* The same of the cell around the tile. */
+template <bool PLAIN, typename REAL>
+static __device__ __forceinline__ void share_beyond(const tables<REAL> &tables,
+                                                    shared_tile<REAL> &tile, int plane,
+                                                    const struct duty &duty,
+                                                    const sample<REAL> &cell, int &segment)
+{
+    if (duty.is) {
+        share_cell<PLAIN>(tile, plane, duty.x, duty.y, tables.evaluate(cell, segment),
+                          cell.of_class);
+    }
+}
+
 /* g of the upper face in x or y of cell (x, y) of the tile, as if it were open. */
 template <bool PLAIN, typename REAL>
 static __device__ __forceinline__ REAL upper_g(const nonlinear<REAL> &m, const tables<REAL> &tables,
@@ -178,6 +191,44 @@ static __device__ __forceinline__ void share_lower(const nonlinear<REAL> &m,
     }
 }
 
+/* Is (i, j), which has no cell of the box, beside it, where a face needs its cell? */
+template <typename REAL>
+static __device__ __forceinline__ bool is_beside(const grid_view<REAL> &view,
+                                                 const rules<REAL> &rules, const struct box &box,
+                                                 int64_t i, int64_t j)
+{
+    return (i == box.hi[0] && j < box.hi[1] && !(i >= view.cells[0] && rules.closed[FACE_X_MAX])) ||
+           (j == box.hi[1] && i < box.hi[0] && !(j >= view.cells[1] && rules.closed[FACE_Y_MAX]));
+}
+
+/* The differences of temperatures in x and y. */
+template <typename REAL>
+static __device__ __forceinline__ void differ(const shared_tile<REAL> &tile, int plane, int x,
+                                              int y, REAL t, REAL (&d)[FACE_COUNT])
+{
+    d[FACE_X_MIN] = tile.of[plane][y + 1][x].t - t;
+    d[FACE_X_MAX] = tile.of[plane][y + 1][x + 2].t - t;
+    d[FACE_Y_MIN] = tile.of[plane][y][x + 1].t - t;
+    d[FACE_Y_MAX] = tile.of[plane][y + 2][x + 1].t - t;
+}
+
+/* All faces of the cell, as close_face. */
+template <typename REAL>
+static __device__ __forceinline__ void close_faces(const grid_view<REAL> &view,
+                                                   const rules<REAL> &rules,
+                                                   const nonlinear<REAL> &m,
+                                                   const int64_t (&cell)[AXIS_COUNT], int of_class,
+                                                   const nonlinear_value<REAL> &own, bool mine,
+                                                   REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT])
+{
+    close_face<FACE_X_MIN>(view, rules, m, cell, of_class, own, mine, g, d);
+    close_face<FACE_X_MAX>(view, rules, m, cell, of_class, own, mine, g, d);
+    close_face<FACE_Y_MIN>(view, rules, m, cell, of_class, own, mine, g, d);
+    close_face<FACE_Y_MAX>(view, rules, m, cell, of_class, own, mine, g, d);
+    close_face<FACE_Z_MIN>(view, rules, m, cell, of_class, own, mine, g, d);
+    close_face<FACE_Z_MAX>(view, rules, m, cell, of_class, own, mine, g, d);
+}
+
 /* What a block computes: planes from k_lo on of the tile that begins at (i0, j0). */
 struct march {
     int64_t i0, j0, k_lo;
@@ -200,11 +251,7 @@ static __device__ __forceinline__ void step_tile(const grid_view<REAL> &view,
     const int nplanes = march.nplanes;
     const bool mine = i < box.hi[0] && j < box.hi[1];
     const struct duty duty = duty_of(view, rules, box, march.i0, march.j0);
-    /* a thread without a cell of the box may have one beside it */
-    const bool evaluates =
-        mine ||
-        (i == box.hi[0] && j < box.hi[1] && !(i >= view.cells[0] && rules.closed[FACE_X_MAX])) ||
-        (j == box.hi[1] && i < box.hi[0] && !(j >= view.cells[1] && rules.closed[FACE_Y_MAX]));
+    const bool evaluates = mine || is_beside(view, rules, box, i, j);
     const bool below_is = mine && !(k_lo == 0 && rules.closed[FACE_Z_MIN]);
     const bool above_is = mine && !(k_lo + nplanes == view.cells[2] && rules.closed[FACE_Z_MAX]);
     const REAL w[AXIS_COUNT] = {tables.numbers[0], tables.numbers[1], tables.numbers[2]};
@@ -222,10 +269,7 @@ static __device__ __forceinline__ void step_tile(const grid_view<REAL> &view,
     nonlinear_value<REAL> below = tables.evaluate(lowest, column.segment);
     nonlinear_value<REAL> own = tables.evaluate(cell, column.segment);
     share_cell<PLAIN>(tile, 0, x, y, own, cell.of_class);
-    if (duty.is) {
-        share_cell<PLAIN>(tile, 0, duty.x, duty.y, tables.evaluate(beyond, around.segment),
-                          beyond.of_class);
-    }
+    share_beyond<PLAIN>(tables, tile, 0, duty, beyond, around.segment);
     REAL g_below =
         face_g<PLAIN>(m, tables, 2, w[2], lowest.of_class, below.k, cell.of_class, own.k);
     __syncthreads();
@@ -244,19 +288,12 @@ static __device__ __forceinline__ void step_tile(const grid_view<REAL> &view,
         tile.gx[plane][y][x + 1] = g[FACE_X_MAX];
         tile.gy[plane][y + 1][x] = g[FACE_Y_MAX];
         share_lower<PLAIN>(m, tables, tile, plane, w, duty);
-        d[FACE_X_MIN] = tile.of[plane][y + 1][x].t - own.t;
-        d[FACE_X_MAX] = tile.of[plane][y + 1][x + 2].t - own.t;
-        d[FACE_Y_MIN] = tile.of[plane][y][x + 1].t - own.t;
-        d[FACE_Y_MAX] = tile.of[plane][y + 2][x + 1].t - own.t;
+        differ(tile, plane, x, y, own.t, d);
 
         const nonlinear_value<REAL> above = tables.evaluate(next, column.segment);
         if (p + 1 < nplanes) {
             share_cell<PLAIN>(tile, plane ^ 1, x, y, above, next.of_class);
-            if (duty.is) {
-                share_cell<PLAIN>(tile, plane ^ 1, duty.x, duty.y,
-                                  tables.evaluate(beyond_next, around.segment),
-                                  beyond_next.of_class);
-            }
+            share_beyond<PLAIN>(tables, tile, plane ^ 1, duty, beyond_next, around.segment);
         }
         d[FACE_Z_MIN] = below.t - own.t;
         d[FACE_Z_MAX] = above.t - own.t;
@@ -269,12 +306,7 @@ static __device__ __forceinline__ void step_tile(const grid_view<REAL> &view,
         g[FACE_Y_MIN] = tile.gy[plane][y][x];
         if (CLOSED) {
             const int64_t at[AXIS_COUNT] = {i, j, k_lo + p};
-            close_face<FACE_X_MIN>(view, rules, m, at, cell.of_class, own, mine, g, d);
-            close_face<FACE_X_MAX>(view, rules, m, at, cell.of_class, own, mine, g, d);
-            close_face<FACE_Y_MIN>(view, rules, m, at, cell.of_class, own, mine, g, d);
-            close_face<FACE_Y_MAX>(view, rules, m, at, cell.of_class, own, mine, g, d);
-            close_face<FACE_Z_MIN>(view, rules, m, at, cell.of_class, own, mine, g, d);
-            close_face<FACE_Z_MAX>(view, rules, m, at, cell.of_class, own, mine, g, d);
+            close_faces(view, rules, m, at, cell.of_class, own, mine, g, d);
         }
         if (mine) {
             *out =

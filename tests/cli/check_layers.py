@@ -67,7 +67,7 @@ MAY_INCLUDE = {
 
 # (header, the only folders for it, or those without it)
 ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
-           (r"(hip|cuda)\w*[./].*", ("kernels/hip", "kernels/study")),
+           (r"(hip|cuda)\w*[./].*", ("kernels/hip", "kernels/study", "tests/hip_on_host")),
            (r"(png|cairo\S*)\.h", ("io/picture", "tests/io")),
            (r"hwloc\.h", ("src/machine",)),
            (r"(yaml|libfyaml|muParserDLL|udunits2)\.h", ("src/config",))]

@@ -1,0 +1,37 @@
+# Included by cmake/hip.cmake: the kernel sources as C++, in the build folder.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# Replace the files of a list by their rewritten form, and leave out headers that need none.
+function(isotherm_rewrite_hip list)
+  set(script ${PROJECT_SOURCE_DIR}/tests/hip_on_host/rewrite.py)
+  set(written "")
+  foreach(source IN LISTS ${list})
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
+    if(name MATCHES "\\.h$")
+      file(STRINGS ${source} uses REGEX "__shared__|<<<")
+      if(NOT uses)
+        continue()
+      endif()
+    endif()
+    set(output ${PROJECT_BINARY_DIR}/hip_on_host/${name})
+    add_custom_command(OUTPUT ${output}
+      COMMAND ${Python3_EXECUTABLE} ${script} ${source} ${output}
+      DEPENDS ${source} ${script})
+    list(APPEND written ${output})
+  endforeach()
+  set(${list} ${written} PARENT_SCOPE)
+endfunction()
+
+# How they are compiled: for gfx90a, and bit for bit as the CPU's.
+function(isotherm_hip_on_host target)
+  set(here ${PROJECT_SOURCE_DIR}/tests/hip_on_host)
+  target_include_directories(${target} BEFORE PRIVATE ${PROJECT_BINARY_DIR}/hip_on_host ${here})
+  target_compile_definitions(${target} PRIVATE __HIP_PLATFORM_AMD__=1 _GNU_SOURCE)
+  target_compile_options(${target} PRIVATE -ffp-contract=off -fno-math-errno -Wall -Wextra
+    -Wno-unknown-pragmas -Wno-unused $<$<BOOL:${ISOTHERM_CPU_ARCH}>:-march=${ISOTHERM_CPU_ARCH}>)
+  if(ISOTHERM_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=address,undefined
+      -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  endif()
+  target_link_libraries(${target} PUBLIC stdc++)
+endfunction()
