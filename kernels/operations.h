@@ -154,10 +154,9 @@ struct operations {
                          const struct box *boxes, int nboxes);
     int steps_most; /* 0: `steps` is NULL */
 
-    /* NULL: the backend has no wider stencils. Queued. As `step`, with the expressions of
-     * wide_cell.h. The halo of d_in must be complete to `radius` layers around the boxes, faces
-     * only. A used axis has at least 2 radius cells within reach of a closed face, owned or in the
-     * halo, and that many owned ones between two. */
+    /* Queued. As `step`, with the expressions of wide_cell.h. The halo of d_in must be complete to
+     * `radius` layers around the boxes, faces only. A used axis has at least 2 radius cells within
+     * reach of a closed face, owned or in the halo, and that many owned ones between two. */
     enum status (*step_wide)(struct queue *queue, const struct layout *layout,
                              const struct wide_args *args, void *d_out, const void *d_in,
                              const struct box *boxes, int nboxes);

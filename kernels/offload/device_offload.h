@@ -17,6 +17,9 @@ struct queue {
 /* The functions of operations.h by the same names. */
 step_function offload_step;
 step_function offload_step_rows;
+enum status offload_step_wide(struct queue *queue, const struct layout *layout,
+                              const struct wide_args *args, void *d_out, const void *d_in,
+                              const struct box *boxes, int nboxes);
 enum status offload_pack(struct queue *queue, const struct layout *layout, const void *d_field,
                          const struct box *box, void *d_buffer);
 enum status offload_unpack(struct queue *queue, const struct layout *layout, const void *d_buffer,
@@ -48,6 +51,12 @@ enum status offload_flux_squared(struct queue *queue, const struct layout *layou
 /* Add the exact sum of the cells of a box, which may be empty, to one on the host. */
 void offload_tally(struct queue *queue, const struct layout *layout, const void *d_field,
                    const struct box *box, struct exact_sum *h_sum);
+
+/* Add a sum to one on the device. */
+void offload_sum_add(struct queue *queue, struct exact_sum *d_sum, struct exact_sum sum);
+
+/* The cells of a box next to a face; maybe none. */
+struct box offload_layer_at(const struct box *box, const struct layout *layout, enum face face);
 
 /* All bytes 0xFF; `bytes` is rounded up to whole words, which must be there. */
 void offload_fill_nan(int device, void *d_memory, size_t bytes);

@@ -89,8 +89,7 @@ static struct view view_of(const struct layout *layout)
 DEFINE_STEP(double, float64)
 DEFINE_STEP(float, float32)
 
-/* The cells of `box` next to the face. */
-static struct box layer_at(const struct box *box, const struct layout *layout, enum face face)
+struct box offload_layer_at(const struct box *box, const struct layout *layout, enum face face)
 {
     const enum axis axis = face_axis(face);
     const int64_t at = face_side(face) == SIDE_MIN ? 0 : layout->cells[axis] - 1;
@@ -98,6 +97,12 @@ static struct box layer_at(const struct box *box, const struct layout *layout, e
     layer.lo[axis] = layer.lo[axis] > at ? layer.lo[axis] : at;
     layer.hi[axis] = layer.hi[axis] < at + 1 ? layer.hi[axis] : at + 1;
     return layer;
+}
+
+void offload_sum_add(struct queue *queue, struct exact_sum *d_sum, struct exact_sum sum)
+{
+    TARGET(omp target device(queue->device->number) is_device_ptr(d_sum) firstprivate(sum))
+    exact_sum_add(d_sum, &sum);
 }
 
 static void add_face_sums(struct queue *queue, const struct layout *layout,
@@ -108,12 +113,11 @@ static void add_face_sums(struct queue *queue, const struct layout *layout,
         struct exact_sum sum = {{0}};
         struct exact_sum *d_sum = args->closed[face] ? args->d_face_sum[face] : NULL;
         for (int b = 0; b < nboxes && d_sum != NULL; b++) {
-            const struct box layer = layer_at(&boxes[b], layout, (enum face)face);
+            const struct box layer = offload_layer_at(&boxes[b], layout, (enum face)face);
             offload_tally(queue, layout, d_in, &layer, &sum);
         }
         if (d_sum != NULL) {
-            TARGET(omp target device(queue->device->number) is_device_ptr(d_sum) firstprivate(sum))
-            exact_sum_add(d_sum, &sum);
+            offload_sum_add(queue, d_sum, sum);
         }
     }
 }

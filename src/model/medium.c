@@ -8,13 +8,20 @@
 #include "kernels/heat_cell.h"
 #include "model/curve.h"
 
-/* A closure that is not affine with a constant `a`: the uniform kernel and its ledger need that,
- * those of wider stencils do not. */
-static bool needs_classes(const struct settings *settings, const struct boundary_setting *face)
+/* What needs classes, or NULL. A closure that is affine with a constant `a` does not, and a wider
+ * stencil needs only the affine one. */
+static const char *class_need(const struct settings *settings, const struct boundary_setting *face)
 {
-    const bool affine = settings->run.stencil_order <= 2;
-    return face->npatches > 0 || boundary_radiates(face) ||
-           (affine && face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL);
+    const bool constant = settings->run.stencil_order <= 2;
+    if (face->npatches > 0) {
+        return "a face with patches";
+    }
+    if (boundary_radiates(face)) {
+        return "radiation";
+    }
+    return constant && face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL
+               ? "a coefficient of time"
+               : NULL;
 }
 
 static bool has_one_isotropic(const struct settings *settings)
@@ -42,20 +49,24 @@ static bool needs_curves(const struct settings *settings)
     return any;
 }
 
-const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES])
+const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES],
+                             const char **what)
 {
     if (!has_one_isotropic(settings) || needs_curves(settings)) {
         snprintf(key, MEDIUM_KEY_BYTES, "materials");
+        *what = "a medium that is not uniform";
         return key;
     }
     for (int s = 0; s < settings->nsources; s++) {
         if (source_is_painted(&settings->sources[s])) {
-            snprintf(key, MEDIUM_KEY_BYTES, "sources");
+            snprintf(key, MEDIUM_KEY_BYTES, "sources[%d]", s);
+            *what = "a source with a fixed shape";
             return key;
         }
     }
     for (int f = 0; f < FACE_COUNT; f++) {
-        if (needs_classes(settings, &settings->boundary[f])) {
+        *what = class_need(settings, &settings->boundary[f]);
+        if (*what != NULL) {
             snprintf(key, MEDIUM_KEY_BYTES, "boundary.%s", face_name((enum face)f));
             return key;
         }
@@ -181,8 +192,9 @@ enum status medium_set_classes(struct medium *medium, const struct class_key *ke
 enum status medium_create(const struct settings *settings, struct medium *medium)
 {
     char key[MEDIUM_KEY_BYTES];
+    const char *what = NULL;
     create_uniform(settings, medium);
-    if (medium_class_key(settings, key) == NULL) {
+    if (medium_class_key(settings, key, &what) == NULL) {
         return STATUS_OK;
     }
     const int n = settings->nmaterials > 0 ? settings->nmaterials : 1;

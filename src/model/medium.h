@@ -66,9 +66,10 @@ struct medium {
     uint64_t class_hash; /* sum modulo 2^64 of heat_cell_hash(global index, material) */
 };
 
-/* The key of the settings that needs classes; NULL: the medium is uniform. */
+/* The key of the settings that needs classes, and what it is; NULL: the medium is uniform. */
 enum { MEDIUM_KEY_BYTES = 32 };
-const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES]);
+const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES],
+                             const char **what);
 
 /* Several materials, an anisotropic one, painted sources, or a boundary that
  * needs them make classes. STATUS_MEMORY. */

@@ -8,7 +8,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     enum status status = STATUS_OK;
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));
-    TRY_GOTO(wide_check(settings, &built.grid, &built.medium));
+    TRY_GOTO(wide_check(settings, &built.grid));
     if (built.medium.nclasses == 0) {
         TRY_GOTO(timeline_create(settings, &built.grid, &built.medium, &built.timeline));
     }

@@ -8,7 +8,6 @@
 #include "model/wide.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { NODES_MOST = 2 * WIDE_RADIUS_MOST }; /* n + 1 faces of n = 2 radius - 1 cells */
@@ -248,42 +247,19 @@ double wide_stable_dt(const struct settings *settings, const struct grid *grid,
     return 2 / (medium->diffusivity * sum);
 }
 
-/* --- what is not uniform --------------------------------------------------------------------- */
+/* --- what wider stencils take ---------------------------------------------------------------- */
 
-/* The key of what needs classes, and what it is. */
-static const char *not_uniform(const struct settings *settings, char key[BOUNDARY_KEY_BYTES],
-                               const char **what)
-{
-    for (int s = 0; s < settings->nsources; s++) {
-        if (source_is_painted(&settings->sources[s])) {
-            snprintf(key, BOUNDARY_KEY_BYTES, "sources[%d]", s);
-            *what = "a source with a fixed shape";
-            return key;
-        }
-    }
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const struct boundary_setting *face = &settings->boundary[f];
-        if (face->npatches > 0 || boundary_radiates(face)) {
-            *what = face->npatches > 0 ? "a face with patches" : "radiation";
-            return boundary_key((enum face)f, 0, "", key);
-        }
-    }
-    *what = "a medium that is not uniform";
-    return "materials";
-}
-
-enum status wide_check(const struct settings *settings, const struct grid *grid,
-                       const struct medium *medium)
+enum status wide_check(const struct settings *settings, const struct grid *grid)
 {
     const int order = settings->run.stencil_order;
-    char key[BOUNDARY_KEY_BYTES];
+    char room[MEDIUM_KEY_BYTES];
     const char *what = NULL;
     if (order <= 2) {
         return STATUS_OK;
     }
-    if (medium->nclasses > 0) {
-        const char *found = not_uniform(settings, key, &what);
-        return settings_fail(settings, found,
+    const char *key = medium_class_key(settings, room, &what);
+    if (key != NULL) {
+        return settings_fail(settings, key,
                              "%s is computed with order 2 only, and run.stencil.order is %d; give "
                              "order 2, or leave it out",
                              what, order);

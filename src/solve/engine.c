@@ -9,15 +9,16 @@
 static enum status check_medium(const struct settings *settings, const struct backend *backend)
 {
     char room[MEDIUM_KEY_BYTES];
-    const char *key = settings->nsources > 0 ? "sources" : medium_class_key(settings, room);
+    const char *what = "sources";
+    const char *key = settings->nsources > 0 ? "sources" : medium_class_key(settings, room, &what);
     if (key == NULL || backend_has(backend, BACKEND_MEDIA)) {
         return STATUS_OK;
     }
     return settings_fail(settings, key,
-                         "the backend '%s' has no step for this: it advances one material whose "
+                         "the backend '%s' has no step for %s: it advances one material whose "
                          "faces have constant coefficients, without sources; choose another "
                          "run.backend, or auto",
-                         backend->name);
+                         backend->name, what);
 }
 
 enum status engine_choose(const struct settings *settings, const struct backend **backend,

@@ -64,10 +64,6 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
     enum axis axis = AXIS_X;
     const int64_t thinnest = thinnest_block(decomp, &axis);
     *plan = (struct pass_plan){.most = 1, .steps = 1, .radius = problem->radius};
-    if (problem->radius > 1 && backend->operations->step_wide == NULL) {
-        return settings_fail(settings, "run.stencil.order", "the backend '%s' has order 2 only",
-                             backend->name);
-    }
     if (single != NULL) {
         snprintf(plan->reason, sizeof plan->reason, "%s", single);
         return STATUS_OK;

@@ -192,15 +192,18 @@ class Configuration(Input):
         source = "sources:\n  - box: {lower: [0, 0, 0], upper: [1, 1, 0.5], power: 5}\n"
         metal = "  - {name: a, conductivity: [1, 2, 3], density: 1, heat_capacity: 1}\n"
         material = RIGHT[RIGHT.index("material:"):RIGHT.index("initial:")]
-        for text, line, key in some((
-                (RIGHT.replace("coefficient: 3", 'coefficient: "3 + t"'), 16, "boundary.y_min"),
-                (RIGHT + source, 29, "sources"),
-                (RIGHT.replace(material, "materials:\n" + metal), 6, "materials")), 2):
+        for text, line, key, what in some((
+                (RIGHT.replace("coefficient: 3", 'coefficient: "3 + t"'), 16, "boundary.y_min",
+                 "a coefficient of time"),
+                (RIGHT + source, 29, "sources", "sources"),
+                (RIGHT.replace(material, "materials:\n" + metal), 6, "materials",
+                 "a medium that is not uniform")), 2):
             self.write(text)
             for words, ranks in ((("run", "--backend", "offload"), 3),
                                  (("plan", "--set", "run.backend=offload"), 1)):
                 self.check_refused(*words, "config.yaml", ranks=ranks, says=[
-                    f"error: config.yaml:{line}: {key}: the backend 'offload' has no step",
+                    f"error: config.yaml:{line}: {key}: "
+                    f"the backend 'offload' has no step for {what}:",
                     "choose another run.backend"])
 
     def test_formula_that_is_no_temperature(self):
