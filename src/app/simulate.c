@@ -108,8 +108,8 @@ static int64_t next_event(const struct simulation *s)
     int64_t next = s->solver.problem.timeline.steps;
     const int64_t output = outputs_next(s->outputs);
     const int64_t stop = stop_next(s->stop);
-    next = output < next ? output : next;
     const int64_t adaptation = adaptive_next(&s->solver.stepper);
+    next = output < next ? output : next;
     next = stop < next ? stop : next;
     return adaptation < next ? adaptation : next;
 }

@@ -242,7 +242,7 @@ static enum status warm_up(struct bench *bench, const struct row *row)
 }
 
 /* Calls per round: enough to exceed the clock's resolution by far, by their traffic or by the
-   time that one takes. */
+ * time that one takes. */
 static enum status choose_calls(struct bench *bench, struct row *row)
 {
     const double round_bytes = 256 << 20, round_s = 10e-3;

@@ -256,18 +256,24 @@ void class_map_destroy(struct class_map *map)
 
 /* --- the survey ------------------------------------------------------------------------------ */
 
-/* The rates between all pairs of keys, 1/s: [axis][of key][neighbour]. */
+/* The rates between all pairs of keys, 1/s: [axis][of key][neighbour]; and those of the blood in
+ * each key. */
 static double *rates_of(const struct problem *problem, const struct class_map *map)
 {
     const struct medium *medium = &problem->medium;
     const int n = map->nkeys;
-    double *rates = malloc((size_t)n * (size_t)n * AXIS_COUNT * sizeof *rates);
+    double *rates = malloc((size_t)n * ((size_t)n * AXIS_COUNT + 1) * sizeof *rates);
     for (int64_t i = 0; rates != NULL && i < (int64_t)n * n * AXIS_COUNT; i++) {
         const int material = map->keys[i / n % n].material;
         const int neighbour = map->keys[i % n].material;
         rates[i] = medium_conductance_between(medium, &problem->grid, (enum axis)(i / n / n),
                                               material, neighbour) /
                    medium->materials[material].heat_capacity_volume;
+    }
+    for (int key = 0; rates != NULL && key < n; key++) {
+        const struct medium_class *material = &medium->materials[map->keys[key].material];
+        rates[(int64_t)n * n * AXIS_COUNT + key] =
+            material->perfusion / material->heat_capacity_volume;
     }
     return rates;
 }
@@ -281,7 +287,7 @@ static double rate_of_cell(const uint8_t *at, const struct layout *layout, const
         const double *row = &rates[((int64_t)axis * n + at[0]) * n];
         sum += row[at[-pitch[axis]]] + row[at[pitch[axis]]];
     }
-    return sum;
+    return sum + rates[(int64_t)n * n * AXIS_COUNT + at[0]];
 }
 
 /* The counts are of the map's keys, as they are there. */
@@ -294,10 +300,7 @@ static void survey_row(const struct class_map *map, const struct problem *proble
         (map->owned.lo[AXIS_Z] + k) * grid->cells[AXIS_Y] + map->owned.lo[AXIS_Y] + j;
     const int64_t index = global_row * grid->cells[AXIS_X] + map->owned.lo[AXIS_X];
     for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
-        const struct medium_class *material =
-            &problem->medium.materials[map->keys[row[i]].material];
-        const double rate = rate_of_cell(&row[i], &map->layout, rates, map->nkeys) +
-                            material->perfusion / material->heat_capacity_volume;
+        const double rate = rate_of_cell(&row[i], &map->layout, rates, map->nkeys);
         survey->fastest_rate = fmax(survey->fastest_rate, rate);
         survey->cells[row[i]]++;
         survey->hash += heat_cell_hash((uint64_t)(index + i), (uint64_t)map->keys[row[i]].material);
