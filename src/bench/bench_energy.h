@@ -1,8 +1,9 @@
-/* The energy of one call of a kernel, or of one step or output of all ranks, from the devices'
- * counters. Without a counter nothing is measured, and no time is spent. */
+/* The time and energy of one call of a kernel, or of one step or output of all ranks, from the
+ * devices' counters. Without a counter nothing is measured, and no time is spent. */
 #ifndef ISOTHERM_BENCH_BENCH_ENERGY_H
 #define ISOTHERM_BENCH_BENCH_ENERGY_H
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/status.h"
 #include "bench/bench.h"
@@ -37,9 +38,24 @@ struct bench_calls {
     const struct backend *backend;
     struct device *device;
     struct queue *queue;
+    struct stopwatch *stopwatch; /* for times */
     enum status (*call)(void *context);
     void *context;
 };
+
+/* Seconds per call of `count` calls in a row. A failure to queue one is not a failure to measure:
+ * `queued` has its status, and `seconds` no meaning then. Waits for the queue. */
+enum status bench_time_calls(const struct bench_calls *calls, int64_t count, enum status *queued,
+                             double *seconds) MUST_CHECK;
+
+/* The same in rounds of `round_s`, at most `most` and BENCH_MAX_REPEATS of them; after a few, none
+ * begins when 2 s are over. `call_s`: the time of a call, about. */
+struct bench_rounds {
+    struct clock_figures time;
+    int64_t count;
+};
+enum status bench_time_rounds(const struct bench_calls *calls, double call_s, double round_s,
+                              int64_t most, struct bench_rounds *rounds) MUST_CHECK;
 
 /* Keep the device busy between two changes of the counter, 0.25 s or more apart (0.5 s at most
  * until the first). `call_s`: the time of a call, about. Waits for the queue. */

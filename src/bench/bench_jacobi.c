@@ -14,10 +14,8 @@
 #include "kernels/heat_cell.h"
 #include "kernels/study/studies.h"
 
-/* A round is long enough for the clock; no round begins after the limit. */
 #define ROUND_S 1e-3
-#define LIMIT_S 2.0
-enum { MOST_CALLS = 16, LEAST_ROUNDS = 3, CHECKED_ITERATIONS = 2, DEFAULT_NODES = 4096 };
+enum { CHECKED_ITERATIONS = 2, DEFAULT_NODES = 4096 };
 enum { ALL = JACOBI_PARTS, TIMED }; /* the whole iteration comes after its parts */
 enum { U, AU, RES, RHS, ARRAYS };
 
@@ -177,23 +175,8 @@ done:
     return status;
 }
 
-static enum status time_round(struct bench *bench, int part, int calls, double *seconds)
-{
-    const struct runtime *runtime = bench->backend->runtime;
-    TRY(runtime->stopwatch_start(bench->queue, bench->stopwatch));
-    for (int n = 0; n < calls; n++) {
-        TRY(call(bench, part));
-    }
-    TRY(runtime->stopwatch_stop(bench->queue, bench->stopwatch));
-    TRY(runtime->queue_wait(bench->queue));
-    TRY(runtime->stopwatch_seconds(bench->stopwatch, seconds));
-    *seconds /= calls;
-    return STATUS_OK;
-}
-
 struct timing {
-    struct clock_figures time;
-    int64_t rounds;
+    struct bench_rounds rounds;
     struct bench_energy energy;
 };
 
@@ -210,26 +193,21 @@ static enum status queue_again(void *context)
 
 static enum status time_part(struct bench *bench, int part, struct timing *timing)
 {
-    double seconds[BENCH_MAX_REPEATS];
-    double once = 0;
-    TRY(time_round(bench, part, 1, &once)); /* a warm-up */
-    TRY(time_round(bench, part, 1, &once));
-    const double wanted = once > 0 ? ROUND_S / once : MOST_CALLS;
-    const int calls = wanted < 1 ? 1 : wanted > MOST_CALLS ? MOST_CALLS : (int)wanted;
-    const double start = clock_seconds();
-    int64_t rounds = 0;
-    while (rounds < bench->request->repeats &&
-           (rounds < LEAST_ROUNDS || clock_seconds() - start < LIMIT_S)) {
-        TRY(time_round(bench, part, calls, &seconds[rounds++]));
-    }
-    timing->rounds = rounds;
-    timing->time = clock_figures_of(seconds, rounds);
-    const struct bench_calls again = {.backend = bench->backend,
+    const struct bench_calls calls = {.backend = bench->backend,
                                       .device = bench->device,
                                       .queue = bench->queue,
+                                      .stopwatch = bench->stopwatch,
                                       .call = queue_again,
                                       .context = &(struct queued){bench, part}};
-    return bench_energy_measure(&bench->meter, &again, timing->time.median_s, &timing->energy);
+    double once = 0;
+    for (int n = 0; n < 2; n++) { /* the first is a warm-up */
+        enum status queued = STATUS_OK;
+        TRY(bench_time_calls(&calls, 1, &queued, &once));
+        TRY(queued);
+    }
+    TRY(bench_time_rounds(&calls, once, ROUND_S, bench->request->repeats, &timing->rounds));
+    return bench_energy_measure(&bench->meter, &calls, timing->rounds.time.median_s,
+                                &timing->energy);
 }
 
 static void report(struct bench *bench, int part, const struct timing *timing, double parts_s)
@@ -242,11 +220,11 @@ static void report(struct bench *bench, int part, const struct timing *timing, d
     }
     struct json *json = bench->json;
     const char *name = part == ALL ? "iteration" : jacobi_part_name[part];
-    const double rate = 1e-9 * bytes / timing->time.median_s;
-    const double share = part == ALL ? 100.0 : 100.0 * timing->time.median_s / parts_s;
+    const double rate = 1e-9 * bytes / timing->rounds.time.median_s;
+    const double share = part == ALL ? 100.0 : 100.0 * timing->rounds.time.median_s / parts_s;
     log_info("  %-14s %-10s %10.4f %7.1f %9.2f %8.1f %9.2f", bench->kernels->name, name,
-             1e3 * timing->time.median_s, share, rate, 100.0 * rate / bench->copy,
-             1e-9 * operations / timing->time.median_s);
+             1e3 * timing->rounds.time.median_s, share, rate, 100.0 * rate / bench->copy,
+             1e-9 * operations / timing->rounds.time.median_s);
     json_begin(json, NULL, '{');
     json_string(json, "kernel", name);
     json_string(json, "kind", "jacobi");
@@ -255,18 +233,18 @@ static void report(struct bench *bench, int part, const struct timing *timing, d
     json_string(json, "variant", bench->kernels->name);
     json_string(json, "precision", "float64");
     json_int3(json, "cells", (const int64_t[]){bench->grid.nx, bench->grid.ny, 1});
-    json_int(json, "repeats", timing->rounds);
-    json_real(json, "ms", 1e3 * timing->time.median_s);
-    json_real(json, "best_ms", 1e3 * timing->time.best_s);
+    json_int(json, "repeats", timing->rounds.count);
+    json_real(json, "ms", 1e3 * timing->rounds.time.median_s);
+    json_real(json, "best_ms", 1e3 * timing->rounds.time.best_s);
     json_real(json, "percent_of_parts", share);
     json_real(json, "bytes", bytes);
     json_real(json, "bandwidth_GBs", rate);
     json_real(json, "copy_GBs", bench->copy);
     json_real(json, "percent_of_copy", 100.0 * rate / bench->copy);
     json_real(json, "operations", operations);
-    json_real(json, "GFLOPs", 1e-9 * operations / timing->time.median_s);
+    json_real(json, "GFLOPs", 1e-9 * operations / timing->rounds.time.median_s);
     const double nodes = (double)(bench->grid.nx * bench->grid.ny);
-    json_real(json, "cell_updates_per_s", nodes / timing->time.median_s);
+    json_real(json, "cell_updates_per_s", nodes / timing->rounds.time.median_s);
     bench_energy_report(&timing->energy, nodes, json);
     json_end(json, '}');
 }
@@ -278,7 +256,7 @@ static enum status time_all(void *context)
     double parts_s = 0;
     for (int part = 0; part < TIMED; part++) {
         TRY(time_part(bench, part, &timing[part]));
-        parts_s += part < ALL ? timing[part].time.median_s : 0;
+        parts_s += part < ALL ? timing[part].rounds.time.median_s : 0;
     }
     for (int part = 0; part < TIMED; part++) {
         report(bench, part, &timing[part], parts_s);

@@ -209,19 +209,35 @@ static enum status queue_one(struct bench *bench, const struct row *row)
     return runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench));
 }
 
+struct queued {
+    struct bench *bench;
+    const struct row *row;
+};
+
+static enum status queue_again(void *context)
+{
+    const struct queued *queued = context;
+    return queue_one(queued->bench, queued->row);
+}
+
+static struct bench_calls calls_of(struct queued *queued)
+{
+    const struct bench *bench = queued->bench;
+    return (struct bench_calls){.backend = bench->backend,
+                                .device = bench->device,
+                                .queue = bench->queue,
+                                .stopwatch = bench->stopwatch,
+                                .call = queue_again,
+                                .context = queued};
+}
+
 static enum status time_one(struct bench *bench, const struct row *row, double *seconds)
 {
-    const struct runtime *runtime = bench->backend->runtime;
-    TRY(runtime->queue_wait(bench->queue));
-    TRY(runtime->stopwatch_start(bench->queue, bench->stopwatch));
-    for (int64_t call = 0; call < row->calls; call++) {
-        TRY(queue_one(bench, row));
-    }
-    TRY(runtime->stopwatch_stop(bench->queue, bench->stopwatch));
-    TRY(runtime->queue_wait(bench->queue));
-    TRY(runtime->stopwatch_seconds(bench->stopwatch, seconds));
-    *seconds /= (double)row->calls;
-    return STATUS_OK;
+    const struct bench_calls calls = calls_of(&(struct queued){bench, row});
+    enum status queued = STATUS_OK;
+    TRY(bench->backend->runtime->queue_wait(bench->queue));
+    TRY(bench_time_calls(&calls, row->calls, &queued, seconds));
+    return queued;
 }
 
 /* Warm up until the kernel has settled on a variant; compare a study's result with the host's. */
@@ -255,25 +271,9 @@ static enum status choose_calls(struct bench *bench, struct row *row)
     return STATUS_OK;
 }
 
-struct queued {
-    struct bench *bench;
-    const struct row *row;
-};
-
-static enum status queue_again(void *context)
-{
-    const struct queued *queued = context;
-    return queue_one(queued->bench, queued->row);
-}
-
 static enum status measure_energy(struct bench *bench, struct row *row)
 {
-    struct queued queued = {bench, row};
-    const struct bench_calls calls = {.backend = bench->backend,
-                                      .device = bench->device,
-                                      .queue = bench->queue,
-                                      .call = queue_again,
-                                      .context = &queued};
+    const struct bench_calls calls = calls_of(&(struct queued){bench, row});
     return bench_energy_measure(&bench->meter, &calls, row->seconds[0], &row->energy);
 }
 

@@ -15,12 +15,9 @@
 #include "kernels/study/studies.h"
 
 enum { SEARCH_CALLS = 3 };
-/* One round is long enough for the clock; no round begins after the limit (slow kernels have fewer
- * than --repeats, and at least LEAST_ROUNDS), and a shape slower than SEARCH_S is timed once. */
+/* Slow kernels have fewer rounds than --repeats, and a shape slower than SEARCH_S is timed once. */
 #define ROUND_S 3e-4
 #define SEARCH_S 0.05
-#define LIMIT_S 2.0
-enum { MOST_CALLS = 16, LEAST_ROUNDS = 3 };
 
 struct bench {
     const struct bench_request *request;
@@ -51,8 +48,7 @@ struct trial {
 };
 
 struct figures {
-    struct clock_figures time;
-    int64_t rounds;
+    struct bench_rounds rounds;
     struct trial trials[STUDY_MOST_SHAPES]; /* of the search */
     int ntrials;
     struct bench_energy energy;
@@ -154,22 +150,26 @@ static enum status queue_call(struct bench *bench, const struct call *call)
                              bench->d_in);
 }
 
-/* Seconds per call of `calls` calls in a row. A failure to queue is not one of the measurement:
- * `queued` becomes false. */
-static enum status time_calls(struct bench *bench, const struct call *call, int calls, bool *queued,
-                              double *seconds)
+struct queued {
+    struct bench *bench;
+    const struct call *call;
+};
+
+static enum status queue_again(void *context)
 {
-    const struct runtime *runtime = bench->backend->runtime;
-    *queued = true;
-    TRY(runtime->stopwatch_start(bench->queue, bench->stopwatch));
-    for (int n = 0; n < calls && *queued; n++) {
-        *queued = queue_call(bench, call) == STATUS_OK;
-    }
-    TRY(runtime->stopwatch_stop(bench->queue, bench->stopwatch));
-    TRY(runtime->queue_wait(bench->queue));
-    TRY(runtime->stopwatch_seconds(bench->stopwatch, seconds));
-    *seconds /= calls;
-    return STATUS_OK;
+    const struct queued *queued = context;
+    return queue_call(queued->bench, queued->call);
+}
+
+static struct bench_calls calls_of(struct queued *queued)
+{
+    const struct bench *bench = queued->bench;
+    return (struct bench_calls){.backend = bench->backend,
+                                .device = bench->device,
+                                .queue = bench->queue,
+                                .stopwatch = bench->stopwatch,
+                                .call = queue_again,
+                                .context = queued};
 }
 
 /* The fastest shape that the device can launch, of few calls each; no trials: the kernel does not
@@ -183,17 +183,18 @@ static enum status search(struct bench *bench, struct call *call, double *best_s
     *best_s = 0;
     for (int s = 0; s < nshapes; s++) {
         const struct call candidate = {.kernel = call->kernel, .shape = shapes[s]};
-        bool queued = false;
+        const struct bench_calls calls = calls_of(&(struct queued){bench, &candidate});
+        enum status queued = STATUS_OK;
         double seconds = 0;
-        TRY(time_calls(bench, &candidate, 1, &queued, &seconds)); /* the first is a warm-up */
-        if (queued && seconds < SEARCH_S) {
-            TRY(time_calls(bench, &candidate, SEARCH_CALLS, &queued, &seconds));
+        TRY(bench_time_calls(&calls, 1, &queued, &seconds)); /* the first is a warm-up */
+        if (queued == STATUS_OK && seconds < SEARCH_S) {
+            TRY(bench_time_calls(&calls, SEARCH_CALLS, &queued, &seconds));
         }
-        if (queued && (figures->ntrials == 0 || seconds < *best_s)) {
+        if (queued == STATUS_OK && (figures->ntrials == 0 || seconds < *best_s)) {
             *best_s = seconds;
             *call = candidate;
         }
-        if (queued) {
+        if (queued == STATUS_OK) {
             figures->trials[figures->ntrials++] = (struct trial){shapes[s], seconds};
         }
     }
@@ -216,46 +217,16 @@ static enum status check(struct bench *bench, const struct call *call)
 static enum status measure(struct bench *bench, const struct call *call, double call_s,
                            struct figures *figures)
 {
-    double seconds[BENCH_MAX_REPEATS];
-    const double wanted = call_s > 0 ? ROUND_S / call_s : MOST_CALLS;
-    const int calls = wanted < 1 ? 1 : wanted > MOST_CALLS ? MOST_CALLS : (int)wanted;
-    const double start = clock_seconds();
-    int64_t rounds = 0;
-    while (rounds < bench->request->repeats &&
-           (rounds < LEAST_ROUNDS || clock_seconds() - start < LIMIT_S)) {
-        bool queued = false;
-        TRY(time_calls(bench, call, calls, &queued, &seconds[rounds]));
-        if (!queued) {
-            return STATUS_DEVICE;
-        }
-        rounds++;
-    }
-    figures->rounds = rounds;
-    figures->time = clock_figures_of(seconds, rounds);
-    return STATUS_OK;
-}
-
-struct queued {
-    struct bench *bench;
-    const struct call *call;
-};
-
-static enum status queue_again(void *context)
-{
-    const struct queued *queued = context;
-    return queue_call(queued->bench, queued->call);
+    const struct bench_calls calls = calls_of(&(struct queued){bench, call});
+    return bench_time_rounds(&calls, call_s, ROUND_S, bench->request->repeats, &figures->rounds);
 }
 
 static enum status measure_energy(struct bench *bench, const struct call *call,
                                   struct figures *figures)
 {
-    struct queued queued = {bench, call};
-    const struct bench_calls calls = {.backend = bench->backend,
-                                      .device = bench->device,
-                                      .queue = bench->queue,
-                                      .call = queue_again,
-                                      .context = &queued};
-    return bench_energy_measure(&bench->meter, &calls, figures->time.median_s, &figures->energy);
+    const struct bench_calls calls = calls_of(&(struct queued){bench, call});
+    return bench_energy_measure(&bench->meter, &calls, figures->rounds.time.median_s,
+                                &figures->energy);
 }
 
 /* ---- reporting ---- */
@@ -312,7 +283,7 @@ static void report(struct bench *bench, const struct call *call, const struct fi
 {
     const struct study_traffic traffic = bench->study->traffic(&bench->problem);
     const double bytes = (double)(traffic.fetch_bytes + traffic.write_bytes);
-    const double rate = bytes / f->time.median_s;
+    const double rate = bytes / f->rounds.time.median_s;
     const double of_ideal = bench->peak > 0 ? 100.0 * rate / bench->peak : (double)NAN;
     char shape[64];
     char ideal[16];
@@ -320,8 +291,8 @@ static void report(struct bench *bench, const struct call *call, const struct fi
     shape_words(&call->shape, shape);
     const double points = (double)traffic.points;
     log_info("  %-22s %-18s %9.4f %9.2f %7.1f %7s %9.3f %9s", call->kernel->name, shape,
-             1e3 * f->time.median_s, rate * 1e-9, 100.0 * rate / bench->copy,
-             number_words(of_ideal, ideal), points / f->time.median_s * 1e-9,
+             1e3 * f->rounds.time.median_s, rate * 1e-9, 100.0 * rate / bench->copy,
+             number_words(of_ideal, ideal), points / f->rounds.time.median_s * 1e-9,
              bench_energy_words(&f->energy, points, per_joule));
     json_begin(json, NULL, '{');
     json_string(json, "kernel", call->kernel->name);
@@ -337,17 +308,17 @@ static void report(struct bench *bench, const struct call *call, const struct fi
     if (bench->request->tune) {
         report_trials(f, json);
     }
-    json_int(json, "repeats", f->rounds);
-    json_real(json, "ms", 1e3 * f->time.median_s);
-    json_real(json, "mean_ms", 1e3 * f->time.mean_s);
-    json_real(json, "best_ms", 1e3 * f->time.best_s);
+    json_int(json, "repeats", f->rounds.count);
+    json_real(json, "ms", 1e3 * f->rounds.time.median_s);
+    json_real(json, "mean_ms", 1e3 * f->rounds.time.mean_s);
+    json_real(json, "best_ms", 1e3 * f->rounds.time.best_s);
     json_real(json, "fetch_bytes", (double)traffic.fetch_bytes);
     json_real(json, "write_bytes", (double)traffic.write_bytes);
     json_real(json, "bandwidth_GBs", rate * 1e-9);
     json_real(json, "copy_GBs", bench->copy * 1e-9);
     json_real(json, "percent_of_copy", 100.0 * rate / bench->copy);
     json_real(json, "percent_of_ideal", of_ideal);
-    json_real(json, "cell_updates_per_s", points / f->time.median_s);
+    json_real(json, "cell_updates_per_s", points / f->rounds.time.median_s);
     bench_energy_report(&f->energy, points, json);
     json_end(json, '}');
 }
@@ -378,17 +349,17 @@ static enum status bench_case(struct bench *bench, struct json *json)
 {
     const struct call copy = {.kernel = NULL};
     const struct study_kernel *kernel = study_kernels(bench->study, bench->backend);
-    struct figures figures = {.rounds = 0};
+    struct figures figures = {.ntrials = 0};
     enum status status = STATUS_OK;
     TRY_GOTO(bench->study->setup(&bench->wanted, &bench->problem));
     TRY_GOTO(bench_open(bench));
     TRY_GOTO(measure(bench, &copy, 0, &figures));
-    bench->copy = 2.0 * (double)study_bytes(&bench->problem) / figures.time.median_s;
+    bench->copy = 2.0 * (double)study_bytes(&bench->problem) / figures.rounds.time.median_s;
     const int64_t *cells = bench->problem.layout.cells;
     log_info("%s, %s, radius %d, %" PRId64 " x %" PRId64 " x %" PRId64
              " cells, copy %.0f GB/s (%.4f ms)",
              bench->study->name, precision_name(bench->wanted.precision), bench->problem.radius,
-             cells[0], cells[1], cells[2], bench->copy * 1e-9, 1e3 * figures.time.median_s);
+             cells[0], cells[1], cells[2], bench->copy * 1e-9, 1e3 * figures.rounds.time.median_s);
     log_info("  %-22s %-18s %9s %9s %7s %7s %9s %9s", "kernel", "shape", "ms", "GB/s", "% copy",
              "% ideal", "Gcell/s", "Mcell/J");
     for (; kernel->name != NULL; kernel++) {
