@@ -3,7 +3,7 @@
  * pinned host memory and resets the scratch memory. */
 #include "kernels/hip/cells.h"
 
-enum { THREADS = 256, BLOCKS_MAX = 4096 };
+enum { THREADS = 256, BLOCKS_MAX = 2048 };
 
 /* The owned cells by rows: `lanes` threads per row, THREADS / lanes rows per block. */
 template <typename REAL> struct sweep {
@@ -132,32 +132,67 @@ static __device__ __forceinline__ void add_heat(const sweep<REAL> &s, struct tal
     }
 }
 
-/* Merge the waves' findings: shuffles first, for fewer atomics at one address. */
+/* What a wave or a block has found. */
+struct merged {
+    unsigned long long min, max, first_bad; /* keys of the extremes */
+    long long bad_cells;
+    long long digit[4], heat[4];
+};
+
+static __device__ __forceinline__ void wave_sums(const struct tally &tally, long long (&sums)[4])
+{
+    digits_of(tally, sums);
+    for (int d = 0; d < 4; d++) {
+        sums[d] = arch_wave_sum(sums[d]);
+    }
+}
+
+/* Merge the threads' findings: by shuffles, then in shared memory, since atomics at one address
+ * come one after another: one set per wave took longer than reading the field. All threads call. */
 static __device__ __forceinline__ void merge(struct hip_scratch *scratch, const findings &f)
 {
-    unsigned long long min = key_of(f.min);
-    unsigned long long max = key_of(f.max);
-    unsigned long long first_bad = f.first_bad;
+    __shared__ merged waves[THREADS / ARCH_WAVE];
+    merged mine = {key_of(f.min), key_of(f.max), f.first_bad, 0, {}, {}};
     for (int lanes = ARCH_WAVE / 2; lanes > 0; lanes /= 2) {
-        const unsigned long long other_min = arch_shift_down(min, lanes);
-        const unsigned long long other_max = arch_shift_down(max, lanes);
-        const unsigned long long other_bad = arch_shift_down(first_bad, lanes);
-        min = other_min < min ? other_min : min;
-        max = other_max > max ? other_max : max;
-        first_bad = other_bad < first_bad ? other_bad : first_bad;
+        const unsigned long long other_min = arch_shift_down(mine.min, lanes);
+        const unsigned long long other_max = arch_shift_down(mine.max, lanes);
+        const unsigned long long other_bad = arch_shift_down(mine.first_bad, lanes);
+        mine.min = other_min < mine.min ? other_min : mine.min;
+        mine.max = other_max > mine.max ? other_max : mine.max;
+        mine.first_bad = other_bad < mine.first_bad ? other_bad : mine.first_bad;
     }
-    const long long bad_cells = arch_wave_sum((long long)f.bad_cells);
-    digits_add(scratch->digit, f.tally());
-    if (arch_any((f.heat.part[0] | f.heat.part[1] | f.heat.part[2]) != 0)) {
-        digits_add(scratch->heat, f.heat);
-    }
+    mine.bad_cells = arch_wave_sum((long long)f.bad_cells);
+    wave_sums(f.tally(), mine.digit);
+    wave_sums(f.heat, mine.heat);
     if (arch_is_first_lane()) {
-        atomicMin(&scratch->min_key, min);
-        atomicMax(&scratch->max_key, max);
-        if (bad_cells > 0) {
-            atomicAdd(&scratch->bad_cells, (unsigned long long)bad_cells);
-            atomicMin(&scratch->first_bad, first_bad);
+        waves[threadIdx.x / ARCH_WAVE] = mine;
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) {
+        return;
+    }
+    for (int wave = 1; wave < THREADS / ARCH_WAVE; wave++) {
+        const merged &other = waves[wave];
+        mine.min = other.min < mine.min ? other.min : mine.min;
+        mine.max = other.max > mine.max ? other.max : mine.max;
+        mine.first_bad = other.first_bad < mine.first_bad ? other.first_bad : mine.first_bad;
+        mine.bad_cells += other.bad_cells;
+        for (int d = 0; d < 4; d++) {
+            mine.digit[d] += other.digit[d];
+            mine.heat[d] += other.heat[d];
         }
+    }
+    atomicMin(&scratch->min_key, mine.min);
+    atomicMax(&scratch->max_key, mine.max);
+    for (int d = 0; d < 4; d++) {
+        atomicAdd(&scratch->digit[d], (unsigned long long)mine.digit[d]);
+        if (mine.heat[d] != 0) {
+            atomicAdd(&scratch->heat[d], (unsigned long long)mine.heat[d]);
+        }
+    }
+    if (mine.bad_cells > 0) {
+        atomicAdd(&scratch->bad_cells, (unsigned long long)mine.bad_cells);
+        atomicMin(&scratch->first_bad, mine.first_bad);
     }
 }
 
