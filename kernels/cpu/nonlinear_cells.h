@@ -7,27 +7,34 @@ struct NAMED(stencil) {
     const struct layout *layout;
     const struct medium_args *medium;
     const bool *closed;                     /* by face */
+    bool alone[AXIS_COUNT];                 /* y and z without neighbours: cells are their own */
+    bool reads_classes;                     /* cells of one curve differ in q or perfusion */
     const REAL *table, *numbers, *segments; /* the table, and parts of it */
     REAL *out;
     const REAL *in;
-    struct tally *tally; /* of this thread, one per face */
+    struct tally *tally;             /* of this thread, one per face */
+    struct NAMED(scratch) * scratch; /* of this thread */
 };
 
+/* Without tallies and scratch memory it serves single cells. */
 static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct layout *layout, const struct medium_args *m, const bool *closed,
-                      const void *in, void *out, struct tally *tally)
+    NAMED(stencil_of)(const struct layout *layout, const struct step_args *args, void *out,
+                      const void *in, struct tally *tally, struct step_scratch *scratch)
 {
+    const struct medium_args *m = args->medium;
     const REAL *table = m->d_table;
     return (struct NAMED(stencil)){
         .layout = layout,
         .medium = m,
-        .closed = closed,
+        .closed = args->closed,
+        .alone = {false, m->layout.pitch_y == 0, m->layout.pitch_z == 0},
         .table = table,
         .numbers = table + nonlinear_class_at(m->nclasses, m->nclosures, 0),
         .segments = table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, 0),
         .out = out,
         .in = in,
-        .tally = tally};
+        .tally = tally,
+        .scratch = (void *)scratch};
 }
 
 static struct NAMED(nonlinear)
@@ -86,22 +93,6 @@ static REAL NAMED(cross)(const struct NAMED(stencil) * s, const struct NAMED(cel
         axis, numbers, cell->is, s->numbers + (int64_t)NONLINEAR_NUMBERS * other,
         NAMED(evaluate)(s, other, cell->u[sign * step[axis]]),
         s->table[medium_g_at(m->nclasses, axis, own, other)], difference);
-}
-
-static void NAMED(step_one)(const struct NAMED(stencil) * s, int64_t i, int64_t j, int64_t k)
-{
-    const struct NAMED(cell) cell = NAMED(cell_at)(s, i, j, k);
-    REAL g[FACE_COUNT];
-    REAL d[FACE_COUNT];
-    for (int face = 0; face < FACE_COUNT; face++) {
-        g[face] = NAMED(cross)(s, &cell, face, &d[face]);
-    }
-    const REAL source =
-        NAMED(nonlinear_source)(s->numbers + (int64_t)NONLINEAR_NUMBERS * cell.of_class,
-                                s->table[medium_cell_at(cell.of_class) + 1], cell.is.temperature);
-    s->out[layout_index(s->layout, i, j, k)] =
-        *cell.u + NAMED(nonlinear_sum)(g[0], g[1], g[2], g[3], g[4], g[5], d[0], d[1], d[2], d[3],
-                                       d[4], d[5], source);
 }
 
 static void NAMED(convert_row)(const struct NAMED(stencil) * s, enum enthalpy_conversion conversion,
