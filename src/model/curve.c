@@ -178,9 +178,15 @@ static enum status add_node(struct curve *curve, double t, double heat, double c
         return fail(STATUS_INPUT, "its tables have too many temperatures; give at most %d",
                     NONLINEAR_SEGMENTS - 1);
     }
-    curve->temperature[curve->count] = t;
-    curve->heat[curve->count] = heat;
-    curve->conductivity[curve->count++] = conductivity;
+    const int node = curve->count++;
+    curve->temperature[node] = t;
+    curve->heat[node] = heat;
+    curve->conductivity[node] = conductivity;
+    /* exact, as both are linear in the heat */
+    curve->integral[node] = node == 0 ? 0
+                                      : curve->integral[node - 1] +
+                                            (t - curve->temperature[node - 1]) *
+                                                (conductivity + curve->conductivity[node - 1]) / 2;
     return STATUS_OK;
 }
 
