@@ -154,6 +154,8 @@ class Properties(Case):
                     "initial": [{"uniform": {"value": 300}}], "time": {"steps": 3},
                     "boundary": {face: {"type": "flux", "value": 0} for face in FACES[:2]}})
         result = self.isotherm("check", "config.yaml")
+        if "this build has no UDUNITS" in result.err:
+            self.skipTest("no UDUNITS")
         self.assert_code(result, code)
         if code != 0:
             self.assert_says(result, "config.yaml:", *expected)
