@@ -91,6 +91,17 @@ class Plan(Case):
             each = float(found[3]) * units[found[4]]
             self.assertAlmostEqual(whole / (steps * each), 1, delta=0.5)
 
+    def test_the_wall_time_is_that_of_constant_properties(self):
+        config = problems.mixed([24, 20, 16])
+        material = config.pop("material")
+        for latent in ({}, {"latent_heat": 1000, "solidus": 400}):
+            config["materials"] = [{"name": "m", **material, **latent}]
+            self.write(config)
+            result = self.isotherm("plan", "config.yaml")
+            self.assert_code(result, 0)
+            says = "with constant properties: melting" in result.out
+            self.assertEqual(says, bool(latent), result)
+
     def test_the_wall_time_of_other_machines(self):
         """With more ranks than there are cores here, it says for how many nodes."""
         result = self.plan("--ranks", 64, "--ranks-per-node", 4)
