@@ -359,8 +359,8 @@ static enum status check_files(const struct settings *settings, int number)
 enum status curve_create(const struct settings *settings, int number, struct curve *curve)
 {
     char key[64];
-    *curve = (struct curve){.count = 0};
     TRY(check_files(settings, number));
+    *curve = (struct curve){.count = 0};
     const enum status status = create(&settings->materials[number], curve);
     snprintf(key, sizeof key, "materials[%d]", number);
     return status == STATUS_INPUT ? settings_fail(settings, key, "%s", fail_message()) : status;
