@@ -9,7 +9,7 @@ import random
 
 import numpy as np
 
-from media import Problem
+from media import Problem, classes_of
 
 SEGMENTS = 32
 
@@ -72,6 +72,27 @@ def perfused_problem(config, seed):
     return config
 
 
+def add_powder(config, rng):
+    """One material melts, and some of the others become it then."""
+    materials = config["materials"]
+    if len(materials) < 2 or rng.random() < 0.4:
+        return
+    solid = rng.choice(materials)
+    solid.pop("perfusion", None)
+    if "latent_heat" not in solid:
+        solid.update(latent_heat=2e4, solidus=rng.choice([310.0, 330.0, 390.0]))
+    k = solid["conductivity"]
+    others = [materials[n] for n in np.unique(classes_of(config)) if materials[n] is not solid]
+    for n, material in enumerate(rng.sample(others, min(len(others), rng.choice([1, 2])))):
+        if isinstance(k, list) and not is_table(k):
+            of_powder = [0.25 * x for x in k]   # in the same ratio
+        else:
+            of_powder = some_property(rng, 10 ** rng.uniform(-1, 1), 200, 400) if n == 0 else 0.7
+        name = material["name"]
+        material.clear()
+        material.update(name=name, conductivity=of_powder, becomes=solid["name"])
+
+
 def nonlinear_problem(config, seed):
     rng = random.Random(-1 - seed)
     for material in config["materials"]:
@@ -81,6 +102,7 @@ def nonlinear_problem(config, seed):
         config["materials"][0]["heat_capacity"] = some_rows(rng, 250, 450, 800.0)
     if rng.random() < 0.4:
         perfuse(config, rng)
+    add_powder(config, random.Random(-5000 - seed))
     config["title"] = f"random nonlinear materials {seed}"
     return config
 
@@ -110,15 +132,23 @@ def mean_of(given, low, high):
             value_of(given, high)) / 6
 
 
-def is_curved(k, c, low, high):
+def is_curved(properties, c, low, high):
     def bends(given):
         return isinstance(given, dict) and low >= given["from"] and high <= given["to"]
-    return value_of(c, low) != value_of(c, high) or bends(c) or bends(k)
+    return value_of(c, low) != value_of(c, high) or any(bends(p) for p in properties)
+
+
+def heat_of(materials, material):
+    """The material whose density, heat capacity and melting it has."""
+    return next(m for m in materials if m["name"] == material.get("becomes", material["name"]))
 
 
 class Curve:
-    def __init__(self, material):
-        k, c = material["conductivity"], material["heat_capacity"]
+    def __init__(self, materials, own):
+        k, material = own["conductivity"], heat_of(materials, own)
+        c, of_solid = material["heat_capacity"], material["conductivity"]
+        # nodes of all materials with this heat
+        also = [m["conductivity"] for m in materials if heat_of(materials, m) is material]
         melts = "latent_heat" in material
         self.factor = np.ones(3)
         if isinstance(k, list) and not is_table(k):
@@ -127,13 +157,14 @@ class Curve:
         liquid = material.get("liquid", {})
         phases = [(k, c, 0.0, solidus)]
         if melts:
-            phases.append((liquid.get("conductivity", k), liquid.get("heat_capacity", c),
+            phases.append((liquid.get("conductivity", of_solid), liquid.get("heat_capacity", c),
                            material.get("liquidus", solidus), np.inf))
         plan = []
-        for k, c, low, high in phases:
-            inside = {t for t in knots_of(k) + knots_of(c) if low < t < high}
+        for (k, c, low, high), others in zip(phases, (also, [])):
+            properties = [k, c, *others]
+            inside = {t for p in properties for t in knots_of(p) if low < t < high}
             ends = [low, *sorted(inside), *([high] if high < np.inf else [])]
-            plan.append([(a, b, is_curved(k, c, a, b)) for a, b in zip(ends, ends[1:])])
+            plan.append([(a, b, is_curved(properties, c, a, b)) for a, b in zip(ends, ends[1:])])
         count = 1 + melts + sum(len(part) for part in plan)
         curved = sum(bends for part in plan for _, _, bends in part)
         parts = 1 + (SEGMENTS - count) // curved if curved else 1
@@ -144,6 +175,7 @@ class Curve:
                 H.append(H[-1] + rho * (middle * (low - solidus) + material["latent_heat"]))
                 T.append(low)
                 K.append(value_of(k, low))
+                self.liquidus = H[-1]
             for a, b, bends in intervals:
                 n = parts if bends else 1
                 for i in range(1, n + 1):
@@ -181,10 +213,13 @@ class NonlinearProblem(Problem):
     """Its state is H, J/m^3; T and k follow from it."""
 
     def __init__(self, config):
-        self.curves = [Curve(material) for material in config["materials"]]
-        plain = [{**material, "heat_capacity": curve.least_capacity() / material["density"],
+        materials = config["materials"]
+        names = [material["name"] for material in materials]
+        self.curves = [Curve(materials, material) for material in materials]
+        self.next = np.array([names.index(m.get("becomes", m["name"])) for m in materials])
+        plain = [{**material, "density": 1.0, "heat_capacity": curve.least_capacity(),
                   "conductivity": list(curve.K.max() * curve.factor)}
-                 for material, curve in zip(config["materials"], self.curves)]
+                 for material, curve in zip(materials, self.curves)]
         super().__init__({**config, "materials": plain})   # for the stable step
         blood = [material.get("perfusion", {}) for material in config["materials"]]
         self.perfusion = np.array([p.get("rate", 0.0) * p.get("blood_density", 0.0) *
@@ -198,6 +233,17 @@ class NonlinearProblem(Problem):
     def stable_dt(self):
         return self.limit
 
+    def conductances(self, axis, shift):
+        """The largest of what the cells are or become."""
+        painted, found = self.classes, []
+        both = (lambda m: m), (lambda m: self.next[m])
+        other = self.neighbours(axis, shift)
+        for own, beyond in ((f(painted), g(other)) for f in both for g in both):
+            half = self.h[axis] / 2
+            found.append(1 / (half / self.k[own, axis] + half / self.k[beyond, axis] +
+                              self.resistance[own, beyond]))
+        return np.maximum.reduce(found)
+
     def each(self, function, values):
         out = np.empty(self.classes.shape)
         for number, curve in enumerate(self.curves):
@@ -206,6 +252,10 @@ class NonlinearProblem(Problem):
         return out
 
     def evaluate(self):
+        self.classes = self.classes.copy()
+        for number, (curve, next_one) in enumerate(zip(self.curves, self.next)):
+            if next_one != number:
+                self.classes[(self.classes == number) & (self.H >= curve.liquidus)] = next_one
         self.T = self.each(lambda curve, H: np.interp(H, curve.H, curve.T), self.H)
         K = self.each(lambda curve, H: np.interp(H, curve.H, curve.K), self.H)
         factors = np.array([curve.factor for curve in self.curves])[self.classes]
