@@ -37,7 +37,8 @@ struct medium_args {
     /* Segments per class: the field is the enthalpy of kernels/nonlinear_cell.h, and so is the
      * table. 0: the field is the temperature. */
     int nsegments;
-    bool plain; /* with segments: the w of all classes are equal, and r is 0 */
+    bool one_curve; /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
+    bool perfused;  /* with segments: a class is */
     /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
      * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
     const uint8_t *d_patch[FACE_COUNT];

@@ -133,6 +133,20 @@ static enum status check_phases(const struct settings *settings, const struct it
     return STATUS_OK;
 }
 
+/* Missing values are 0, and all are where a table is given. */
+static enum status check_axes(const struct settings *settings, const struct item *item,
+                              const char *name, const struct phase_setting *phase)
+{
+    char key[TREE_KEY_BYTES];
+    const double *k = phase->conductivity;
+    if (phase->conductivity_table == NULL && k[AXIS_X] > 0 && !(k[AXIS_Z] > 0)) {
+        return settings_fail(settings, settings_key_below(item, name, key),
+                             "two numbers; give one, or three for x, y and z; a table over "
+                             "temperature is [[T, value], ...]");
+    }
+    return STATUS_OK;
+}
+
 /* Keys of melting without `latent_heat`. */
 static enum status check_melts(const struct settings *settings, const struct item *item,
                                const struct material_setting *material)
@@ -200,6 +214,8 @@ SETTINGS_CHECK(materials)
     }
     TRY(check_melts(settings, item, material));
     TRY(check_perfusion(settings, item, material));
+    TRY(check_axes(settings, item, "conductivity", &material->solid));
+    TRY(check_axes(settings, item, "liquid.conductivity", &material->liquid));
     if (material_is_nonlinear(material)) {
         return check_phases(settings, item, material); /* the values: when the tables are read */
     }

@@ -49,32 +49,61 @@ static bool is_polynomial(const struct property *p, double low, double high)
            low >= p->table->from && high <= p->table->to;
 }
 
+/* Of a CSV file as spreadsheets write it. */
+static const char byte_order_mark[] = "\xEF\xBB\xBF";
+
+static enum status check_names(const char *name, int number, const char *line)
+{
+    static const char *const others[] = {"degC", "deg C",
+                                         "\xC2\xB0"
+                                         "C",
+                                         "elsius", "degF"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strstr(line, others[i]) != NULL) {
+            return fail(STATUS_INPUT, "%.400s, line %d: '%.60s' names %s; give temperatures in K",
+                        name, number, line,
+                        i < 3    ? "degC"
+                        : i == 3 ? "Celsius"
+                                 : "degF");
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status read_rows(const char *name, struct table_setting *table)
 {
     enum { LIMIT_BYTES = 1 << 20 };
     char *text = NULL;
-    char *rest = NULL;
     size_t nbytes = 0;
     enum status status = STATUS_OK;
     table->nrows = 0;
     TRY(file_read_all(name, LIMIT_BYTES, &text, &nbytes));
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
+    char *next = text + (strncmp(text, byte_order_mark, strlen(byte_order_mark)) == 0
+                             ? strlen(byte_order_mark)
+                             : 0);
+    for (int number = 1; next != NULL; number++) {
         double t = 0;
         double value = 0;
         char more = '\0';
+        char *line = strsep(&next, "\n");
+        char *end = line;
         line += strspn(line, " \t");
-        const bool names = table->nrows == 0 && strspn(line, "+-.0123456789") == 0;
-        if (*line == '#' || *line == '\r' || *line == '\0' || names) {
+        line[strcspn(line, "\r")] = '\0';
+        strtod(line, &end);
+        if (*line == '#' || *line == '\0') {
+            continue;
+        }
+        if (table->nrows == 0 && end == line) { /* the names of the columns */
+            TRY_GOTO(check_names(name, number, line));
             continue;
         }
         const bool numbers = sscanf(line, "%lf%*[, \t]%lf %c", &t, &value, &more) == 2;
         if (!numbers || !(t >= 0 && t < 1e12 && value > 0 && value <= 1e30) ||
             (table->nrows > 0 && !(t > table->row[table->nrows - 1][0]))) {
             TRY_GOTO(fail(STATUS_INPUT,
-                          "%.400s: '%.60s' is not a row of a temperature, in K and increasing, and "
-                          "a value above 0",
-                          name, line));
+                          "%.400s, line %d: '%.60s' is not a row of a temperature, in K and "
+                          "increasing, and a value above 0",
+                          name, number, line));
         }
         if (table->nrows == MOST_TABLE_ROWS) {
             TRY_GOTO(fail(STATUS_INPUT, "%.400s: more than %d rows", name, MOST_TABLE_ROWS));
@@ -188,9 +217,15 @@ static enum status add_node(struct curve *curve, double t, double heat, double c
         return fail(STATUS_INPUT, "its tables have too many temperatures; give at most %d",
                     NONLINEAR_SEGMENTS - 1);
     }
-    curve->temperature[curve->count] = t;
-    curve->heat[curve->count] = heat;
-    curve->conductivity[curve->count++] = conductivity;
+    const int node = curve->count++;
+    curve->temperature[node] = t;
+    curve->heat[node] = heat;
+    curve->conductivity[node] = conductivity;
+    /* exact, as both are linear in the heat */
+    curve->integral[node] = node == 0 ? 0
+                                      : curve->integral[node - 1] +
+                                            (t - curve->temperature[node - 1]) *
+                                                (conductivity + curve->conductivity[node - 1]) / 2;
     return STATUS_OK;
 }
 
@@ -341,9 +376,34 @@ done:
     return status;
 }
 
+/* The files are read again below; here a failure is one of the key that names the file. */
+static enum status check_files(const struct settings *settings, int number)
+{
+    const struct material_setting *material = &settings->materials[number];
+    const struct {
+        const char *key;
+        const struct table_setting *table;
+    } given[] = {{"conductivity", material->solid.conductivity_table},
+                 {"heat_capacity", material->solid.heat_capacity_table},
+                 {"liquid.conductivity", material->liquid.conductivity_table},
+                 {"liquid.heat_capacity", material->liquid.heat_capacity_table}};
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        struct property p;
+        char key[64];
+        const enum status status = property_create(0, given[i].table, &p);
+        snprintf(key, sizeof key, "materials[%d].%s", number, given[i].key);
+        if (status != STATUS_OK) {
+            settings_fail(settings, key, "%s", fail_message());
+            return status;
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status curve_create(const struct settings *settings, int number, struct curve *curve)
 {
     char key[64];
+    TRY(check_files(settings, number));
     *curve = (struct curve){.count = 0};
     const enum status status = create(settings, number, curve);
     snprintf(key, sizeof key, "materials[%d]", number);

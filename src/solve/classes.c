@@ -214,7 +214,8 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .nclosures = operator_closure_count(problem),
         .d_weight = classes->d_weight,
         .nsegments = medium->nsegments,
-        .plain = medium->curves != NULL && enthalpy_is_plain(medium),
+        .one_curve = medium->curves != NULL && enthalpy_has_one_curve(medium),
+        .perfused = medium->perfused,
     };
     for (int f = 0; f < FACE_COUNT; f++) {
         classes->args.d_patch[f] = classes->d_patch[f];

@@ -8,41 +8,29 @@
 
 /* Restore one derived field: from the checkpoint into h_values, then to the device. Collective. */
 static enum status restore_into(struct stepper *stepper, enum derived_kind kind, double *h_values,
-                                void *d_packed, bool *found)
+                                bool *found)
 {
-    const struct engine *engine = stepper->engine;
-    const struct field *field = stepper->state->field;
+    struct field *field = stepper->state->field;
     const struct derived *derived = field->derived;
     const struct box owned = layout_owned(&derived->layout);
     const struct box global = box_shift(&owned, field->placement.offset);
     TRY(checkpoint_read_derived(stepper->team->comm, stepper->state->restarted_from, kind, &global,
                                 h_values, found));
-    if (!*found) {
-        return STATUS_OK;
-    }
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_packed, h_values,
-                                        (size_t)box_cells(&owned) * sizeof *h_values));
-    TRY(engine->operations->unpack(engine->bulk_queue, &derived->layout, d_packed, &owned,
-                                   derived->d_values[kind]));
-    return engine->runtime->queue_wait(engine->bulk_queue);
+    return *found ? field_write_derived(field, kind, h_values) : STATUS_OK;
 }
 
 static enum status restore(struct stepper *stepper, enum derived_kind kind, bool *found)
 {
-    const struct engine *engine = stepper->engine;
     const struct box owned = layout_owned(&stepper->state->field->derived->layout);
     const size_t bytes = (size_t)box_cells(&owned) * sizeof(double);
     MPI_Comm comm = stepper->team->comm;
     double *h_values = malloc(bytes);
-    void *d_packed = NULL;
-    enum status status =
-        h_values == NULL
-            ? fail(STATUS_MEMORY, "no memory for %s of a derived field", SIZE_TEXT(bytes))
-            : engine->runtime->memory_alloc(engine->device, bytes, &d_packed);
-    TRY_GOTO(status_agree(comm, status));
-    TRY_GOTO(status_agree(comm, restore_into(stepper, kind, h_values, d_packed, found)));
+    enum status status;
+    TRY_GOTO(
+        status_agree(comm, CHECK_MEMORY(h_values != NULL, "no memory for %s of a derived field",
+                                        SIZE_TEXT(bytes))));
+    TRY_GOTO(status_agree(comm, restore_into(stepper, kind, h_values, found)));
 done:
-    engine->runtime->memory_free(engine->device, d_packed);
     free(h_values);
     return status;
 }

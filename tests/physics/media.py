@@ -371,10 +371,14 @@ class Problem:
                 T = T - (slope * T + radiated * T**4 - given) / (slope + 4 * radiated * T**3)
         return T
 
-    def inflow(self, T, t, axis, shift):
+    def between(self, T, axis, shift):
         """The heat flow from the neighbour on one side into each cell, W/m^2."""
         conductance = (self.lows if shift == 1 else self.highs)[axis]
-        flow = conductance * (self.beside(T, axis, shift) - T)
+        return conductance * (self.beside(T, axis, shift) - T)
+
+    def inflow(self, T, t, axis, shift):
+        """The same, also through closed faces."""
+        flow = self.between(T, axis, shift)
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
             k = self.conductivity(axis, edge)

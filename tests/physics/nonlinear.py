@@ -3,7 +3,8 @@ enthalpy scheme in numpy to compare with.
 
 The scheme shares the definition of a material with the program (docs/numerics.md, Properties that
 depend on temperature): heat, temperature and conductivity as a curve through the given points. The
-rest is its own: curves by np.interp, heat in J/m^3, conductances from half cells, no fma."""
+rest is its own: curves by np.interp, heat in J/m^3, conductances from half cells, between cells of
+one material the integral of the conductivity over temperature by trapezoids, no fma."""
 import random
 
 import numpy as np
@@ -188,12 +189,20 @@ class Curve:
         self.H = np.array([-far * (H[1] / T[1] if len(T) > 1 and T[1] > 0 else last), *H,
                            H[-1] + last * far])
         self.K = np.array([K[0], *K, K[-1]])
+        integral = np.cumsum([0, *(np.diff(self.T) * (self.K[1:] + self.K[:-1]) / 2)])
+        self.integral = integral - integral[1]
 
     def enthalpy(self, T):
         """At a melting point: solid."""
         T, first = np.asarray(T), np.searchsorted(self.T, T, side="left") - 1
         share = (T - self.T[first]) / (self.T[first + 1] - self.T[first])
         return self.H[first] + share * (self.H[first + 1] - self.H[first])
+
+    def conducted(self, H):
+        """The integral of k over T from 0 K, W/m; k and T are linear between the nodes."""
+        first = np.clip(np.searchsorted(self.H, H, side="right") - 1, 0, len(self.H) - 2)
+        T, K = np.interp(H, self.H, self.T), np.interp(H, self.H, self.K)
+        return self.integral[first] + (T - self.T[first]) * (K + self.K[first]) / 2
 
     def least_capacity(self):
         with np.errstate(divide="ignore"):
@@ -250,7 +259,8 @@ class NonlinearProblem(Problem):
         self.T = self.each(lambda curve, H: np.interp(H, curve.H, curve.T), self.H)
         K = self.each(lambda curve, H: np.interp(H, curve.H, curve.K), self.H)
         factors = np.array([curve.factor for curve in self.curves])[self.classes]
-        self.K = K[..., None] * factors
+        self.K, self.factors = K[..., None] * factors, factors
+        self.integral = self.each(lambda curve, H: curve.conducted(H), self.H)
         for axis in range(len(self.h)):
             self.lows[axis] = self.coupling(axis, 1)
             self.highs[axis] = self.coupling(axis, -1)
@@ -260,6 +270,14 @@ class NonlinearProblem(Problem):
         other, beyond = self.beside(self.classes, axis, shift), self.beside(k, axis, shift)
         return 1 / (self.h[axis] / (2 * k) + self.h[axis] / (2 * beyond) +
                     self.resistance[self.classes, other])
+
+    def between(self, T, axis, shift):
+        """Within one material that of the steady problem between the two centres."""
+        other = self.beside(self.classes, axis, shift)
+        within = (other == self.classes) & (self.resistance[self.classes, other] == 0)
+        difference = self.beside(self.integral, axis, shift) - self.integral
+        return np.where(within, self.factors[..., axis] * difference / self.h[axis],
+                        super().between(T, axis, shift))
 
     def conductivity(self, axis, edge):
         return self.K[edge][..., axis]
