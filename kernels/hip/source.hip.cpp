@@ -147,9 +147,9 @@ static __global__ __launch_bounds__(THREADS) void sum_perfusion(const grid_view<
         const int c = m.class_at(cell[0], cell[1], cell[2]);
         const REAL *of_class = m.numbers() + (int64_t)NONLINEAR_NUMBERS * c;
         if (of_class[NONLINEAR_PERFUSION] > 0) {
-            const REAL *segments = m.segments() + (int64_t)5 * m.count * c;
+            const REAL *segments = m.segments() + nonlinear_pitch(m.count) * c;
             const REAL u = view.in[view.at(cell[0], cell[1], cell[2])];
-            sum.add(nonlinear_perfusion(of_class, nonlinear_at(segments, m.count, u).t));
+            sum.add(nonlinear_perfusion(of_class, nonlinear_at(segments, m.count, u).temperature));
         }
     }
     finish(d_sum, sum, scratch);

@@ -299,9 +299,9 @@ class Freezing(Example):
             errors.append(float(np.abs(T - self.exact((np.arange(cells) + 0.5) * h)).mean()))
             last = run.history()[-1]
             self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
-        self.assert_order(fronts, 1, 0.15)
-        self.assert_below(fronts[-1], 0.012, "relative error of the front with 240 cells")
-        self.assert_below(errors[-1], 0.01, "mean error with 240 cells, K")
+        self.assert_order(fronts, 1.85, 0.2)
+        self.assert_below(fronts[-1], 0.0008, "relative error of the front with 240 cells")
+        self.assert_below(errors[-1], 0.004, "mean error with 240 cells, K")
 
 
 class FreezePipe(Example):
@@ -337,24 +337,23 @@ class FreezePipe(Example):
 
     def test_the_front_is_a_circle_that_follows_the_line_sink(self):
         _, front = self.front()
-        fronts, cells = [], (20, 40, 60)
-        for n in cells:
+        for n in (20, 40, 60):
             run = self.solve_example("freeze_pipe", f"pipe{n}", f"grid.cells=[{n}, {n}]",
                                      "output.pictures.interval=2.4e5")
             h = 0.8 / n
             solidus = self.RHO * self.SOLID[1] * self.MELTING
             ice = 1 - np.clip((run.enthalpy()[0] - solidus) / (self.RHO * self.LATENT), 0, 1)
-            fronts.append(abs(math.sqrt(4 * ice.sum() / math.pi) * h / front - 1))
+            # the square pipe shifts it by 0.0005 at most
+            self.assert_below(abs(math.sqrt(4 * ice.sum() / math.pi) * h / front - 1), 0.02 / n,
+                              f"relative error of the front with {n} x {n} cells")
             for radius in (ice[0].sum() * h, np.diag(ice).sum() * h * math.sqrt(2)):
                 self.assert_below(abs(radius - front), 0.5 * h, "front on an axis, diagonal, m")
             last = run.history()[-1]
             self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
-        self.assert_order(fronts, 1, 0.3, cells)
-        self.assert_below(fronts[-1], 0.002, "relative error of the front with 60 x 60 cells")
         names = ["ice", "ice_askew", "water", "water_askew"]
         exact = np.array([self.exact(r) for r in (0.12, 0.084 * 2**0.5, 0.3, 0.21 * 2**0.5)])
         error = np.abs(last_row(run, names) - exact)
-        self.assert_below(error[:2].max(), 0.4, "error in the ice, K")
+        self.assert_below(error[:2].max(), 0.05, "error in the ice, K")
         self.assert_below(error[2:].max(), 0.06, "error in the water, K")
 
 
