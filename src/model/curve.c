@@ -54,10 +54,7 @@ static const char byte_order_mark[] = "\xEF\xBB\xBF";
 
 static enum status check_names(const char *name, int number, const char *line)
 {
-    static const char *const others[] = {"degC", "deg C",
-                                         "\xC2\xB0"
-                                         "C",
-                                         "elsius", "degF"};
+    static const char *const others[] = {"degC", "deg C", "\u00b0C", "elsius", "degF"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (strstr(line, others[i]) != NULL) {
             return fail(STATUS_INPUT, "%.400s, line %d: '%.60s' names %s; give temperatures in K",

@@ -177,7 +177,7 @@ static void advance(struct solver *solver, struct outputs *outputs)
 enum { POINTS = 21, CORNERS = 8, SUMS = 1 << 10 };
 
 /* The state, from `restart` or the start, and the derived fields. */
-static void begin(struct solver *solver, const char *restart)
+static void begin_run(struct solver *solver, const char *restart)
 {
     const struct box owned = decomp_owned(&solver->team.decomp, solver->team.rank);
     const unsigned kinds = derived_of_settings(solver->problem.settings);
@@ -198,8 +198,8 @@ static void begin(struct solver *solver, const char *restart)
 }
 
 /* The outputs, and what they keep. */
-static void open(struct solver *solver, const struct output_memory *need, enum output_mode mode,
-                 struct outputs **outputs)
+static void open_outputs(struct solver *solver, const struct output_memory *need,
+                         enum output_mode mode, struct outputs **outputs)
 {
     const enum precision precision = solver->problem.settings->run.precision;
     const uint64_t samples = (uint64_t)POINTS * CORNERS * precision_bytes(precision);
@@ -228,8 +228,8 @@ static void run_and_count(const struct settings *settings, const char *restart)
                           &bytes));
     check(need.kept_bytes > melt_pool_bytes(&owned));
     demand(solver_allocate(&solver, &need));
-    begin(&solver, restart);
-    open(&solver, &need, restart == NULL ? OUTPUT_REPLACE : OUTPUT_RETRY, &outputs);
+    begin_run(&solver, restart);
+    open_outputs(&solver, &need, restart == NULL ? OUTPUT_REPLACE : OUTPUT_RETRY, &outputs);
     const uint64_t pinned = memory.pinned;
     advance(&solver, outputs);
     check(memory.pinned == pinned); /* no output was larger than it had said */
