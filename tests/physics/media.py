@@ -371,12 +371,10 @@ class Problem:
 
     def between(self, T, axis, shift):
         """The heat flow from the neighbour on one side into each cell, W/m^2."""
-        conductance = (self.lows if shift == 1 else self.highs)[axis]
-        return conductance * (self.beside(T, axis, shift) - T)
+        return (self.lows if shift == 1 else self.highs)[axis] * (self.beside(T, axis, shift) - T)
 
     def inflow(self, T, t, axis, shift):
-        """The same, also through closed faces."""
-        flow = self.between(T, axis, shift)
+        flow = self.between(T, axis, shift)   # and through closed faces
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
             k = self.conductivity(axis, edge)
