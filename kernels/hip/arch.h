@@ -26,6 +26,16 @@ template <typename REAL> struct arch_region {
 #ifdef __HIP_PLATFORM_AMD__
 
 constexpr int ARCH_WAVE = 64;
+
+/* Keep the value in a register, where the compiler would compute it again. */
+static __device__ __forceinline__ void arch_keep(int &)
+{
+}
+
+/* Bring the cache line into the L2 cache. */
+static __device__ __forceinline__ void arch_prefetch(const void *)
+{
+}
 constexpr bool ARCH_PACKS_BY_COPY = false; /* does the copy engine pack long rows? */
 
 typedef unsigned int arch_uint4 __attribute__((ext_vector_type(4)));
@@ -97,6 +107,18 @@ static __device__ __forceinline__ uint64_t arch_clock_ns(void)
 #include <cuda.h>
 
 constexpr int ARCH_WAVE = 32;
+
+/* Keep the value in a register, where the compiler would compute it again. */
+static __device__ __forceinline__ void arch_keep(int &value)
+{
+    asm("" : "+r"(value));
+}
+
+/* Bring the cache line into the L2 cache. */
+static __device__ __forceinline__ void arch_prefetch(const void *address)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
 constexpr bool ARCH_PACKS_BY_COPY = true;
 #define ARCH_HAS_TILE_COPY 1
 

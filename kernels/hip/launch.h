@@ -70,6 +70,13 @@ hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
 hip_step_launcher hip_launch_step_medium_free; /* no pacing */
 hip_step_launcher hip_launch_step_medium_deep;
 /* Where properties depend on temperature. */
+hip_step_launcher hip_launch_step_nonlinear;
+bool hip_step_nonlinear_takes(const struct medium_args *medium, const struct box *box);
+/* After it, which calls this: the cells beside those of other curves, in a box without cells on
+ * closed faces. */
+hipError_t hip_launch_step_odd(hipStream_t stream, const struct layout *layout,
+                               const struct medium_args *medium, void *d_out, const void *d_in,
+                               const struct box *box);
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
 bool hip_step_medium_takes(const struct medium_args *medium);

@@ -20,6 +20,7 @@ template <typename REAL> using nonlinear_value = typename nonlinear_value_of<REA
 template <typename REAL> struct nonlinear {
     medium<REAL> of;
     int count; /* of segments */
+    bool one_curve;
 
     /* Of class 0. */
     __device__ const REAL *numbers() const
@@ -42,6 +43,7 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct medium
     nonlinear<REAL> m = {};
     m.of = medium_of<REAL>(args);
     m.count = args->nsegments;
+    m.one_curve = args->one_curve;
     return m;
 }
 
@@ -50,6 +52,27 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct medium
                                                                          int count, REAL u)        \
     {                                                                                              \
         return nonlinear_at_##name(segments, count, u);                                            \
+    }                                                                                              \
+    static __device__ __forceinline__ REAL nonlinear_theta(const REAL *segments, int count,        \
+                                                           REAL u)                                 \
+    {                                                                                              \
+        return nonlinear_theta_##name(segments, count,                                             \
+                                      nonlinear_segment_##name(segments, count, u), u);            \
+    }                                                                                              \
+    static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_in(const REAL *segments,     \
+                                                                         int count, int s, REAL u) \
+    {                                                                                              \
+        return nonlinear_in_##name(segments, count, s, u);                                         \
+    }                                                                                              \
+    static __device__ __forceinline__ REAL nonlinear_theta_in(const REAL *segments, int count,     \
+                                                              int s, REAL u)                       \
+    {                                                                                              \
+        return nonlinear_theta_##name(segments, count, s, u);                                      \
+    }                                                                                              \
+    static __device__ __forceinline__ REAL nonlinear_theta_of(REAL beyond, REAL theta, REAL slope, \
+                                                              REAL half)                           \
+    {                                                                                              \
+        return nonlinear_theta_of_##name(beyond, theta, slope, half);                              \
     }                                                                                              \
     static __device__ __forceinline__ REAL nonlinear_enthalpy(const REAL *segments, int count,     \
                                                               REAL t)                              \
@@ -75,14 +98,22 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct medium
     {                                                                                              \
         return nonlinear_face_##name(closure, half, t);                                            \
     }                                                                                              \
+    static __device__ __forceinline__ REAL nonlinear_source(const REAL *of_class, REAL q, REAL t)  \
+    {                                                                                              \
+        return nonlinear_source_##name(of_class, q, t);                                            \
+    }                                                                                              \
+    static __device__ __forceinline__ REAL nonlinear_sum(const REAL(&g)[FACE_COUNT],               \
+                                                         const REAL(&d)[FACE_COUNT], REAL source)  \
+    {                                                                                              \
+        return nonlinear_sum_##name(g[0], g[1], g[2], g[3], g[4], g[5], d[0], d[1], d[2], d[3],    \
+                                    d[4], d[5], source);                                           \
+    }                                                                                              \
     /* The new u. */                                                                               \
     static __device__ __forceinline__ REAL nonlinear_cell(const REAL *of_class, REAL q, REAL u,    \
                                                           REAL t, const REAL(&g)[FACE_COUNT],      \
                                                           const REAL(&d)[FACE_COUNT])              \
     {                                                                                              \
-        const REAL source = nonlinear_source_##name(of_class, q, t);                               \
-        return u + nonlinear_sum_##name(g[0], g[1], g[2], g[3], g[4], g[5], d[0], d[1], d[2],      \
-                                        d[3], d[4], d[5], source);                                 \
+        return u + nonlinear_sum(g, d, nonlinear_source(of_class, q, t));                          \
     }
 NONLINEAR_OVERLOAD(float64, double)
 NONLINEAR_OVERLOAD(float32, float)
@@ -115,32 +146,59 @@ static __device__ __forceinline__ REAL nonlinear_couple(
 }
 
 /* A cell, which is returned, with g and the differences across its faces. closed:
- * bit f for face f; at_closed(face, g, difference) is called for those that the cell lies on. */
+ * bit f for face f; at_closed(face, g, difference) is called for those that the cell lies on. The
+ * segments of all seven cells are searched together, which hides the time of each look. */
 template <typename REAL, typename VISIT>
 static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_around(
     const grid_view<REAL> &view, unsigned closed, const nonlinear<REAL> &m,
     const int64_t (&cell)[AXIS_COUNT], REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT],
     VISIT at_closed)
 {
-    const int64_t per_class = nonlinear_pitch(m.count);
-    const int own_class = m.class_at(cell[0], cell[1], cell[2]);
-    const nonlinear_value<REAL> own = nonlinear_at(m.segments() + per_class * own_class, m.count,
-                                                   view.in[view.at(cell[0], cell[1], cell[2])]);
+    const int64_t at = view.at(cell[0], cell[1], cell[2]);
+    const int64_t stride[AXIS_COUNT] = {1, view.pitch_y, view.pitch_z};
+    const uint8_t *classes =
+        m.of.classes + cell[0] + cell[1] * m.of.pitch_y + cell[2] * m.of.pitch_z;
+    const int64_t class_stride[AXIS_COUNT] = {1, m.of.pitch_y, m.of.pitch_z};
+    const int own_class = *classes & m.of.mask;
+    REAL u[FACE_COUNT + 1]; /* of the neighbours; then of the cell */
+    int of_class[FACE_COUNT + 1];
+    const REAL *segments[FACE_COUNT + 1];
+    int segment[FACE_COUNT + 1];
+    bool closes[FACE_COUNT];
+#pragma unroll
+    for (int n = 0; n <= FACE_COUNT; n++) {
+        const int axis = n < FACE_COUNT ? n / 2 : 0;
+        int sign = n % 2 == 0 ? -1 : 1;
+        if (n == FACE_COUNT) {
+            sign = 0;
+        } else {
+            closes[n] =
+                (closed >> n & 1) != 0 && cell[axis] == (sign < 0 ? 0 : view.cells[axis] - 1);
+            sign = closes[n] ? 0 : sign;
+        }
+        u[n] = view.in[at + sign * stride[axis]];
+        of_class[n] = m.one_curve ? own_class : classes[sign * class_stride[axis]] & m.of.mask;
+        segments[n] = m.segments() + nonlinear_pitch(m.count) * of_class[n];
+        segment[n] = 0;
+    }
+    for (int half = m.count / 2; half > 0; half /= 2) {
+#pragma unroll
+        for (int n = 0; n <= FACE_COUNT; n++) {
+            segment[n] += u[n] >= segments[n][segment[n] + half] ? half : 0;
+        }
+    }
+    const nonlinear_value<REAL> own =
+        nonlinear_in(segments[FACE_COUNT], m.count, segment[FACE_COUNT], u[FACE_COUNT]);
+#pragma unroll
     for (int face = 0; face < FACE_COUNT; face++) {
-        const int axis = face / 2;
-        const int sign = face % 2 == 0 ? -1 : 1;
-        if ((closed >> face & 1) != 0 && cell[axis] == (sign < 0 ? 0 : view.cells[axis] - 1)) {
+        if (closes[face]) {
             d[face] = nonlinear_close(m, face, cell, own_class, own, g[face]);
             at_closed(face, g[face], d[face]);
-            continue;
+        } else {
+            g[face] = nonlinear_couple(
+                m, face / 2, own_class, own, of_class[face],
+                nonlinear_in(segments[face], m.count, segment[face], u[face]), d[face]);
         }
-        int64_t next[AXIS_COUNT] = {cell[0], cell[1], cell[2]};
-        next[axis] += sign;
-        const int other_class = m.class_at(next[0], next[1], next[2]);
-        const nonlinear_value<REAL> other =
-            nonlinear_at(m.segments() + per_class * other_class, m.count,
-                         view.in[view.at(next[0], next[1], next[2])]);
-        g[face] = nonlinear_couple(m, axis, own_class, own, other_class, other, d[face]);
     }
     return own;
 }

@@ -38,10 +38,9 @@ OFFLOAD_WAVES = {"cells_float64": 7, "cells_float32": 8, "rows_float64": 4, "wid
 OFFLOAD_SCRATCH = ("find_", "hash_", "inward_", "norm_of")
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
-# steps_tile those of all levels; of step_nonlinear next to closed faces; of flux_ and track_ for
-# OpenMP the layouts.
+# steps_tile those of all levels; of flux_ and track_ for OpenMP the layouts.
 SCALAR_SPILLS = {"steps_tile": 130, "step_march": 40, "mhd_cached": 160, "mhd_shared": 220,
-                 "step_nonlinear": 90, "flux_float64": 30, "flux_float32": 30,
+                 "flux_float64": 30, "flux_float32": 30,
                  "track_float64": 20, "track_float32": 20}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}

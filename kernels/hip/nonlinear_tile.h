@@ -1,0 +1,230 @@
+/* Part of step_nonlinear.hip.cpp: what its threads share, their cells from plane to plane, and the
+ * segments and classes in shared memory. */
+#ifndef ISOTHERM_KERNELS_HIP_NONLINEAR_TILE_H
+#define ISOTHERM_KERNELS_HIP_NONLINEAR_TILE_H
+
+#include "kernels/hip/nonlinear.h"
+
+/* What the medium needs: nothing of cells; their sources; their curves, in shared memory; the same,
+ * in the table. */
+enum kind { ONE_CLASS, ONE_CURVE, CURVES, FAR_CURVES };
+
+enum { WIDE = 32, CURVES_POOL = 1344 }; /* workers of a block along x; numbers, see form */
+
+/* WIDE x TALL workers of a block have a vector of cells in each of ROWS rows. Other sizes were
+ * slower on an H200: docs/hip.md. */
+template <typename REAL_, int KIND_, bool PERFUSED_> struct form {
+    typedef REAL_ REAL;
+    static constexpr int N = vec16<REAL>::N;
+    static constexpr int KIND = KIND_;
+    static constexpr bool PERFUSED = PERFUSED_; /* a class is */
+    static constexpr int ROWS = 1;
+    static constexpr int TALL = 14;
+    static constexpr int BLOCKS = 2; /* per multiprocessor */
+    static constexpr int AHEAD = 3;  /* planes from the next one to that which is prefetched */
+    static constexpr int WORKERS = WIDE * TALL;
+    static constexpr int TX = WIDE * N; /* cells of a tile */
+    static constexpr int TY = TALL * ROWS;
+    static constexpr int SIDES = (2 * (WIDE + TY) + ARCH_WAVE - 1) / ARCH_WAVE * ARCH_WAVE;
+    static constexpr int THREADS = WORKERS + SIDES;
+    /* numbers in shared memory: segments, then classes */
+    static constexpr int POOL = KIND == ONE_CLASS    ? 5 * NONLINEAR_SEGMENTS
+                                : KIND == ONE_CURVE  ? 5 * NONLINEAR_SEGMENTS + MEDIUM_CLASSES + 1
+                                : KIND == FAR_CURVES ? 4 * (MEDIUM_CLASSES + 1)
+                                                     : CURVES_POOL;
+};
+
+/* Of a segment {its beginning, theta, dtheta/du, d2theta/du2 / 2}, or of a class {r, q}. */
+template <typename REAL> struct alignas(16) four {
+    REAL v[4];
+};
+
+template <typename F> struct shared_tile {
+    vec16<typename F::REAL> theta[2][F::TY + 2][WIDE + 2]; /* by plane, modulo 2 */
+    alignas(16) typename F::REAL pool[F::POOL];
+};
+
+/* Of one launch. The cells around the box are those of the field or of its halo. */
+struct plan {
+    struct box box;
+    int64_t x_begin; /* box.lo[0] rounded down to a vector */
+    int64_t depth;   /* planes of a block */
+};
+
+/* Of a block: `planes` planes from k_lo on of the tile that begins at (i0, j0). */
+struct march {
+    const struct plan &plan;
+    int64_t i0, j0, k_lo;
+    int planes;
+};
+
+/* The classes of the cells of rows, one byte per cell; nothing where they are not read. */
+template <int ROWS, bool READ> struct words_of {
+    uint32_t word[4] = {}; /* without a gap, whose copy would be one of memory */
+
+    __device__ __forceinline__ uint32_t in(int row) const
+    {
+        return word[row];
+    }
+};
+template <int ROWS> struct words_of<ROWS, false> {
+    __device__ __forceinline__ uint32_t in(int) const
+    {
+        return 0;
+    }
+};
+
+/* The cells of a thread in a plane. */
+template <typename F, int ROWS> struct cells_of : words_of<ROWS, F::KIND != ONE_CLASS> {
+    vec16<typename F::REAL> row[ROWS];
+};
+
+/* They, from plane to plane. Rows and vectors that do not exist are those next to them. */
+template <typename F, int ROWS> struct column {
+    typedef typename F::REAL REAL;
+    const REAL *in;
+    const uint8_t *classes;
+    int row[ROWS], class_row[ROWS]; /* from the first */
+
+    __device__ __forceinline__ void begin(const grid_view<REAL> &view, const medium<REAL> &m,
+                                          const plan &of, int64_t i, int64_t j, int64_t k)
+    {
+        constexpr int64_t N = F::N;
+        const int64_t least = of.box.lo[0] == 0 ? -N : (of.box.lo[0] - 1) / N * N;
+        const int64_t most = of.box.hi[0] / N * N;
+        const int64_t x = i < least ? least : i > most ? most : i;
+        int64_t y[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            y[r] = j + r < of.box.hi[1] ? j + r : of.box.hi[1];
+            row[r] = (int)((y[r] - y[0]) * view.pitch_y);
+            class_row[r] = (int)((y[r] - y[0]) * m.pitch_y);
+            arch_keep(row[r]);
+            if (F::KIND != ONE_CLASS) {
+                arch_keep(class_row[r]);
+            }
+        }
+        in = view.in + view.at(x, y[0], k);
+        classes = m.classes + (x + y[0] * m.pitch_y + k * m.pitch_z);
+    }
+    __device__ __forceinline__ void read(cells_of<F, ROWS> &cells) const
+    {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            cells.row[r] = vector_at(in + row[r]);
+            if constexpr (F::KIND != ONE_CLASS) {
+                const uint8_t *at = classes + class_row[r];
+                cells.word[r] = F::N == 2 ? *reinterpret_cast<const uint16_t *>(at)
+                                          : *reinterpret_cast<const uint32_t *>(at);
+            }
+        }
+    }
+    /* The plane AHEAD of the next one. */
+    __device__ __forceinline__ void prefetch(const grid_view<REAL> &view) const
+    {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            arch_prefetch(in + F::AHEAD * view.pitch_z + row[r]);
+        }
+    }
+    /* To the next plane, if it is to be read: no branch around the loads, which then begin
+     * early. */
+    __device__ __forceinline__ void step(const grid_view<REAL> &view, const medium<REAL> &m,
+                                         bool more)
+    {
+        in += more ? view.pitch_z : 0;
+        classes += more ? m.pitch_z : 0;
+    }
+};
+
+/* The numbers of segments and classes. */
+template <typename F> struct lookup {
+    typedef typename F::REAL REAL;
+    const nonlinear<REAL> &m;
+    const four<REAL> *segment; /* of all curves */
+    const four<REAL> *numbers; /* of each class */
+    const REAL *begin, *q;
+    REAL r[AXIS_COUNT], only_q; /* of class 0 */
+
+    /* A class that exists, even of a byte that is not a cell's. */
+    __device__ __forceinline__ int class_in(uint32_t word, int i) const
+    {
+        return min((int)(word >> (8 * i)) & m.of.mask, m.of.n - 1);
+    }
+    template <int ROWS>
+    __device__ __forceinline__ void theta(const cells_of<F, ROWS> &cells,
+                                          vec16<REAL> (&values)[ROWS]) const
+    {
+        if constexpr (F::KIND == FAR_CURVES) {
+#pragma unroll
+            for (int c = 0; c < ROWS * F::N; c++) {
+                const int of_class = class_in(cells.in(c / F::N), c % F::N);
+                values[c / F::N].v[c % F::N] =
+                    nonlinear_theta(m.segments() + nonlinear_pitch(m.count) * of_class, m.count,
+                                    cells.row[c / F::N].v[c % F::N]);
+            }
+        } else {
+            int at[ROWS][F::N];
+#pragma unroll
+            for (int c = 0; c < ROWS * F::N; c++) {
+                const int of_class = F::KIND < CURVES ? 0 : class_in(cells.in(c / F::N), c % F::N);
+                at[c / F::N][c % F::N] = of_class * m.count;
+            }
+#pragma unroll
+            for (int half = NONLINEAR_SEGMENTS / 2; half > 0; half /= 2) {
+                if (F::KIND < CURVES || half < m.count) {
+#pragma unroll
+                    for (int c = 0; c < ROWS * F::N; c++) {
+                        int &s = at[c / F::N][c % F::N];
+                        s += cells.row[c / F::N].v[c % F::N] >= begin[s + half] ? half : 0;
+                    }
+                }
+            }
+#pragma unroll
+            for (int c = 0; c < ROWS * F::N; c++) {
+                const four<REAL> of = segment[at[c / F::N][c % F::N]];
+                values[c / F::N].v[c % F::N] = nonlinear_theta_of(
+                    cells.row[c / F::N].v[c % F::N] - of.v[0], of.v[1], of.v[2], of.v[3]);
+            }
+        }
+    }
+};
+
+/* All threads of the block call; a barrier must follow. */
+template <typename F>
+static __device__ __forceinline__ lookup<F> lookup_of(const nonlinear<typename F::REAL> &m,
+                                                      shared_tile<F> &tile)
+{
+    typedef typename F::REAL REAL;
+    /* one curve: as many as there may be, so that the search needs no branches */
+    const int most = F::KIND < CURVES ? (int)NONLINEAR_SEGMENTS : m.count;
+    const int curves = F::KIND == FAR_CURVES ? 0 : F::KIND == CURVES ? m.of.n : 1;
+    four<REAL> *segment = reinterpret_cast<four<REAL> *>(tile.pool);
+    four<REAL> *numbers = segment + curves * most;
+    REAL *begin = reinterpret_cast<REAL *>(numbers + (F::KIND < CURVES ? 0 : m.of.n));
+    REAL *q = begin + curves * most;
+    for (int s = threadIdx.x; s < curves * most; s += F::THREADS) {
+        const int in_curve = s % most;
+        const REAL *of = m.segments() + nonlinear_pitch(m.count) * (s / most);
+        const REAL *values = of + m.count + NONLINEAR_SEGMENT * in_curve;
+        if (in_curve < m.count) {
+            begin[s] = of[in_curve];
+            segment[s] = {{of[in_curve], values[4], values[5], values[6]}};
+        } else {
+            begin[s] = (REAL)NAN; /* no value is there */
+        }
+    }
+    for (int c = threadIdx.x; c < m.of.n; c += F::THREADS) {
+        const REAL *of = m.numbers() + NONLINEAR_NUMBERS * c + NONLINEAR_R;
+        const REAL of_q = m.of.table[medium_cell_at(c) + 1];
+        if (F::KIND >= CURVES) {
+            numbers[c] = {{of[0], of[1], of[2], of_q}};
+        } else if (F::KIND == ONE_CURVE) {
+            q[c] = of_q;
+        }
+    }
+    const REAL *r = m.numbers() + NONLINEAR_R;
+    return {m, segment, numbers, begin, q, {r[0], r[1], r[2]}, m.of.table[medium_cell_at(0) + 1]};
+}
+
+#endif
