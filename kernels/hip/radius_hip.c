@@ -40,17 +40,17 @@ enum status hip_step_radius(struct queue *queue, const struct layout *layout,
         if (box_is_empty(&boxes[b])) {
             continue;
         }
-        if (march_takes(args, &inner)) {
-            TRY_HIP(hip_launch_radius_march, queue->stream, layout, args, d_out, d_in, &inner);
-        } else {
+        if (!march_takes(args, &inner)) {
             inner = nothing;
+        } else if (hip_step_staged_takes(layout, &inner)) {
+            TRY_HIP(hip_launch_radius_staged, queue->stream, queue->d_scratch, layout, args, d_out,
+                    d_in, &inner);
+        } else {
+            TRY_HIP(hip_launch_radius_march, queue->stream, layout, args, d_out, d_in, &inner);
         }
         const int nrim = box_shell(&boxes[b], &inner, rim);
-        for (int r = 0; r < nrim; r++) {
-            TRY_HIP(hip_launch_radius_cells, queue->stream, layout, args, d_out, d_in, &rim[r]);
-        }
-        TRY_HIP(hip_launch_radius_sums, queue->stream, queue->d_scratch, layout, args, d_in,
-                &boxes[b]);
+        TRY_HIP(hip_launch_radius_rest, queue->stream, queue->d_scratch, layout, args, d_out, d_in,
+                &boxes[b], rim, nrim);
     }
     return STATUS_OK;
 }
