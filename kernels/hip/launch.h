@@ -81,7 +81,8 @@ bool hip_step_medium_takes(const struct medium_args *medium);
 hipError_t hip_launch_radius_march(hipStream_t stream, const struct layout *layout,
                                    const struct wide_args *args, void *d_out, const void *d_in,
                                    const struct box *box);
-/* The same with planes of tiles staged in shared memory, where hip_step_staged_takes the box. */
+/* The same with planes of tiles staged in shared memory, and with the cells next to closed faces,
+ * where hip_step_staged_takes the box without those next to faces of z. */
 hipError_t hip_launch_radius_staged(hipStream_t stream, struct hip_scratch *d_scratch,
                                     const struct layout *layout, const struct wide_args *args,
                                     void *d_out, const void *d_in, const struct box *box);

@@ -3,24 +3,14 @@
  *
  * A thread has a vector in each of a few rows, and its neighbours in z in registers: it reads a
  * plane of its cells when that arrives, R planes ahead of the one that it computes. Neighbours in
- * x and y come from the ring, which therefore keeps R + 1 planes. Cells next to closed faces of x
- * have their own row of weights; those next to faces of y and z are not in the box. */
-#include "kernels/hip/radius.h"
+ * x and y come from the ring, which therefore keeps R + 1 planes.
+ *
+ * All tiles keep a common pace, so those next to closed faces must be nearly as fast as the others:
+ * staged_radius.h. */
 #include "kernels/hip/staged_launch.h"
-#include "kernels/hip/staged_workers.h"
+#include "kernels/hip/staged_radius.h"
 
 #if ARCH_HAS_TILE_COPY
-
-/* A wave has ROWS rows; one more fetches. Twelve waves leave 168 registers to a thread, which 3
- * rows of radius 4 need. */
-template <typename REAL, int R_>
-struct radius_shape : shape<REAL, 1, 16 / (int)sizeof(REAL) * ARCH_WAVE, 33, 3, 1> {
-    typedef shape<REAL, 1, 16 / (int)sizeof(REAL) * ARCH_WAVE, 33, 3, 1> plain;
-    static constexpr int R = R_;
-    static constexpr int THREADS = plain::WORKERS + ARCH_WAVE;
-    static constexpr int BESIDE = (R + plain::N - 1) / plain::N; /* vectors on either side in x */
-    static_assert(R <= plain::PAD, "the halo in x");
-};
 
 /* The cells of a row of vectors around a thread's own. */
 template <typename S>
@@ -37,41 +27,6 @@ static __device__ __forceinline__ void row_around(
         }
     }
 }
-
-/* D along x of the cells of a vector that are next to a closed face; in_tile: cells of the tile
- * before the vector; at: where it is in its stage, from: in the field. */
-template <typename S>
-static __device__ __forceinline__ void near_in_x(vec16<typename S::REAL> &dx,
-                                                 const wide_rules<typename S::REAL> &rules,
-                                                 int cells, const place<S> &p, int in_tile,
-                                                 const typename S::REAL *at,
-                                                 const typename S::REAL *from)
-{
-    constexpr int R = S::R;
-    const int to_max = cells - 1 - p.i; /* from the vector's first cell */
-    /* the stage may lack the last of the 2 R cells where a tile begins next to the face */
-    const bool is_staged = in_tile % S::SUB_X + S::PAD >= 2 * R - 1 - to_max;
-    const typename S::REAL *const max = (is_staged ? at : from) + to_max;
-#pragma unroll
-    for (int n = 0; n < S::N; n++) {
-        const int x = p.i + n;
-        const int from_max = cells - 1 - x;
-        if (rules.closed[FACE_X_MIN] && x < R) {
-            const struct wide_closure &closure = rules.closure[FACE_X_MIN];
-            dx.v[n] = (typename S::REAL)near_sum<typename S::REAL, R>(
-                closure, closure.weight[x], closure.given[x], at - p.i, 1, at[n]);
-        } else if (rules.closed[FACE_X_MAX] && from_max >= 0 && from_max < R) {
-            const struct wide_closure &closure = rules.closure[FACE_X_MAX];
-            dx.v[n] = (typename S::REAL)near_sum<typename S::REAL, R>(
-                closure, closure.weight[from_max], closure.given[from_max], max, -1, at[n]);
-        }
-    }
-}
-
-/* The planes from R below the one computed to R above it, of a thread's cells. */
-template <typename S> struct planes_of {
-    cells_of<S> plane[2 * S::R + 1];
-};
 
 /* D along y of all rows; k by k, so that few of the rows beside them are in registers at a time. */
 template <typename S>
@@ -107,136 +62,168 @@ static __device__ __forceinline__ cells_of<S> differences_in_y(
     return dy;
 }
 
-/* NEAR: some cells of the tile are next to a closed face of x, `near` those of this thread. from:
- * its first cell in the field, i: that of the tile. */
-template <typename S, bool NEAR>
+/* X: some cells of the tile are next to a closed face of x; Y: some rows of the wave to one of y.
+ * stage: of the plane of `here`; difference_z(row, n): D along z. */
+template <typename S, bool X, bool Y, typename DIFFERENCE>
 static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typename S::REAL> &rules,
-                                                        const planes_of<S> &z,
-                                                        const grid_view<typename S::REAL> &view,
-                                                        const place<S> &p, int i, bool near,
-                                                        const typename S::REAL *stage,
-                                                        const typename S::REAL *from)
+                                                        const near_cells<S> &near,
+                                                        const cells_of<S> &here, const place<S> &p,
+                                                        typename S::REAL *stage,
+                                                        DIFFERENCE difference_z)
 {
     typedef typename S::REAL REAL;
     constexpr int R = S::R, N = S::N, BESIDE = S::BESIDE;
     const REAL *const first = stage + p.offset;
-    const cells_of<S> &here = z.plane[R];
+    REAL near_x = 0;
+    if (X) {
+        near_x = near.in_x(stage);
+    }
     cells_of<S> out = differences_in_y<S>(rules, here, first);
+    if (Y) {
+        near.in_y(out, here, first);
+    }
+    if (X) {
+        near.leave_x(stage, near_x);
+    }
 #pragma unroll
     for (int row = 0; row < S::ROWS; row++) {
-        const REAL *const at = first + row * S::PITCH;
         REAL around[(2 * BESIDE + 1) * N];
-        vec16<REAL> dx;
-        row_around<S>(around, at, here.row[row]);
+        row_around<S>(around, first + row * S::PITCH, here.row[row]);
 #pragma unroll
         for (int n = 0; n < N; n++) {
-            REAL sum = 0;
+            REAL dx = 0;
 #pragma unroll
             for (int k = R; k >= 1; k--) {
-                sum = wide_term(rules.w[k - 1], here.row[row].v[n], around[BESIDE * N + n - k],
-                                around[BESIDE * N + n + k], sum);
+                dx = wide_term(rules.w[k - 1], here.row[row].v[n], around[BESIDE * N + n - k],
+                               around[BESIDE * N + n + k], dx);
             }
-            dx.v[n] = sum;
-        }
-        if (NEAR && near) {
-            near_in_x<S>(dx, rules, (int)view.cells[AXIS_X], p, p.i - i, at,
-                         from + row * view.pitch_y);
-        }
-#pragma unroll
-        for (int n = 0; n < N; n++) {
-            REAL dz = 0;
-#pragma unroll
-            for (int k = R; k >= 1; k--) {
-                dz = wide_term(rules.w[k - 1], here.row[row].v[n], z.plane[R - k].row[row].v[n],
-                               z.plane[R + k].row[row].v[n], dz);
+            if (X) {
+                dx = near.at_min(n) ? around[BESIDE * N + n - S::AWAY] : dx;
+                dx = near.at_max(n) ? around[BESIDE * N + n + S::AWAY] : dx;
             }
-            out.row[row].v[n] =
-                wide_update(here.row[row].v[n], dx.v[n], out.row[row].v[n], dz, rules.r);
+            out.row[row].v[n] = wide_update(here.row[row].v[n], dx, out.row[row].v[n],
+                                            difference_z(row, n), rules.r);
         }
     }
     return out;
 }
 
-/* All planes of a column: from k_begin - 1 + R to k_end + 1 - R, see radius_work. `ring`: at its
- * first plane, which is R before the first one computed. */
-template <typename S, bool NEAR>
-static __device__ __forceinline__ void march_radius(const grid_view<typename S::REAL> &view,
-                                                    const wide_rules<typename S::REAL> &rules,
-                                                    stage_ring<S> &ring, const place<S> &p,
-                                                    const column &c)
-{
-    constexpr int R = S::R;
-    const int begin = c.k_begin - 1 + R;
-    const int end = c.k_end + 1 - R;
-    const int cells = (int)view.cells[AXIS_X];
-    const bool near = NEAR && ((rules.closed[FACE_X_MIN] && p.i < R) ||
-                               (rules.closed[FACE_X_MAX] && p.i + S::N > cells - R));
+/* One wave's march through the planes of a column. */
+template <typename S> struct radius_march {
+    typedef typename S::REAL REAL;
+    enum { R = S::R };
+    const grid_view<REAL> &view;
+    const wide_rules<REAL> &wide;
+    const near_rows<R> &rows;
+    const work &w;
+    int item;
     planes_of<S> z;
-    stage_ring<S> front = ring;
-#pragma unroll
-    for (int n = 0; n < 2 * R; n++) {
-        front.wait();
-        z.plane[n + 1] = own_cells<S>(front.stage(), p);
-        front.next();
-        if (n < R) {
-            ring.release();
-            ring.next();
+    stage_ring<S> ring; /* the plane that is computed next */
+
+    /* The plane `ahead` of the next one. */
+    __device__ __forceinline__ void read(int n, int ahead, const place<S> &p)
+    {
+        stage_ring<S> from = ring;
+        from.slot += ahead;
+        if (from.slot >= from.stages) {
+            from.slot -= from.stages;
+            from.round++;
         }
+        from.wait();
+        z.plane[n] = own_cells<S>(from.stage(), p);
     }
-    const typename S::REAL *from = view.in + view.at(p.i, p.j, begin);
-    typename S::REAL *to = view.out + view.at(p.i, p.j, begin);
-    for (int k = begin; k < end; k++, from += view.pitch_z, to += view.pitch_z) {
+
+    __device__ __forceinline__ void advance()
+    {
+        ring.release();
+        ring.next();
+    }
+
+    /* From R planes before those computed in `ordinary` to R after: see radius_work. */
+    __device__ __forceinline__ void all(const radius_ends &ends)
+    {
+        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, item);
 #pragma unroll
         for (int n = 0; n < 2 * R; n++) {
-            z.plane[n] = z.plane[n + 1];
+            read(n + 1, n, site.p);
         }
-        front.wait();
-        z.plane[2 * R] = own_cells<S>(front.stage(), p);
-        front.next();
-        const cells_of<S> out =
-            step_rows<S, NEAR>(rules, z, view, p, c.i, near, ring.stage(), from);
-        ring.release();
-        ring.next();
-        store_plane<S>(to, view.pitch_y, p, out);
-    }
-#pragma unroll
-    for (int n = 0; n < R; n++) {
-        ring.release();
-        ring.next();
-    }
-}
-
-template <typename S>
-static __device__ __forceinline__ void march_all_radius(const grid_view<typename S::REAL> &view,
-                                                        const wide_rules<typename S::REAL> &wide,
-                                                        const rules<typename S::REAL> &rules,
-                                                        stage_ring<S> ring, const work &w)
-{
-    for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
-        const column c = column_of(w, item, S::TX);
-        place<S> p = place_of<S>(view, rules, w, c);
-        p.offset += (S::R - 1) * S::PITCH;
-        const bool near = (wide.closed[FACE_X_MIN] && c.i < S::R) ||
-                          (wide.closed[FACE_X_MAX] && c.i + S::TX > (int)view.cells[AXIS_X] - S::R);
-        if (near) {
-            march_radius<S, true>(view, wide, ring, p, c);
+        at_face<FACE_Z_MIN>(ends.below);
+        if (site.near.in_rows) {
+            ordinary<true, true>();
+        } else if (site.near.in_tile) {
+            ordinary<true, false>();
         } else {
-            march_radius<S, false>(view, wide, ring, p, c);
+            ordinary<false, false>();
+        }
+        at_face<FACE_Z_MAX>(ends.above);
+    }
+
+    template <bool X, bool Y> __device__ __forceinline__ void ordinary()
+    {
+        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, item);
+        REAL *to = view.out + view.at(site.p.i, site.p.j, site.begin);
+        for (int k = site.begin; k < site.end; k++, to += view.pitch_z) {
+#pragma unroll
+            for (int n = 0; n < 2 * R; n++) {
+                z.plane[n] = z.plane[n + 1];
+            }
+            read(2 * R, R, site.p);
+            const cells_of<S> out = step_rows<S, X, Y>(
+                wide, site.near, z.plane[R], site.p, ring.stage(), [&](int row, int n) {
+                    REAL dz = 0;
+#pragma unroll
+                    for (int k = R; k >= 1; k--) {
+                        dz = wide_term(wide.w[k - 1], z.plane[R].row[row].v[n],
+                                       z.plane[R - k].row[row].v[n], z.plane[R + k].row[row].v[n],
+                                       dz);
+                    }
+                    return dz;
+                });
+            advance();
+            store_plane<S>(to, view.pitch_y, site.p, out);
         }
     }
-}
+
+    /* The R planes before or after those, of which the `computed` ones next to a closed face are in
+     * the box. The cells of the 2 R planes nearest to the face are in z. */
+    template <int FACE> __device__ __forceinline__ void at_face(int computed)
+    {
+        constexpr bool is_min = FACE == FACE_Z_MIN;
+        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, item);
+        REAL *to = view.out + view.at(site.p.i, site.p.j, is_min ? site.begin - R : site.end);
+        KERNEL_NO_UNROLL
+        for (int n = 0; n < R; n++, to += view.pitch_z) {
+            const int depth = is_min ? n : R - 1 - n; /* if next to the face */
+            if (is_min ? n >= R - computed : n < computed) {
+                const cells_of<S> here = own_cells<S>(ring.stage(), site.p);
+                const cells_of<S> dz = site.near.template in_z<FACE>(depth, z, here);
+                const cells_of<S> out =
+                    step_rows<S, true, true>(wide, site.near, here, site.p, ring.stage(),
+                                             [&](int row, int n) { return dz.row[row].v[n]; });
+                store_plane<S>(to, view.pitch_y, site.p, out);
+            }
+            advance();
+        }
+    }
+};
 
 template <typename S>
 static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
     const __grid_constant__ arch_tile_map map, const grid_view<typename S::REAL> view,
-    const wide_rules<typename S::REAL> wide, const rules<typename S::REAL> rules, const work w)
+    const wide_rules<typename S::REAL> wide, const rules<typename S::REAL> rules, const work w,
+    const radius_ends ends)
 {
     extern __shared__ __attribute__((aligned(128))) char shared[];
+    __shared__ near_rows<S::R> rows;
     __shared__ arch_arrivals filled[MOST_STAGES];
     __shared__ arch_arrivals emptied[MOST_STAGES];
+    rows.fill(wide.closure);
     const stage_ring<S> ring = ring_begin<S>(shared, filled, emptied, w, w.waves);
     if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
-        march_all_radius<S>(view, wide, rules, ring, w);
+        radius_march<S> march = {view, wide, rows, w, 0, {}, ring};
+        for (march.item = blockIdx.x; march.item < w.items; march.item += (int)gridDim.x) {
+            march.all(ends);
+        }
     } else if (threadIdx.x == S::WORKERS) {
         const uint32_t bytes =
             S::SUBTILES * S::PITCH * (w.height + 2 * S::R) * sizeof(typename S::REAL);
@@ -257,17 +244,48 @@ static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
 
 /* --- the launch ------------------------------------------------------------------------------ */
 
-/* Columns of all planes at a common pace. They get R - 1 planes more at either end, so that a ring
- * made for one plane of halo fetches R; a stage has R rows of halo. */
+/* Tiles so placed that their stages have all 2 R cells that a row next to a closed face needs: none
+ * begins too close to the end of the field, and none is lower than R rows. */
 template <typename S>
-static work radius_work(const struct box *box, int64_t nblocks,
-                        const struct hip_launch_shape *launch_shape)
+static void place_tiles(work &w, const grid_view<typename S::REAL> &view,
+                        const struct wide_args *args)
 {
     constexpr int line = 128 / (int)sizeof(typename S::REAL);
+    const int rows = w.hi[AXIS_Y] - w.lo[AXIS_Y];
+    const int cells_x = (int)view.cells[AXIS_X];
+    const int last_x = w.x_begin + (w.tiles_x - 1) * S::TX; /* where the last tile begins */
+    if (args->closed[FACE_X_MAX] && last_x < cells_x && last_x - S::PAD > cells_x - 2 * S::R) {
+        w.x_begin -= line; /* the last tile had only a few cells */
+    }
+    for (int n = 0; n < S::TY; n++) {
+        const int height = (w.height - 1 + n) % S::TY + 1;
+        const int high = (rows + height - 1) / height;
+        const int last = w.lo[AXIS_Y] + (high - 1) * height;
+        if (height >= S::R &&
+            (!args->closed[FACE_Y_MAX] || last <= (int)view.cells[AXIS_Y] - S::R)) {
+            w.height = height;
+            w.tiles = w.tiles_x * high;
+            w.items = w.tiles;
+            return;
+        }
+    }
+}
+
+/* Columns of all planes at a common pace; box: without the planes next to closed faces of z. They
+ * get R - 1 planes more at either end, so that a ring made for one plane of halo fetches R; a stage
+ * has R rows of halo. */
+template <typename S>
+static work radius_work(const grid_view<typename S::REAL> &view, const struct wide_args *args,
+                        const struct box *box, int64_t nblocks)
+{
+    constexpr int line = 128 / (int)sizeof(typename S::REAL);
+    static const struct hip_launch_shape launch_shape = {};
     struct box planes = *box;
     planes.lo[AXIS_Z] -= S::R - 1;
     planes.hi[AXIS_Z] += S::R - 1;
-    work w = work_of<S>(&planes, nblocks, S::SHARED_BYTES, true, launch_shape);
+    work w = work_of<S>(&planes, nblocks, S::SHARED_BYTES, true, &launch_shape);
+    place_tiles<S>(w, view, args);
+    plan_ring<S>(w, nblocks, true, &launch_shape);
     const int rows = (w.height + S::ROWS - 1) / S::ROWS * S::ROWS + 2 * S::R;
     w.sub_cells = (S::PITCH * rows + line - 1) / line * line;
     w.stage_cells = S::SUBTILES * w.sub_cells;
@@ -302,13 +320,28 @@ static arch_region<typename S::REAL> radius_region(const grid_view<typename S::R
     return region;
 }
 
+static radius_ends split_ends(int radius, const struct layout *layout, const struct wide_args *args,
+                              struct box *box)
+{
+    radius_ends ends = {};
+    const int64_t edge = layout->cells[AXIS_Z] - radius;
+    if (args->closed[FACE_Z_MIN] && box->lo[AXIS_Z] < radius) {
+        ends.below = (int)(radius - box->lo[AXIS_Z]);
+    }
+    if (args->closed[FACE_Z_MAX] && box->hi[AXIS_Z] > edge) {
+        ends.above = (int)(box->hi[AXIS_Z] - edge);
+    }
+    box->lo[AXIS_Z] += ends.below;
+    box->hi[AXIS_Z] -= ends.above;
+    return ends;
+}
+
 template <typename REAL, int R>
 static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
                          const struct layout *layout, const struct wide_args *args, void *d_out,
                          const void *d_in, const struct box *box)
 {
     typedef radius_shape<REAL, R> S;
-    static const struct hip_launch_shape launch_shape = {};
     static int64_t blocks_at_a_time = 0; /* a process has one device */
     if (blocks_at_a_time == 0) {
         const hipError_t error = blocks_of_device<S>(
@@ -321,7 +354,9 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
     rules<REAL> rules = {};
     rules.scratch = d_scratch;
-    work w = radius_work<S>(box, blocks_at_a_time, &launch_shape);
+    struct box planes = *box; /* without those next to closed faces of z */
+    const radius_ends ends = split_ends(R, layout, args, &planes);
+    work w = radius_work<S>(view, args, &planes, blocks_at_a_time);
     arch_tile_map map;
     const arch_region<REAL> region = radius_region<S>(view, args, w);
     const hipError_t error = arch_tile_map_make(&map, region, S::PITCH, w.height + 2 * R);
@@ -330,7 +365,7 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     }
     const int64_t nblocks = w.items < blocks_at_a_time ? w.items : blocks_at_a_time;
     step_radius_staged<S><<<(unsigned)nblocks, S::THREADS, S::SHARED_BYTES, stream>>>(
-        map, view, wide_rules_of<REAL>(args), rules, w);
+        map, view, wide_rules_of<REAL>(args), rules, w, ends);
     return hipGetLastError();
 }
 
