@@ -16,6 +16,10 @@ template <typename REAL, int R_>
 struct radius_shape : radius_tile<REAL, sizeof(REAL) == sizeof(double) ? 3 : 2> {
     typedef radius_tile<REAL, sizeof(REAL) == sizeof(double) ? 3 : 2> plain;
     static constexpr int R = R_;
+    /* planes above the one computed in registers, with no spills in the march: a spill would be a
+     * load from the L2 cache, since the stages take the L1 cache's memory */
+    static constexpr int FREE = (sizeof(REAL) == sizeof(double) ? 5 : 4) - R;
+    static constexpr int KEPT = FREE < 2 ? FREE : 2;
     static constexpr int THREADS = plain::WORKERS + ARCH_WAVE;
     static constexpr int SHARED_BYTES = 222 * 1024;              /* and the rows of weights */
     static constexpr int BESIDE = (R + plain::N - 1) / plain::N; /* vectors on either side in x */
@@ -26,16 +30,23 @@ struct radius_shape : radius_tile<REAL, sizeof(REAL) == sizeof(double) ? 3 : 2> 
                   "the planes that a plane on a face in z needs, and one more");
 };
 
-/* Planes of the box that are next to closed faces of z: below and above those that the march
- * computes with R planes on either side. */
-struct radius_ends {
-    int below, above;
+/* The planes of the box. A column of tiles is `depth` of them high; it takes R more at either end,
+ * so `work`, made for one, counts columns of depth + 2 (R - 1) planes, from 0 on. The last column
+ * begins earlier than where the one below it ends, so that all have the same depth. */
+struct radius_planes {
+    int begin, end;   /* with R others on either side */
+    int below, above; /* planes next to closed faces of z, before and after those */
+    int depth;
+
+    __device__ __forceinline__ int begin_of(const work &w, const column &c) const
+    {
+        return min(begin + c.k_begin / w.depth * depth, end - depth);
+    }
 };
 
-/* The planes from R below the one computed to R above it, of a thread's cells. Next to a face of z,
- * [1] to [2 R] are the 2 R planes nearest to it. */
+/* The planes from R below the one computed to KEPT above it, of a thread's cells. */
 template <typename S> struct planes_of {
-    cells_of<S> plane[2 * S::R + 1];
+    cells_of<S> plane[S::R + 1 + S::KEPT];
 };
 
 /* One row of weights next to a closed face, and what it needs of the face. */
@@ -206,21 +217,21 @@ template <typename S> struct near_cells {
         });
     }
 
-    /* D along z in the plane `depth` from a face. */
-    template <int FACE>
-    __device__ __forceinline__ cells_of<S> in_z(int depth, const planes_of<S> &z,
-                                                const cells_of<S> &here) const
+    /* D along z. of: the row of the plane; other(n): the worker's cells in the plane n from the
+     * face. */
+    template <typename OTHER>
+    static __device__ __forceinline__ cells_of<S> in_z(const near_row<R> &of,
+                                                       const cells_of<S> &here, OTHER other)
     {
-        const near_row<R> &of = rows->row[FACE][depth];
         double sum[ROWS][S::N];
         cells_of<S> dz;
         for_all([&](int row, int n) { sum[row][n] = of.begin((double)here.row[row].v[n]); });
 #pragma unroll
         for (int cell = 0; cell < 2 * R; cell++) {
-            const cells_of<S> &other = z.plane[FACE == FACE_Z_MIN ? 1 + cell : 2 * R - cell];
+            const cells_of<S> cells = other(cell);
             const double weight = of.weight[cell];
             for_all([&](int row, int n) {
-                sum[row][n] = wide_near(weight, (double)other.row[row].v[n],
+                sum[row][n] = wide_near(weight, (double)cells.row[row].v[n],
                                         (double)here.row[row].v[n], sum[row][n]);
             });
         }
@@ -233,7 +244,8 @@ template <typename S> struct near_cells {
 template <typename S> struct radius_site {
     place<S> p;
     near_cells<S> near;
-    int begin, end; /* planes with R others on either side */
+    int begin, end;   /* planes with R others on either side */
+    int below, above; /* next to closed faces, as in radius_planes */
 
     /* The same value, of which the compiler knows nothing. */
     static __device__ __forceinline__ int again(int value)
@@ -246,7 +258,7 @@ template <typename S> struct radius_site {
     static __device__ __forceinline__ radius_site of(const grid_view<typename S::REAL> &view,
                                                      const wide_rules<typename S::REAL> &wide,
                                                      const near_rows<S::R> &rows, const work &w,
-                                                     int item)
+                                                     const radius_planes &planes, int item)
     {
         const rules<typename S::REAL> unused = {};
         const column c = column_of(w, again(item), S::TX);
@@ -255,8 +267,10 @@ template <typename S> struct radius_site {
         site.p.offset += (S::R - 1) * S::PITCH;
         site.near =
             near_cells<S>::of(view, wide, rows, w, c, site.p, again((int)threadIdx.x) % ARCH_WAVE);
-        site.begin = c.k_begin - 1 + S::R;
-        site.end = c.k_end + 1 - S::R;
+        site.begin = planes.begin_of(w, c);
+        site.end = site.begin + planes.depth;
+        site.below = site.begin == planes.begin ? planes.below : 0;
+        site.above = site.end == planes.end ? planes.above : 0;
         return site;
     }
 };

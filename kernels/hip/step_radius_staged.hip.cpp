@@ -63,7 +63,7 @@ static __device__ __forceinline__ cells_of<S> differences_in_y(
 }
 
 /* X: some cells of the tile are next to a closed face of x; Y: some rows of the wave to one of y.
- * stage: of the plane of `here`; difference_z(row, n): D along z. */
+ * stage: of the plane of `here`; difference_z(row): D along z. */
 template <typename S, bool X, bool Y, typename DIFFERENCE>
 static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typename S::REAL> &rules,
                                                         const near_cells<S> &near,
@@ -88,6 +88,7 @@ static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typenam
 #pragma unroll
     for (int row = 0; row < S::ROWS; row++) {
         REAL around[(2 * BESIDE + 1) * N];
+        const vec16<REAL> dz = difference_z(row);
         row_around<S>(around, first + row * S::PITCH, here.row[row]);
 #pragma unroll
         for (int n = 0; n < N; n++) {
@@ -101,8 +102,8 @@ static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typenam
                 dx = near.at_min(n) ? around[BESIDE * N + n - S::AWAY] : dx;
                 dx = near.at_max(n) ? around[BESIDE * N + n + S::AWAY] : dx;
             }
-            out.row[row].v[n] = wide_update(here.row[row].v[n], dx, out.row[row].v[n],
-                                            difference_z(row, n), rules.r);
+            out.row[row].v[n] =
+                wide_update(here.row[row].v[n], dx, out.row[row].v[n], dz.v[n], rules.r);
         }
     }
     return out;
@@ -111,26 +112,31 @@ static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typenam
 /* One wave's march through the planes of a column. */
 template <typename S> struct radius_march {
     typedef typename S::REAL REAL;
-    enum { R = S::R };
+    enum { R = S::R, KEPT = S::KEPT };
     const grid_view<REAL> &view;
     const wide_rules<REAL> &wide;
     const near_rows<R> &rows;
     const work &w;
+    const radius_planes &planes;
     int item;
     planes_of<S> z;
     stage_ring<S> ring; /* the plane that is computed next */
 
-    /* The plane `ahead` of the next one. */
-    __device__ __forceinline__ void read(int n, int ahead, const place<S> &p)
+    /* The ring at the plane `ahead` of the next one. */
+    __device__ __forceinline__ stage_ring<S> after(int ahead) const
     {
-        stage_ring<S> from = ring;
-        from.slot += ahead;
-        if (from.slot >= from.stages) {
-            from.slot -= from.stages;
-            from.round++;
+        stage_ring<S> at = ring;
+        at.slot += ahead;
+        if (at.slot >= at.stages) {
+            at.slot -= at.stages;
+            at.round++;
         }
-        from.wait();
-        z.plane[n] = own_cells<S>(from.stage(), p);
+        return at;
+    }
+
+    __device__ __forceinline__ cells_of<S> cells_after(int ahead, const place<S> &p) const
+    {
+        return own_cells<S>(after(ahead).stage(), p);
     }
 
     __device__ __forceinline__ void advance()
@@ -139,15 +145,26 @@ template <typename S> struct radius_march {
         ring.next();
     }
 
-    /* From R planes before those computed in `ordinary` to R after: see radius_work. */
-    __device__ __forceinline__ void all(const radius_ends &ends)
+    __device__ __forceinline__ void advance_to_next_part()
     {
-        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, item);
-#pragma unroll
-        for (int n = 0; n < 2 * R; n++) {
-            read(n + 1, n, site.p);
+        for (int n = 0; n < R; n++) {
+            advance();
         }
-        at_face<FACE_Z_MIN>(ends.below);
+    }
+
+    /* From R planes before those computed in `ordinary` to R after. */
+    __device__ __forceinline__ void all()
+    {
+        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, planes, item);
+        if (site.below > 0) {
+            at_face<FACE_Z_MIN>();
+        }
+#pragma unroll
+        for (int n = 0; n < R + KEPT; n++) {
+            after(n).wait();
+            z.plane[n + 1] = cells_after(n, site.p);
+        }
+        advance_to_next_part();
         if (site.near.in_rows) {
             ordinary<true, true>();
         } else if (site.near.in_tile) {
@@ -155,54 +172,73 @@ template <typename S> struct radius_march {
         } else {
             ordinary<false, false>();
         }
-        at_face<FACE_Z_MAX>(ends.above);
+        if (site.above > 0) {
+            at_face<FACE_Z_MAX>();
+        }
+        advance_to_next_part();
     }
 
     template <bool X, bool Y> __device__ __forceinline__ void ordinary()
     {
-        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, item);
+        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, planes, item);
         REAL *to = view.out + view.at(site.p.i, site.p.j, site.begin);
-        for (int k = site.begin; k < site.end; k++, to += view.pitch_z) {
+        for (int left = site.end - site.begin; left > 0; left--, to += view.pitch_z) {
 #pragma unroll
-            for (int n = 0; n < 2 * R; n++) {
+            for (int n = 0; n < R + KEPT; n++) {
                 z.plane[n] = z.plane[n + 1];
             }
-            read(2 * R, R, site.p);
-            const cells_of<S> out = step_rows<S, X, Y>(
-                wide, site.near, z.plane[R], site.p, ring.stage(), [&](int row, int n) {
-                    REAL dz = 0;
-#pragma unroll
-                    for (int k = R; k >= 1; k--) {
-                        dz = wide_term(wide.w[k - 1], z.plane[R].row[row].v[n],
-                                       z.plane[R - k].row[row].v[n], z.plane[R + k].row[row].v[n],
-                                       dz);
-                    }
-                    return dz;
-                });
+            after(R).wait();
+            z.plane[R + KEPT] = cells_after(KEPT, site.p);
+            const cells_of<S> out =
+                step_rows<S, X, Y>(wide, site.near, z.plane[R], site.p, ring.stage(),
+                                   [&](int row) { return difference_in_z(row, site.p); });
             advance();
             store_plane<S>(to, view.pitch_y, site.p, out);
         }
     }
 
-    /* The R planes before or after those, of which the `computed` ones next to a closed face are in
-     * the box. The cells of the 2 R planes nearest to the face are in z. */
-    template <int FACE> __device__ __forceinline__ void at_face(int computed)
+    __device__ __forceinline__ vec16<REAL> difference_in_z(int row, const place<S> &p) const
+    {
+        vec16<REAL> dz = {};
+#pragma unroll
+        for (int k = R; k >= 1; k--) {
+            const vec16<REAL> above = k <= KEPT
+                                          ? z.plane[k <= KEPT ? R + k : 0].row[row]
+                                          : vector_at(after(k).stage() + p.offset + row * S::PITCH);
+#pragma unroll
+            for (int n = 0; n < S::N; n++) {
+                dz.v[n] = wide_term(wide.w[k - 1], z.plane[R].row[row].v[n],
+                                    z.plane[R - k].row[row].v[n], above.v[n], dz.v[n]);
+            }
+        }
+        return dz;
+    }
+
+    /* The R planes before or after those, of which some are in the box, next to a closed face. Of
+     * the 2 R planes nearest to it, those are in the ring, and the others in it too (z_min) or in z
+     * (z_max). */
+    template <int FACE> __device__ __forceinline__ void at_face()
     {
         constexpr bool is_min = FACE == FACE_Z_MIN;
-        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, item);
+        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, planes, item);
         REAL *to = view.out + view.at(site.p.i, site.p.j, is_min ? site.begin - R : site.end);
+        if (is_min) {
+            after(2 * R - 1).wait(); /* and so all before it */
+        }
         KERNEL_NO_UNROLL
         for (int n = 0; n < R; n++, to += view.pitch_z) {
-            const int depth = is_min ? n : R - 1 - n; /* if next to the face */
-            if (is_min ? n >= R - computed : n < computed) {
-                const cells_of<S> here = own_cells<S>(ring.stage(), site.p);
-                const cells_of<S> dz = site.near.template in_z<FACE>(depth, z, here);
+            const int depth = is_min ? n : R - 1 - n;
+            if (is_min ? n >= R - site.below : n < site.above) {
+                const cells_of<S> here = cells_after(n, site.p);
+                const cells_of<S> dz = site.near.in_z(rows.row[FACE][depth], here, [&](int cell) {
+                    return is_min || cell < R ? cells_after(is_min ? cell : R - 1 - cell, site.p)
+                                              : z.plane[cell < R ? 0 : 2 * R - cell];
+                });
                 const cells_of<S> out =
-                    step_rows<S, true, true>(wide, site.near, here, site.p, ring.stage(),
-                                             [&](int row, int n) { return dz.row[row].v[n]; });
+                    step_rows<S, true, true>(wide, site.near, here, site.p, after(n).stage(),
+                                             [&](int row) { return dz.row[row]; });
                 store_plane<S>(to, view.pitch_y, site.p, out);
             }
-            advance();
         }
     }
 };
@@ -211,7 +247,7 @@ template <typename S>
 static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
     const __grid_constant__ arch_tile_map map, const grid_view<typename S::REAL> view,
     const wide_rules<typename S::REAL> wide, const rules<typename S::REAL> rules, const work w,
-    const radius_ends ends)
+    const radius_planes planes)
 {
     extern __shared__ __attribute__((aligned(128))) char shared[];
     __shared__ near_rows<S::R> rows;
@@ -220,9 +256,9 @@ static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
     rows.fill(wide.closure);
     const stage_ring<S> ring = ring_begin<S>(shared, filled, emptied, w, w.waves);
     if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
-        radius_march<S> march = {view, wide, rows, w, 0, {}, ring};
+        radius_march<S> march = {view, wide, rows, w, planes, 0, {}, ring};
         for (march.item = blockIdx.x; march.item < w.items; march.item += (int)gridDim.x) {
-            march.all(ends);
+            march.all();
         }
     } else if (threadIdx.x == S::WORKERS) {
         const uint32_t bytes =
@@ -230,10 +266,11 @@ static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
         fetch_all<S>(ring, w, rules.scratch->pace, bytes,
                      [&](const stage_ring<S> &at, const column &c, int plane) {
                          for (int sub = 0; sub < S::SUBTILES; sub++) {
-                             arch_tile_copy(
-                                 at.stage() + sub * w.sub_cells, map, &at.filled[at.slot],
-                                 c.i + sub * S::SUB_X - S::PAD - w.region_x,
-                                 c.j - S::R - w.region_y, c.k_begin - 1 + plane - w.region_z);
+                             arch_tile_copy(at.stage() + sub * w.sub_cells, map,
+                                            &at.filled[at.slot],
+                                            c.i + sub * S::SUB_X - S::PAD - w.region_x,
+                                            c.j - S::R - w.region_y,
+                                            planes.begin_of(w, c) - S::R + plane - w.region_z);
                          }
                      });
     }
@@ -271,21 +308,43 @@ static void place_tiles(work &w, const grid_view<typename S::REAL> &view,
     }
 }
 
-/* Columns of all planes at a common pace; box: without the planes next to closed faces of z. They
- * get R - 1 planes more at either end, so that a ring made for one plane of halo fetches R; a stage
- * has R rows of halo. */
+/* Divide the box into tiles and columns of them, which have a common pace: where the tiles would be
+ * so low that their halo counts, several columns share the planes. */
+template <typename S>
+static work divide_radius(const grid_view<typename S::REAL> &view, const struct wide_args *args,
+                          const struct box *box, int64_t nblocks, radius_planes &planes)
+{
+    static const struct hip_launch_shape launch_shape = {};
+    const int extent = planes.end - planes.begin;
+    work best = {};
+    int64_t best_cost = 0;
+    for (int columns = 1; columns <= nblocks && columns * 2 * S::R <= extent; columns++) {
+        work w = work_of<S>(box, nblocks / columns, S::SHARED_BYTES, true, &launch_shape);
+        place_tiles<S>(w, view, args);
+        const int depth = (extent + columns - 1) / columns;
+        w.items = w.tiles * ((extent + depth - 1) / depth);
+        const int64_t patches = (w.items + nblocks - 1) / nblocks;
+        const int64_t cost = patches * (depth + 2 * S::R) * (w.height + 2 * S::R);
+        if (columns == 1 || cost < best_cost) {
+            best = w;
+            best_cost = cost;
+            planes.depth = depth;
+        }
+    }
+    best.depth = planes.depth + 2 * (S::R - 1);
+    best.lo[AXIS_Z] = 0;
+    best.hi[AXIS_Z] = best.items / best.tiles * best.depth;
+    plan_ring<S>(best, nblocks, true, &launch_shape);
+    return best;
+}
+
+/* A stage has R rows of halo. */
 template <typename S>
 static work radius_work(const grid_view<typename S::REAL> &view, const struct wide_args *args,
-                        const struct box *box, int64_t nblocks)
+                        const struct box *box, int64_t nblocks, radius_planes &planes)
 {
     constexpr int line = 128 / (int)sizeof(typename S::REAL);
-    static const struct hip_launch_shape launch_shape = {};
-    struct box planes = *box;
-    planes.lo[AXIS_Z] -= S::R - 1;
-    planes.hi[AXIS_Z] += S::R - 1;
-    work w = work_of<S>(&planes, nblocks, S::SHARED_BYTES, true, &launch_shape);
-    place_tiles<S>(w, view, args);
-    plan_ring<S>(w, nblocks, true, &launch_shape);
+    work w = divide_radius<S>(view, args, box, nblocks, planes);
     const int rows = (w.height + S::ROWS - 1) / S::ROWS * S::ROWS + 2 * S::R;
     w.sub_cells = (S::PITCH * rows + line - 1) / line * line;
     w.stage_cells = S::SUBTILES * w.sub_cells;
@@ -320,20 +379,17 @@ static arch_region<typename S::REAL> radius_region(const grid_view<typename S::R
     return region;
 }
 
-static radius_ends split_ends(int radius, const struct layout *layout, const struct wide_args *args,
-                              struct box *box)
+static radius_planes planes_of_box(int radius, const struct layout *layout,
+                                   const struct wide_args *args, const struct box *box)
 {
-    radius_ends ends = {};
-    const int64_t edge = layout->cells[AXIS_Z] - radius;
-    if (args->closed[FACE_Z_MIN] && box->lo[AXIS_Z] < radius) {
-        ends.below = (int)(radius - box->lo[AXIS_Z]);
-    }
-    if (args->closed[FACE_Z_MAX] && box->hi[AXIS_Z] > edge) {
-        ends.above = (int)(box->hi[AXIS_Z] - edge);
-    }
-    box->lo[AXIS_Z] += ends.below;
-    box->hi[AXIS_Z] -= ends.above;
-    return ends;
+    radius_planes planes = {};
+    const int64_t lo = args->closed[FACE_Z_MIN] ? radius : 0;
+    const int64_t hi = layout->cells[AXIS_Z] - (args->closed[FACE_Z_MAX] ? radius : 0);
+    planes.begin = (int)(box->lo[AXIS_Z] > lo ? box->lo[AXIS_Z] : lo);
+    planes.end = (int)(box->hi[AXIS_Z] < hi ? box->hi[AXIS_Z] : hi);
+    planes.below = planes.begin - (int)box->lo[AXIS_Z];
+    planes.above = (int)box->hi[AXIS_Z] - planes.end;
+    return planes;
 }
 
 template <typename REAL, int R>
@@ -354,9 +410,8 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
     rules<REAL> rules = {};
     rules.scratch = d_scratch;
-    struct box planes = *box; /* without those next to closed faces of z */
-    const radius_ends ends = split_ends(R, layout, args, &planes);
-    work w = radius_work<S>(view, args, &planes, blocks_at_a_time);
+    radius_planes planes = planes_of_box(R, layout, args, box);
+    work w = radius_work<S>(view, args, box, blocks_at_a_time, planes);
     arch_tile_map map;
     const arch_region<REAL> region = radius_region<S>(view, args, w);
     const hipError_t error = arch_tile_map_make(&map, region, S::PITCH, w.height + 2 * R);
@@ -365,7 +420,7 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     }
     const int64_t nblocks = w.items < blocks_at_a_time ? w.items : blocks_at_a_time;
     step_radius_staged<S><<<(unsigned)nblocks, S::THREADS, S::SHARED_BYTES, stream>>>(
-        map, view, wide_rules_of<REAL>(args), rules, w, ends);
+        map, view, wide_rules_of<REAL>(args), rules, w, planes);
     return hipGetLastError();
 }
 
