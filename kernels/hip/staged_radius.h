@@ -132,11 +132,10 @@ template <typename S> struct near_cells {
         return near;
     }
 
-    /* For the worker's cells. */
-    template <typename EACH> static __device__ __forceinline__ void for_all(EACH each)
+    template <int COUNT, typename EACH> static __device__ __forceinline__ void for_rows(EACH each)
     {
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) {
+        for (int row = 0; row < COUNT; row++) {
 #pragma unroll
             for (int n = 0; n < S::N; n++) {
                 each(row, n);
@@ -195,26 +194,32 @@ template <typename S> struct near_cells {
                                                    const REAL *on_face, int inward,
                                                    const near_row<R> *of_depth, int depth, int step)
     {
-        const near_row<R> *of_row[ROWS];
-        double sum[ROWS][S::N];
+        constexpr int TOGETHER = sizeof(REAL) == sizeof(double) ? ROWS : 1; /* no spills */
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            of_row[row] = &of_depth[min(max(depth + row * step, 0), R - 1)];
-        }
-        for_all(
-            [&](int row, int n) { sum[row][n] = of_row[row]->begin((double)here.row[row].v[n]); });
+        for (int first = 0; first < ROWS; first += TOGETHER) {
+            const near_row<R> *of_row[TOGETHER];
+            double sum[TOGETHER][S::N];
 #pragma unroll
-        for (int cell = 0; cell < 2 * R; cell++) {
-            const vec16<REAL> other = vector_at(on_face + cell * inward);
-            for_all([&](int row, int n) {
-                sum[row][n] = wide_near(of_row[row]->weight[cell], (double)other.v[n],
-                                        (double)here.row[row].v[n], sum[row][n]);
+            for (int row = 0; row < TOGETHER; row++) {
+                of_row[row] = &of_depth[min(max(depth + (first + row) * step, 0), R - 1)];
+            }
+            for_rows<TOGETHER>([&](int row, int n) {
+                sum[row][n] = of_row[row]->begin((double)here.row[first + row].v[n]);
+            });
+#pragma unroll
+            for (int cell = 0; cell < 2 * R; cell++) {
+                const vec16<REAL> other = vector_at(on_face + cell * inward);
+                for_rows<TOGETHER>([&](int row, int n) {
+                    sum[row][n] = wide_near(of_row[row]->weight[cell], (double)other.v[n],
+                                            (double)here.row[first + row].v[n], sum[row][n]);
+                });
+            }
+            for_rows<TOGETHER>([&](int row, int n) {
+                const int at = depth + (first + row) * step;
+                REAL &found = dy.row[first + row].v[n];
+                found = at >= 0 && at < R ? (REAL)sum[row][n] : found;
             });
         }
-        for_all([&](int row, int n) {
-            const int at = depth + row * step;
-            dy.row[row].v[n] = at >= 0 && at < R ? (REAL)sum[row][n] : dy.row[row].v[n];
-        });
     }
 
     /* D along z. of: the row of the plane; other(n): the worker's cells in the plane n from the
@@ -225,17 +230,17 @@ template <typename S> struct near_cells {
     {
         double sum[ROWS][S::N];
         cells_of<S> dz;
-        for_all([&](int row, int n) { sum[row][n] = of.begin((double)here.row[row].v[n]); });
+        for_rows<ROWS>([&](int row, int n) { sum[row][n] = of.begin((double)here.row[row].v[n]); });
 #pragma unroll
         for (int cell = 0; cell < 2 * R; cell++) {
             const cells_of<S> cells = other(cell);
             const double weight = of.weight[cell];
-            for_all([&](int row, int n) {
+            for_rows<ROWS>([&](int row, int n) {
                 sum[row][n] = wide_near(weight, (double)cells.row[row].v[n],
                                         (double)here.row[row].v[n], sum[row][n]);
             });
         }
-        for_all([&](int row, int n) { dz.row[row].v[n] = (REAL)sum[row][n]; });
+        for_rows<ROWS>([&](int row, int n) { dz.row[row].v[n] = (REAL)sum[row][n]; });
         return dz;
     }
 };
