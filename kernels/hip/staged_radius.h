@@ -259,7 +259,7 @@ template <typename S> struct radius_site {
         return value;
     }
 
-    /* Computes it anew at every call: the planes need the registers in between. */
+    /* Computed again at every call: the planes need the registers in between. */
     static __device__ __forceinline__ radius_site of(const grid_view<typename S::REAL> &view,
                                                      const wide_rules<typename S::REAL> &wide,
                                                      const near_rows<S::R> &rows, const work &w,
