@@ -32,6 +32,11 @@ enum status transport_buffers_alloc(const struct transport_site *site,
     return STATUS_OK;
 }
 
+uint64_t transport_buffer_bytes(const struct halo_plan *plan, enum precision precision)
+{
+    return (1 + TRANSPORT_SLOTS) * (uint64_t)halo_plan_bytes(plan, precision);
+}
+
 void transport_buffers_free(const struct transport_site *site, struct transport_channel *channels,
                             int nchannels)
 {

@@ -65,6 +65,8 @@ const struct transport *transport_find(const char *name);
 /* Send and receive buffers in the backend's own memory, one send buffer for both slots. */
 enum status transport_buffers_alloc(const struct transport_site *site,
                                     struct transport_channel *channels, int nchannels) MUST_CHECK;
+/* Device memory of these buffers for the messages of a plan, of this rank. */
+uint64_t transport_buffer_bytes(const struct halo_plan *plan, enum precision precision);
 void transport_buffers_free(const struct transport_site *site, struct transport_channel *channels,
                             int nchannels);
 

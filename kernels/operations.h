@@ -2,7 +2,7 @@
  *
  * All functions put their work on a queue; see runtime.h for the order of work. Members that may be
  * NULL say so. Without BACKEND_MEDIA a medium is never given, and add_source, sum_perfusion,
- * summarise_classes, convert and liquid_fraction are NULL. */
+ * summarise_classes, number_classes, change_classes, convert and liquid_fraction are NULL. */
 #ifndef ISOTHERM_KERNELS_OPERATIONS_H
 #define ISOTHERM_KERNELS_OPERATIONS_H
 
@@ -37,10 +37,19 @@ struct medium_args {
     /* Segments per class: the field is the enthalpy of kernels/nonlinear_cell.h, and so is the
      * table. 0: the field is the temperature. */
     int nsegments;
-    bool plain; /* with segments: the w of all classes are equal, and r is 0 */
+    bool one_curve; /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
+    bool perfused;  /* with segments: a class is */
     /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
      * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
     const uint8_t *d_patch[FACE_COUNT];
+};
+
+/* What becomes of cells that reach a value of the field. Device memory. */
+struct class_change {
+    struct layout layout; /* as in medium_args */
+    uint8_t *d_class;     /* without CLASS_FLAG; numbers of rows are not kept */
+    const double *d_at;   /* [MEDIUM_CLASSES]: of each class; INFINITY: never */
+    const uint8_t *d_to;  /* [MEDIUM_CLASSES]: the class from there on */
 };
 
 /* Coefficients of one step on one subdomain. */
@@ -208,6 +217,16 @@ struct operations {
     enum status (*summarise_classes)(struct queue *queue, const struct layout *layout,
                                      const struct medium_args *medium, const uint8_t *d_groups,
                                      const void *d_field, struct class_summary *d_summaries);
+    /* Queued. The number in d_numbers[MEDIUM_CLASSES] of the class of each owned cell, in a field
+     * of layout `kept` as for `track`. */
+    enum status (*number_classes)(struct queue *queue, const struct layout *kept,
+                                  const struct medium_args *medium, const uint8_t *d_numbers,
+                                  double *d_values);
+    /* Queued. Let the cells of `box`, which may lie in the first layer of the halo, have the class
+     * that follows from d_field, a field of `layout`. */
+    enum status (*change_classes)(struct queue *queue, const struct layout *layout,
+                                  const struct class_change *change, const void *d_field,
+                                  const struct box *box);
     /* Queued. Add the number of the owned cells above `limit` to d_planes[0]. Then follows each
      * plane of cells across x, then y, then z: raise it to the class_key_of of its highest cell. In
      * device memory. The cells must be valid. */

@@ -28,7 +28,7 @@ struct picture_view {
     double color_range[2]; /* K; for a curve the range of the T axis */
     enum colormap colormap;
     const char *quantity; /* NULL: T */
-    const char *unit;     /* NULL: K */
+    const char *unit;     /* NULL: K; "": none */
 };
 
 enum { PICTURE_MAX_SAMPLES = 1000 };

@@ -184,7 +184,9 @@ static void tick_label(const struct ticks *ticks, int i, char label[PICTURE_TEXT
 
 static void axis_title(const char *name, const struct ticks *ticks, char title[PICTURE_TEXT_BYTES])
 {
-    snprintf(title, PICTURE_TEXT_BYTES, "%.200s [%s]", name, ticks->unit);
+    const bool plain = ticks->unit[0] == '\0'; /* a number */
+    snprintf(title, PICTURE_TEXT_BYTES, "%.200s%s%s%s", name, plain ? "" : " [", ticks->unit,
+             plain ? "" : "]");
 }
 
 static int widest_label(cairo_t *cairo, const struct ticks *ticks)
@@ -299,8 +301,9 @@ static void describe(const struct picture_view *view,
                  axis_name(view->plane_axis), view->plane_at);
     }
     const char *unit = unit_of(view);
-    snprintf(text[1], PICTURE_TEXT_BYTES, "min %.8g %s    max %.8g %s%s%s", view->min, unit,
-             view->max, unit, view->range_of != NULL ? "    " : "",
+    const char *space = unit[0] != '\0' ? " " : "";
+    snprintf(text[1], PICTURE_TEXT_BYTES, "min %.8g%s%s    max %.8g%s%s%s%s", view->min, space,
+             unit, view->max, space, unit, view->range_of != NULL ? "    " : "",
              view->range_of != NULL ? view->range_of : "");
 }
 

@@ -86,6 +86,11 @@ static int64_t find_element(const struct field *field, const int64_t cell[AXIS_C
     return layout_index(&field->layout, local[AXIS_X], local[AXIS_Y], local[AXIS_Z]);
 }
 
+uint64_t sampler_bytes(int64_t npoints, enum precision precision)
+{
+    return (uint64_t)npoints * CORNERS * (sizeof(int64_t) + precision_bytes(precision));
+}
+
 static enum status send_elements(struct sampler *s, const struct field *field,
                                  const int64_t *elements)
 {

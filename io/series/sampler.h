@@ -21,6 +21,9 @@ enum status sampler_create(const struct field *field, const struct grid *grid,
                            struct sampler **sampler) MUST_CHECK;
 void sampler_destroy(struct sampler *sampler); /* takes NULL */
 
+/* Device memory that sampler_create needs at most. */
+uint64_t sampler_bytes(int64_t npoints, enum precision precision);
+
 /* The closure of a face of the domain at the cell `cell` (local indices) inside it. */
 typedef struct class_closure sampler_closure(const void *context, enum face face,
                                              const int64_t cell[AXIS_COUNT]);

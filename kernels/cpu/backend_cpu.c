@@ -131,6 +131,24 @@ static enum status summarise_classes(struct queue *queue, const struct layout *l
     return STATUS_OK;
 }
 
+static enum status number_classes(struct queue *queue, const struct layout *kept,
+                                  const struct medium_args *medium, const uint8_t *d_numbers,
+                                  double *d_values)
+{
+    (void)queue;
+    cpu_number_classes(kept, medium, d_numbers, d_values);
+    return STATUS_OK;
+}
+
+static enum status change_classes(struct queue *queue, const struct layout *layout,
+                                  const struct class_change *change, const void *d_field,
+                                  const struct box *box)
+{
+    (void)queue;
+    cpu_change_classes(layout, change, d_field, box);
+    return STATUS_OK;
+}
+
 static enum status plane_maxima(struct queue *queue, const struct layout *layout,
                                 const void *d_field, double limit, uint64_t *d_planes)
 {
@@ -307,6 +325,8 @@ static const struct operations operations = {
     .unpack_boxes = unpack_boxes,
     .summarise = summarise,
     .summarise_classes = summarise_classes,
+    .number_classes = number_classes,
+    .change_classes = change_classes,
     .plane_maxima = plane_maxima,
     .hash = hash,
     .add_source = add_source,

@@ -113,3 +113,79 @@ void cpu_summarise_classes(const struct layout *layout, const struct medium_args
         }
     }
 }
+
+void cpu_number_classes(const struct layout *kept, const struct medium_args *medium,
+                        const uint8_t *numbers, double *values)
+{
+    const struct box owned = layout_owned(kept);
+    const int64_t ny = kept->cells[AXIS_Y];
+#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
+    for (int64_t row = 0; row < ny * kept->cells[AXIS_Z]; row++) {
+        const uint8_t *classes =
+            medium->d_class + layout_index(&medium->layout, 0, row % ny, row / ny);
+        double *to = values + layout_index(kept, 0, row % ny, row / ny);
+        for (int64_t i = 0; i < kept->cells[AXIS_X]; i++) {
+            to[i] = numbers[classes[i] & medium->mask];
+        }
+    }
+}
+
+/* --- classes that change --------------------------------------------------------------------- */
+
+/* Cells that are skipped at once, where all have one class and none of them changes. */
+enum { ALIKE = 64 };
+
+/* DEFINE_CHANGE(precision, type of a cell) */
+#define DEFINE_CHANGE(name, REAL)                                                                  \
+    static bool stay_##name(const struct class_change *c, const REAL *cells,                       \
+                            const uint8_t *classes, int64_t n)                                     \
+    {                                                                                              \
+        const double at = c->d_at[classes[0]];                                                     \
+        int reached = 0;                                                                           \
+        if (memcmp(classes, classes + 1, (size_t)(n - 1)) != 0) {                                  \
+            return false;                                                                          \
+        }                                                                                          \
+        if (at == (double)INFINITY) {                                                              \
+            return true;                                                                           \
+        }                                                                                          \
+        _Pragma("omp simd reduction(| : reached)") for (int64_t i = 0; i < n; i++)                 \
+        {                                                                                          \
+            reached |= (double)cells[i] >= at;                                                     \
+        }                                                                                          \
+        return reached == 0;                                                                       \
+    }                                                                                              \
+    static void change_row_##name(const struct class_change *c, const REAL *cells,                 \
+                                  uint8_t *classes, int64_t n)                                     \
+    {                                                                                              \
+        for (int64_t begin = 0; begin < n; begin += ALIKE) {                                       \
+            const int64_t end = n - begin < ALIKE ? n : begin + ALIKE;                             \
+            const bool stay = stay_##name(c, cells + begin, classes + begin, end - begin);         \
+            for (int64_t i = begin; i < end && !stay; i++) {                                       \
+                const uint8_t own = classes[i];                                                    \
+                classes[i] = (double)cells[i] >= c->d_at[own] ? c->d_to[own] : own;                \
+            }                                                                                      \
+        }                                                                                          \
+    }
+DEFINE_CHANGE(float64, double)
+DEFINE_CHANGE(float32, float)
+#undef DEFINE_CHANGE
+
+void cpu_change_classes(const struct layout *layout, const struct class_change *change,
+                        const void *field, const struct box *box)
+{
+    const int64_t nx = box_extent(box, AXIS_X);
+    const int64_t ny = box_extent(box, AXIS_Y);
+    const int64_t nrows = ny * box_extent(box, AXIS_Z);
+#pragma omp parallel for schedule(static) if (share_is_worthwhile(box, 1))
+    for (int64_t row = 0; row < nrows; row++) {
+        const int64_t j = box->lo[AXIS_Y] + row % ny;
+        const int64_t k = box->lo[AXIS_Z] + row / ny;
+        const int64_t at = layout_index(layout, box->lo[AXIS_X], j, k);
+        uint8_t *classes = change->d_class + layout_index(&change->layout, box->lo[AXIS_X], j, k);
+        if (layout->precision == PRECISION_FLOAT64) {
+            change_row_float64(change, (const double *)field + at, classes, nx);
+        } else {
+            change_row_float32(change, (const float *)field + at, classes, nx);
+        }
+    }
+}

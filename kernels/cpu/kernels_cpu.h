@@ -73,6 +73,10 @@ void cpu_summarise(const struct layout *layout, const struct placement *placemen
 void cpu_summarise_classes(const struct layout *layout, const struct medium_args *medium,
                            const uint8_t *groups, const void *field,
                            struct class_summary *summaries);
+void cpu_number_classes(const struct layout *kept, const struct medium_args *medium,
+                        const uint8_t *numbers, double *values);
+void cpu_change_classes(const struct layout *layout, const struct class_change *change,
+                        const void *field, const struct box *box);
 void cpu_plane_maxima(const struct layout *layout, const void *field, double limit,
                       uint64_t *planes);
 void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,

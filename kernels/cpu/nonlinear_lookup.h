@@ -1,185 +1,158 @@
-/* Temperature and conductivity of a line of cells of one class. Included once for each precision,
- * by step_nonlinear.c.
+/* The values of a line of cells of one curve. Included once for each precision, by
+ * step_nonlinear.c.
  *
  * Neighbouring cells have neighbouring segments: those of a line are sought in a window of a few
- * segments, which moves when a cell lies outside. With AVX-512 it has as many as a vector has
- * elements, and is permuted; else its segments are compared one after another. */
+ * segments, which are compared one after another, and which moves when a cell lies outside. */
 
-enum {
-    NAMED(LINE) = STREAM_LINE_BYTES / sizeof(REAL),
-    NAMED(WINDOW) = STREAM_HAS_WIDE ? NAMED(LINE) : 4
+enum { NAMED(LINE) = STREAM_LINE_BYTES / sizeof(REAL), NAMED(WINDOW) = 4 };
+
+/* Segments in sequence, for cells with from <= u < to: their beginnings, and their numbers. */
+struct NAMED(window) {
+    REAL from, to;
+    REAL begin[NAMED(WINDOW)], of[NONLINEAR_SEGMENT][NAMED(WINDOW)];
 };
 
-/* The segments of a class by number, with room for a window at each. */
+/* The segments of a class. */
 struct NAMED(lookup) {
     const REAL *segments; /* in the table; NULL: none */
     int count;
-    int first; /* of the window */
-    REAL begin[NONLINEAR_SEGMENTS + 2 * NAMED(WINDOW)];
-    REAL of[4][NONLINEAR_SEGMENTS + 2 * NAMED(WINDOW)]; /* T, dT/du, k, dk/du */
+    struct NAMED(window) window;
 };
 
-static void NAMED(lookup_fill)(struct NAMED(lookup) * lookup, const REAL *segments, int count)
+/* Where the numbers of T and of theta are in those of a segment. */
+enum { NAMED(T_AT) = 0, NAMED(THETA_AT) = 4, NAMED(THETA_END) = 7 };
+
+/* Let the window begin at segment `first`. */
+static void NAMED(lookup_from)(struct NAMED(lookup) * lookup, int first)
 {
-    lookup->segments = segments;
-    lookup->count = count;
-    lookup->first = 0;
-    for (int s = 0; s < NONLINEAR_SEGMENTS + 2 * NAMED(WINDOW); s++) {
-        lookup->begin[s] = s < count ? segments[s] : (REAL)INFINITY;
-        for (int n = 0; n < 4; n++) {
-            lookup->of[n][s] = s < count ? segments[count + (int64_t)4 * s + n] : (REAL)0;
+    struct NAMED(window) *window = &lookup->window;
+    const int end = first + NAMED(WINDOW);
+    window->from = first == 0 ? -(REAL)INFINITY : lookup->segments[first];
+    window->to = end < lookup->count ? lookup->segments[end] : (REAL)INFINITY;
+    for (int s = 0; s < NAMED(WINDOW); s++) {
+        const bool is = first + s < lookup->count;
+        const REAL *of =
+            lookup->segments + lookup->count + (int64_t)NONLINEAR_SEGMENT * (first + s);
+        window->begin[s] = is ? lookup->segments[first + s] : (REAL)INFINITY;
+        for (int n = 0; n < NONLINEAR_SEGMENT; n++) {
+            window->of[n][s] = is ? of[n] : (REAL)0;
         }
     }
 }
 
-/* The segment of u. */
-static int NAMED(lookup_segment)(const struct NAMED(lookup) * lookup, REAL u)
+/* A window on the stack, which may stay in registers: with `n` numbers per segment, from number
+ * `first` on. */
+KERNEL_INLINE void NAMED(window_load)(const struct NAMED(window) * from, int first, int n,
+                                      struct NAMED(window) * window)
 {
-    int s = 0;
-    for (int half = lookup->count / 2; half > 0; half /= 2) {
-        s += u >= lookup->begin[s + half] ? half : 0;
+    window->from = from->from;
+    window->to = from->to;
+    memcpy(window->begin, from->begin, sizeof window->begin);
+    for (int i = first; i < first + n; i++) {
+        memcpy(window->of[i], from->of[i], sizeof window->of[i]);
     }
-    return s;
 }
 
-/* What does not change while the window stays: its segments' numbers and their beginnings. */
-#if STREAM_HAS_WIDE
-KERNEL_INLINE struct NAMED(window) NAMED(window_from)(const struct NAMED(lookup) * lookup)
+/* Of each cell of a line a number of its segment. */
+KERNEL_INLINE void NAMED(window_select)(const REAL *begin, const REAL *numbers, const REAL *u,
+                                        REAL *to)
 {
-    return NAMED(window_of)(lookup->begin + lookup->first);
-}
-KERNEL_INLINE void NAMED(window_pick)(const struct NAMED(window) * window,
-                                      const struct NAMED(lookup) * lookup, const REAL *u,
-                                      REAL *start, REAL of[4][NAMED(LINE)])
-{
-    const __m512i at = NAMED(window_at)(window, u);
-    NAMED(window_element)(at, lookup->begin + lookup->first, start);
-    for (int n = 0; n < 4; n++) {
-        NAMED(window_element)(at, lookup->of[n] + lookup->first, of[n]);
-    }
-}
-#else
-struct NAMED(window) {
-    REAL begin[NAMED(WINDOW)], of[4][NAMED(WINDOW)];
-};
-KERNEL_INLINE struct NAMED(window) NAMED(window_from)(const struct NAMED(lookup) * lookup)
-{
-    struct NAMED(window) window;
-    memcpy(window.begin, lookup->begin + lookup->first, sizeof window.begin);
-    for (int n = 0; n < 4; n++) {
-        memcpy(window.of[n], lookup->of[n] + lookup->first, sizeof window.of[n]);
-    }
-    return window;
-}
-KERNEL_INLINE void NAMED(window_pick)(const struct NAMED(window) * window,
-                                      const struct NAMED(lookup) * lookup, const REAL *u,
-                                      REAL *start, REAL of[4][NAMED(LINE)])
-{
-    (void)lookup;
+    const REAL at[NAMED(WINDOW)] = {begin[0], begin[1], begin[2], begin[3]};
+    const REAL of[NAMED(WINDOW)] = {numbers[0], numbers[1], numbers[2], numbers[3]};
 #pragma omp simd
     for (int c = 0; c < NAMED(LINE); c++) {
         const REAL x = u[c];
-        REAL begin = window->begin[0];
-        REAL t = window->of[0][0];
-        REAL t_slope = window->of[1][0];
-        REAL k = window->of[2][0];
-        REAL k_slope = window->of[3][0];
-        for (int s = 1; s < NAMED(WINDOW); s++) {
-            const bool in = x >= window->begin[s];
-            begin = in ? window->begin[s] : begin;
-            t = in ? window->of[0][s] : t;
-            t_slope = in ? window->of[1][s] : t_slope;
-            k = in ? window->of[2][s] : k;
-            k_slope = in ? window->of[3][s] : k_slope;
-        }
-        start[c] = begin;
-        of[0][c] = t;
-        of[1][c] = t_slope;
-        of[2][c] = k;
-        of[3][c] = k_slope;
+        const REAL first = x >= at[1] ? of[1] : of[0];
+        const REAL second = x >= at[2] ? of[2] : first;
+        to[c] = x >= at[3] ? of[3] : second;
     }
 }
-#endif
 
-/* Move the window to the cells, with room on both sides if there is any. Returns whether it covers
- * them. */
+/* How far each cell of a line is beyond the beginning of its segment, and numbers of that. */
+KERNEL_INLINE void NAMED(window_pick)(const struct NAMED(window) * window, const REAL *u, int first,
+                                      int n, REAL *beyond, REAL of[][NAMED(LINE)])
+{
+    REAL begin[NAMED(LINE)];
+    NAMED(window_select)(window->begin, window->begin, u, begin);
+    for (int i = 0; i < n; i++) {
+        NAMED(window_select)(window->begin, window->of[first + i], u, of[i]);
+    }
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        beyond[c] = u[c] - begin[c];
+    }
+}
+
+/* theta of a line that the window covers. */
+KERNEL_INLINE void NAMED(window_theta)(const struct NAMED(window) * window, const REAL *u,
+                                       REAL *theta)
+{
+    REAL beyond[NAMED(LINE)];
+    REAL of[3][NAMED(LINE)];
+    NAMED(window_pick)(window, u, NAMED(THETA_AT), 3, beyond, of);
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        theta[c] = NAMED(nonlinear_theta_of)(beyond[c], of[0][c], of[1][c], of[2][c]);
+    }
+}
+
+KERNEL_INLINE void NAMED(window_temperature)(const struct NAMED(window) * window, const REAL *u,
+                                             REAL *temperature)
+{
+    REAL beyond[NAMED(LINE)];
+    REAL of[2][NAMED(LINE)];
+    NAMED(window_pick)(window, u, NAMED(T_AT), 2, beyond, of);
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        temperature[c] = FMA(of[1][c], beyond[c], of[0][c]);
+    }
+}
+
+/* Move the window to the cells of a line, with room on both sides if there is any. Returns whether
+ * it covers them. */
 static __attribute__((noinline)) bool NAMED(lookup_move)(struct NAMED(lookup) * lookup,
                                                          const REAL *u)
 {
     int least = lookup->count - 1;
     int most = 0;
     for (int i = 0; i < NAMED(LINE); i++) {
-        const int s = NAMED(lookup_segment)(lookup, u[i]);
+        const int s = NAMED(nonlinear_segment)(lookup->segments, lookup->count, u[i]);
         least = s < least ? s : least;
         most = s > most ? s : most;
     }
     const int room = NAMED(WINDOW) - (most - least + 1);
     const int first = room > 0 ? least - room / 2 : least;
-    lookup->first = first > 0 ? first : 0;
+    NAMED(lookup_from)(lookup, first > 0 ? first : 0);
     return room >= 0;
 }
 
-/* A row that is evaluated, line by line: `done` cells are. */
-struct NAMED(evaluation) {
-    struct NAMED(lookup) * lookup; /* of the class of the cells before `end` */
-    const REAL *u;
-    REAL *temperature, *conductivity;
-    int64_t done, end;
-    int64_t fetch; /* from a cell to the one whose line is to be fetched */
+struct NAMED(values) {
+    REAL temperature[NAMED(LINE)], conductivity[NAMED(LINE)], theta[NAMED(LINE)];
 };
 
-/* Where the window ends. */
-struct NAMED(bounds) {
-    REAL from, to;
-};
-
-KERNEL_INLINE struct NAMED(bounds) NAMED(bounds_of)(const struct NAMED(lookup) * lookup)
+/* Those of a line of one curve, wherever its cells are. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lookup_line)(struct NAMED(lookup) * lookup,
+                                                                     const REAL *u,
+                                                                     struct NAMED(values) * values)
 {
-    const int first = lookup->first;
-    return (struct NAMED(bounds)){first == 0 ? -(REAL)INFINITY : lookup->begin[first],
-                                  lookup->begin[first + NAMED(WINDOW)]};
-}
-
-/* A line whose cells lie in the window. */
-KERNEL_INLINE void NAMED(lookup_line)(const struct NAMED(window) * window,
-                                      const struct NAMED(lookup) * lookup, const REAL *restrict u,
-                                      REAL *restrict temperature, REAL *restrict conductivity)
-{
-    REAL start[NAMED(LINE)];
-    REAL of[4][NAMED(LINE)];
-    NAMED(window_pick)(window, lookup, u, start, of);
-#pragma omp simd
-    for (int c = 0; c < NAMED(LINE); c++) {
-        const REAL beyond = u[c] - start[c];
-        temperature[c] = FMA(of[1][c], beyond, of[0][c]);
-        conductivity[c] = FMA(of[3][c], beyond, of[2][c]);
-    }
-}
-
-/* The lines that the window covers, up to the first that it does not. */
-static STREAM_WIDE __attribute__((noinline)) void NAMED(lookup_lines)(struct NAMED(evaluation) * e)
-{
-    const struct NAMED(lookup) *const lookup = e->lookup;
-    const struct NAMED(bounds) bounds = NAMED(bounds_of)(lookup);
-    const struct NAMED(window) window = NAMED(window_from)(lookup);
-    int64_t i = e->done;
-    for (; i < e->end && NAMED(line_within)(e->u + i, bounds.from, bounds.to); i += NAMED(LINE)) {
-        stream_fetch(STREAM_SECOND_LEVEL, e->u + i + e->fetch);
-        NAMED(lookup_line)(&window, lookup, e->u + i, e->temperature + i, e->conductivity + i);
-    }
-    e->done = i;
-}
-
-/* After a line that the window does not cover. */
-static void NAMED(lookup_next)(struct NAMED(evaluation) * e)
-{
-    if (NAMED(lookup_move)(e->lookup, e->u + e->done)) {
+    REAL beyond[NAMED(LINE)];
+    REAL of[NAMED(THETA_END)][NAMED(LINE)];
+    if (!NAMED(line_within)(u, lookup->window.from, lookup->window.to) &&
+        !NAMED(lookup_move)(lookup, u)) {
+        for (int c = 0; c < NAMED(LINE); c++) {
+            const struct NAMED(nonlinear) at =
+                NAMED(nonlinear_at)(lookup->segments, lookup->count, u[c]);
+            values->temperature[c] = at.temperature;
+            values->conductivity[c] = at.conductivity;
+            values->theta[c] = at.theta;
+        }
         return;
     }
-    for (const int64_t to = e->done + NAMED(LINE); e->done < to; e->done++) {
-        const struct NAMED(nonlinear) at =
-            NAMED(nonlinear_at)(e->lookup->segments, e->lookup->count, e->u[e->done]);
-        e->temperature[e->done] = at.temperature;
-        e->conductivity[e->done] = at.conductivity;
+    NAMED(window_pick)(&lookup->window, u, 0, NAMED(THETA_END), beyond, of);
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        values->temperature[c] = FMA(of[1][c], beyond[c], of[0][c]);
+        values->conductivity[c] = FMA(of[3][c], beyond[c], of[2][c]);
+        values->theta[c] = NAMED(nonlinear_theta_of)(beyond[c], of[4][c], of[5][c], of[6][c]);
     }
 }

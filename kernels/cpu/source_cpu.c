@@ -94,20 +94,41 @@ void cpu_add_source(const struct layout *layout, const struct source_args *args,
     }
 }
 
+/* The heat of perfusion of cells of one class, K. Mostly their enthalpies are in one segment. */
 #define DEFINE_PERFUSION(name, REAL)                                                               \
+    static void heat_of_class_##name(const REAL *of_class, const REAL *segments, int count,        \
+                                     const REAL *u, int64_t n, double *heat)                       \
+    {                                                                                              \
+        const int s = nonlinear_segment_##name(segments, count, u[0]);                             \
+        int others = 0;                                                                            \
+        _Pragma("omp simd reduction(+ : others)") for (int64_t i = 0; i < n; i++)                  \
+        {                                                                                          \
+            const struct nonlinear_##name at = nonlinear_in_##name(segments, count, s, u[i]);      \
+            heat[i] = nonlinear_perfusion_##name(of_class, at.temperature);                        \
+            others += nonlinear_is_in_##name(segments, count, s, u[i]) ? 0 : 1;                    \
+        }                                                                                          \
+        for (int64_t i = 0; i < n && others > 0; i++) {                                            \
+            const struct nonlinear_##name at = nonlinear_at_##name(segments, count, u[i]);         \
+            heat[i] = nonlinear_perfusion_##name(of_class, at.temperature);                        \
+        }                                                                                          \
+    }                                                                                              \
     static void perfusion_##name(const struct medium_args *m, const uint8_t *classes,              \
                                  const REAL *cells, int64_t n, struct tally *tally)                \
     {                                                                                              \
         const REAL *table = m->d_table;                                                            \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const int c = classes[i] & m->mask;                                                    \
+        double heat[PART_CELLS];                                                                   \
+        for (int64_t begin = 0, end; begin < n; begin = end) {                                     \
+            const int c = classes[begin] & m->mask;                                                \
+            const int64_t most = n - begin < PART_CELLS ? n : begin + PART_CELLS;                  \
             const REAL *of_class = table + nonlinear_class_at(m->nclasses, m->nclosures, c);       \
             const REAL *segments =                                                                 \
                 table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, c);         \
+            for (end = begin + 1; end < most && (classes[end] & m->mask) == c; end++) {            \
+            }                                                                                      \
             if (of_class[NONLINEAR_PERFUSION] > 0) {                                               \
-                const struct nonlinear_##name at =                                                 \
-                    nonlinear_at_##name(segments, m->nsegments, cells[i]);                         \
-                tally_add_one(tally, nonlinear_perfusion_##name(of_class, at.temperature));        \
+                heat_of_class_##name(of_class, segments, m->nsegments, cells + begin, end - begin, \
+                                     heat);                                                        \
+                tally_add_float64(tally, heat, end - begin);                                       \
             }                                                                                      \
         }                                                                                          \
     }

@@ -1,4 +1,6 @@
 /* The step kernel with a wider stencil: rows in tiles whose planes stay in the L2 cache. */
+#include <string.h>
+
 #include <omp.h>
 
 #include "kernels/cpu/kernels_cpu.h"
@@ -7,8 +9,9 @@
 #include "kernels/cpu/tally.h"
 
 enum {
-    CHUNK = 512,          /* cells of a boundary row per pass */
-    CACHE_BYTES = 1 << 19 /* of input of the planes of a tile */
+    END = WIDE_RADIUS_MOST, /* cells at a closed face of x that are computed together */
+    CHUNK = 512,            /* fluxes of a row per sum */
+    CACHE_BYTES = 1 << 19   /* of input of the planes of a tile */
 };
 
 #define REAL double

@@ -15,6 +15,9 @@ struct NAMED(stencil) {
     REAL w[WIDE_RADIUS_MOST];
     REAL r[AXIS_COUNT];
     int64_t stride[AXIS_COUNT]; /* 0 on an unused axis: a cell is its own neighbour, and D = 0 */
+    /* Of the END cells at the closed faces of x, the lowest first. */
+    double end_weight[SIDE_COUNT][WIDE_CELLS_MOST][END];
+    double end_given[SIDE_COUNT][END];
 };
 
 static struct NAMED(stencil)
@@ -30,6 +33,14 @@ static struct NAMED(stencil)
     }
     for (int k = 0; k < args->radius; k++) {
         s.w[k] = (REAL)args->weight[k];
+        for (int side = 0; side < SIDE_COUNT; side++) {
+            const struct wide_closure *closure = &args->closure[face_of(AXIS_X, (enum side)side)];
+            const int i = side == SIDE_MIN ? k : END - 1 - k;
+            s.end_given[side][i] = closure->given[k];
+            for (int cell = 0; cell < 2 * args->radius; cell++) {
+                s.end_weight[side][cell][i] = closure->weight[k][cell];
+            }
+        }
     }
     return s;
 }
@@ -44,187 +55,229 @@ KERNEL_INLINE REAL NAMED(central)(const REAL *c, int64_t stride, const REAL *w, 
     return sum;
 }
 
-/* Where a cell is on an axis. */
-struct NAMED(place) {
-    const struct wide_closure *closure; /* NULL: not next to a closed face */
-    int row;                            /* from that face */
-    int64_t inward;
+/* What an axis takes next to a closed face instead of central differences: the weights of the cells
+ * from the face on. */
+struct NAMED(near) {
+    double weight[WIDE_CELLS_MOST];
+    double given, slope, value;
+    int64_t to_face, inward; /* elements from a cell to that at the face, and between them */
 };
 
-static inline struct NAMED(place)
-    NAMED(place_of)(const struct NAMED(stencil) * s, enum axis axis, int64_t at)
+static inline struct NAMED(near)
+    NAMED(near_with)(const struct wide_closure *closure, const double weight[WIDE_CELLS_MOST],
+                     double given, int row, int64_t inward)
+{
+    struct NAMED(near) near = {.given = given,
+                               .slope = closure->slope,
+                               .value = closure->value,
+                               .to_face = -row * inward,
+                               .inward = inward};
+    memcpy(near.weight, weight, sizeof near.weight);
+    return near;
+}
+
+/* Is a cell on an axis next to a closed face? */
+static inline bool NAMED(near_face)(const struct NAMED(stencil) * s, enum axis axis, int64_t at,
+                                    struct NAMED(near) * near)
 {
     const struct wide_args *args = s->args;
-    const int64_t from_max = s->layout->cells[axis] - 1 - at;
-    const enum face min = face_of(axis, SIDE_MIN);
-    const enum face max = face_of(axis, SIDE_MAX);
-    if (args->used[axis] && args->closed[min] && at < args->radius) {
-        return (struct NAMED(place)){&args->closure[min], (int)at, s->stride[axis]};
+    const int64_t from[SIDE_COUNT] = {at, s->layout->cells[axis] - 1 - at};
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        const enum face face = face_of(axis, (enum side)side);
+        if (args->used[axis] && args->closed[face] && from[side] < args->radius) {
+            const struct wide_closure *closure = &args->closure[face];
+            const int row = (int)from[side];
+            *near = NAMED(near_with)(closure, closure->weight[row], closure->given[row], row,
+                                     side == SIDE_MIN ? s->stride[axis] : -s->stride[axis]);
+            return true;
+        }
     }
-    if (args->used[axis] && args->closed[max] && from_max < args->radius) {
-        return (struct NAMED(place)){&args->closure[max], (int)from_max, -s->stride[axis]};
-    }
-    return (struct NAMED(place)){NULL, 0, 0};
+    return false;
 }
 
-/* `sum` of n cells that are next to a face: the given value, then the 2 radius cells from the face
- * on. `face`: the first cell at the face; `own`: the first cell itself. */
-static void NAMED(near_cells)(const struct wide_closure *closure, const double *weight,
-                              double given, int radius, const REAL *face, int64_t inward,
-                              const REAL *own, int64_t n, double *restrict sum)
+KERNEL_INLINE double NAMED(near_sum)(const struct NAMED(near) * near, const REAL *c, int radius)
 {
-    const double slope = closure->slope;
-    const double value = closure->value;
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        sum[i] = wide_given(given, slope, value, (double)own[i]);
-    }
+    const REAL *face = c + near->to_face;
+    double sum = wide_given(near->given, near->slope, near->value, (double)c[0]);
+#pragma GCC unroll 8
     for (int cell = 0; cell < 2 * radius; cell++) {
-        const REAL *other = face + cell * inward;
-        const double w = weight[cell];
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            sum[i] = wide_near(w, (double)other[i], (double)own[i], sum[i]);
-        }
-    }
-}
-
-/* D of n cells of a row, up to CHUNK, along one axis. */
-static void NAMED(axis_cells)(const struct NAMED(stencil) * s, enum axis axis, int64_t at,
-                              const REAL *c, int64_t n, REAL *restrict d)
-{
-    const int radius = s->args->radius;
-    const struct NAMED(place) place = NAMED(place_of)(s, axis, at);
-    const int64_t stride = s->stride[axis];
-    if (place.closure == NULL) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            d[i] = 0;
-        }
-        for (int k = radius; k >= 1; k--) {
-            const REAL w = s->w[k - 1];
-#pragma omp simd
-            for (int64_t i = 0; i < n; i++) {
-                d[i] = NAMED(wide_term)(w, c[i], c[i - k * stride], c[i + k * stride], d[i]);
-            }
-        }
-        return;
-    }
-    double sum[CHUNK];
-    NAMED(near_cells)
-    (place.closure, place.closure->weight[place.row], place.closure->given[place.row], radius,
-     c - place.row * place.inward, place.inward, c, n, sum);
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        d[i] = (REAL)sum[i];
-    }
-}
-
-/* The same sum for one cell. */
-KERNEL_INLINE double NAMED(near_cell)(const struct wide_closure *closure, const double *weight,
-                                      double given, const REAL *face, int64_t inward, REAL own,
-                                      int radius)
-{
-    double sum = wide_given(given, closure->slope, closure->value, (double)own);
-    for (int cell = 0; cell < 2 * radius; cell++) {
-        sum = wide_near(weight[cell], (double)face[cell * inward], (double)own, sum);
+        sum = wide_near(near->weight[cell], (double)face[cell * near->inward], (double)c[0], sum);
     }
     return sum;
 }
 
-KERNEL_INLINE REAL NAMED(axis_cell)(const struct NAMED(stencil) * s, enum axis axis, int64_t at,
-                                    const REAL *c, int radius)
+/* A line of cells whose neighbours in x are cells of the row. near_y, near_z: NULL where the
+ * neighbours on that axis are cells, too. */
+KERNEL_INLINE void NAMED(cells)(const struct NAMED(stencil) * k, const struct NAMED(near) * near_y,
+                                const struct NAMED(near) * near_z, const REAL *c,
+                                REAL *restrict out, int radius)
 {
-    const struct NAMED(place) place = NAMED(place_of)(s, axis, at);
-    if (place.closure == NULL) {
-        return NAMED(central)(c, s->stride[axis], s->w, radius);
-    }
-    return (REAL)NAMED(near_cell)(place.closure, place.closure->weight[place.row],
-                                  place.closure->given[place.row], c - place.row * place.inward,
-                                  place.inward, c[0], radius);
-}
-
-/* One cell, anywhere. */
-KERNEL_INLINE void NAMED(one_cell)(const struct NAMED(stencil) * s, int64_t i, int64_t j, int64_t k,
-                                   int radius)
-{
-    const int64_t element = layout_index(s->layout, i, j, k);
-    const REAL *c = s->in + element;
-    const REAL x = NAMED(axis_cell)(s, AXIS_X, i, c, radius);
-    const REAL y = NAMED(axis_cell)(s, AXIS_Y, j, c, radius);
-    const REAL z = NAMED(axis_cell)(s, AXIS_Z, k, c, radius);
-    s->out[element] = NAMED(wide_update)(c[0], x, y, z, s->r[AXIS_X], s->r[AXIS_Y], s->r[AXIS_Z]);
-}
-
-/* `n` cells whose neighbours in x are cells of the row. dy and dz: D of these axes, or NULL for
- * both: the rows beside are cells, too. */
-KERNEL_INLINE void NAMED(cells)(const struct NAMED(stencil) * s, const REAL *c, const REAL *dy,
-                                const REAL *dz, REAL *restrict out, int64_t n, int radius)
-{
-    const struct NAMED(stencil) k = *s; /* stores may alias the original */
+    const struct NAMED(near) y = near_y != NULL ? *near_y : (struct NAMED(near)){.slope = 0};
+    const struct NAMED(near) z = near_z != NULL ? *near_z : (struct NAMED(near)){.slope = 0};
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        const REAL x = NAMED(central)(c + i, 1, k.w, radius);
-        const REAL y = dy != NULL ? dy[i] : NAMED(central)(c + i, k.stride[AXIS_Y], k.w, radius);
-        const REAL z = dz != NULL ? dz[i] : NAMED(central)(c + i, k.stride[AXIS_Z], k.w, radius);
-        out[i] = NAMED(wide_update)(c[i], x, y, z, k.r[AXIS_X], k.r[AXIS_Y], k.r[AXIS_Z]);
+    for (int i = 0; i < NAMED(LINE); i++) {
+        const REAL dx = NAMED(central)(c + i, 1, k->w, radius);
+        const REAL dy = near_y != NULL ? (REAL)NAMED(near_sum)(&y, c + i, radius)
+                                       : NAMED(central)(c + i, k->stride[AXIS_Y], k->w, radius);
+        const REAL dz = near_z != NULL ? (REAL)NAMED(near_sum)(&z, c + i, radius)
+                                       : NAMED(central)(c + i, k->stride[AXIS_Z], k->w, radius);
+        out[i] = NAMED(wide_update)(c[i], dx, dy, dz, k->r[AXIS_X], k->r[AXIS_Y], k->r[AXIS_Z]);
     }
 }
 
-/* The same, with whole lines streamed; `ahead`: cells to prefetch, NULL: none. */
-KERNEL_INLINE void NAMED(range)(const struct NAMED(stencil) * s, const REAL *c, const REAL *dy,
-                                const REAL *dz, REAL *out, int64_t n, const REAL *ahead, int radius)
+/* Rows of whole lines, from element `first` on, and what to prefetch with them: rows, and with the
+ * lowest and the highest of them `below` and `above` more. */
+struct NAMED(block) {
+    int64_t first, n, rows, pitch;
+    const REAL *ahead;
+    int64_t below, above;
+};
+
+/* A block of rows of whole lines, streamed. */
+KERNEL_INLINE void NAMED(lines)(const struct NAMED(stencil) * s, const struct NAMED(near) * y,
+                                const struct NAMED(near) * z, struct NAMED(block) b, int radius)
 {
     enum { LINE = NAMED(LINE), PART = NAMED(PART) };
-    const bool apart = dy != NULL;
-    const struct NAMED(stencil) k = *s;
-    const int64_t to_line = stream_cells_to_line(out, sizeof(REAL));
-    const int64_t head = to_line < n ? to_line : n;
-    NAMED(cells)(&k, c, dy, dz, out, head, radius);
-    int64_t i = head;
-    for (; i + LINE <= n; i += LINE) {
-        REAL line[LINE]; /* the compiler keeps it in registers */
-        if (ahead != NULL) {
-            stream_fetch(STREAM_FIRST_LEVEL, ahead + i);
+    const struct NAMED(stencil) k = *s; /* stores may alias the originals */
+    for (int64_t row = 0; row < b.rows; row++) {
+        const REAL *c = k.in + b.first + row * b.pitch;
+        REAL *out = k.out + b.first + row * b.pitch;
+        const REAL *ahead = b.ahead + row * b.pitch;
+        const REAL *beside = row < b.below             ? b.ahead + (row - b.below) * b.pitch
+                             : row >= b.rows - b.above ? ahead + b.above * b.pitch
+                                                       : ahead;
+        for (int64_t i = 0; i < b.n; i += LINE) {
+            REAL line[LINE]; /* the compiler keeps it in registers */
+            stream_fetch(STREAM_SECOND_LEVEL, ahead + i);
+            stream_fetch(STREAM_SECOND_LEVEL, beside + i);
+            NAMED(cells)(&k, y, z, c + i, line, radius);
+            stream_part(out + i, line);
+            stream_part(out + i + PART, line + PART);
         }
-        NAMED(cells)
-        (&k, c + i, apart ? dy + i : NULL, apart ? dz + i : NULL, line, LINE, radius);
-        stream_part(out + i, line);
-        stream_part(out + i + PART, line + PART);
     }
-    NAMED(cells)
-    (&k, c + i, apart ? dy + i : NULL, apart ? dz + i : NULL, out + i, n - i, radius);
 }
 
-/* Cells [lo, hi) of a row next to closed faces of y or z. */
-static void NAMED(boundary_range)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
-                                  int64_t j, int64_t k)
+/* Not inlined: the pointers of a line need all registers. */
+#define INNER_LINES(radius)                                                                        \
+    static STREAM_WIDE __attribute__((noinline)) void NAMED(inner_lines_##radius)(                 \
+        const struct NAMED(stencil) * s, struct NAMED(block) b)                                    \
+    {                                                                                              \
+        NAMED(lines)(s, NULL, NULL, b, radius);                                                    \
+    }
+INNER_LINES(2)
+INNER_LINES(3)
+INNER_LINES(4)
+#undef INNER_LINES
+
+/* Rows next to closed faces of y, z or both. */
+KERNEL_INLINE void NAMED(near_lines)(const struct NAMED(stencil) * s, const struct NAMED(near) * y,
+                                     const struct NAMED(near) * z, struct NAMED(block) b,
+                                     int radius)
 {
-    REAL dy[CHUNK];
-    REAL dz[CHUNK];
-    for (int64_t begin = lo, end; begin < hi; begin = end) {
-        end = hi - begin < CHUNK ? hi : begin + CHUNK;
-        const int64_t element = layout_index(s->layout, begin, j, k);
-        const REAL *c = s->in + element;
-        NAMED(axis_cells)(s, AXIS_Y, j, c, end - begin, dy);
-        NAMED(axis_cells)(s, AXIS_Z, k, c, end - begin, dz);
-        switch (s->args->radius) {
-        case 2:
-            NAMED(range)(s, c, dy, dz, s->out + element, end - begin, NULL, 2);
-            break;
-        case 3:
-            NAMED(range)(s, c, dy, dz, s->out + element, end - begin, NULL, 3);
-            break;
-        default:
-            NAMED(range)(s, c, dy, dz, s->out + element, end - begin, NULL, 4);
-            break;
+    if (y != NULL && z != NULL) {
+        NAMED(lines)(s, y, z, b, radius);
+    } else if (y != NULL) {
+        NAMED(lines)(s, y, NULL, b, radius);
+    } else {
+        NAMED(lines)(s, NULL, z, b, radius);
+    }
+}
+
+/* D along x of the END cells at a closed face, in vectors; `row`: its cell 0. Of cells that are not
+ * next to the face `d` means nothing. */
+KERNEL_INLINE void NAMED(near_x)(const struct NAMED(stencil) * s, enum side side, const REAL *row,
+                                 REAL d[END], int radius)
+{
+    const struct wide_closure *closure = &s->args->closure[face_of(AXIS_X, side)];
+    const REAL *c = side == SIDE_MIN ? row : row + s->layout->cells[AXIS_X] - END;
+    double sum[END];
+    for (int i = 0; i < END; i++) {
+        sum[i] = wide_given(s->end_given[side][i], closure->slope, closure->value, (double)c[i]);
+    }
+#pragma GCC unroll 8
+    for (int cell = 0; cell < 2 * radius; cell++) {
+        const double other = (double)c[side == SIDE_MIN ? cell : END - 1 - cell];
+        for (int i = 0; i < END; i++) {
+            sum[i] = wide_near(s->end_weight[side][cell][i], other, (double)c[i], sum[i]);
         }
+    }
+    for (int i = 0; i < END; i++) {
+        d[i] = (REAL)sum[i];
+    }
+}
+
+/* D along x of cells [lo, hi) of a row, which are in the line that begins at cell `first`. */
+KERNEL_INLINE void NAMED(end_x)(const struct NAMED(stencil) * s, const REAL *row, int64_t first,
+                                int64_t lo, int64_t hi, REAL *dx, int radius)
+{
+    enum { LINE = NAMED(LINE) };
+    const bool used = s->args->used[AXIS_X];
+    const int64_t nx = s->layout->cells[AXIS_X];
+    const int64_t from = used && s->args->closed[FACE_X_MIN] && lo < radius ? radius : lo;
+    const int64_t to = used && s->args->closed[FACE_X_MAX] && hi > nx - radius ? nx - radius : hi;
+    REAL d[END];
+    if (hi - lo == LINE) { /* in vectors; of the cells next to faces it means nothing */
+        for (int i = 0; i < LINE; i++) {
+            dx[i] = NAMED(central)(row + first + i, 1, s->w, radius);
+        }
+    } else {
+        for (int64_t i = from; i < to; i++) {
+            dx[i - first] = NAMED(central)(row + i, s->stride[AXIS_X], s->w, radius);
+        }
+    }
+    if (from > lo) {
+        NAMED(near_x)(s, SIDE_MIN, row, d, radius);
+        for (int64_t i = lo; i < hi && i < from; i++) {
+            dx[i - first] = d[i];
+        }
+    }
+    if (to < hi) {
+        NAMED(near_x)(s, SIDE_MAX, row, d, radius);
+        for (int64_t i = to > lo ? to : lo; i < hi; i++) {
+            dx[i - first] = d[i - (nx - END)];
+        }
+    }
+}
+
+/* Cells [lo, hi) of the line that begins at cell `first` of a row: an end of the row, or not all
+ * cells of the line. y and z as in `cells`, but known at run time only. */
+KERNEL_INLINE void NAMED(end_line)(const struct NAMED(stencil) * s, const struct NAMED(near) * y,
+                                   const struct NAMED(near) * z, int64_t row, int64_t first,
+                                   int64_t lo, int64_t hi, int radius)
+{
+    enum { LINE = NAMED(LINE), PART = NAMED(PART) };
+    const REAL *c = s->in + row + first;
+    REAL *out = s->out + row + first;
+    REAL dx[LINE] = {0};
+    REAL dy[LINE];
+    REAL dz[LINE];
+    REAL line[LINE];
+    NAMED(end_x)(s, s->in + row, first, lo, hi, dx, radius);
+    for (int i = 0; i < LINE; i++) {
+        dy[i] = y != NULL ? (REAL)NAMED(near_sum)(y, c + i, radius)
+                          : NAMED(central)(c + i, s->stride[AXIS_Y], s->w, radius);
+    }
+    for (int i = 0; i < LINE; i++) {
+        dz[i] = z != NULL ? (REAL)NAMED(near_sum)(z, c + i, radius)
+                          : NAMED(central)(c + i, s->stride[AXIS_Z], s->w, radius);
+    }
+    for (int i = 0; i < LINE; i++) {
+        line[i] =
+            NAMED(wide_update)(c[i], dx[i], dy[i], dz[i], s->r[AXIS_X], s->r[AXIS_Y], s->r[AXIS_Z]);
+    }
+    if (hi - lo == LINE) {
+        stream_part(out, line);
+        stream_part(out + PART, line + PART);
+        return;
+    }
+    for (int64_t i = lo - first; i < hi - first; i++) {
+        out[i] = line[i];
     }
 }
 
 /* Sum the inward flux of `n` cells at a face, for the heat ledger. */
-static void NAMED(tally_cells)(const struct NAMED(stencil) * s, enum face face, const REAL *c,
-                               int64_t n)
+KERNEL_INLINE void NAMED(tally_cells)(const struct NAMED(stencil) * s, enum face face,
+                                      const REAL *c, int64_t n, int radius)
 {
     const struct wide_closure *closure = &s->args->closure[face];
     const int64_t stride = s->stride[face_axis(face)];
@@ -232,24 +285,24 @@ static void NAMED(tally_cells)(const struct NAMED(stencil) * s, enum face face, 
     if (s->tally[face].target == NULL) {
         return;
     }
+    const struct NAMED(near) near =
+        NAMED(near_with)(closure, closure->in, closure->in_given, 0, inward);
     if (n == 1) {
-        const double in = NAMED(near_cell)(closure, closure->in, closure->in_given, c, inward, c[0],
-                                           s->args->radius);
-        tally_add_one(&s->tally[face], in);
+        tally_add_one(&s->tally[face], NAMED(near_sum)(&near, c, radius));
         return;
     }
     for (int64_t begin = 0, end; begin < n; begin = end) {
-        double sum[CHUNK];
+        double in[CHUNK];
         end = n - begin < CHUNK ? n : begin + CHUNK;
-        NAMED(near_cells)
-        (closure, closure->in, closure->in_given, s->args->radius, c + begin, inward, c + begin,
-         end - begin, sum);
-        tally_add_float64(&s->tally[face], sum, end - begin);
+        for (int64_t i = 0; i < end - begin; i++) {
+            in[i] = NAMED(near_sum)(&near, c + begin + i, radius);
+        }
+        tally_add_float64(&s->tally[face], in, end - begin);
     }
 }
 
-static void NAMED(tally_row)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi, int64_t j,
-                             int64_t k)
+KERNEL_INLINE void NAMED(tally_row)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
+                                    int64_t j, int64_t k, int radius)
 {
     const int64_t *cells = s->layout->cells;
     const REAL *c = s->in + layout_index(s->layout, lo, j, k);
@@ -262,53 +315,85 @@ static void NAMED(tally_row)(const struct NAMED(stencil) * s, int64_t lo, int64_
         const bool on = at_min ? first[axis] == 0 : last[axis] == cells[axis] - 1;
         if (on && s->args->closed[f] && s->args->used[axis]) {
             const bool along = axis != AXIS_X;
-            NAMED(tally_cells)(s, face, along || at_min ? c : c + hi - 1 - lo, along ? hi - lo : 1);
+            NAMED(tally_cells)
+            (s, face, along || at_min ? c : c + hi - 1 - lo, along ? hi - lo : 1, radius);
         }
     }
 }
 
-/* Cells [lo, hi) of row (j, k). */
-KERNEL_INLINE void NAMED(step_row)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
-                                   int64_t j, int64_t k, const REAL *ahead, int radius)
+/* Rows [begin, end) of a plane of a tile, which take the same neighbours in y and in z. */
+KERNEL_INLINE void NAMED(step_rows)(const struct NAMED(stencil) * s, const struct box *tile,
+                                    int64_t begin, int64_t end, int64_t k, int radius)
 {
-    const struct wide_args *args = s->args;
-    const int64_t from_min = args->closed[FACE_X_MIN] && lo < radius ? radius : lo;
-    const int64_t to_max = s->layout->cells[AXIS_X] - (args->closed[FACE_X_MAX] ? radius : 0);
-    const int64_t begin = from_min < hi && args->used[AXIS_X] ? from_min : hi;
-    const int64_t end = to_max > begin ? (to_max < hi ? to_max : hi) : begin;
-    for (int64_t i = lo; i < begin; i++) {
-        NAMED(one_cell)(s, i, j, k, radius);
+    enum { LINE = NAMED(LINE) };
+    const struct layout *l = s->layout;
+    const int64_t nx = l->cells[AXIS_X];
+    const int64_t lo = tile->lo[AXIS_X];
+    const int64_t hi = tile->hi[AXIS_X];
+    const bool *closed = s->args->closed;
+    const int64_t from = closed[FACE_X_MIN] && lo < radius ? radius : lo;
+    const int64_t to = closed[FACE_X_MAX] && hi > nx - radius ? nx - radius : hi;
+    const int64_t inner = (from + LINE - 1) / LINE * LINE;
+    const int64_t outer = to / LINE * LINE > inner ? to / LINE * LINE : inner;
+    struct NAMED(near) near[AXIS_COUNT];
+    const struct NAMED(near) *y =
+        NAMED(near_face)(s, AXIS_Y, begin, &near[AXIS_Y]) ? &near[AXIS_Y] : NULL;
+    const struct NAMED(near) *z =
+        NAMED(near_face)(s, AXIS_Z, k, &near[AXIS_Z]) ? &near[AXIS_Z] : NULL;
+    const int64_t top = l->cells[AXIS_Z] + l->halo[AXIS_Z] - 1;
+    const int64_t plane = k + radius + 1 < top ? k + radius + 1 : top;
+    if (outer > inner) {
+        const int64_t under = begin == tile->lo[AXIS_Y] ? begin + l->halo[AXIS_Y] : 0;
+        const int64_t over = end == tile->hi[AXIS_Y] ? l->cells[AXIS_Y] + l->halo[AXIS_Y] - end : 0;
+        const struct NAMED(block) block = {
+            .first = layout_index(l, inner, begin, k),
+            .n = outer - inner,
+            .rows = end - begin,
+            .pitch = l->pitch_y,
+            .ahead = s->in + layout_index(l, inner, begin, plane),
+            .below = under < radius ? under : radius,
+            .above = over < radius ? over : radius,
+        };
+        if (y != NULL || z != NULL) {
+            NAMED(near_lines)(s, y, z, block, radius);
+        } else if (radius == 2) {
+            NAMED(inner_lines_2)(s, block);
+        } else if (radius == 3) {
+            NAMED(inner_lines_3)(s, block);
+        } else {
+            NAMED(inner_lines_4)(s, block);
+        }
     }
-    if (NAMED(place_of)(s, AXIS_Y, j).closure != NULL ||
-        NAMED(place_of)(s, AXIS_Z, k).closure != NULL) {
-        NAMED(boundary_range)(s, begin, end, j, k);
-    } else if (begin < end) {
-        const int64_t element = layout_index(s->layout, begin, j, k);
-        NAMED(range)
-        (s, s->in + element, NULL, NULL, s->out + element, end - begin,
-         ahead != NULL ? ahead + (begin - lo) : NULL, radius);
+    for (int64_t j = begin; j < end; j++) {
+        const int64_t row = layout_index(l, 0, j, k);
+        for (int64_t first = lo / LINE * LINE; first < hi; first += LINE) {
+            if (first == inner && outer > inner) {
+                first = outer - LINE; /* the block */
+                continue;
+            }
+            const int64_t next = first + LINE;
+            stream_fetch(STREAM_SECOND_LEVEL, s->in + layout_index(l, first, j, plane));
+            NAMED(end_line)
+            (s, y, z, row, first, first > lo ? first : lo, next < hi ? next : hi, radius);
+        }
+        NAMED(tally_row)(s, lo, hi, j, k, radius);
     }
-    for (int64_t i = end; i < hi; i++) {
-        NAMED(one_cell)(s, i, j, k, radius);
-    }
-    NAMED(tally_row)(s, lo, hi, j, k);
 }
 
-/* March a tile through z. The plane that a row is the first to read is prefetched some rows ahead.
- */
+/* March a tile through z. */
 KERNEL_INLINE void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *tile,
                                     int radius)
 {
-    const struct layout *l = s->layout;
-    const int64_t lo = tile->lo[AXIS_X];
-    const int64_t hi = tile->hi[AXIS_X];
-    const int64_t rows = AHEAD_BYTES / (int64_t)sizeof(REAL) / (hi - lo) + 1;
+    struct NAMED(near) near;
     for (int64_t k = tile->lo[AXIS_Z]; k < tile->hi[AXIS_Z]; k++) {
-        const bool there = k + radius < l->cells[AXIS_Z] + l->halo[AXIS_Z];
-        for (int64_t j = tile->lo[AXIS_Y]; j < tile->hi[AXIS_Y]; j++) {
-            const int64_t next = j + rows < l->cells[AXIS_Y] ? j + rows : j;
-            NAMED(step_row)
-            (s, lo, hi, j, k, there ? s->in + layout_index(l, lo, next, k + radius) : NULL, radius);
+        for (int64_t j = tile->lo[AXIS_Y], end; j < tile->hi[AXIS_Y]; j = end) {
+            end = j + 1;
+            if (!NAMED(near_face)(s, AXIS_Y, j, &near)) {
+                while (end < tile->hi[AXIS_Y] && !NAMED(near_face)(s, AXIS_Y, end, &near)) {
+                    end++;
+                }
+            }
+            NAMED(step_rows)(s, tile, j, end, k, radius);
         }
     }
 }

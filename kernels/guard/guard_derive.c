@@ -125,6 +125,46 @@ enum status guard_summarise_classes(struct queue *queue, const struct layout *la
     return guard_call(queue, call_summarise_classes, &call, sizeof call, d_summaries, d_field);
 }
 
+struct number_call {
+    struct layout kept;
+    struct medium_args medium;
+};
+
+static void call_number_classes(const void *arguments, void *to, const void *from)
+{
+    const struct number_call *call = arguments;
+    cpu_number_classes(&call->kept, &call->medium, from, to);
+}
+
+enum status guard_number_classes(struct queue *queue, const struct layout *kept,
+                                 const struct medium_args *medium, const uint8_t *d_numbers,
+                                 double *d_values)
+{
+    const struct number_call call = {*kept, *medium};
+    return guard_call(queue, call_number_classes, &call, sizeof call, d_values, d_numbers);
+}
+
+struct change_call {
+    struct layout layout;
+    struct class_change change;
+    struct box box;
+};
+
+static void call_change_classes(const void *arguments, void *to, const void *from)
+{
+    const struct change_call *call = arguments;
+    (void)to;
+    cpu_change_classes(&call->layout, &call->change, from, &call->box);
+}
+
+enum status guard_change_classes(struct queue *queue, const struct layout *layout,
+                                 const struct class_change *change, const void *d_field,
+                                 const struct box *box)
+{
+    const struct change_call call = {*layout, *change, *box};
+    return guard_call(queue, call_change_classes, &call, sizeof call, change->d_class, d_field);
+}
+
 struct planes_call {
     struct layout layout;
     double limit;

@@ -128,6 +128,12 @@ enum status guard_add_source(struct queue *queue, const struct layout *layout,
 enum status guard_sum_perfusion(struct queue *queue, const struct layout *layout,
                                 const struct medium_args *medium, const void *d_field,
                                 const struct box *box, struct exact_sum *d_sum);
+enum status guard_number_classes(struct queue *queue, const struct layout *kept,
+                                 const struct medium_args *medium, const uint8_t *d_numbers,
+                                 double *d_values);
+enum status guard_change_classes(struct queue *queue, const struct layout *layout,
+                                 const struct class_change *change, const void *d_field,
+                                 const struct box *box);
 enum status guard_plane_maxima(struct queue *queue, const struct layout *layout,
                                const void *d_field, double limit, uint64_t *d_planes);
 enum status guard_summarise_classes(struct queue *queue, const struct layout *layout,

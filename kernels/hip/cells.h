@@ -134,15 +134,25 @@ struct tally {
     }
 };
 
+/* The digits of a tally, not normalised. */
+static __device__ __forceinline__ void digits_of(const struct tally &tally, long long (&digit)[4])
+{
+    const long long mask = (1LL << 40) - 1;
+    const long long p1 = tally.part[1] + (tally.part[0] >> 40);
+    const long long p2 = tally.part[2] + (p1 >> 40);
+    digit[0] = tally.part[0] & mask;
+    digit[1] = p1 & mask;
+    digit[2] = p2 & mask;
+    digit[3] = p2 >> 40;
+}
+
 /* Add a wave's tallies to four digits in memory, without normalising them. Integers: the order does
  * not matter. All lanes call. */
 static __device__ __forceinline__ void digits_add(unsigned long long *digits,
                                                   const struct tally &tally)
 {
-    const long long mask = (1LL << 40) - 1;
-    const long long p1 = tally.part[1] + (tally.part[0] >> 40);
-    const long long p2 = tally.part[2] + (p1 >> 40);
-    const long long digit[4] = {tally.part[0] & mask, p1 & mask, p2 & mask, p2 >> 40};
+    long long digit[4];
+    digits_of(tally, digit);
     for (int d = 0; d < 4; d++) {
         const long long sum = arch_wave_sum(digit[d]);
         if (arch_is_first_lane() && sum != 0) {

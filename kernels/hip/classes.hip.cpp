@@ -1,6 +1,6 @@
-/* The summary of each group of classes. A thread counts in registers as long as the group of its
- * cells stays the same, then in the block's shared memory, and the block in global memory. Integers
- * and extremes: the order does not matter. */
+/* The summary of each group of classes, their numbers and their changes. In the summary a thread
+ * counts in registers as long as the group of its cells stays the same, then in the block's shared
+ * memory, and the block in global memory. Integers and extremes: the order does not matter. */
 #include "kernels/hip/cells.h"
 
 #include "kernels/class_summary.h"
@@ -8,6 +8,7 @@
 enum {
     THREADS = 256,
     BLOCKS_MAX = 4096,
+    SWEEP_BLOCKS_MAX = 1 << 20,
     BLOCK_CELLS_MAX = EXACT_PARTS_MAX_TERMS / 2, /* on average */
 };
 
@@ -158,6 +159,104 @@ hipError_t hip_launch_summarise_classes(hipStream_t stream, const struct layout 
         launch<double>(stream, layout, medium, d_groups, d_field, d_summaries);
     } else {
         launch<float>(stream, layout, medium, d_groups, d_field, d_summaries);
+    }
+    return hipGetLastError();
+}
+
+/* --- one thread per cell ---------------------------------------------------------------------- */
+
+/* The rows of a box: `lanes` threads per row, THREADS / lanes rows per block. */
+struct box_sweep {
+    struct box box;
+    unsigned lanes;
+};
+
+template <typename VISIT>
+static __device__ __forceinline__ void visit_cells(const box_sweep &s, VISIT visit)
+{
+    const int64_t ny = s.box.hi[AXIS_Y] - s.box.lo[AXIS_Y];
+    const int64_t rows = ny * (s.box.hi[AXIS_Z] - s.box.lo[AXIS_Z]);
+    const unsigned rows_per_block = THREADS / s.lanes;
+    for (int64_t row = (int64_t)blockIdx.x * rows_per_block + threadIdx.x / s.lanes; row < rows;
+         row += (int64_t)gridDim.x * rows_per_block) {
+        const int64_t k = row / ny;
+        for (int64_t i = s.box.lo[AXIS_X] + threadIdx.x % s.lanes; i < s.box.hi[AXIS_X];
+             i += s.lanes) {
+            visit(i, s.box.lo[AXIS_Y] + row - k * ny, s.box.lo[AXIS_Z] + k);
+        }
+    }
+}
+
+/* And the blocks that it takes. */
+static box_sweep sweep_of(const struct box *box, unsigned *nblocks)
+{
+    box_sweep s = {*box, 1};
+    while (s.lanes < THREADS && (int64_t)s.lanes < box_extent(box, AXIS_X)) {
+        s.lanes *= 2;
+    }
+    const int64_t rows_per_block = THREADS / s.lanes;
+    const int64_t rows = box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
+    const int64_t most = (rows + rows_per_block - 1) / rows_per_block;
+    *nblocks = (unsigned)(most < SWEEP_BLOCKS_MAX ? most : (int64_t)SWEEP_BLOCKS_MAX);
+    return s;
+}
+
+static __global__ __launch_bounds__(THREADS) void number_classes(
+    const box_sweep s, const struct layout kept, const struct layout of_class,
+    const uint8_t *classes, int mask, const uint8_t *numbers, double *values)
+{
+    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
+        const int own = classes[of_class.origin + i + j * of_class.pitch_y + k * of_class.pitch_z];
+        values[kept.origin + i + j * kept.pitch_y + k * kept.pitch_z] = numbers[own & mask];
+    });
+}
+
+hipError_t hip_launch_number_classes(hipStream_t stream, const struct layout *kept,
+                                     const struct medium_args *medium, const uint8_t *d_numbers,
+                                     double *d_values)
+{
+    unsigned nblocks = 0;
+    const struct box owned = {{0, 0, 0},
+                              {kept->cells[AXIS_X], kept->cells[AXIS_Y], kept->cells[AXIS_Z]}};
+    const box_sweep s = sweep_of(&owned, &nblocks);
+    number_classes<<<nblocks, THREADS, 0, stream>>>(s, *kept, medium->layout, medium->d_class,
+                                                    medium->mask, d_numbers, d_values);
+    return hipGetLastError();
+}
+
+/* The field is read only where a class can change. */
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void change_classes(const box_sweep s,
+                                                                 const struct layout layout,
+                                                                 const struct class_change change,
+                                                                 const REAL *field)
+{
+    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
+        const struct layout &c = change.layout;
+        uint8_t *of_class = &change.d_class[c.origin + i + j * c.pitch_y + k * c.pitch_z];
+        const int own = *of_class;
+        const int to = change.d_to[own];
+        if (to != own) {
+            const REAL cell = field[layout.origin + i + j * layout.pitch_y + k * layout.pitch_z];
+            if ((double)cell >= change.d_at[own]) {
+                *of_class = (uint8_t)to;
+            }
+        }
+    });
+}
+
+hipError_t hip_launch_change_classes(hipStream_t stream, const struct layout *layout,
+                                     const struct class_change *change, const void *d_field,
+                                     const struct box *box)
+{
+    unsigned nblocks = 0;
+    const box_sweep s = sweep_of(box, &nblocks);
+    if (layout->precision == PRECISION_FLOAT64) {
+        change_classes<double><<<nblocks, THREADS, 0, stream>>>(
+            s, *layout, *change, static_cast<const double *>(d_field));
+    } else {
+        change_classes<float><<<nblocks, THREADS, 0, stream>>>(s, *layout, *change,
+                                                               static_cast<const float *>(d_field));
     }
     return hipGetLastError();
 }

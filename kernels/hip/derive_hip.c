@@ -59,6 +59,24 @@ enum status hip_summarise_classes(struct queue *queue, const struct layout *layo
     return STATUS_OK;
 }
 
+enum status hip_number_classes(struct queue *queue, const struct layout *kept,
+                               const struct medium_args *medium, const uint8_t *d_numbers,
+                               double *d_values)
+{
+    TRY_HIP(hip_launch_number_classes, queue->stream, kept, medium, d_numbers, d_values);
+    return STATUS_OK;
+}
+
+enum status hip_change_classes(struct queue *queue, const struct layout *layout,
+                               const struct class_change *change, const void *d_field,
+                               const struct box *box)
+{
+    if (!box_is_empty(box)) {
+        TRY_HIP(hip_launch_change_classes, queue->stream, layout, change, d_field, box);
+    }
+    return STATUS_OK;
+}
+
 enum status hip_plane_maxima(struct queue *queue, const struct layout *layout, const void *d_field,
                              double limit, uint64_t *d_planes)
 {

@@ -73,6 +73,12 @@ enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
 enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
                                   const struct medium_args *medium, const uint8_t *d_groups,
                                   const void *d_field, struct class_summary *d_summaries);
+enum status hip_number_classes(struct queue *queue, const struct layout *kept,
+                               const struct medium_args *medium, const uint8_t *d_numbers,
+                               double *d_values);
+enum status hip_change_classes(struct queue *queue, const struct layout *layout,
+                               const struct class_change *change, const void *d_field,
+                               const struct box *box);
 enum status hip_plane_maxima(struct queue *queue, const struct layout *layout, const void *d_field,
                              double limit, uint64_t *d_planes);
 enum status hip_add_source(struct queue *queue, const struct layout *layout,

@@ -70,8 +70,6 @@ hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
 hip_step_launcher hip_launch_step_medium_free; /* no pacing */
 hip_step_launcher hip_launch_step_medium_deep;
 /* Where properties depend on temperature. */
-hip_step_launcher hip_launch_step_nonlinear;
-bool hip_step_nonlinear_takes(const struct box *box);
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
 bool hip_step_medium_takes(const struct medium_args *medium);
@@ -178,6 +176,13 @@ hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratc
 hipError_t hip_launch_summarise_classes(hipStream_t stream, const struct layout *layout,
                                         const struct medium_args *medium, const uint8_t *d_groups,
                                         const void *d_field, struct class_summary *d_summaries);
+hipError_t hip_launch_number_classes(hipStream_t stream, const struct layout *kept,
+                                     const struct medium_args *medium, const uint8_t *d_numbers,
+                                     double *d_values);
+/* A box that is not empty. */
+hipError_t hip_launch_change_classes(hipStream_t stream, const struct layout *layout,
+                                     const struct class_change *change, const void *d_field,
+                                     const struct box *box);
 hipError_t hip_launch_plane_maxima(hipStream_t stream, const struct layout *layout,
                                    const void *d_field, double limit, uint64_t *d_planes);
 hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,

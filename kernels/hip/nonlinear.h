@@ -6,10 +6,15 @@
 
 #include "kernels/nonlinear_cell.h"
 
-/* Temperature and conductivity of a cell. */
-template <typename REAL> struct alignas(2 * sizeof(REAL)) nonlinear_value {
-    REAL t, k;
+/* The values of a cell: struct nonlinear_float64 or nonlinear_float32. */
+template <typename REAL> struct nonlinear_value_of;
+template <> struct nonlinear_value_of<double> {
+    typedef nonlinear_float64 type;
 };
+template <> struct nonlinear_value_of<float> {
+    typedef nonlinear_float32 type;
+};
+template <typename REAL> using nonlinear_value = typename nonlinear_value_of<REAL>::type;
 
 /* By value to the kernels. */
 template <typename REAL> struct nonlinear {
@@ -44,18 +49,7 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct medium
     static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_at(const REAL *segments,     \
                                                                          int count, REAL u)        \
     {                                                                                              \
-        const nonlinear_##name at = nonlinear_at_##name(segments, count, u);                       \
-        return {at.temperature, at.conductivity};                                                  \
-    }                                                                                              \
-    /* The same, beginning at the segment where another cell was. */                               \
-    static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_near(                        \
-        const REAL *segments, int count, REAL u, int &segment)                                     \
-    {                                                                                              \
-        if (!nonlinear_is_in_##name(segments, count, segment, u)) {                                \
-            segment = nonlinear_segment_##name(segments, count, u);                                \
-        }                                                                                          \
-        const nonlinear_##name at = nonlinear_in_##name(segments, count, segment, u);              \
-        return {at.temperature, at.conductivity};                                                  \
+        return nonlinear_at_##name(segments, count, u);                                            \
     }                                                                                              \
     static __device__ __forceinline__ REAL nonlinear_enthalpy(const REAL *segments, int count,     \
                                                               REAL t)                              \
@@ -70,10 +64,12 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct medium
     {                                                                                              \
         return nonlinear_perfusion_##name(of_class, t);                                            \
     }                                                                                              \
-    static __device__ __forceinline__ REAL nonlinear_g(REAL k, REAL w, REAL other_k, REAL other_w, \
-                                                       REAL contact)                               \
+    static __device__ __forceinline__ REAL nonlinear_between(                                      \
+        int axis, const REAL *of_class, const nonlinear_##name &own, const REAL *of_other,         \
+        const nonlinear_##name &other, REAL contact, REAL &difference)                             \
     {                                                                                              \
-        return nonlinear_g_##name(k, w, other_k, other_w, contact);                                \
+        return nonlinear_between_##name(axis, of_class, own, of_other, other, contact,             \
+                                        &difference);                                              \
     }                                                                                              \
     static __device__ __forceinline__ REAL nonlinear_face(const REAL *closure, REAL half, REAL t)  \
     {                                                                                              \
@@ -101,25 +97,24 @@ static __device__ __forceinline__ REAL nonlinear_close(const nonlinear<REAL> &m,
 {
     const medium<REAL> &of = m.of;
     const int closure = medium_closure(of.patch[face], of.n, face, of.cells, cell, of_class);
-    g = own.k / m.numbers()[NONLINEAR_NUMBERS * of_class + face / 2];
+    g = own.conductivity / m.numbers()[NONLINEAR_NUMBERS * of_class + face / 2];
     return nonlinear_face(of.table + medium_closure_at(of.n, of.nclosures, face, closure), g,
-                          own.t);
+                          own.temperature);
 }
 
-/* g to a neighbour. */
+/* g to a neighbour, and the difference. */
 template <typename REAL>
-static __device__ __forceinline__ REAL nonlinear_couple(const nonlinear<REAL> &m, int axis,
-                                                        int own_class,
-                                                        const nonlinear_value<REAL> &own,
-                                                        int other_class,
-                                                        const nonlinear_value<REAL> &other)
+static __device__ __forceinline__ REAL nonlinear_couple(
+    const nonlinear<REAL> &m, int axis, int own_class, const nonlinear_value<REAL> &own,
+    int other_class, const nonlinear_value<REAL> &other, REAL &difference)
 {
-    return nonlinear_g(own.k, m.numbers()[NONLINEAR_NUMBERS * own_class + axis], other.k,
-                       m.numbers()[NONLINEAR_NUMBERS * other_class + axis],
-                       m.of.table[medium_g_at(m.of.n, axis, own_class, other_class)]);
+    return nonlinear_between(axis, m.numbers() + NONLINEAR_NUMBERS * own_class, own,
+                             m.numbers() + NONLINEAR_NUMBERS * other_class, other,
+                             m.of.table[medium_g_at(m.of.n, axis, own_class, other_class)],
+                             difference);
 }
 
-/* A cell, which is returned, with g and the differences of temperatures across its faces. closed:
+/* A cell, which is returned, with g and the differences across its faces. closed:
  * bit f for face f; at_closed(face, g, difference) is called for those that the cell lies on. */
 template <typename REAL, typename VISIT>
 static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_around(
@@ -127,7 +122,7 @@ static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_around(
     const int64_t (&cell)[AXIS_COUNT], REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT],
     VISIT at_closed)
 {
-    const int64_t per_class = (int64_t)5 * m.count;
+    const int64_t per_class = nonlinear_pitch(m.count);
     const int own_class = m.class_at(cell[0], cell[1], cell[2]);
     const nonlinear_value<REAL> own = nonlinear_at(m.segments() + per_class * own_class, m.count,
                                                    view.in[view.at(cell[0], cell[1], cell[2])]);
@@ -145,8 +140,7 @@ static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_around(
         const nonlinear_value<REAL> other =
             nonlinear_at(m.segments() + per_class * other_class, m.count,
                          view.in[view.at(next[0], next[1], next[2])]);
-        g[face] = nonlinear_couple(m, axis, own_class, own, other_class, other);
-        d[face] = other.t - own.t;
+        g[face] = nonlinear_couple(m, axis, own_class, own, other_class, other, d[face]);
     }
     return own;
 }

@@ -3,7 +3,7 @@
  * pinned host memory and resets the scratch memory. */
 #include "kernels/hip/cells.h"
 
-enum { THREADS = 256, BLOCKS_MAX = 4096 };
+enum { THREADS = 256, BLOCKS_MAX = 2048 };
 
 /* The owned cells by rows: `lanes` threads per row, THREADS / lanes rows per block. */
 template <typename REAL> struct sweep {
@@ -35,21 +35,38 @@ static __device__ __forceinline__ double value_of(unsigned long long key)
 /* What one thread has found. */
 struct findings {
     double min, max;
-    struct tally tally;
+    long long
+        raw[3]; /* sums of bits: those of a tally, and `good` times those of the magic numbers */
+    long long good; /* cells */
     unsigned long long bad_cells, first_bad;
     struct tally heat;
 
     __device__ void see(double x, int64_t index)
     {
         if (fabs(x) < EXACT_SUM_LIMIT) { /* false for NaN */
+            const double s0 = x + 0x1.8p52;
+            const double r0 = x - (s0 - 0x1.8p52);
+            const double s1 = r0 + 0x1.8p12;
+            const double r1 = r0 - (s1 - 0x1.8p12);
             min = x < min ? x : min;
             max = x > max ? x : max;
-            tally.add(x);
+            raw[2] += __double_as_longlong(s0);
+            raw[1] += __double_as_longlong(s1);
+            raw[0] += __double_as_longlong(r1 + 0x1.8p-28);
+            good++;
         } else {
             const unsigned long long at = (unsigned long long)index;
             bad_cells++;
             first_bad = at < first_bad ? at : first_bad;
         }
+    }
+
+    /* See exact_parts in base/exact_sum.h; integers wrap on the way, but not in the end. */
+    __device__ struct tally tally() const
+    {
+        return {raw[0] - good * __double_as_longlong(0x1.8p-28),
+                raw[1] - good * __double_as_longlong(0x1.8p12),
+                raw[2] - good * __double_as_longlong(0x1.8p52)};
     }
 };
 
@@ -58,12 +75,21 @@ template <typename REAL, typename VISIT>
 static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, VISIT visit)
 {
     constexpr int N = vec16<REAL>::N;
-    const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
     const unsigned rows_per_block = THREADS / s.lanes;
-    for (int64_t row = (int64_t)blockIdx.x * rows_per_block + threadIdx.x / s.lanes; row < rows;
-         row += (int64_t)gridDim.x * rows_per_block) {
-        const int64_t k = row / s.cells[AXIS_Y];
-        const int64_t j = row - k * s.cells[AXIS_Y];
+    const int64_t first = (int64_t)blockIdx.x * rows_per_block + threadIdx.x / s.lanes;
+    const int64_t stride = (int64_t)gridDim.x * rows_per_block;
+    /* a division per row would cost more than its cells */
+    const int64_t next_k = stride / s.cells[AXIS_Y];
+    const int64_t next_j = stride % s.cells[AXIS_Y];
+    int64_t k = first / s.cells[AXIS_Y];
+    for (int64_t j = first % s.cells[AXIS_Y]; k < s.cells[AXIS_Z]; j += next_j, k += next_k) {
+        if (j >= s.cells[AXIS_Y]) {
+            j -= s.cells[AXIS_Y];
+            k++;
+            if (k >= s.cells[AXIS_Z]) {
+                break;
+            }
+        }
         const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
         const int64_t index =
             ((s.offset[AXIS_Z] + k) * s.ny_global + s.offset[AXIS_Y] + j) * s.nx_global +
@@ -106,32 +132,67 @@ static __device__ __forceinline__ void add_heat(const sweep<REAL> &s, struct tal
     }
 }
 
-/* Merge the waves' findings: shuffles first, for fewer atomics at one address. */
+/* What a wave or a block has found. */
+struct merged {
+    unsigned long long min, max, first_bad; /* keys of the extremes */
+    long long bad_cells;
+    long long digit[4], heat[4];
+};
+
+static __device__ __forceinline__ void wave_sums(const struct tally &tally, long long (&sums)[4])
+{
+    digits_of(tally, sums);
+    for (int d = 0; d < 4; d++) {
+        sums[d] = arch_wave_sum(sums[d]);
+    }
+}
+
+/* Merge the threads' findings: by shuffles, then in shared memory, since atomics at one address
+ * come one after another: one set per wave took longer than reading the field. All threads call. */
 static __device__ __forceinline__ void merge(struct hip_scratch *scratch, const findings &f)
 {
-    unsigned long long min = key_of(f.min);
-    unsigned long long max = key_of(f.max);
-    unsigned long long first_bad = f.first_bad;
+    __shared__ merged waves[THREADS / ARCH_WAVE];
+    merged mine = {key_of(f.min), key_of(f.max), f.first_bad, 0, {}, {}};
     for (int lanes = ARCH_WAVE / 2; lanes > 0; lanes /= 2) {
-        const unsigned long long other_min = arch_shift_down(min, lanes);
-        const unsigned long long other_max = arch_shift_down(max, lanes);
-        const unsigned long long other_bad = arch_shift_down(first_bad, lanes);
-        min = other_min < min ? other_min : min;
-        max = other_max > max ? other_max : max;
-        first_bad = other_bad < first_bad ? other_bad : first_bad;
+        const unsigned long long other_min = arch_shift_down(mine.min, lanes);
+        const unsigned long long other_max = arch_shift_down(mine.max, lanes);
+        const unsigned long long other_bad = arch_shift_down(mine.first_bad, lanes);
+        mine.min = other_min < mine.min ? other_min : mine.min;
+        mine.max = other_max > mine.max ? other_max : mine.max;
+        mine.first_bad = other_bad < mine.first_bad ? other_bad : mine.first_bad;
     }
-    const long long bad_cells = arch_wave_sum((long long)f.bad_cells);
-    digits_add(scratch->digit, f.tally);
-    if (arch_any((f.heat.part[0] | f.heat.part[1] | f.heat.part[2]) != 0)) {
-        digits_add(scratch->heat, f.heat);
-    }
+    mine.bad_cells = arch_wave_sum((long long)f.bad_cells);
+    wave_sums(f.tally(), mine.digit);
+    wave_sums(f.heat, mine.heat);
     if (arch_is_first_lane()) {
-        atomicMin(&scratch->min_key, min);
-        atomicMax(&scratch->max_key, max);
-        if (bad_cells > 0) {
-            atomicAdd(&scratch->bad_cells, (unsigned long long)bad_cells);
-            atomicMin(&scratch->first_bad, first_bad);
+        waves[threadIdx.x / ARCH_WAVE] = mine;
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) {
+        return;
+    }
+    for (int wave = 1; wave < THREADS / ARCH_WAVE; wave++) {
+        const merged &other = waves[wave];
+        mine.min = other.min < mine.min ? other.min : mine.min;
+        mine.max = other.max > mine.max ? other.max : mine.max;
+        mine.first_bad = other.first_bad < mine.first_bad ? other.first_bad : mine.first_bad;
+        mine.bad_cells += other.bad_cells;
+        for (int d = 0; d < 4; d++) {
+            mine.digit[d] += other.digit[d];
+            mine.heat[d] += other.heat[d];
         }
+    }
+    atomicMin(&scratch->min_key, mine.min);
+    atomicMax(&scratch->max_key, mine.max);
+    for (int d = 0; d < 4; d++) {
+        atomicAdd(&scratch->digit[d], (unsigned long long)mine.digit[d]);
+        if (mine.heat[d] != 0) {
+            atomicAdd(&scratch->heat[d], (unsigned long long)mine.heat[d]);
+        }
+    }
+    if (mine.bad_cells > 0) {
+        atomicAdd(&scratch->bad_cells, (unsigned long long)mine.bad_cells);
+        atomicMin(&scratch->first_bad, mine.first_bad);
     }
 }
 
@@ -179,7 +240,7 @@ static __global__ __launch_bounds__(THREADS) void summarise(const sweep<REAL> s,
                                                             struct hip_scratch *scratch,
                                                             struct hip_result *result)
 {
-    findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, ~0ULL, {}};
+    findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
     for_cells(s, [&f](REAL cell, int64_t index) { f.see((double)cell, index); });
     if (s.classes != nullptr) {
         add_heat(s, f.heat);

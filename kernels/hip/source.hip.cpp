@@ -1,11 +1,13 @@
-/* Heat sources that no class has: moving ones, and those of a file; and the sum of perfusion. One
- * thread per cell. */
+/* Heat sources that no class has: moving ones, and those of a file, one thread per cell; and the
+ * sum of perfusion. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/nonlinear.h"
 
 #include "kernels/source_cell.h"
 
-enum { THREADS = 256 };
+/* Of a sum: enough blocks to fill any chip, and few enough that their atomics on one sum do not
+ * matter. */
+enum { THREADS = 256, SUM_BLOCK_CELLS = 4 * THREADS, SUM_BLOCKS_MAX = 4096 };
 
 static __device__ __forceinline__ double fused(double a, double b, double c)
 {
@@ -24,12 +26,12 @@ struct source_medium {
     uint8_t mask;
 };
 
-/* The cell of this thread; false: the box has fewer. INDEX: 32 bits where possible, since 64-bit
- * divisions are slow. */
+/* Cell `n` of a box; false: it has fewer. INDEX: 32 bits where possible, since 64-bit divisions are
+ * slow. */
 template <typename INDEX>
-static __device__ __forceinline__ bool cell_of(const struct box &box, int64_t (&cell)[AXIS_COUNT])
+static __device__ __forceinline__ bool cell_at(const struct box &box, INDEX n,
+                                               int64_t (&cell)[AXIS_COUNT])
 {
-    const INDEX n = (INDEX)blockIdx.x * THREADS + threadIdx.x;
     const INDEX nx = (INDEX)(box.hi[AXIS_X] - box.lo[AXIS_X]);
     const INDEX ny = (INDEX)(box.hi[AXIS_Y] - box.lo[AXIS_Y]);
     const INDEX nz = (INDEX)(box.hi[AXIS_Z] - box.lo[AXIS_Z]);
@@ -38,6 +40,12 @@ static __device__ __forceinline__ bool cell_of(const struct box &box, int64_t (&
     cell[AXIS_Y] = box.lo[AXIS_Y] + (int64_t)(row % ny);
     cell[AXIS_Z] = box.lo[AXIS_Z] + (int64_t)(row / ny);
     return n < nx * ny * nz;
+}
+
+/* The number of this thread. */
+template <typename INDEX> static __device__ __forceinline__ INDEX first_cell()
+{
+    return (INDEX)blockIdx.x * THREADS + threadIdx.x;
 }
 
 /* The end of a kernel. All threads of all blocks call. */
@@ -59,7 +67,7 @@ static __global__ __launch_bounds__(THREADS) void add_source(const struct layout
 {
     tally sum = {};
     int64_t cell_index[AXIS_COUNT];
-    if (cell_of<INDEX>(box, cell_index)) {
+    if (cell_at(box, first_cell<INDEX>(), cell_index)) {
         const int64_t i = cell_index[AXIS_X];
         const int64_t j = cell_index[AXIS_Y];
         const int64_t k = cell_index[AXIS_Z];
@@ -134,13 +142,14 @@ static __global__ __launch_bounds__(THREADS) void sum_perfusion(const grid_view<
 {
     tally sum = {};
     int64_t cell[AXIS_COUNT];
-    if (cell_of<INDEX>(box, cell)) {
+    const INDEX stride = (INDEX)gridDim.x * THREADS;
+    for (INDEX n = first_cell<INDEX>(); cell_at(box, n, cell); n += stride) {
         const int c = m.class_at(cell[0], cell[1], cell[2]);
         const REAL *of_class = m.numbers() + (int64_t)NONLINEAR_NUMBERS * c;
         if (of_class[NONLINEAR_PERFUSION] > 0) {
-            const REAL *segments = m.segments() + (int64_t)5 * m.count * c;
+            const REAL *segments = m.segments() + nonlinear_pitch(m.count) * c;
             const REAL u = view.in[view.at(cell[0], cell[1], cell[2])];
-            sum.add(nonlinear_perfusion(of_class, nonlinear_at(segments, m.count, u).t));
+            sum.add(nonlinear_perfusion(of_class, nonlinear_at(segments, m.count, u).temperature));
         }
     }
     finish(d_sum, sum, scratch);
@@ -152,10 +161,11 @@ static void launch_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
                              const void *d_field, const struct box *box, struct exact_sum *d_sum)
 {
     const int64_t cells = cells_of(box);
-    const unsigned nblocks = (unsigned)((cells + THREADS - 1) / THREADS);
+    const int64_t wanted = (cells + SUM_BLOCK_CELLS - 1) / SUM_BLOCK_CELLS;
+    const unsigned nblocks = (unsigned)(wanted < SUM_BLOCKS_MAX ? wanted : (int64_t)SUM_BLOCKS_MAX);
     const grid_view<REAL> view = view_of<REAL>(layout, nullptr, d_field);
     const nonlinear<REAL> m = nonlinear_of<REAL>(medium);
-    if (cells <= INT32_MAX - THREADS) {
+    if (cells <= INT32_MAX - THREADS * SUM_BLOCKS_MAX) {
         sum_perfusion<REAL, int32_t>
             <<<nblocks, THREADS, 0, stream>>>(view, m, *box, d_sum, d_scratch);
     } else {

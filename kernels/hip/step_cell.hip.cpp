@@ -79,9 +79,9 @@ static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &
                 tallies[face].add((double)half * (double)difference);
             }
         });
-    view.out[at] =
-        nonlinear_cell(m.numbers() + NONLINEAR_NUMBERS * own_class,
-                       m.of.table[medium_cell_at(own_class) + 1], view.in[at], own.t, g, d);
+    view.out[at] = nonlinear_cell(m.numbers() + NONLINEAR_NUMBERS * own_class,
+                                  m.of.table[medium_cell_at(own_class) + 1], view.in[at],
+                                  own.temperature, g, d);
 }
 
 /* INDEX: 32 bits where possible, since 64-bit divisions are slow. */

@@ -209,9 +209,8 @@ static struct step_choice choose_medium(const struct step_call *call, const stru
 {
     const int64_t cache_bytes = (int64_t)40 << 20;
     const int64_t bytes = box_cells(box) * (int64_t)precision_bytes(call->layout->precision);
-    if (call->args->medium->nsegments > 0) {
-        return (struct step_choice){
-            .launch = hip_step_nonlinear_takes(box) ? hip_launch_step_nonlinear : NULL};
+    if (call->args->medium->nsegments > 0) { /* cell by cell */
+        return (struct step_choice){.launch = NULL};
     }
     if (!hip_step_staged_takes(call->layout, box) || !hip_step_medium_takes(call->args->medium)) {
         return (struct step_choice){.launch = NULL};

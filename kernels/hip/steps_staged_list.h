@@ -90,10 +90,14 @@ static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&clos
     return t;
 }
 
+/* How much longer planes of pieces take: their neighbours are at other planes, so that the edges of
+ * tiles leave the L2 cache (docs/hip.md). */
+static constexpr double OF_PIECES = 1.06;
+
 /* How long planes of a tile take, relative to those without faces (docs/hip.md). */
 static double weight_of(const work_list &w, int tile)
 {
-    static const double weights[WITH_ALL + 1] = {1, 1.12, 1.06, 1.3, 1.8, 1.5, 1.8, 1.8};
+    static const double weights[WITH_ALL + 1] = {1, 1.25, 1.25, 1.65, 1.8, 1.6, 1.8, 2};
     const int tx = tile % w.x.count;
     const int ty = tile / w.x.count;
     const int with = (tx == 0 ? w.x.first_with : 0) | (tx == w.x.count - 1 ? w.x.last_with : 0) |
@@ -115,7 +119,7 @@ static bool cut_rest(work_list &w, const double *load, double limit, int steps, 
     w.first[0] = 0;
     for (; item < tiles * w.cuts; item++) {
         const int part = item / tiles;
-        const double weight = weight_of(w, item % tiles);
+        const double weight = OF_PIECES * weight_of(w, item % tiles);
         int begin = (int)((int64_t)planes * part / w.cuts);
         const int end = (int)((int64_t)planes * (part + 1) / w.cuts);
         while (begin < end) {
@@ -149,18 +153,18 @@ static bool cut_rest(work_list &w, const double *load, double limit, int steps, 
     return true;
 }
 
-/* The time of the slowest block, in planes without faces; fills `w`, whose axes are known. */
-static double plan_list(work_list &w, int cuts, int steps, bool top_closed)
+/* The time of the slowest block, in planes without faces; fills `w`, whose axes are known. whole:
+ * the equal parts per block. */
+static double plan_list(work_list &w, int cuts, int whole, int steps, bool top_closed)
 {
     const int planes = w.z_end - w.z_lo;
-    const int tiles = w.x.count * w.y.count;
     double load[work_list::MOST_UNITS] = {};
     double low = 0;
     w.cuts = cuts;
-    w.whole = tiles * cuts / w.units;
+    w.whole = whole;
     for (int item = 0; item < w.whole * w.units; item++) {
         double &of = load[item % w.units];
-        of += weight_of(w, item % tiles) * ((double)planes / cuts + 2 * steps);
+        of += weight_of(w, item % (w.x.count * w.y.count)) * ((double)planes / cuts + 2 * steps);
         low = of > low ? of : low;
     }
     double high = low + 4.0 * (planes + 2 * steps);
@@ -175,23 +179,26 @@ static double plan_list(work_list &w, int cuts, int steps, bool top_closed)
     return cut_rest(w, load, high, steps, top_closed) ? high : INFINITY;
 }
 
-/* The best of several numbers of cuts. false: no list fits. Blocks that take whole parts side by
- * side share the edges of their tiles in the L2 cache, those with pieces less so. */
+/* The best of several numbers of cuts, and of whole parts per block: a block whose parts include a
+ * tile that takes long has no time for as many as others. false: no list fits. */
 static bool choose_list(work_list &w, int steps, bool top_closed)
 {
     const int planes = w.z_end - w.z_lo;
-    const double piece_penalty = 0.08;
     double best_time = INFINITY;
-    int best = 1;
+    int best_cuts = 1;
+    int best_whole = 0;
     for (int cuts = 1; cuts <= 8 && planes / cuts >= 4 * steps; cuts++) {
-        const double time = plan_list(w, cuts, steps, top_closed);
-        const double in_pieces = time - w.whole * ((double)planes / cuts + 2 * steps);
-        if (time + piece_penalty * in_pieces < best_time) {
-            best_time = time + piece_penalty * in_pieces;
-            best = cuts;
+        const int most = w.x.count * w.y.count * cuts / w.units;
+        for (int whole = most; whole >= 0 && whole > most - 4; whole--) {
+            const double time = plan_list(w, cuts, whole, steps, top_closed);
+            if (time < best_time) {
+                best_time = time;
+                best_cuts = cuts;
+                best_whole = whole;
+            }
         }
     }
-    return plan_list(w, best, steps, top_closed) < INFINITY;
+    return plan_list(w, best_cuts, best_whole, steps, top_closed) < INFINITY;
 }
 
 #endif

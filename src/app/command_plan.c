@@ -192,11 +192,15 @@ static void print_wall_time(const struct plan *plan)
     }
     printf("wall time      about %s without output%s: %" PRId64
            " step%s of %s, measured here on %s, "
-           "with %.2g million cells%s%s\n",
+           "with %.2g million cells%s%s%s\n",
            duration_text(step * (double)timeline->steps, whole),
            nranks > 1 ? " and halo exchange" : "", timeline->steps, timeline->steps == 1 ? "" : "s",
            duration_text(step, each), rate.device, 1e-6 * (double)rate.cells, where,
-           rate.is_busy ? " (it is busy with other programs: perhaps too long)" : "");
+           rate.is_busy ? " (it is busy with other programs: perhaps too long)" : "",
+           plan->problem.medium.curves != NULL
+               ? "; with constant properties: melting, tables and perfusion take several times as "
+                 "long"
+               : "");
 }
 
 static void print_launch(const struct plan *plan)

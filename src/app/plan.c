@@ -3,13 +3,11 @@
 #include <inttypes.h>
 
 #include "base/file.h"
-#include "model/derived.h"
 #include "model/field.h"
 #include "output/output.h"
 #include "solve/classes.h"
 #include "solve/engine.h"
 #include "solve/initial.h"
-#include "solve/source_files.h"
 
 static enum status examine_rank(struct plan *plan, int rank)
 {
@@ -35,14 +33,10 @@ static enum status examine_rank(struct plan *plan, int rank)
         }
     }
     uint64_t bytes = 0;
-    uint64_t derived = 0;
-    TRY(field_bytes(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &bytes));
-    TRY(derived_bytes(&owned, derived_of_settings(plan->settings), &derived));
-    bytes += derived + classes_bytes(&plan->problem, &owned) +
-             source_files_bytes(&plan->problem, &owned);
-    plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
     struct output_memory need = {0};
     TRY(output_memory_need(&plan->problem, &owned, &need));
+    TRY(memory_of_rank(&plan->problem, plan->backend, &plan->decomp, rank, &need, &bytes));
+    plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
     plan->max_copy_bytes =
         need.device_bytes > plan->max_copy_bytes ? need.device_bytes : plan->max_copy_bytes;
     plan->max_output_bytes =

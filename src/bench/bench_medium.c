@@ -144,8 +144,11 @@ static void set_alloy(enum precision precision, const struct medium_args *m, int
     const int64_t at = nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, of_class);
     double t = 0;
     double k = 1.0;
+    double theta = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        precision_set(precision, table, numbers + axis, 5.0 + 0.1 * of_class);
+        const double w = 5.0 + 0.1 * of_class;
+        precision_set(precision, table, numbers + NONLINEAR_W + axis, w);
+        precision_set(precision, table, numbers + NONLINEAR_R + axis, 1 / (2 * w));
     }
     for (int s = 0; s < m->nsegments; s++) {
         const int melting = m->nsegments / 2;
@@ -157,11 +160,14 @@ static void set_alloy(enum precision precision, const struct medium_args *m, int
                                           : 310.0 + 20.0 * (s - melting);
         const double slope = s == melting ? 0.1 : 0.8;
         const double k_slope = s == melting ? -0.08 : s < melting ? 0.001 : -0.0005;
-        const double values[] = {t, slope, k, k_slope};
+        const double values[NONLINEAR_SEGMENT] = {
+            t, slope, k, k_slope, theta, slope * k, slope * k_slope / 2};
         precision_set(precision, table, at + s, begin);
-        for (int v = 0; v < 4; v++) {
-            precision_set(precision, table, at + m->nsegments + 4 * (int64_t)s + v, values[v]);
+        for (int v = 0; v < NONLINEAR_SEGMENT; v++) {
+            precision_set(precision, table, at + m->nsegments + NONLINEAR_SEGMENT * (int64_t)s + v,
+                          values[v]);
         }
+        theta += slope * (end - begin) * (k + k_slope * (end - begin) / 2);
         t += slope * (end - begin);
         k += k_slope * (end - begin);
     }
@@ -173,7 +179,7 @@ static enum status upload_alloy(const struct backend *backend, struct device *de
 {
     const int n = medium->nclasses;
     medium->nsegments = NONLINEAR_SEGMENTS;
-    medium->plain = n == 1;
+    medium->one_curve = n == 1;
     const size_t nvalues = (size_t)nonlinear_table_length(n, n, medium->nsegments);
     void *table = calloc(nvalues, precision_bytes(precision));
     TRY(CHECK_MEMORY(table != NULL, "the table of coefficients"));
@@ -182,7 +188,7 @@ static enum status upload_alloy(const struct backend *backend, struct device *de
         set_alloy(precision, medium, c, table);
         for (int i = 0; i < AXIS_COUNT * n; i++) { /* contact resistances */
             precision_set(precision, table, medium_g_at(n, i / n, c, i % n),
-                          c == i % n ? 0.0 : 0.5);
+                          c == i % n ? NONLINEAR_ONE_CURVE : 0.5);
         }
         for (int face = 0; face < FACE_COUNT; face++) { /* a fixed temperature */
             precision_set(precision, table, medium_closure_at(n, n, face, c), 300.0);

@@ -84,7 +84,8 @@ struct schema_key {
     const struct schema_choice *choices;
     const char *variables; /* of a formula: "x, y, z" */
     const char *fallback;  /* the default, as in the YAML file; NULL: none */
-    const char *rival;     /* the key of the same section that excludes this one */
+    const char *rival;     /* the key of the same section that excludes this one, and that may be
+                              given in its place */
     /* a check after all keys have been read; list: of each entry */
     enum status (*check)(const struct settings *settings, const struct item *item);
     const struct schema_unit *unit; /* NULL: a number without one */

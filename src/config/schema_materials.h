@@ -13,11 +13,11 @@
             .max_count = 3, .alternative = IN_MATERIAL(solid.conductivity_table),                  \
             .limit = &positive, .unit = &conductivity, .example = "[0.9, 0.9, 0.3]"),              \
         KEY("materials[].density", REAL, ASK, IN_MATERIAL(density), "Density rho.",                \
-            .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &density),                       \
+            .flags = SCHEMA_REQUIRED, .rival = "becomes", .limit = &positive, .unit = &density),   \
         KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(solid.heat_capacity),              \
             "Specific heat capacity c.", .flags = SCHEMA_REQUIRED | SCHEMA_OR_TABLE,               \
-            .alternative = IN_MATERIAL(solid.heat_capacity_table), .limit = &positive,             \
-            .unit = &heat_capacity, .example = "[[300, 450], [1700, 800]]"),                       \
+            .rival = "becomes", .alternative = IN_MATERIAL(solid.heat_capacity_table),             \
+            .limit = &positive, .unit = &heat_capacity, .example = "[[300, 450], [1700, 800]]"),   \
         KEY("materials[].latent_heat", REAL, ASK, IN_MATERIAL(latent_heat),                        \
             "The heat of melting per mass; the keys above are those of the solid.",                \
             .flags = SCHEMA_NOTED, .alternative = IN_MATERIAL(melts), .limit = &not_negative,      \
@@ -30,6 +30,11 @@
             "The temperature above which it is liquid. Left out: the solidus.",                    \
             .flags = SCHEMA_NOTED, .alternative = IN_MATERIAL(has_liquidus),                       \
             .limit = &temperature, .unit = &kelvin),                                               \
+        KEY("materials[].becomes", TEXT, ASK, IN_MATERIAL(becomes),                                \
+            "The material that a cell of this one becomes, forever, when it is molten: as soon "   \
+            "as it reaches the liquidus of that material. Density, heat capacity, melting and "    \
+            "the liquid are those of that material; here is `conductivity` only, of the solid.",   \
+            .example = "steel"),                                                                   \
         SECTION(                                                                                   \
             "materials[].liquid",                                                                  \
             "Properties above the liquidus, where they differ; between solidus and liquidus they " \

@@ -70,6 +70,7 @@ static const struct schema_choice derived_fields[] = {{"T_max", DERIVED_T_MAX},
                                                       {"freeze_time", DERIVED_FROZEN},
                                                       {"meltings", DERIVED_MELTINGS},
                                                       {"CEM43", DERIVED_DOSE},
+                                                      {"material", DERIVED_MATERIAL},
                                                       {NULL, 0}};
 static const struct schema_choice overlaps[] = {
     {"auto", OVERLAP_AUTO}, {"on", OVERLAP_ON}, {"off", OVERLAP_OFF}, {NULL, 0}};
@@ -336,8 +337,9 @@ static const struct schema_key table[] = {
     KEY("run.steps_per_pass", INT, FREE, AT(run.steps_per_pass),
         "The most time steps that one pass over the field advances; halos are that many layers "
         "deep and are exchanged once per pass. `auto`: the fastest, by a short measurement at the "
-        "start. Always 1 with several materials, sources, radiation, patches, a heat transfer "
-        "coefficient that is a formula, or a stencil of an order above 2.",
+        "start. Always 1 with several materials, properties that depend on temperature, perfusion, "
+        "sources, radiation, patches, a heat transfer coefficient that is a formula, or a stencil "
+        "of an order above 2.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(run.steps_per_pass_auto), .limit = &pass_steps,
         .fallback = "auto"),
     SECTION("run.halo", "The halo exchange between ranks."),
@@ -452,8 +454,8 @@ static const struct schema_key table[] = {
             "above it (melt_time, freeze_time; NaN before), and how often a cell melted "
             "(meltings); the thermal dose of tissue in equivalent minutes at 43 degC (CEM43, "
             "min). At the time of the file: the magnitude of the heat flux at the centre of each "
-            "cell (heat_flux), and the part of a cell that is liquid (liquid_fraction), where a "
-            "material melts."),
+            "cell (heat_flux), the part of a cell that is liquid (liquid_fraction), where a "
+            "material melts, and the number of its material in `materials`, from 0 on (material)."),
     KEY("output.derived.every", LONG, WARN, AT(output.derived.every),
         "The interval between samples.", .limit = &from_one, .fallback = "1", .unit = &steps),
     KEY("output.derived.isotherm", REAL, WARN, AT(output.derived.isotherm),

@@ -90,6 +90,8 @@ struct material_setting {
     bool has_liquidus;  /* else it is the solidus */
     double liquidus;    /* K */
     struct perfusion_setting perfusion;
+    char *becomes;      /* NULL: it stays what it is */
+    int becomes_number; /* else of that material, whose heat capacity and melting it has */
 };
 
 /* Whether its properties depend on temperature. */
@@ -99,6 +101,9 @@ bool material_is_nonlinear(const struct material_setting *material);
 double material_perfusion(const struct material_setting *material);
 
 struct settings;
+
+/* The number of the material whose density, heat capacity and melting material `number` has. */
+int settings_heat_of(const struct settings *settings, int number);
 
 /* The temperature above which a cell counts as melted, K: output.melting, or the solidus of the
  * first material that melts; NAN: none does. */
@@ -224,6 +229,7 @@ enum derived_kind {
     DERIVED_ABOVE,
     DERIVED_FLUX,
     DERIVED_LIQUID,
+    DERIVED_MATERIAL,
     DERIVED_COOLING,
     DERIVED_MELTED,
     DERIVED_FROZEN,

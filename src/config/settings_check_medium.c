@@ -69,9 +69,16 @@ static int find(const struct settings *settings, const char *name)
     return number;
 }
 
+int settings_heat_of(const struct settings *settings, int number)
+{
+    const struct material_setting *material = &settings->materials[number];
+    return material->becomes != NULL ? material->becomes_number : number;
+}
+
 bool material_is_nonlinear(const struct material_setting *material)
 {
-    return material->melts || material->solid.conductivity_table != NULL ||
+    return material->melts || material->becomes != NULL ||
+           material->solid.conductivity_table != NULL ||
            material->solid.heat_capacity_table != NULL;
 }
 
@@ -126,6 +133,20 @@ static enum status check_phases(const struct settings *settings, const struct it
     return STATUS_OK;
 }
 
+/* Missing values are 0, and all are where a table is given. */
+static enum status check_axes(const struct settings *settings, const struct item *item,
+                              const char *name, const struct phase_setting *phase)
+{
+    char key[TREE_KEY_BYTES];
+    const double *k = phase->conductivity;
+    if (phase->conductivity_table == NULL && k[AXIS_X] > 0 && !(k[AXIS_Z] > 0)) {
+        return settings_fail(settings, settings_key_below(item, name, key),
+                             "two numbers; give one, or three for x, y and z; a table over "
+                             "temperature is [[T, value], ...]");
+    }
+    return STATUS_OK;
+}
+
 /* Keys of melting without `latent_heat`. */
 static enum status check_melts(const struct settings *settings, const struct item *item,
                                const struct material_setting *material)
@@ -141,16 +162,60 @@ static enum status check_melts(const struct settings *settings, const struct ite
     return STATUS_OK;
 }
 
+static enum status look_up(const struct settings *settings, const char *key, const char *name,
+                           int *number);
+
+/* Its heat capacity and its melting are those of the material that it becomes. */
+static enum status check_becomes(const struct settings *settings, const struct item *item,
+                                 struct material_setting *material)
+{
+    static const char *const others[] = {"density",  "heat_capacity", "latent_heat", "solidus",
+                                         "liquidus", "liquid",        "perfusion"};
+    char key[TREE_KEY_BYTES];
+    for (size_t n = 0; n < sizeof others / sizeof others[0]; n++) {
+        if (tree_child(item->node, others[n]) != NULL) {
+            return settings_fail(settings, settings_key_below(item, others[n], key),
+                                 "given together with becomes; leave it out: %s '%.100s'",
+                                 strcmp(others[n], "perfusion") == 0
+                                     ? "blood does not flow through what becomes"
+                                     : "it is that of",
+                                 material->becomes);
+        }
+    }
+    settings_key_below(item, "becomes", key);
+    TRY(look_up(settings, key, material->becomes, &material->becomes_number));
+    const struct material_setting *next = &settings->materials[material->becomes_number];
+    if (next == material) {
+        return settings_fail(settings, key, "the material itself; give another one");
+    }
+    if (next->becomes != NULL) {
+        return settings_fail(settings, key,
+                             "'%.100s' becomes another material, too; give one that stays",
+                             next->name);
+    }
+    if (!next->melts || next->perfusion.given) {
+        return settings_fail(settings, key, "'%.100s' has %s; give a material that melts%s",
+                             next->name, next->melts ? "a perfusion" : "no latent_heat",
+                             next->melts ? ", without perfusion" : " (latent_heat may be 0)");
+    }
+    return STATUS_OK;
+}
+
 SETTINGS_CHECK(materials)
 {
-    const struct material_setting *material = (const struct material_setting *)item->base;
+    struct material_setting *material = (struct material_setting *)item->base;
     const int number = (int)(material - settings->materials);
     if (find(settings, material->name) != number) {
         return settings_fail(settings, item->key, "a second material with the name '%.100s'",
                              material->name);
     }
+    if (material->becomes != NULL) {
+        return check_becomes(settings, item, material);
+    }
     TRY(check_melts(settings, item, material));
     TRY(check_perfusion(settings, item, material));
+    TRY(check_axes(settings, item, "conductivity", &material->solid));
+    TRY(check_axes(settings, item, "liquid.conductivity", &material->liquid));
     if (material_is_nonlinear(material)) {
         return check_phases(settings, item, material); /* the values: when the tables are read */
     }

@@ -248,6 +248,9 @@ SETTINGS_CHECK(derived)
         return settings_fail(settings, item->key,
                              "liquid_fraction needs a material with latent_heat");
     }
+    if ((derived >> (unsigned)DERIVED_MATERIAL & 1U) != 0 && settings->nmaterials < 2) {
+        return settings_fail(settings, item->key, "material needs two materials or more");
+    }
     if ((derived >> (unsigned)DERIVED_DOSE & 1U) != 0 &&
         settings->run.temperature == TEMPERATURE_DIFFERENCE) {
         return settings_fail(settings, item->key,

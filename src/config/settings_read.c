@@ -72,11 +72,13 @@ static enum status check_known(const struct item *section, bool *unknown)
     return STATUS_OK;
 }
 
-/* A key that is not given: its default, or a failure when it is required. */
+/* A key that is not given: its default, or a failure when it is required; its rival replaces both.
+ */
 static enum status read_absent(const struct item *section, struct item *item)
 {
     const struct schema_key *row = item->row;
-    if (section->node != NULL && (row->flags & SCHEMA_REQUIRED) != 0) {
+    const bool replaced = row->rival != NULL && tree_child(section->node, row->rival) != NULL;
+    if (section->node != NULL && (row->flags & SCHEMA_REQUIRED) != 0 && !replaced) {
         struct tree nothing = *section->node;
         struct item missing = *item;
         nothing.kind = TREE_SCALAR;
@@ -87,8 +89,6 @@ static enum status read_absent(const struct item *section, struct item *item)
     if (row->type == SCHEMA_SECTION) {
         return read_section(item);
     }
-    /* the rival replaces the default */
-    const bool replaced = row->rival != NULL && tree_child(section->node, row->rival) != NULL;
     if (row->fallback == NULL || replaced) {
         return STATUS_OK;
     }

@@ -32,6 +32,9 @@ static void write_row(FILE *out, const struct schema_key *key)
         fprintf(out, " | `%s`", key->fallback);
     } else {
         fputs(required ? " | required" : " |", out);
+        if (required && key->rival != NULL) {
+            fprintf(out, ", or `%s`", key->rival);
+        }
     }
     fputs(" | ", out);
     write_cell(out, key->unit != NULL ? key->unit->name : "");

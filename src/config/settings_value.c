@@ -137,7 +137,10 @@ static const char *find_unit(const char *text)
     }
     const bool fits = p - text <= LONGEST_NUMBER;
     p += strspn(p, " \t");
-    const bool letter = isalpha((unsigned char)*p) || (unsigned char)*p >= 0x80; /* UTF-8: °C */
+    const char *begin = p; /* of what has to be a letter: 1/min is a unit, 0.5/min is none */
+    begin += isblank((unsigned char)p[-1]) && strncmp(p, "1/", 2) == 0 ? 2 : 0;
+    const bool letter =
+        isalpha((unsigned char)*begin) || (unsigned char)*begin >= 0x80; /* UTF-8: °C */
     /* 0x10 and 1e- are mistyped numbers: no unit begins so */
     const bool mistyped =
         strchr("xX", *p) != NULL || (strchr("eE", *p) != NULL && !isalpha((unsigned char)p[1]));

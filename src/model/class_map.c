@@ -256,8 +256,8 @@ void class_map_destroy(struct class_map *map)
 
 /* --- the survey ------------------------------------------------------------------------------ */
 
-/* The rates between all pairs of keys, 1/s: [axis][of key][neighbour]; and those of the blood in
- * each key. */
+/* The largest rates between all pairs of keys, 1/s: [axis][of key][neighbour]; and those of the
+ * blood in each key. */
 static double *rates_of(const struct problem *problem, const struct class_map *map)
 {
     const struct medium *medium = &problem->medium;
@@ -266,8 +266,8 @@ static double *rates_of(const struct problem *problem, const struct class_map *m
     for (int64_t i = 0; rates != NULL && i < (int64_t)n * n * AXIS_COUNT; i++) {
         const int material = map->keys[i / n % n].material;
         const int neighbour = map->keys[i % n].material;
-        rates[i] = medium_conductance_between(medium, &problem->grid, (enum axis)(i / n / n),
-                                              material, neighbour) /
+        rates[i] = medium_most_conductance(medium, &problem->grid, (enum axis)(i / n / n), material,
+                                           neighbour) /
                    medium->materials[material].heat_capacity_volume;
     }
     for (int key = 0; rates != NULL && key < n; key++) {
@@ -388,12 +388,28 @@ enum status class_map_survey(const struct class_map *map, const struct problem *
     return STATUS_OK;
 }
 
+/* Those of cells that have become another material. */
+static void add_next_keys(const struct class_survey *survey, const struct medium *medium,
+                          struct class_survey *all)
+{
+    *all = *survey;
+    for (int c = 0; c < survey->nkeys && all->nkeys <= MEDIUM_CLASSES; c++) {
+        struct class_key next = survey->keys[c];
+        next.material = medium->materials[next.material].becomes;
+        add_key(all, &next, 0);
+    }
+}
+
 enum status class_survey_apply(const struct class_survey *survey, struct problem *problem)
 {
-    if (survey->nkeys > MEDIUM_CLASSES) {
+    struct class_survey all = {.nkeys = survey->nkeys};
+    if (survey->nkeys <= MEDIUM_CLASSES) {
+        add_next_keys(survey, &problem->medium, &all);
+    }
+    if (all.nkeys > MEDIUM_CLASSES) {
         return fail_too_many_classes(problem->settings);
     }
-    TRY(medium_set_classes(&problem->medium, survey->keys, survey->cells, survey->nkeys));
+    TRY(medium_set_classes(&problem->medium, all.keys, all.cells, all.nkeys));
     return problem_set_survey(problem, survey->fastest_rate, survey->hash);
 }
 

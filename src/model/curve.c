@@ -49,32 +49,58 @@ static bool is_polynomial(const struct property *p, double low, double high)
            low >= p->table->from && high <= p->table->to;
 }
 
+/* Of a CSV file as spreadsheets write it. */
+static const char byte_order_mark[] = "\xEF\xBB\xBF";
+
+static enum status check_names(const char *name, int number, const char *line)
+{
+    static const char *const others[] = {"degC", "deg C", "\u00b0C", "elsius", "degF"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strstr(line, others[i]) != NULL) {
+            return fail(STATUS_INPUT, "%.400s, line %d: '%.60s' names %s; give temperatures in K",
+                        name, number, line,
+                        i < 3    ? "degC"
+                        : i == 3 ? "Celsius"
+                                 : "degF");
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status read_rows(const char *name, struct table_setting *table)
 {
     enum { LIMIT_BYTES = 1 << 20 };
     char *text = NULL;
-    char *rest = NULL;
     size_t nbytes = 0;
     enum status status = STATUS_OK;
     table->nrows = 0;
     TRY(file_read_all(name, LIMIT_BYTES, &text, &nbytes));
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
+    char *next = text + (strncmp(text, byte_order_mark, strlen(byte_order_mark)) == 0
+                             ? strlen(byte_order_mark)
+                             : 0);
+    for (int number = 1; next != NULL; number++) {
         double t = 0;
         double value = 0;
         char more = '\0';
+        char *line = strsep(&next, "\n");
+        char *end = line;
         line += strspn(line, " \t");
-        const bool names = table->nrows == 0 && strspn(line, "+-.0123456789") == 0;
-        if (*line == '#' || *line == '\r' || *line == '\0' || names) {
+        line[strcspn(line, "\r")] = '\0';
+        strtod(line, &end);
+        if (*line == '#' || *line == '\0') {
+            continue;
+        }
+        if (table->nrows == 0 && end == line) { /* the names of the columns */
+            TRY_GOTO(check_names(name, number, line));
             continue;
         }
         const bool numbers = sscanf(line, "%lf%*[, \t]%lf %c", &t, &value, &more) == 2;
         if (!numbers || !(t >= 0 && t < 1e12 && value > 0 && value <= 1e30) ||
             (table->nrows > 0 && !(t > table->row[table->nrows - 1][0]))) {
             TRY_GOTO(fail(STATUS_INPUT,
-                          "%.400s: '%.60s' is not a row of a temperature, in K and increasing, and "
-                          "a value above 0",
-                          name, line));
+                          "%.400s, line %d: '%.60s' is not a row of a temperature, in K and "
+                          "increasing, and a value above 0",
+                          name, number, line));
         }
         if (table->nrows == MOST_TABLE_ROWS) {
             TRY_GOTO(fail(STATUS_INPUT, "%.400s: more than %d rows", name, MOST_TABLE_ROWS));
@@ -105,12 +131,15 @@ static enum status property_create(double number, const struct table_setting *ta
 
 struct phase {
     struct property conductivity, capacity; /* per mass */
+    const struct property *also;            /* [nalso]: further ones whose knots are nodes */
+    int nalso;
 };
 
 /* What the curve is made from. */
 struct making {
     double density;
     struct phase solid, liquid;
+    struct property *also; /* of the solid: conductivities of materials with the same heat */
     bool melts;
     double solidus, liquidus, latent;
     int curved; /* intervals: what `make` finds */
@@ -143,28 +172,35 @@ static enum status warm(const struct making *m, const struct phase *phase, doubl
 
 static bool is_curved(const struct phase *phase, double low, double high)
 {
-    return property_at(&phase->capacity, low) != property_at(&phase->capacity, high) ||
-           is_polynomial(&phase->capacity, low, high) ||
-           is_polynomial(&phase->conductivity, low, high);
+    bool curved = property_at(&phase->capacity, low) != property_at(&phase->capacity, high) ||
+                  is_polynomial(&phase->capacity, low, high) ||
+                  is_polynomial(&phase->conductivity, low, high);
+    for (int p = 0; p < phase->nalso; p++) {
+        curved = curved || is_polynomial(&phase->also[p], low, high);
+    }
+    return curved;
 }
 
 /* The next given temperature above t; `end` when there is none below it. */
+static double next_of(const struct property *p, double t, double end)
+{
+    const struct table_setting *table = p->table;
+    double next = end;
+    for (int row = 0; table != NULL && row < table->nrows; row++) {
+        next = table->row[row][0] > t ? fmin(next, table->row[row][0]) : next;
+    }
+    if (table != NULL && table->nrows == 0) {
+        next = table->from > t ? fmin(next, table->from) : next;
+        next = table->to > t ? fmin(next, table->to) : next;
+    }
+    return next;
+}
+
 static double next_knot(const struct phase *phase, double t, double end)
 {
-    const struct property *const properties[2] = {&phase->conductivity, &phase->capacity};
-    double next = end;
-    for (int p = 0; p < 2; p++) {
-        const struct table_setting *table = properties[p]->table;
-        if (table == NULL) {
-            continue;
-        }
-        for (int row = 0; row < table->nrows; row++) {
-            next = table->row[row][0] > t ? fmin(next, table->row[row][0]) : next;
-        }
-        if (table->nrows == 0) {
-            next = table->from > t ? fmin(next, table->from) : next;
-            next = table->to > t ? fmin(next, table->to) : next;
-        }
+    double next = next_of(&phase->capacity, t, next_of(&phase->conductivity, t, end));
+    for (int p = 0; p < phase->nalso; p++) {
+        next = next_of(&phase->also[p], t, next);
     }
     return next;
 }
@@ -178,9 +214,15 @@ static enum status add_node(struct curve *curve, double t, double heat, double c
         return fail(STATUS_INPUT, "its tables have too many temperatures; give at most %d",
                     NONLINEAR_SEGMENTS - 1);
     }
-    curve->temperature[curve->count] = t;
-    curve->heat[curve->count] = heat;
-    curve->conductivity[curve->count++] = conductivity;
+    const int node = curve->count++;
+    curve->temperature[node] = t;
+    curve->heat[node] = heat;
+    curve->conductivity[node] = conductivity;
+    /* exact, as both are linear in the heat */
+    curve->integral[node] = node == 0 ? 0
+                                      : curve->integral[node - 1] +
+                                            (t - curve->temperature[node - 1]) *
+                                                (conductivity + curve->conductivity[node - 1]) / 2;
     return STATUS_OK;
 }
 
@@ -240,7 +282,27 @@ static enum status make(struct making *m, int parts, struct curve *curve)
                : fail_value("heat capacity", curve->capacity_above / m->density, INFINITY);
 }
 
-static enum status prepare(const struct material_setting *material, struct making *m)
+/* Materials with the same heat capacity and melting get the same nodes: then a cell keeps its
+ * temperature, to the last bit, when it becomes another one of them. */
+static enum status join_nodes(const struct settings *settings, int number, struct making *m)
+{
+    const int heat = settings_heat_of(settings, number);
+    m->also = calloc((size_t)settings->nmaterials, sizeof *m->also);
+    TRY(CHECK_MEMORY(m->also != NULL, "no memory for a material"));
+    m->solid.also = m->also;
+    for (int other = 0; other < settings->nmaterials; other++) {
+        const struct phase_setting *solid = &settings->materials[other].solid;
+        if (other != number && settings_heat_of(settings, other) == heat) {
+            TRY(property_create(solid->conductivity[AXIS_X], solid->conductivity_table,
+                                &m->also[m->solid.nalso++]));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* `own`: the conductivity of the solid; all else is that of `material`. */
+static enum status prepare(const struct material_setting *material, const struct phase_setting *own,
+                           struct making *m)
 {
     const struct phase_setting *solid = &material->solid;
     const struct phase_setting *liquid = &material->liquid;
@@ -253,7 +315,7 @@ static enum status prepare(const struct material_setting *material, struct makin
     m->solidus = material->solidus;
     m->liquidus = material->has_liquidus ? material->liquidus : material->solidus;
     m->latent = material->latent_heat;
-    TRY(property_create(solid->conductivity[AXIS_X], solid->conductivity_table,
+    TRY(property_create(own->conductivity[AXIS_X], own->conductivity_table,
                         &m->solid.conductivity));
     TRY(property_create(solid->heat_capacity, solid->heat_capacity_table, &m->solid.capacity));
     TRY(property_create(of_k->conductivity[AXIS_X], of_k->conductivity_table,
@@ -262,11 +324,12 @@ static enum status prepare(const struct material_setting *material, struct makin
 }
 
 /* Of both phases along the axes: k / k_x; a table is that of all axes. */
-static enum status find_factors(const struct material_setting *material, struct curve *curve)
+static enum status find_factors(const struct material_setting *material,
+                                const struct phase_setting *own, struct curve *curve)
 {
-    const struct phase_setting *const phases[2] = {&material->solid, &material->liquid};
+    const struct phase_setting *const phases[3] = {own, &material->solid, &material->liquid};
     bool found = false;
-    for (int p = 0; p < 2; p++) {
+    for (int p = 0; p < 3; p++) {
         const double *k = phases[p]->conductivity;
         const bool table = phases[p]->conductivity_table != NULL;
         if (!table && !(k[AXIS_X] > 0)) {
@@ -275,8 +338,10 @@ static enum status find_factors(const struct material_setting *material, struct 
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             const double factor = table ? 1 : k[axis] / k[AXIS_X];
             if (found && factor != curve->factor[axis]) {
-                return fail(STATUS_INPUT, "its conductivities along x, y and z are in another "
-                                          "ratio in the liquid; give the same ratios");
+                return fail(STATUS_INPUT,
+                            "its conductivities along x, y and z are in another ratio in the "
+                            "liquid%s; give the same ratios",
+                            own != &material->solid ? ", or in what it becomes" : "");
             }
             curve->factor[axis] = factor;
         }
@@ -285,13 +350,17 @@ static enum status find_factors(const struct material_setting *material, struct 
     return STATUS_OK;
 }
 
-static enum status create(const struct material_setting *material, struct curve *curve)
+static enum status create(const struct settings *settings, int number, struct curve *curve)
 {
+    const struct phase_setting *own = &settings->materials[number].solid;
+    const struct material_setting *material =
+        &settings->materials[settings_heat_of(settings, number)];
     struct making *m = calloc(1, sizeof *m);
     enum status status = STATUS_OK;
-    TRY_GOTO(CHECK_MEMORY(m != NULL, "no memory for a material"));
-    TRY_GOTO(find_factors(material, curve));
-    TRY_GOTO(prepare(material, m));
+    TRY(CHECK_MEMORY(m != NULL, "no memory for a material"));
+    TRY_GOTO(find_factors(material, own, curve));
+    TRY_GOTO(prepare(material, own, m));
+    TRY_GOTO(join_nodes(settings, number, m));
     TRY_GOTO(make(m, 1, curve));
     /* with n intervals, of which c are curved, n + 1 segments; c (parts - 1) more fit */
     if (m->curved > 0) {
@@ -299,15 +368,41 @@ static enum status create(const struct material_setting *material, struct curve 
         TRY_GOTO(make(m, parts, curve));
     }
 done:
+    free(m->also);
     free(m);
     return status;
+}
+
+/* The files are read again below; here a failure is one of the key that names the file. */
+static enum status check_files(const struct settings *settings, int number)
+{
+    const struct material_setting *material = &settings->materials[number];
+    const struct {
+        const char *key;
+        const struct table_setting *table;
+    } given[] = {{"conductivity", material->solid.conductivity_table},
+                 {"heat_capacity", material->solid.heat_capacity_table},
+                 {"liquid.conductivity", material->liquid.conductivity_table},
+                 {"liquid.heat_capacity", material->liquid.heat_capacity_table}};
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        struct property p;
+        char key[64];
+        const enum status status = property_create(0, given[i].table, &p);
+        snprintf(key, sizeof key, "materials[%d].%s", number, given[i].key);
+        if (status != STATUS_OK) {
+            settings_fail(settings, key, "%s", fail_message());
+            return status;
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status curve_create(const struct settings *settings, int number, struct curve *curve)
 {
     char key[64];
+    TRY(check_files(settings, number));
     *curve = (struct curve){.count = 0};
-    const enum status status = create(&settings->materials[number], curve);
+    const enum status status = create(settings, number, curve);
     snprintf(key, sizeof key, "materials[%d]", number);
     return status == STATUS_INPUT ? settings_fail(settings, key, "%s", fail_message()) : status;
 }

@@ -13,6 +13,7 @@ struct curve {
     double heat[NONLINEAR_SEGMENTS];         /* J/m^3 */
     double temperature[NONLINEAR_SEGMENTS];  /* K */
     double conductivity[NONLINEAR_SEGMENTS]; /* W/(m K), along x */
+    double integral[NONLINEAR_SEGMENTS];     /* of the conductivity over temperature, W/m */
     double capacity_above;                   /* J/(m^3 K) */
     double factor[AXIS_COUNT];               /* of the conductivity along an axis */
     bool melts;

@@ -8,6 +8,7 @@ static const struct derived_label labels[DERIVED_COUNT] = {
     [DERIVED_ABOVE] = {"time_above", "s", "time above the threshold"},
     [DERIVED_FLUX] = {"heat_flux", "W m-2", "magnitude of the heat flux"},
     [DERIVED_LIQUID] = {"liquid_fraction", "1", "part that is liquid"},
+    [DERIVED_MATERIAL] = {"material", "1", "number of the material"},
     [DERIVED_COOLING] = {"cooling_rate", "K s-1", "rate of cooling through the isotherm"},
     [DERIVED_MELTED] = {"melt_time", "s", "time of the first melting"},
     [DERIVED_FROZEN] = {"freeze_time", "s", "time of the last freezing"},
@@ -40,6 +41,9 @@ unsigned derived_of_settings(const struct settings *settings)
     unsigned mask = of_output(&settings->output.snapshots);
     for (int i = 0; i < settings->output.nregions; i++) {
         mask |= of_output(&settings->output.regions[i].file);
+    }
+    for (int m = 0; m < settings->nmaterials; m++) {
+        mask |= settings->materials[m].becomes != NULL ? 1U << DERIVED_MATERIAL : 0;
     }
     const unsigned past = 1U << DERIVED_COOLING | 1U << DERIVED_FROZEN | 1U << DERIVED_MELTINGS;
     return (mask & past) != 0 ? mask | 1U << DERIVED_PREVIOUS : mask;

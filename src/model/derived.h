@@ -20,13 +20,18 @@ static inline bool derived_wants(unsigned mask, int kind)
 }
 int derived_count(unsigned mask);
 
-/* Those that depend on the past and so belong to the state. */
+/* Those that depend on the past and so belong to the state; and of them those that are sampled. */
 static inline unsigned derived_kept(unsigned mask)
 {
     return mask & ~(1U << (unsigned)DERIVED_FLUX | 1U << (unsigned)DERIVED_LIQUID);
 }
+static inline unsigned derived_sampled(unsigned mask)
+{
+    return derived_kept(mask) & ~(1U << (unsigned)DERIVED_MATERIAL);
+}
 
-/* The kinds that the outputs of these settings use; 0: none. */
+/* The kinds that the outputs of these settings use, and that of the materials where they change; 0:
+ * none. */
 unsigned derived_of_settings(const struct settings *settings);
 
 struct derived {

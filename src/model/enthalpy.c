@@ -35,12 +35,22 @@ static void set_segments(const struct writing *w, const struct medium *medium, i
     const double reference = medium->heat_capacity_volume;
     for (int s = 0; s < medium->nsegments; s++) {
         const bool used = s < curve->count;
-        const int64_t numbers = at + medium->nsegments + (int64_t)4 * s;
+        const int64_t numbers = at + medium->nsegments + (int64_t)NONLINEAR_SEGMENT * s;
+        const double t_slope = used ? curve_slope(curve, s) * reference : 0;
+        const double k = used ? curve->conductivity[s] / w->scale : 0;
+        const double k_slope = used ? curve_conductivity_slope(curve, s) * reference / w->scale : 0;
+        const double values[NONLINEAR_SEGMENT] = {used ? curve->temperature[s] : INFINITY,
+                                                  t_slope,
+                                                  k,
+                                                  k_slope,
+                                                  used ? curve->integral[s] / w->scale : 0,
+                                                  t_slope * k,
+                                                  t_slope * k_slope / 2,
+                                                  0};
         set(w, at + s, used ? curve->heat[s] / reference : INFINITY);
-        set(w, numbers, used ? curve->temperature[s] : INFINITY);
-        set(w, numbers + 1, used ? curve_slope(curve, s) * reference : 0);
-        set(w, numbers + 2, used ? curve->conductivity[s] / w->scale : 0);
-        set(w, numbers + 3, used ? curve_conductivity_slope(curve, s) * reference / w->scale : 0);
+        for (int n = 0; n < NONLINEAR_SEGMENT; n++) {
+            set(w, numbers + n, values[n]);
+        }
     }
 }
 
@@ -53,14 +63,15 @@ static void set_class(const struct writing *w, const struct problem *problem, do
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double h = problem->grid.spacing[axis];
         const double k = w->scale * curve->factor[axis];
-        set(w, at + axis, problem->grid.used[axis] ? reference * h * h / (2 * dt * k) : 1);
+        const double half = problem->grid.used[axis] ? reference * h * h / (2 * dt * k) : 1;
+        set(w, at + NONLINEAR_W + axis, half);
+        set(w, at + NONLINEAR_R + axis, 1 / (2 * half));
     }
     const double melting = curve->liquidus_heat - curve->solidus_heat;
     set(w, at + NONLINEAR_PERFUSION, medium->classes[of_class].perfusion * dt / reference);
     set(w, at + NONLINEAR_BLOOD, medium->classes[of_class].arterial_temperature);
     set(w, at + NONLINEAR_SOLIDUS, curve->melts ? curve->solidus_heat / reference : 0);
     set(w, at + NONLINEAR_MELTING, curve->melts ? reference / melting : 0);
-    set(w, at + NONLINEAR_NUMBERS - 1, 0);
 }
 
 static enum status set_closures(const struct writing *w, const struct problem *problem, double time,
@@ -103,18 +114,20 @@ enum status enthalpy_table(const struct problem *problem, double time, double dt
         set_class(&w, problem, dt, c, nonlinear_class_at(n, m, c));
         set_segments(&w, medium, c, nonlinear_segments_at(n, m, medium->nsegments, c));
         for (int i = 0; i < AXIS_COUNT * n; i++) {
-            const double contact =
-                medium->resistance[medium->classes[c].key.material * medium->nmaterials +
-                                   medium->classes[i % n].key.material];
             const double h = problem->grid.spacing[i / n];
+            const int material = medium->classes[c].key.material;
+            const int other = medium->classes[i % n].key.material;
+            const double contact = medium->resistance[material * medium->nmaterials + other];
             set(&w, medium_g_at(n, i / n, c, i % n),
-                contact * medium->heat_capacity_volume * h / dt);
+                material == other && contact == 0
+                    ? NONLINEAR_ONE_CURVE
+                    : contact * medium->heat_capacity_volume * h / dt);
         }
     }
     return set_closures(&w, problem, time, dt);
 }
 
-struct nonlinear_float64 enthalpy_evaluate(const struct medium *medium, int of_class, double u)
+double enthalpy_conductivity(const struct medium *medium, int of_class, double u)
 {
     const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
     const double heat = u * medium->heat_capacity_volume;
@@ -122,23 +135,10 @@ struct nonlinear_float64 enthalpy_evaluate(const struct medium *medium, int of_c
     while (s + 1 < curve->count && heat >= curve->heat[s + 1]) {
         s++;
     }
-    const double beyond = heat - curve->heat[s];
-    return (struct nonlinear_float64){
-        .temperature = curve->temperature[s] + curve_slope(curve, s) * beyond,
-        .conductivity = curve->conductivity[s] + curve_conductivity_slope(curve, s) * beyond,
-    };
+    return curve->conductivity[s] + curve_conductivity_slope(curve, s) * (heat - curve->heat[s]);
 }
 
-bool enthalpy_is_plain(const struct medium *medium)
+bool enthalpy_has_one_curve(const struct medium *medium)
 {
-    bool plain = true;
-    for (int m = 0; m < medium->nmaterials; m++) {
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            plain = plain && medium->curves[m].factor[axis] == medium->curves[0].factor[axis];
-        }
-        for (int other = 0; other < medium->nmaterials; other++) {
-            plain = plain && medium->resistance[m * medium->nmaterials + other] == 0;
-        }
-    }
-    return plain;
+    return medium->nmaterials == 1 && medium->resistance[0] == 0;
 }

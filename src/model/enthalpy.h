@@ -10,11 +10,10 @@
 enum status enthalpy_table(const struct problem *problem, double time, double dt, const double *q,
                            void *table) MUST_CHECK;
 
-/* The temperature, K, and the conductivity along x, W/(m K), of a cell of a class with the value u
- * of the field. */
-struct nonlinear_float64 enthalpy_evaluate(const struct medium *medium, int of_class, double u);
+/* The conductivity along x, W/(m K), of a cell of a class with the value u of the field. */
+double enthalpy_conductivity(const struct medium *medium, int of_class, double u);
 
-/* Whether w is the same for all classes, and there are no contacts: `plain` of medium_args. */
-bool enthalpy_is_plain(const struct medium *medium);
+/* `one_curve` of medium_args. */
+bool enthalpy_has_one_curve(const struct medium *medium);
 
 #endif

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/settings.h"
 #include "model/derived.h"
 #include "model/grid.h"
 #include "model/paint.h"
@@ -95,13 +94,13 @@ void field_destroy(struct field *field)
     free(field);
 }
 
-/* The next piece of `box` that fits the stage: whole planes, else whole rows of one plane. `piece`
- * starts as box_before(box); false after the last. Successive pieces are contiguous in [z][y][x]
- * order. */
-static bool next_piece(const struct field *field, const struct box *box, struct box *piece)
+/* The next piece of `box` that fits the stage, in the precision of a layout: whole planes, else
+ * whole rows of one plane. `piece` starts as box_before(box); false after the last. Successive
+ * pieces are contiguous in [z][y][x] order. */
+static bool next_piece_of(const struct field *field, const struct layout *layout,
+                          const struct box *box, struct box *piece)
 {
-    const int64_t capacity =
-        (int64_t)(field->stage_bytes / precision_bytes(field->layout.precision));
+    const int64_t capacity = (int64_t)(field->stage_bytes / precision_bytes(layout->precision));
     const int64_t row = box_extent(box, AXIS_X);
     const int64_t plane = row * box_extent(box, AXIS_Y);
     int64_t j = piece->hi[AXIS_Y];
@@ -122,6 +121,11 @@ static bool next_piece(const struct field *field, const struct box *box, struct 
     piece->hi[AXIS_Y] = planes > 0 ? box->hi[AXIS_Y] : j + rows;
     *piece = box_intersect(piece, box);
     return true;
+}
+
+static bool next_piece(const struct field *field, const struct box *box, struct box *piece)
+{
+    return next_piece_of(field, &field->layout, box, piece);
 }
 
 static struct box box_before(const struct box *box)
@@ -147,14 +151,15 @@ static enum status stage_in(struct field *field, const void *d_from, const struc
     return backend->runtime->queue_wait(field->queue);
 }
 
-/* h_stage to field. Blocks: h_stage may be overwritten at once. */
-static enum status stage_out(struct field *field, const struct box *piece)
+/* h_stage to d_to. Blocks: h_stage may be overwritten at once. */
+static enum status stage_out(struct field *field, const struct layout *layout,
+                             const struct box *piece, void *d_to)
 {
     const struct backend *backend = field->backend;
     TRY(backend->runtime->copy_to_device(field->queue, field->d_stage, field->h_stage,
-                                         piece_bytes(field, piece)));
-    TRY(backend->operations->unpack(field->queue, &field->layout, field->d_stage, piece,
-                                    field->d_now));
+                                         (size_t)box_cells(piece) *
+                                             precision_bytes(layout->precision)));
+    TRY(backend->operations->unpack(field->queue, layout, field->d_stage, piece, d_to));
     return backend->runtime->queue_wait(field->queue);
 }
 
@@ -186,16 +191,30 @@ enum status field_read_now(struct field *field, const struct box *box, void *h_v
     return read_from(field, field->d_now, box, h_values);
 }
 
-enum status field_write(struct field *field, const struct box *box, const void *h_values)
+static enum status write_to(struct field *field, const struct layout *layout, const struct box *box,
+                            const void *h_values, void *d_to)
 {
     const char *from = h_values;
     struct box piece = box_before(box);
-    while (next_piece(field, box, &piece)) {
-        memcpy(field->h_stage, from, piece_bytes(field, &piece));
-        TRY(stage_out(field, &piece));
-        from += piece_bytes(field, &piece);
+    while (next_piece_of(field, layout, box, &piece)) {
+        const size_t bytes = (size_t)box_cells(&piece) * precision_bytes(layout->precision);
+        memcpy(field->h_stage, from, bytes);
+        TRY(stage_out(field, layout, &piece, d_to));
+        from += bytes;
     }
     return STATUS_OK;
+}
+
+enum status field_write(struct field *field, const struct box *box, const void *h_values)
+{
+    return write_to(field, &field->layout, box, h_values, field->d_now);
+}
+
+enum status field_write_derived(struct field *field, enum derived_kind kind, const double *h_values)
+{
+    const struct derived *derived = field->derived;
+    const struct box owned = layout_owned(&derived->layout);
+    return write_to(field, &derived->layout, &owned, h_values, derived->d_values[kind]);
 }
 
 /* Pieces in the stage whose sums are queued. */
@@ -288,7 +307,7 @@ static enum status paint_pieces(struct field *field, struct brush *brush, const 
             TRY(stage_in(field, field->d_now, &piece));
         }
         TRY(brush_paint(brush, &global, &global, field->layout.precision, field->h_stage));
-        TRY(stage_out(field, &piece));
+        TRY(stage_out(field, &field->layout, &piece, field->d_now));
     }
     return STATUS_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef ISOTHERM_MODEL_FIELD_H
 #define ISOTHERM_MODEL_FIELD_H
 
+#include "config/settings.h"
 #include "kernels/backend.h"
 #include "model/decomp.h"
 
@@ -57,6 +58,9 @@ enum status field_read(struct field *field, const struct box *box, void *h_value
 enum status field_read_now(struct field *field, const struct box *box, void *h_values) MUST_CHECK;
 enum status field_write(struct field *field, const struct box *box,
                         const void *h_values) MUST_CHECK;
+/* All owned cells of a derived field, [z][y][x], likewise. */
+enum status field_write_derived(struct field *field, enum derived_kind kind,
+                                const double *h_values) MUST_CHECK;
 
 /* The exact sums of boxes of owned cells (local indices) of the current step, K, on the device.
  * Blocks until done, where the stage has room once. For a few layers of cells: they are copied to

@@ -30,6 +30,15 @@ static bool has_one_isotropic(const struct settings *settings)
     return settings->nmaterials == 0 || (k != NULL && k[0] == k[1] && k[0] == k[2]);
 }
 
+static bool has_changes(const struct settings *settings)
+{
+    bool any = false;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        any = any || settings->materials[m].becomes != NULL;
+    }
+    return any;
+}
+
 static bool has_perfused(const struct settings *settings)
 {
     bool any = false;
@@ -94,6 +103,7 @@ static struct medium_class material_of(const struct material_setting *material, 
     const double *k = material->solid.conductivity;
     return (struct medium_class){
         .key = {.material = number},
+        .becomes = material->becomes != NULL ? material->becomes_number : number,
         .name = material->name,
         .conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
         .least_conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
@@ -203,6 +213,7 @@ enum status medium_create(const struct settings *settings, struct medium *medium
         .conductivity =
             has_one_isotropic(settings) && !needs_curves(settings) ? medium->conductivity : 0,
         .perfused = has_perfused(settings),
+        .changes = has_changes(settings),
         .nmaterials = n,
         .nclasses = n,
     };
@@ -241,6 +252,39 @@ double medium_conductance_between(const struct medium *medium, const struct grid
     const double contact = medium->resistance[material * medium->nmaterials + neighbour];
     /* symmetric to the last bit: the sum of the half cells first */
     return grid->used[axis] ? 1 / (h * ((h / (2 * k) + h / (2 * other)) + contact)) : 0;
+}
+
+double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                               int material, int neighbour)
+{
+    const int own[2] = {material, medium->materials[material].becomes};
+    const int other[2] = {neighbour, medium->materials[neighbour].becomes};
+    double most = 0;
+    for (int n = 0; n < 4; n++) {
+        most = fmax(most, medium_conductance_between(medium, grid, axis, own[n / 2], other[n % 2]));
+    }
+    return most;
+}
+
+int medium_next_class(const struct medium *medium, int of_class)
+{
+    const struct medium_class *own = &medium->classes[of_class];
+    int next = 0;
+    while (medium->classes[next].key.material != own->becomes ||
+           memcmp(medium->classes[next].key.sources, own->key.sources, sizeof own->key.sources) !=
+               0) {
+        next++;
+    }
+    return next;
+}
+
+double medium_changes_at(const struct medium *medium, enum precision precision, int of_class)
+{
+    const struct medium_class *own = &medium->classes[of_class];
+    return own->becomes != own->key.material
+               ? precision_round(precision, medium->curves[own->key.material].liquidus_heat /
+                                                medium->heat_capacity_volume)
+               : INFINITY;
 }
 
 double medium_conductivity(const struct medium *medium, enum axis axis, int of_class)
@@ -326,6 +370,9 @@ uint64_t medium_hash(const struct medium *medium)
             hash = add_number(hash, medium->materials[m].perfusion);
             hash = add_number(hash, medium->materials[m].arterial_temperature);
             hash = add_number(hash, medium->materials[m].metabolic_heat);
+        }
+        if (medium->changes) {
+            hash = add_number(hash, medium->materials[m].becomes);
         }
         for (int s = 0; medium->curves != NULL && s < medium->curves[m].count; s++) {
             hash = add_number(hash, medium->curves[m].heat[s]);

@@ -23,7 +23,8 @@ static inline bool class_key_has(const struct class_key *key, int source)
 
 struct medium_class {
     struct class_key key;
-    int64_t cells;    /* of the grid: after the survey */
+    int64_t cells;    /* of the grid: after the survey; not those that change later */
+    int becomes;      /* the number of the material that it becomes; its own: none */
     const char *name; /* of the material, borrowed from the settings */
     /* W/(m K), and density times heat capacity, J/(m^3 K). Where they depend on temperature: the
      * largest and the smallest ones, for the longest stable step. */
@@ -51,6 +52,7 @@ struct medium {
      * the enthalpy of kernels/nonlinear_cell.h. Else NULL. */
     struct curve *curves;
     bool perfused; /* a material is */
+    bool changes;  /* a material becomes another one */
     int nsegments; /* of a class in the table; 0: no curves */
 
     int nmaterials; /* 0: uniform */
@@ -76,7 +78,8 @@ const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KE
 enum status medium_create(const struct settings *settings, struct medium *medium) MUST_CHECK;
 void medium_destroy(struct medium *medium); /* takes a zeroed one */
 
-/* Let the classes be those of `keys`, with these numbers of cells. STATUS_MEMORY. */
+/* Let the classes be those of `keys`, with these numbers of cells. `keys` has those of cells that
+ * have become another material, too. STATUS_MEMORY. */
 enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
                                const int64_t *cells, int nkeys) MUST_CHECK;
 
@@ -84,12 +87,20 @@ enum status medium_set_classes(struct medium *medium, const struct class_key *ke
 double medium_conductivity(const struct medium *medium, enum axis axis, int of_class);
 double medium_least_conductivity(const struct medium *medium, enum axis axis);
 
+/* The class of the cells of a class when they have become another material; itself if none. */
+int medium_next_class(const struct medium *medium, int of_class);
+/* From this value of the field on they become it; INFINITY: never. */
+double medium_changes_at(const struct medium *medium, enum precision precision, int of_class);
+
 /* Between two neighbouring cells on `axis` of these materials, per cell volume, W/(m^3 K); 0 on an
  * unused axis. The same of classes. */
 double medium_conductance_between(const struct medium *medium, const struct grid *grid,
                                   enum axis axis, int material, int neighbour);
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour);
+/* The largest one, of what these materials are or become. */
+double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                               int material, int neighbour);
 
 /* With curves: fastest_rate times this bounds the rates while all temperatures lie between `low`
  * and `high`; at most 1. */

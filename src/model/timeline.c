@@ -237,7 +237,7 @@ static enum status check_adaptation(const struct settings *settings, const struc
         return settings_fail(settings, "time.adapt_every",
                              "no material has properties that depend on temperature; leave it out");
     }
-    if (every > 0 && derived_kept(derived_of_settings(settings)) != 0 && every % sampled != 0) {
+    if (every > 0 && derived_sampled(derived_of_settings(settings)) != 0 && every % sampled != 0) {
         return settings_fail(settings, "time.adapt_every",
                              "%" PRId64 " is not a multiple of output.derived.every, %" PRId64,
                              every, sampled);

@@ -37,15 +37,19 @@ enum status output_memory_need(const struct problem *problem, const struct box *
                                struct output_memory *need)
 {
     uint64_t most = 0;
+    uint64_t kept = 0;
     for (int k = 0; k < OUTPUT_KINDS; k++) {
         uint64_t bytes = 0;
         if (output_kinds[k]->capture_bytes != NULL) {
             TRY(output_kinds[k]->capture_bytes(problem, owned, &bytes));
         }
         most = bytes > most ? bytes : most;
+        kept +=
+            output_kinds[k]->kept_bytes != NULL ? output_kinds[k]->kept_bytes(problem, owned) : 0;
     }
     const bool background = problem->settings->output.writer == WRITER_AUTO;
     *need = (struct output_memory){.host_bytes = most * WRITER_SLOTS,
-                                   .device_bytes = background ? most : 0};
+                                   .device_bytes = background ? most : 0,
+                                   .kept_bytes = kept};
     return STATUS_OK;
 }

@@ -56,6 +56,9 @@ struct output_kind {
     /* Rank 0. Print the files, one line each. */
     void (*list)(const void *object, const struct output_context *in);
 
+    /* Device memory that it holds for the whole run, at most, on a rank that owns these cells.
+     * NULL: none. */
+    uint64_t (*kept_bytes)(const struct problem *problem, const struct box *owned);
     /* The size of the largest capture on a rank that owns these cells. NULL: none. */
     enum status (*capture_bytes)(const struct problem *problem, const struct box *owned,
                                  uint64_t *bytes);

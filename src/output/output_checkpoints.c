@@ -138,9 +138,11 @@ static enum status capture_bytes(const struct problem *problem, const struct box
 static double plan(const struct problem *problem)
 {
     const struct checkpoint_setting *setting = &problem->settings->output.checkpoints;
+    const int fields = derived_count(derived_kept(derived_of_settings(problem->settings)));
     const double bytes =
         (problem->medium.curves != NULL ? 2 : 1) *
-        (double)checkpoint_file_bytes(&problem->grid, problem->settings->run.precision);
+            (double)checkpoint_file_bytes(&problem->grid, problem->settings->run.precision) +
+        fields * (double)sizeof(double) * (double)grid_total_cells(&problem->grid);
     const int64_t count =
         timeline_count_due(&problem->timeline, &setting->cadence) - 1; /* not at 0 */
     const int64_t kept = count < setting->keep ? count : setting->keep;

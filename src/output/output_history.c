@@ -303,6 +303,12 @@ static double plan(const struct problem *problem)
     return 20.0 * ncolumns * (double)rows;
 }
 
+static uint64_t kept_bytes(const struct problem *problem, const struct box *owned)
+{
+    const bool on = cadence_is_on(&problem->settings->output.history) && wants_pool(problem);
+    return on ? melt_pool_bytes(owned) : 0;
+}
+
 static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
 {
     return folder_visit_file(settings->output.directory, "history.csv", visitor, context);
@@ -326,6 +332,7 @@ const struct output_kind output_history = {
     .write = write_row,
     .flush = flush,
     .list = list,
+    .kept_bytes = kept_bytes,
     .plan = plan,
     .visit = visit,
     .roll_back = roll_back,

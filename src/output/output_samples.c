@@ -275,6 +275,21 @@ static void list(const void *object, const struct output_context *in)
     }
 }
 
+/* As if this rank owned all corners. */
+static uint64_t kept_bytes(const struct problem *problem, const struct box *owned)
+{
+    const struct settings *settings = problem->settings;
+    const struct line_setting *line = NULL;
+    const struct cadence *cadence = NULL;
+    uint64_t bytes = 0;
+    (void)owned;
+    for (int i = 0; find_series(settings, i, &line, &cadence); i++) {
+        const int64_t points = line != NULL ? line->points : settings->output.probes.npoints;
+        bytes += cadence_is_on(cadence) ? sampler_bytes(points, settings->run.precision) : 0;
+    }
+    return bytes;
+}
+
 static double plan(const struct problem *problem)
 {
     const struct line_setting *line = NULL;
@@ -391,6 +406,7 @@ const struct output_kind output_samples = {
     .write = write_due,
     .flush = flush,
     .list = list,
+    .kept_bytes = kept_bytes,
     .plan = plan,
     .visit = visit,
     .roll_back = roll_back,

@@ -113,10 +113,15 @@ static enum status read_plane(const struct frames *frames, int64_t state,
 
 static const char *unit_of(const char *field)
 {
+    static const char *const written[][2] = {{"W m-2", "W/m\u00b2"}, {"K s-1", "K/s"}, {"1", ""}};
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         const struct derived_label *label = derived_label((enum derived_kind)kind);
+        const char *unit = label->units;
+        for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
+            unit = strcmp(label->units, written[i][0]) == 0 ? written[i][1] : unit;
+        }
         if (strcmp(label->name, field) == 0) {
-            return strcmp(label->units, "W m-2") == 0 ? "W/m\u00b2" : label->units;
+            return unit;
         }
     }
     return "K";

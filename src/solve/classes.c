@@ -5,7 +5,9 @@
 
 #include "base/comm.h"
 #include "io/checkpoint/checkpoint.h"
+#include "model/derived.h"
 #include "model/enthalpy.h"
+#include "model/view.h"
 
 /* Cells that classes_survey_alone holds at once. */
 enum { SURVEY_CELLS = 64 << 20 };
@@ -119,7 +121,8 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned)
         patches += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
     }
     return class_map_bytes(&problem->grid, owned) + CLASS_TABLES * bytes_of_table(problem) +
-           MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches;
+           MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
+           changes_bytes(problem);
 }
 
 static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
@@ -177,9 +180,14 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     }
     classes->table_bytes = bytes_of_table(problem);
     TRY(keep_faces(classes, problem, team));
-    const uint8_t mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
+    uint8_t mask = UINT8_MAX; /* no flags where classes change, which only linear media read */
+    if (!medium->changes) {
+        mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
+    }
     TRY(send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
              &classes->d_class));
+    TRY(changes_allocate(&classes->changes, problem, team, &classes->map, classes->d_class,
+                         engine));
     TRY(send(engine, weights, sizeof weights, &classes->d_weight));
     TRY(send(engine, materials, sizeof materials, &classes->d_material));
     TRY(send(engine, none, sizeof none, &classes->d_summaries));
@@ -207,7 +215,8 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .nclosures = operator_closure_count(problem),
         .d_weight = classes->d_weight,
         .nsegments = medium->nsegments,
-        .plain = medium->curves != NULL && enthalpy_is_plain(medium),
+        .one_curve = medium->curves != NULL && enthalpy_has_one_curve(medium),
+        .perfused = medium->perfused,
     };
     for (int f = 0; f < FACE_COUNT; f++) {
         classes->args.d_patch[f] = classes->d_patch[f];
@@ -232,6 +241,7 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     for (int f = 0; f < FACE_COUNT; f++) {
         engine->runtime->memory_free(engine->device, classes->d_patch[f]);
     }
+    changes_destroy(&classes->changes, engine);
     engine->runtime->memory_free(engine->device, classes->d_summaries);
     engine->runtime->memory_free(engine->device, classes->d_material);
     engine->runtime->memory_free(engine->device, classes->d_weight);
@@ -277,5 +287,57 @@ enum status classes_update(struct classes *classes, const struct problem *proble
         TRY(send_table(classes, engine));
     }
     *args = &classes->args;
+    return STATUS_OK;
+}
+
+/* --- outputs --------------------------------------------------------------------------------- */
+
+enum status classes_read_numbers(const struct problem *problem, struct field *field,
+                                 const struct box *box, enum precision precision, void *values)
+{
+    const struct box part = box_shift(box, field->placement.offset);
+    struct view whole;
+    view_whole(&problem->grid, &whole);
+    return view_read(&whole, field, &field->derived->layout,
+                     field->derived->d_values[DERIVED_MATERIAL], &part, VIEW_AS_IT_IS, precision,
+                     values);
+}
+
+static enum status show_face(struct classes *classes, const struct problem *problem,
+                             struct field *field, enum face face)
+{
+    const struct medium *medium = &problem->medium;
+    uint8_t *of_face = classes->h_face_class[face];
+    const struct box owned = layout_owned(&field->layout);
+    const struct box layer = box_inside(&owned, face, 1);
+    double *numbers = malloc((size_t)box_cells(&layer) * sizeof *numbers);
+    TRY(CHECK_MEMORY(numbers != NULL, "no memory for the materials of a face"));
+    const enum status status =
+        classes_read_numbers(problem, field, &layer, PRECISION_FLOAT64, numbers);
+    for (int64_t c = 0; c < box_cells(&layer) && status == STATUS_OK; c++) {
+        const bool same = numbers[c] == medium->classes[of_face[c]].key.material;
+        of_face[c] = same ? of_face[c] : (uint8_t)medium_next_class(medium, of_face[c]);
+    }
+    free(numbers);
+    return status;
+}
+
+enum status classes_show(struct classes *classes, const struct problem *problem,
+                         struct engine *engine, struct field *field)
+{
+    const struct derived *derived = field->derived;
+    TRY(changes_of_owned(&classes->changes, engine, field, engine->bulk_queue));
+    if (derived == NULL || !derived_wants(derived->mask, DERIVED_MATERIAL)) {
+        return STATUS_OK;
+    }
+    TRY(engine->operations->number_classes(engine->bulk_queue, &derived->layout, &classes->args,
+                                           classes->d_material,
+                                           derived->d_values[DERIVED_MATERIAL]));
+    TRY(engine_wait(engine));
+    for (int f = 0; f < FACE_COUNT && problem->medium.changes; f++) {
+        if (classes->h_face_class[f] != NULL) {
+            TRY(show_face(classes, problem, field, (enum face)f));
+        }
+    }
     return STATUS_OK;
 }

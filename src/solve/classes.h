@@ -7,6 +7,7 @@
 #include "model/class_map.h"
 #include "model/operator.h"
 #include "model/patch_map.h"
+#include "solve/changes.h"
 #include "solve/engine.h"
 
 /* Tables in flight: those of the passes, here of one step, that may run, the next one, and one for
@@ -23,9 +24,11 @@ struct classes {
     void *h_table[CLASS_TABLES]; /* pinned */
     void *h_values;              /* of the last table */
     size_t table_bytes;
+    struct changes changes;
     struct patch_map patches;
     void *d_patch[FACE_COUNT];
-    uint8_t *h_face_class[FACE_COUNT]; /* of the cells inside this rank's closed faces, or NULL */
+    uint8_t *h_face_class[FACE_COUNT]; /* of the cells inside this rank's closed faces, or NULL;
+                                          as of the last classes_show */
     int slot;                          /* of the last table */
     double time, dt;                   /* of the last table; dt 0: none yet */
     struct event *ready;
@@ -49,6 +52,15 @@ void classes_destroy(struct classes *classes, struct engine *engine); /* takes a
 enum status classes_update(struct classes *classes, const struct problem *problem,
                            struct engine *engine, const struct heat_operator *op,
                            const struct medium_args **args) MUST_CHECK;
+
+/* Not collective; blocks. Let outputs see the materials of the current step: in the derived field
+ * of their numbers, if there is one, and on this rank's closed faces. */
+enum status classes_show(struct classes *classes, const struct problem *problem,
+                         struct engine *engine, struct field *field) MUST_CHECK;
+/* Those numbers, of owned cells (local indices). Blocks. */
+enum status classes_read_numbers(const struct problem *problem, struct field *field,
+                                 const struct box *box, enum precision precision,
+                                 void *values) MUST_CHECK;
 
 /* Not collective, needs no MPI. The survey of the whole grid, in parts that fit into memory: for
  * `plan`. */

@@ -8,41 +8,29 @@
 
 /* Restore one derived field: from the checkpoint into h_values, then to the device. Collective. */
 static enum status restore_into(struct stepper *stepper, enum derived_kind kind, double *h_values,
-                                void *d_packed, bool *found)
+                                bool *found)
 {
-    const struct engine *engine = stepper->engine;
-    const struct field *field = stepper->state->field;
+    struct field *field = stepper->state->field;
     const struct derived *derived = field->derived;
     const struct box owned = layout_owned(&derived->layout);
     const struct box global = box_shift(&owned, field->placement.offset);
     TRY(checkpoint_read_derived(stepper->team->comm, stepper->state->restarted_from, kind, &global,
                                 h_values, found));
-    if (!*found) {
-        return STATUS_OK;
-    }
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_packed, h_values,
-                                        (size_t)box_cells(&owned) * sizeof *h_values));
-    TRY(engine->operations->unpack(engine->bulk_queue, &derived->layout, d_packed, &owned,
-                                   derived->d_values[kind]));
-    return engine->runtime->queue_wait(engine->bulk_queue);
+    return *found ? field_write_derived(field, kind, h_values) : STATUS_OK;
 }
 
 static enum status restore(struct stepper *stepper, enum derived_kind kind, bool *found)
 {
-    const struct engine *engine = stepper->engine;
     const struct box owned = layout_owned(&stepper->state->field->derived->layout);
     const size_t bytes = (size_t)box_cells(&owned) * sizeof(double);
     MPI_Comm comm = stepper->team->comm;
     double *h_values = malloc(bytes);
-    void *d_packed = NULL;
-    enum status status =
-        h_values == NULL
-            ? fail(STATUS_MEMORY, "no memory for %s of a derived field", SIZE_TEXT(bytes))
-            : engine->runtime->memory_alloc(engine->device, bytes, &d_packed);
-    TRY_GOTO(status_agree(comm, status));
-    TRY_GOTO(status_agree(comm, restore_into(stepper, kind, h_values, d_packed, found)));
+    enum status status;
+    TRY_GOTO(
+        status_agree(comm, CHECK_MEMORY(h_values != NULL, "no memory for %s of a derived field",
+                                        SIZE_TEXT(bytes))));
+    TRY_GOTO(status_agree(comm, restore_into(stepper, kind, h_values, found)));
 done:
-    engine->runtime->memory_free(engine->device, d_packed);
     free(h_values);
     return status;
 }
@@ -56,6 +44,7 @@ static int tracked_of(int kind)
         [DERIVED_ABOVE] = TRACK_ABOVE,
         [DERIVED_FLUX] = -1,
         [DERIVED_LIQUID] = -1,
+        [DERIVED_MATERIAL] = -1,
         [DERIVED_COOLING] = TRACK_COOLING,
         [DERIVED_MELTED] = TRACK_MELTED,
         [DERIVED_FROZEN] = TRACK_FROZEN,
@@ -93,15 +82,70 @@ static enum status take_sample(struct stepper *stepper, unsigned mask, bool firs
     return engine_settle(engine);
 }
 
+/* A field that is above all limits where a cell has become another material. */
+static enum status write_marks(struct stepper *stepper)
+{
+    const struct medium *medium = &stepper->problem->medium;
+    struct field *field = stepper->state->field;
+    const enum precision precision = field->layout.precision;
+    const struct box owned = layout_owned(&field->layout);
+    bool is_next[MOST_MATERIALS] = {false};
+    void *values = malloc((size_t)box_cells(&owned) * precision_bytes(precision));
+    enum status status = STATUS_OK;
+    TRY(CHECK_MEMORY(values != NULL, "no memory for the materials of the cells"));
+    for (int m = 0; m < medium->nmaterials; m++) {
+        is_next[medium->materials[m].becomes] |= medium->materials[m].becomes != m;
+    }
+    TRY_GOTO(classes_read_numbers(stepper->problem, field, &owned, precision, values));
+    for (int64_t c = 0; c < box_cells(&owned); c++) {
+        const double number = precision_get(precision, values, c);
+        const bool known = number >= 0 && number < medium->nmaterials;
+        precision_set(precision, values, c, known && is_next[(int)number] ? 1e30 : 0);
+    }
+    status = field_write(field, &owned, values);
+done:
+    free(values);
+    return status;
+}
+
+/* As the steps do, from marks in the buffer of the next field. */
+static enum status follow_marks(struct stepper *stepper)
+{
+    struct engine *engine = stepper->engine;
+    const struct field *field = stepper->state->field;
+    const struct changes *changes = &stepper->classes->changes;
+    TRY(stepper_exchange(stepper));
+    TRY(changes_of_owned(changes, engine, field, engine->bulk_queue));
+    TRY(changes_of_halo(changes, engine, field, engine->halo_queue));
+    return engine_wait(engine);
+}
+
+/* The classes follow the derived field of their materials. */
+static enum status restore_classes(struct stepper *stepper)
+{
+    struct field *field = stepper->state->field;
+    MPI_Comm comm = stepper->team->comm;
+    if (!stepper->problem->medium.changes) {
+        return STATUS_OK;
+    }
+    field_swap(field);
+    TRY(status_agree(comm, write_marks(stepper)));
+    TRY(status_agree(comm, follow_marks(stepper)));
+    field_swap(field);
+    return status_agree(comm, stepper_show(stepper, false));
+}
+
 /* Samples are taken at multiples of `every`: the latest is not after the state. */
 static enum status restore_all(struct stepper *stepper)
 {
     struct derived *derived = stepper->state->field->derived;
     const int64_t every = stepper->problem->settings->output.derived.every;
+    const bool changes = stepper->problem->medium.changes;
+    const unsigned kept = changes ? derived_kept(derived->mask) : derived_sampled(derived->mask);
     unsigned missing = 0;
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         bool found = false;
-        if (!derived_wants(derived_kept(derived->mask), kind)) {
+        if (!derived_wants(kept, kind)) {
             continue;
         }
         TRY(restore(stepper, (enum derived_kind)kind, &found));
@@ -110,6 +154,9 @@ static enum status restore_all(struct stepper *stepper)
             log_warn("the checkpoint has no %s: it starts at step %lld",
                      derived_label((enum derived_kind)kind)->name, (long long)stepper->state->step);
         }
+    }
+    if (!derived_wants(missing, DERIVED_MATERIAL)) {
+        TRY(restore_classes(stepper));
     }
     derived->started = true;
     derived->sampled_step = stepper->state->step - stepper->state->step % every;
@@ -129,13 +176,17 @@ enum status derive_open(struct stepper *stepper)
     TRY(status_agree(stepper->team->comm,
                      derived_create(engine->backend, engine->device, field->layout.cells, mask,
                                     &field->derived)));
-    return stepper->state->restarted_from[0] != '\0' ? restore_all(stepper) : STATUS_OK;
+    if (stepper->state->restarted_from[0] != '\0') {
+        TRY(restore_all(stepper));
+    }
+    return status_agree(stepper->team->comm,
+                        classes_show(stepper->classes, stepper->problem, stepper->engine, field));
 }
 
 static bool keeps_samples(const struct stepper *stepper)
 {
     const struct derived *derived = stepper->state->field->derived;
-    return derived != NULL && derived_kept(derived->mask) != 0;
+    return derived != NULL && derived_sampled(derived->mask) != 0;
 }
 
 int64_t derive_next(const struct stepper *stepper)
@@ -186,6 +237,7 @@ static enum status derive_flux(struct stepper *stepper)
     TRY(stepper_medium(stepper, &op, &args.medium));
     TRY(complete_halo(stepper));
     TRY(engine_settle(engine));
+    TRY(changes_of_halo(&stepper->classes->changes, engine, field, engine->bulk_queue));
     TRY(engine->operations->flux_squared(engine->bulk_queue, &field->layout,
                                          &field->derived->layout, &args, field->d_now,
                                          field->derived->d_values[DERIVED_FLUX]));

@@ -139,7 +139,7 @@ static struct class_closure close_enthalpy(const struct problem *problem, enum a
 {
     const struct medium *medium = &problem->medium;
     const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
-    const double k = enthalpy_evaluate(medium, of_class, enthalpy).conductivity;
+    const double k = enthalpy_conductivity(medium, of_class, enthalpy);
     return class_closure_with(closure, &problem->grid, axis, k * curve->factor[axis]);
 }
 

@@ -19,6 +19,13 @@ static size_t count_planes(const int64_t cells[AXIS_COUNT])
     return 1 + (size_t)(cells[AXIS_X] + cells[AXIS_Y] + cells[AXIS_Z]);
 }
 
+uint64_t melt_pool_bytes(const struct box *owned)
+{
+    const int64_t cells[AXIS_COUNT] = {box_extent(owned, AXIS_X), box_extent(owned, AXIS_Y),
+                                       box_extent(owned, AXIS_Z)};
+    return count_planes(cells) * sizeof(uint64_t);
+}
+
 enum status melt_pool_open(const struct stepper *stepper, struct melt_pool **pool)
 {
     const struct engine *engine = stepper->engine;

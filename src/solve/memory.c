@@ -7,6 +7,7 @@
 
 #include "base/comm.h"
 #include "base/log.h"
+#include "halo/transport.h"
 #include "model/derived.h"
 #include "model/field.h"
 #include "solve/classes.h"
@@ -19,25 +20,34 @@ struct need {
     uint64_t copy_bytes; /* for copies in the background; optional */
 };
 
-/* Two fields, derived fields, the staging buffer, and the send and receive buffers of the halo. */
+enum status memory_of_rank(const struct problem *problem, const struct backend *backend,
+                           const struct decomp *decomp, int rank,
+                           const struct output_memory *outputs, uint64_t *bytes)
+{
+    const struct settings *settings = problem->settings;
+    const enum precision precision = settings->run.precision;
+    const struct box owned = decomp_owned(decomp, rank);
+    uint64_t fields = 0;
+    uint64_t derived = 0;
+    struct layout layout;
+    struct halo_plan halo;
+    TRY(field_bytes(backend, decomp, rank, precision, &fields));
+    TRY(derived_bytes(&owned, derived_of_settings(settings), &derived));
+    TRY(field_layout(backend, decomp, rank, precision, &layout));
+    TRY(steps_per_pass_halo(decomp, rank, &layout, decomp->halo_width / problem->radius,
+                            problem->radius, &halo));
+    *bytes = fields + derived + classes_bytes(problem, &owned) +
+             source_files_bytes(problem, &owned) + transport_buffer_bytes(&halo, precision) +
+             outputs->kept_bytes;
+    return STATUS_OK;
+}
+
 static enum status need_of_rank(const struct problem *problem, const struct team *team,
                                 const struct output_memory *outputs, const struct engine *engine,
                                 struct need *need)
 {
-    const struct settings *settings = problem->settings;
-    const enum precision precision = settings->run.precision;
-    const struct box owned = decomp_owned(&team->decomp, team->rank);
-    uint64_t derived = 0;
     *need = (struct need){.bytes = 0};
-    TRY(field_bytes(engine->backend, &team->decomp, team->rank, precision, &need->bytes));
-    TRY(derived_bytes(&owned, derived_of_settings(settings), &derived));
-    need->bytes += derived + classes_bytes(problem, &owned) + source_files_bytes(problem, &owned);
-    struct layout layout;
-    struct halo_plan halo;
-    TRY(field_layout(engine->backend, &team->decomp, team->rank, precision, &layout));
-    TRY(steps_per_pass_halo(&team->decomp, team->rank, &layout,
-                            team->decomp.halo_width / problem->radius, problem->radius, &halo));
-    need->bytes += 2 * (uint64_t)halo_plan_bytes(&halo, precision);
+    TRY(memory_of_rank(problem, engine->backend, &team->decomp, team->rank, outputs, &need->bytes));
     if (backend_has(engine->backend, BACKEND_FREE_COPIES)) {
         need->copy_bytes = outputs->device_bytes;
     }

@@ -119,6 +119,7 @@ static enum status stage_overlapped(struct stepper *stepper, const struct pass *
     phases_enter(stepper->phases, PHASE_INTERIOR);
     /* the interior reads cells that the previous shell wrote */
     TRY(runtime->event_wait(engine->bulk_queue, engine->halo_done));
+    TRY(changes_of_owned(&stepper->classes->changes, engine, field, engine->bulk_queue));
     if (!box_is_empty(&stepper->interior)) {
         TRY(launch(stepper, engine->bulk_queue, &pass->args[stage->first], stage->nsteps, &owned,
                    &stepper->interior, 1));
@@ -131,6 +132,7 @@ static enum status stage_overlapped(struct stepper *stepper, const struct pass *
     phases_enter(stepper->phases, PHASE_SHELL);
     /* and the shell reads cells that the previous interior wrote */
     TRY(runtime->event_wait(engine->halo_queue, engine->bulk_done));
+    TRY(changes_of_halo(&stepper->classes->changes, engine, field, engine->halo_queue));
     TRY(advance_around(stepper, engine->halo_queue, pass, stage, &stepper->interior));
     struct box shell[FACE_COUNT];
     const int nshell = box_shell(&owned.cells, &stepper->interior, shell);
@@ -159,6 +161,8 @@ static enum status first_stage(struct stepper *stepper, const struct pass *pass,
                                const struct stage *stage)
 {
     struct engine *engine = stepper->engine;
+    const struct field *field = stepper->state->field;
+    const struct changes *changes = &stepper->classes->changes;
     if (stepper->overlap) {
         return stage_overlapped(stepper, pass, stage);
     }
@@ -166,6 +170,8 @@ static enum status first_stage(struct stepper *stepper, const struct pass *pass,
         TRY(stepper_exchange(stepper));
         TRY(join(engine, engine->halo_queue, engine->halo_done, engine->bulk_queue));
     }
+    TRY(changes_of_owned(changes, engine, field, engine->bulk_queue));
+    TRY(changes_of_halo(changes, engine, field, engine->bulk_queue));
     return stage_plain(stepper, pass, stage);
 }
 

@@ -161,6 +161,9 @@ enum status stepper_show(struct stepper *stepper, bool from_temperature)
     TRY(engine->operations->convert(engine->bulk_queue, &field->layout, medium,
                                     CONVERT_TO_TEMPERATURE, field->d_now, field->d_next));
     field->d_shown = field->d_next;
+    if (stepper->problem->medium.changes) {
+        TRY(classes_show(stepper->classes, stepper->problem, engine, field));
+    }
     return engine_wait(engine);
 }
 

@@ -15,8 +15,11 @@ static const char *why_single(const struct problem *problem, const struct backen
         return "a stencil of an order above 2 is advanced step by step";
     }
     if (problem->medium.nclasses > 0) {
-        return "several materials, sources, radiation, patches and a heat transfer coefficient "
-               "that is a formula are advanced step by step";
+        return problem->medium.curves != NULL
+                   ? "properties that depend on temperature, melting and perfusion are advanced "
+                     "step by step"
+                   : "several materials, sources, radiation, patches and a heat transfer "
+                     "coefficient that is a formula are advanced step by step";
     }
     return backend->operations->steps == NULL ? "the backend advances step by step" : NULL;
 }

@@ -7,27 +7,35 @@
 
 #include "kernels/derived_cell.h"
 
-static void fill_class(struct problem *p, void *table, int of_class, bool plain, uint64_t *random)
+/* Classes with the same number of a curve conduct as one. */
+static int curve_of(const struct problem *p, int of_class)
+{
+    return p->medium.one_curve ? 0 : of_class / 2;
+}
+
+static void fill_class(struct problem *p, void *table, int of_class, uint64_t *random)
 {
     const struct medium_args *m = &p->medium;
     const struct layout *l = &p->layout;
     const int64_t at = nonlinear_class_at(m->nclasses, m->nclosures, of_class);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const double w = 4.0 + axis + (plain ? 0.0 : random_between(random, 0.0, 3.0));
-        host_set(l, table, at + axis, w);
+        const double w = 4.0 + axis + 0.1 * curve_of(p, of_class);
+        host_set(l, table, at + NONLINEAR_W + axis, w);
+        host_set(l, table, at + NONLINEAR_R + axis, 1 / (2 * w));
     }
-    const bool perfused = random_below(random, 3) == 0;
+    const bool perfused = m->perfused && random_below(random, 3) == 0;
     const bool melts = random_below(random, 2) == 0;
     host_set(l, table, at + NONLINEAR_PERFUSION, perfused ? random_between(random, 0.0, 0.1) : 0);
     host_set(l, table, at + NONLINEAR_BLOOD, 310.0);
     host_set(l, table, at + NONLINEAR_SOLIDUS, melts ? random_between(random, 0.0, 500.0) : 0);
     host_set(l, table, at + NONLINEAR_MELTING, melts ? random_between(random, 0.01, 0.1) : 0);
-    host_set(l, table, at + NONLINEAR_NUMBERS - 1, 0.0);
 }
 
 /* Continuous, with a plateau now and then; the rest of the segments begin at infinity. */
-static void fill_segments(struct problem *p, void *table, int of_class, uint64_t *random)
+static void fill_segments(struct problem *p, void *table, int of_class, uint64_t seed)
 {
+    uint64_t of_curve = seed + (uint64_t)curve_of(p, of_class);
+    uint64_t *random = &of_curve;
     const struct medium_args *m = &p->medium;
     const struct layout *l = &p->layout;
     const int count = m->nsegments;
@@ -36,17 +44,21 @@ static void fill_segments(struct problem *p, void *table, int of_class, uint64_t
     double u = 0.0;
     double t = 0.0;
     double k = 1.0;
+    double theta = 0.0;
     for (int s = 0; s < count; s++) {
         const double length = random_between(random, 5.0, 1500.0 / count);
         const bool flat = s > 0 && random_below(random, 4) == 0;
         const double slope = flat ? 0.0 : random_between(random, 0.2, 1.0);
         const double k_next = random_between(random, 0.1, 1.0);
         const bool last = s >= used - 1;
+        const double k_slope = last || s == 0 ? 0.0 : (k_next - k) / length;
+        const double values[NONLINEAR_SEGMENT] = {
+            s < used ? t : INFINITY, slope, k, k_slope, theta, slope * k, slope * k_slope / 2};
         host_set(l, table, at + s, s < used ? u : INFINITY);
-        host_set(l, table, at + count + 4 * s, s < used ? t : INFINITY);
-        host_set(l, table, at + count + 4 * s + 1, slope);
-        host_set(l, table, at + count + 4 * s + 2, k);
-        host_set(l, table, at + count + 4 * s + 3, last || s == 0 ? 0.0 : (k_next - k) / length);
+        for (int n = 0; n < NONLINEAR_SEGMENT; n++) {
+            host_set(l, table, at + count + NONLINEAR_SEGMENT * s + n, values[n]);
+        }
+        theta += slope * length * (k + k_slope * length / 2);
         u += length;
         t += slope * length;
         k = s == 0 ? k : k_next;
@@ -77,7 +89,9 @@ void problem_make_nonlinear(struct problem *p, int nsegments, uint64_t *random)
     struct medium_args *m = &p->medium;
     const int n = m->nclasses;
     m->nsegments = nsegments;
-    m->plain = random_below(random, 2) == 0;
+    m->one_curve = n == 1 || random_below(random, 2) == 0;
+    m->perfused = random_below(random, 2) == 0;
+    const uint64_t seed = random_bits(random);
     p->nvalues = (size_t)nonlinear_table_length(n, m->nclosures, nsegments);
     void *table = calloc(p->nvalues, precision_bytes(p->layout.precision));
     assert_non_null(table);
@@ -85,12 +99,16 @@ void problem_make_nonlinear(struct problem *p, int nsegments, uint64_t *random)
         host_set(&p->layout, table, medium_cell_at(c), 1.0);
         host_set(&p->layout, table, medium_cell_at(c) + 1,
                  random_below(random, 2) == 0 ? 0.0 : random_between(random, -3.0, 3.0));
-        fill_class(p, table, c, m->plain, random);
-        fill_segments(p, table, c, random);
-        for (int i = 0; i < AXIS_COUNT * (c + 1) && !m->plain; i++) {
-            const double r = random_below(random, 3) == 0 ? random_between(random, 0.0, 9.0) : 0.0;
-            host_set(&p->layout, table, medium_g_at(n, i / (c + 1), c, i % (c + 1)), r);
-            host_set(&p->layout, table, medium_g_at(n, i / (c + 1), i % (c + 1), c), r);
+        fill_class(p, table, c, random);
+        fill_segments(p, table, c, seed);
+        for (int i = 0; i < AXIS_COUNT * (c + 1); i++) {
+            const int other = i % (c + 1);
+            const bool resists = !m->one_curve && random_below(random, 3) == 0;
+            const double r = resists ? random_between(random, 0.0, 9.0)
+                             : curve_of(p, other) == curve_of(p, c) ? NONLINEAR_ONE_CURVE
+                                                                    : 0.0;
+            host_set(&p->layout, table, medium_g_at(n, i / (c + 1), c, other), r);
+            host_set(&p->layout, table, medium_g_at(n, i / (c + 1), other, c), r);
         }
     }
     fill_closures(p, table, random);
@@ -119,7 +137,14 @@ static struct nonlinear_float64 evaluate(const struct problem *p, int of_class, 
         return nonlinear_at_float64(segments, m->nsegments, u);
     }
     const struct nonlinear_float32 at = nonlinear_at_float32(segments, m->nsegments, (float)u);
-    return (struct nonlinear_float64){(double)at.temperature, (double)at.conductivity};
+    return (struct nonlinear_float64){(double)at.temperature, (double)at.conductivity,
+                                      (double)at.theta};
+}
+
+static struct nonlinear_float32 narrow(const struct nonlinear_float64 *at)
+{
+    return (struct nonlinear_float32){(float)at->temperature, (float)at->conductivity,
+                                      (float)at->theta};
 }
 
 static double number_of(const struct problem *p, int of_class, int number)
@@ -129,7 +154,7 @@ static double number_of(const struct problem *p, int of_class, int number)
                     nonlinear_class_at(m->nclasses, m->nclosures, of_class) + number);
 }
 
-/* g and the difference of temperatures across a face. */
+/* g and the difference of T or theta across a face. */
 struct across {
     double g, difference;
     bool closed;
@@ -166,16 +191,19 @@ static struct across cross(const struct problem *p, const int64_t cell[AXIS_COUN
         evaluate(p, other_class, host_get(l, p->h_in, layout_index(l, next[0], next[1], next[2])));
     const double contact =
         host_get(l, m->d_table, medium_g_at(m->nclasses, axis, of_class, other_class));
-    const double other_w = number_of(p, other_class, axis);
+    const void *numbers = table_from(p, nonlinear_class_at(m->nclasses, m->nclosures, of_class));
+    const void *others = table_from(p, nonlinear_class_at(m->nclasses, m->nclosures, other_class));
+    struct across across = {.closed = false};
     if (is_wide(p)) {
-        return (struct across){
-            nonlinear_g_float64(own->conductivity, w, other.conductivity, other_w, contact),
-            other.temperature - own->temperature, false};
+        across.g = nonlinear_between_float64(axis, numbers, *own, others, other, contact,
+                                             &across.difference);
+        return across;
     }
-    return (struct across){(double)nonlinear_g_float32((float)own->conductivity, (float)w,
-                                                       (float)other.conductivity, (float)other_w,
-                                                       (float)contact),
-                           (double)((float)other.temperature - (float)own->temperature), false};
+    float difference = 0;
+    across.g = (double)nonlinear_between_float32(axis, numbers, narrow(own), others, narrow(&other),
+                                                 (float)contact, &difference);
+    across.difference = (double)difference;
+    return across;
 }
 
 void nonlinear_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],

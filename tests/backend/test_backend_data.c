@@ -34,6 +34,8 @@ static void backends_are_complete(void **state)
         assert_int_equal(o->add_source != NULL, media);
         assert_int_equal(o->sum_perfusion != NULL, media);
         assert_int_equal(o->summarise_classes != NULL, media);
+        assert_int_equal(o->number_classes != NULL, media);
+        assert_int_equal(o->change_classes != NULL, media);
         assert_int_equal(o->convert != NULL, media);
         assert_int_equal(o->liquid_fraction != NULL, media);
         backend->runtime->queue_destroy(NULL);

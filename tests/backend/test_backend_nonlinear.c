@@ -106,11 +106,11 @@ static void check_perfusion(struct rig *rig, const struct problem *p)
 
 static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, uint64_t seed)
 {
-    static const int nclasses[] = {1, 2, 8, 40};
+    static const int nclasses[] = {1, 2, 8, 40, 130};
     uint64_t random = seed;
     for (int precision = 0; precision < 2; precision++) {
         struct problem p;
-        problem_create(&p, cells, closed_faces, nclasses[random_below(&random, 4)],
+        problem_create(&p, cells, closed_faces, nclasses[random_below(&random, 5)],
                        (enum pattern)random_below(&random, PATTERN_COUNT),
                        (enum precision)precision, &random);
         problem_make_nonlinear(&p, 1 << random_below(&random, 6), &random);

@@ -33,6 +33,12 @@ def pixels(path):
     return np.stack([colors >> shift & 0xFF for shift in (16, 8, 0)], axis=-1)
 
 
+def count_curves(path):
+    """Each is drawn twice, in the chart and in its key; a single one has no key. The width is a
+    style or an attribute, by the version of Cairo."""
+    return (len(re.findall(r"stroke-width[:=]\"?2\.5\b", path.read_text())) + 1) // 2
+
+
 class Plot(Case):
     EVERYTHING = {"history.png", "heat.png", "faces.png", "flows.png", "probes.png", "axis.png",
                   "middle_T.png", "snapshots_T.png"}
@@ -179,6 +185,38 @@ class Plot(Case):
         self.plot("out")
         files = {path.name for path in (folder / "plots").iterdir()}
         self.assertEqual(files, self.EVERYTHING - {"faces.png", "flows.png"})
+
+    def test_melt_pool(self):
+        """As many curves of extents as axes in use, and one of the volume; none without the
+        columns: test_everything_and_nothing_else."""
+        pictures = {"melt_pool.svg", "melt_pool_volume.svg"}
+        for cells in ((40,), (24, 20), (24, 20, 16)):
+            with self.subTest(cells):
+                name = f"d{len(cells)}"
+                config = self.config(cells)
+                config["output"].update(melting=450, history={"every": 5, "melt_pool": True})
+                self.solve(config, output=name)
+                self.plot(name, "--svg")
+                found = {path.name for path in (self.folder / name / "plots").glob("melt*")}
+                self.assertEqual(found, pictures)
+                for curves, picture in ((len(cells), "melt_pool"), (1, "melt_pool_volume")):
+                    path = self.folder / name / f"plots/{picture}.svg"
+                    self.assertEqual(count_curves(path), curves, picture)
+        self.plot("d2", "melt_pool", "--with", "d3", "--output", "both.svg")
+        self.assertEqual(count_curves(self.folder / "both.svg"), 5)
+        self.run_one("none")
+        self.assert_says(self.plot("none", "melt_pool", code=2), "none holds no melt_pool")
+
+    def test_heat_of_sources(self):
+        config = self.config()
+        with_source = self.config()
+        with_source["sources"] = [{"box": {"lower": [0, 0, 0], "upper": [0.1, 0.1, 0.1],
+                                           "power": 100}}]
+        self.solve(config, output="without")
+        self.solve(with_source, output="with")
+        for name, curves in (("without", 2), ("with", 3)):
+            self.plot(name, "heat", "--output", f"{name}.svg")
+            self.assertEqual(count_curves(self.folder / f"{name}.svg"), curves)
 
     def test_a_damaged_file_hides_no_other(self):
         folder = self.run_one()

@@ -143,6 +143,29 @@ static void test_titles(void **unused)
     assert_true(layout.texts[0].place.width > layout.width / 2);
 }
 
+static bool has_text(const struct picture_layout *layout, const char *text)
+{
+    bool found = false;
+    for (int i = 0; i < layout->ntexts; i++) {
+        found = found || strcmp(layout->texts[i].text, text) == 0;
+    }
+    return found;
+}
+
+static void test_units(void **unused)
+{
+    (void)unused;
+    static struct picture_layout layout;
+    struct picture_view view = view_titled("units");
+    view.quantity = "rate";
+    view.unit = "K/s";
+    layout_of(&view, &layout);
+    assert_true(has_text(&layout, "rate [K/s]") && has_text(&layout, "min 0 K/s    max 3 K/s"));
+    view.unit = ""; /* a number */
+    layout_of(&view, &layout);
+    assert_true(has_text(&layout, "rate") && has_text(&layout, "min 0    max 3"));
+}
+
 static bool inside(const struct picture_place *place, int x, int y, int margin)
 {
     return x >= place->x - margin && x < place->x + place->width + margin &&
@@ -188,6 +211,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_colormaps),
         cmocka_unit_test(test_texts_never_touch),
         cmocka_unit_test(test_titles),
+        cmocka_unit_test(test_units),
         cmocka_unit_test(test_texts_are_drawn_in_their_places),
     };
     return rig_main(argc, argv, "test_picture_texts", tests, sizeof tests / sizeof tests[0]);

@@ -302,7 +302,7 @@ class Problem:
     def __init__(self, config):
         names = [material["name"] for material in config["materials"]]
         self.config = config
-        self.classes = classes_of(config)
+        self.classes = self.painted = classes_of(config)
         self.initial = painted(config, config["initial"], lambda shape: shape["value"])
         k = np.array([np.broadcast_to(m["conductivity"], 3) for m in config["materials"]])
         rho_c = np.array([m["density"] * m["heat_capacity"] for m in config["materials"]])
@@ -330,12 +330,17 @@ class Problem:
         where[2 - axis] = slice(0, 1) if shift == 1 else slice(-1, None)
         return tuple(where)
 
-    def conductances(self, axis, shift):
-        """To the neighbour, W/(m^2 K); at a closed end that of a cell of the same material."""
+    def neighbours(self, axis, shift):
+        """Their classes; at a closed end that of the cell itself."""
         other = self.beside(self.classes, axis, shift).copy()
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
             other[edge] = self.classes[edge]
+        return other
+
+    def conductances(self, axis, shift):
+        """To the neighbour, W/(m^2 K)."""
+        other = self.neighbours(axis, shift)
         half = self.h[axis] / 2
         return 1 / (half / self.k[self.classes, axis] + half / self.k[other, axis] +
                     self.resistance[self.classes, other])
@@ -366,10 +371,14 @@ class Problem:
                 T = T - (slope * T + radiated * T**4 - given) / (slope + 4 * radiated * T**3)
         return T
 
-    def inflow(self, T, t, axis, shift):
+    def between(self, T, axis, shift):
         """The heat flow from the neighbour on one side into each cell, W/m^2."""
         conductance = (self.lows if shift == 1 else self.highs)[axis]
-        flow = conductance * (self.beside(T, axis, shift) - T)
+        return conductance * (self.beside(T, axis, shift) - T)
+
+    def inflow(self, T, t, axis, shift):
+        """The same, also through closed faces."""
+        flow = self.between(T, axis, shift)
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
             k = self.conductivity(axis, edge)
@@ -434,7 +443,7 @@ class Problem:
             if kind in ("gaussian", "goldak"):
                 total += self.moving(kind, shape, t, dt) * formula(shape.get("factor", 1.0), t)
                 continue
-            mask = source_mask(self.config, source, self.classes)
+            mask = source_mask(self.config, source, self.painted)
             density = shape["density"] if "density" in shape else \
                 shape["power"] / (mask.sum() * math.prod(self.h))
             total[mask] += density * formula(shape.get("factor", 1.0), t)

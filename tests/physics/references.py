@@ -1,12 +1,15 @@
 """Exact solutions that the gallery is compared with. numpy only; integrals by Gauss-Legendre."""
+import functools
 import math
 
 import numpy as np
 
+legendre_nodes = functools.lru_cache(np.polynomial.legendre.leggauss)
+
 
 def legendre(function, low, high, points=400):
     """The integral of a function of an array, whose first axis is the variable's."""
-    nodes, weights = np.polynomial.legendre.leggauss(points)
+    nodes, weights = legendre_nodes(points)
     at = 0.5 * (high - low) * nodes + 0.5 * (high + low)
     values = function(at)
     return np.tensordot(0.5 * (high - low) * weights, values, axes=(0, 0))
@@ -134,15 +137,16 @@ def melt_pool(rise, limit, at, far, z=0.0):
 
 def perfused_focus(points, ages, power, radii, k, rho_c, perfusion):
     """The rise, K, in infinite perfused tissue (W/(m^3 K)) of a Gaussian focus with these radii to
-    1/e^2, whose heat is between `ages` old, s: Pennes' equation, by its Green's function."""
+    1/e^2, whose heat is between `ages` old, s: Pennes' equation, by its Green's function.
+    `points`: arrays of x, y and z that broadcast (numpy.ix_ for a grid)."""
     alpha = k / rho_c
 
     def at_age(age):
-        age = age[:, None]
+        age = age.reshape(-1, *[1] * np.ndim(points[0]))
         rise = power / rho_c * np.exp(-perfusion / rho_c * age)
-        for x, radius in zip(zip(*points), radii):
+        for x, radius in zip(points, radii):
             square = radius**2 / 4 + 2 * alpha * age
-            rise = rise * np.exp(-np.array(x)**2 / (2 * square)) / np.sqrt(2 * math.pi * square)
+            rise = rise * (np.exp(-x**2 / (2 * square)) / np.sqrt(2 * math.pi * square))
         return rise
 
     return legendre(at_age, *ages)

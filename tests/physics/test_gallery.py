@@ -1,30 +1,13 @@
-"""Every worked example of configs/gallery against its reference: an exact solution, with the order
-of the scheme on three grids, or a published figure, with the tolerance of docs/gallery.md."""
+"""The worked examples of configs/gallery against their references: an exact solution, with the
+order of the scheme on three grids, or a published figure, with the tolerance of
+docs/gallery.md."""
 import math
 import unittest
-from pathlib import Path
 
 import numpy as np
 
 import references
-from harness import Case, Run
-
-GALLERY = Path(__file__).resolve().parent.parent.parent / "configs" / "gallery"
-
-
-class Example(Case):
-    def solve_example(self, name, output, *sets, ranks=1):
-        words = [word for item in sets for word in ("--set", item)]
-        result = self.isotherm("run", GALLERY / f"{name}.yaml", "--output", output, *words,
-                               ranks=ranks)
-        self.assertEqual(result.code, 0, f"expected exit code 0:\n{result}")
-        return Run(result, self.folder / output)
-
-    def assert_order(self, errors, order, tolerance, cells=(1, 2, 4, 8)):
-        """Of errors on grids with these numbers of cells on an axis."""
-        for coarse, fine, few, many in zip(errors, errors[1:], cells, cells[1:]):
-            found = math.log(coarse / fine) / math.log(many / few)
-            self.assertLess(abs(found - order), tolerance, f"order {found:.3f} from {errors}")
+from gallery import Example, last_row
 
 
 class LayeredWall(Example):
@@ -110,15 +93,6 @@ class CompositeSlab(Example):
             errors.append(float(np.abs(run.temperature().ravel() - exact).max()))
         self.assert_order(errors, 2, 0.1)
         self.assert_below(errors[-1], 0.02, "largest error with 80 cells, K")
-
-
-def last_row(run, names, time=None):
-    """Or that of a time."""
-    rows = [line.split(",") for line in (run.folder / "probes.csv").read_text().splitlines()
-            if not line.startswith("#")]
-    row = next((row for row in rows[1:] if float(row[1]) == time), rows[-1])
-    last = dict(zip((name.removesuffix("_K") for name in rows[0]), row))
-    return np.array([float(last[name]) for name in names])
 
 
 class Borehole(Example):
@@ -325,9 +299,9 @@ class Freezing(Example):
             errors.append(float(np.abs(T - self.exact((np.arange(cells) + 0.5) * h)).mean()))
             last = run.history()[-1]
             self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
-        self.assert_order(fronts, 1, 0.15)
-        self.assert_below(fronts[-1], 0.012, "relative error of the front with 240 cells")
-        self.assert_below(errors[-1], 0.01, "mean error with 240 cells, K")
+        self.assert_order(fronts, 1.85, 0.2)
+        self.assert_below(fronts[-1], 0.0008, "relative error of the front with 240 cells")
+        self.assert_below(errors[-1], 0.004, "mean error with 240 cells, K")
 
 
 class FreezePipe(Example):
@@ -363,24 +337,23 @@ class FreezePipe(Example):
 
     def test_the_front_is_a_circle_that_follows_the_line_sink(self):
         _, front = self.front()
-        fronts, cells = [], (20, 40, 60)
-        for n in cells:
+        for n in (20, 40, 60):
             run = self.solve_example("freeze_pipe", f"pipe{n}", f"grid.cells=[{n}, {n}]",
                                      "output.pictures.interval=2.4e5")
             h = 0.8 / n
             solidus = self.RHO * self.SOLID[1] * self.MELTING
             ice = 1 - np.clip((run.enthalpy()[0] - solidus) / (self.RHO * self.LATENT), 0, 1)
-            fronts.append(abs(math.sqrt(4 * ice.sum() / math.pi) * h / front - 1))
+            # the square pipe shifts it by 0.0005 at most
+            self.assert_below(abs(math.sqrt(4 * ice.sum() / math.pi) * h / front - 1), 0.02 / n,
+                              f"relative error of the front with {n} x {n} cells")
             for radius in (ice[0].sum() * h, np.diag(ice).sum() * h * math.sqrt(2)):
                 self.assert_below(abs(radius - front), 0.5 * h, "front on an axis, diagonal, m")
             last = run.history()[-1]
             self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
-        self.assert_order(fronts, 1, 0.3, cells)
-        self.assert_below(fronts[-1], 0.002, "relative error of the front with 60 x 60 cells")
         names = ["ice", "ice_askew", "water", "water_askew"]
         exact = np.array([self.exact(r) for r in (0.12, 0.084 * 2**0.5, 0.3, 0.21 * 2**0.5)])
         error = np.abs(last_row(run, names) - exact)
-        self.assert_below(error[:2].max(), 0.4, "error in the ice, K")
+        self.assert_below(error[:2].max(), 0.05, "error in the ice, K")
         self.assert_below(error[2:].max(), 0.06, "error in the water, K")
 
 
@@ -467,30 +440,6 @@ class HotPlate(Example):
             exact = (-k0 + np.sqrt(k0**2 + 2 * b * at)) / b
             errors.append(float(np.abs(run.temperature().ravel() - exact).max()))
         self.assert_order(errors, 2, 0.15)
-
-
-class Hyperthermia(Example):
-    POINTS = {"focus": (0, 0, 0), "beside": (0.006, 0, 0), "behind": (0, 0, 0.012),
-              "far": (0.008, 0.008, 0.008)}
-
-    def exact(self, ages):
-        return 310.25 + references.perfused_focus(
-            list(self.POINTS.values()), ages, 0.6, (0.006, 0.006, 0.01), 0.5, 1050.0 * 3600.0,
-            5e-3 * 1000.0 * 3800.0)
-
-    def test_converges_with_the_square_of_the_spacing(self):
-        hot, after = [], []
-        cells = (20, 30, 40)
-        for n in cells:
-            run = self.solve_example("hyperthermia", f"focus{n}", f"grid.cells=[{n}, {n}, {n}]",
-                                     "output.pictures.interval=420")
-            hot.append(float(np.abs(last_row(run, self.POINTS, 300) - self.exact((0, 300))).max()))
-            after.append(float(np.abs(last_row(run, self.POINTS) - self.exact((120, 420))).max()))
-            last = run.history()[-1]
-            self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
-        self.assert_order(hot, 2, 0.2, cells)
-        self.assert_order(after, 2, 0.2, cells)
-        self.assert_below(hot[-1], 0.25, "largest error with 40^3 cells, K")
 
 
 if __name__ == "__main__":

@@ -79,6 +79,12 @@ class RandomProblems(Materials):
             self.assertEqual(other.exact("field_hash"), one.exact("field_hash"),
                              f"{backend}, {nranks} ranks")
             self.assertEqual(other.history_bytes(), one.history_bytes(), f"{backend} {nranks}")
+        if any("becomes" in material for material in config["materials"]):
+            middle = self.folder / f"one{seed}/checkpoints/step_{STEPS // 2:010d}.h5"
+            rest = self.run_config(config, f"rest{seed}", "--restart", middle, ranks=ranks)
+            self.assertEqual(rest.exact("field_hash"), one.exact("field_hash"))
+            self.assertEqual(rest.history_bytes().splitlines()[-1],
+                             one.history_bytes().splitlines()[-1])
 
     @staticmethod
     def ways(seed, ranks):

@@ -140,5 +140,75 @@ class WrongInput(Case):
         self.check(no_file, "file", "none.h5", code=3)
 
 
+
+class Properties(Case):
+    """Of one material: files of tables, and numbers that are easily mistaken."""
+
+    def check_file(self, text, *expected, code=2):
+        (self.folder / "k.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+        self.check_material({"conductivity": {"file": "k.csv"}}, *expected, code=code)
+
+    def check_material(self, keys, *expected, code=2):
+        material = {"name": "m", "density": 1000, "conductivity": 1, "heat_capacity": 1000, **keys}
+        self.write({"grid": {"cells": [20], "upper": [0.1]}, "materials": [material],
+                    "initial": [{"uniform": {"value": 300}}], "time": {"steps": 3},
+                    "boundary": {face: {"type": "flux", "value": 0} for face in FACES[:2]}})
+        result = self.isotherm("check", "config.yaml")
+        if "this build has no UDUNITS" in result.err:
+            self.skipTest("no UDUNITS")
+        self.assert_code(result, code)
+        if code != 0:
+            self.assert_says(result, "config.yaml:", *expected)
+            self.assert_one_error(result)
+
+    def test_a_file_is_named_with_its_line_and_key(self):
+        where = "materials[0].conductivity: k.csv, line "
+        for text, line, row in (
+                ("300,1\n400,nan\n", 2, "400,nan"), ("nan,1\n400,2\n", 1, "nan,1"),
+                ("T,k\n\n# a\n300,1\n\n290,2\n", 6, "290,2"), ("300,-1\r\n", 1, "300,-1"),
+                ("300,1\n300,2\n", 2, "300,2"), ("300;1\n", 1, "300;1"),
+                ("300,1,5\n", 1, "300,1,5"), ("300,1 W/m\n", 1, "300,1 W/m"),
+                ("300,inf\n", 1, "300,inf"), ("300,1e400\n", 1, "300,1e400"),
+                ("300,1\nT,k\n", 2, "T,k")):
+            with self.subTest(text):
+                self.check_file(text, f"{where}{line}: '{row}' is not a row", "in K")
+        self.check_file("", "materials[0].conductivity: k.csv: no rows")
+        for text in ("T [degC],k\n20,1\n", "T (\u00b0C),k\n20,1\n", "Celsius,k\n20,1\n"):
+            self.check_file(text, f"{where}1: '{text[:4]}", "give temperatures in K")
+        self.check_material({"heat_capacity": {"file": "none.csv"}},
+                            "materials[0].heat_capacity", "none.csv", "No such file", code=3)
+        self.check_material({"latent_heat": 1, "solidus": 350,
+                             "liquid": {"conductivity": {"file": "none.csv"}}},
+                            "materials[0].liquid.conductivity", "none.csv", code=3)
+
+    def test_files_of_spreadsheets(self):
+        """A byte order mark, quoted names and CR LF: no row is lost."""
+        hashes = set()
+        for text in ("300,1\n400,2", "\ufeff300,1\r\n400,2\r\n",
+                     "\ufeff\"T [K]\",\"k [W/(m K)]\"\r\n300 \t1\r\n\r\n400,2\r\n"):
+            with self.subTest(text):
+                self.check_file(text, code=0)
+                result = self.isotherm("run", "config.yaml", "--output", "out", "--overwrite",
+                                       "--set", "boundary.x_min.value=1e4")
+                self.assert_code(result, 0)
+                hashes.add(result.out.split("field hash")[1].split()[0])
+        self.assertEqual(len(hashes), 1)
+
+    def test_two_conductivities(self):
+        self.check_material({"conductivity": [300, 1]}, "materials[0].conductivity: two numbers",
+                            "[[T, value], ...]")
+        self.check_material({"conductivity": [1, 2, 3]}, code=0)
+        self.check_material({"latent_heat": 1, "solidus": 350, "liquid": {"conductivity": [3, 1]}},
+                            "materials[0].liquid.conductivity: two numbers")
+
+    def test_units_of_perfusion(self):
+        blood = {"blood_density": 1050, "blood_heat_capacity": 3617, "arterial_temperature": 310}
+        for rate in ("30 1/min", "30 min-1", "0.5 1/s", "0.5"):
+            self.check_material({"perfusion": {**blood, "rate": rate}}, code=0)
+        for rate in ("0.5/min", "30 1/2", "30 1/", "30 1/m"):
+            self.check_material({"perfusion": {**blood, "rate": rate}},
+                                "materials[0].perfusion.rate: not a", f"({rate})")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -115,12 +115,12 @@ static const struct damage regions[] = {
     {TIME, REGION("{name: a, every: 1, derived: [T_mex]}"),
      "c.yaml:24: output.regions[0].derived: unknown (T_mex), did you mean 'T_max'? give a list of "
      "some of T_max, arrival_time, time_above, heat_flux, liquid_fraction, cooling_rate, "
-     "melt_time, freeze_time, meltings, CEM43, such as "
+     "melt_time, freeze_time, meltings, CEM43, material, such as "
      "[T_max, heat_flux]"},
     {TIME, REGION("{name: a, every: 1, derived: {T_max: 1}}"),
      "c.yaml:24: output.regions[0].derived: not a list ({...}); give a list of some of T_max, "
      "arrival_time, time_above, heat_flux, liquid_fraction, cooling_rate, melt_time, freeze_time, "
-     "meltings, CEM43, such as [T_max, heat_flux]"},
+     "meltings, CEM43, material, such as [T_max, heat_flux]"},
     {TIME, "output: {snapshots: {every: 1, interval: 1}}\n" TIME,
      "c.yaml:22: output.snapshots.interval: given together with every; give one of them"},
 };

@@ -1,0 +1,139 @@
+/* Single cells of step_nonlinear.c in one precision. Included once for each, and without include
+ * guard for that reason, with
+ *   REAL           the element type
+ *   NAMED(name)    name with the precision appended */
+
+struct NAMED(stencil) {
+    const struct layout *layout;
+    const struct medium_args *medium;
+    const bool *closed;                     /* by face */
+    bool alone[AXIS_COUNT];                 /* y and z without neighbours: cells are their own */
+    bool reads_classes;                     /* cells of one curve differ in q or perfusion */
+    const REAL *table, *numbers, *segments; /* the table, and parts of it */
+    REAL *out;
+    const REAL *in;
+    struct tally *tally;             /* of this thread, one per face */
+    struct NAMED(scratch) * scratch; /* of this thread */
+};
+
+/* Without tallies and scratch memory it serves single cells. */
+static struct NAMED(stencil)
+    NAMED(stencil_of)(const struct layout *layout, const struct step_args *args, void *out,
+                      const void *in, struct tally *tally, struct step_scratch *scratch)
+{
+    const struct medium_args *m = args->medium;
+    const REAL *table = m->d_table;
+    return (struct NAMED(stencil)){
+        .layout = layout,
+        .medium = m,
+        .closed = args->closed,
+        .alone = {false, m->layout.pitch_y == 0, m->layout.pitch_z == 0},
+        .table = table,
+        .numbers = table + nonlinear_class_at(m->nclasses, m->nclosures, 0),
+        .segments = table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, 0),
+        .out = out,
+        .in = in,
+        .tally = tally,
+        .scratch = (void *)scratch};
+}
+
+static struct NAMED(nonlinear)
+    NAMED(evaluate)(const struct NAMED(stencil) * s, int of_class, REAL u)
+{
+    const int count = s->medium->nsegments;
+    return NAMED(nonlinear_at)(s->segments + nonlinear_pitch(count) * of_class, count, u);
+}
+
+/* A cell and its place. */
+struct NAMED(cell) {
+    int64_t at[AXIS_COUNT];
+    const uint8_t *class_of; /* and of its neighbours */
+    const REAL *u;
+    int of_class;
+    struct NAMED(nonlinear) is;
+};
+
+static struct NAMED(cell)
+    NAMED(cell_at)(const struct NAMED(stencil) * s, int64_t i, int64_t j, int64_t k)
+{
+    struct NAMED(cell)
+        cell = {.at = {i, j, k},
+                .class_of = s->medium->d_class + layout_index(&s->medium->layout, i, j, k),
+                .u = s->in + layout_index(s->layout, i, j, k)};
+    cell.of_class = *cell.class_of & s->medium->mask;
+    cell.is = NAMED(evaluate)(s, cell.of_class, *cell.u);
+    return cell;
+}
+
+/* g of a face of a cell, and the difference that it multiplies. */
+static REAL NAMED(cross)(const struct NAMED(stencil) * s, const struct NAMED(cell) * cell, int face,
+                         REAL *difference)
+{
+    const struct medium_args *m = s->medium;
+    const int axis = face / 2;
+    const int sign = face % 2 == 0 ? -1 : 1;
+    const int own = cell->of_class;
+    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * own;
+    if (s->closed[face] && cell->at[axis] == (sign < 0 ? 0 : s->layout->cells[axis] - 1)) {
+        const int closure =
+            medium_closure(m->d_patch[face], m->nclasses, face, s->layout->cells, cell->at, own);
+        const REAL half = cell->is.conductivity / numbers[NONLINEAR_W + axis];
+        *difference = NAMED(nonlinear_face)(
+            s->table + medium_closure_at(m->nclasses, m->nclosures, face, closure), half,
+            cell->is.temperature);
+        if (s->tally != NULL && s->tally[face].target != NULL) {
+            tally_add_one(&s->tally[face], (double)half * (double)*difference);
+        }
+        return half;
+    }
+    const int64_t step[AXIS_COUNT] = {1, s->layout->pitch_y, s->layout->pitch_z};
+    const int64_t class_step[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
+    const int other = cell->class_of[sign * class_step[axis]] & m->mask;
+    return NAMED(nonlinear_between)(
+        axis, numbers, cell->is, s->numbers + (int64_t)NONLINEAR_NUMBERS * other,
+        NAMED(evaluate)(s, other, cell->u[sign * step[axis]]),
+        s->table[medium_g_at(m->nclasses, axis, own, other)], difference);
+}
+
+static void NAMED(convert_row)(const struct NAMED(stencil) * s, enum enthalpy_conversion conversion,
+                               int64_t j, int64_t k)
+{
+    const int count = s->medium->nsegments;
+    const uint8_t *classes = s->medium->d_class + layout_index(&s->medium->layout, 0, j, k);
+    const int64_t at = layout_index(s->layout, 0, j, k);
+    for (int64_t i = 0; i < s->layout->cells[AXIS_X]; i++) {
+        const int c = classes[i] & s->medium->mask;
+        s->out[at + i] = conversion == CONVERT_TO_ENTHALPY
+                             ? NAMED(nonlinear_enthalpy)(s->segments + nonlinear_pitch(count) * c,
+                                                         count, s->in[at + i])
+                             : NAMED(evaluate)(s, c, s->in[at + i]).temperature;
+    }
+}
+
+static void NAMED(liquid_row)(const struct NAMED(stencil) * s, int64_t j, int64_t k,
+                              double *fraction)
+{
+    const uint8_t *classes = s->medium->d_class + layout_index(&s->medium->layout, 0, j, k);
+    const REAL *field = s->in + layout_index(s->layout, 0, j, k);
+    for (int64_t i = 0; i < s->layout->cells[AXIS_X]; i++) {
+        fraction[i] = (double)NAMED(nonlinear_liquid)(
+            s->numbers + (int64_t)NONLINEAR_NUMBERS * (classes[i] & s->medium->mask), field[i]);
+    }
+}
+
+static void NAMED(flux_row)(const struct NAMED(stencil) * s, const double scale[AXIS_COUNT],
+                            int64_t j, int64_t k, double *flux)
+{
+    for (int64_t i = 0; i < s->layout->cells[AXIS_X]; i++) {
+        const struct NAMED(cell) cell = NAMED(cell_at)(s, i, j, k);
+        double along[AXIS_COUNT];
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            REAL d[SIDE_COUNT];
+            const REAL low = NAMED(cross)(s, &cell, 2 * axis, &d[SIDE_MIN]);
+            const REAL high = NAMED(cross)(s, &cell, 2 * axis + 1, &d[SIDE_MAX]);
+            along[axis] = derived_flux_between(0, (double)d[SIDE_MIN], (double)d[SIDE_MAX],
+                                               (double)low, (double)high, scale[axis]);
+        }
+        flux[i] = derived_square(along[0], along[1], along[2]);
+    }
+}
