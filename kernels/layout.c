@@ -133,6 +133,30 @@ static void number_rows(const struct layout *layout, uint8_t *classes)
     }
 }
 
+static void flag_row(const struct layout *layout, uint8_t *c)
+{
+    for (int64_t i = 0; i < layout->cells[AXIS_X]; i += FLAG_CELLS) {
+        const int64_t left = layout->cells[AXIS_X] - i;
+        const int64_t n = left < FLAG_CELLS ? left : FLAG_CELLS;
+        uint8_t flags[FLAG_CELLS];
+        find_flags(layout, c + i, n, flags);
+        for (int64_t f = 0; f < n; f++) {
+            c[i + f] = (uint8_t)((c[i + f] & ~CLASS_FLAG) | flags[f]);
+        }
+    }
+}
+
+void classes_flag_rows(const struct layout *layout, int64_t j0, int64_t j1, int64_t k0, int64_t k1,
+                       uint8_t *classes)
+{
+    const int64_t *cells = layout->cells;
+    for (int64_t k = k0 > 0 ? k0 : 0; k < k1 && k < cells[AXIS_Z]; k++) {
+        for (int64_t j = j0 > 0 ? j0 : 0; j < j1 && j < cells[AXIS_Y]; j++) {
+            flag_row(layout, classes + layout_index(layout, 0, j, k));
+        }
+    }
+}
+
 uint8_t classes_flag(const struct layout *layout, int nclasses, uint8_t *classes)
 {
     const int64_t *cells = layout->cells;
@@ -140,18 +164,7 @@ uint8_t classes_flag(const struct layout *layout, int nclasses, uint8_t *classes
     if (nclasses >= CLASS_FLAG) {
         return UINT8_MAX;
     }
-    for (int64_t row = 0; row < cells[AXIS_Y] * cells[AXIS_Z]; row++) {
-        uint8_t *c = classes + layout_index(layout, 0, row % cells[AXIS_Y], row / cells[AXIS_Y]);
-        for (int64_t i = 0; i < cells[AXIS_X]; i += FLAG_CELLS) {
-            const int64_t left = cells[AXIS_X] - i;
-            const int64_t n = left < FLAG_CELLS ? left : FLAG_CELLS;
-            uint8_t flags[FLAG_CELLS];
-            find_flags(layout, c + i, n, flags);
-            for (int64_t f = 0; f < n; f++) {
-                c[i + f] |= flags[f];
-            }
-        }
-    }
+    classes_flag_rows(layout, 0, cells[AXIS_Y], 0, cells[AXIS_Z], classes);
     return CLASS_FLAG - 1;
 }
 

@@ -46,6 +46,11 @@ void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COU
 enum { CLASS_FLAG = 0x80 };
 uint8_t classes_flag(const struct layout *layout, int nclasses, uint8_t *classes);
 
+/* The flags again, of the owned cells in the rows from j0 to before j1 and k0 to before k1, after
+ * classes have changed there. Only where classes_flag has set some. */
+void classes_flag_rows(const struct layout *layout, int64_t j0, int64_t j1, int64_t k0, int64_t k1,
+                       uint8_t *classes);
+
 /* The number of a row of owned cells, from 1 on, which lies in the bytes before it. Rows of one
  * number have the same classes, and so have the rows beside them, so that coefficients looked up
  * for one row serve all. `row`: the class of its cell 0. */

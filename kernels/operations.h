@@ -47,7 +47,9 @@ struct medium_args {
 /* What becomes of cells that reach a value of the field. Device memory. */
 struct class_change {
     struct layout layout; /* as in medium_args */
-    uint8_t *d_class;     /* without CLASS_FLAG; numbers of rows are not kept */
+    uint8_t *d_class;     /* the same; afterwards for steps with segments only: CLASS_FLAG is kept
+                             right as far as the backend reads it there, and no row's number is */
+    uint8_t mask;         /* the same */
     const double *d_at;   /* [MEDIUM_CLASSES]: of each class; INFINITY: never */
     const uint8_t *d_to;  /* [MEDIUM_CLASSES]: the class from there on */
 };

@@ -135,14 +135,20 @@ void cpu_number_classes(const struct layout *kept, const struct medium_args *med
 /* Cells that are skipped at once, where all have one class and none of them changes. */
 enum { ALIKE = 64 };
 
-/* DEFINE_CHANGE(precision, type of a cell) */
+/* DEFINE_CHANGE(precision, type of a cell); change_row returns whether a cell has changed. */
 #define DEFINE_CHANGE(name, REAL)                                                                  \
     static bool stay_##name(const struct class_change *c, const REAL *cells,                       \
                             const uint8_t *classes, int64_t n)                                     \
     {                                                                                              \
-        const double at = c->d_at[classes[0]];                                                     \
+        const int first = classes[0];                                                              \
+        const double at = c->d_at[first & c->mask];                                                \
+        int others = 0;                                                                            \
         int reached = 0;                                                                           \
-        if (memcmp(classes, classes + 1, (size_t)(n - 1)) != 0) {                                  \
+        _Pragma("omp simd reduction(| : others)") for (int64_t i = 0; i < n; i++)                  \
+        {                                                                                          \
+            others |= classes[i] ^ first;                                                          \
+        }                                                                                          \
+        if ((others & c->mask) != 0) {                                                             \
             return false;                                                                          \
         }                                                                                          \
         if (at == (double)INFINITY) {                                                              \
@@ -154,17 +160,22 @@ enum { ALIKE = 64 };
         }                                                                                          \
         return reached == 0;                                                                       \
     }                                                                                              \
-    static void change_row_##name(const struct class_change *c, const REAL *cells,                 \
+    static bool change_row_##name(const struct class_change *c, const REAL *cells,                 \
                                   uint8_t *classes, int64_t n)                                     \
     {                                                                                              \
+        bool changed = false;                                                                      \
         for (int64_t begin = 0; begin < n; begin += ALIKE) {                                       \
             const int64_t end = n - begin < ALIKE ? n : begin + ALIKE;                             \
             const bool stay = stay_##name(c, cells + begin, classes + begin, end - begin);         \
             for (int64_t i = begin; i < end && !stay; i++) {                                       \
-                const uint8_t own = classes[i];                                                    \
-                classes[i] = (double)cells[i] >= c->d_at[own] ? c->d_to[own] : own;                \
+                const uint8_t own = classes[i] & c->mask;                                          \
+                if ((double)cells[i] >= c->d_at[own] && c->d_to[own] != own) {                     \
+                    classes[i] = c->d_to[own];                                                     \
+                    changed = true;                                                                \
+                }                                                                                  \
             }                                                                                      \
         }                                                                                          \
+        return changed;                                                                            \
     }
 DEFINE_CHANGE(float64, double)
 DEFINE_CHANGE(float32, float)
@@ -176,16 +187,26 @@ void cpu_change_classes(const struct layout *layout, const struct class_change *
     const int64_t nx = box_extent(box, AXIS_X);
     const int64_t ny = box_extent(box, AXIS_Y);
     const int64_t nrows = ny * box_extent(box, AXIS_Z);
-#pragma omp parallel for schedule(static) if (share_is_worthwhile(box, 1))
+    int64_t lo[2] = {INT64_MAX, INT64_MAX}; /* rows with changes, in y and z */
+    int64_t hi[2] = {INT64_MIN, INT64_MIN};
+    const bool several = share_is_worthwhile(box, 1);
+#pragma omp parallel for schedule(static) reduction(min : lo) reduction(max : hi) if (several)
     for (int64_t row = 0; row < nrows; row++) {
         const int64_t j = box->lo[AXIS_Y] + row % ny;
         const int64_t k = box->lo[AXIS_Z] + row / ny;
         const int64_t at = layout_index(layout, box->lo[AXIS_X], j, k);
         uint8_t *classes = change->d_class + layout_index(&change->layout, box->lo[AXIS_X], j, k);
-        if (layout->precision == PRECISION_FLOAT64) {
-            change_row_float64(change, (const double *)field + at, classes, nx);
-        } else {
-            change_row_float32(change, (const float *)field + at, classes, nx);
-        }
+        const bool changed =
+            layout->precision == PRECISION_FLOAT64
+                ? change_row_float64(change, (const double *)field + at, classes, nx)
+                : change_row_float32(change, (const float *)field + at, classes, nx);
+        lo[0] = changed && j < lo[0] ? j : lo[0];
+        lo[1] = changed && k < lo[1] ? k : lo[1];
+        hi[0] = changed && j > hi[0] ? j : hi[0];
+        hi[1] = changed && k > hi[1] ? k : hi[1];
+    }
+    if (lo[0] <= hi[0] && change->mask != UINT8_MAX) {
+        classes_flag_rows(&change->layout, lo[0] - 1, hi[0] + 2, lo[1] - 1, hi[1] + 2,
+                          change->d_class);
     }
 }

@@ -3,7 +3,8 @@
  * pinned host memory and resets the scratch memory. */
 #include "kernels/hip/cells.h"
 
-enum { THREADS = 256, BLOCKS_MAX = 2048 };
+/* AHEAD: vectors of a row that a thread loads before it looks at them. */
+enum { THREADS = 256, BLOCKS_MAX = 2048, AHEAD = 4 };
 
 /* The owned cells by rows: `lanes` threads per row, THREADS / lanes rows per block. */
 template <typename REAL> struct sweep {
@@ -94,19 +95,21 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, VISIT vis
         const int64_t index =
             ((s.offset[AXIS_Z] + k) * s.ny_global + s.offset[AXIS_Y] + j) * s.nx_global +
             s.offset[AXIS_X];
-        /* two vectors at a time, for more bytes in flight; rows are padded to whole vectors */
-        for (int64_t i = threadIdx.x % s.lanes * N; i < s.cells[AXIS_X]; i += 2 * s.lanes * N) {
-            const int64_t second = i + s.lanes * N;
-            const vec16<REAL> a = *reinterpret_cast<const vec16<REAL> *>(cells + i);
-            const vec16<REAL> b = *reinterpret_cast<const vec16<REAL> *>(
-                cells + (second < s.cells[AXIS_X] ? second : i));
+        for (int64_t i = threadIdx.x % s.lanes * N; i < s.cells[AXIS_X]; i += AHEAD * s.lanes * N) {
+            vec16<REAL> vectors[AHEAD]; /* rows are padded to whole vectors */
 #pragma unroll
-            for (int n = 0; n < N; n++) {
-                if (i + n < s.cells[AXIS_X]) {
-                    visit(a.v[n], index + i + n);
-                }
-                if (second + n < s.cells[AXIS_X]) {
-                    visit(b.v[n], index + second + n);
+            for (int v = 0; v < AHEAD; v++) {
+                const int64_t at = i + v * s.lanes * N;
+                vectors[v] = vector_at(cells + (at < s.cells[AXIS_X] ? at : i));
+            }
+#pragma unroll
+            for (int v = 0; v < AHEAD; v++) {
+                const int64_t at = i + v * s.lanes * N;
+#pragma unroll
+                for (int n = 0; n < N; n++) {
+                    if (at + n < s.cells[AXIS_X]) {
+                        visit(vectors[v].v[n], index + at + n);
+                    }
                 }
             }
         }
@@ -316,7 +319,8 @@ static sweep<REAL> sweep_of(const struct layout *layout, const struct placement 
         s.weight = medium->d_weight;
     }
     s.lanes = 1;
-    while (s.lanes < THREADS && 2 * s.lanes * vec16<REAL>::N < (uint64_t)layout->cells[AXIS_X]) {
+    while (s.lanes < THREADS &&
+           AHEAD * s.lanes * vec16<REAL>::N < (uint64_t)layout->cells[AXIS_X]) {
         s.lanes *= 2;
     }
     return s;

@@ -38,7 +38,7 @@ static enum status send(struct engine *engine, const void *h_from, size_t bytes,
 }
 
 enum status changes_allocate(struct changes *changes, const struct problem *problem,
-                             const struct team *team, const struct class_map *map, void *d_class,
+                             const struct team *team, const struct class_map *map,
                              struct engine *engine)
 {
     const struct medium *medium = &problem->medium;
@@ -67,8 +67,8 @@ enum status changes_allocate(struct changes *changes, const struct problem *prob
     TRY(send(engine, at, sizeof at, &changes->d_at));
     TRY(send(engine, to, sizeof to, &changes->d_to));
     TRY(engine->runtime->event_create(engine->device, &changes->done));
-    changes->args = (struct class_change){
-        .layout = map->layout, .d_class = d_class, .d_at = changes->d_at, .d_to = changes->d_to};
+    changes->args =
+        (struct class_change){.layout = map->layout, .d_at = changes->d_at, .d_to = changes->d_to};
     return STATUS_OK;
 }
 
@@ -90,7 +90,7 @@ static enum status follow(const struct changes *changes, struct engine *engine,
 enum status changes_of_owned(const struct changes *changes, struct engine *engine,
                              const struct field *field, struct queue *queue)
 {
-    if (changes->args.d_class == NULL) {
+    if (changes->done == NULL) {
         return STATUS_OK;
     }
     TRY(follow(changes, engine, field, queue, &changes->owned));
@@ -100,7 +100,7 @@ enum status changes_of_owned(const struct changes *changes, struct engine *engin
 enum status changes_of_halo(const struct changes *changes, struct engine *engine,
                             const struct field *field, struct queue *queue)
 {
-    if (changes->args.d_class == NULL) {
+    if (changes->done == NULL) {
         return STATUS_OK;
     }
     for (int f = 0; f < FACE_COUNT; f++) {

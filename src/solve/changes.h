@@ -9,17 +9,17 @@
 #include "solve/engine.h"
 
 struct changes {
-    struct class_change args;    /* d_class is borrowed; NULL: nothing changes */
+    struct class_change args;    /* d_class, borrowed, and mask: by the caller */
     struct box owned;            /* that may change, local indices */
     struct box halo[FACE_COUNT]; /* the same of the neighbours' cells beyond each face */
     void *d_at, *d_to;
-    struct event *done; /* on the queue of changes_of_owned */
+    struct event *done; /* on the queue of changes_of_owned; NULL: nothing changes */
 };
 
-/* Not collective. For the classes of `map`, which are d_class on the device; does nothing where no
- * material changes. `changes`: zeroed. */
+/* Not collective. For the classes of `map`, without flags; does nothing where no material changes.
+ * `changes`: zeroed. */
 enum status changes_allocate(struct changes *changes, const struct problem *problem,
-                             const struct team *team, const struct class_map *map, void *d_class,
+                             const struct team *team, const struct class_map *map,
                              struct engine *engine) MUST_CHECK;
 void changes_destroy(struct changes *changes, struct engine *engine); /* takes a zeroed one */
 

@@ -180,14 +180,13 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     }
     classes->table_bytes = bytes_of_table(problem);
     TRY(keep_faces(classes, problem, team));
-    uint8_t mask = UINT8_MAX; /* no flags where classes change, which only linear media read */
-    if (!medium->changes) {
-        mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
-    }
+    /* before the flags */
+    TRY(changes_allocate(&classes->changes, problem, team, &classes->map, engine));
+    const uint8_t mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
     TRY(send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
              &classes->d_class));
-    TRY(changes_allocate(&classes->changes, problem, team, &classes->map, classes->d_class,
-                         engine));
+    classes->changes.args.d_class = classes->d_class;
+    classes->changes.args.mask = mask;
     TRY(send(engine, weights, sizeof weights, &classes->d_weight));
     TRY(send(engine, materials, sizeof materials, &classes->d_material));
     TRY(send(engine, none, sizeof none, &classes->d_summaries));

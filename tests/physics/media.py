@@ -332,16 +332,14 @@ class Problem:
 
     def neighbours(self, axis, shift):
         """Their classes; at a closed end that of the cell itself."""
-        other = self.beside(self.classes, axis, shift).copy()
+        other, edge = self.beside(self.classes, axis, shift).copy(), self.edge(axis, shift)
         if not self.is_periodic(axis):
-            edge = self.edge(axis, shift)
             other[edge] = self.classes[edge]
         return other
 
     def conductances(self, axis, shift):
         """To the neighbour, W/(m^2 K)."""
-        other = self.neighbours(axis, shift)
-        half = self.h[axis] / 2
+        other, half = self.neighbours(axis, shift), self.h[axis] / 2
         return 1 / (half / self.k[self.classes, axis] + half / self.k[other, axis] +
                     self.resistance[self.classes, other])
 
@@ -373,12 +371,10 @@ class Problem:
 
     def between(self, T, axis, shift):
         """The heat flow from the neighbour on one side into each cell, W/m^2."""
-        conductance = (self.lows if shift == 1 else self.highs)[axis]
-        return conductance * (self.beside(T, axis, shift) - T)
+        return (self.lows if shift == 1 else self.highs)[axis] * (self.beside(T, axis, shift) - T)
 
     def inflow(self, T, t, axis, shift):
-        """The same, also through closed faces."""
-        flow = self.between(T, axis, shift)
+        flow = self.between(T, axis, shift)   # and through closed faces
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
             k = self.conductivity(axis, edge)
