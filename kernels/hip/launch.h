@@ -81,17 +81,21 @@ bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
 bool hip_step_medium_takes(const struct medium_args *medium);
 
-/* With a wider stencil, one box that is not empty: any; of three used axes and without the cells
- * next to closed faces of y and z; and the sums of the closed faces, after those. */
-hipError_t hip_launch_radius_cells(hipStream_t stream, const struct layout *layout,
-                                   const struct wide_args *args, void *d_out, const void *d_in,
-                                   const struct box *box);
+/* With a wider stencil, one box that is not empty, of three used axes and without the cells next to
+ * closed faces of y and z. */
 hipError_t hip_launch_radius_march(hipStream_t stream, const struct layout *layout,
                                    const struct wide_args *args, void *d_out, const void *d_in,
                                    const struct box *box);
-hipError_t hip_launch_radius_sums(hipStream_t stream, struct hip_scratch *d_scratch,
+/* The same with planes of tiles staged in shared memory, and with the cells next to closed faces,
+ * where hip_step_staged_takes the box without those next to faces of z. */
+hipError_t hip_launch_radius_staged(hipStream_t stream, struct hip_scratch *d_scratch,
+                                    const struct layout *layout, const struct wide_args *args,
+                                    void *d_out, const void *d_in, const struct box *box);
+/* The rest of `box`: any boxes in it; and the sums of its closed faces. */
+hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scratch,
                                   const struct layout *layout, const struct wide_args *args,
-                                  const void *d_in, const struct box *box);
+                                  void *d_out, const void *d_in, const struct box *box,
+                                  const struct box *rim, int nrim);
 
 /* Several steps in a pass; see steps.h. */
 enum { HIP_STEPS_MOST = 4 };

@@ -1,12 +1,12 @@
 /* The backend `hip`: the step with a wider stencil. */
 #include "kernels/hip/device_hip.h"
 
-/* The part of `box` that is not next to closed faces of y and z. */
+/* The part of `box` that is not next to closed faces from `first` on. */
 static struct box inner_of(const struct layout *layout, const struct wide_args *args,
-                           const struct box *box)
+                           const struct box *box, enum face first)
 {
     struct box inner = *box;
-    for (int f = FACE_Y_MIN; f < FACE_COUNT; f++) {
+    for (int f = first; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         const enum axis axis = face_axis(face);
         const int64_t radius = args->used[axis] && args->closed[f] ? args->radius : 0;
@@ -33,24 +33,26 @@ enum status hip_step_radius(struct queue *queue, const struct layout *layout,
                             const struct wide_args *args, void *d_out, const void *d_in,
                             const struct box *boxes, int nboxes)
 {
-    const struct box nothing = {{0, 0, 0}, {0, 0, 0}};
     for (int b = 0; b < nboxes; b++) {
-        struct box inner = inner_of(layout, args, &boxes[b]);
+        const struct box *box = &boxes[b];
+        struct box done = {{0, 0, 0}, {0, 0, 0}};
         struct box rim[FACE_COUNT];
-        if (box_is_empty(&boxes[b])) {
+        if (box_is_empty(box)) {
             continue;
         }
-        if (march_takes(args, &inner)) {
+        const struct box planes = inner_of(layout, args, box, FACE_Z_MIN);
+        const struct box inner = inner_of(layout, args, box, FACE_Y_MIN);
+        if (march_takes(args, &planes) && hip_step_staged_takes(layout, &planes)) {
+            done = *box;
+            TRY_HIP(hip_launch_radius_staged, queue->stream, queue->d_scratch, layout, args, d_out,
+                    d_in, box);
+        } else if (march_takes(args, &inner)) {
+            done = inner;
             TRY_HIP(hip_launch_radius_march, queue->stream, layout, args, d_out, d_in, &inner);
-        } else {
-            inner = nothing;
         }
-        const int nrim = box_shell(&boxes[b], &inner, rim);
-        for (int r = 0; r < nrim; r++) {
-            TRY_HIP(hip_launch_radius_cells, queue->stream, layout, args, d_out, d_in, &rim[r]);
-        }
-        TRY_HIP(hip_launch_radius_sums, queue->stream, queue->d_scratch, layout, args, d_in,
-                &boxes[b]);
+        const int nrim = box_shell(box, &done, rim);
+        TRY_HIP(hip_launch_radius_rest, queue->stream, queue->d_scratch, layout, args, d_out, d_in,
+                box, rim, nrim);
     }
     return STATUS_OK;
 }

@@ -3,129 +3,11 @@
  * step_radius_march: a thread keeps 16 bytes of cells of a row and its neighbours in z in
  * registers, as step_march.hip.cpp, so that every plane is loaded once; the vectors beside it in x
  * and y come from the caches. Rows and planes next to closed faces of y and z are left to
- * step_radius_cells, one thread per cell; cells next to those of x get their own row of weights.
- * step_radius_sums adds the inward flux of the closed faces. */
-#include "kernels/hip/cells.h"
-#include "kernels/wide_cell.h"
+ * step_radius_rest, one thread per cell, which also adds the inward flux of the closed faces; cells
+ * next to those of x get their own row of weights. */
+#include "kernels/hip/radius.h"
 
 enum { THREADS = 256 };
-
-/* The coefficients of one step, by value to the kernel. */
-template <typename REAL> struct wide_rules {
-    REAL w[WIDE_RADIUS_MOST];
-    REAL r[AXIS_COUNT];
-    bool used[AXIS_COUNT];
-    bool closed[FACE_COUNT]; /* of a used axis */
-    struct wide_closure closure[FACE_COUNT];
-};
-
-template <typename REAL> static wide_rules<REAL> wide_rules_of(const struct wide_args *args)
-{
-    wide_rules<REAL> rules = {};
-    for (int k = 0; k < args->radius; k++) {
-        rules.w[k] = (REAL)args->weight[k];
-    }
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        rules.r[axis] = (REAL)args->r[axis];
-        rules.used[axis] = args->used[axis];
-    }
-    for (int face = 0; face < FACE_COUNT; face++) {
-        rules.closed[face] = args->closed[face] && args->used[face / 2];
-        rules.closure[face] = args->closure[face];
-    }
-    return rules;
-}
-
-static __device__ __forceinline__ double wide_term(double w, double c, double m, double p,
-                                                   double sum)
-{
-    return wide_term_float64(w, c, m, p, sum);
-}
-
-static __device__ __forceinline__ float wide_term(float w, float c, float m, float p, float sum)
-{
-    return wide_term_float32(w, c, m, p, sum);
-}
-
-static __device__ __forceinline__ double wide_update(double c, double dx, double dy, double dz,
-                                                     const double (&r)[AXIS_COUNT])
-{
-    return wide_update_float64(c, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
-}
-
-static __device__ __forceinline__ float wide_update(float c, float dx, float dy, float dz,
-                                                    const float (&r)[AXIS_COUNT])
-{
-    return wide_update_float32(c, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
-}
-
-/* The sum of a row next to a face, whose first cell is at `face`. */
-template <typename REAL, int R>
-static __device__ __forceinline__ double near_sum(const struct wide_closure &closure,
-                                                  const double *weight, double given,
-                                                  const REAL *face, int64_t inward, REAL own)
-{
-    double sum = wide_given(given, closure.slope, closure.value, (double)own);
-    for (int cell = 0; cell < 2 * R; cell++) {
-        sum = wide_near(weight[cell], (double)face[cell * inward], (double)own, sum);
-    }
-    return sum;
-}
-
-/* D along one axis of the cell `c`, at `at` of `cells`. */
-template <typename REAL, int R, int AXIS>
-static __device__ __forceinline__ REAL difference(const wide_rules<REAL> &rules, const REAL *c,
-                                                  int64_t at, int64_t cells, int64_t stride)
-{
-    constexpr int MIN = 2 * AXIS;
-    constexpr int MAX = 2 * AXIS + 1;
-    const int64_t from_max = cells - 1 - at;
-    const REAL own = c[0];
-    if (!rules.used[AXIS]) {
-        return 0;
-    }
-    if (rules.closed[MIN] && at < R) {
-        const struct wide_closure &closure = rules.closure[MIN];
-        return (REAL)near_sum<REAL, R>(closure, closure.weight[at], closure.given[at],
-                                       c - at * stride, stride, own);
-    }
-    if (rules.closed[MAX] && from_max < R) {
-        const struct wide_closure &closure = rules.closure[MAX];
-        return (REAL)near_sum<REAL, R>(closure, closure.weight[from_max], closure.given[from_max],
-                                       c + from_max * stride, -stride, own);
-    }
-    REAL sum = 0;
-#pragma unroll
-    for (int k = R; k >= 1; k--) {
-        sum = wide_term(rules.w[k - 1], own, c[-k * stride], c[k * stride], sum);
-    }
-    return sum;
-}
-
-/* --- any cells ------------------------------------------------------------------------------- */
-
-template <typename REAL, int R>
-static __global__ __launch_bounds__(THREADS) void step_radius_cells(const grid_view<REAL> view,
-                                                                    const wide_rules<REAL> rules,
-                                                                    const struct box box)
-{
-    const int64_t nx = box.hi[0] - box.lo[0];
-    const int64_t ny = box.hi[1] - box.lo[1];
-    const int64_t nz = box.hi[2] - box.lo[2];
-    const int64_t cell = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (cell >= nx * ny * nz) {
-        return;
-    }
-    const int64_t i = box.lo[0] + cell % nx;
-    const int64_t j = box.lo[1] + cell / nx % ny;
-    const int64_t k = box.lo[2] + cell / nx / ny;
-    const int64_t at = view.at(i, j, k);
-    const REAL *c = view.in + at;
-    const REAL dx = difference<REAL, R, AXIS_X>(rules, c, i, view.cells[0], 1);
-    const REAL dy = difference<REAL, R, AXIS_Y>(rules, c, j, view.cells[1], view.pitch_y);
-    const REAL dz = difference<REAL, R, AXIS_Z>(rules, c, k, view.cells[2], view.pitch_z);
-    view.out[at] = wide_update(c[0], dx, dy, dz, rules.r);
-}
 
 /* --- a box that is not next to closed faces of y and z --------------------------------------- */
 
@@ -277,43 +159,72 @@ static __global__ __launch_bounds__(THREADS) void step_radius_march(const grid_v
     }
 }
 
-/* --- the sums of closed faces ---------------------------------------------------------------- */
+/* --- the cells next to closed faces, or any; and the sums of closed faces --------------------- */
 
-/* The cells of `box` at one closed face; blocks `first` to before `first + nblocks`. */
-struct radius_layer {
-    int64_t lo[AXIS_COUNT]; /* of the cells */
+/* Cells that are computed, or with face >= 0 those at a closed face whose inward flux is summed, by
+ * the blocks from `first` on. */
+struct radius_part {
+    int64_t lo[AXIS_COUNT];
     int64_t extent[AXIS_COUNT];
-    int64_t inward; /* elements */
-    unsigned first, nblocks;
+    int face;
+    unsigned first;
 };
 
-struct radius_layers {
-    struct radius_layer layer[FACE_COUNT];
+struct radius_parts {
+    enum { MOST = 2 * FACE_COUNT };
+    struct radius_part part[MOST];
+    int count;
+    unsigned nblocks;
+
+    void add(const int64_t (&lo)[AXIS_COUNT], const int64_t (&hi)[AXIS_COUNT], int face)
+    {
+        struct radius_part *added = &part[count++];
+        int64_t cells = 1;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            added->lo[axis] = lo[axis];
+            added->extent[axis] = hi[axis] - lo[axis];
+            cells *= added->extent[axis];
+        }
+        added->face = face;
+        added->first = nblocks;
+        nblocks += (unsigned)((cells + THREADS - 1) / THREADS);
+    }
 };
 
 template <typename REAL, int R>
-static __global__ __launch_bounds__(THREADS) void step_radius_sums(const grid_view<REAL> view,
+static __global__ __launch_bounds__(THREADS) void step_radius_rest(const grid_view<REAL> view,
                                                                    const wide_rules<REAL> wide,
                                                                    const rules<REAL> sums,
-                                                                   const radius_layers layers)
+                                                                   const radius_parts parts)
 {
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const struct radius_layer &layer = layers.layer[face];
-        if (blockIdx.x < layer.first || blockIdx.x >= layer.first + layer.nblocks) {
-            continue; /* the same for a whole block */
-        }
-        const int64_t nx = layer.extent[0];
-        const int64_t ny = layer.extent[1];
-        const int64_t cell = (int64_t)(blockIdx.x - layer.first) * THREADS + threadIdx.x;
+    int n = parts.count - 1;
+    while (blockIdx.x < parts.part[n].first) {
+        n--;
+    }
+    const struct radius_part &part = parts.part[n]; /* the same for a whole block */
+    const int64_t nx = part.extent[0];
+    const int64_t ny = part.extent[1];
+    const int64_t cell = (int64_t)(blockIdx.x - part.first) * THREADS + threadIdx.x;
+    const bool is = cell < nx * ny * part.extent[2];
+    const int64_t i = part.lo[0] + cell % nx;
+    const int64_t j = part.lo[1] + cell / nx % ny;
+    const int64_t k = part.lo[2] + cell / nx / ny;
+    const int64_t at = view.at(i, j, k);
+    const REAL *c = view.in + at;
+    if (part.face >= 0) {
+        const struct wide_closure &closure = wide.closure[part.face];
+        const int64_t stride[AXIS_COUNT] = {1, view.pitch_y, view.pitch_z};
+        const int64_t inward = part.face % 2 == 0 ? stride[part.face / 2] : -stride[part.face / 2];
         tally found = {};
-        if (cell < nx * ny * layer.extent[2]) {
-            const REAL *c = view.in + view.at(layer.lo[0] + cell % nx, layer.lo[1] + cell / nx % ny,
-                                              layer.lo[2] + cell / nx / ny);
-            const struct wide_closure &closure = wide.closure[face];
-            found.add(
-                near_sum<REAL, R>(closure, closure.in, closure.in_given, c, layer.inward, c[0]));
+        if (is) {
+            found.add(near_sum<REAL, R>(closure, closure.in, closure.in_given, c, inward, c[0]));
         }
-        face_sum_add(sums.sum[face], found);
+        face_sum_add(sums.sum[part.face], found);
+    } else if (is) {
+        const REAL dx = difference<REAL, R, AXIS_X>(wide, c, i, view.cells[0], 1);
+        const REAL dy = difference<REAL, R, AXIS_Y>(wide, c, j, view.cells[1], view.pitch_y);
+        const REAL dz = difference<REAL, R, AXIS_Z>(wide, c, k, view.cells[2], view.pitch_z);
+        view.out[at] = wide_update(c[0], dx, dy, dz, wide.r);
     }
     finish_face_sums(sums);
 }
@@ -325,7 +236,7 @@ static int64_t extent_of(const struct box *box, int axis)
     return box->hi[axis] - box->lo[axis];
 }
 
-/* What all launches have in common. */
+/* What the launches have in common. */
 struct radius_call {
     hipStream_t stream;
     const struct layout *layout;
@@ -334,18 +245,8 @@ struct radius_call {
     const void *d_in;
     const struct box *box;
     struct hip_scratch *d_scratch;
-};
-
-template <typename REAL, int R> struct run_cells {
-    static void on(const radius_call &call)
-    {
-        const struct box *box = call.box;
-        const int64_t cells = extent_of(box, 0) * extent_of(box, 1) * extent_of(box, 2);
-        step_radius_cells<REAL, R>
-            <<<(unsigned)((cells + THREADS - 1) / THREADS), THREADS, 0, call.stream>>>(
-                view_of<REAL>(call.layout, call.d_out, call.d_in), wide_rules_of<REAL>(call.args),
-                *box);
-    }
+    const struct box *rim;
+    int nrim;
 };
 
 template <typename REAL, int R> struct run_march {
@@ -372,41 +273,34 @@ template <typename REAL, int R> struct run_march {
     }
 };
 
-template <typename REAL, int R> struct run_sums {
+template <typename REAL, int R> struct run_rest {
     static void on(const radius_call &call)
     {
-        const struct layout *layout = call.layout;
         const struct box *box = call.box;
         const wide_rules<REAL> wide = wide_rules_of<REAL>(call.args);
-        const int64_t stride[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
-        struct radius_layers layers = {};
+        struct radius_parts parts = {};
         rules<REAL> sums = {};
-        unsigned nblocks = 0;
         sums.scratch = call.d_scratch;
+        for (int n = 0; n < call.nrim; n++) {
+            parts.add(call.rim[n].lo, call.rim[n].hi, -1);
+        }
         for (int face = 0; face < FACE_COUNT; face++) {
             const int axis = face / 2;
-            const int64_t edge = face % 2 == 0 ? 0 : layout->cells[axis] - 1;
-            struct radius_layer *layer = &layers.layer[face];
+            const int64_t edge = face % 2 == 0 ? 0 : call.layout->cells[axis] - 1;
+            struct box at = *box;
             if (!wide.closed[face] || call.args->d_face_sum[face] == nullptr ||
                 edge < box->lo[axis] || edge >= box->hi[axis]) {
                 continue;
             }
-            int64_t cells = 1;
-            for (int a = 0; a < AXIS_COUNT; a++) {
-                layer->lo[a] = a == axis ? edge : box->lo[a];
-                layer->extent[a] = a == axis ? 1 : extent_of(box, a);
-                cells *= layer->extent[a];
-            }
-            layer->inward = face % 2 == 0 ? stride[axis] : -stride[axis];
-            layer->first = nblocks;
-            layer->nblocks = (unsigned)((cells + THREADS - 1) / THREADS);
-            nblocks += layer->nblocks;
+            at.lo[axis] = edge;
+            at.hi[axis] = edge + 1;
+            parts.add(at.lo, at.hi, face);
             sums.sum[face] = call.args->d_face_sum[face];
             sums.sums = true;
         }
-        if (nblocks > 0) {
-            step_radius_sums<REAL, R><<<nblocks, THREADS, 0, call.stream>>>(
-                view_of<REAL>(layout, call.d_out, call.d_in), wide, sums, layers);
+        if (parts.count > 0) {
+            step_radius_rest<REAL, R><<<parts.nblocks, THREADS, 0, call.stream>>>(
+                view_of<REAL>(call.layout, call.d_out, call.d_in), wide, sums, parts);
         }
     }
 };
@@ -423,23 +317,17 @@ template <template <typename, int> class run> static hipError_t dispatch(const r
     return hipGetLastError();
 }
 
-hipError_t hip_launch_radius_cells(hipStream_t stream, const struct layout *layout,
-                                   const struct wide_args *args, void *d_out, const void *d_in,
-                                   const struct box *box)
-{
-    return dispatch<run_cells>({stream, layout, args, d_out, d_in, box, nullptr});
-}
-
 hipError_t hip_launch_radius_march(hipStream_t stream, const struct layout *layout,
                                    const struct wide_args *args, void *d_out, const void *d_in,
                                    const struct box *box)
 {
-    return dispatch<run_march>({stream, layout, args, d_out, d_in, box, nullptr});
+    return dispatch<run_march>({stream, layout, args, d_out, d_in, box, nullptr, nullptr, 0});
 }
 
-hipError_t hip_launch_radius_sums(hipStream_t stream, struct hip_scratch *d_scratch,
+hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scratch,
                                   const struct layout *layout, const struct wide_args *args,
-                                  const void *d_in, const struct box *box)
+                                  void *d_out, const void *d_in, const struct box *box,
+                                  const struct box *rim, int nrim)
 {
-    return dispatch<run_sums>({stream, layout, args, nullptr, d_in, box, d_scratch});
+    return dispatch<run_rest>({stream, layout, args, d_out, d_in, box, d_scratch, rim, nrim});
 }

@@ -284,14 +284,16 @@ static void faces_in_all_combinations(void **state)
     }
 }
 
-/* Lines of a cache, chunks of a row, tiles, several threads; axes out of use. */
+/* Lines of a cache, chunks of a row, tiles, several threads; axes out of use; tiles of staged
+ * planes that begin next to a face, and columns of them. */
 static void shapes_of_all_kinds(void **state)
 {
     (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {
-        {33, 17, 12}, {70, 9, 8},   {8, 8, 8},     {130, 40, 11}, {1100, 8, 9},  {31, 1, 1},
-        {1, 29, 1},   {1, 1, 27},   {3000, 1, 1},  {1, 40, 33},   {70, 1, 40},   {65, 30, 1},
-        {100, 90, 9}, {9, 1200, 8}, {20011, 1, 1}, {8, 9, 200},   {600, 30, 10}, {64, 64, 10}};
+        {33, 17, 12}, {70, 9, 8},    {8, 8, 8},     {130, 40, 11}, {1100, 8, 9},  {31, 1, 1},
+        {1, 29, 1},   {1, 1, 27},    {3000, 1, 1},  {1, 40, 33},   {70, 1, 40},   {65, 30, 1},
+        {100, 90, 9}, {9, 1200, 8},  {20011, 1, 1}, {8, 9, 200},   {600, 30, 10}, {64, 64, 10},
+        {65, 35, 17}, {131, 50, 18}, {67, 9, 40}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         for (int radius = 2; radius <= 4; radius++) {
             const uint64_t seed = 10 * s + (uint64_t)radius;
