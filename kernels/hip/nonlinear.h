@@ -191,14 +191,18 @@ static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_around(
         nonlinear_in(segments[FACE_COUNT], m.count, segment[FACE_COUNT], u[FACE_COUNT]);
 #pragma unroll
     for (int face = 0; face < FACE_COUNT; face++) {
+        REAL of_face = 0; /* not g[face] in both branches: the compiler would keep g in memory */
+        REAL difference = 0;
         if (closes[face]) {
-            d[face] = nonlinear_close(m, face, cell, own_class, own, g[face]);
-            at_closed(face, g[face], d[face]);
+            difference = nonlinear_close(m, face, cell, own_class, own, of_face);
+            at_closed(face, of_face, difference);
         } else {
-            g[face] = nonlinear_couple(
+            of_face = nonlinear_couple(
                 m, face / 2, own_class, own, of_class[face],
-                nonlinear_in(segments[face], m.count, segment[face], u[face]), d[face]);
+                nonlinear_in(segments[face], m.count, segment[face], u[face]), difference);
         }
+        g[face] = of_face;
+        d[face] = difference;
     }
     return own;
 }

@@ -105,9 +105,10 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, VISIT vis
 #pragma unroll
             for (int v = 0; v < AHEAD; v++) {
                 const int64_t at = i + v * s.lanes * N;
+                const int left = at < s.cells[AXIS_X] ? (int)(s.cells[AXIS_X] - at) : 0;
 #pragma unroll
                 for (int n = 0; n < N; n++) {
-                    if (at + n < s.cells[AXIS_X]) {
+                    if (n < left) {
                         visit(vectors[v].v[n], index + at + n);
                     }
                 }
