@@ -39,6 +39,7 @@ struct medium_args {
     int nsegments;
     bool one_curve; /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
     bool perfused;  /* with segments: a class is */
+    bool changes;   /* with segments: change_classes writes to d_class between steps */
     /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
      * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
     const uint8_t *d_patch[FACE_COUNT];

@@ -234,7 +234,7 @@ static __global__ __launch_bounds__(THREADS) void change_classes(const box_sweep
     visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
         const struct layout &c = change.layout;
         uint8_t *of_class = &change.d_class[c.origin + i + j * c.pitch_y + k * c.pitch_z];
-        const int own = *of_class & change.mask; /* no step with segments reads flags here */
+        const int own = *of_class & change.mask; /* nothing reads flags of such a medium */
         const int to = change.d_to[own];
         if (to != own) {
             const REAL cell = field[layout.origin + i + j * layout.pitch_y + k * layout.pitch_z];
