@@ -4,25 +4,37 @@
 
 enum { CONVERT_THREADS = 256, MOST_BLOCKS = 1 << 20 };
 
-template <typename REAL>
-static __global__ __launch_bounds__(CONVERT_THREADS) void convert(
-    const grid_view<REAL> view, const nonlinear<REAL> m, enum enthalpy_conversion conversion)
+template <typename REAL, typename VISIT>
+static __device__ __forceinline__ void visit_cells(const grid_view<REAL> &view, VISIT visit)
 {
     const int64_t nx = view.cells[0];
     const int64_t ny = view.cells[1];
     const int64_t total = nx * ny * view.cells[2];
     for (int64_t n = (int64_t)blockIdx.x * CONVERT_THREADS + threadIdx.x; n < total;
          n += (int64_t)gridDim.x * CONVERT_THREADS) {
-        const int64_t i = n % nx;
-        const int64_t j = n / nx % ny;
-        const int64_t k = n / (nx * ny);
+        visit(n % nx, n / nx % ny, n / (nx * ny));
+    }
+}
+
+static unsigned blocks_of(const struct layout *layout)
+{
+    const int64_t cells = layout->cells[0] * layout->cells[1] * layout->cells[2];
+    const int64_t blocks = (cells + CONVERT_THREADS - 1) / CONVERT_THREADS;
+    return (unsigned)(blocks < MOST_BLOCKS ? blocks : (int64_t)MOST_BLOCKS);
+}
+
+template <typename REAL>
+static __global__ __launch_bounds__(CONVERT_THREADS) void convert(
+    const grid_view<REAL> view, const nonlinear<REAL> m, enum enthalpy_conversion conversion)
+{
+    visit_cells(view, [&](int64_t i, int64_t j, int64_t k) {
         const int of_class = m.class_at(i, j, k);
         const REAL *segments = m.segments() + nonlinear_pitch(m.count) * of_class;
         const REAL x = view.in[view.at(i, j, k)];
         view.out[view.at(i, j, k)] = conversion == CONVERT_TO_ENTHALPY
                                          ? nonlinear_enthalpy(segments, m.count, x)
                                          : nonlinear_at(segments, m.count, x).temperature;
-    }
+    });
 }
 
 template <typename REAL>
@@ -30,11 +42,8 @@ static hipError_t launch_convert(hipStream_t stream, const struct layout *layout
                                  const struct medium_args *medium,
                                  enum enthalpy_conversion conversion, const void *d_in, void *d_out)
 {
-    const int64_t cells = layout->cells[0] * layout->cells[1] * layout->cells[2];
-    const int64_t blocks = (cells + CONVERT_THREADS - 1) / CONVERT_THREADS;
-    convert<REAL>
-        <<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (int64_t)MOST_BLOCKS), CONVERT_THREADS, 0,
-           stream>>>(view_of<REAL>(layout, d_out, d_in), nonlinear_of<REAL>(medium), conversion);
+    convert<REAL><<<blocks_of(layout), CONVERT_THREADS, 0, stream>>>(
+        view_of<REAL>(layout, d_out, d_in), nonlinear_of<REAL>(medium), conversion);
     return hipGetLastError();
 }
 
@@ -54,17 +63,10 @@ static __global__ __launch_bounds__(CONVERT_THREADS) void liquid(const grid_view
                                                                  double *fraction, int64_t pitch_y,
                                                                  int64_t pitch_z)
 {
-    const int64_t nx = view.cells[0];
-    const int64_t ny = view.cells[1];
-    const int64_t total = nx * ny * view.cells[2];
-    for (int64_t n = (int64_t)blockIdx.x * CONVERT_THREADS + threadIdx.x; n < total;
-         n += (int64_t)gridDim.x * CONVERT_THREADS) {
-        const int64_t i = n % nx;
-        const int64_t j = n / nx % ny;
-        const int64_t k = n / (nx * ny);
+    visit_cells(view, [&](int64_t i, int64_t j, int64_t k) {
         fraction[i + j * pitch_y + k * pitch_z] = (double)nonlinear_liquid(
             m.numbers() + NONLINEAR_NUMBERS * m.class_at(i, j, k), view.in[view.at(i, j, k)]);
-    }
+    });
 }
 
 template <typename REAL>
@@ -72,12 +74,9 @@ static hipError_t launch_liquid(hipStream_t stream, const struct layout *layout,
                                 const struct layout *kept, const struct medium_args *medium,
                                 const void *d_field, double *d_fraction)
 {
-    const int64_t cells = layout->cells[0] * layout->cells[1] * layout->cells[2];
-    const int64_t blocks = (cells + CONVERT_THREADS - 1) / CONVERT_THREADS;
-    liquid<REAL>
-        <<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (int64_t)MOST_BLOCKS), CONVERT_THREADS, 0,
-           stream>>>(view_of<REAL>(layout, nullptr, d_field), nonlinear_of<REAL>(medium),
-                     d_fraction + kept->origin, kept->pitch_y, kept->pitch_z);
+    liquid<REAL><<<blocks_of(layout), CONVERT_THREADS, 0, stream>>>(
+        view_of<REAL>(layout, nullptr, d_field), nonlinear_of<REAL>(medium),
+        d_fraction + kept->origin, kept->pitch_y, kept->pitch_z);
     return hipGetLastError();
 }
 
