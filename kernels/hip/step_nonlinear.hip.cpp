@@ -356,9 +356,7 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
 bool hip_step_nonlinear_takes(const struct medium_args *medium, const struct box *box)
 {
     const int64_t most = 65535; /* blocks in y and z */
-    /* change_classes does not keep the flags by which several curves find their odd cells */
-    const bool flags = medium->mask < 0xFF && !medium->changes;
-    return (medium->one_curve || flags) && box->hi[0] - box->lo[0] >= 24 &&
+    return (medium->one_curve || medium->mask < 0xFF) && box->hi[0] - box->lo[0] >= 24 &&
            box->hi[1] - box->lo[1] >= 8 && box->hi[2] - box->lo[2] >= 4 &&
            (box->hi[1] - box->lo[1]) / 8 < most && (box->hi[2] - box->lo[2]) / 16 < most;
 }

@@ -137,6 +137,20 @@ template <typename T, typename V> static T atomicAdd(T *at, V value)
     return old;
 }
 
+template <typename T, typename V> static T atomicAnd(T *at, V value)
+{
+    const T old = *at;
+    *at = old & (T)value;
+    return old;
+}
+
+template <typename T, typename V> static T atomicOr(T *at, V value)
+{
+    const T old = *at;
+    *at = old | (T)value;
+    return old;
+}
+
 template <typename T, typename V> static T atomicMin(T *at, V value)
 {
     const T old = *at;
