@@ -364,9 +364,13 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
 bool hip_step_nonlinear_takes(const struct medium_args *medium, const struct box *box)
 {
     const int64_t most = 65535; /* blocks in y and z */
-    return (medium->one_curve || medium->mask < 0xFF) && box->hi[0] - box->lo[0] >= 24 &&
-           box->hi[1] - box->lo[1] >= 8 && box->hi[2] - box->lo[2] >= 4 &&
-           (box->hi[1] - box->lo[1]) / 8 < most && (box->hi[2] - box->lo[2]) / 16 < most;
+    int64_t n[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        n[a] = box->hi[a] - box->lo[a];
+    }
+    return (medium->one_curve || medium->mask < 0xFF) && n[0] >= 24 && n[1] >= 8 && n[2] >= 4 &&
+           n[1] / 8 < most && n[2] / 16 < most &&
+           n[0] * n[1] * n[2] / 6 < INT32_MAX; /* pieces of rows of step_odd */
 }
 
 hipError_t hip_launch_step_nonlinear(hipStream_t stream, struct hip_scratch *d_scratch,
