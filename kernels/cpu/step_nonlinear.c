@@ -20,8 +20,9 @@ struct step_scratch;
 #define REAL double
 #define FMA fma
 #define NAMED(name) name##_float64
-#include "kernels/cpu/nonlinear_cells.h"
 #include "kernels/cpu/nonlinear_lookup.h"
+#include "kernels/cpu/nonlinear_cells.h"
+#include "kernels/cpu/step_nonlinear_lines.h"
 #include "kernels/cpu/step_nonlinear_rows.h"
 #include "kernels/cpu/step_nonlinear_tiles.h"
 #undef REAL
@@ -31,8 +32,9 @@ struct step_scratch;
 #define REAL float
 #define FMA fmaf
 #define NAMED(name) name##_float32
-#include "kernels/cpu/nonlinear_cells.h"
 #include "kernels/cpu/nonlinear_lookup.h"
+#include "kernels/cpu/nonlinear_cells.h"
+#include "kernels/cpu/step_nonlinear_lines.h"
 #include "kernels/cpu/step_nonlinear_rows.h"
 #include "kernels/cpu/step_nonlinear_tiles.h"
 #undef REAL

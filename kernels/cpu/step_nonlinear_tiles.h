@@ -139,8 +139,9 @@ static void NAMED(step_piece)(const struct NAMED(stencil) * given, const struct 
     for (int c = 1; c < s.medium->nclasses; c++) {
         s.reads_classes = s.reads_classes || s.table[medium_cell_at(c) + 1] != q;
     }
+    s.lookup = s.scratch->lookup;
     for (int n = 0; n < LOOKUPS; n++) {
-        s.scratch->lookup[n].segments = NULL;
+        s.lookup[n].segments = NULL;
     }
     const int64_t x0 = piece->lo[AXIS_X] / NAMED(LINE) * NAMED(LINE);
     for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j += TILE_Y) {
