@@ -15,6 +15,9 @@
 /* The planes of a tile fit the L2 cache; longer rows have fewer ends (docs/kernels_cpu.md). */
 enum { TILE_X_BYTES = 8192, TILE_Y = 24, FETCH_ROWS = 2, LOOKUPS = 8 };
 
+/* Of a line: within its curve, closed, or to another curve or a contact. */
+enum nonlinear_face { FACE_OPEN, FACE_CLOSED, FACE_COUPLED };
+
 struct step_scratch;
 
 #define REAL double

@@ -148,8 +148,7 @@ KERNEL_INLINE void NAMED(write_line)(const struct NAMED(row) * row, int64_t i, i
                                      const REAL *u)
 {
     if (row->streamed && n == NAMED(LINE)) {
-        stream_part(row->out + i, u);
-        stream_part(row->out + i + NAMED(LINE) / 2, u + NAMED(LINE) / 2);
+        stream_whole(row->out + i, u);
     } else {
         memcpy(row->out + i, u, (size_t)n * sizeof(REAL));
     }

@@ -59,8 +59,7 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
             memcpy(temperature + i, warm, sizeof warm);
         }
         if (streamed) {
-            stream_part(out + i, u);
-            stream_part(out + i + LINE / 2, u + LINE / 2);
+            stream_whole(out + i, u);
         } else {
             memcpy(out + i, u, sizeof u);
         }
@@ -84,7 +83,7 @@ DEFINE_ADVANCE(advance_perfused, true, true)
 
 /* A face in y or z of lines of one class each. */
 struct NAMED(face) {
-    bool closed, coupled;
+    enum nonlinear_face is;
     int of_class; /* beyond it */
     const REAL *closure;
     REAL w, other_w, contact;
@@ -116,7 +115,7 @@ KERNEL_INLINE bool NAMED(has_faces)(const struct NAMED(stencil) * s, const struc
     const uint8_t *classes = row->classes + i;
     bool is = s->medium->nclasses == 1 || NAMED(is_class)(s, classes, faces->of_class);
     for (int face = FACE_Y_MIN; face < FACE_COUNT && !s->medium->one_curve; face++) {
-        is = is && (faces->of[face].closed ||
+        is = is && (faces->of[face].is == FACE_CLOSED ||
                     NAMED(is_class)(s, classes + row->to_class[face], faces->of[face].of_class));
     }
     return is;
@@ -137,26 +136,27 @@ static bool NAMED(find_faces)(const struct NAMED(stencil) * s, const struct NAME
     const uint8_t *classes = row->classes + i;
     const int own = m->nclasses == 1 ? 0 : *classes & m->mask;
     const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * own;
+    bool evaluates = false;
     faces->of_class = own;
-    faces->evaluates = false;
     for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
         struct NAMED(face) *f = &faces->of[face];
-        f->closed = row->on[face];
-        f->coupled = false;
-        f->of_class = m->one_curve || f->closed ? own : classes[row->to_class[face]] & m->mask;
+        const bool closed = row->on[face];
+        f->is = closed ? FACE_CLOSED : FACE_OPEN;
+        f->of_class = m->one_curve || closed ? own : classes[row->to_class[face]] & m->mask;
         f->w = numbers[NONLINEAR_W + face / 2];
-        if (f->closed) {
+        if (closed) {
             f->closure = s->table + medium_closure_at(m->nclasses, m->nclosures, face, own);
             if (m->d_patch[face] != NULL || f->closure[2] != 0) {
                 return false;
             }
         } else if (!m->one_curve) {
             f->contact = NAMED(contact_of)(s, face / 2, own, f->of_class);
-            f->coupled = f->contact >= 0;
+            f->is = f->contact >= 0 ? FACE_COUPLED : FACE_OPEN;
             f->other_w = s->numbers[NONLINEAR_NUMBERS * f->of_class + NONLINEAR_W + face / 2];
         }
-        faces->evaluates = faces->evaluates || f->closed || f->coupled;
+        evaluates = evaluates || f->is != FACE_OPEN;
     }
+    faces->evaluates = evaluates;
     if (!NAMED(has_faces)(s, row, i, faces) ||
         (!m->one_curve && NAMED(contact_of)(s, AXIS_X, own, own) >= 0)) {
         return false;
@@ -235,11 +235,11 @@ KERNEL_INLINE void NAMED(cross_line)(const struct NAMED(stencil) * s, const stru
     }
     for (int face = FACE_Y_MIN; face < FACE_COUNT && faces->evaluates; face++) {
         const struct NAMED(face) *f = &faces->of[face];
-        if (f->closed) {
+        if (f->is == FACE_CLOSED) {
             NAMED(close_line)(f, &is, &s->tally[face], g[face], d[face]);
-        } else if (f->coupled && face == FACE_Z_MAX) {
+        } else if (f->is == FACE_COUPLED && face == FACE_Z_MAX) {
             NAMED(couple_line)(f, &is, next, g[face], d[face]);
-        } else if (f->coupled) {
+        } else if (f->is == FACE_COUPLED) {
             NAMED(lookup_line)
             (NAMED(lookup_of)(s, f->of_class), row->u + row->step[face] + i, &other);
             NAMED(couple_line)(f, &is, &other, g[face], d[face]);
@@ -247,8 +247,15 @@ KERNEL_INLINE void NAMED(cross_line)(const struct NAMED(stencil) * s, const stru
     }
     for (int side = 0; side < SIDE_COUNT; side++) {
         if (faces->ends[side]) {
-            g[side][side == SIDE_MIN ? 0 : LINE - 1] = faces->g[side];
-            d[side][side == SIDE_MIN ? 0 : LINE - 1] = faces->d[side];
+            const int end = side == SIDE_MIN ? 0 : LINE - 1;
+            const REAL end_g = faces->g[side];
+            const REAL end_d = faces->d[side];
+            /* in vectors: loads of a line wait long for a store of one of its cells */
+#pragma omp simd
+            for (int c = 0; c < LINE; c++) {
+                g[side][c] = c == end ? end_g : g[side][c];
+                d[side][c] = c == end ? end_d : d[side][c];
+            }
         }
     }
 }
@@ -265,7 +272,7 @@ static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_faces)(
     const REAL *const above = row->u + row->step[FACE_Z_MAX];
     const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
     const REAL q = s->table[medium_cell_at(faces->of_class) + 1];
-    const bool open = !faces->of[FACE_Z_MAX].closed;
+    const bool open = faces->of[FACE_Z_MAX].is != FACE_CLOSED;
     bool more = true;
     while (more) {
         REAL g[FACE_COUNT][LINE] __attribute__((aligned(STREAM_LINE_BYTES)));

@@ -40,6 +40,18 @@ KERNEL_INLINE void stream_part(void *to, const void *part)
 #endif
 }
 
+/* Write an aligned line. */
+KERNEL_INLINE void stream_whole(void *to, const void *line)
+{
+#if defined(__AVX512F__)
+    _mm512_stream_si512(to, _mm512_loadu_si512(line));
+#else
+    for (int at = 0; at < STREAM_LINE_BYTES; at += STREAM_PART_BYTES) {
+        stream_part((char *)to + at, (const char *)line + at);
+    }
+#endif
+}
+
 /* Cells of a row, in a register where possible. */
 struct stream_vector {
 #if defined(__AVX2__)
