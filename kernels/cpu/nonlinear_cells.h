@@ -56,9 +56,12 @@ static struct NAMED(nonlinear)
     NAMED(evaluate)(const struct NAMED(stencil) * s, int of_class, REAL u)
 {
     const int count = s->medium->nsegments;
-    return s->lookup != NULL ? NAMED(lookup_cell)(NAMED(lookup_of)(s, of_class), u)
-                             : NAMED(nonlinear_at)(s->segments + nonlinear_pitch(count) * of_class,
-                                                   count, u);
+    const int curve = s->medium->one_curve ? 0 : of_class;
+    const REAL *segments = s->segments + nonlinear_pitch(count) * curve;
+    const struct NAMED(lookup) *lookup = s->lookup != NULL ? &s->lookup[curve % LOOKUPS] : NULL;
+    /* a window is not moved for one cell */
+    return lookup != NULL && lookup->segments == segments ? NAMED(lookup_cell)(lookup, u)
+                                                          : NAMED(nonlinear_at)(segments, count, u);
 }
 
 /* A cell and its place. */
