@@ -24,6 +24,7 @@ struct step_scratch;
 #define FMA fma
 #define NAMED(name) name##_float64
 #include "kernels/cpu/nonlinear_lookup.h"
+
 #include "kernels/cpu/nonlinear_cells.h"
 #include "kernels/cpu/step_nonlinear_lines.h"
 #include "kernels/cpu/step_nonlinear_rows.h"
@@ -36,6 +37,7 @@ struct step_scratch;
 #define FMA fmaf
 #define NAMED(name) name##_float32
 #include "kernels/cpu/nonlinear_lookup.h"
+
 #include "kernels/cpu/nonlinear_cells.h"
 #include "kernels/cpu/step_nonlinear_lines.h"
 #include "kernels/cpu/step_nonlinear_rows.h"

@@ -78,8 +78,7 @@ DEFINE_ADVANCE(advance_classes, true, false)
 DEFINE_ADVANCE(advance_perfused, true, true)
 #undef DEFINE_ADVANCE
 
-/* --- other lines of one class ------------------------------------------------------------------
- */
+/* --- other lines of one class ---------------------------------------------------------------- */
 
 /* A face in y or z of lines of one class each. */
 struct NAMED(face) {
