@@ -19,7 +19,7 @@ struct radius_shape : radius_tile<REAL, sizeof(REAL) == sizeof(double) ? 4 : 2> 
     /* planes above the one computed in registers, with no spills in the march: a spill would be a
      * load from the L2 cache, since the stages take the L1 cache's memory */
     static constexpr int KEPT = sizeof(REAL) == sizeof(double) && R == 4 ? 0 : 2;
-    static constexpr int CLOSERS = 3; /* waves */
+    static constexpr int CLOSERS = sizeof(REAL) == sizeof(double) ? 2 : 3; /* waves */
     static constexpr int THREADS = plain::WORKERS + (1 + CLOSERS) * ARCH_WAVE;
     static constexpr int SHARED_BYTES = 222 * 1024;              /* and the rows of weights */
     static constexpr int BESIDE = (R + plain::N - 1) / plain::N; /* vectors on either side in x */
