@@ -133,8 +133,9 @@ template <typename S> struct near_cells {
         if (from_min >= y_min && to_max >= y_max) {
             return;
         }
-        /* else all waves keep the rows that they read here, as neighbours, in registers */
-        const REAL *const first = stage + again(offset);
+        /* in float64 all waves would keep the rows that they have read here, as neighbours */
+        const bool reads_again = sizeof(REAL) == sizeof(double);
+        const REAL *const first = stage + (reads_again ? again(offset) : offset);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             if (from_min + row < y_min) {
