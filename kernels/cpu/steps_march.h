@@ -57,8 +57,8 @@ struct NAMED(links) {
     REAL *slot;    /* the plane below, overwritten by the new one */
     const REAL *c; /* the plane between */
     int64_t pitch;
-    const REAL *source; /* the new plane */
-    const REAL *ahead;  /* prefetched */
+    const REAL *source;         /* the new plane */
+    const REAL *ahead, *beside; /* prefetched */
     REAL *out;
     int64_t n; /* whole lines */
     bool stream;
@@ -79,6 +79,7 @@ KERNEL_INLINE void NAMED(chain_line)(const struct NAMED(coefficients) * k,
     if (!ends || line < from->n) {
         at_line->value[0] = STEPS(load)(from->source + line);
         stream_fetch(STREAM_SECOND_LEVEL, from->ahead + line);
+        stream_fetch(STREAM_SECOND_LEVEL, from->beside + line);
     }
 #pragma GCC unroll 8
     for (int l = nlinks - 1; l >= 0; l--) {
@@ -196,6 +197,7 @@ KERNEL_INLINE void NAMED(advance_cells)(const struct NAMED(march) * m, int first
         part.c += (int64_t)STEPS_CHAIN * 2 * NAMED(PLANE);
         part.source = between;
         part.ahead = between;
+        part.beside = between;
     }
     part.out = links.out;
     part.stream = links.stream;
@@ -223,6 +225,7 @@ KERNEL_INLINE void NAMED(advance_to_output)(const struct NAMED(march) * m, int f
                                .pitch = links.pitch,
                                .source = links.source + at,
                                .ahead = links.ahead + at,
+                               .beside = links.beside + at,
                                .out = whole ? links.out + at : ends,
                                .n = n,
                                .stream = whole});
@@ -244,55 +247,91 @@ KERNEL_INLINE void NAMED(fill_beyond)(const struct NAMED(march) * m, int l, enum
     }
 }
 
-/* Advance a piece of row j, `n` cells from `x` on, of the levels `first` to `last`, along plane p
- * of the input. */
-static __attribute__((noinline)) void NAMED(advance_piece)(const struct NAMED(march) * m, int64_t j,
-                                                           int64_t p, int first, int last,
-                                                           int64_t x, int64_t n)
+/* A piece of a row of plane p of the input. */
+struct NAMED(piece) {
+    int64_t x, n, j, p;
+    int first, last;  /* the levels that advance */
+    int64_t fetch[2]; /* rows of the next plane to prefetch: from the first to before the
+                         second, two at most */
+};
+
+/* Advance the levels of a piece. */
+static __attribute__((noinline)) void NAMED(advance_piece)(const struct NAMED(march) * m,
+                                                           const struct NAMED(piece) * piece)
 {
+    const int64_t p = piece->p;
+    const int64_t j = piece->j;
+    const int first = piece->first;
+    const int last = piece->last;
     const int64_t odd = p & 1;
-    const int64_t at = x - m->begin;
+    const int64_t at = piece->x - m->begin;
     REAL beyond[NAMED(PIECE)] __attribute__((aligned(STREAM_LINE_BYTES)));
     struct NAMED(links) links = {.slot = NAMED(level_row)(m, first, odd, j) + at,
                                  .c = NAMED(level_row)(m, first, 1 - odd, j) + at,
                                  .pitch = m->pitch,
                                  .source = beyond,
                                  .ahead = beyond,
-                                 .n = n};
+                                 .beside = beyond,
+                                 .n = piece->n};
     if (p - first == m->level[first].hi[m->axis]) { /* no such plane */
-        NAMED(fill_beyond)(m, first, face_of(m->axis, SIDE_MAX), links.c, beyond, n);
+        NAMED(fill_beyond)
+        (m, first, face_of(m->axis, SIDE_MAX), links.c, beyond, piece->n);
     } else {
-        const int64_t element = NAMED(march_element)(m, j, p) + at;
-        const bool more = p + 1 < m->level[0].hi[m->axis];
-        links.source = m->in + element;
-        links.ahead = m->in + (more ? NAMED(march_element)(m, j, p + 1) + at : element);
+        links.source = m->in + NAMED(march_element)(m, j, p) + at;
+        links.ahead = links.source;
+        links.beside = links.source;
+        if (piece->fetch[0] < piece->fetch[1]) {
+            links.ahead = m->in + NAMED(march_element)(m, piece->fetch[0], p + 1) + at;
+            links.beside = m->in + NAMED(march_element)(m, piece->fetch[1] - 1, p + 1) + at;
+        }
     }
     if (last < m->nsteps) {
         links.out = NAMED(level_row)(m, last, odd, j) + at;
         NAMED(advance_cells)(m, first, last, links);
     } else {
         links.out = m->out + NAMED(march_element)(m, j, p - last) + at;
-        NAMED(advance_to_output)(m, first, x, links);
+        NAMED(advance_to_output)(m, first, piece->x, links);
     }
 }
 
-/* Advance what plane p of the input allows, from level `first` to at most `last`. */
+/* The highest level up to `last` that has row j, from level `first` on, which has. */
+KERNEL_INLINE int NAMED(level_top)(const struct NAMED(march) * m, int first, int last, int64_t j)
+{
+    int top = first;
+    while (top < last && j >= m->level[top + 1].lo[m->row_axis] &&
+           j < m->level[top + 1].hi[m->row_axis]) {
+        top++;
+    }
+    return top;
+}
+
+/* Advance what plane p of the input allows, from level `first` to at most `last`. The next plane is
+ * prefetched evenly: its rows next to the tile come in with rows that advance all levels. */
 static void NAMED(advance_plane)(const struct NAMED(march) * m, int64_t p, int first, int last)
 {
+    const int64_t lo = m->level[first].lo[m->row_axis];
+    const int64_t hi = m->level[first].hi[m->row_axis];
+    const bool more = p + 1 < m->level[0].hi[m->axis];
+    int64_t nlinks = 0;
+    for (int64_t j = lo; j < hi; j++) {
+        nlinks += NAMED(level_top)(m, first, last, j) - first;
+    }
     for (int64_t x = m->begin; x < m->end; x += m->piece) {
         const int64_t left = m->end - x;
-        int top = first;
-        for (int64_t j = m->level[first].lo[m->row_axis]; j < m->level[first].hi[m->row_axis];
-             j++) {
-            while (top < last && j >= m->level[top + 1].lo[m->row_axis] &&
-                   j < m->level[top + 1].hi[m->row_axis]) {
-                top++;
+        struct NAMED(piece) piece = {.x = x,
+                                     .n = left < m->piece ? left : m->piece,
+                                     .p = p,
+                                     .first = first,
+                                     .fetch = {lo, lo}};
+        int64_t links = 0;
+        for (piece.j = lo; piece.j < hi; piece.j++) {
+            piece.last = NAMED(level_top)(m, first, last, piece.j);
+            links += piece.last - first;
+            if (more) {
+                piece.fetch[0] = piece.fetch[1];
+                piece.fetch[1] = nlinks > 0 ? lo + (hi - lo) * links / nlinks : piece.j + 1;
             }
-            while (j >= m->level[top].hi[m->row_axis]) {
-                top--;
-            }
-            NAMED(advance_piece)
-            (m, j, p, first, top, x, left < m->piece ? left : m->piece);
+            NAMED(advance_piece)(m, &piece);
         }
     }
 }
