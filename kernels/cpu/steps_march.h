@@ -57,105 +57,188 @@ struct NAMED(links) {
     REAL *slot;    /* the plane below, overwritten by the new one */
     const REAL *c; /* the plane between */
     int64_t pitch;
-    const REAL *source;         /* the new plane */
-    const REAL *ahead, *beside; /* prefetched */
+    const REAL *source; /* the new plane */
+    int64_t source_pitch;
+    const REAL *ahead; /* `nahead` rows of the next plane, to be prefetched evenly */
+    int64_t nahead;
+    const REAL *beside; /* with a single row: the second of two, or the first again */
     REAL *out;
-    int64_t n; /* whole lines */
+    int64_t out_pitch;
+    int64_t n; /* of a row: whole lines */
+    int64_t rows;
     bool stream;
 };
+
+/* Row r of them, from cell `at` on. Two rows ahead at most come with it. */
+KERNEL_INLINE struct NAMED(links)
+    NAMED(links_row)(const struct NAMED(links) * links, int64_t r, int64_t at)
+{
+    struct NAMED(links) row = *links;
+    const int64_t first = links->nahead * r / links->rows;
+    row.slot += r * row.pitch + at;
+    row.c += r * row.pitch + at;
+    row.source += r * row.source_pitch + at;
+    row.nahead = links->nahead * (r + 1) / links->rows - first;
+    row.ahead = row.nahead > 0 ? row.ahead + first * row.source_pitch + at : row.source;
+    row.beside = row.nahead > 1 ? row.ahead + row.source_pitch : row.ahead;
+    row.out += r * row.out_pitch + at;
+    row.rows = 1;
+    return row;
+}
 
 /* What a chain keeps in registers: for each link its line, the one before, and the new value. */
 struct NAMED(chained) {
     struct STEPS_VECTOR before[STEPS_CHAIN], here[STEPS_CHAIN], value[STEPS_CHAIN];
 };
 
-/* Link l at cells i - l VECTOR and on: the links are a line apart, so that none waits for another.
- * `ends`: some links have not begun or have ended. */
-KERNEL_INLINE void NAMED(chain_line)(const struct NAMED(coefficients) * k,
-                                     const struct NAMED(links) * from, int nlinks, bool flat,
-                                     int64_t line, bool ends, struct NAMED(chained) * at_line)
+/* The line of link l, and the one before, at the beginning of a row. */
+KERNEL_INLINE void NAMED(link_begin)(const struct NAMED(links) * from, int l, int64_t i,
+                                     struct NAMED(chained) * at_line)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL), STRIDE = 2 * NAMED(PLANE) };
-    if (!ends || line < from->n) {
-        at_line->value[0] = STEPS(load)(from->source + line);
-        stream_fetch(STREAM_SECOND_LEVEL, from->ahead + line);
-        stream_fetch(STREAM_SECOND_LEVEL, from->beside + line);
+    if (STEPS_SHIFT) {
+        at_line->before[l] = STEPS(load)(from->c + l * STRIDE + i - VECTOR);
+        at_line->here[l] = STEPS(load)(from->c + l * STRIDE + i);
     }
-#pragma GCC unroll 8
-    for (int l = nlinks - 1; l >= 0; l--) {
-        const int64_t i = line - l * VECTOR;
-        if (ends && (i < 0 || i >= from->n)) {
-            continue;
-        }
-        REAL *slot = from->slot + l * STRIDE + i;
-        const REAL *c = from->c + l * STRIDE + i;
-        const struct STEPS_VECTOR old = STEPS(load)(slot);
-        REAL centre[VECTOR]; /* the compiler keeps these in registers */
-        REAL minus[VECTOR];
-        REAL plus[VECTOR];
-        REAL below[VECTOR];
-        REAL above[VECTOR];
-        REAL result[VECTOR];
-        STEPS(store)(at_line->value[l], slot);
-        STEPS(store)(old, below);
-        STEPS(store)(at_line->value[l], above);
-        if (STEPS_SHIFT) {
-            const struct STEPS_VECTOR next = STEPS(load)(c + VECTOR);
-            STEPS(store)(at_line->here[l], centre);
-            STEPS(minus)(at_line->before[l], at_line->here[l], sizeof(REAL), minus);
-            STEPS(plus)(at_line->here[l], next, sizeof(REAL), plus);
-            at_line->before[l] = at_line->here[l];
-            at_line->here[l] = next;
-        } else {
-            STEPS(store)(STEPS(load)(c), centre);
-            STEPS(store)(STEPS(load)(c - 1), minus);
-            STEPS(store)(STEPS(load)(c + 1), plus);
-        }
-        const struct NAMED(row) at = {
-            .centre = centre,
-            .xm = minus,
-            .xp = plus,
-            .ym = flat ? below : c - from->pitch,
-            .yp = flat ? above : c + from->pitch,
-            .zm = flat ? centre : below,
-            .zp = flat ? centre : above,
-        };
-        NAMED(cells)(k, &at, result, VECTOR);
-        if (l < nlinks - 1) {
-            at_line->value[l + 1] = STEPS(load)(result);
-        } else if (from->stream) {
-            STEPS(store_streaming)(STEPS(load)(result), from->out + i);
-        } else {
-            STEPS(store)(STEPS(load)(result), from->out + i);
-        }
+}
+
+/* Link l of a chain at cells i and on. */
+KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
+                               const struct NAMED(links) * from, int l, int nlinks, bool flat,
+                               int64_t i, struct NAMED(chained) * at_line)
+{
+    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL), STRIDE = 2 * NAMED(PLANE) };
+    REAL *slot = from->slot + l * STRIDE + i;
+    const REAL *c = from->c + l * STRIDE + i;
+    const struct STEPS_VECTOR old = STEPS(load)(slot);
+    REAL centre[VECTOR]; /* the compiler keeps these in registers */
+    REAL minus[VECTOR];
+    REAL plus[VECTOR];
+    REAL below[VECTOR];
+    REAL above[VECTOR];
+    REAL result[VECTOR];
+    STEPS(store)(at_line->value[l], slot);
+    STEPS(store)(old, below);
+    STEPS(store)(at_line->value[l], above);
+    if (STEPS_SHIFT) {
+        const struct STEPS_VECTOR next = STEPS(load)(c + VECTOR);
+        STEPS(store)(at_line->here[l], centre);
+        STEPS(minus)(at_line->before[l], at_line->here[l], sizeof(REAL), minus);
+        STEPS(plus)(at_line->here[l], next, sizeof(REAL), plus);
+        at_line->before[l] = at_line->here[l];
+        at_line->here[l] = next;
+    } else {
+        STEPS(store)(STEPS(load)(c), centre);
+        STEPS(store)(STEPS(load)(c - 1), minus);
+        STEPS(store)(STEPS(load)(c + 1), plus);
     }
+    const struct NAMED(row) at = {
+        .centre = centre,
+        .xm = minus,
+        .xp = plus,
+        .ym = flat ? below : c - from->pitch,
+        .yp = flat ? above : c + from->pitch,
+        .zm = flat ? centre : below,
+        .zp = flat ? centre : above,
+    };
+    NAMED(cells)(k, &at, result, VECTOR);
+    if (l < nlinks - 1) {
+        at_line->value[l + 1] = STEPS(load)(result);
+    } else if (from->stream) {
+        STEPS(store_streaming)(STEPS(load)(result), from->out + i);
+    } else {
+        STEPS(store)(STEPS(load)(result), from->out + i);
+    }
+}
+
+/* The new values of the lowest level at cells i and on, with what is prefetched. */
+KERNEL_INLINE void NAMED(link_source)(const struct NAMED(links) * from, int nlinks, int64_t i,
+                                      struct NAMED(chained) * at_line)
+{
+    at_line->value[0] = STEPS(load)(from->source + i);
+    stream_fetch(STREAM_SECOND_LEVEL, from->ahead + i);
+    stream_fetch(STREAM_SECOND_LEVEL, from->beside + i);
     if (nlinks == 0) {
-        STEPS(store)(at_line->value[0], from->out + line);
+        STEPS(store)(at_line->value[0], from->out + i);
+    }
+}
+
+/* The rows of a chain. Link l is l lines behind link 0, so that none waits for another: at the
+ * beginning of a row, it is still in the row before. */
+KERNEL_INLINE void NAMED(chain_rows)(const struct NAMED(coefficients) * k,
+                                     const struct NAMED(links) * from, int nlinks, bool flat)
+{
+    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
+    const int64_t n = from->n;
+    const int lag = nlinks > 0 ? nlinks - 1 : 0;
+    struct NAMED(links) row = *from;
+    struct NAMED(chained) at_line;
+    for (int64_t r = 0;; r++) {
+        const struct NAMED(links) last = row;
+        if (r < from->rows) {
+            row = NAMED(links_row)(from, r, 0);
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < lag; i++) {
+#pragma GCC unroll 4
+            for (int l = lag; r > 0 && l > i; l--) {
+                NAMED(link)(k, &last, l, nlinks, flat, n + (i - l) * VECTOR, &at_line);
+            }
+            if (r == from->rows) {
+                continue;
+            }
+            NAMED(link_source)(&row, nlinks, i * VECTOR, &at_line);
+            NAMED(link_begin)(&row, i, 0, &at_line);
+#pragma GCC unroll 4
+            for (int l = i; l >= 0; l--) {
+                NAMED(link)(k, &row, l, nlinks, flat, (i - l) * VECTOR, &at_line);
+            }
+        }
+        if (r == from->rows) {
+            break;
+        }
+        if (nlinks > 0) {
+            NAMED(link_begin)(&row, lag, 0, &at_line);
+        }
+        for (int64_t i = lag * VECTOR; i < n; i += VECTOR) {
+            NAMED(link_source)(&row, nlinks, i, &at_line);
+#pragma GCC unroll 4
+            for (int l = nlinks - 1; l >= 0; l--) {
+                NAMED(link)(k, &row, l, nlinks, flat, i - l * VECTOR, &at_line);
+            }
+        }
+    }
+}
+
+/* The same for rows that are too short for that: line by line. */
+KERNEL_INLINE void NAMED(chain_lines)(const struct NAMED(coefficients) * k,
+                                      const struct NAMED(links) * from, int nlinks, bool flat)
+{
+    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
+    struct NAMED(chained) at_line;
+    for (int64_t r = 0; r < from->rows; r++) {
+        const struct NAMED(links) row = NAMED(links_row)(from, r, 0);
+        for (int64_t i = 0; i < from->n; i += VECTOR) {
+            NAMED(link_source)(&row, nlinks, i, &at_line);
+#pragma GCC unroll 4
+            for (int l = 0; l < nlinks; l++) {
+                NAMED(link_begin)(&row, l, i, &at_line);
+                NAMED(link)(k, &row, l, nlinks, flat, i, &at_line);
+            }
+        }
     }
 }
 
 KERNEL_INLINE void NAMED(chain)(const struct NAMED(coefficients) * coefficients,
                                 const struct NAMED(links) * links, int nlinks, bool flat)
 {
-    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL), STRIDE = 2 * NAMED(PLANE) };
+    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
     const struct NAMED(coefficients) k = *coefficients;
     const struct NAMED(links) from = *links;
-    const int64_t begin = (nlinks > 0 ? nlinks - 1 : 0) * VECTOR;
-    struct NAMED(chained) at_line;
-#pragma GCC unroll 8
-    for (int l = 0; STEPS_SHIFT && l < nlinks; l++) {
-        at_line.before[l] = STEPS(load)(from.c + l * STRIDE - VECTOR);
-        at_line.here[l] = STEPS(load)(from.c + l * STRIDE);
-    }
-    int64_t line = 0;
-    for (; line < begin; line += VECTOR) {
-        NAMED(chain_line)(&k, &from, nlinks, flat, line, true, &at_line);
-    }
-    for (; line < from.n; line += VECTOR) {
-        NAMED(chain_line)(&k, &from, nlinks, flat, line, false, &at_line);
-    }
-    for (; line < from.n + begin; line += VECTOR) {
-        NAMED(chain_line)(&k, &from, nlinks, flat, line, true, &at_line);
+    if (from.n >= nlinks * VECTOR) {
+        NAMED(chain_rows)(&k, &from, nlinks, flat);
+    } else {
+        NAMED(chain_lines)(&k, &from, nlinks, flat);
     }
 }
 
@@ -180,58 +263,71 @@ CHAIN(4)
 
 /* Advance cells of level `first`, whose values are at links.source, to level `last`. */
 KERNEL_INLINE void NAMED(advance_cells)(const struct NAMED(march) * m, int first, int last,
-                                        struct NAMED(links) links)
+                                        const struct NAMED(links) * links)
 {
     typedef void function(const struct NAMED(coefficients) *, const struct NAMED(links) *);
     static function *const chain[2][STEPS_CHAIN + 1] = {
         {NAMED(chain_0), NAMED(chain_1), NAMED(chain_2), NAMED(chain_3), NAMED(chain_4)},
         {NAMED(chain_flat_0), NAMED(chain_flat_1), NAMED(chain_flat_2), NAMED(chain_flat_3),
          NAMED(chain_flat_4)}};
+    if (last - first <= STEPS_CHAIN) {
+        chain[m->flat][last - first](&m->k, links);
+        return;
+    }
     REAL between[NAMED(PIECE)] __attribute__((aligned(STREAM_LINE_BYTES)));
-    struct NAMED(links) part = links;
-    for (; last - first > STEPS_CHAIN; first += STEPS_CHAIN) {
+    for (int64_t r = 0; r < links->rows; r++) {
+        struct NAMED(links) part = NAMED(links_row)(links, r, 0);
+        REAL *const out = part.out;
         part.out = between;
         part.stream = false;
-        chain[m->flat][STEPS_CHAIN](&m->k, &part);
-        part.slot += (int64_t)STEPS_CHAIN * 2 * NAMED(PLANE);
-        part.c += (int64_t)STEPS_CHAIN * 2 * NAMED(PLANE);
-        part.source = between;
-        part.ahead = between;
-        part.beside = between;
+        int l = first;
+        for (; last - l > STEPS_CHAIN; l += STEPS_CHAIN) {
+            chain[m->flat][STEPS_CHAIN](&m->k, &part);
+            part.slot += (int64_t)STEPS_CHAIN * 2 * NAMED(PLANE);
+            part.c += (int64_t)STEPS_CHAIN * 2 * NAMED(PLANE);
+            part.source = between;
+            part.ahead = between;
+            part.nahead = 0;
+        }
+        part.out = out;
+        part.stream = links->stream;
+        chain[m->flat][last - l](&m->k, &part);
     }
-    part.out = links.out;
-    part.stream = links.stream;
-    chain[m->flat][last - first](&m->k, &part);
 }
 
 /* As advance_cells, of cells from `x` on, to the output: the tile's lines are streamed, the cells
  * before and after them take ordinary stores. */
 KERNEL_INLINE void NAMED(advance_to_output)(const struct NAMED(march) * m, int first, int64_t x,
-                                            struct NAMED(links) links)
+                                            const struct NAMED(links) * links)
 {
     enum { LINE = NAMED(LINE) };
-    const int64_t lo = m->level[m->nsteps].lo[AXIS_X];
-    const int64_t hi = m->level[m->nsteps].hi[AXIS_X];
-    for (int64_t at = 0, n; at < links.n; at += n) {
-        REAL ends[LINE];
-        const int64_t before = lo - x - at; /* cells that are not of the tile */
-        const int64_t left = hi - x - at;
+    REAL ends[LINE];
+    for (int64_t at = 0; at < links->n;) {
+        const int64_t before = m->level[m->nsteps].lo[AXIS_X] - x - at; /* cells not of the tile */
+        const int64_t left = m->level[m->nsteps].hi[AXIS_X] - x - at;
+        const int64_t most = links->n - at;
         const bool whole = before <= 0 && left >= LINE;
-        n = whole ? (left < links.n - at ? left / LINE * LINE : links.n - at) : LINE;
-        NAMED(advance_cells)
-        (m, first, m->nsteps,
-         (struct NAMED(links)){.slot = links.slot + at,
-                               .c = links.c + at,
-                               .pitch = links.pitch,
-                               .source = links.source + at,
-                               .ahead = links.ahead + at,
-                               .beside = links.beside + at,
-                               .out = whole ? links.out + at : ends,
-                               .n = n,
-                               .stream = whole});
-        for (int64_t i = before > 0 ? before : 0; !whole && i < LINE && i < left; i++) {
-            links.out[at + i] = ends[i];
+        const bool none = before >= LINE || left <= 0;
+        struct NAMED(links) part = *links;
+        part.slot += at;
+        part.c += at;
+        part.source += at;
+        part.ahead += at;
+        part.out = whole ? part.out + at : ends;
+        part.out_pitch = whole ? part.out_pitch : 0;
+        part.n = !whole ? LINE : left < most ? left / LINE * LINE : most;
+        part.stream = whole;
+        if (whole || none) {
+            NAMED(advance_cells)(m, first, m->nsteps, &part);
         }
+        for (int64_t r = 0; !whole && !none && r < links->rows; r++) {
+            const struct NAMED(links) row = NAMED(links_row)(&part, r, 0);
+            NAMED(advance_cells)(m, first, m->nsteps, &row);
+            for (int64_t i = before > 0 ? before : 0; i < LINE && i < left; i++) {
+                links->out[r * links->out_pitch + at + i] = ends[i];
+            }
+        }
+        at += part.n;
     }
 }
 
@@ -247,91 +343,111 @@ KERNEL_INLINE void NAMED(fill_beyond)(const struct NAMED(march) * m, int l, enum
     }
 }
 
-/* A piece of a row of plane p of the input. */
-struct NAMED(piece) {
-    int64_t x, n, j, p;
-    int first, last;  /* the levels that advance */
-    int64_t fetch[2]; /* rows of the next plane to prefetch: from the first to before the
-                         second, two at most */
+/* Rows [lo, hi) of a plane, of the levels `first` to `last`, and the rows [ahead, ahead_end) of the
+ * next plane of the input, which are prefetched with them. */
+struct NAMED(rows) {
+    int64_t lo, hi;
+    int first, last;
+    int64_t ahead, ahead_end;
 };
 
-/* Advance the levels of a piece. */
-static __attribute__((noinline)) void NAMED(advance_piece)(const struct NAMED(march) * m,
-                                                           const struct NAMED(piece) * piece)
+/* Advance `n` cells from `x` on of rows along plane p of the input. */
+static __attribute__((noinline)) void NAMED(advance_rows)(const struct NAMED(march) * m,
+                                                          const struct NAMED(rows) * rows,
+                                                          int64_t p, int64_t x, int64_t n)
 {
-    const int64_t p = piece->p;
-    const int64_t j = piece->j;
-    const int first = piece->first;
-    const int last = piece->last;
     const int64_t odd = p & 1;
-    const int64_t at = piece->x - m->begin;
+    const int64_t at = x - m->begin;
+    const int first = rows->first;
+    const int last = rows->last;
+    const int64_t pitch = m->flat ? m->layout->pitch_z : m->layout->pitch_y;
+    const bool outside = p - first == m->level[first].hi[m->axis]; /* no such plane */
     REAL beyond[NAMED(PIECE)] __attribute__((aligned(STREAM_LINE_BYTES)));
-    struct NAMED(links) links = {.slot = NAMED(level_row)(m, first, odd, j) + at,
-                                 .c = NAMED(level_row)(m, first, 1 - odd, j) + at,
+    struct NAMED(links) links = {.slot = NAMED(level_row)(m, first, odd, rows->lo) + at,
+                                 .c = NAMED(level_row)(m, first, 1 - odd, rows->lo) + at,
                                  .pitch = m->pitch,
-                                 .source = beyond,
-                                 .ahead = beyond,
-                                 .beside = beyond,
-                                 .n = piece->n};
-    if (p - first == m->level[first].hi[m->axis]) { /* no such plane */
-        NAMED(fill_beyond)
-        (m, first, face_of(m->axis, SIDE_MAX), links.c, beyond, piece->n);
-    } else {
-        links.source = m->in + NAMED(march_element)(m, j, p) + at;
-        links.ahead = links.source;
-        links.beside = links.source;
-        if (piece->fetch[0] < piece->fetch[1]) {
-            links.ahead = m->in + NAMED(march_element)(m, piece->fetch[0], p + 1) + at;
-            links.beside = m->in + NAMED(march_element)(m, piece->fetch[1] - 1, p + 1) + at;
-        }
-    }
+                                 .source_pitch = pitch,
+                                 .n = n,
+                                 .rows = outside ? 1 : rows->hi - rows->lo};
     if (last < m->nsteps) {
-        links.out = NAMED(level_row)(m, last, odd, j) + at;
-        NAMED(advance_cells)(m, first, last, links);
+        links.out = NAMED(level_row)(m, last, odd, rows->lo) + at;
+        links.out_pitch = m->pitch;
     } else {
-        links.out = m->out + NAMED(march_element)(m, j, p - last) + at;
-        NAMED(advance_to_output)(m, first, piece->x, links);
+        links.out = m->out + NAMED(march_element)(m, rows->lo, p - last) + at;
+        links.out_pitch = pitch;
+    }
+    for (int64_t j = rows->lo; j < rows->hi; j += links.rows) {
+        if (outside) {
+            NAMED(fill_beyond)(m, first, face_of(m->axis, SIDE_MAX), links.c, beyond, n);
+            links.source = beyond;
+        } else {
+            links.source = m->in + NAMED(march_element)(m, j, p) + at;
+        }
+        links.ahead = links.source;
+        if (rows->ahead < rows->ahead_end) {
+            links.ahead = m->in + NAMED(march_element)(m, rows->ahead, p + 1) + at;
+            links.nahead = rows->ahead_end - rows->ahead;
+        }
+        if (last < m->nsteps) {
+            NAMED(advance_cells)(m, first, last, &links);
+        } else {
+            NAMED(advance_to_output)(m, first, x, &links);
+        }
+        links.slot += m->pitch;
+        links.c += m->pitch;
+        links.out += links.out_pitch;
     }
 }
 
-/* The highest level up to `last` that has row j, from level `first` on, which has. */
-KERNEL_INLINE int NAMED(level_top)(const struct NAMED(march) * m, int first, int last, int64_t j)
+enum { NAMED(RANGES) = 2 * STEPS_MOST + 1 };
+
+/* The rows of level `first`, divided by the highest level, up to `last`, that has them. The next
+ * plane is prefetched evenly: its rows next to the tile, too, come with rows of many levels. */
+static int NAMED(divide_rows)(const struct NAMED(march) * m, int64_t p, int first, int last,
+                              struct NAMED(rows) ranges[NAMED(RANGES)])
 {
-    int top = first;
-    while (top < last && j >= m->level[top + 1].lo[m->row_axis] &&
-           j < m->level[top + 1].hi[m->row_axis]) {
-        top++;
+    const enum axis axis = m->row_axis;
+    const int64_t lo = m->level[first].lo[axis];
+    const int64_t hi = m->level[first].hi[axis];
+    int count = 0;
+    int64_t nlinks = 0;
+    for (int64_t j = lo; j < hi; j = ranges[count++].hi) {
+        struct NAMED(rows) *rows = &ranges[count];
+        *rows = (struct NAMED(rows)){.lo = j, .hi = hi, .first = first, .last = first};
+        while (rows->last < last && j >= m->level[rows->last + 1].lo[axis] &&
+               j < m->level[rows->last + 1].hi[axis]) {
+            rows->last++;
+        }
+        for (int l = first + 1; l <= last; l++) {
+            const int64_t begin = m->level[l].lo[axis];
+            const int64_t end = m->level[l].hi[axis];
+            rows->hi = begin > j && begin < rows->hi ? begin : rows->hi;
+            rows->hi = end > j && end < rows->hi ? end : rows->hi;
+        }
+        nlinks += (rows->hi - j) * (rows->last - first);
     }
-    return top;
+    const bool more = p + 1 < m->level[0].hi[m->axis];
+    int64_t done = 0;
+    int64_t fetched = lo;
+    for (int n = 0; more && n < count; n++) {
+        struct NAMED(rows) *rows = &ranges[n];
+        done += (rows->hi - rows->lo) * (rows->last - first);
+        rows->ahead = fetched;
+        fetched = nlinks > 0 ? lo + (hi - lo) * done / nlinks : rows->hi;
+        rows->ahead_end = fetched;
+    }
+    return count;
 }
 
-/* Advance what plane p of the input allows, from level `first` to at most `last`. The next plane is
- * prefetched evenly: its rows next to the tile come in with rows that advance all levels. */
+/* Advance what plane p of the input allows, from level `first` to at most `last`. */
 static void NAMED(advance_plane)(const struct NAMED(march) * m, int64_t p, int first, int last)
 {
-    const int64_t lo = m->level[first].lo[m->row_axis];
-    const int64_t hi = m->level[first].hi[m->row_axis];
-    const bool more = p + 1 < m->level[0].hi[m->axis];
-    int64_t nlinks = 0;
-    for (int64_t j = lo; j < hi; j++) {
-        nlinks += NAMED(level_top)(m, first, last, j) - first;
-    }
+    struct NAMED(rows) ranges[NAMED(RANGES)];
+    const int count = NAMED(divide_rows)(m, p, first, last, ranges);
     for (int64_t x = m->begin; x < m->end; x += m->piece) {
         const int64_t left = m->end - x;
-        struct NAMED(piece) piece = {.x = x,
-                                     .n = left < m->piece ? left : m->piece,
-                                     .p = p,
-                                     .first = first,
-                                     .fetch = {lo, lo}};
-        int64_t links = 0;
-        for (piece.j = lo; piece.j < hi; piece.j++) {
-            piece.last = NAMED(level_top)(m, first, last, piece.j);
-            links += piece.last - first;
-            if (more) {
-                piece.fetch[0] = piece.fetch[1];
-                piece.fetch[1] = nlinks > 0 ? lo + (hi - lo) * links / nlinks : piece.j + 1;
-            }
-            NAMED(advance_piece)(m, &piece);
+        for (int n = 0; n < count; n++) {
+            NAMED(advance_rows)(m, &ranges[n], p, x, left < m->piece ? left : m->piece);
         }
     }
 }
