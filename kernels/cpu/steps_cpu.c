@@ -65,13 +65,6 @@ static bool steps_are_flat(const struct layout *layout, const struct step_args *
     return flat;
 }
 
-/* Bytes from row to row of a level that has `bytes` of cells; see STEPS_PLANE_BYTES. */
-static int64_t steps_pitch(int64_t bytes)
-{
-    const int64_t nlines = (bytes + STREAM_LINE_BYTES - 1) / STREAM_LINE_BYTES;
-    return ((nlines + 7) / 8 * 8 + 2) * STREAM_LINE_BYTES;
-}
-
 /* The widest vectors. */
 #if STREAM_HAS_WIDE
 #define STEPS_VECTOR stream_line
@@ -93,6 +86,36 @@ KERNEL_INLINE void stream_store_streaming(struct stream_vector vector, void *to)
     stream_part(to, &vector);
 }
 #endif
+
+/* Would loads of the rows next to a line have the low 12 bits of a store, of that or of another
+ * level, with rows that far apart? */
+static bool steps_alias(int64_t pitch)
+{
+    enum { PAGE = 4096, LAG = sizeof(struct STEPS_VECTOR) };
+    const int64_t plane = STEPS_PLANE_BYTES % PAGE;
+    for (int apart = 1 - STEPS_CHAIN; apart < STEPS_CHAIN; apart++) {
+        for (int side = -1; side <= 1; side += 2) {
+            const int64_t level = apart * (2 * plane - LAG);
+            const int64_t up = (level + side * plane + pitch) & (PAGE - 1);
+            const int64_t down = (level + side * plane - pitch) & (PAGE - 1);
+            if (up < LAG || up > PAGE - LAG || down < LAG || down > PAGE - LAG) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Bytes from row to row of a level that has `bytes` of cells; see STEPS_PLANE_BYTES. */
+static int64_t steps_pitch(int64_t bytes)
+{
+    const int64_t line = STREAM_LINE_BYTES;
+    int64_t pitch = (bytes + line - 1) / line * line + 2 * line;
+    while (steps_alias(pitch)) {
+        pitch += line;
+    }
+    return pitch;
+}
 
 #define REAL double
 #define NAMED(name) name##_float64
