@@ -30,8 +30,8 @@ struct steps_choice {
 };
 /* For the tuner (tile_tuner.h); measured, see docs/kernels_cpu.md. */
 static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
-    {768 * 1024, 1024},  {512 * 1024, 1024}, {640 * 1024, 1024}, {384 * 1024, 1024},
-    {1024 * 1024, 1024}, {768 * 1024, 4096}, {512 * 1024, 4096}, {1024 * 1024, 4096},
+    {640 * 1024, 1024},  {512 * 1024, 1024}, {768 * 1024, 1024}, {384 * 1024, 1024},
+    {1024 * 1024, 1024}, {640 * 1024, 2048}, {512 * 1024, 4096}, {1024 * 1024, 4096},
 };
 
 /* The cells that are advanced so that those of `box` can make `rest` more steps. */
@@ -120,6 +120,7 @@ static int64_t steps_pitch(int64_t bytes)
 #define REAL double
 #define NAMED(name) name##_float64
 #include "kernels/cpu/step_lines.h"
+#include "kernels/cpu/steps_chain.h"
 #include "kernels/cpu/steps_march.h"
 #undef REAL
 #undef NAMED
@@ -127,6 +128,7 @@ static int64_t steps_pitch(int64_t bytes)
 #define REAL float
 #define NAMED(name) name##_float32
 #include "kernels/cpu/step_lines.h"
+#include "kernels/cpu/steps_chain.h"
 #include "kernels/cpu/steps_march.h"
 #undef REAL
 #undef NAMED
