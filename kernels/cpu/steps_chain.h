@@ -20,21 +20,21 @@ struct NAMED(links) {
     bool stream;
 };
 
-/* Row r of them, from cell `at` on. Two rows ahead at most come with it. */
+/* `rows` of them, from row r on, from cell `at` on. Two rows ahead at most come with each. */
 KERNEL_INLINE struct NAMED(links)
-    NAMED(links_row)(const struct NAMED(links) * links, int64_t r, int64_t at)
+    NAMED(links_part)(const struct NAMED(links) * links, int64_t r, int64_t rows, int64_t at)
 {
-    struct NAMED(links) row = *links;
+    struct NAMED(links) part = *links;
     const int64_t first = links->nahead * r / links->rows;
-    row.slot += r * row.pitch + at;
-    row.c += r * row.pitch + at;
-    row.source += r * row.source_pitch + at;
-    row.nahead = links->nahead * (r + 1) / links->rows - first;
-    row.ahead = row.nahead > 0 ? row.ahead + first * row.source_pitch + at : row.source;
-    row.beside = row.nahead > 1 ? row.ahead + row.source_pitch : row.ahead;
-    row.out += r * row.out_pitch + at;
-    row.rows = 1;
-    return row;
+    part.slot += r * part.pitch + at;
+    part.c += r * part.pitch + at;
+    part.source += r * part.source_pitch + at;
+    part.nahead = links->nahead * (r + rows) / links->rows - first;
+    part.ahead = part.nahead > 0 ? part.ahead + first * part.source_pitch + at : part.source;
+    part.beside = part.nahead > 1 ? part.ahead + part.source_pitch : part.ahead;
+    part.out += r * part.out_pitch + at;
+    part.rows = rows;
+    return part;
 }
 
 /* What a chain keeps in registers: for each link its line, the one before, and the new value. */
@@ -127,7 +127,7 @@ KERNEL_INLINE void NAMED(chain_rows)(const struct NAMED(coefficients) * k,
     for (int64_t r = 0;; r++) {
         const struct NAMED(links) last = row;
         if (r < from->rows) {
-            row = NAMED(links_row)(from, r, 0);
+            row = NAMED(links_part)(from, r, 1, 0);
         }
 #pragma GCC unroll 4
         for (int i = 0; i < lag; i++) {
@@ -168,7 +168,7 @@ KERNEL_INLINE void NAMED(chain_lines)(const struct NAMED(coefficients) * k,
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
     struct NAMED(chained) at_line;
     for (int64_t r = 0; r < from->rows; r++) {
-        const struct NAMED(links) row = NAMED(links_row)(from, r, 0);
+        const struct NAMED(links) row = NAMED(links_part)(from, r, 1, 0);
         for (int64_t i = 0; i < from->n; i += VECTOR) {
             NAMED(link_source)(&row, nlinks, i, &at_line);
 #pragma GCC unroll 4

@@ -14,7 +14,8 @@
 #include "kernels/cpu/tally.h"
 
 enum {
-    STEPS_CHAIN = 4, /* levels whose values stay in registers */
+    STEPS_CHAIN = 4,   /* levels whose values stay in registers */
+    STEPS_BETWEEN = 4, /* rows between two chains */
     STEPS_PLANE_MOST = 256 * 1024,
     /* From plane to plane: room for tiles that end at multiples of 64 cells. With this and the
      * pitch of a row, no level's loads have the low 12 bits of another's stores. */

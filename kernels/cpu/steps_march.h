@@ -62,24 +62,28 @@ KERNEL_INLINE void NAMED(advance_cells)(const struct NAMED(march) * m, int first
         chain[m->flat][last - first](&m->k, links);
         return;
     }
-    REAL between[NAMED(PIECE)] __attribute__((aligned(STREAM_LINE_BYTES)));
-    for (int64_t r = 0; r < links->rows; r++) {
-        struct NAMED(links) part = NAMED(links_row)(links, r, 0);
+    /* in chains of about the same length, a few rows at a time, which stay in the L1 cache */
+    REAL between[STEPS_BETWEEN * NAMED(PIECE)] __attribute__((aligned(STREAM_LINE_BYTES)));
+    const int nchains = (last - first + STEPS_CHAIN - 1) / STEPS_CHAIN;
+    for (int64_t r = 0; r < links->rows; r += STEPS_BETWEEN) {
+        const int64_t left = links->rows - r;
+        struct NAMED(links) part =
+            NAMED(links_part)(links, r, left < STEPS_BETWEEN ? left : STEPS_BETWEEN, 0);
         REAL *const out = part.out;
-        part.out = between;
-        part.stream = false;
         int l = first;
-        for (; last - l > STEPS_CHAIN; l += STEPS_CHAIN) {
-            chain[m->flat][STEPS_CHAIN](&m->k, &part);
-            part.slot += (int64_t)STEPS_CHAIN * 2 * NAMED(PLANE);
-            part.c += (int64_t)STEPS_CHAIN * 2 * NAMED(PLANE);
+        for (int n = nchains; n > 0; n--) {
+            const int nlinks = (last - l + n - 1) / n;
+            part.out = n > 1 ? between : out;
+            part.out_pitch = n > 1 ? part.n : links->out_pitch;
+            part.stream = n == 1 && links->stream;
+            chain[m->flat][nlinks](&m->k, &part);
+            l += nlinks;
+            part.slot += (int64_t)nlinks * 2 * NAMED(PLANE);
+            part.c += (int64_t)nlinks * 2 * NAMED(PLANE);
             part.source = between;
-            part.ahead = between;
+            part.source_pitch = part.n;
             part.nahead = 0;
         }
-        part.out = out;
-        part.stream = links->stream;
-        chain[m->flat][last - l](&m->k, &part);
     }
 }
 
@@ -109,7 +113,7 @@ KERNEL_INLINE void NAMED(advance_to_output)(const struct NAMED(march) * m, int f
             NAMED(advance_cells)(m, first, m->nsteps, &part);
         }
         for (int64_t r = 0; !whole && !none && r < links->rows; r++) {
-            const struct NAMED(links) row = NAMED(links_row)(&part, r, 0);
+            const struct NAMED(links) row = NAMED(links_part)(&part, r, 1, 0);
             NAMED(advance_cells)(m, first, m->nsteps, &row);
             for (int64_t i = before > 0 ? before : 0; i < LINE && i < left; i++) {
                 links->out[r * links->out_pitch + at + i] = ends[i];
