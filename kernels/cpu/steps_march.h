@@ -264,7 +264,12 @@ static void NAMED(sum_faces)(const struct NAMED(march) * m, int l, int64_t lo, i
         const int64_t begin = axis == m->row_axis ? last : lo;
         const int64_t end = axis == m->row_axis ? last + 1 : hi;
         for (int64_t j = begin; j < end; j++) {
-            NAMED(tally_add)(tally, NAMED(level_row)(m, l, odd, j) + x, n);
+            const REAL *cells = NAMED(level_row)(m, l, odd, j) + x;
+            if (n == 1) {
+                tally_add_one(tally, (double)cells[0]);
+            } else {
+                NAMED(tally_add)(tally, cells, n);
+            }
         }
     }
 }
