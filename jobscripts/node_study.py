@@ -3,8 +3,8 @@
 
     python3 jobscripts/node_study.py --isotherm build/hip-nvidia/isotherm --gpus 8
 
-Checks the node (`isotherm doctor`), then lets jobscripts/study.py run every case on 1, 2, 4, ... GPUs:
-six fixed faces of mixed types, float64, nothing written. Prints the table of docs/halo.md and
+Checks the node (`isotherm doctor`), then lets jobscripts/study.py run every case on 1, 2, 4, ...
+GPUs: six faces of mixed types, float64, nothing written. Prints the table of docs/halo.md and
 writes it to node_study.md in the folder of --output, beside the studies. The same command again
 continues where it stopped.
 """
