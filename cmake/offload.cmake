@@ -106,4 +106,7 @@ function(isotherm_add_offload library)
   target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_OFFLOAD)
   # a HIP compiler that links has no such options; there is one OpenMP runtime, that of C
   target_link_options(${library} PUBLIC "$<$<LINK_LANGUAGE:C>:${ISOTHERM_OFFLOAD_LINK}>")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT ISOTHERM_OFFLOAD_ARCH)
+    target_link_options(${library} PUBLIC "$<$<LINK_LANGUAGE:CXX>:-foffload=disable>")
+  endif()
 endfunction()

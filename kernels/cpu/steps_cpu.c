@@ -14,7 +14,8 @@
 #include "kernels/cpu/tally.h"
 
 enum {
-    STEPS_CHAIN = 4, /* levels whose values stay in registers */
+    STEPS_CHAIN = 4,   /* levels whose values stay in registers */
+    STEPS_BETWEEN = 4, /* rows between two chains */
     STEPS_PLANE_MOST = 256 * 1024,
     /* From plane to plane: room for tiles that end at multiples of 64 cells. With this and the
      * pitch of a row, no level's loads have the low 12 bits of another's stores. */
@@ -30,8 +31,8 @@ struct steps_choice {
 };
 /* For the tuner (tile_tuner.h); measured, see docs/kernels_cpu.md. */
 static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
-    {768 * 1024, 1024},  {512 * 1024, 1024}, {640 * 1024, 1024}, {384 * 1024, 1024},
-    {1024 * 1024, 1024}, {768 * 1024, 4096}, {512 * 1024, 4096}, {1024 * 1024, 4096},
+    {640 * 1024, 1024},  {512 * 1024, 1024}, {768 * 1024, 1024}, {384 * 1024, 1024},
+    {1024 * 1024, 1024}, {640 * 1024, 2048}, {512 * 1024, 4096}, {1024 * 1024, 4096},
 };
 
 /* The cells that are advanced so that those of `box` can make `rest` more steps. */
@@ -65,13 +66,6 @@ static bool steps_are_flat(const struct layout *layout, const struct step_args *
     return flat;
 }
 
-/* Bytes from row to row of a level that has `bytes` of cells; see STEPS_PLANE_BYTES. */
-static int64_t steps_pitch(int64_t bytes)
-{
-    const int64_t nlines = (bytes + STREAM_LINE_BYTES - 1) / STREAM_LINE_BYTES;
-    return ((nlines + 7) / 8 * 8 + 2) * STREAM_LINE_BYTES;
-}
-
 /* The widest vectors. */
 #if STREAM_HAS_WIDE
 #define STEPS_VECTOR stream_line
@@ -94,9 +88,40 @@ KERNEL_INLINE void stream_store_streaming(struct stream_vector vector, void *to)
 }
 #endif
 
+/* Would loads of the rows next to a line have the low 12 bits of a store, of that or of another
+ * level, with rows that far apart? */
+static bool steps_alias(int64_t pitch)
+{
+    enum { PAGE = 4096, LAG = sizeof(struct STEPS_VECTOR) };
+    const int64_t plane = STEPS_PLANE_BYTES % PAGE;
+    for (int apart = 1 - STEPS_CHAIN; apart < STEPS_CHAIN; apart++) {
+        for (int side = -1; side <= 1; side += 2) {
+            const int64_t level = apart * (2 * plane - LAG);
+            const int64_t up = (level + side * plane + pitch) & (PAGE - 1);
+            const int64_t down = (level + side * plane - pitch) & (PAGE - 1);
+            if (up < LAG || up > PAGE - LAG || down < LAG || down > PAGE - LAG) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Bytes from row to row of a level that has `bytes` of cells; see STEPS_PLANE_BYTES. */
+static int64_t steps_pitch(int64_t bytes)
+{
+    const int64_t line = STREAM_LINE_BYTES;
+    int64_t pitch = (bytes + line - 1) / line * line + 2 * line;
+    while (steps_alias(pitch)) {
+        pitch += line;
+    }
+    return pitch;
+}
+
 #define REAL double
 #define NAMED(name) name##_float64
 #include "kernels/cpu/step_lines.h"
+#include "kernels/cpu/steps_chain.h"
 #include "kernels/cpu/steps_march.h"
 #undef REAL
 #undef NAMED
@@ -104,6 +129,7 @@ KERNEL_INLINE void stream_store_streaming(struct stream_vector vector, void *to)
 #define REAL float
 #define NAMED(name) name##_float32
 #include "kernels/cpu/step_lines.h"
+#include "kernels/cpu/steps_chain.h"
 #include "kernels/cpu/steps_march.h"
 #undef REAL
 #undef NAMED

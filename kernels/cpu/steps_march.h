@@ -1,4 +1,4 @@
-/* Several steps of a tile in one pass, in one precision. Included after step_lines.h, in the same
+/* Several steps of a tile in one pass, in one precision. Included after steps_chain.h, in the same
  * way.
  *
  * Level l is the field after l steps. The tile marches along its third axis: when plane p of the
@@ -7,10 +7,7 @@
  * level are kept in scratch memory: the last one, and the one below, over which the chain writes.
  * Around the tile, a level is as much wider as the remaining steps need. */
 
-enum {
-    NAMED(PLANE) = STEPS_PLANE_BYTES / sizeof(REAL), /* from plane to plane in scratch */
-    NAMED(PIECE) = STEPS_PIECE_MOST / sizeof(REAL)   /* at most */
-};
+enum { NAMED(PIECE) = STEPS_PIECE_MOST / sizeof(REAL) }; /* at most */
 
 struct NAMED(march) {
     const struct layout *layout;
@@ -52,183 +49,77 @@ KERNEL_INLINE bool NAMED(level_closed)(const struct NAMED(march) * m, int l, enu
            (side == SIDE_MIN ? box->lo[axis] == 0 : box->hi[axis] == m->layout->cells[axis]);
 }
 
-/* Cells of a chain: the rows of its lowest level, and where its values come from and go to. */
-struct NAMED(links) {
-    REAL *slot;    /* the plane below, overwritten by the new one */
-    const REAL *c; /* the plane between */
-    int64_t pitch;
-    const REAL *source; /* the new plane */
-    const REAL *ahead;  /* prefetched */
-    REAL *out;
-    int64_t n; /* whole lines */
-    bool stream;
-};
-
-/* What a chain keeps in registers: for each link its line, the one before, and the new value. */
-struct NAMED(chained) {
-    struct STEPS_VECTOR before[STEPS_CHAIN], here[STEPS_CHAIN], value[STEPS_CHAIN];
-};
-
-/* Link l at cells i - l VECTOR and on: the links are a line apart, so that none waits for another.
- * `ends`: some links have not begun or have ended. */
-KERNEL_INLINE void NAMED(chain_line)(const struct NAMED(coefficients) * k,
-                                     const struct NAMED(links) * from, int nlinks, bool flat,
-                                     int64_t line, bool ends, struct NAMED(chained) * at_line)
-{
-    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL), STRIDE = 2 * NAMED(PLANE) };
-    if (!ends || line < from->n) {
-        at_line->value[0] = STEPS(load)(from->source + line);
-        stream_fetch(STREAM_SECOND_LEVEL, from->ahead + line);
-    }
-#pragma GCC unroll 8
-    for (int l = nlinks - 1; l >= 0; l--) {
-        const int64_t i = line - l * VECTOR;
-        if (ends && (i < 0 || i >= from->n)) {
-            continue;
-        }
-        REAL *slot = from->slot + l * STRIDE + i;
-        const REAL *c = from->c + l * STRIDE + i;
-        const struct STEPS_VECTOR old = STEPS(load)(slot);
-        REAL centre[VECTOR]; /* the compiler keeps these in registers */
-        REAL minus[VECTOR];
-        REAL plus[VECTOR];
-        REAL below[VECTOR];
-        REAL above[VECTOR];
-        REAL result[VECTOR];
-        STEPS(store)(at_line->value[l], slot);
-        STEPS(store)(old, below);
-        STEPS(store)(at_line->value[l], above);
-        if (STEPS_SHIFT) {
-            const struct STEPS_VECTOR next = STEPS(load)(c + VECTOR);
-            STEPS(store)(at_line->here[l], centre);
-            STEPS(minus)(at_line->before[l], at_line->here[l], sizeof(REAL), minus);
-            STEPS(plus)(at_line->here[l], next, sizeof(REAL), plus);
-            at_line->before[l] = at_line->here[l];
-            at_line->here[l] = next;
-        } else {
-            STEPS(store)(STEPS(load)(c), centre);
-            STEPS(store)(STEPS(load)(c - 1), minus);
-            STEPS(store)(STEPS(load)(c + 1), plus);
-        }
-        const struct NAMED(row) at = {
-            .centre = centre,
-            .xm = minus,
-            .xp = plus,
-            .ym = flat ? below : c - from->pitch,
-            .yp = flat ? above : c + from->pitch,
-            .zm = flat ? centre : below,
-            .zp = flat ? centre : above,
-        };
-        NAMED(cells)(k, &at, result, VECTOR);
-        if (l < nlinks - 1) {
-            at_line->value[l + 1] = STEPS(load)(result);
-        } else if (from->stream) {
-            STEPS(store_streaming)(STEPS(load)(result), from->out + i);
-        } else {
-            STEPS(store)(STEPS(load)(result), from->out + i);
-        }
-    }
-    if (nlinks == 0) {
-        STEPS(store)(at_line->value[0], from->out + line);
-    }
-}
-
-KERNEL_INLINE void NAMED(chain)(const struct NAMED(coefficients) * coefficients,
-                                const struct NAMED(links) * links, int nlinks, bool flat)
-{
-    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL), STRIDE = 2 * NAMED(PLANE) };
-    const struct NAMED(coefficients) k = *coefficients;
-    const struct NAMED(links) from = *links;
-    const int64_t begin = (nlinks > 0 ? nlinks - 1 : 0) * VECTOR;
-    struct NAMED(chained) at_line;
-#pragma GCC unroll 8
-    for (int l = 0; STEPS_SHIFT && l < nlinks; l++) {
-        at_line.before[l] = STEPS(load)(from.c + l * STRIDE - VECTOR);
-        at_line.here[l] = STEPS(load)(from.c + l * STRIDE);
-    }
-    int64_t line = 0;
-    for (; line < begin; line += VECTOR) {
-        NAMED(chain_line)(&k, &from, nlinks, flat, line, true, &at_line);
-    }
-    for (; line < from.n; line += VECTOR) {
-        NAMED(chain_line)(&k, &from, nlinks, flat, line, false, &at_line);
-    }
-    for (; line < from.n + begin; line += VECTOR) {
-        NAMED(chain_line)(&k, &from, nlinks, flat, line, true, &at_line);
-    }
-}
-
-/* Not inlined: the number of links is constant in each. */
-#define CHAIN(nlinks)                                                                              \
-    static STEPS_TARGET __attribute__((noinline)) void NAMED(chain_##nlinks)(                      \
-        const struct NAMED(coefficients) * k, const struct NAMED(links) * links)                   \
-    {                                                                                              \
-        NAMED(chain)(k, links, nlinks, false);                                                     \
-    }                                                                                              \
-    static STEPS_TARGET __attribute__((noinline)) void NAMED(chain_flat_##nlinks)(                 \
-        const struct NAMED(coefficients) * k, const struct NAMED(links) * links)                   \
-    {                                                                                              \
-        NAMED(chain)(k, links, nlinks, true);                                                      \
-    }
-CHAIN(0)
-CHAIN(1)
-CHAIN(2)
-CHAIN(3)
-CHAIN(4)
-#undef CHAIN
-
 /* Advance cells of level `first`, whose values are at links.source, to level `last`. */
 KERNEL_INLINE void NAMED(advance_cells)(const struct NAMED(march) * m, int first, int last,
-                                        struct NAMED(links) links)
+                                        const struct NAMED(links) * links)
 {
     typedef void function(const struct NAMED(coefficients) *, const struct NAMED(links) *);
     static function *const chain[2][STEPS_CHAIN + 1] = {
         {NAMED(chain_0), NAMED(chain_1), NAMED(chain_2), NAMED(chain_3), NAMED(chain_4)},
         {NAMED(chain_flat_0), NAMED(chain_flat_1), NAMED(chain_flat_2), NAMED(chain_flat_3),
          NAMED(chain_flat_4)}};
-    REAL between[NAMED(PIECE)] __attribute__((aligned(STREAM_LINE_BYTES)));
-    struct NAMED(links) part = links;
-    for (; last - first > STEPS_CHAIN; first += STEPS_CHAIN) {
-        part.out = between;
-        part.stream = false;
-        chain[m->flat][STEPS_CHAIN](&m->k, &part);
-        part.slot += (int64_t)STEPS_CHAIN * 2 * NAMED(PLANE);
-        part.c += (int64_t)STEPS_CHAIN * 2 * NAMED(PLANE);
-        part.source = between;
-        part.ahead = between;
+    if (last - first <= STEPS_CHAIN) {
+        chain[m->flat][last - first](&m->k, links);
+        return;
     }
-    part.out = links.out;
-    part.stream = links.stream;
-    chain[m->flat][last - first](&m->k, &part);
+    /* in chains of about the same length, a few rows at a time, which stay in the L1 cache */
+    REAL between[STEPS_BETWEEN * NAMED(PIECE)] __attribute__((aligned(STREAM_LINE_BYTES)));
+    const int nchains = (last - first + STEPS_CHAIN - 1) / STEPS_CHAIN;
+    for (int64_t r = 0; r < links->rows; r += STEPS_BETWEEN) {
+        const int64_t left = links->rows - r;
+        struct NAMED(links) part =
+            NAMED(links_part)(links, r, left < STEPS_BETWEEN ? left : STEPS_BETWEEN, 0);
+        REAL *const out = part.out;
+        int l = first;
+        for (int n = nchains; n > 0; n--) {
+            const int nlinks = (last - l + n - 1) / n;
+            part.out = n > 1 ? between : out;
+            part.out_pitch = n > 1 ? part.n : links->out_pitch;
+            part.stream = n == 1 && links->stream;
+            chain[m->flat][nlinks](&m->k, &part);
+            l += nlinks;
+            part.slot += (int64_t)nlinks * 2 * NAMED(PLANE);
+            part.c += (int64_t)nlinks * 2 * NAMED(PLANE);
+            part.source = between;
+            part.source_pitch = part.n;
+            part.nahead = 0;
+        }
+    }
 }
 
 /* As advance_cells, of cells from `x` on, to the output: the tile's lines are streamed, the cells
  * before and after them take ordinary stores. */
 KERNEL_INLINE void NAMED(advance_to_output)(const struct NAMED(march) * m, int first, int64_t x,
-                                            struct NAMED(links) links)
+                                            const struct NAMED(links) * links)
 {
     enum { LINE = NAMED(LINE) };
-    const int64_t lo = m->level[m->nsteps].lo[AXIS_X];
-    const int64_t hi = m->level[m->nsteps].hi[AXIS_X];
-    for (int64_t at = 0, n; at < links.n; at += n) {
-        REAL ends[LINE];
-        const int64_t before = lo - x - at; /* cells that are not of the tile */
-        const int64_t left = hi - x - at;
+    REAL ends[LINE];
+    for (int64_t at = 0; at < links->n;) {
+        const int64_t before = m->level[m->nsteps].lo[AXIS_X] - x - at; /* cells not of the tile */
+        const int64_t left = m->level[m->nsteps].hi[AXIS_X] - x - at;
+        const int64_t most = links->n - at;
         const bool whole = before <= 0 && left >= LINE;
-        n = whole ? (left < links.n - at ? left / LINE * LINE : links.n - at) : LINE;
-        NAMED(advance_cells)
-        (m, first, m->nsteps,
-         (struct NAMED(links)){.slot = links.slot + at,
-                               .c = links.c + at,
-                               .pitch = links.pitch,
-                               .source = links.source + at,
-                               .ahead = links.ahead + at,
-                               .out = whole ? links.out + at : ends,
-                               .n = n,
-                               .stream = whole});
-        for (int64_t i = before > 0 ? before : 0; !whole && i < LINE && i < left; i++) {
-            links.out[at + i] = ends[i];
+        const bool none = before >= LINE || left <= 0;
+        struct NAMED(links) part = *links;
+        part.slot += at;
+        part.c += at;
+        part.source += at;
+        part.ahead += at;
+        part.out = whole ? part.out + at : ends;
+        part.out_pitch = whole ? part.out_pitch : 0;
+        part.n = !whole ? LINE : left < most ? left / LINE * LINE : most;
+        part.stream = whole;
+        if (whole || none) {
+            NAMED(advance_cells)(m, first, m->nsteps, &part);
         }
+        for (int64_t r = 0; !whole && !none && r < links->rows; r++) {
+            const struct NAMED(links) row = NAMED(links_part)(&part, r, 1, 0);
+            NAMED(advance_cells)(m, first, m->nsteps, &row);
+            for (int64_t i = before > 0 ? before : 0; i < LINE && i < left; i++) {
+                links->out[r * links->out_pitch + at + i] = ends[i];
+            }
+        }
+        at += part.n;
     }
 }
 
@@ -244,55 +135,111 @@ KERNEL_INLINE void NAMED(fill_beyond)(const struct NAMED(march) * m, int l, enum
     }
 }
 
-/* Advance a piece of row j, `n` cells from `x` on, of the levels `first` to `last`, along plane p
- * of the input. */
-static __attribute__((noinline)) void NAMED(advance_piece)(const struct NAMED(march) * m, int64_t j,
-                                                           int64_t p, int first, int last,
-                                                           int64_t x, int64_t n)
+/* Rows [lo, hi) of a plane, of the levels `first` to `last`, and the rows [ahead, ahead_end) of the
+ * next plane of the input, which are prefetched with them. */
+struct NAMED(rows) {
+    int64_t lo, hi;
+    int first, last;
+    int64_t ahead, ahead_end;
+};
+
+/* Advance `n` cells from `x` on of rows along plane p of the input. */
+static __attribute__((noinline)) void NAMED(advance_rows)(const struct NAMED(march) * m,
+                                                          const struct NAMED(rows) * rows,
+                                                          int64_t p, int64_t x, int64_t n)
 {
     const int64_t odd = p & 1;
     const int64_t at = x - m->begin;
+    const int first = rows->first;
+    const int last = rows->last;
+    const int64_t pitch = m->flat ? m->layout->pitch_z : m->layout->pitch_y;
+    const bool outside = p - first == m->level[first].hi[m->axis]; /* no such plane */
     REAL beyond[NAMED(PIECE)] __attribute__((aligned(STREAM_LINE_BYTES)));
-    struct NAMED(links) links = {.slot = NAMED(level_row)(m, first, odd, j) + at,
-                                 .c = NAMED(level_row)(m, first, 1 - odd, j) + at,
+    struct NAMED(links) links = {.slot = NAMED(level_row)(m, first, odd, rows->lo) + at,
+                                 .c = NAMED(level_row)(m, first, 1 - odd, rows->lo) + at,
                                  .pitch = m->pitch,
-                                 .source = beyond,
-                                 .ahead = beyond,
-                                 .n = n};
-    if (p - first == m->level[first].hi[m->axis]) { /* no such plane */
-        NAMED(fill_beyond)(m, first, face_of(m->axis, SIDE_MAX), links.c, beyond, n);
-    } else {
-        const int64_t element = NAMED(march_element)(m, j, p) + at;
-        const bool more = p + 1 < m->level[0].hi[m->axis];
-        links.source = m->in + element;
-        links.ahead = m->in + (more ? NAMED(march_element)(m, j, p + 1) + at : element);
-    }
+                                 .source_pitch = pitch,
+                                 .n = n,
+                                 .rows = outside ? 1 : rows->hi - rows->lo};
     if (last < m->nsteps) {
-        links.out = NAMED(level_row)(m, last, odd, j) + at;
-        NAMED(advance_cells)(m, first, last, links);
+        links.out = NAMED(level_row)(m, last, odd, rows->lo) + at;
+        links.out_pitch = m->pitch;
     } else {
-        links.out = m->out + NAMED(march_element)(m, j, p - last) + at;
-        NAMED(advance_to_output)(m, first, x, links);
+        links.out = m->out + NAMED(march_element)(m, rows->lo, p - last) + at;
+        links.out_pitch = pitch;
     }
+    for (int64_t j = rows->lo; j < rows->hi; j += links.rows) {
+        if (outside) {
+            NAMED(fill_beyond)(m, first, face_of(m->axis, SIDE_MAX), links.c, beyond, n);
+            links.source = beyond;
+        } else {
+            links.source = m->in + NAMED(march_element)(m, j, p) + at;
+        }
+        links.ahead = links.source;
+        if (rows->ahead < rows->ahead_end) {
+            links.ahead = m->in + NAMED(march_element)(m, rows->ahead, p + 1) + at;
+            links.nahead = rows->ahead_end - rows->ahead;
+        }
+        if (last < m->nsteps) {
+            NAMED(advance_cells)(m, first, last, &links);
+        } else {
+            NAMED(advance_to_output)(m, first, x, &links);
+        }
+        links.slot += m->pitch;
+        links.c += m->pitch;
+        links.out += links.out_pitch;
+    }
+}
+
+enum { NAMED(RANGES) = 2 * STEPS_MOST + 1 };
+
+/* The rows of level `first`, divided by the highest level, up to `last`, that has them. The next
+ * plane is prefetched evenly: its rows next to the tile, too, come with rows of many levels. */
+static int NAMED(divide_rows)(const struct NAMED(march) * m, int64_t p, int first, int last,
+                              struct NAMED(rows) ranges[NAMED(RANGES)])
+{
+    const enum axis axis = m->row_axis;
+    const int64_t lo = m->level[first].lo[axis];
+    const int64_t hi = m->level[first].hi[axis];
+    int count = 0;
+    int64_t nlinks = 0;
+    for (int64_t j = lo; j < hi; j = ranges[count++].hi) {
+        struct NAMED(rows) *rows = &ranges[count];
+        *rows = (struct NAMED(rows)){.lo = j, .hi = hi, .first = first, .last = first};
+        while (rows->last < last && j >= m->level[rows->last + 1].lo[axis] &&
+               j < m->level[rows->last + 1].hi[axis]) {
+            rows->last++;
+        }
+        for (int l = first + 1; l <= last; l++) {
+            const int64_t begin = m->level[l].lo[axis];
+            const int64_t end = m->level[l].hi[axis];
+            rows->hi = begin > j && begin < rows->hi ? begin : rows->hi;
+            rows->hi = end > j && end < rows->hi ? end : rows->hi;
+        }
+        nlinks += (rows->hi - j) * (rows->last - first);
+    }
+    const bool more = p + 1 < m->level[0].hi[m->axis];
+    int64_t done = 0;
+    int64_t fetched = lo;
+    for (int n = 0; more && n < count; n++) {
+        struct NAMED(rows) *rows = &ranges[n];
+        done += (rows->hi - rows->lo) * (rows->last - first);
+        rows->ahead = fetched;
+        fetched = nlinks > 0 ? lo + (hi - lo) * done / nlinks : rows->hi;
+        rows->ahead_end = fetched;
+    }
+    return count;
 }
 
 /* Advance what plane p of the input allows, from level `first` to at most `last`. */
 static void NAMED(advance_plane)(const struct NAMED(march) * m, int64_t p, int first, int last)
 {
+    struct NAMED(rows) ranges[NAMED(RANGES)];
+    const int count = NAMED(divide_rows)(m, p, first, last, ranges);
     for (int64_t x = m->begin; x < m->end; x += m->piece) {
         const int64_t left = m->end - x;
-        int top = first;
-        for (int64_t j = m->level[first].lo[m->row_axis]; j < m->level[first].hi[m->row_axis];
-             j++) {
-            while (top < last && j >= m->level[top + 1].lo[m->row_axis] &&
-                   j < m->level[top + 1].hi[m->row_axis]) {
-                top++;
-            }
-            while (j >= m->level[top].hi[m->row_axis]) {
-                top--;
-            }
-            NAMED(advance_piece)
-            (m, j, p, first, top, x, left < m->piece ? left : m->piece);
+        for (int n = 0; n < count; n++) {
+            NAMED(advance_rows)(m, &ranges[n], p, x, left < m->piece ? left : m->piece);
         }
     }
 }
@@ -317,7 +264,12 @@ static void NAMED(sum_faces)(const struct NAMED(march) * m, int l, int64_t lo, i
         const int64_t begin = axis == m->row_axis ? last : lo;
         const int64_t end = axis == m->row_axis ? last + 1 : hi;
         for (int64_t j = begin; j < end; j++) {
-            NAMED(tally_add)(tally, NAMED(level_row)(m, l, odd, j) + x, n);
+            const REAL *cells = NAMED(level_row)(m, l, odd, j) + x;
+            if (n == 1) {
+                tally_add_one(tally, (double)cells[0]);
+            } else {
+                NAMED(tally_add)(tally, cells, n);
+            }
         }
     }
 }
