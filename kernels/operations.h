@@ -39,7 +39,6 @@ struct medium_args {
     int nsegments;
     bool one_curve; /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
     bool perfused;  /* with segments: a class is */
-    bool changes;   /* with segments: change_classes writes to d_class between steps */
     /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
      * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
     const uint8_t *d_patch[FACE_COUNT];
@@ -49,7 +48,7 @@ struct medium_args {
 struct class_change {
     struct layout layout; /* as in medium_args */
     uint8_t *d_class;     /* the same; afterwards for steps with segments only: CLASS_FLAG is kept
-                             right as far as the backend reads it there, and no row's number is */
+                             right, and no row's number is */
     uint8_t mask;         /* the same */
     const double *d_at;   /* [MEDIUM_CLASSES]: of each class; INFINITY: never */
     const uint8_t *d_to;  /* [MEDIUM_CLASSES]: the class from there on */

@@ -99,6 +99,24 @@ static __device__ __forceinline__ uint64_t arch_clock_ns(void)
     return __builtin_amdgcn_s_memrealtime() * 10;
 }
 
+/* All threads of a block meet when they wait; when they arrive, nothing happens. */
+constexpr bool ARCH_MEETS_IN_PARTS = false;
+struct arch_meeting {
+};
+
+static __device__ __forceinline__ void arch_meeting_init(arch_meeting *, int)
+{
+}
+
+static __device__ __forceinline__ void arch_meeting_arrive(arch_meeting *)
+{
+}
+
+static __device__ __forceinline__ void arch_meeting_wait(arch_meeting *, unsigned)
+{
+    __syncthreads();
+}
+
 /* No engine that copies tiles into shared memory: step_staged is not built. */
 #define ARCH_HAS_TILE_COPY 0
 
@@ -290,6 +308,33 @@ static __device__ __forceinline__ void arch_arrivals_wait(arch_arrivals *arrival
                  "}\n" ::"r"(arch_shared_address(arrivals)),
                  "r"(parity)
                  : "memory");
+}
+
+/* All threads of a block meet in two parts: a thread arrives, and later it waits until the others
+ * have arrived too. Rounds count from 0. In shared memory. */
+constexpr bool ARCH_MEETS_IN_PARTS = true;
+struct arch_meeting {
+    arch_arrivals waves;
+};
+
+/* One thread calls; a barrier must follow. */
+static __device__ __forceinline__ void arch_meeting_init(arch_meeting *meeting, int threads)
+{
+    arch_arrivals_init(&meeting->waves, threads / ARCH_WAVE);
+}
+
+/* All lanes of a wave call. */
+static __device__ __forceinline__ void arch_meeting_arrive(arch_meeting *meeting)
+{
+    __syncwarp();
+    if (threadIdx.x % ARCH_WAVE == 0) {
+        arch_arrive(&meeting->waves);
+    }
+}
+
+static __device__ __forceinline__ void arch_meeting_wait(arch_meeting *meeting, unsigned round)
+{
+    arch_arrivals_wait(&meeting->waves, round & 1);
 }
 
 /* Whether round r has ended; may wait for a while. */

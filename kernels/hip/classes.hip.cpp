@@ -224,7 +224,39 @@ hipError_t hip_launch_number_classes(hipStream_t stream, const struct layout *ke
     return hipGetLastError();
 }
 
-/* The field is read only where a class can change. */
+/* Bits of a byte that others of its word may change at the same time. */
+static __device__ __forceinline__ void clear_bits(uint8_t *byte, unsigned bits)
+{
+    const unsigned at = (unsigned)(reinterpret_cast<uintptr_t>(byte) % 4);
+    atomicAnd(reinterpret_cast<unsigned *>(byte - at), ~(bits << (8 * at)));
+}
+
+static __device__ __forceinline__ void set_bits(uint8_t *byte, unsigned bits)
+{
+    const unsigned at = (unsigned)(reinterpret_cast<uintptr_t>(byte) % 4);
+    atomicOr(reinterpret_cast<unsigned *>(byte - at), bits << (8 * at));
+}
+
+/* Call visit with the class of each neighbour of a cell, and whether it is an owned cell. */
+template <typename VISIT>
+static __device__ __forceinline__ void visit_neighbours(const struct layout &c, uint8_t *of_class,
+                                                        const int64_t (&cell)[AXIS_COUNT],
+                                                        VISIT visit)
+{
+    const int64_t stride[AXIS_COUNT] = {1, c.pitch_y, c.pitch_z};
+    bool inside[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        inside[a] = cell[a] >= 0 && cell[a] < c.cells[a];
+    }
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const bool others = inside[(a + 1) % AXIS_COUNT] && inside[(a + 2) % AXIS_COUNT];
+        visit(of_class - stride[a], others && cell[a] > 0 && cell[a] <= c.cells[a]);
+        visit(of_class + stride[a], others && cell[a] >= -1 && cell[a] < c.cells[a] - 1);
+    }
+}
+
+/* The field is read only where a class can change. The flags of owned cells beside a change are
+ * cleared, also of those that have one class again: see find_flags. */
 template <typename REAL>
 static __global__ __launch_bounds__(THREADS) void change_classes(const box_sweep s,
                                                                  const struct layout layout,
@@ -234,15 +266,52 @@ static __global__ __launch_bounds__(THREADS) void change_classes(const box_sweep
     visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
         const struct layout &c = change.layout;
         uint8_t *of_class = &change.d_class[c.origin + i + j * c.pitch_y + k * c.pitch_z];
-        const int own = *of_class & change.mask; /* nothing reads flags of such a medium */
+        const int own = *of_class & change.mask;
         const int to = change.d_to[own];
         if (to != own) {
             const REAL cell = field[layout.origin + i + j * layout.pitch_y + k * layout.pitch_z];
             if ((double)cell >= change.d_at[own]) {
-                *of_class = (uint8_t)to;
+                clear_bits(of_class, 0xFF);
+                set_bits(of_class, (unsigned)to);
+                visit_neighbours(c, of_class, {i, j, k}, [&](uint8_t *beside, bool owned) {
+                    if (owned && change.mask != 0xFF) {
+                        clear_bits(beside, CLASS_FLAG);
+                    }
+                });
             }
         }
     });
+}
+
+/* The flags of owned cells whose neighbours have their class, where they are missing. */
+static __global__ __launch_bounds__(THREADS) void find_flags(const box_sweep s,
+                                                             const struct class_change change)
+{
+    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
+        const struct layout &c = change.layout;
+        uint8_t *of_class = &change.d_class[c.origin + i + j * c.pitch_y + k * c.pitch_z];
+        const int own = *of_class;
+        if (own <= change.mask) {
+            bool same = true;
+            visit_neighbours(c, of_class, {i, j, k}, [&](const uint8_t *beside, bool) {
+                same = same && (*beside & change.mask) == own;
+            });
+            if (same) {
+                set_bits(of_class, CLASS_FLAG);
+            }
+        }
+    });
+}
+
+/* The owned cells in and beside a box. */
+static struct box owned_around(const struct layout *layout, const struct box *box)
+{
+    struct box around = *box;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        around.lo[a] = around.lo[a] > 0 ? around.lo[a] - 1 : 0;
+        around.hi[a] = around.hi[a] < layout->cells[a] ? around.hi[a] + 1 : layout->cells[a];
+    }
+    return around;
 }
 
 hipError_t hip_launch_change_classes(hipStream_t stream, const struct layout *layout,
@@ -250,13 +319,18 @@ hipError_t hip_launch_change_classes(hipStream_t stream, const struct layout *la
                                      const struct box *box)
 {
     unsigned nblocks = 0;
-    const box_sweep s = sweep_of(box, &nblocks);
+    box_sweep s = sweep_of(box, &nblocks);
     if (layout->precision == PRECISION_FLOAT64) {
         change_classes<double><<<nblocks, THREADS, 0, stream>>>(
             s, *layout, *change, static_cast<const double *>(d_field));
     } else {
         change_classes<float><<<nblocks, THREADS, 0, stream>>>(s, *layout, *change,
                                                                static_cast<const float *>(d_field));
+    }
+    if (change->mask != 0xFF) {
+        const struct box around = owned_around(layout, box);
+        s = sweep_of(&around, &nblocks);
+        find_flags<<<nblocks, THREADS, 0, stream>>>(s, *change);
     }
     return hipGetLastError();
 }

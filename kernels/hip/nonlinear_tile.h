@@ -39,9 +39,36 @@ template <typename REAL> struct alignas(16) four {
     REAL v[4];
 };
 
+/* theta of a row of a tile and of the vectors beside it: the cells of one number in their vector
+ * lie side by side, so that those next to a vector are read without bank conflicts. */
+template <typename REAL> struct theta_row {
+    REAL cell[vec16<REAL>::N][WIDE + 2];
+
+    __device__ __forceinline__ vec16<REAL> get(int x) const
+    {
+        vec16<REAL> values;
+#pragma unroll
+        for (int i = 0; i < vec16<REAL>::N; i++) {
+            values.v[i] = cell[i][x];
+        }
+        return values;
+    }
+    __device__ __forceinline__ void set(int x, const vec16<REAL> &values)
+    {
+#pragma unroll
+        for (int i = 0; i < vec16<REAL>::N; i++) {
+            cell[i][x] = values.v[i];
+        }
+    }
+};
+
+/* A plane is read between the arrival at a meeting and the wait for it: with three planes, those
+ * who are ahead write to none that others still read. */
+enum { PLANES = ARCH_MEETS_IN_PARTS ? 3 : 2 };
 template <typename F> struct shared_tile {
-    vec16<typename F::REAL> theta[2][F::TY + 2][WIDE + 2]; /* by plane, modulo 2 */
+    theta_row<typename F::REAL> theta[PLANES][F::TY + 2]; /* by plane, modulo PLANES */
     alignas(16) typename F::REAL pool[F::POOL];
+    arch_meeting meeting;
 };
 
 /* Of one launch. The cells around the box are those of the field or of its halo. */

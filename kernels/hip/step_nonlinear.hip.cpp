@@ -97,13 +97,13 @@ static __device__ __forceinline__ typename F::REAL source_of(const lookup<F> &lo
     return nonlinear_source(numbers, q, t);
 }
 
-/* One plane of a worker. theta: of its cells, and of those around them in the tile, from the row
- * and vector before its first; dz: across the faces below and above. */
+/* One plane of a worker. theta: of its cells, and of those around vector x in the tile, from the
+ * row before its first; dz: across the faces below and above. */
 template <typename F>
 static __device__ __forceinline__ void advance(const lookup<F> &lookup, const regions<F> &regions,
                                                const cells_of<F, F::ROWS> &cells,
                                                const vec16<typename F::REAL> (&theta)[F::ROWS],
-                                               const vec16<typename F::REAL> *around,
+                                               const theta_row<typename F::REAL> *around, int x,
                                                const vec16<typename F::REAL> (&below)[F::ROWS],
                                                const vec16<typename F::REAL> (&above)[F::ROWS],
                                                vec16<typename F::REAL> (&out)[F::ROWS])
@@ -111,9 +111,8 @@ static __device__ __forceinline__ void advance(const lookup<F> &lookup, const re
     typedef typename F::REAL REAL;
     constexpr int N = F::N;
     constexpr int ROWS = F::ROWS;
-    constexpr int PITCH = WIDE + 2;
-    const vec16<REAL> first = around[1];
-    const vec16<REAL> last = around[(ROWS + 1) * PITCH + 1];
+    const vec16<REAL> first = around[0].get(x);
+    const vec16<REAL> last = around[ROWS + 1].get(x);
     vec16<REAL> dy; /* across the faces before the row */
 #pragma unroll
     for (int i = 0; i < N; i++) {
@@ -122,11 +121,11 @@ static __device__ __forceinline__ void advance(const lookup<F> &lookup, const re
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const vec16<REAL> &own = theta[r];
-        REAL dx = own.v[0] - around[(r + 1) * PITCH].v[N - 1];
+        REAL dx = own.v[0] - around[r + 1].cell[N - 1][x - 1];
 #pragma unroll
         for (int i = 0; i < N; i++) {
             const REAL right =
-                i + 1 < N ? own.v[i + 1 < N ? i + 1 : i] : around[(r + 1) * PITCH + 2].v[0];
+                i + 1 < N ? own.v[i + 1 < N ? i + 1 : i] : around[r + 1].cell[0][x + 1];
             const REAL next = r + 1 < ROWS ? theta[r + 1 < ROWS ? r + 1 : r].v[i] : last.v[i];
             const REAL dx_after = right - own.v[i];
             const REAL dy_after = next - own.v[i];
@@ -185,13 +184,14 @@ static __device__ __forceinline__ void work(const grid_view<typename F::REAL> &v
     differ(theta, theta_above, below);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        tile.theta[0][y + 1 + r][x + 1] = theta[r];
+        tile.theta[0][y + 1 + r].set(x + 1, theta[r]);
     }
     column.step(view, m, true);
     column.read(next);
     meet();
+    int plane = 0;
     for (int k = 0; k < at.planes; k++) {
-        const int plane = k & 1;
+        const int plane_above = plane + 1 < PLANES ? plane + 1 : 0;
         cells_of<F, ROWS> after;
         column.step(view, m, k + 1 < at.planes);
         column.read(after);
@@ -201,8 +201,9 @@ static __device__ __forceinline__ void work(const grid_view<typename F::REAL> &v
         lookup.theta(next, theta_above);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            tile.theta[plane ^ 1][y + 1 + r][x + 1] = theta_above[r];
+            tile.theta[plane_above][y + 1 + r].set(x + 1, theta_above[r]);
         }
+        arch_meeting_arrive(&tile.meeting);
         vec16<REAL> above[ROWS];
         differ(theta_above, theta, above);
         if (F::KIND >= CURVES) {
@@ -212,10 +213,11 @@ static __device__ __forceinline__ void work(const grid_view<typename F::REAL> &v
             }
         }
         vec16<REAL> out[ROWS];
-        advance<F>(lookup, regions, here, theta, &tile.theta[plane][y][x], below, above, out);
+        advance<F>(lookup, regions, here, theta, &tile.theta[plane][y], x + 1, below, above, out);
         to += view.pitch_z;
         store<F>(to, column, mine, out);
-        meet();
+        arch_meeting_wait(&tile.meeting, (unsigned)k);
+        plane = plane_above;
         here = next;
         next = after;
 #pragma unroll
@@ -248,12 +250,14 @@ static __device__ __forceinline__ void attend(const grid_view<typename F::REAL> 
     vec16<REAL> theta[1];
     lookup.theta(next, theta);
     if (beside) {
-        tile.theta[0][y + 1][x + 1] = theta[0];
+        tile.theta[0][y + 1].set(x + 1, theta[0]);
     }
     column.step(view, m, true);
     column.read(next);
     meet();
+    int plane = 0;
     for (int k = 0; k < at.planes; k++) {
+        plane = plane + 1 < PLANES ? plane + 1 : 0;
         cells_of<F, 1> after;
         column.step(view, m, k + 1 < at.planes);
         column.read(after);
@@ -262,9 +266,10 @@ static __device__ __forceinline__ void attend(const grid_view<typename F::REAL> 
         }
         lookup.theta(next, theta);
         if (beside) {
-            tile.theta[(k & 1) ^ 1][y + 1][x + 1] = theta[0];
+            tile.theta[plane][y + 1].set(x + 1, theta[0]);
         }
-        meet();
+        arch_meeting_arrive(&tile.meeting);
+        arch_meeting_wait(&tile.meeting, (unsigned)k);
         next = after;
     }
 }
@@ -281,6 +286,9 @@ static __global__ __launch_bounds__(F::THREADS, F::BLOCKS) void step_nonlinear(
                       plan.box.lo[1] + (int64_t)blockIdx.y * F::TY, k_lo,
                       (int)(left < plan.depth ? left : plan.depth)};
     const lookup<F> lookup = lookup_of<F>(m, tile);
+    if (threadIdx.x == 0) {
+        arch_meeting_init(&tile.meeting, F::THREADS);
+    }
     meet();
     if (threadIdx.x < F::WORKERS) {
         work<F>(view, lookup, at, tile);
@@ -356,11 +364,13 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
 bool hip_step_nonlinear_takes(const struct medium_args *medium, const struct box *box)
 {
     const int64_t most = 65535; /* blocks in y and z */
-    /* change_classes does not keep the flags by which several curves find their odd cells */
-    const bool flags = medium->mask < 0xFF && !medium->changes;
-    return (medium->one_curve || flags) && box->hi[0] - box->lo[0] >= 24 &&
-           box->hi[1] - box->lo[1] >= 8 && box->hi[2] - box->lo[2] >= 4 &&
-           (box->hi[1] - box->lo[1]) / 8 < most && (box->hi[2] - box->lo[2]) / 16 < most;
+    int64_t n[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        n[a] = box->hi[a] - box->lo[a];
+    }
+    return (medium->one_curve || medium->mask < 0xFF) && n[0] >= 24 && n[1] >= 8 && n[2] >= 4 &&
+           n[1] / 8 < most && n[2] / 16 < most &&
+           n[0] * n[1] * n[2] / 6 < INT32_MAX; /* pieces of rows of step_odd */
 }
 
 hipError_t hip_launch_step_nonlinear(hipStream_t stream, struct hip_scratch *d_scratch,

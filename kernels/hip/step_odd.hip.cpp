@@ -2,9 +2,10 @@
  * their neighbours by one curve, since a neighbour is of another class, or by contacts. */
 #include "kernels/hip/nonlinear.h"
 
-/* A thread looks at the classes of ODD_CELLS cells of a row, an aligned load; then the block
- * advances those that it has found. */
-enum { ODD_THREADS = 128, ODD_CELLS = 16, ODD_MOST = ODD_THREADS * ODD_CELLS };
+/* A thread looks at the classes of ODD_CELLS cells of a row, a piece; the blocks take turns. Odd
+ * cells lie in planes, and rows often have a power of 2 of pieces: an odd number of blocks shares
+ * them out. */
+enum { ODD_THREADS = 128, ODD_CELLS = 16, ODD_MOST = ODD_THREADS * ODD_CELLS, ODD_BLOCKS = 4095 };
 
 /* Whether cells of the class conduct to each other by their curve. */
 template <typename REAL>
@@ -34,53 +35,115 @@ static __device__ __forceinline__ void advance_one(const grid_view<REAL> &view,
                                   own.temperature, g, d);
 }
 
-/* The first cell of a thread: in row-major order, in pieces of rows. */
-static __device__ __forceinline__ void piece_of(const struct box &box, int64_t pieces_x,
-                                                int64_t thread, int64_t (&cell)[AXIS_COUNT])
+/* The first cell of a piece of a row: they are in row-major order. */
+static __device__ __forceinline__ void piece_of(const struct box &box, unsigned pieces_x,
+                                                unsigned piece, int64_t (&cell)[AXIS_COUNT])
 {
-    const int64_t ny = box.hi[1] - box.lo[1];
-    const int64_t row = thread / pieces_x;
-    cell[0] = box.lo[0] / ODD_CELLS * ODD_CELLS + (thread - row * pieces_x) * ODD_CELLS;
+    const unsigned ny = (unsigned)(box.hi[1] - box.lo[1]);
+    const unsigned row = piece / pieces_x;
+    cell[0] = box.lo[0] / ODD_CELLS * ODD_CELLS + (int64_t)(piece - row * pieces_x) * ODD_CELLS;
     cell[1] = box.lo[1] + row % ny;
     cell[2] = box.lo[2] + row / ny;
 }
 
+/* Whether cells of a piece are odd: bit i of cell i. */
+template <typename REAL>
+static __device__ __forceinline__ unsigned odd_cells(const nonlinear<REAL> &m,
+                                                     const uint8_t *odd_class, bool odd_classes,
+                                                     const vec16<uint8_t> &bytes)
+{
+    unsigned odd = 0;
+#pragma unroll
+    for (int w = 0; w < ODD_CELLS / 4; w++) {
+        uint32_t word;
+        __builtin_memcpy(&word, &bytes.v[4 * w], 4);
+        /* without CLASS_FLAG: bits 7, 15, 23 and 31 become 28, 29, 30 and 31 */
+        odd |= ((~word & 0x80808080U) * 0x00204081U >> 28) << (4 * w);
+    }
+    if (odd_classes) {
+#pragma unroll
+        for (int i = 0; i < ODD_CELLS; i++) {
+            odd |= odd_class[bytes.v[i] & m.of.mask] != 0 ? 1U << i : 0U;
+        }
+    }
+    return odd;
+}
+
+/* Of a list of cells, each `piece * ODD_CELLS + i`. */
+template <typename REAL>
+static __device__ __forceinline__ void advance_listed(const grid_view<REAL> &view,
+                                                      const nonlinear<REAL> &m,
+                                                      const struct box &box, unsigned pieces_x,
+                                                      uint64_t listed)
+{
+    int64_t cell[AXIS_COUNT];
+    piece_of(box, pieces_x, (unsigned)(listed / ODD_CELLS), cell);
+    cell[0] += (int64_t)(listed % ODD_CELLS);
+    advance_one(view, m, cell);
+}
+
+/* The cells that a block finds wait in its list until there is one for each thread. */
 template <typename REAL>
 static __global__ __launch_bounds__(ODD_THREADS) void step_odd(const grid_view<REAL> view,
                                                                const nonlinear<REAL> m,
                                                                const struct box box,
-                                                               int64_t pieces_x, int64_t pieces)
+                                                               unsigned pieces_x, unsigned pieces)
 {
     __shared__ uint8_t odd_class[MEDIUM_CLASSES + 1];
+    __shared__ bool odd_classes; /* is any? */
     __shared__ unsigned found;
-    __shared__ uint16_t list[ODD_MOST];
-    for (int c = threadIdx.x; c < m.of.n; c += ODD_THREADS) {
-        odd_class[c] = conducts_by_curve(m, c) ? 0 : 1;
-    }
+    __shared__ uint64_t list[ODD_MOST + ODD_THREADS];
+    const unsigned stride = gridDim.x * ODD_THREADS;
+    unsigned piece = blockIdx.x * ODD_THREADS + threadIdx.x;
+    const auto read = [&](unsigned of) {
+        int64_t cell[AXIS_COUNT];
+        piece_of(box, pieces_x, of < pieces ? of : 0, cell);
+        return vector_at(m.of.classes + cell[0] + cell[1] * m.of.pitch_y + cell[2] * m.of.pitch_z);
+    };
+    vec16<uint8_t> next = read(piece);
     if (threadIdx.x == 0) {
         found = 0;
+        odd_classes = false;
     }
     __syncthreads();
-    const int64_t first = (int64_t)blockIdx.x * ODD_THREADS;
-    int64_t cell[AXIS_COUNT];
-    if (first + threadIdx.x < pieces) {
-        piece_of(box, pieces_x, first + threadIdx.x, cell);
-        const uint8_t *at =
-            m.of.classes + cell[0] + cell[1] * m.of.pitch_y + cell[2] * m.of.pitch_z;
-        const vec16<uint8_t> bytes = vector_at(at);
-#pragma unroll
-        for (int i = 0; i < ODD_CELLS; i++) {
-            const bool mine = cell[0] + i >= box.lo[0] && cell[0] + i < box.hi[0];
-            if (mine && (bytes.v[i] < CLASS_FLAG || odd_class[bytes.v[i] & m.of.mask] != 0)) {
-                list[atomicAdd(&found, 1U)] = (uint16_t)(threadIdx.x * ODD_CELLS + i);
-            }
+    for (int c = threadIdx.x; c < m.of.n; c += ODD_THREADS) {
+        odd_class[c] = conducts_by_curve(m, c) ? 0 : 1;
+        if (odd_class[c] != 0) {
+            odd_classes = true;
         }
     }
     __syncthreads();
-    for (unsigned n = threadIdx.x; n < found; n += ODD_THREADS) {
-        piece_of(box, pieces_x, first + list[n] / ODD_CELLS, cell);
-        cell[0] += list[n] % ODD_CELLS;
-        advance_one(view, m, cell);
+    unsigned waiting = 0;
+    for (unsigned first = blockIdx.x * ODD_THREADS; first < pieces; first += stride) {
+        unsigned odd = piece < pieces ? odd_cells(m, odd_class, odd_classes, next) : 0;
+        const unsigned seen = piece;
+        piece += stride;
+        next = read(piece);
+        if (odd != 0) {
+            int64_t cell[AXIS_COUNT];
+            piece_of(box, pieces_x, seen, cell);
+            odd &= cell[0] < box.lo[0] ? ~0U << (box.lo[0] - cell[0]) : ~0U;
+            odd &= cell[0] + ODD_CELLS > box.hi[0] ? (1U << (box.hi[0] - cell[0])) - 1 : ~0U;
+            for (unsigned n = atomicAdd(&found, (unsigned)__popc(odd)); odd != 0; odd &= odd - 1) {
+                list[n++] = (uint64_t)seen * ODD_CELLS + (unsigned)__ffs((int)odd) - 1;
+            }
+        }
+        __syncthreads();
+        waiting = found;
+        __syncthreads();
+        if (waiting >= ODD_THREADS) {
+            while (waiting >= ODD_THREADS) {
+                waiting -= ODD_THREADS;
+                advance_listed(view, m, box, pieces_x, list[waiting + threadIdx.x]);
+            }
+            if (threadIdx.x == 0) {
+                found = waiting;
+            }
+            __syncthreads();
+        }
+    }
+    if (threadIdx.x < waiting) {
+        advance_listed(view, m, box, pieces_x, list[threadIdx.x]);
     }
 }
 
@@ -91,9 +154,10 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
 {
     const int64_t pieces_x = (box->hi[0] - 1) / ODD_CELLS - box->lo[0] / ODD_CELLS + 1;
     const int64_t pieces = pieces_x * (box->hi[1] - box->lo[1]) * (box->hi[2] - box->lo[2]);
-    step_odd<REAL>
-        <<<(unsigned)((pieces + ODD_THREADS - 1) / ODD_THREADS), ODD_THREADS, 0, stream>>>(
-            view_of<REAL>(layout, d_out, d_in), nonlinear_of<REAL>(medium), *box, pieces_x, pieces);
+    const int64_t blocks = pieces / (2 * ODD_THREADS) | 1;
+    step_odd<REAL><<<(unsigned)(blocks < ODD_BLOCKS ? blocks : (int64_t)ODD_BLOCKS), ODD_THREADS, 0,
+                     stream>>>(view_of<REAL>(layout, d_out, d_in), nonlinear_of<REAL>(medium), *box,
+                               (unsigned)pieces_x, (unsigned)pieces);
     return hipGetLastError();
 }
 

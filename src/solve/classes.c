@@ -216,7 +216,6 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .nsegments = medium->nsegments,
         .one_curve = medium->curves != NULL && enthalpy_has_one_curve(medium),
         .perfused = medium->perfused,
-        .changes = medium->changes,
     };
     for (int f = 0; f < FACE_COUNT; f++) {
         classes->args.d_patch[f] = classes->d_patch[f];

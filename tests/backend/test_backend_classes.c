@@ -53,13 +53,13 @@ static void choose_changes(const struct problem *p, double at[MEDIUM_CLASSES],
     to[of_class] = (uint8_t)random_below(random, p->medium.nclasses);
 }
 
-/* The kernels of the host read them. */
-static void check_flags(struct rig *rig, const struct problem *p, const uint8_t *classes)
+/* By them steps find the cells that touch no other class. */
+static void check_flags(const struct problem *p, const uint8_t *classes)
 {
     const struct layout *l = &p->medium.layout;
     const int64_t *n = l->cells;
     const int64_t beside[] = {-1, 1, -l->pitch_y, l->pitch_y, -l->pitch_z, l->pitch_z};
-    if (strcmp(rig->backend->name, "hip") == 0 || p->medium.mask == UINT8_MAX) {
+    if (p->medium.mask == UINT8_MAX) {
         return;
     }
     for (int64_t c = 0; c < n[0] * n[1] * n[2]; c++) {
@@ -72,8 +72,9 @@ static void check_flags(struct rig *rig, const struct problem *p, const uint8_t 
     }
 }
 
-static void check_changes(struct rig *rig, const struct problem *p, const struct box *box,
-                          uint64_t random)
+/* Returns the classes afterwards, with what the backend made of their flags. */
+static uint8_t *check_changes(struct rig *rig, const struct problem *p, const struct box *box,
+                              uint64_t random)
 {
     const struct layout *l = &p->medium.layout;
     const size_t bytes = (size_t)l->elements;
@@ -108,16 +109,16 @@ static void check_changes(struct rig *rig, const struct problem *p, const struct
     memset(&given, 0xFF, sizeof given);
     must(rig->backend->runtime->queue_wait(rig->queue));
     uint8_t *h_got = rig_download(rig, d_class, bytes);
-    check_flags(rig, p, h_got);
+    check_flags(p, h_got);
     for (size_t c = 0; c < bytes; c++) {
         assert_int_equal(h_got[c] & p->medium.mask, h_classes[c] & p->medium.mask);
     }
-    free(h_got);
     free(h_classes);
     rig->backend->runtime->memory_free(rig->device, d_in);
     rig->backend->runtime->memory_free(rig->device, d_class);
     rig->backend->runtime->memory_free(rig->device, (void *)(uintptr_t)change.d_at);
     rig->backend->runtime->memory_free(rig->device, (void *)(uintptr_t)change.d_to);
+    return h_got;
 }
 
 /* All cells, a part of them, a layer of the halo, and none. */
@@ -127,14 +128,14 @@ static void check_boxes(struct rig *rig, const struct problem *p, uint64_t rando
     const struct box none = {{0, 0, 0}, {0, 0, 0}};
     struct box parts[3];
     const int nparts = random_partition(&random, &owned, 3, parts);
-    check_changes(rig, p, &owned, random);
-    check_changes(rig, p, &parts[random_below(&random, nparts)], random);
-    check_changes(rig, p, &none, random);
+    free(check_changes(rig, p, &owned, random));
+    free(check_changes(rig, p, &parts[random_below(&random, nparts)], random));
+    free(check_changes(rig, p, &none, random));
     for (int face = 0; face < FACE_COUNT; face++) {
         const struct box layer = box_outside(&owned, (enum face)face, 1);
         if (p->layout.halo[face / 2] > 0 && p->medium.layout.halo[face / 2] > 0 &&
             !p->args.closed[face]) {
-            check_changes(rig, p, &layer, random);
+            free(check_changes(rig, p, &layer, random));
         }
     }
 }
@@ -187,12 +188,54 @@ static void large_shapes(void **state)
     }
 }
 
+/* Cells change class before each step, in a medium whose properties depend on temperature. */
+static void check_steps(const struct backend *backend, const int64_t cells[AXIS_COUNT],
+                        enum precision precision, uint64_t seed)
+{
+    uint64_t random = seed;
+    struct problem p;
+    struct rig rig;
+    problem_create(&p, cells, (unsigned)random_below(&random, 64), 8,
+                   seed % 2 == 0 ? PATTERN_LAYERS : PATTERN_BLOCKS, precision, &random);
+    problem_make_nonlinear(&p, 4, &random);
+    const struct box owned = layout_owned(&p.layout);
+    p.boxes[0] = owned;
+    p.nboxes = 1;
+    rig_open(&rig, backend);
+    for (int step = 0; step < 4; step++) {
+        uint8_t *changed = check_changes(&rig, &p, &owned, random_bits(&random));
+        free((void *)(uintptr_t)p.medium.d_class);
+        p.medium.d_class = changed;
+        memcpy(p.h_out, p.h_in, layout_bytes(&p.layout)); /* the halo stays */
+        problem_solve(&p);
+        problem_check_step(&rig, backend->operations->step, "step after changes", &p, true);
+        void *h_next = p.h_expected;
+        p.h_expected = p.h_in;
+        p.h_in = h_next;
+    }
+    rig_close(&rig);
+    problem_destroy(&p);
+}
+
+/* Large enough for the fast kernels. */
+static void steps_between_changes(void **state)
+{
+    (void)state;
+    for (int b = 0; b < rig_backend_count(); b++) {
+        for (uint64_t seed = 0; seed < 8 && backend_has(rig_backend_at(b), BACKEND_MEDIA); seed++) {
+            check_steps(rig_backend_at(b), (const int64_t[]){70, 19, 13},
+                        (enum precision)(seed / 2 % 2), seed);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_of_all_kinds),
         cmocka_unit_test(faces_in_all_combinations),
         cmocka_unit_test(large_shapes),
+        cmocka_unit_test(steps_between_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,11 +129,35 @@ static inline void __threadfence_system(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+static inline int __popc(unsigned bits)
+{
+    return __builtin_popcount(bits);
+}
+
+static inline int __ffs(int bits)
+{
+    return __builtin_ffs(bits);
+}
+
 /* One host thread runs all: an atomic operation needs nothing. */
 template <typename T, typename V> static T atomicAdd(T *at, V value)
 {
     const T old = *at;
     *at = old + (T)value;
+    return old;
+}
+
+template <typename T, typename V> static T atomicAnd(T *at, V value)
+{
+    const T old = *at;
+    *at = old & (T)value;
+    return old;
+}
+
+template <typename T, typename V> static T atomicOr(T *at, V value)
+{
+    const T old = *at;
+    *at = old | (T)value;
     return old;
 }
 
