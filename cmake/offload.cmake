@@ -1,9 +1,10 @@
 # The backend `offload`: C with OpenMP target regions. They run on the host unless the compiler makes
-# code for ISOTHERM_OFFLOAD_ARCH (for clang: gfx90a; ROCm's compiler, or Debian's clang with
-# libomp-dev and lld of its version, and rocm-device-libs).
+# code for ISOTHERM_OFFLOAD_ARCH: clang for gfx90a (ROCm's compiler, or Debian's clang with libomp-dev
+# and lld of its version, and rocm-device-libs), gcc for sm_80 and later (with its offloading compiler
+# for nvptx).
 option(ISOTHERM_OFFLOAD "the backend `offload`, where the compiler has OpenMP target regions" ON)
 set(ISOTHERM_OFFLOAD_ARCH "" CACHE STRING
-    "device that clang compiles the backend `offload` for (gfx90a); empty: the host only")
+    "device that the backend `offload` is compiled for (gfx90a by clang, sm_80 by gcc); empty: the host only")
 
 set(ISOTHERM_OFFLOAD_TEST [[
 #include <omp.h>
@@ -46,7 +47,8 @@ function(isotherm_find_offload)
   if(NOT works AND ISOTHERM_OFFLOAD_ARCH)
     message(FATAL_ERROR "${CMAKE_C_COMPILER} does not compile and link OpenMP target regions for "
       "${ISOTHERM_OFFLOAD_ARCH}; CMake's log in ${CMAKE_BINARY_DIR}/CMakeFiles has its message. "
-      "It needs lld and OpenMP (libomp-dev) of its own version")
+      "clang needs lld and OpenMP (libomp-dev) of its own version, gcc its offloading compiler "
+      "(gcc-offload-nvptx)")
   elseif(NOT works)
     message(STATUS "no OpenMP target regions in ${CMAKE_C_COMPILER}: this build has no backend offload")
     return()
@@ -60,8 +62,12 @@ endfunction()
 # does not look; those of ROCm need no option.
 function(isotherm_offload_device flags_variable reason_variable)
   set(${reason_variable} "" PARENT_SCOPE)
-  if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
-    set(${reason_variable} "only clang compiles for it, and ${CMAKE_C_COMPILER} is not clang (preset offload-amd)" PARENT_SCOPE)
+  if(ISOTHERM_OFFLOAD_ARCH MATCHES "^sm_" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    set(${flags_variable} -foffload=nvptx-none "-foffload-options=nvptx-none=-misa=${ISOTHERM_OFFLOAD_ARCH} -latomic" PARENT_SCOPE)
+    return()
+  endif()
+  if(ISOTHERM_OFFLOAD_ARCH MATCHES "^sm_" OR NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+    set(${reason_variable} "${CMAKE_C_COMPILER} does not compile for it: clang does for gfx90a (preset offload-amd), gcc for sm_80 (preset offload-nvidia)" PARENT_SCOPE)
     return()
   endif()
   # not --offload-arch: clang 15 forgets it between compiling and linking

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What this machine needs to build, run and test Isotherm; the only list of packages.
 #
-#   bash jobscripts/setup.sh [run|test|offload]
+#   bash jobscripts/setup.sh [run|test|offload|offload_nvidia]
 #                                  install what is missing, then stop
 #   . jobscripts/setup.sh          get the functions (local.sh and tests/run.sh do this)
 #
@@ -27,6 +27,9 @@ packages_gpu=(hipcc libamdhip64-dev rocm-device-libs)
 
 # The same by OpenMP. It replaces a libomp-dev of another version.
 packages_offload=(clang-15 lld-15 llvm-15 libomp-15-dev rocm-device-libs)
+
+# And for NVIDIA's GPUs, with the distribution's gcc.
+packages_offload_nvidia=(gcc-offload-nvptx)
 
 # libFuzzer, for the readers of files; the GPU packages bring the same clang. llvm-15: its
 # symbolizer, which gives names to the suppressed leaks of Open MPI.
@@ -80,13 +83,14 @@ apt_install() {
     "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
-# setup_packages run|test|gpu|offload|fuzz|jobs
+# setup_packages run|test|gpu|offload|offload_nvidia|fuzz|jobs
 setup_packages() {
     local wanted=("${packages_run[@]}") missing as_root=()
     case $1 in
     test) wanted+=("${packages_test[@]}") ;;
     gpu) wanted=("${packages_gpu[@]}") ;;
     offload) wanted=("${packages_offload[@]}") ;;
+    offload_nvidia) wanted=("${packages_offload_nvidia[@]}") ;;
     fuzz) wanted=("${packages_fuzz[@]}") ;;
     jobs) wanted=("${packages_jobs[@]}") ;;
     esac
@@ -197,7 +201,7 @@ build_preset() {
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
     case ${1:-run} in
-    run | offload) setup_packages "${1:-run}" ;;
+    run | offload | offload_nvidia) setup_packages "${1:-run}" ;;
     test)
         setup_packages test
         setup_jobs

@@ -8,8 +8,8 @@ usage() {
     cat <<'TEXT'
 usage: bash tests/run.sh [--quick] [-L LABELS] [-R NAMES]
 
-Install what is missing, build the presets asan, fuzz, hip-amd, offload-amd, hip-nvidia (where
-there are compilers for them), hip-host and cpu, and run their tests.
+Install what is missing, build the presets asan, fuzz, hip-amd, offload-amd, offload-nvidia,
+hip-nvidia (where there are compilers for them), hip-host and cpu, and run their tests.
 
   --quick       preset cpu only, no sanitizers, fuzzers and GPU builds
   -L LABELS     tests whose label matches: unit backend mpi io physics cli robust jobs fuzz
@@ -97,6 +97,13 @@ if ! $quick; then
         say "Building preset offload-amd"
         isotherm_target=isotherm build_preset offload-amd "${cmake_arguments[@]}" &&
             run_tests offload-amd -R gfx90a_offload || failed+=(offload-amd)
+    fi
+    # on a machine without an NVIDIA GPU the same program runs its target regions on the host
+    if (setup_packages offload_nvidia); then
+        say "Building preset offload-nvidia"
+        isotherm_target=backend_tests build_preset offload-nvidia "${cmake_arguments[@]}" &&
+            run_tests offload-nvidia -R 'backend.test_backend_(step|jacobi)[.]' ||
+            failed+=(offload-nvidia)
     fi
     if command -v nvcc >/dev/null; then
         build_and_test_gpu hip-nvidia || failed+=(hip-nvidia)

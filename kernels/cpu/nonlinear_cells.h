@@ -14,6 +14,7 @@ struct NAMED(stencil) {
     const REAL *in;
     struct tally *tally;             /* of this thread, one per face */
     struct NAMED(scratch) * scratch; /* of this thread */
+    struct NAMED(lookup) * lookup;   /* of class modulo LOOKUPS; NULL: none */
 };
 
 /* Without tallies and scratch memory it serves single cells. */
@@ -37,11 +38,30 @@ static struct NAMED(stencil)
         .scratch = (void *)scratch};
 }
 
+static struct NAMED(lookup) * NAMED(lookup_of)(const struct NAMED(stencil) * s, int of_class)
+{
+    const int curve = s->medium->one_curve ? 0 : of_class;
+    const int count = s->medium->nsegments;
+    const REAL *segments = s->segments + nonlinear_pitch(count) * curve;
+    struct NAMED(lookup) *lookup = &s->lookup[curve % LOOKUPS];
+    if (lookup->segments != segments) {
+        lookup->segments = segments;
+        lookup->count = count;
+        NAMED(lookup_from)(lookup, 0);
+    }
+    return lookup;
+}
+
 static struct NAMED(nonlinear)
     NAMED(evaluate)(const struct NAMED(stencil) * s, int of_class, REAL u)
 {
     const int count = s->medium->nsegments;
-    return NAMED(nonlinear_at)(s->segments + nonlinear_pitch(count) * of_class, count, u);
+    const int curve = s->medium->one_curve ? 0 : of_class;
+    const REAL *segments = s->segments + nonlinear_pitch(count) * curve;
+    const struct NAMED(lookup) *lookup = s->lookup != NULL ? &s->lookup[curve % LOOKUPS] : NULL;
+    /* a window is not moved for one cell */
+    return lookup != NULL && lookup->segments == segments ? NAMED(lookup_cell)(lookup, u)
+                                                          : NAMED(nonlinear_at)(segments, count, u);
 }
 
 /* A cell and its place. */
@@ -60,7 +80,8 @@ static struct NAMED(cell)
         cell = {.at = {i, j, k},
                 .class_of = s->medium->d_class + layout_index(&s->medium->layout, i, j, k),
                 .u = s->in + layout_index(s->layout, i, j, k)};
-    cell.of_class = *cell.class_of & s->medium->mask;
+    cell.of_class =
+        s->medium->nclasses == 1 ? 0 : *cell.class_of & s->medium->mask; /* not in vain */
     cell.is = NAMED(evaluate)(s, cell.of_class, *cell.u);
     return cell;
 }

@@ -9,6 +9,7 @@ enum { NAMED(LINE) = STREAM_LINE_BYTES / sizeof(REAL), NAMED(WINDOW) = 4 };
 /* Segments in sequence, for cells with from <= u < to: their beginnings, and their numbers. */
 struct NAMED(window) {
     REAL from, to;
+    int first; /* segment */
     REAL begin[NAMED(WINDOW)], of[NONLINEAR_SEGMENT][NAMED(WINDOW)];
 };
 
@@ -27,6 +28,7 @@ static void NAMED(lookup_from)(struct NAMED(lookup) * lookup, int first)
 {
     struct NAMED(window) *window = &lookup->window;
     const int end = first + NAMED(WINDOW);
+    window->first = first;
     window->from = first == 0 ? -(REAL)INFINITY : lookup->segments[first];
     window->to = end < lookup->count ? lookup->segments[end] : (REAL)INFINITY;
     for (int s = 0; s < NAMED(WINDOW); s++) {
@@ -53,6 +55,7 @@ KERNEL_INLINE void NAMED(window_load)(const struct NAMED(window) * from, int fir
     }
 }
 
+#if !STREAM_HAS_WIDE
 /* Of each cell of a line a number of its segment. */
 KERNEL_INLINE void NAMED(window_select)(const REAL *begin, const REAL *numbers, const REAL *u,
                                         REAL *to)
@@ -67,16 +70,25 @@ KERNEL_INLINE void NAMED(window_select)(const REAL *begin, const REAL *numbers, 
         to[c] = x >= at[3] ? of[3] : second;
     }
 }
+#endif
 
 /* How far each cell of a line is beyond the beginning of its segment, and numbers of that. */
 KERNEL_INLINE void NAMED(window_pick)(const struct NAMED(window) * window, const REAL *u, int first,
                                       int n, REAL *beyond, REAL of[][NAMED(LINE)])
 {
     REAL begin[NAMED(LINE)];
+#if STREAM_HAS_WIDE
+    const struct stream_line at = NAMED(stream_line_find)(stream_line_load(u), window->begin);
+    stream_line_store(NAMED(stream_line_choose)(at, window->begin), begin);
+    for (int i = 0; i < n; i++) {
+        stream_line_store(NAMED(stream_line_choose)(at, window->of[first + i]), of[i]);
+    }
+#else
     NAMED(window_select)(window->begin, window->begin, u, begin);
     for (int i = 0; i < n; i++) {
         NAMED(window_select)(window->begin, window->of[first + i], u, of[i]);
     }
+#endif
 #pragma omp simd
     for (int c = 0; c < NAMED(LINE); c++) {
         beyond[c] = u[c] - begin[c];
@@ -126,9 +138,30 @@ static __attribute__((noinline)) bool NAMED(lookup_move)(struct NAMED(lookup) * 
     return room >= 0;
 }
 
+/* Let the window cover the cells of a line, if one can. Returns whether it does. */
+KERNEL_INLINE bool NAMED(lookup_reach)(struct NAMED(lookup) * lookup, const REAL *u)
+{
+    return NAMED(line_within)(u, lookup->window.from, lookup->window.to) ||
+           NAMED(lookup_move)(lookup, u);
+}
+
+/* A single cell, in the window or not. */
+static struct NAMED(nonlinear) NAMED(lookup_cell)(const struct NAMED(lookup) * lookup, REAL u)
+{
+    const struct NAMED(window) *window = &lookup->window;
+    int s = window->first;
+    if (!(u >= window->from && u < window->to)) {
+        return NAMED(nonlinear_at)(lookup->segments, lookup->count, u);
+    }
+    for (int n = 1; n < NAMED(WINDOW); n++) {
+        s += u >= window->begin[n];
+    }
+    return NAMED(nonlinear_in)(lookup->segments, lookup->count, s, u);
+}
+
 struct NAMED(values) {
     REAL temperature[NAMED(LINE)], conductivity[NAMED(LINE)], theta[NAMED(LINE)];
-};
+} __attribute__((aligned(STREAM_LINE_BYTES)));
 
 /* Those of a line of one curve, wherever its cells are. */
 static STREAM_WIDE __attribute__((noinline)) void NAMED(lookup_line)(struct NAMED(lookup) * lookup,
@@ -137,8 +170,7 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(lookup_line)(struct NAME
 {
     REAL beyond[NAMED(LINE)];
     REAL of[NAMED(THETA_END)][NAMED(LINE)];
-    if (!NAMED(line_within)(u, lookup->window.from, lookup->window.to) &&
-        !NAMED(lookup_move)(lookup, u)) {
+    if (!NAMED(lookup_reach)(lookup, u)) {
         for (int c = 0; c < NAMED(LINE); c++) {
             const struct NAMED(nonlinear) at =
                 NAMED(nonlinear_at)(lookup->segments, lookup->count, u[c]);

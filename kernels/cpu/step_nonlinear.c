@@ -15,13 +15,18 @@
 /* The planes of a tile fit the L2 cache; longer rows have fewer ends (docs/kernels_cpu.md). */
 enum { TILE_X_BYTES = 8192, TILE_Y = 24, FETCH_ROWS = 2, LOOKUPS = 8 };
 
+/* Of a line: within its curve, closed, or to another curve or a contact. */
+enum nonlinear_face { FACE_OPEN, FACE_CLOSED, FACE_COUPLED };
+
 struct step_scratch;
 
 #define REAL double
 #define FMA fma
 #define NAMED(name) name##_float64
-#include "kernels/cpu/nonlinear_cells.h"
 #include "kernels/cpu/nonlinear_lookup.h"
+
+#include "kernels/cpu/nonlinear_cells.h"
+#include "kernels/cpu/step_nonlinear_lines.h"
 #include "kernels/cpu/step_nonlinear_rows.h"
 #include "kernels/cpu/step_nonlinear_tiles.h"
 #undef REAL
@@ -31,8 +36,10 @@ struct step_scratch;
 #define REAL float
 #define FMA fmaf
 #define NAMED(name) name##_float32
-#include "kernels/cpu/nonlinear_cells.h"
 #include "kernels/cpu/nonlinear_lookup.h"
+
+#include "kernels/cpu/nonlinear_cells.h"
+#include "kernels/cpu/step_nonlinear_lines.h"
 #include "kernels/cpu/step_nonlinear_rows.h"
 #include "kernels/cpu/step_nonlinear_tiles.h"
 #undef REAL

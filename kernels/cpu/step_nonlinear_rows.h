@@ -1,346 +1,5 @@
-/* The rows of step_nonlinear.c in one precision, included after nonlinear_cells.h in the same way.
- */
-
-/* A row of a tile in scratch memory: cell i is element PAD + i. Lines may be longer than the row.
- */
-enum {
-    NAMED(PAD) = NAMED(LINE),
-    NAMED(TILE_X) = TILE_X_BYTES / sizeof(REAL),
-    NAMED(ROW) = NAMED(TILE_X) + 2 * NAMED(PAD)
-};
-
-/* Of one thread. */
-struct NAMED(scratch) {
-    struct NAMED(lookup) lookup[LOOKUPS]; /* of class modulo LOOKUPS */
-    /* of the tile, by row, one more on each side; of planes k and k - 1, which k + 1 replaces */
-    REAL theta[2][TILE_Y + 2][NAMED(ROW)] __attribute__((aligned(STREAM_LINE_BYTES)));
-    /* of plane k, if there is perfusion */
-    REAL temperature[TILE_Y + 2][NAMED(ROW)] __attribute__((aligned(STREAM_LINE_BYTES)));
-};
-
-/* Lines of one class. */
-struct NAMED(alike) {
-    int of_class;
-    uint64_t bytes, mask; /* of the class of each cell; mask 0: any */
-    struct NAMED(lookup) * lookup;
-    const REAL *numbers;
-    REAL q;
-};
-
-/* A row of the tile and those around it. */
-struct NAMED(row) {
-    int64_t first[AXIS_COUNT]; /* its first cell */
-    int64_t n;
-    bool on[FACE_COUNT];          /* it lies on closed faces; in x, its first or last cell */
-    bool on_any;                  /* in y or z */
-    int64_t step[FACE_COUNT];     /* from a cell to its neighbour */
-    int64_t to_class[FACE_COUNT]; /* and from its class */
-    const REAL *u;
-    REAL *out;
-    const uint8_t *classes;
-    const REAL *theta, *ym, *yp;
-    REAL *z;           /* theta of the row below, which that above replaces */
-    REAL *temperature; /* also replaced; NULL: no perfusion */
-    int64_t fetch;     /* from a cell above to the one whose line is fetched */
-    bool streamed;     /* out is aligned to lines */
-};
-
-KERNEL_INLINE bool NAMED(line_is)(const uint8_t *classes, const struct NAMED(alike) * alike)
-{
-    uint64_t other = 0;
-    if (alike->mask == 0) { /* any: not read in vain */
-        return true;
-    }
-    for (int at = 0; at < NAMED(LINE); at += 8) {
-        uint64_t word;
-        memcpy(&word, classes + at, sizeof word);
-        other |= word ^ alike->bytes;
-    }
-    return (other & alike->mask) == 0;
-}
-
-static struct NAMED(lookup) * NAMED(lookup_of)(const struct NAMED(stencil) * s, int of_class)
-{
-    const int curve = s->medium->one_curve ? 0 : of_class;
-    const int count = s->medium->nsegments;
-    const REAL *segments = s->segments + nonlinear_pitch(count) * curve;
-    struct NAMED(lookup) *lookup = &s->scratch->lookup[curve % LOOKUPS];
-    if (lookup->segments != segments) {
-        lookup->segments = segments;
-        lookup->count = count;
-        NAMED(lookup_from)(lookup, 0);
-    }
-    return lookup;
-}
-
-/* Lines with the curve of a cell, whatever their neighbours. */
-static struct NAMED(alike)
-    NAMED(alike_cells)(const struct NAMED(stencil) * s, const uint8_t *classes)
-{
-    const uint8_t mask = s->medium->one_curve ? 0 : s->medium->mask;
-    const int of_class = mask == 0 ? 0 : *classes & mask;
-    return (struct NAMED(alike)){.of_class = of_class,
-                                 .bytes = stream_eight((uint8_t)of_class),
-                                 .mask = stream_eight(mask),
-                                 .lookup = NAMED(lookup_of)(s, of_class)};
-}
-
-/* Lines with the class of a cell that touch the same curve only. Returns whether there may be any.
- */
-static bool NAMED(alike_around)(const struct NAMED(stencil) * s, const uint8_t *classes,
-                                struct NAMED(alike) * alike)
-{
-    const uint8_t byte = s->reads_classes ? *classes : 0;
-    alike->of_class = byte & s->medium->mask;
-    alike->lookup = NAMED(lookup_of)(s, alike->of_class);
-    alike->numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * alike->of_class;
-    alike->q = s->table[medium_cell_at(alike->of_class) + 1];
-    alike->bytes = stream_eight(byte);
-    alike->mask = !s->medium->one_curve ? UINT64_MAX
-                  : s->reads_classes    ? stream_eight(s->medium->mask)
-                                        : 0;
-    bool touches = s->medium->one_curve || (byte & ~s->medium->mask) == CLASS_FLAG;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) { /* without a contact within the class */
-        touches =
-            touches &&
-            s->table[medium_g_at(s->medium->nclasses, axis, alike->of_class, alike->of_class)] < 0;
-    }
-    return touches;
-}
-
-/* --- evaluation ------------------------------------------------------------------------------ */
-
-/* The lines [i, end) of a row up to the first that is not alike or in the window. */
-static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(evaluate_lines)(
-    const struct NAMED(alike) * alike, const uint8_t *classes, const REAL *u, int64_t i,
-    int64_t end, REAL *theta)
-{
-    struct NAMED(window) window;
-    NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &window);
-    for (; i < end && NAMED(line_is)(classes + i, alike) &&
-           NAMED(line_within)(u + i, window.from, window.to);
-         i += NAMED(LINE)) {
-        REAL line[NAMED(LINE)];
-        NAMED(window_theta)(&window, u + i, line);
-        memcpy(theta + i, line, sizeof line);
-    }
-    return i;
-}
-
-/* n cells of a line, of any classes. */
-static void NAMED(evaluate_line)(const struct NAMED(stencil) * s, const uint8_t *classes,
-                                 const REAL *u, int64_t n, struct NAMED(values) * values)
-{
-    const struct NAMED(alike) alike = NAMED(alike_cells)(s, classes);
-    if (n == NAMED(LINE) && NAMED(line_is)(classes, &alike)) {
-        NAMED(lookup_line)(alike.lookup, u, values);
-        return;
-    }
-    for (int64_t c = 0; c < n; c++) {
-        const struct NAMED(nonlinear) at = NAMED(evaluate)(s, classes[c] & s->medium->mask, u[c]);
-        values->temperature[c] = at.temperature;
-        values->conductivity[c] = at.conductivity;
-        values->theta[c] = at.theta;
-    }
-}
-
-/* --- any lines ------------------------------------------------------------------------------- */
-
-/* A line of n cells from cell i of its row on. */
-struct NAMED(line) {
-    int64_t i, n;
-    bool same;                 /* all cells have one class */
-    int of_class[NAMED(LINE)]; /* beyond n as the last cell */
-    struct NAMED(values) is;   /* if its faces need them */
-    REAL g[FACE_COUNT][NAMED(LINE)], d[FACE_COUNT][NAMED(LINE)];
-};
-
-/* Closed faces of cells [begin, end) of a line. */
-static STREAM_WIDE void NAMED(close_line)(const struct NAMED(stencil) * s,
-                                          const struct NAMED(row) * row, int face, int64_t begin,
-                                          int64_t end, struct NAMED(line) * line)
-{
-    enum { LINE = NAMED(LINE) };
-    const struct medium_args *m = s->medium;
-    REAL *const g = line->g[face];
-    REAL *const d = line->d[face];
-    const REAL *const closures = s->table + medium_closure_at(m->nclasses, m->nclosures, face, 0);
-    const REAL *const shared = closures + (int64_t)4 * line->of_class[0];
-    if (end - begin == LINE && line->same && m->d_patch[face] == NULL && shared[2] == 0) {
-        const REAL closure[4] = {shared[0], shared[1], 0, shared[3]};
-        const REAL w = s->numbers[NONLINEAR_NUMBERS * line->of_class[0] + NONLINEAR_W + face / 2];
-#pragma omp simd
-        for (int c = 0; c < LINE; c++) {
-            g[c] = line->is.conductivity[c] / w;
-            d[c] = NAMED(nonlinear_face)(closure, g[c], line->is.temperature[c]);
-        }
-    } else {
-        for (int64_t c = begin; c < end; c++) {
-            const int own = line->of_class[c];
-            const int64_t cell[AXIS_COUNT] = {row->first[AXIS_X] + line->i + c, row->first[AXIS_Y],
-                                              row->first[AXIS_Z]};
-            const int closure =
-                medium_closure(m->d_patch[face], m->nclasses, face, s->layout->cells, cell, own);
-            g[c] = line->is.conductivity[c] /
-                   s->numbers[NONLINEAR_NUMBERS * own + NONLINEAR_W + face / 2];
-            d[c] = NAMED(nonlinear_face)(closures + (int64_t)4 * closure, g[c],
-                                         line->is.temperature[c]);
-        }
-    }
-    for (int64_t c = begin; c < end && s->tally[face].target != NULL; c++) {
-        tally_add_one(&s->tally[face], (double)g[c] * (double)d[c]);
-    }
-}
-
-/* The open faces of a line to other curves and to contacts. */
-static STREAM_WIDE void NAMED(couple_line)(const struct NAMED(stencil) * s,
-                                           const struct NAMED(row) * row, int face,
-                                           struct NAMED(line) * line)
-{
-    enum { LINE = NAMED(LINE) };
-    const int axis = face / 2;
-    const uint8_t *classes = row->classes + row->to_class[face] + line->i;
-    const REAL *u = row->u + row->step[face] + line->i;
-    const REAL *contacts = s->table + medium_g_at(s->medium->nclasses, axis, 0, 0);
-    const struct NAMED(alike) others = NAMED(alike_cells)(s, classes);
-    REAL *const g = line->g[face];
-    REAL *const d = line->d[face];
-    if (line->same && line->n == LINE && NAMED(line_is)(classes, &others)) {
-        const int own = line->of_class[0];
-        const REAL contact = contacts[s->medium->nclasses * own + others.of_class];
-        const REAL w = s->numbers[NONLINEAR_NUMBERS * own + axis];
-        const REAL other_w = s->numbers[NONLINEAR_NUMBERS * others.of_class + axis];
-        struct NAMED(values) other;
-        if (contact < 0) {
-            return;
-        }
-        NAMED(lookup_line)(others.lookup, u, &other);
-#pragma omp simd
-        for (int c = 0; c < LINE; c++) {
-            g[c] = NAMED(nonlinear_g)(line->is.conductivity[c], w, other.conductivity[c], other_w,
-                                      contact);
-            d[c] = other.temperature[c] - line->is.temperature[c];
-        }
-        return;
-    }
-    for (int64_t c = 0; c < line->n; c++) {
-        const int own = line->of_class[c];
-        const int next = classes[c] & s->medium->mask;
-        const REAL contact = contacts[s->medium->nclasses * own + next];
-        const struct NAMED(nonlinear)
-            is = {line->is.temperature[c], line->is.conductivity[c], line->is.theta[c]};
-        if (contact >= 0) {
-            g[c] = NAMED(nonlinear_between)(axis, s->numbers + (int64_t)NONLINEAR_NUMBERS * own, is,
-                                            s->numbers + (int64_t)NONLINEAR_NUMBERS * next,
-                                            NAMED(evaluate)(s, next, u[c]), contact, &d[c]);
-        }
-    }
-}
-
-/* g and differences of theta, as if all faces were within one curve, and what S begins with. */
-static STREAM_WIDE void NAMED(begin_line)(const struct NAMED(stencil) * s,
-                                          const struct NAMED(row) * row, const REAL *zp,
-                                          struct NAMED(line) * line, REAL *source)
-{
-    enum { LINE = NAMED(LINE) };
-    const REAL *theta = row->theta + line->i;
-    const REAL *const others[FACE_COUNT] = {theta - 1,         theta + 1,        row->ym + line->i,
-                                            row->yp + line->i, row->z + line->i, zp};
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const REAL *r = s->numbers + NONLINEAR_R + face / 2;
-        if (line->same) {
-            const REAL same = r[(int64_t)NONLINEAR_NUMBERS * line->of_class[0]];
-#pragma omp simd
-            for (int c = 0; c < LINE; c++) {
-                line->g[face][c] = same;
-            }
-        } else {
-            for (int c = 0; c < LINE; c++) {
-                line->g[face][c] = r[(int64_t)NONLINEAR_NUMBERS * line->of_class[c]];
-            }
-        }
-#pragma omp simd
-        for (int c = 0; c < LINE; c++) {
-            line->d[face][c] = others[face][c] - theta[c];
-        }
-    }
-    for (int c = 0; c < LINE; c++) {
-        const int own = line->of_class[c];
-        source[c] = s->table[medium_cell_at(own) + 1];
-        if (s->medium->perfused) {
-            source[c] = NAMED(nonlinear_source)(s->numbers + (int64_t)NONLINEAR_NUMBERS * own,
-                                                source[c], line->is.temperature[c]);
-        }
-    }
-}
-
-/* n cells from i on, which may lie on closed faces and have any classes. zp: theta above. */
-static STREAM_WIDE __attribute__((noinline)) void NAMED(any_line)(const struct NAMED(stencil) * s,
-                                                                  const struct NAMED(row) * row,
-                                                                  int64_t i, int64_t n,
-                                                                  const REAL *zp)
-{
-    enum { LINE = NAMED(LINE) };
-    const struct medium_args *m = s->medium;
-    struct NAMED(line) line;
-    REAL source[LINE];
-    REAL u[LINE] = {0};
-    line.i = i;
-    line.n = n;
-    line.same = true;
-    for (int c = 0; c < LINE; c++) {
-        line.of_class[c] = m->nclasses == 1 ? 0 : row->classes[i + (c < n ? c : n - 1)] & m->mask;
-        line.same = line.same && line.of_class[c] == line.of_class[0];
-    }
-    NAMED(evaluate_line)(s, row->classes + i, row->u + i, n, &line.is);
-    NAMED(begin_line)(s, row, zp, &line, source);
-    struct NAMED(alike) alike;
-    const bool touches = NAMED(alike_around)(s, row->classes + i, &alike) && n == LINE &&
-                         NAMED(line_is)(row->classes + i, &alike);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const bool x = face / 2 == AXIS_X;
-        const int64_t begin = x && face % 2 == 1 ? row->n - 1 - i : 0;
-        const int64_t end = x && face % 2 == 0 ? (i == 0) : n;
-        const bool closed = row->on[face] && begin < end;
-        if (!m->one_curve && !touches && !(closed && end - begin == n)) {
-            NAMED(couple_line)(s, row, face, &line);
-        }
-        if (closed) {
-            NAMED(close_line)(s, row, face, begin, end, &line);
-        }
-    }
-    memcpy(u, row->u + i, (size_t)n * sizeof(REAL));
-#pragma omp simd
-    for (int c = 0; c < LINE; c++) {
-        u[c] = u[c] + NAMED(nonlinear_sum)(line.g[0][c], line.g[1][c], line.g[2][c], line.g[3][c],
-                                           line.g[4][c], line.g[5][c], line.d[0][c], line.d[1][c],
-                                           line.d[2][c], line.d[3][c], line.d[4][c], line.d[5][c],
-                                           source[c]);
-    }
-    if (row->streamed && n == LINE) {
-        stream_part(row->out + i, u);
-        stream_part(row->out + i + LINE / 2, u + LINE / 2);
-    } else {
-        memcpy(row->out + i, u, (size_t)n * sizeof(REAL));
-    }
-}
-
-/* The same, and the line above. */
-static void NAMED(step_line)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                             int64_t i, int64_t n)
-{
-    struct NAMED(values) next = {.theta = {0}};
-    if (!row->on[FACE_Z_MAX]) {
-        const REAL *above = row->u + row->step[FACE_Z_MAX] + i;
-        stream_fetch(STREAM_SECOND_LEVEL, above + row->fetch);
-        NAMED(evaluate_line)(s, row->classes + row->to_class[FACE_Z_MAX] + i, above, n, &next);
-    }
-    NAMED(any_line)(s, row, i, n, next.theta);
-    memcpy(row->z + i, next.theta, sizeof next.theta);
-    if (row->temperature != NULL) {
-        memcpy(row->temperature + i, next.temperature, sizeof next.temperature);
-    }
-}
+/* The rows of step_nonlinear.c in one precision. Included after step_nonlinear_lines.h, in the same
+ * way. */
 
 /* --- open lines of one class ----------------------------------------------------------------- */
 
@@ -400,8 +59,7 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
             memcpy(temperature + i, warm, sizeof warm);
         }
         if (streamed) {
-            stream_part(out + i, u);
-            stream_part(out + i + LINE / 2, u + LINE / 2);
+            stream_whole(out + i, u);
         } else {
             memcpy(out + i, u, sizeof u);
         }
@@ -420,6 +78,239 @@ DEFINE_ADVANCE(advance_classes, true, false)
 DEFINE_ADVANCE(advance_perfused, true, true)
 #undef DEFINE_ADVANCE
 
+/* --- other lines of one class ---------------------------------------------------------------- */
+
+/* A face in y or z of lines of one class each. */
+struct NAMED(face) {
+    enum nonlinear_face is;
+    int of_class; /* beyond it */
+    const REAL *closure;
+    REAL w, other_w, contact;
+};
+
+struct NAMED(faces) {
+    int of_class;   /* of the line */
+    bool evaluates; /* T and k are needed */
+    struct NAMED(face) of[FACE_COUNT];
+    bool ends[SIDE_COUNT]; /* its first and its last cell: closed or coupled in x, by */
+    REAL g[SIDE_COUNT], d[SIDE_COUNT];
+};
+
+/* Whether all cells of a line have a class. */
+KERNEL_INLINE bool NAMED(is_class)(const struct NAMED(stencil) * s, const uint8_t *classes,
+                                   int of_class)
+{
+    uint64_t other = 0;
+    for (int at = 0; at < NAMED(LINE); at += 8) {
+        other |= stream_other_bits(classes + at, (uint8_t)of_class);
+    }
+    return (other & stream_eight(s->medium->mask)) == 0;
+}
+
+/* Whether a line has the classes of `faces`, and so have those beside it. */
+KERNEL_INLINE bool NAMED(has_faces)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                    int64_t i, const struct NAMED(faces) * faces)
+{
+    const uint8_t *classes = row->classes + i;
+    bool is = s->medium->nclasses == 1 || NAMED(is_class)(s, classes, faces->of_class);
+    for (int face = FACE_Y_MIN; face < FACE_COUNT && !s->medium->one_curve; face++) {
+        is = is && (faces->of[face].is == FACE_CLOSED ||
+                    NAMED(is_class)(s, classes + row->to_class[face], faces->of[face].of_class));
+    }
+    return is;
+}
+
+/* How a face between cells of two classes is. */
+KERNEL_INLINE REAL NAMED(contact_of)(const struct NAMED(stencil) * s, int axis, int own, int other)
+{
+    return s->table[medium_g_at(s->medium->nclasses, axis, own, other)];
+}
+
+/* The faces of the line from cell i on. Returns whether it is of one class, and those beside it are
+ * too; else it must be advanced cell by cell. */
+static bool NAMED(find_faces)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                              int64_t i, struct NAMED(faces) * faces)
+{
+    const struct medium_args *m = s->medium;
+    const uint8_t *classes = row->classes + i;
+    const int own = m->nclasses == 1 ? 0 : *classes & m->mask;
+    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * own;
+    bool evaluates = false;
+    faces->of_class = own;
+    for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
+        struct NAMED(face) *f = &faces->of[face];
+        const bool closed = row->on[face];
+        f->is = closed ? FACE_CLOSED : FACE_OPEN;
+        f->of_class = m->one_curve || closed ? own : classes[row->to_class[face]] & m->mask;
+        f->w = numbers[NONLINEAR_W + face / 2];
+        if (closed) {
+            f->closure = s->table + medium_closure_at(m->nclasses, m->nclosures, face, own);
+            if (m->d_patch[face] != NULL || f->closure[2] != 0) {
+                return false;
+            }
+        } else if (!m->one_curve) {
+            f->contact = NAMED(contact_of)(s, face / 2, own, f->of_class);
+            f->is = f->contact >= 0 ? FACE_COUPLED : FACE_OPEN;
+            f->other_w = s->numbers[NONLINEAR_NUMBERS * f->of_class + NONLINEAR_W + face / 2];
+        }
+        evaluates = evaluates || f->is != FACE_OPEN;
+    }
+    faces->evaluates = evaluates;
+    if (!NAMED(has_faces)(s, row, i, faces) ||
+        (!m->one_curve && NAMED(contact_of)(s, AXIS_X, own, own) >= 0)) {
+        return false;
+    }
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        const int face = FACE_X_MIN + side;
+        const int64_t c = side == SIDE_MIN ? 0 : NAMED(LINE) - 1;
+        faces->ends[side] =
+            (row->on[face] && i + c == (side == SIDE_MIN ? 0 : row->n - 1)) ||
+            (!m->one_curve &&
+             NAMED(contact_of)(s, AXIS_X, own, classes[c + row->to_class[face]] & m->mask) >= 0);
+        if (faces->ends[side]) {
+            const struct NAMED(cell) cell = NAMED(cell_at)(s, row->first[AXIS_X] + i + c,
+                                                           row->first[AXIS_Y], row->first[AXIS_Z]);
+            faces->g[side] = NAMED(cross)(s, &cell, face, &faces->d[side]);
+        }
+    }
+    return true;
+}
+
+/* g and d of a closed face. */
+KERNEL_INLINE void NAMED(close_line)(const struct NAMED(face) * f, const struct NAMED(values) * is,
+                                     struct tally *tally, REAL *g, REAL *d)
+{
+    const REAL closure[4] = {f->closure[0], f->closure[1], 0, f->closure[3]};
+    const REAL w = f->w;
+    double flow[NAMED(LINE)];
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        g[c] = is->conductivity[c] / w;
+        d[c] = NAMED(nonlinear_face)(closure, g[c], is->temperature[c]);
+        flow[c] = (double)g[c] * (double)d[c];
+    }
+    if (tally->target != NULL) {
+        tally_add_float64(tally, flow, NAMED(LINE));
+    }
+}
+
+/* g and d of a contact. */
+KERNEL_INLINE void NAMED(couple_line)(const struct NAMED(face) * f, const struct NAMED(values) * is,
+                                      const struct NAMED(values) * other, REAL *g, REAL *d)
+{
+    const REAL w = f->w;
+    const REAL other_w = f->other_w;
+    const REAL contact = f->contact;
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        g[c] = NAMED(nonlinear_g)(is->conductivity[c], w, other->conductivity[c], other_w, contact);
+        d[c] = other->temperature[c] - is->temperature[c];
+    }
+}
+
+/* g and d of all faces of a line. next: above it. */
+KERNEL_INLINE void NAMED(cross_line)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                     int64_t i, const struct NAMED(faces) * faces,
+                                     const struct NAMED(values) * next, REAL g[][NAMED(LINE)],
+                                     REAL d[][NAMED(LINE)])
+{
+    enum { LINE = NAMED(LINE) };
+    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
+    const REAL *theta = row->theta + i;
+    const REAL *const others[FACE_COUNT] = {theta - 1,   theta + 1,  row->ym + i,
+                                            row->yp + i, row->z + i, next->theta};
+    struct NAMED(values) is;
+    struct NAMED(values) other;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const REAL r = numbers[NONLINEAR_R + face / 2];
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            g[face][c] = r;
+            d[face][c] = others[face][c] - theta[c];
+        }
+    }
+    if (faces->evaluates) {
+        NAMED(lookup_line)(NAMED(lookup_of)(s, faces->of_class), row->u + i, &is);
+    }
+    for (int face = FACE_Y_MIN; face < FACE_COUNT && faces->evaluates; face++) {
+        const struct NAMED(face) *f = &faces->of[face];
+        if (f->is == FACE_CLOSED) {
+            NAMED(close_line)(f, &is, &s->tally[face], g[face], d[face]);
+        } else if (f->is == FACE_COUPLED && face == FACE_Z_MAX) {
+            NAMED(couple_line)(f, &is, next, g[face], d[face]);
+        } else if (f->is == FACE_COUPLED) {
+            NAMED(lookup_line)
+            (NAMED(lookup_of)(s, f->of_class), row->u + row->step[face] + i, &other);
+            NAMED(couple_line)(f, &is, &other, g[face], d[face]);
+        }
+    }
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        if (faces->ends[side]) {
+            const int end = side == SIDE_MIN ? 0 : LINE - 1;
+            const REAL end_g = faces->g[side];
+            const REAL end_d = faces->d[side];
+            /* in vectors: loads of a line wait long for a store of one of its cells */
+#pragma omp simd
+            for (int c = 0; c < LINE; c++) {
+                g[side][c] = c == end ? end_g : g[side][c];
+                d[side][c] = c == end ? end_d : d[side][c];
+            }
+        }
+    }
+}
+
+/* The line from cell i on, for which find_faces has found these, and those up to `end` that are
+ * like it, but not at an end. Returns the first that is not. */
+static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_faces)(
+    const struct NAMED(stencil) * s, const struct NAMED(row) * row, int64_t i, int64_t end,
+    struct NAMED(faces) * faces)
+{
+    enum { LINE = NAMED(LINE) };
+    const struct medium_args *m = s->medium;
+    const REAL *const field = row->u;
+    const REAL *const above = row->u + row->step[FACE_Z_MAX];
+    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
+    const REAL q = s->table[medium_cell_at(faces->of_class) + 1];
+    const bool open = faces->of[FACE_Z_MAX].is != FACE_CLOSED;
+    bool more = true;
+    while (more) {
+        REAL g[FACE_COUNT][LINE] __attribute__((aligned(STREAM_LINE_BYTES)));
+        REAL d[FACE_COUNT][LINE] __attribute__((aligned(STREAM_LINE_BYTES)));
+        struct NAMED(values) next = {.theta = {0}};
+        REAL u[LINE];
+        REAL source[LINE];
+        if (open) {
+            stream_fetch(STREAM_SECOND_LEVEL, above + row->fetch + i);
+            NAMED(lookup_line)
+            (NAMED(lookup_of)(s, faces->of[FACE_Z_MAX].of_class), above + i, &next);
+        }
+        NAMED(cross_line)(s, row, i, faces, &next, g, d);
+        for (int c = 0; c < LINE; c++) {
+            source[c] = q;
+        }
+        for (int c = 0; c < LINE && row->temperature != NULL; c++) {
+            source[c] = NAMED(nonlinear_source)(numbers, q, row->temperature[i + c]);
+        }
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            u[c] = field[i + c] + NAMED(nonlinear_sum)(g[0][c], g[1][c], g[2][c], g[3][c], g[4][c],
+                                                       g[5][c], d[0][c], d[1][c], d[2][c], d[3][c],
+                                                       d[4][c], d[5][c], source[c]);
+        }
+        memcpy(row->z + i, next.theta, sizeof next.theta);
+        if (row->temperature != NULL) {
+            memcpy(row->temperature + i, next.temperature, sizeof next.temperature);
+        }
+        NAMED(write_line)(row, i, LINE, u);
+        i += LINE;
+        more = faces->evaluates && !faces->ends[SIDE_MAX] && i < end &&
+               NAMED(has_faces)(s, row, i, faces) &&
+               (m->one_curve || (row->classes[i + LINE] & m->mask) == faces->of_class);
+        faces->ends[SIDE_MIN] = false;
+    }
+    return i;
+}
+
 /* Advance a row, and evaluate the one above. */
 static void NAMED(step_lines)(const struct NAMED(stencil) * s, const struct NAMED(row) * row)
 {
@@ -429,18 +320,22 @@ static void NAMED(step_lines)(const struct NAMED(stencil) * s, const struct NAME
     const int64_t whole = row->n / LINE * LINE;
     const int64_t end = row->on[FACE_X_MAX] && whole == row->n ? whole - LINE : whole;
     for (int64_t i = 0; i < row->n;) {
+        const int64_t begin = i;
         struct NAMED(alike) alike;
+        struct NAMED(faces) faces;
         if (!row->on_any && i >= first && i < end &&
-            NAMED(alike_around)(s, row->classes + i, &alike)) {
-            const int64_t begin = i;
+            NAMED(alike_around)(s, row->classes + i, &alike) &&
+            NAMED(lookup_reach)(alike.lookup, row->u + row->step[FACE_Z_MAX] + i)) {
             i = row->temperature != NULL ? NAMED(advance_perfused)(row, &alike, i, end)
                 : s->reads_classes       ? NAMED(advance_classes)(row, &alike, i, end)
                                          : NAMED(advance_alike)(row, &alike, i, end);
-            if (i > begin) {
-                continue;
-            }
         }
-        NAMED(step_line)(s, row, i, row->n - i < LINE ? row->n - i : LINE);
-        i += LINE;
+        if (i == begin && i < whole && NAMED(find_faces)(s, row, i, &faces)) {
+            i = NAMED(advance_faces)(s, row, i, end, &faces);
+        }
+        if (i == begin) {
+            NAMED(step_line)(s, row, i, row->n - i < LINE ? row->n - i : LINE);
+            i += LINE;
+        }
     }
 }

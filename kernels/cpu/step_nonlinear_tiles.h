@@ -95,8 +95,12 @@ static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *t
     if (row.fetch > 0) { /* what that row reads besides the cells above */
         const REAL *next = row.u + row.step[FACE_Z_MAX] + row.fetch;
         const uint8_t *classes = row.classes + FETCH_ROWS * of_class->pitch_y;
-        stream_fetch(STREAM_SECOND_LEVEL, next - 1);
-        stream_fetch(STREAM_SECOND_LEVEL, next + row.n);
+        if (!row.on[FACE_X_MIN]) {
+            stream_fetch(STREAM_SECOND_LEVEL, next - 1);
+        }
+        if (!row.on[FACE_X_MAX]) {
+            stream_fetch(STREAM_SECOND_LEVEL, next + row.n);
+        }
         for (int64_t i = 0; s->medium->nclasses > 1 && i < row.n; i += STREAM_LINE_BYTES) {
             stream_fetch(STREAM_SECOND_LEVEL, classes + i);
             stream_fetch(STREAM_SECOND_LEVEL, classes + row.to_class[FACE_Z_MAX] + i);
@@ -139,8 +143,9 @@ static void NAMED(step_piece)(const struct NAMED(stencil) * given, const struct 
     for (int c = 1; c < s.medium->nclasses; c++) {
         s.reads_classes = s.reads_classes || s.table[medium_cell_at(c) + 1] != q;
     }
+    s.lookup = s.scratch->lookup;
     for (int n = 0; n < LOOKUPS; n++) {
-        s.scratch->lookup[n].segments = NULL;
+        s.lookup[n].segments = NULL;
     }
     const int64_t x0 = piece->lo[AXIS_X] / NAMED(LINE) * NAMED(LINE);
     for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j += TILE_Y) {

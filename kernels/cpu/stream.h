@@ -40,6 +40,18 @@ KERNEL_INLINE void stream_part(void *to, const void *part)
 #endif
 }
 
+/* Write an aligned line. */
+KERNEL_INLINE void stream_whole(void *to, const void *line)
+{
+#if defined(__AVX512F__)
+    _mm512_stream_si512(to, _mm512_loadu_si512(line));
+#else
+    for (int at = 0; at < STREAM_LINE_BYTES; at += STREAM_PART_BYTES) {
+        stream_part((char *)to + at, (const char *)line + at);
+    }
+#endif
+}
+
 /* Cells of a row, in a register where possible. */
 struct stream_vector {
 #if defined(__AVX2__)
@@ -172,6 +184,49 @@ KERNEL_INLINE void stream_line_plus(struct stream_line here, struct stream_line 
                                 ? _mm512_alignr_epi64(after.bits, here.bits, 1)
                                 : _mm512_alignr_epi32(after.bits, here.bits, 1);
     _mm512_storeu_si512(to, shifted);
+}
+
+/* Of each cell of a line the number of the last of four ascending values that it is not below; 0
+ * if there is none. */
+KERNEL_INLINE struct stream_line stream_line_find_float64(struct stream_line line,
+                                                          const double begin[4])
+{
+    const __m512d x = _mm512_castsi512_pd(line.bits);
+    __m512i at = _mm512_maskz_mov_epi64(_mm512_cmp_pd_mask(x, _mm512_set1_pd(begin[1]), _CMP_GE_OQ),
+                                        _mm512_set1_epi64(1));
+    at = _mm512_mask_mov_epi64(at, _mm512_cmp_pd_mask(x, _mm512_set1_pd(begin[2]), _CMP_GE_OQ),
+                               _mm512_set1_epi64(2));
+    at = _mm512_mask_mov_epi64(at, _mm512_cmp_pd_mask(x, _mm512_set1_pd(begin[3]), _CMP_GE_OQ),
+                               _mm512_set1_epi64(3));
+    return (struct stream_line){at};
+}
+
+KERNEL_INLINE struct stream_line stream_line_find_float32(struct stream_line line,
+                                                          const float begin[4])
+{
+    const __m512 x = _mm512_castsi512_ps(line.bits);
+    __m512i at = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(x, _mm512_set1_ps(begin[1]), _CMP_GE_OQ),
+                                        _mm512_set1_epi32(1));
+    at = _mm512_mask_mov_epi32(at, _mm512_cmp_ps_mask(x, _mm512_set1_ps(begin[2]), _CMP_GE_OQ),
+                               _mm512_set1_epi32(2));
+    at = _mm512_mask_mov_epi32(at, _mm512_cmp_ps_mask(x, _mm512_set1_ps(begin[3]), _CMP_GE_OQ),
+                               _mm512_set1_epi32(3));
+    return (struct stream_line){at};
+}
+
+/* Of each cell that one of four values. */
+KERNEL_INLINE struct stream_line stream_line_choose_float64(struct stream_line at,
+                                                            const double of[4])
+{
+    return (struct stream_line){_mm512_castpd_si512(
+        _mm512_permutexvar_pd(at.bits, _mm512_castpd256_pd512(_mm256_loadu_pd(of))))};
+}
+
+KERNEL_INLINE struct stream_line stream_line_choose_float32(struct stream_line at,
+                                                            const float of[4])
+{
+    return (struct stream_line){_mm512_castps_si512(
+        _mm512_permutexvar_ps(at.bits, _mm512_castps128_ps512(_mm_loadu_ps(of))))};
 }
 #else
 #define STREAM_HAS_WIDE 0

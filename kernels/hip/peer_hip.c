@@ -87,8 +87,13 @@ static enum status pack_by_copy(struct queue *queue, const struct layout *layout
         const int64_t first = layout_index(layout, box->lo[0], box->lo[1], box->lo[2]);
         const char *from =
             (const char *)d_field + (size_t)first * precision_bytes(layout->precision);
-        TRY_HIP(hipMemcpy2DAsync, d_buffer, sheet.row_bytes, from, sheet.pitch_bytes,
-                sheet.row_bytes, sheet.rows, hipMemcpyDeviceToDevice, queue->stream);
+        if (sheet.rows == 1) { /* of 8 MiB to another GPU, as two-dimensional: 3.5 GB/s */
+            TRY_HIP(hipMemcpyAsync, d_buffer, from, sheet.row_bytes, hipMemcpyDeviceToDevice,
+                    queue->stream);
+        } else {
+            TRY_HIP(hipMemcpy2DAsync, d_buffer, sheet.row_bytes, from, sheet.pitch_bytes,
+                    sheet.row_bytes, sheet.rows, hipMemcpyDeviceToDevice, queue->stream);
+        }
     }
     return STATUS_OK;
 }

@@ -68,9 +68,9 @@ static enum status memory_alloc(struct device *device, size_t bytes, void **d_me
     } else {
         *d_memory = omp_target_alloc(words > 0 ? words : 8, device->number);
         TRY(CHECK_MEMORY(*d_memory != NULL,
-                         "OpenMP device %d refuses %s of memory; use more devices, fewer cells, or "
-                         "float32",
-                         device->number, SIZE_TEXT(bytes)));
+                         "%s of memory are not available on OpenMP device %d; use more devices, "
+                         "fewer cells, or float32",
+                         SIZE_TEXT(bytes), device->number));
     }
     offload_fill_nan(device->number, *d_memory, words);
     return STATUS_OK;
@@ -125,9 +125,12 @@ static enum status copy_to_host(struct queue *queue, void *h_to, const void *d_f
     return copy(h_to, omp_get_initial_device(), d_from, queue->device->number, bytes);
 }
 
+/* Runtimes may return while a device still copies, but not before a copy to the host has ended. */
 static enum status copy_on_device(struct queue *queue, void *d_to, const void *d_from, size_t bytes)
 {
-    return copy(d_to, queue->device->number, d_from, queue->device->number, bytes);
+    char last = 0;
+    TRY(copy(d_to, queue->device->number, d_from, queue->device->number, bytes));
+    return bytes > 0 ? copy_to_host(queue, &last, (char *)d_to + bytes - 1, 1) : STATUS_OK;
 }
 
 static enum status shared_alloc(struct device *device, size_t bytes, void **d_memory,

@@ -8,10 +8,11 @@
     static void track_##suffix(int device, struct layout layout, struct layout kept,               \
                                struct track_args args, const type *field)                          \
     {                                                                                              \
-        TARGET(TARGET_LOOP collapse(3) device(device) is_device_ptr(field)                         \
+        TARGET(TARGET_ROWS(2) device(device) is_device_ptr(field)                                  \
                    firstprivate(layout, kept, args))                                               \
         for (int64_t k = 0; k < layout.cells[AXIS_Z]; k++) {                                       \
             for (int64_t j = 0; j < layout.cells[AXIS_Y]; j++) {                                   \
+                LANES                                                                              \
                 for (int64_t i = 0; i < layout.cells[AXIS_X]; i++) {                               \
                     derived_track(&args, layout_index(&kept, i, j, k),                             \
                                   (double)field[layout_index(&layout, i, j, k)]);                  \
@@ -29,10 +30,11 @@
     static void flux_##suffix(int device, struct layout l, struct layout kept,                     \
                               struct flux_args args, const type *field, double *flux)              \
     {                                                                                              \
-        TARGET(TARGET_LOOP collapse(3) device(device) is_device_ptr(field, flux)                   \
+        TARGET(TARGET_ROWS(2) device(device) is_device_ptr(field, flux)                            \
                    firstprivate(l, kept, args))                                                    \
         for (int64_t k = 0; k < l.cells[AXIS_Z]; k++) {                                            \
             for (int64_t j = 0; j < l.cells[AXIS_Y]; j++) {                                        \
+                LANES                                                                              \
                 for (int64_t i = 0; i < l.cells[AXIS_X]; i++) {                                    \
                     const int64_t *n = l.cells;                                                    \
                     const type *c = field + layout_index(&l, i, j, k);                             \

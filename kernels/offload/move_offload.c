@@ -36,10 +36,10 @@ static struct transfer transfer_of(const struct layout *layout, const struct box
 #define DEFINE_MOVES(word, suffix)                                                                 \
     static void pack_##suffix(int device, struct transfer t, word *buffer, const word *field)      \
     {                                                                                              \
-        TARGET(TARGET_LOOP collapse(3) device(device) is_device_ptr(buffer, field)                 \
-                   firstprivate(t))                                                                \
+        TARGET(TARGET_ROWS(2) device(device) is_device_ptr(buffer, field) firstprivate(t))         \
         for (int64_t k = 0; k < t.nz; k++) {                                                       \
             for (int64_t j = 0; j < t.ny; j++) {                                                   \
+                LANES                                                                              \
                 for (int64_t i = 0; i < t.nx; i++) {                                               \
                     buffer[i + t.nx * (j + t.ny * k)] =                                            \
                         field[t.first + i + j * t.pitch_y + k * t.pitch_z];                        \
@@ -49,10 +49,10 @@ static struct transfer transfer_of(const struct layout *layout, const struct box
     }                                                                                              \
     static void unpack_##suffix(int device, struct transfer t, word *field, const word *buffer)    \
     {                                                                                              \
-        TARGET(TARGET_LOOP collapse(3) device(device) is_device_ptr(buffer, field)                 \
-                   firstprivate(t))                                                                \
+        TARGET(TARGET_ROWS(2) device(device) is_device_ptr(buffer, field) firstprivate(t))         \
         for (int64_t k = 0; k < t.nz; k++) {                                                       \
             for (int64_t j = 0; j < t.ny; j++) {                                                   \
+                LANES                                                                              \
                 for (int64_t i = 0; i < t.nx; i++) {                                               \
                     field[t.first + i + j * t.pitch_y + k * t.pitch_z] =                           \
                         buffer[i + t.nx * (j + t.ny * k)];                                         \
@@ -132,10 +132,11 @@ enum status offload_gather(struct queue *queue, enum precision precision, const 
     static void extract_##name(int device, struct layout layout, struct extract_args args,         \
                                const from *field, to *values)                                      \
     {                                                                                              \
-        TARGET(TARGET_LOOP collapse(3) device(device) is_device_ptr(values, field)                 \
+        TARGET(TARGET_ROWS(2) device(device) is_device_ptr(values, field)                          \
                    firstprivate(layout, args))                                                     \
         for (int64_t k = 0; k < args.cells[AXIS_Z]; k++) {                                         \
             for (int64_t j = 0; j < args.cells[AXIS_Y]; j++) {                                     \
+                LANES                                                                              \
                 for (int64_t i = 0; i < args.cells[AXIS_X]; i++) {                                 \
                     const from value =                                                             \
                         field[layout_index(&layout, args.first[AXIS_X] + i * args.stride[AXIS_X],  \

@@ -61,10 +61,10 @@ static struct view view_of(const struct layout *layout)
     static void cells_##suffix(int device, struct view v, struct rules_##suffix rules,             \
                                struct box b, type *out, const type *in)                            \
     {                                                                                              \
-        TARGET(TARGET_LOOP collapse(3) device(device) is_device_ptr(out, in) map(to                \
-                                                                                 : v, rules, b))   \
+        TARGET(TARGET_ROWS(2) device(device) is_device_ptr(out, in) map(to : v, rules, b))         \
         for (int64_t k = b.lo[AXIS_Z]; k < b.hi[AXIS_Z]; k++) {                                    \
             for (int64_t j = b.lo[AXIS_Y]; j < b.hi[AXIS_Y]; j++) {                                \
+                LANES                                                                              \
                 for (int64_t i = b.lo[AXIS_X]; i < b.hi[AXIS_X]; i++) {                            \
                     step_cell_##suffix(&v, &rules, out, in, i, j, k);                              \
                 }                                                                                  \
@@ -79,7 +79,7 @@ static struct view view_of(const struct layout *layout)
                        : v, rules, b))                                                             \
         for (int64_t k = b.lo[AXIS_Z]; k < b.hi[AXIS_Z]; k++) {                                    \
             for (int64_t j = b.lo[AXIS_Y]; j < b.hi[AXIS_Y]; j++) {                                \
-                TARGET(omp parallel for)                                                           \
+                TARGET(TEAM_LOOP)                                                                  \
                 for (int64_t i = b.lo[AXIS_X]; i < b.hi[AXIS_X]; i++) {                            \
                     step_cell_##suffix(&v, &rules, out, in, i, j, k);                              \
                 }                                                                                  \

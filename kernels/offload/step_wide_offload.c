@@ -48,9 +48,10 @@
     static void wide_##suffix(int device, struct layout l, struct wide_args args, struct box b,    \
                               type *out, const type *in)                                           \
     {                                                                                              \
-        TARGET(TARGET_LOOP collapse(3) device(device) is_device_ptr(out, in) map(to : l, args, b)) \
+        TARGET(TARGET_ROWS(2) device(device) is_device_ptr(out, in) map(to : l, args, b))          \
         for (int64_t k = b.lo[AXIS_Z]; k < b.hi[AXIS_Z]; k++) {                                    \
             for (int64_t j = b.lo[AXIS_Y]; j < b.hi[AXIS_Y]; j++) {                                \
+                LANES                                                                              \
                 for (int64_t i = b.lo[AXIS_X]; i < b.hi[AXIS_X]; i++) {                            \
                     const int64_t at = layout_index(&l, i, j, k);                                  \
                     const int64_t *n = l.cells;                                                    \

@@ -8,8 +8,9 @@
 
 static void laplacian(int device, struct jacobi_grid grid, double *au, const double *u)
 {
-    TARGET(TARGET_LOOP collapse(2) device(device) is_device_ptr(au, u) map(to : grid))
+    TARGET(TARGET_ROWS(1) device(device) is_device_ptr(au, u) map(to : grid))
     for (int64_t j = 1; j < grid.ny - 1; j++) {
+        LANES
         for (int64_t i = 1; i < grid.nx - 1; i++) {
             const int64_t at = i + j * grid.nx;
             au[at] = jacobi_minus_laplacian(u[at], u[at - 1], u[at + 1], u[at - grid.nx],

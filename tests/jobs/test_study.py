@@ -13,6 +13,7 @@ from harness import BINARY, LAUNCHER, Case
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = ROOT / "jobscripts/study.py"
+NODE_STUDY = ROOT / "jobscripts/node_study.py"
 SMALL = ["--cells", "16,12,8", "--set", "time.steps=6"]
 
 
@@ -122,6 +123,33 @@ class Study(Case):
             self.study("weak", "p", *wrong, small=False, code=2)
         text = self.study("weak", "p", config="none.yaml", code=1)
         self.assertIn("none.yaml", text)
+
+    def test_one_node(self):
+        """The table of a node; field hashes that differ end it with an error."""
+        words = [sys.executable, str(NODE_STUDY), "--isotherm", BINARY, "--launcher",
+                 f"{LAUNCHER} -n {{ranks}}", "--gpus", "2", "--backend", "cpu", "--transport",
+                 "host", "--case", "weak 256^3", "--case", "strong 512^3", "--shrink", "32",
+                 "--repeats", "1", "--output", "n"]
+
+        def table(code):
+            done = subprocess.run(words, capture_output=True, text=True, cwd=self.folder,
+                                  timeout=120)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            text = (self.folder / "n/node_study.md").read_text(encoding="utf-8")
+            self.assertTrue(done.stdout.endswith(text))
+            return text
+        lines = table(0).splitlines()
+        self.assertEqual(lines[0], "| case | steps per pass | transport | 1 GPU | 2 GPUs |")
+        names = [line.split(" | ")[:3] for line in lines[2:6]]
+        self.assertEqual(names, [[f"| {case}", steps, "host"] for case in
+                                 ("weak 256^3", "strong 512^3") for steps in ("1", "auto")])
+        self.assertEqual(lines[-1], "One field hash per grid.")
+        self.assertIn("no problems found", (self.folder / "n/doctor.txt").read_text())
+        path = self.folder / "n/strong_512^3,_host,_auto_per_pass/runs/ranks_2_1/report.json"
+        report = json.loads(path.read_text())
+        self.assertEqual(report["decomposition"], [1, 1, 2])
+        path.write_text(json.dumps({**report, "field_hash": "0" * 16}))
+        self.assertIn("THE FIELD HASHES DIFFER: strong 512^3", table(1))
 
 
 if __name__ == "__main__":

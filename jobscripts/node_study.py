@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""The scaling of one node with several GPUs: weak and strong, one step per pass and several.
+
+    python3 jobscripts/node_study.py --isotherm build/hip-nvidia/isotherm --gpus 8
+
+Checks the node (`isotherm doctor`), then lets jobscripts/study.py run every case on 1, 2, 4, ...
+GPUs: six faces of mixed types, float64, nothing written. Prints the table of docs/halo.md and
+writes it to node_study.md in the folder of --output, beside the studies. The same command again
+continues where it stopped.
+"""
+import argparse
+import csv
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+# name: (kind, cells of one GPU (weak) or in total, steps of about a second on one H200)
+CASES = {"weak 512^3": ("weak", (512, 512, 512), 2000),
+         "weak 256^3": ("weak", (256, 256, 256), 10000),
+         "strong 1024^3": ("strong", (1024, 1024, 1024), 300),
+         "strong 2048 x 1024 x 1024": ("strong", (2048, 1024, 1024), 150),
+         "strong 512^3": ("strong", (512, 512, 512), 2000)}
+TRANSPORTS = ("peer", "gpu-aware", "staged")
+FACES = ("x_min={type: temperature, value: 310}", "x_max={type: flux, value: 30}",
+         "y_min={type: temperature, value: 300}", "y_max={type: flux, value: 0}",
+         "z_min={type: convection, coefficient: 3, ambient: 300}",
+         "z_max={type: temperature, value: 350}")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--isotherm", default=os.environ.get("ISOTHERM", "isotherm"))
+    add("--gpus", type=int, required=True, help="of this node; a rank each")
+    add("--backend", default="hip")
+    add("--case", action="append", choices=CASES, help="only this one (repeatable)")
+    add("--transport", action="append", help=f"only this one (repeatable); {', '.join(TRANSPORTS)}")
+    add("--steps-per-pass", default="1,auto", help="such as 1,4 (1,auto)")
+    add("--repeats", type=int, default=3)
+    add("--shrink", type=int, default=1, help="divide cells and steps by this, for a trial")
+    add("--launcher", default="mpirun -n {ranks} --bind-to none")
+    add("--output", type=Path, default=Path("out/node_study"))
+    args = parser.parse_args()
+    if args.gpus < 1 or args.repeats < 1 or args.shrink < 1:
+        parser.error("--gpus, --repeats and --shrink must be 1 or more")
+    return args
+
+
+def check_node(args):
+    """Placement and transports; what doctor finds is kept, and printed if it ends with an error."""
+    command = [*shlex.split(args.launcher.format(ranks=args.gpus)), args.isotherm, "doctor"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    (args.output / "doctor.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
+    if done.returncode != 0:
+        print(done.stdout + done.stderr, file=sys.stderr)
+
+
+def study(args, case, transport, steps_per_pass):
+    """The median rate of each number of GPUs, in cells per second, and all field hashes of each."""
+    kind, cells, steps = CASES[case]
+    folder = args.output / f"{case}, {transport}, {steps_per_pass} per pass".replace(" ", "_")
+    ranks = [2**n for n in range(args.gpus.bit_length()) if 2**n <= args.gpus]
+    sets = [f"boundary.{face}" for face in FACES]
+    sets += [f"run.backend={args.backend}", f"run.halo.transport={transport}",
+             f"run.steps_per_pass={steps_per_pass}", "run.watch.every=0",
+             f"time.steps={max(1, steps // args.shrink)}"]
+    command = [sys.executable, str(HERE / "study.py"), kind,
+               str(HERE.parent / f"configs/{kind}_scaling.yaml"), "--isotherm", args.isotherm,
+               "--ranks", ",".join(map(str, ranks)), "--repeats", str(args.repeats), "--cells",
+               ",".join(str(n // args.shrink) for n in cells), "--launcher", args.launcher,
+               "--output", str(folder), "--submit"]
+    for item in sets:
+        command += ["--set", item]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        sys.exit(f"{case}, {transport}: {command[1]} ended with {done.returncode}")
+    with open(folder / "study.csv", newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    rates = {count: statistics.median(float(row["cell_updates_per_s"]) for row in rows
+                                      if int(row["ranks"]) == count) for count in ranks}
+    hashes = {count: {row["field_hash"] for row in rows if int(row["ranks"]) == count}
+              for count in ranks}
+    return rates, hashes
+
+
+def line_of(rates):
+    """Rates in Gcell/s, and the share of as many times one GPU's."""
+    return " | ".join(f"{rate / 1e9:.1f}" if count == 1 else
+                      f"{rate / 1e9:.1f} ({100 * rate / (count * rates[1]):.1f} %)"
+                      for count, rate in rates.items())
+
+
+def main():
+    args = arguments()
+    args.output.mkdir(parents=True, exist_ok=True)
+    # threads compute the initial state
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, os.cpu_count() // args.gpus)))
+    check_node(args)
+    page = []
+    hashes_of = {}
+    for case in args.case or CASES:
+        for steps_per_pass in args.steps_per_pass.split(","):
+            for transport in args.transport or TRANSPORTS:
+                rates, hashes = study(args, case, transport, steps_per_pass)
+                if not page:
+                    page += ["| case | steps per pass | transport | "
+                             + " | ".join(f"{n} GPU" + "s" * (n > 1) for n in rates) + " |",
+                             "|---" * (3 + len(rates)) + "|"]
+                page.append(f"| {case} | {steps_per_pass} | {transport} | "
+                            f"{line_of(rates)} |")
+                for count, found in hashes.items():
+                    # a weak case has another grid on every number of GPUs
+                    grid = (case, count if CASES[case][0] == "weak" else 0)
+                    hashes_of.setdefault(grid, set()).update(found)
+    differ = sorted(case for (case, _), found in hashes_of.items() if len(found) > 1)
+    page += ["", "One field hash per grid." if not differ else
+             f"THE FIELD HASHES DIFFER: {', '.join(differ)}"]
+    text = "\n".join(page)
+    (args.output / "node_study.md").write_text(text + "\n", encoding="utf-8")
+    print(text)
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
