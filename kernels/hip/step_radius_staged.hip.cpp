@@ -1,12 +1,11 @@
 /* The step with a wider stencil that stages planes of tiles in shared memory, as
  * step_staged.hip.cpp does with the narrow one: the same ring and the same pace.
  *
- * A thread has a vector in each of a few rows, and its neighbours in z in registers: it reads a
- * plane of its cells when that arrives, R planes ahead of the one that it computes. Neighbours in
- * x and y come from the ring, which therefore keeps R + 1 planes.
+ * A thread has a vector in each of a few rows, and its neighbours below in registers, with KEPT of
+ * those above. The others come from the ring, which therefore keeps R + 1 planes.
  *
  * All tiles keep a common pace, so those next to closed faces must be nearly as fast as the others:
- * staged_radius.h. */
+ * other waves sum for them (radius_closer). */
 #include "kernels/hip/staged_launch.h"
 #include "kernels/hip/staged_radius.h"
 
@@ -62,28 +61,21 @@ static __device__ __forceinline__ cells_of<S> differences_in_y(
     return dy;
 }
 
-/* X: some cells of the tile are next to a closed face of x; Y: some rows of the wave to one of y.
+/* NEAR: the tile is next to a closed face of x or y.
  * stage: of the plane of `here`; difference_z(row): D along z. */
-template <typename S, bool X, bool Y, typename DIFFERENCE>
+template <typename S, bool NEAR, typename DIFFERENCE>
 static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typename S::REAL> &rules,
                                                         const near_cells<S> &near,
                                                         const cells_of<S> &here, const place<S> &p,
-                                                        typename S::REAL *stage,
+                                                        const typename S::REAL *stage,
                                                         DIFFERENCE difference_z)
 {
     typedef typename S::REAL REAL;
     constexpr int R = S::R, N = S::N, BESIDE = S::BESIDE;
     const REAL *const first = stage + p.offset;
-    REAL near_x = 0;
-    if (X) {
-        near_x = near.in_x(stage);
-    }
     cells_of<S> out = differences_in_y<S>(rules, here, first);
-    if (Y) {
-        near.in_y(out, here, first);
-    }
-    if (X) {
-        near.leave_x(stage, near_x);
+    if (NEAR) {
+        near.take_y(out, stage, p.offset);
     }
 #pragma unroll
     for (int row = 0; row < S::ROWS; row++) {
@@ -98,9 +90,8 @@ static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typenam
                 dx = wide_term(rules.w[k - 1], here.row[row].v[n], around[BESIDE * N + n - k],
                                around[BESIDE * N + n + k], dx);
             }
-            if (X) {
-                dx = near.at_min(n) ? around[BESIDE * N + n - S::AWAY] : dx;
-                dx = near.at_max(n) ? around[BESIDE * N + n + S::AWAY] : dx;
+            if (NEAR) {
+                near.take_x(dx, first + row * S::PITCH, n);
             }
             out.row[row].v[n] =
                 wide_update(here.row[row].v[n], dx, out.row[row].v[n], dz.v[n], rules.r);
@@ -118,6 +109,7 @@ template <typename S> struct radius_march {
     const near_rows<R> &rows;
     const work &w;
     const radius_planes &planes;
+    arch_arrivals *closed; /* of a stage: D next to faces of x and y is there */
     int item;
     planes_of<S> z;
     stage_ring<S> ring; /* the plane that is computed next */
@@ -139,6 +131,12 @@ template <typename S> struct radius_march {
         return own_cells<S>(after(ahead).stage(), p);
     }
 
+    __device__ __forceinline__ void wait_for_closer(int ahead) const
+    {
+        const stage_ring<S> at = after(ahead);
+        arch_arrivals_wait(&closed[at.slot], at.round & 1);
+    }
+
     __device__ __forceinline__ void advance()
     {
         ring.release();
@@ -155,7 +153,7 @@ template <typename S> struct radius_march {
     /* From R planes before those computed in `ordinary` to R after. */
     __device__ __forceinline__ void all()
     {
-        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, planes, item);
+        const radius_site<S> site = radius_site<S>::of(view, wide, w, planes, item);
         if (site.below > 0) {
             at_face<FACE_Z_MIN>();
         }
@@ -165,12 +163,10 @@ template <typename S> struct radius_march {
             z.plane[n + 1] = cells_after(n, site.p);
         }
         advance_to_next_part();
-        if (site.near.in_rows) {
-            ordinary<true, true>();
-        } else if (site.near.in_tile) {
-            ordinary<true, false>();
+        if (site.near.in_tile) {
+            ordinary<true>();
         } else {
-            ordinary<false, false>();
+            ordinary<false>();
         }
         if (site.above > 0) {
             at_face<FACE_Z_MAX>();
@@ -178,9 +174,9 @@ template <typename S> struct radius_march {
         advance_to_next_part();
     }
 
-    template <bool X, bool Y> __device__ __forceinline__ void ordinary()
+    template <bool NEAR> __device__ __forceinline__ void ordinary()
     {
-        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, planes, item);
+        const radius_site<S> site = radius_site<S>::of(view, wide, w, planes, item);
         REAL *to = view.out + view.at(site.p.i, site.p.j, site.begin);
         for (int left = site.end - site.begin; left > 0; left--, to += view.pitch_z) {
 #pragma unroll
@@ -189,8 +185,11 @@ template <typename S> struct radius_march {
             }
             after(R).wait();
             z.plane[R + KEPT] = cells_after(KEPT, site.p);
+            if (NEAR) {
+                wait_for_closer(0);
+            }
             const cells_of<S> out =
-                step_rows<S, X, Y>(wide, site.near, z.plane[R], site.p, ring.stage(),
+                step_rows<S, NEAR>(wide, site.near, z.plane[R], site.p, ring.stage(),
                                    [&](int row) { return difference_in_z(row, site.p); });
             advance();
             store_plane<S>(to, view.pitch_y, site.p, out);
@@ -220,7 +219,7 @@ template <typename S> struct radius_march {
     template <int FACE> __device__ __forceinline__ void at_face()
     {
         constexpr bool is_min = FACE == FACE_Z_MIN;
-        const radius_site<S> site = radius_site<S>::of(view, wide, rows, w, planes, item);
+        const radius_site<S> site = radius_site<S>::of(view, wide, w, planes, item);
         REAL *to = view.out + view.at(site.p.i, site.p.j, is_min ? site.begin - R : site.end);
         if (is_min) {
             after(2 * R - 1).wait(); /* and so all before it */
@@ -230,13 +229,14 @@ template <typename S> struct radius_march {
             const int depth = is_min ? n : R - 1 - n;
             if (is_min ? n >= R - site.below : n < site.above) {
                 const cells_of<S> here = cells_after(n, site.p);
+                wait_for_closer(n);
                 const cells_of<S> dz = site.near.in_z(rows.row[FACE][depth], here, [&](int cell) {
                     return is_min || cell < R ? cells_after(is_min ? cell : R - 1 - cell, site.p)
                                               : z.plane[cell < R ? 0 : 2 * R - cell];
                 });
                 const cells_of<S> out =
-                    step_rows<S, true, true>(wide, site.near, here, site.p, after(n).stage(),
-                                             [&](int row) { return dz.row[row]; });
+                    step_rows<S, true>(wide, site.near, here, site.p, after(n).stage(),
+                                       [&](int row) { return dz.row[row]; });
                 store_plane<S>(to, view.pitch_y, site.p, out);
             }
         }
@@ -253,10 +253,16 @@ static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
     __shared__ near_rows<S::R> rows;
     __shared__ arch_arrivals filled[MOST_STAGES];
     __shared__ arch_arrivals emptied[MOST_STAGES];
+    __shared__ arch_arrivals closed[MOST_STAGES];
     rows.fill(wide.closure);
-    const stage_ring<S> ring = ring_begin<S>(shared, filled, emptied, w, w.waves);
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < w.stages; stage++) {
+            arch_arrivals_init(&closed[stage], 1);
+        }
+    }
+    const stage_ring<S> ring = ring_begin<S>(shared, filled, emptied, w, w.waves + 1);
     if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
-        radius_march<S> march = {view, wide, rows, w, planes, 0, {}, ring};
+        radius_march<S> march = {view, wide, rows, w, planes, closed, 0, {}, ring};
         for (march.item = blockIdx.x; march.item < w.items; march.item += (int)gridDim.x) {
             march.all();
         }
@@ -273,6 +279,14 @@ static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
                                             planes.begin_of(w, c) - S::R + plane - w.region_z);
                          }
                      });
+    } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE) {
+        const radius_closer<S> closer = {w,
+                                         rows,
+                                         wide.closed,
+                                         (int)view.cells[AXIS_X] - 1,
+                                         (int)view.cells[AXIS_Y] - 1,
+                                         (int)threadIdx.x % ARCH_WAVE};
+        close_all<S>(closer, ring, closed, (int)(threadIdx.x - S::WORKERS) / ARCH_WAVE - 1);
     }
     if (w.groups > 0) {
         finish(rules, w);

@@ -2,19 +2,23 @@
 over planes without faces, which nearly all tiles run. A dozen loads and stores there have cost a
 third of the speed, and small changes of the source bring them. And a stack pointer that stays one:
 ptxas 13.0 has computed other values in its register, R1, in kernels that use the stack afterwards,
-which then access memory anywhere.
+which then access memory anywhere. The kernels of wider stencils need no local memory in the loops
+of tiles without and with faces of x and y: one load has cost a fifth.
 
-usage: check_sm90.py CUOBJDUMP OBJECT...   (the objects of kernels/hip/steps_staged_*.hip.cpp)
-Prints the table of docs/hip.md.
+usage: check_sm90.py CUOBJDUMP OBJECT...
+(the objects of kernels/hip/steps_staged_*.hip.cpp and step_radius_staged.hip.cpp)
+Prints the tables of docs/hip.md.
 """
 import re
 import subprocess
 import sys
 
 LEAST_LOOP = 300       # instructions: waiting loops are shorter
+LEAST_ARITHMETIC = 100 # in the loop of a plane
 MOST_LOCAL = {4: 12}   # per steps: of what the loop does not change, per two planes
 WRITES_R1 = re.compile(r"^(?:@!?U?P\w+ )?(?!ST|BRA|SYNCS|RED)[\w.]+ (?:P\w+, )?R1\b,")
 SHAPE = re.compile(r"deep_shapeI([df])Li(\d)E")
+WIDE = re.compile(r"radius_shapeI([df])Li(\d)E")
 
 
 def listing(cuobjdump, path):
@@ -30,16 +34,54 @@ def kernels_of(text):
                      re.findall(r"^\s+/\*([0-9a-f]{4,6})\*/\s+(.*?);", part, re.M)]
 
 
-def loops_of(code):
+def count_of(loop, op):
+    return sum(re.search(rf"\b{op}\b", text) is not None for text in loop)
+
+
+def loops_of(code, least=LEAST_LOOP):
     """The instructions of each loop, the shortest first."""
     place = {address: n for n, (address, _) in enumerate(code)}
     loops = []
     for n, (address, text) in enumerate(code):
         jump = re.search(r"\bBRA\b.* 0x([0-9a-f]+)$", text.strip())
         begin = place.get(int(jump.group(1), 16)) if jump else None
-        if begin is not None and n - begin > LEAST_LOOP:
+        if begin is not None and n - begin > least:
             loops.append([text for _, text in code[begin:n + 1]])
     return sorted(loops, key=len)
+
+
+def check_wide(cuobjdump, objects):
+    """The loops over planes of tiles without and with faces have the same arithmetic, and those of
+    planes on faces of z have more."""
+    failed = False
+    seen = 0
+    print("| kernel | instructions of a plane | of one next to faces of x or y | fma and add | "
+          "shared loads | local loads, stores |")
+    print("|---|---|---|---|---|---|")
+    for path in sorted(objects):
+        for name, code in kernels_of(listing(cuobjdump, path)):
+            shape = WIDE.search(name)
+            if not shape:
+                continue
+            seen += 1
+            storing = [(count_of(loop, "[DF](FMA|ADD)"), loop) for loop in loops_of(code, 200)
+                       if count_of(loop, "STG") > 0]
+            least = min(n for n, _ in storing if n > LEAST_ARITHMETIC)
+            march = [loop for n, loop in storing if n == least]
+            precision = "float64" if shape.group(1) == "d" else "float32"
+            shown = f"{precision}, order {2 * int(shape.group(2))}"
+            local = [sum(count_of(loop, op) for loop in march) for op in ("LDL", "STL")]
+            print(f"| {shown} | {' | '.join(str(len(loop)) for loop in march)} | {least} | "
+                  f"{', '.join(str(count_of(loop, 'LDS')) for loop in march)} | "
+                  f"{local[0]}, {local[1]} |")
+            if len(march) != 2 or sum(local) > 0:
+                print(f"{shown}: {len(march)} loops over planes, not 2, or local memory in them: "
+                      f"{local[0]} loads, {local[1]} stores", file=sys.stderr)
+                failed = True
+    if seen != 6:
+        print(f"{seen} kernels of wider stencils found, not 6", file=sys.stderr)
+        failed = True
+    return failed
 
 
 def main(cuobjdump, objects):
@@ -75,6 +117,7 @@ def main(cuobjdump, objects):
     if seen != 6:
         print(f"{seen} kernels found, not 6", file=sys.stderr)
         failed = True
+    failed = check_wide(cuobjdump, objects) or failed
     return 1 if failed else 0
 
 
