@@ -3,8 +3,16 @@
  * pinned host memory and resets the scratch memory. */
 #include "kernels/hip/cells.h"
 
-/* AHEAD: vectors of a row that a thread loads before it looks at them. */
-enum { THREADS = 256, BLOCKS_MAX = 2048, AHEAD = 4 };
+/* AHEAD: vectors of a row that a thread loads before it looks at them. Blocks per multiprocessor:
+ * of summaries as many as run at a time, since those that begin later leave most of the chip idle.
+ */
+enum {
+    THREADS = 256,
+    AHEAD = 4,
+    CHUNK = 8,
+    BLOCKS_MOST = 2048,
+    BLOCKS_PER_PROCESSOR = ARCH_WAVE == 32 ? 3 : 4
+};
 
 /* The owned cells by rows: `lanes` threads per row, THREADS / lanes rows per block. */
 template <typename REAL> struct sweep {
@@ -42,18 +50,43 @@ struct findings {
     unsigned long long bad_cells, first_bad;
     struct tally heat;
 
+    __device__ void see_valid(double x)
+    {
+        const double s0 = x + 0x1.8p52;
+        const double r0 = x - (s0 - 0x1.8p52);
+        const double s1 = r0 + 0x1.8p12;
+        const double r1 = r0 - (s1 - 0x1.8p12);
+        min = x < min ? x : min;
+        max = x > max ? x : max;
+        raw[2] += __double_as_longlong(s0);
+        raw[1] += __double_as_longlong(s1);
+        raw[0] += __double_as_longlong(r1 + 0x1.8p-28);
+    }
+
+    /* CHUNK cells, if all are valid: without branches between them, so that their chains of
+     * additions run at the same time. Else returns false. */
+    template <typename REAL> __device__ bool see_all(const vec16<REAL> *vectors)
+    {
+        constexpr int N = vec16<REAL>::N;
+        bool valid = true;
+#pragma unroll
+        for (int c = 0; c < CHUNK; c++) {
+            valid = valid & (fabs((double)vectors[c / N].v[c % N]) < EXACT_SUM_LIMIT);
+        }
+        if (valid) {
+#pragma unroll
+            for (int c = 0; c < CHUNK; c++) {
+                see_valid((double)vectors[c / N].v[c % N]);
+            }
+            good += CHUNK;
+        }
+        return valid;
+    }
+
     __device__ void see(double x, int64_t index)
     {
         if (fabs(x) < EXACT_SUM_LIMIT) { /* false for NaN */
-            const double s0 = x + 0x1.8p52;
-            const double r0 = x - (s0 - 0x1.8p52);
-            const double s1 = r0 + 0x1.8p12;
-            const double r1 = r0 - (s1 - 0x1.8p12);
-            min = x < min ? x : min;
-            max = x > max ? x : max;
-            raw[2] += __double_as_longlong(s0);
-            raw[1] += __double_as_longlong(s1);
-            raw[0] += __double_as_longlong(r1 + 0x1.8p-28);
+            see_valid(x);
             good++;
         } else {
             const unsigned long long at = (unsigned long long)index;
@@ -71,45 +104,51 @@ struct findings {
     }
 };
 
-/* A thread's cells, one after another, with their global indices. */
-template <typename REAL, typename VISIT>
-static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, VISIT visit)
+/* A thread's cells: all(vectors) of the CHUNK cells of complete vectors of a row, and where there
+ * are fewer or it returns false, one(cell, its global index) after another. */
+template <typename REAL, typename ALL, typename ONE>
+static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, ONE one)
 {
     constexpr int N = vec16<REAL>::N;
-    const unsigned rows_per_block = THREADS / s.lanes;
+    const int lanes = (int)s.lanes; /* numbers of cells on an axis are int on devices */
+    const int cells_x = (int)s.cells[AXIS_X];
+    const int cells_y = (int)s.cells[AXIS_Y];
+    const int rows_per_block = THREADS / lanes;
     const int64_t first = (int64_t)blockIdx.x * rows_per_block + threadIdx.x / s.lanes;
-    const int64_t stride = (int64_t)gridDim.x * rows_per_block;
+    const int stride = (int)gridDim.x * rows_per_block;
     /* a division per row would cost more than its cells */
-    const int64_t next_k = stride / s.cells[AXIS_Y];
-    const int64_t next_j = stride % s.cells[AXIS_Y];
-    int64_t k = first / s.cells[AXIS_Y];
-    for (int64_t j = first % s.cells[AXIS_Y]; k < s.cells[AXIS_Z]; j += next_j, k += next_k) {
-        if (j >= s.cells[AXIS_Y]) {
-            j -= s.cells[AXIS_Y];
+    const int next_k = stride / cells_y;
+    const int next_j = stride % cells_y;
+    int k = (int)(first / cells_y);
+    for (int j = (int)(first % cells_y); k < (int)s.cells[AXIS_Z]; j += next_j, k += next_k) {
+        if (j >= cells_y) {
+            j -= cells_y;
             k++;
-            if (k >= s.cells[AXIS_Z]) {
+            if (k >= (int)s.cells[AXIS_Z]) {
                 break;
             }
         }
         const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
-        const int64_t index =
-            ((s.offset[AXIS_Z] + k) * s.ny_global + s.offset[AXIS_Y] + j) * s.nx_global +
-            s.offset[AXIS_X];
-        for (int64_t i = threadIdx.x % s.lanes * N; i < s.cells[AXIS_X]; i += AHEAD * s.lanes * N) {
+        for (int i = (int)(threadIdx.x % s.lanes) * N; i < cells_x; i += AHEAD * lanes * N) {
             vec16<REAL> vectors[AHEAD]; /* rows are padded to whole vectors */
 #pragma unroll
             for (int v = 0; v < AHEAD; v++) {
-                const int64_t at = i + v * s.lanes * N;
-                vectors[v] = vector_at(cells + (at < s.cells[AXIS_X] ? at : i));
+                const int at = i + v * lanes * N;
+                vectors[v] = vector_at(cells + (at < cells_x ? at : i));
             }
 #pragma unroll
-            for (int v = 0; v < AHEAD; v++) {
-                const int64_t at = i + v * s.lanes * N;
-                const int left = at < s.cells[AXIS_X] ? (int)(s.cells[AXIS_X] - at) : 0;
+            for (int v = 0; v < AHEAD; v += CHUNK / N) {
+                if (i + (v + CHUNK / N - 1) * lanes * N + N <= cells_x && all(&vectors[v])) {
+                    continue;
+                }
+                const int64_t index =
+                    ((s.offset[AXIS_Z] + k) * s.ny_global + s.offset[AXIS_Y] + j) * s.nx_global +
+                    s.offset[AXIS_X];
 #pragma unroll
-                for (int n = 0; n < N; n++) {
-                    if (n < left) {
-                        visit(vectors[v].v[n], index + at + n);
+                for (int c = 0; c < CHUNK; c++) {
+                    const int at = i + (v + c / N) * lanes * N + c % N;
+                    if (at < cells_x) {
+                        one(vectors[v + c / N].v[c % N], index + at);
                     }
                 }
             }
@@ -240,12 +279,13 @@ static __device__ void publish(struct hip_scratch *scratch, struct field_summary
 }
 
 template <typename REAL>
-static __global__ __launch_bounds__(THREADS) void summarise(const sweep<REAL> s,
-                                                            struct hip_scratch *scratch,
-                                                            struct hip_result *result)
+static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summarise(
+    const sweep<REAL> s, struct hip_scratch *scratch, struct hip_result *result)
 {
     findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
-    for_cells(s, [&f](REAL cell, int64_t index) { f.see((double)cell, index); });
+    for_cells(
+        s, [&f](const vec16<REAL> *vectors) { return f.see_all(vectors); },
+        [&f](REAL cell, int64_t index) { f.see((double)cell, index); });
     if (s.classes != nullptr) {
         add_heat(s, f.heat);
     }
@@ -273,9 +313,11 @@ static __global__ __launch_bounds__(THREADS) void hash(const sweep<REAL> s,
                                                        struct hip_result *result)
 {
     uint64_t sum = 0;
-    for_cells(s, [&sum](REAL cell, int64_t index) {
-        sum += heat_cell_hash((uint64_t)index, bits_of(cell));
-    });
+    for_cells(
+        s, [](const vec16<REAL> *) { return false; },
+        [&sum](REAL cell, int64_t index) {
+            sum += heat_cell_hash((uint64_t)index, bits_of(cell));
+        });
     const long long all = arch_wave_sum((long long)sum);
     if (arch_is_first_lane()) {
         atomicAdd(&scratch->hash, (unsigned long long)all);
@@ -327,20 +369,30 @@ static sweep<REAL> sweep_of(const struct layout *layout, const struct placement 
     return s;
 }
 
-/* Enough blocks to fill any chip. */
-template <typename REAL> static unsigned blocks_of(const sweep<REAL> &s)
+template <typename REAL> static unsigned blocks_of(const sweep<REAL> &s, int64_t most)
 {
     const int64_t rows_per_block = THREADS / s.lanes;
     const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
     const int64_t nblocks = (rows + rows_per_block - 1) / rows_per_block;
-    return (unsigned)(nblocks < BLOCKS_MAX ? nblocks : (int64_t)BLOCKS_MAX);
+    return (unsigned)(nblocks < most ? nblocks : most);
 }
 
 template <typename REAL>
 static hipError_t launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
                                    const sweep<REAL> &s, struct hip_result *result)
 {
-    summarise<REAL><<<blocks_of(s), THREADS, 0, stream>>>(s, d_scratch, result);
+    static int processors = 0; /* a process has one device */
+    int device = 0;
+    hipError_t error = processors > 0 ? hipSuccess : hipGetDevice(&device);
+    if (processors == 0 && error == hipSuccess) {
+        error = hipDeviceGetAttribute(&processors, hipDeviceAttributeMultiprocessorCount, device);
+    }
+    if (error != hipSuccess) {
+        return error;
+    }
+    summarise<REAL>
+        <<<blocks_of(s, (int64_t)processors * BLOCKS_PER_PROCESSOR), THREADS, 0, stream>>>(
+            s, d_scratch, result);
     return hipGetLastError();
 }
 
@@ -348,7 +400,7 @@ template <typename REAL>
 static hipError_t launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
                               const sweep<REAL> &s, struct hip_result *result)
 {
-    hash<REAL><<<blocks_of(s), THREADS, 0, stream>>>(s, d_scratch, result);
+    hash<REAL><<<blocks_of(s, BLOCKS_MOST), THREADS, 0, stream>>>(s, d_scratch, result);
     return hipGetLastError();
 }
 
