@@ -106,7 +106,8 @@ function(isotherm_add_offload library)
   target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_OFFLOAD)
   # a HIP compiler that links has no such options; there is one OpenMP runtime, that of C
   target_link_options(${library} PUBLIC "$<$<LINK_LANGUAGE:C>:${ISOTHERM_OFFLOAD_LINK}>")
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT ISOTHERM_OFFLOAD_ARCH)
-    target_link_options(${library} PUBLIC "$<$<LINK_LANGUAGE:CXX>:-foffload=disable>")
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT ISOTHERM_OFFLOAD_ARCH) # g++ links for nvcc
+    set(gxx "$<OR:$<AND:$<LINK_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>,$<LINK_LANGUAGE:CUDA>>")
+    target_link_options(${library} PUBLIC "$<HOST_LINK:$<${gxx}:-foffload=disable>>")
   endif()
 endfunction()
