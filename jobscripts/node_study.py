@@ -17,6 +17,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from study import by_ranks
+
 HERE = Path(__file__).resolve().parent
 # name: (kind, cells of one GPU (weak) or in total, steps of about a second on one H200)
 CASES = {"weak 512^3": ("weak", (512, 512, 512), 2000),
@@ -80,11 +82,10 @@ def study(args, case, transport, steps_per_pass):
     if done.returncode != 0:
         sys.exit(f"{case}, {transport}: {command[1]} ended with {done.returncode}")
     with open(folder / "study.csv", newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    rates = {count: statistics.median(float(row["cell_updates_per_s"]) for row in rows
-                                      if int(row["ranks"]) == count) for count in ranks}
-    hashes = {count: {row["field_hash"] for row in rows if int(row["ranks"]) == count}
-              for count in ranks}
+        groups = by_ranks([{**row, "ranks": int(row["ranks"])} for row in csv.DictReader(stream)])
+    rates = {count: statistics.median(float(row["cell_updates_per_s"]) for row in group)
+             for count, group in groups.items()}
+    hashes = {count: {row["field_hash"] for row in group} for count, group in groups.items()}
     return rates, hashes
 
 
@@ -111,8 +112,7 @@ def main():
                     page += ["| case | steps per pass | transport | "
                              + " | ".join(f"{n} GPU" + "s" * (n > 1) for n in rates) + " |",
                              "|---" * (3 + len(rates)) + "|"]
-                page.append(f"| {case} | {steps_per_pass} | {transport} | "
-                            f"{line_of(rates)} |")
+                page.append(f"| {case} | {steps_per_pass} | {transport} | {line_of(rates)} |")
                 for count, found in hashes.items():
                     # a weak case has another grid on every number of GPUs
                     grid = (case, count if CASES[case][0] == "weak" else 0)

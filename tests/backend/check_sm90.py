@@ -98,7 +98,7 @@ def main(cuobjdump, objects):
             seen += 1
             steps = int(shape.group(2))
             loop = loops_of(code)[0]
-            count = {op: sum(re.search(rf"\b{op}\b", text) is not None for text in loop)
+            count = {op: count_of(loop, op)
                      for op in ("[DF]FMA", "[DF]ADD", "SHFL", "LDS", "STS", "LDL", "STL")}
             shown = f"{'float64' if shape.group(1) == 'd' else 'float32'}, {steps} steps"
             print(f"| {shown} | {len(loop)} | {count['[DF]FMA'] + count['[DF]ADD']} | "
