@@ -59,14 +59,21 @@ KERNEL_INLINE bool NAMED(line_is)(const uint8_t *classes, const struct NAMED(ali
     return (other & alike->mask) == 0;
 }
 
+/* Whether all cells of a line have a class. */
+KERNEL_INLINE bool NAMED(is_class)(const struct NAMED(stencil) * s, const uint8_t *classes,
+                                   int of_class)
+{
+    uint64_t other = 0;
+    for (int at = 0; at < NAMED(LINE); at += 8) {
+        other |= stream_other_bits(classes + at, (uint8_t)of_class);
+    }
+    return (other & stream_eight(s->medium->mask)) == 0;
+}
+
 /* Do the cells of a line, with the first of these classes, have one curve? */
 KERNEL_INLINE bool NAMED(is_one_curve)(const struct NAMED(stencil) * s, const uint8_t *classes)
 {
-    uint64_t other = 0;
-    for (int at = 0; at < NAMED(LINE) && !s->medium->one_curve; at += 8) {
-        other |= stream_other_bits(classes + at, *classes);
-    }
-    return (other & stream_eight(s->medium->mask)) == 0;
+    return s->medium->one_curve || NAMED(is_class)(s, classes, *classes);
 }
 
 /* Lines with the curve of a cell, whatever their neighbours. */

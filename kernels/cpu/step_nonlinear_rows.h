@@ -96,17 +96,6 @@ struct NAMED(faces) {
     REAL g[SIDE_COUNT], d[SIDE_COUNT];
 };
 
-/* Whether all cells of a line have a class. */
-KERNEL_INLINE bool NAMED(is_class)(const struct NAMED(stencil) * s, const uint8_t *classes,
-                                   int of_class)
-{
-    uint64_t other = 0;
-    for (int at = 0; at < NAMED(LINE); at += 8) {
-        other |= stream_other_bits(classes + at, (uint8_t)of_class);
-    }
-    return (other & stream_eight(s->medium->mask)) == 0;
-}
-
 /* Whether a line has the classes of `faces`, and so have those beside it. */
 KERNEL_INLINE bool NAMED(has_faces)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
                                     int64_t i, const struct NAMED(faces) * faces)
