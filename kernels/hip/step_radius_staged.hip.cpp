@@ -61,8 +61,29 @@ static __device__ __forceinline__ cells_of<S> differences_in_y(
     return dy;
 }
 
+/* D along x of a row. */
+template <typename S>
+static __device__ __forceinline__ vec16<typename S::REAL> difference_in_x(
+    const wide_rules<typename S::REAL> &rules, const vec16<typename S::REAL> &own,
+    const typename S::REAL *at)
+{
+    typename S::REAL around[(2 * S::BESIDE + 1) * S::N];
+    vec16<typename S::REAL> dx = {};
+    row_around<S>(around, at, own);
+#pragma unroll
+    for (int n = 0; n < S::N; n++) {
+        const typename S::REAL *const cell = around + S::BESIDE * S::N + n;
+#pragma unroll
+        for (int k = S::R; k >= 1; k--) {
+            dx.v[n] = wide_term(rules.w[k - 1], own.v[n], cell[-k], cell[k], dx.v[n]);
+        }
+    }
+    return dx;
+}
+
 /* NEAR: the tile is next to a closed face of x or y.
- * stage: of the plane of `here`; difference_z(row): D along z. */
+ * stage: of the plane of `here`; difference_z(row): D along z. In this order, in which y, where
+ * waves differ, is last, the code waits less for what it has read than in others (docs/hip.md). */
 template <typename S, bool NEAR, typename DIFFERENCE>
 static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typename S::REAL> &rules,
                                                         const near_cells<S> &near,
@@ -71,30 +92,31 @@ static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typenam
                                                         DIFFERENCE difference_z)
 {
     typedef typename S::REAL REAL;
-    constexpr int R = S::R, N = S::N, BESIDE = S::BESIDE;
     const REAL *const first = stage + p.offset;
-    cells_of<S> out = differences_in_y<S>(rules, here, first);
-    if (NEAR) {
-        near.take_y(out, stage, p.offset);
+    cells_of<S> dx, dz;
+#pragma unroll
+    for (int row = 0; row < S::ROWS; row++) {
+        dz.row[row] = difference_z(row);
     }
 #pragma unroll
     for (int row = 0; row < S::ROWS; row++) {
-        REAL around[(2 * BESIDE + 1) * N];
-        const vec16<REAL> dz = difference_z(row);
-        row_around<S>(around, first + row * S::PITCH, here.row[row]);
+        const REAL *const at = first + row * S::PITCH;
+        dx.row[row] = difference_in_x<S>(rules, here.row[row], at);
+        if (NEAR) {
+            near.take_x(dx.row[row], at);
+        }
+    }
+    cells_of<S> dy = differences_in_y<S>(rules, here, first);
+    if (NEAR) {
+        near.take_y(dy, stage, p.offset);
+    }
+    cells_of<S> out;
 #pragma unroll
-        for (int n = 0; n < N; n++) {
-            REAL dx = 0;
+    for (int row = 0; row < S::ROWS; row++) {
 #pragma unroll
-            for (int k = R; k >= 1; k--) {
-                dx = wide_term(rules.w[k - 1], here.row[row].v[n], around[BESIDE * N + n - k],
-                               around[BESIDE * N + n + k], dx);
-            }
-            if (NEAR) {
-                near.take_x(dx, first + row * S::PITCH, n);
-            }
-            out.row[row].v[n] =
-                wide_update(here.row[row].v[n], dx, out.row[row].v[n], dz.v[n], rules.r);
+        for (int n = 0; n < S::N; n++) {
+            out.row[row].v[n] = wide_update(here.row[row].v[n], dx.row[row].v[n], dy.row[row].v[n],
+                                            dz.row[row].v[n], rules.r);
         }
     }
     return out;
@@ -178,21 +200,22 @@ template <typename S> struct radius_march {
     {
         const radius_site<S> site = radius_site<S>::of(view, wide, w, planes, item);
         REAL *to = view.out + view.at(site.p.i, site.p.j, site.begin);
-        for (int left = site.end - site.begin; left > 0; left--, to += view.pitch_z) {
+        for (int left = site.end - site.begin; left > 0; left--) {
 #pragma unroll
             for (int n = 0; n < R + KEPT; n++) {
                 z.plane[n] = z.plane[n + 1];
             }
-            after(R).wait();
-            z.plane[R + KEPT] = cells_after(KEPT, site.p);
             if (NEAR) {
                 wait_for_closer(0);
             }
+            after(R).wait();
+            z.plane[R + KEPT] = cells_after(KEPT, site.p);
             const cells_of<S> out =
                 step_rows<S, NEAR>(wide, site.near, z.plane[R], site.p, ring.stage(),
                                    [&](int row) { return difference_in_z(row, site.p); });
             advance();
             store_plane<S>(to, view.pitch_y, site.p, out);
+            to = reinterpret_cast<REAL *>(reinterpret_cast<char *>(to) + planes.plane_bytes);
         }
     }
 
@@ -281,7 +304,7 @@ static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
                      });
     } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE) {
         const radius_closer<S> closer = {w,
-                                         rows,
+                                         wide.closure,
                                          wide.closed,
                                          (int)view.cells[AXIS_X] - 1,
                                          (int)view.cells[AXIS_Y] - 1,
@@ -332,17 +355,23 @@ static work divide_radius(const grid_view<typename S::REAL> &view, const struct 
     const int extent = planes.end - planes.begin;
     work best = {};
     int64_t best_cost = 0;
+    /* a plane of a tile takes the same time whatever its height: what a wave waits for counts */
+    constexpr bool busy = sizeof(typename S::REAL) == sizeof(double) && S::R == WIDE_RADIUS_MOST;
     for (int columns = 1; columns <= nblocks && columns * 2 * S::R <= extent; columns++) {
-        work w = work_of<S>(box, nblocks / columns, S::SHARED_BYTES, true, &launch_shape);
-        place_tiles<S>(w, view, args);
         const int depth = (extent + columns - 1) / columns;
-        w.items = w.tiles * ((extent + depth - 1) / depth);
-        const int64_t patches = (w.items + nblocks - 1) / nblocks;
-        const int64_t cost = patches * (depth + 2 * S::R) * (w.height + 2 * S::R);
-        if (columns == 1 || cost < best_cost) {
-            best = w;
-            best_cost = cost;
-            planes.depth = depth;
+        for (int whole = 0; whole <= (busy ? 1 : 0); whole++) {
+            work w = work_of<S>(box, nblocks / columns, S::SHARED_BYTES, true, &launch_shape);
+            w.height = whole ? S::TY : w.height;
+            place_tiles<S>(w, view, args);
+            w.items = w.tiles * ((extent + depth - 1) / depth);
+            const int64_t patches = (w.items + nblocks - 1) / nblocks;
+            const int64_t cost =
+                patches * (depth + 2 * S::R) * ((busy ? S::TY : w.height) + 2 * S::R);
+            if (best_cost == 0 || cost < best_cost) {
+                best = w;
+                best_cost = cost;
+                planes.depth = depth;
+            }
         }
     }
     best.depth = planes.depth + 2 * (S::R - 1);
@@ -425,6 +454,7 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     rules<REAL> rules = {};
     rules.scratch = d_scratch;
     radius_planes planes = planes_of_box(R, layout, args, box);
+    planes.plane_bytes = view.pitch_z * (int64_t)sizeof(REAL);
     work w = radius_work<S>(view, args, box, blocks_at_a_time, planes);
     arch_tile_map map;
     const arch_region<REAL> region = radius_region<S>(view, args, w);
