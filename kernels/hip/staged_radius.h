@@ -1,4 +1,4 @@
-/* Part of step_radius_staged.hip.cpp: the shape, and the cells next to closed faces. */
+/* Part of step_radius_staged.hip.cpp: the shape, the cells next to closed faces, and D along x. */
 #ifndef ISOTHERM_KERNELS_HIP_STAGED_RADIUS_H
 #define ISOTHERM_KERNELS_HIP_STAGED_RADIUS_H
 
@@ -7,8 +7,8 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* Eight waves have ROWS rows each, one more fetches, and the others close. Up to twelve leave 168
- * registers to a thread. */
+/* Eight waves have ROWS rows each, one more fetches, and the others close. Twelve leave 168
+ * registers to a thread; in float64 those that compute take some of the others'. */
 template <typename REAL, int ROWS>
 using radius_tile = shape<REAL, 1, 16 / (int)sizeof(REAL) * ARCH_WAVE, 8 * ROWS, ROWS, 1>;
 
@@ -18,9 +18,12 @@ struct radius_shape : radius_tile<REAL, sizeof(REAL) == sizeof(double) ? 4 : 2> 
     static constexpr int R = R_;
     /* planes above the one computed in registers, with no spills in the march: a spill would be a
      * load from the L2 cache, since the stages take the L1 cache's memory */
-    static constexpr int KEPT = sizeof(REAL) == sizeof(double) && R == 4 ? 0 : 2;
+    static constexpr bool MORE_REGISTERS = sizeof(REAL) == sizeof(double);
+    static constexpr int KEPT = MORE_REGISTERS && R == 4 ? (ARCH_MOVES_REGISTERS ? 1 : 0) : 2;
     static constexpr int CLOSERS = 3; /* waves */
     static constexpr int THREADS = plain::WORKERS + (1 + CLOSERS) * ARCH_WAVE;
+    static_assert(THREADS % (4 * ARCH_WAVE) == 0 && plain::WORKERS % (4 * ARCH_WAVE) == 0,
+                  "registers move by four waves");
     static constexpr int SHARED_BYTES = 222 * 1024;              /* and the rows of weights */
     static constexpr int BESIDE = (R + plain::N - 1) / plain::N; /* vectors on either side in x */
     /* from a cell next to a face of x to where its D is left: in the outermost vector on that side
@@ -311,6 +314,42 @@ static __device__ __forceinline__ void close_all(const radius_closer<S> &closer,
             ring.release();
         }
     }
+}
+
+/* The cells of a row of vectors around a thread's own. */
+template <typename S>
+static __device__ __forceinline__ void row_around(
+    typename S::REAL (&row)[(2 * S::BESIDE + 1) * S::N], const typename S::REAL *at,
+    const vec16<typename S::REAL> &own)
+{
+#pragma unroll
+    for (int v = -S::BESIDE; v <= S::BESIDE; v++) {
+        const vec16<typename S::REAL> cells = v == 0 ? own : vector_at(at + v * S::N);
+#pragma unroll
+        for (int n = 0; n < S::N; n++) {
+            row[(S::BESIDE + v) * S::N + n] = cells.v[n];
+        }
+    }
+}
+
+/* D along x of a row. */
+template <typename S>
+static __device__ __forceinline__ vec16<typename S::REAL> difference_in_x(
+    const wide_rules<typename S::REAL> &rules, const vec16<typename S::REAL> &own,
+    const typename S::REAL *at)
+{
+    typename S::REAL around[(2 * S::BESIDE + 1) * S::N];
+    vec16<typename S::REAL> dx = {};
+    row_around<S>(around, at, own);
+#pragma unroll
+    for (int n = 0; n < S::N; n++) {
+        const typename S::REAL *const cell = around + S::BESIDE * S::N + n;
+#pragma unroll
+        for (int k = S::R; k >= 1; k--) {
+            dx.v[n] = wide_term(rules.w[k - 1], own.v[n], cell[-k], cell[k], dx.v[n]);
+        }
+    }
+    return dx;
 }
 
 /* Where a worker is. */

@@ -11,22 +11,6 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* The cells of a row of vectors around a thread's own. */
-template <typename S>
-static __device__ __forceinline__ void row_around(
-    typename S::REAL (&row)[(2 * S::BESIDE + 1) * S::N], const typename S::REAL *at,
-    const vec16<typename S::REAL> &own)
-{
-#pragma unroll
-    for (int v = -S::BESIDE; v <= S::BESIDE; v++) {
-        const vec16<typename S::REAL> cells = v == 0 ? own : vector_at(at + v * S::N);
-#pragma unroll
-        for (int n = 0; n < S::N; n++) {
-            row[(S::BESIDE + v) * S::N + n] = cells.v[n];
-        }
-    }
-}
-
 /* D along y of all rows; k by k, so that few of the rows beside them are in registers at a time. */
 template <typename S>
 static __device__ __forceinline__ cells_of<S> differences_in_y(
@@ -59,26 +43,6 @@ static __device__ __forceinline__ cells_of<S> differences_in_y(
         }
     }
     return dy;
-}
-
-/* D along x of a row. */
-template <typename S>
-static __device__ __forceinline__ vec16<typename S::REAL> difference_in_x(
-    const wide_rules<typename S::REAL> &rules, const vec16<typename S::REAL> &own,
-    const typename S::REAL *at)
-{
-    typename S::REAL around[(2 * S::BESIDE + 1) * S::N];
-    vec16<typename S::REAL> dx = {};
-    row_around<S>(around, at, own);
-#pragma unroll
-    for (int n = 0; n < S::N; n++) {
-        const typename S::REAL *const cell = around + S::BESIDE * S::N + n;
-#pragma unroll
-        for (int k = S::R; k >= 1; k--) {
-            dx.v[n] = wide_term(rules.w[k - 1], own.v[n], cell[-k], cell[k], dx.v[n]);
-        }
-    }
-    return dx;
 }
 
 /* NEAR: the tile is next to a closed face of x or y.
@@ -284,32 +248,42 @@ static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
         }
     }
     const stage_ring<S> ring = ring_begin<S>(shared, filled, emptied, w, w.waves + 1);
-    if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
-        radius_march<S> march = {view, wide, rows, w, planes, closed, 0, {}, ring};
-        for (march.item = blockIdx.x; march.item < w.items; march.item += (int)gridDim.x) {
-            march.all();
+    if (threadIdx.x < S::WORKERS) {
+        if (S::MORE_REGISTERS) {
+            arch_raise_registers<208>();
         }
-    } else if (threadIdx.x == S::WORKERS) {
-        const uint32_t bytes =
-            S::SUBTILES * S::PITCH * (w.height + 2 * S::R) * sizeof(typename S::REAL);
-        fetch_all<S>(ring, w, rules.scratch->pace, bytes,
-                     [&](const stage_ring<S> &at, const column &c, int plane) {
-                         for (int sub = 0; sub < S::SUBTILES; sub++) {
-                             arch_tile_copy(at.stage() + sub * w.sub_cells, map,
-                                            &at.filled[at.slot],
-                                            c.i + sub * S::SUB_X - S::PAD - w.region_x,
-                                            c.j - S::R - w.region_y,
-                                            planes.begin_of(w, c) - S::R + plane - w.region_z);
-                         }
-                     });
-    } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE) {
-        const radius_closer<S> closer = {w,
-                                         wide.closure,
-                                         wide.closed,
-                                         (int)view.cells[AXIS_X] - 1,
-                                         (int)view.cells[AXIS_Y] - 1,
-                                         (int)threadIdx.x % ARCH_WAVE};
-        close_all<S>(closer, ring, closed, (int)(threadIdx.x - S::WORKERS) / ARCH_WAVE - 1);
+        if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
+            radius_march<S> march = {view, wide, rows, w, planes, closed, 0, {}, ring};
+            for (march.item = blockIdx.x; march.item < w.items; march.item += (int)gridDim.x) {
+                march.all();
+            }
+        }
+    } else {
+        if (S::MORE_REGISTERS) {
+            arch_lower_registers<88>(); /* 2 * 208 + 88 = 3 * 168 */
+        }
+        if (threadIdx.x == S::WORKERS) {
+            const uint32_t bytes =
+                S::SUBTILES * S::PITCH * (w.height + 2 * S::R) * sizeof(typename S::REAL);
+            fetch_all<S>(ring, w, rules.scratch->pace, bytes,
+                         [&](const stage_ring<S> &at, const column &c, int plane) {
+                             for (int sub = 0; sub < S::SUBTILES; sub++) {
+                                 arch_tile_copy(at.stage() + sub * w.sub_cells, map,
+                                                &at.filled[at.slot],
+                                                c.i + sub * S::SUB_X - S::PAD - w.region_x,
+                                                c.j - S::R - w.region_y,
+                                                planes.begin_of(w, c) - S::R + plane - w.region_z);
+                             }
+                         });
+        } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE) {
+            const radius_closer<S> closer = {w,
+                                             wide.closure,
+                                             wide.closed,
+                                             (int)view.cells[AXIS_X] - 1,
+                                             (int)view.cells[AXIS_Y] - 1,
+                                             (int)threadIdx.x % ARCH_WAVE};
+            close_all<S>(closer, ring, closed, (int)(threadIdx.x - S::WORKERS) / ARCH_WAVE - 1);
+        }
     }
     if (w.groups > 0) {
         finish(rules, w);
