@@ -1,5 +1,5 @@
-/* Part of steps_staged_*.hip.cpp: stores with a predicate instead of a branch, and loads that the
- * compiler does not repeat. */
+/* Part of steps_staged_*.hip.cpp: stores with a predicate instead of a branch, and values that
+ * the compiler takes as they are. */
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
 
@@ -85,6 +85,14 @@ static __device__ __forceinline__ float load_shared_once(uint32_t from, float)
 {
     float value;
     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(from));
+    return value;
+}
+
+/* The same value in all lanes, but the compiler computes from it again instead of keeping in
+ * registers what it already has. */
+static __device__ __forceinline__ int forget(int value)
+{
+    asm volatile("redux.sync.max.s32 %0, %0, 0xffffffff;" : "+r"(value));
     return value;
 }
 
