@@ -72,6 +72,20 @@ KERNEL_INLINE void NAMED(window_select)(const REAL *begin, const REAL *numbers, 
 }
 #endif
 
+/* Set one cell of a line, in registers: a load of the line would wait long for the store of a cell.
+ * at = LINE: none. */
+KERNEL_INLINE void NAMED(line_set)(REAL *line, int at, REAL cell)
+{
+#if STREAM_HAS_WIDE
+    stream_line_store(NAMED(stream_line_with)(stream_line_load(line), at, cell), line);
+#else
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        line[c] = c == at ? cell : line[c];
+    }
+#endif
+}
+
 /* How far each cell of a line is beyond the beginning of its segment, and numbers of that. */
 KERNEL_INLINE void NAMED(window_pick)(const struct NAMED(window) * window, const REAL *u, int first,
                                       int n, REAL *beyond, REAL of[][NAMED(LINE)])

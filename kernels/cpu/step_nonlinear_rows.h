@@ -3,11 +3,42 @@
 
 /* --- open lines of one class ----------------------------------------------------------------- */
 
+/* Whether a cell of the line from cell i on lies on that closed end of the row. */
+KERNEL_INLINE bool NAMED(is_at_end)(const struct NAMED(row) * row, int side, int64_t i)
+{
+    return row->on[FACE_X_MIN + side] && i == (side == SIDE_MIN ? 0 : row->n - NAMED(LINE));
+}
+
+/* The faces in x of the first and the last cell of a line that are closed or coupled. */
+struct NAMED(ends) {
+    bool is[SIDE_COUNT];
+    REAL g[SIDE_COUNT], d[SIDE_COUNT];
+};
+
+/* g and d of the faces in x of a line. */
+KERNEL_INLINE void NAMED(cross_ends)(const struct NAMED(ends) * ends, const REAL *theta, REAL r,
+                                     REAL g[][NAMED(LINE)], REAL d[][NAMED(LINE)])
+{
+    enum { LINE = NAMED(LINE) };
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        const int end = !ends->is[side] ? LINE : side == SIDE_MIN ? 0 : LINE - 1;
+        const REAL *other = theta + (side == SIDE_MIN ? -1 : 1);
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            g[side][c] = r;
+            d[side][c] = other[c] - theta[c];
+        }
+        NAMED(line_set)(g[side], end, ends->g[side]);
+        NAMED(line_set)(d[side], end, ends->d[side]);
+    }
+}
+
 /* Lines [i, end) of a row, up to the first that is not alike or whose line above is not in the
  * window. That is evaluated here: theta of a cell is stored once, and read as that of the cell
- * itself, of its neighbours in y and of the cell below. */
+ * itself, of its neighbours in y and of the cell below. `ends`: of one line; NULL: open. */
 KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct NAMED(alike) * of,
-                                     int64_t i, int64_t end, bool reads_classes, bool perfused)
+                                     int64_t i, int64_t end, const struct NAMED(ends) * ends,
+                                     bool reads_classes, bool perfused)
 {
     enum { LINE = NAMED(LINE) };
     const struct NAMED(alike) alike = *of;
@@ -35,6 +66,8 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
         REAL next[LINE];
         REAL warm[LINE];
         REAL u[LINE];
+        REAL g[SIDE_COUNT][LINE];
+        REAL d[SIDE_COUNT][LINE];
         if ((reads_classes && !NAMED(line_is)(row->classes + i, &alike)) ||
             !NAMED(line_within)(above + i, window.from, window.to)) {
             break;
@@ -44,15 +77,21 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
         if (perfused) {
             NAMED(window_temperature)(&window, above + i, warm);
         }
+        if (ends != NULL) {
+            NAMED(cross_ends)(ends, theta + i, rx, g, d);
+        }
 #pragma omp simd
         for (int c = 0; c < LINE; c++) {
             const int64_t at = i + c;
             const REAL own = theta[at];
             const REAL source =
                 perfused ? NAMED(nonlinear_source)(numbers, alike.q, temperature[at]) : alike.q;
-            u[c] = field[at] + NAMED(nonlinear_sum)(rx, rx, ry, ry, rz, rz, theta[at - 1] - own,
-                                                    theta[at + 1] - own, ym[at] - own, yp[at] - own,
-                                                    z[at] - own, next[c] - own, source);
+            u[c] = field[at] + NAMED(nonlinear_sum)(
+                                   ends != NULL ? g[SIDE_MIN][c] : rx,
+                                   ends != NULL ? g[SIDE_MAX][c] : rx, ry, ry, rz, rz,
+                                   ends != NULL ? d[SIDE_MIN][c] : theta[at - 1] - own,
+                                   ends != NULL ? d[SIDE_MAX][c] : theta[at + 1] - own,
+                                   ym[at] - own, yp[at] - own, z[at] - own, next[c] - own, source);
         }
         memcpy(z + i, next, sizeof next);
         if (perfused) {
@@ -71,12 +110,72 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
     static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(name)(                              \
         const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)     \
     {                                                                                              \
-        return NAMED(advance)(row, of, i, end, reads_classes, perfused);                           \
+        return NAMED(advance)(row, of, i, end, NULL, reads_classes, perfused);                     \
     }
 DEFINE_ADVANCE(advance_alike, false, false)
 DEFINE_ADVANCE(advance_classes, true, false)
 DEFINE_ADVANCE(advance_perfused, true, true)
 #undef DEFINE_ADVANCE
+
+/* One line with such ends. Returns the next one, or i when its line above is not in the window. */
+static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_ends)(
+    const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i,
+    const struct NAMED(ends) * ends)
+{
+    return row->temperature != NULL
+               ? NAMED(advance)(row, of, i, i + NAMED(LINE), ends, false, true)
+               : NAMED(advance)(row, of, i, i + NAMED(LINE), ends, false, false);
+}
+
+/* How a face between cells of two classes is. */
+KERNEL_INLINE REAL NAMED(contact_of)(const struct NAMED(stencil) * s, int axis, int own, int other)
+{
+    return s->table[medium_g_at(s->medium->nclasses, axis, own, other)];
+}
+
+/* The ends of the line from cell i on, which is of one class. */
+static void NAMED(find_ends)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                             int64_t i, int of_class, struct NAMED(ends) * ends)
+{
+    const struct medium_args *m = s->medium;
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        const int face = FACE_X_MIN + side;
+        const int64_t c = side == SIDE_MIN ? i : i + NAMED(LINE) - 1;
+        ends->is[side] = NAMED(is_at_end)(row, side, i) ||
+                         (!m->one_curve &&
+                          NAMED(contact_of)(s, AXIS_X, of_class,
+                                            row->classes[c + row->to_class[face]] & m->mask) >= 0);
+        if (ends->is[side]) {
+            const struct NAMED(cell) cell =
+                NAMED(cell_at)(s, row->first[AXIS_X] + c, row->first[AXIS_Y], row->first[AXIS_Z]);
+            ends->g[side] = NAMED(cross)(s, &cell, face, &ends->d[side]);
+        }
+    }
+}
+
+/* Whether the line from cell i on, alike but for its ends, is open in y and z. */
+static bool NAMED(is_open_between)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                   int64_t i, const struct NAMED(alike) * alike)
+{
+    enum { LAST = NAMED(LINE) - 1 };
+    const uint8_t *classes = row->classes + i;
+    uint8_t line[NAMED(LINE)];
+    if (alike->mask == 0) {
+        return true;
+    }
+    memcpy(line, classes, sizeof line);
+    for (int c = 0; c <= LAST && !s->medium->one_curve; c += LAST) {
+        if ((line[c] & CLASS_FLAG) == 0) { /* a contact, in x only? */
+            for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
+                if ((classes[c + row->to_class[face]] & s->medium->mask) != alike->of_class) {
+                    return false;
+                }
+            }
+            line[c] |= CLASS_FLAG;
+        }
+    }
+    return NAMED(line_is)(line, alike);
+}
 
 /* --- other lines of one class ---------------------------------------------------------------- */
 
@@ -92,8 +191,7 @@ struct NAMED(faces) {
     int of_class;   /* of the line */
     bool evaluates; /* T and k are needed */
     struct NAMED(face) of[FACE_COUNT];
-    bool ends[SIDE_COUNT]; /* its first and its last cell: closed or coupled in x, by */
-    REAL g[SIDE_COUNT], d[SIDE_COUNT];
+    struct NAMED(ends) ends;
 };
 
 /* Whether a line has the classes of `faces`, and so have those beside it. */
@@ -107,12 +205,6 @@ KERNEL_INLINE bool NAMED(has_faces)(const struct NAMED(stencil) * s, const struc
                     NAMED(is_class)(s, classes + row->to_class[face], faces->of[face].of_class));
     }
     return is;
-}
-
-/* How a face between cells of two classes is. */
-KERNEL_INLINE REAL NAMED(contact_of)(const struct NAMED(stencil) * s, int axis, int own, int other)
-{
-    return s->table[medium_g_at(s->medium->nclasses, axis, own, other)];
 }
 
 /* The faces of the line from cell i on. Returns whether it is of one class, and those beside it are
@@ -149,19 +241,7 @@ static bool NAMED(find_faces)(const struct NAMED(stencil) * s, const struct NAME
         (!m->one_curve && NAMED(contact_of)(s, AXIS_X, own, own) >= 0)) {
         return false;
     }
-    for (int side = 0; side < SIDE_COUNT; side++) {
-        const int face = FACE_X_MIN + side;
-        const int64_t c = side == SIDE_MIN ? 0 : NAMED(LINE) - 1;
-        faces->ends[side] =
-            (row->on[face] && i + c == (side == SIDE_MIN ? 0 : row->n - 1)) ||
-            (!m->one_curve &&
-             NAMED(contact_of)(s, AXIS_X, own, classes[c + row->to_class[face]] & m->mask) >= 0);
-        if (faces->ends[side]) {
-            const struct NAMED(cell) cell = NAMED(cell_at)(s, row->first[AXIS_X] + i + c,
-                                                           row->first[AXIS_Y], row->first[AXIS_Z]);
-            faces->g[side] = NAMED(cross)(s, &cell, face, &faces->d[side]);
-        }
-    }
+    NAMED(find_ends)(s, row, i, own, &faces->ends);
     return true;
 }
 
@@ -210,7 +290,7 @@ KERNEL_INLINE void NAMED(cross_line)(const struct NAMED(stencil) * s, const stru
                                             row->yp + i, row->z + i, next->theta};
     struct NAMED(values) is;
     struct NAMED(values) other;
-    for (int face = 0; face < FACE_COUNT; face++) {
+    for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
         const REAL r = numbers[NONLINEAR_R + face / 2];
 #pragma omp simd
         for (int c = 0; c < LINE; c++) {
@@ -233,19 +313,7 @@ KERNEL_INLINE void NAMED(cross_line)(const struct NAMED(stencil) * s, const stru
             NAMED(couple_line)(f, &is, &other, g[face], d[face]);
         }
     }
-    for (int side = 0; side < SIDE_COUNT; side++) {
-        if (faces->ends[side]) {
-            const int end = side == SIDE_MIN ? 0 : LINE - 1;
-            const REAL end_g = faces->g[side];
-            const REAL end_d = faces->d[side];
-            /* in vectors: loads of a line wait long for a store of one of its cells */
-#pragma omp simd
-            for (int c = 0; c < LINE; c++) {
-                g[side][c] = c == end ? end_g : g[side][c];
-                d[side][c] = c == end ? end_d : d[side][c];
-            }
-        }
-    }
+    NAMED(cross_ends)(&faces->ends, theta, numbers[NONLINEAR_R], g, d);
 }
 
 /* The line from cell i on, for which find_faces has found these, and those up to `end` that are
@@ -292,10 +360,37 @@ static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_faces)(
         }
         NAMED(write_line)(row, i, LINE, u);
         i += LINE;
-        more = faces->evaluates && !faces->ends[SIDE_MAX] && i < end &&
+        more = faces->evaluates && !faces->ends.is[SIDE_MAX] && i < end &&
                NAMED(has_faces)(s, row, i, faces) &&
                (m->one_curve || (row->classes[i + LINE] & m->mask) == faces->of_class);
-        faces->ends[SIDE_MIN] = false;
+        faces->ends.is[SIDE_MIN] = false;
+    }
+    return i;
+}
+
+/* The lines from cell i on, if they are of one class that touches no other in y and z. Returns the
+ * first that is not. */
+static int64_t NAMED(advance_open)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                   int64_t i)
+{
+    enum { LINE = NAMED(LINE) };
+    struct NAMED(alike) alike;
+    const int64_t last = row->n - LINE;
+    const int64_t end = row->on[FACE_X_MAX] ? last : last + 1; /* exclusive, of lines */
+    if (i > last || !NAMED(alike_around)(s, row->classes + i + 1, &alike) ||
+        !NAMED(lookup_reach)(alike.lookup, row->u + row->step[FACE_Z_MAX] + i)) {
+        return i;
+    }
+    if (!NAMED(is_at_end)(row, SIDE_MIN, i) && !NAMED(is_at_end)(row, SIDE_MAX, i) &&
+        NAMED(line_is)(row->classes + i, &alike)) {
+        return row->temperature != NULL ? NAMED(advance_perfused)(row, &alike, i, end)
+               : s->reads_classes       ? NAMED(advance_classes)(row, &alike, i, end)
+                                        : NAMED(advance_alike)(row, &alike, i, end);
+    }
+    if (NAMED(is_open_between)(s, row, i, &alike)) {
+        struct NAMED(ends) ends;
+        NAMED(find_ends)(s, row, i, alike.of_class, &ends);
+        return NAMED(advance_ends)(row, &alike, i, &ends);
     }
     return i;
 }
@@ -304,23 +399,16 @@ static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_faces)(
 static void NAMED(step_lines)(const struct NAMED(stencil) * s, const struct NAMED(row) * row)
 {
     enum { LINE = NAMED(LINE) };
-    /* the first and the last line of a row may have closed faces */
-    const int64_t first = row->on[FACE_X_MIN] ? LINE : 0;
     const int64_t whole = row->n / LINE * LINE;
-    const int64_t end = row->on[FACE_X_MAX] && whole == row->n ? whole - LINE : whole;
     for (int64_t i = 0; i < row->n;) {
         const int64_t begin = i;
-        struct NAMED(alike) alike;
         struct NAMED(faces) faces;
-        if (!row->on_any && i >= first && i < end &&
-            NAMED(alike_around)(s, row->classes + i, &alike) &&
-            NAMED(lookup_reach)(alike.lookup, row->u + row->step[FACE_Z_MAX] + i)) {
-            i = row->temperature != NULL ? NAMED(advance_perfused)(row, &alike, i, end)
-                : s->reads_classes       ? NAMED(advance_classes)(row, &alike, i, end)
-                                         : NAMED(advance_alike)(row, &alike, i, end);
+        if (!row->on_any) {
+            i = NAMED(advance_open)(s, row, i);
         }
         if (i == begin && i < whole && NAMED(find_faces)(s, row, i, &faces)) {
-            i = NAMED(advance_faces)(s, row, i, end, &faces);
+            i = NAMED(advance_faces)(s, row, i, row->on[FACE_X_MAX] ? row->n - LINE : whole,
+                                     &faces);
         }
         if (i == begin) {
             NAMED(step_line)(s, row, i, row->n - i < LINE ? row->n - i : LINE);
