@@ -134,6 +134,19 @@ KERNEL_INLINE void NAMED(window_temperature)(const struct NAMED(window) * window
     }
 }
 
+KERNEL_INLINE void NAMED(window_conduct)(const struct NAMED(window) * window, const REAL *u,
+                                         REAL *temperature, REAL *conductivity)
+{
+    REAL beyond[NAMED(LINE)];
+    REAL of[4][NAMED(LINE)];
+    NAMED(window_pick)(window, u, NAMED(T_AT), 4, beyond, of);
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        temperature[c] = FMA(of[1][c], beyond[c], of[0][c]);
+        conductivity[c] = FMA(of[3][c], beyond[c], of[2][c]);
+    }
+}
+
 /* Move the window to the cells of a line, with room on both sides if there is any. Returns whether
  * it covers them. */
 static __attribute__((noinline)) bool NAMED(lookup_move)(struct NAMED(lookup) * lookup,
@@ -200,5 +213,42 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(lookup_line)(struct NAME
         values->temperature[c] = FMA(of[1][c], beyond[c], of[0][c]);
         values->conductivity[c] = FMA(of[3][c], beyond[c], of[2][c]);
         values->theta[c] = NAMED(nonlinear_theta_of)(beyond[c], of[4][c], of[5][c], of[6][c]);
+    }
+}
+
+/* T and k of n cells of one curve, whole lines, wherever they are; or theta. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lookup_conduct)(
+    struct NAMED(lookup) * lookup, const REAL *u, int64_t n, REAL *temperature, REAL *conductivity)
+{
+    struct NAMED(window) window;
+    NAMED(window_load)(&lookup->window, 0, NAMED(THETA_AT), &window);
+    for (int64_t i = 0; i < n; i += NAMED(LINE)) {
+        if (NAMED(line_within)(u + i, window.from, window.to)) {
+            NAMED(window_conduct)(&window, u + i, temperature + i, conductivity + i);
+        } else {
+            struct NAMED(values) values;
+            NAMED(lookup_line)(lookup, u + i, &values);
+            memcpy(temperature + i, values.temperature, sizeof values.temperature);
+            memcpy(conductivity + i, values.conductivity, sizeof values.conductivity);
+            NAMED(window_load)(&lookup->window, 0, NAMED(THETA_AT), &window);
+        }
+    }
+}
+
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lookup_theta)(struct NAMED(lookup) * lookup,
+                                                                      const REAL *u, int64_t n,
+                                                                      REAL *theta)
+{
+    struct NAMED(window) window;
+    NAMED(window_load)(&lookup->window, NAMED(THETA_AT), 3, &window);
+    for (int64_t i = 0; i < n; i += NAMED(LINE)) {
+        if (NAMED(line_within)(u + i, window.from, window.to)) {
+            NAMED(window_theta)(&window, u + i, theta + i);
+        } else {
+            struct NAMED(values) values;
+            NAMED(lookup_line)(lookup, u + i, &values);
+            memcpy(theta + i, values.theta, sizeof values.theta);
+            NAMED(window_load)(&lookup->window, NAMED(THETA_AT), 3, &window);
+        }
     }
 }

@@ -3,10 +3,10 @@
 
 /* --- open lines of one class ----------------------------------------------------------------- */
 
-/* Whether a cell of the line from cell i on lies on that closed end of the row. */
+/* Whether a cell lies on that closed end of its row. */
 KERNEL_INLINE bool NAMED(is_at_end)(const struct NAMED(row) * row, int side, int64_t i)
 {
-    return row->on[FACE_X_MIN + side] && i == (side == SIDE_MIN ? 0 : row->n - NAMED(LINE));
+    return row->on[FACE_X_MIN + side] && i == (side == SIDE_MIN ? 0 : row->n - 1);
 }
 
 /* The faces in x of the first and the last cell of a line that are closed or coupled. */
@@ -133,15 +133,15 @@ KERNEL_INLINE REAL NAMED(contact_of)(const struct NAMED(stencil) * s, int axis, 
     return s->table[medium_g_at(s->medium->nclasses, axis, own, other)];
 }
 
-/* The ends of the line from cell i on, which is of one class. */
+/* The ends of n cells of one class from cell i on. */
 static void NAMED(find_ends)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                             int64_t i, int of_class, struct NAMED(ends) * ends)
+                             int64_t i, int64_t n, int of_class, struct NAMED(ends) * ends)
 {
     const struct medium_args *m = s->medium;
     for (int side = 0; side < SIDE_COUNT; side++) {
         const int face = FACE_X_MIN + side;
-        const int64_t c = side == SIDE_MIN ? i : i + NAMED(LINE) - 1;
-        ends->is[side] = NAMED(is_at_end)(row, side, i) ||
+        const int64_t c = side == SIDE_MIN ? i : i + n - 1;
+        ends->is[side] = NAMED(is_at_end)(row, side, c) ||
                          (!m->one_curve &&
                           NAMED(contact_of)(s, AXIS_X, of_class,
                                             row->classes[c + row->to_class[face]] & m->mask) >= 0);
@@ -179,6 +179,9 @@ static bool NAMED(is_open_between)(const struct NAMED(stencil) * s, const struct
 
 /* --- other lines of one class ---------------------------------------------------------------- */
 
+/* The most cells that are advanced face by face at once: they stay in the L1 cache. */
+enum { NAMED(RUN) = 16 * NAMED(LINE) };
+
 /* A face in y or z of lines of one class each. */
 struct NAMED(face) {
     enum nonlinear_face is;
@@ -191,7 +194,6 @@ struct NAMED(faces) {
     int of_class;   /* of the line */
     bool evaluates; /* T and k are needed */
     struct NAMED(face) of[FACE_COUNT];
-    struct NAMED(ends) ends;
 };
 
 /* Whether a line has the classes of `faces`, and so have those beside it. */
@@ -237,135 +239,161 @@ static bool NAMED(find_faces)(const struct NAMED(stencil) * s, const struct NAME
         evaluates = evaluates || f->is != FACE_OPEN;
     }
     faces->evaluates = evaluates;
-    if (!NAMED(has_faces)(s, row, i, faces) ||
-        (!m->one_curve && NAMED(contact_of)(s, AXIS_X, own, own) >= 0)) {
-        return false;
-    }
-    NAMED(find_ends)(s, row, i, own, &faces->ends);
-    return true;
+    return NAMED(has_faces)(s, row, i, faces) &&
+           (m->one_curve || NAMED(contact_of)(s, AXIS_X, own, own) < 0);
 }
 
-/* g and d of a closed face. */
-KERNEL_INLINE void NAMED(close_line)(const struct NAMED(face) * f, const struct NAMED(values) * is,
-                                     struct tally *tally, REAL *g, REAL *d)
+/* Cells that are advanced face by face: what S begins with, to which their flows are added in the
+ * order of nonlinear_sum. */
+struct NAMED(run) {
+    int64_t i, n;
+    REAL sum[NAMED(RUN)], temperature[NAMED(RUN)], conductivity[NAMED(RUN)];
+    REAL next[NAMED(RUN)];                         /* theta of the cells above */
+    REAL other_t[NAMED(RUN)], other_k[NAMED(RUN)]; /* of those across a face */
+} __attribute__((aligned(STREAM_LINE_BYTES)));
+
+static STREAM_WIDE void NAMED(add_open)(REAL r, const REAL *theta, const REAL *other,
+                                        struct NAMED(run) * run)
+{
+#pragma omp simd
+    for (int64_t c = 0; c < run->n; c++) {
+        run->sum[c] = FMA(r, other[c] - theta[c], run->sum[c]);
+    }
+}
+
+static STREAM_WIDE void NAMED(add_closed)(const struct NAMED(face) * f, struct tally *tally,
+                                          struct NAMED(run) * run)
 {
     const REAL closure[4] = {f->closure[0], f->closure[1], 0, f->closure[3]};
     const REAL w = f->w;
-    double flow[NAMED(LINE)];
+    double flow[NAMED(RUN)];
 #pragma omp simd
-    for (int c = 0; c < NAMED(LINE); c++) {
-        g[c] = is->conductivity[c] / w;
-        d[c] = NAMED(nonlinear_face)(closure, g[c], is->temperature[c]);
-        flow[c] = (double)g[c] * (double)d[c];
+    for (int64_t c = 0; c < run->n; c++) {
+        const REAL g = run->conductivity[c] / w;
+        const REAL d = NAMED(nonlinear_face)(closure, g, run->temperature[c]);
+        run->sum[c] = FMA(g, d, run->sum[c]);
+        flow[c] = (double)g * (double)d;
     }
     if (tally->target != NULL) {
-        tally_add_float64(tally, flow, NAMED(LINE));
+        tally_add_float64(tally, flow, run->n);
     }
 }
 
-/* g and d of a contact. */
-KERNEL_INLINE void NAMED(couple_line)(const struct NAMED(face) * f, const struct NAMED(values) * is,
-                                      const struct NAMED(values) * other, REAL *g, REAL *d)
+static STREAM_WIDE void NAMED(add_coupled)(const struct NAMED(face) * f, struct NAMED(run) * run)
 {
     const REAL w = f->w;
     const REAL other_w = f->other_w;
     const REAL contact = f->contact;
 #pragma omp simd
-    for (int c = 0; c < NAMED(LINE); c++) {
-        g[c] = NAMED(nonlinear_g)(is->conductivity[c], w, other->conductivity[c], other_w, contact);
-        d[c] = other->temperature[c] - is->temperature[c];
+    for (int64_t c = 0; c < run->n; c++) {
+        const REAL g =
+            NAMED(nonlinear_g)(run->conductivity[c], w, run->other_k[c], other_w, contact);
+        run->sum[c] = FMA(g, run->other_t[c] - run->temperature[c], run->sum[c]);
     }
 }
 
-/* g and d of all faces of a line. next: above it. */
-KERNEL_INLINE void NAMED(cross_line)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                                     int64_t i, const struct NAMED(faces) * faces,
-                                     const struct NAMED(values) * next, REAL g[][NAMED(LINE)],
-                                     REAL d[][NAMED(LINE)])
+/* Add the flows through a face in y or z. */
+static void NAMED(add_face)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                            const struct NAMED(faces) * faces, int face, struct NAMED(run) * run)
+{
+    const struct NAMED(face) *f = &faces->of[face];
+    const REAL *u = row->u + row->step[face] + run->i;
+    const REAL *const others[FACE_COUNT] = {[FACE_Y_MIN] = row->ym + run->i,
+                                            [FACE_Y_MAX] = row->yp + run->i,
+                                            [FACE_Z_MIN] = row->z + run->i,
+                                            [FACE_Z_MAX] = run->next};
+    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
+    if (f->is == FACE_CLOSED) {
+        NAMED(add_closed)(f, &s->tally[face], run);
+    } else if (f->is == FACE_COUPLED) {
+        NAMED(lookup_conduct)
+        (NAMED(lookup_of)(s, f->of_class), u, run->n, run->other_t, run->other_k);
+        NAMED(add_coupled)(f, run);
+    } else {
+        NAMED(add_open)(numbers[NONLINEAR_R + face / 2], row->theta + run->i, others[face], run);
+    }
+}
+
+/* Add the flows in x, and write the cells. */
+static STREAM_WIDE void NAMED(end_run)(const struct NAMED(row) * row,
+                                       const struct NAMED(ends) * ends, REAL r,
+                                       const struct NAMED(run) * run)
 {
     enum { LINE = NAMED(LINE) };
-    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
-    const REAL *theta = row->theta + i;
-    const REAL *const others[FACE_COUNT] = {theta - 1,   theta + 1,  row->ym + i,
-                                            row->yp + i, row->z + i, next->theta};
-    struct NAMED(values) is;
-    struct NAMED(values) other;
-    for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
-        const REAL r = numbers[NONLINEAR_R + face / 2];
+    for (int64_t at = 0; at < run->n; at += LINE) {
+        const int64_t i = run->i + at;
+        const REAL *sum = run->sum + at;
+        struct NAMED(ends) of_line = *ends;
+        REAL g[SIDE_COUNT][LINE];
+        REAL d[SIDE_COUNT][LINE];
+        REAL u[LINE];
+        of_line.is[SIDE_MIN] = ends->is[SIDE_MIN] && at == 0;
+        of_line.is[SIDE_MAX] = ends->is[SIDE_MAX] && at + LINE == run->n;
+        NAMED(cross_ends)(&of_line, row->theta + i, r, g, d);
 #pragma omp simd
         for (int c = 0; c < LINE; c++) {
-            g[face][c] = r;
-            d[face][c] = others[face][c] - theta[c];
+            u[c] = row->u[i + c] +
+                   FMA(g[SIDE_MIN][c], d[SIDE_MIN][c], FMA(g[SIDE_MAX][c], d[SIDE_MAX][c], sum[c]));
+        }
+        NAMED(write_line)(row, i, LINE, u);
+    }
+}
+
+/* What S begins with; and the cells above. */
+static void NAMED(begin_run)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                             const struct NAMED(faces) * faces, struct NAMED(run) * run)
+{
+    const struct NAMED(face) *f = &faces->of[FACE_Z_MAX];
+    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
+    const REAL q = s->table[medium_cell_at(faces->of_class) + 1];
+    const REAL *above = row->u + row->step[FACE_Z_MAX] + run->i;
+    for (int64_t c = 0; c < run->n; c++) {
+        run->sum[c] = row->temperature == NULL
+                          ? q
+                          : NAMED(nonlinear_source)(numbers, q, row->temperature[run->i + c]);
+    }
+    if (f->is != FACE_CLOSED) {
+        struct NAMED(lookup) *lookup = NAMED(lookup_of)(s, f->of_class);
+        for (int64_t c = 0; c < run->n; c += NAMED(LINE)) {
+            stream_fetch(STREAM_SECOND_LEVEL, above + row->fetch + c);
+        }
+        NAMED(lookup_theta)(lookup, above, run->n, run->next);
+        if (row->temperature != NULL) {
+            NAMED(lookup_conduct)
+            (lookup, above, run->n, row->temperature + run->i, run->other_k);
         }
     }
-    if (faces->evaluates) {
-        NAMED(lookup_line)(NAMED(lookup_of)(s, faces->of_class), row->u + i, &is);
-    }
-    for (int face = FACE_Y_MIN; face < FACE_COUNT && faces->evaluates; face++) {
-        const struct NAMED(face) *f = &faces->of[face];
-        if (f->is == FACE_CLOSED) {
-            NAMED(close_line)(f, &is, &s->tally[face], g[face], d[face]);
-        } else if (f->is == FACE_COUPLED && face == FACE_Z_MAX) {
-            NAMED(couple_line)(f, &is, next, g[face], d[face]);
-        } else if (f->is == FACE_COUPLED) {
-            NAMED(lookup_line)
-            (NAMED(lookup_of)(s, f->of_class), row->u + row->step[face] + i, &other);
-            NAMED(couple_line)(f, &is, &other, g[face], d[face]);
-        }
-    }
-    NAMED(cross_ends)(&faces->ends, theta, numbers[NONLINEAR_R], g, d);
 }
 
 /* The line from cell i on, for which find_faces has found these, and those up to `end` that are
- * like it, but not at an end. Returns the first that is not. */
-static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_faces)(
-    const struct NAMED(stencil) * s, const struct NAMED(row) * row, int64_t i, int64_t end,
-    struct NAMED(faces) * faces)
+ * like it. Returns the first that is not. */
+static int64_t NAMED(advance_faces)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                    int64_t i, int64_t end, const struct NAMED(faces) * faces)
 {
-    enum { LINE = NAMED(LINE) };
-    const struct medium_args *m = s->medium;
-    const REAL *const field = row->u;
-    const REAL *const above = row->u + row->step[FACE_Z_MAX];
+    enum { LINE = NAMED(LINE), RUN = NAMED(RUN) };
     const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
-    const REAL q = s->table[medium_cell_at(faces->of_class) + 1];
-    const bool open = faces->of[FACE_Z_MAX].is != FACE_CLOSED;
-    bool more = true;
-    while (more) {
-        REAL g[FACE_COUNT][LINE] __attribute__((aligned(STREAM_LINE_BYTES)));
-        REAL d[FACE_COUNT][LINE] __attribute__((aligned(STREAM_LINE_BYTES)));
-        struct NAMED(values) next = {.theta = {0}};
-        REAL u[LINE];
-        REAL source[LINE];
-        if (open) {
-            stream_fetch(STREAM_SECOND_LEVEL, above + row->fetch + i);
-            NAMED(lookup_line)
-            (NAMED(lookup_of)(s, faces->of[FACE_Z_MAX].of_class), above + i, &next);
-        }
-        NAMED(cross_line)(s, row, i, faces, &next, g, d);
-        for (int c = 0; c < LINE; c++) {
-            source[c] = q;
-        }
-        for (int c = 0; c < LINE && row->temperature != NULL; c++) {
-            source[c] = NAMED(nonlinear_source)(numbers, q, row->temperature[i + c]);
-        }
-#pragma omp simd
-        for (int c = 0; c < LINE; c++) {
-            u[c] = field[i + c] + NAMED(nonlinear_sum)(g[0][c], g[1][c], g[2][c], g[3][c], g[4][c],
-                                                       g[5][c], d[0][c], d[1][c], d[2][c], d[3][c],
-                                                       d[4][c], d[5][c], source[c]);
-        }
-        memcpy(row->z + i, next.theta, sizeof next.theta);
-        if (row->temperature != NULL) {
-            memcpy(row->temperature + i, next.temperature, sizeof next.temperature);
-        }
-        NAMED(write_line)(row, i, LINE, u);
-        i += LINE;
-        more = faces->evaluates && !faces->ends.is[SIDE_MAX] && i < end &&
-               NAMED(has_faces)(s, row, i, faces) &&
-               (m->one_curve || (row->classes[i + LINE] & m->mask) == faces->of_class);
-        faces->ends.is[SIDE_MIN] = false;
+    struct NAMED(run) run;
+    struct NAMED(ends) ends;
+    run.i = i;
+    run.n = LINE;
+    while (run.n < RUN && i + run.n < end && NAMED(has_faces)(s, row, i + run.n, faces)) {
+        run.n += LINE;
     }
-    return i;
+    NAMED(find_ends)(s, row, i, run.n, faces->of_class, &ends);
+    NAMED(begin_run)(s, row, faces, &run);
+    if (faces->evaluates) {
+        NAMED(lookup_conduct)
+        (NAMED(lookup_of)(s, faces->of_class), row->u + i, run.n, run.temperature,
+         run.conductivity);
+    }
+    for (int face = FACE_Z_MAX; face >= FACE_Y_MIN; face--) {
+        NAMED(add_face)(s, row, faces, face, &run);
+    }
+    NAMED(end_run)(row, &ends, numbers[NONLINEAR_R], &run);
+    if (faces->of[FACE_Z_MAX].is != FACE_CLOSED) {
+        memcpy(row->z + i, run.next, (size_t)run.n * sizeof(REAL));
+    }
+    return i + run.n;
 }
 
 /* The lines from cell i on, if they are of one class that touches no other in y and z. Returns the
@@ -381,7 +409,7 @@ static int64_t NAMED(advance_open)(const struct NAMED(stencil) * s, const struct
         !NAMED(lookup_reach)(alike.lookup, row->u + row->step[FACE_Z_MAX] + i)) {
         return i;
     }
-    if (!NAMED(is_at_end)(row, SIDE_MIN, i) && !NAMED(is_at_end)(row, SIDE_MAX, i) &&
+    if (!NAMED(is_at_end)(row, SIDE_MIN, i) && !NAMED(is_at_end)(row, SIDE_MAX, i + LINE - 1) &&
         NAMED(line_is)(row->classes + i, &alike)) {
         return row->temperature != NULL ? NAMED(advance_perfused)(row, &alike, i, end)
                : s->reads_classes       ? NAMED(advance_classes)(row, &alike, i, end)
@@ -389,7 +417,7 @@ static int64_t NAMED(advance_open)(const struct NAMED(stencil) * s, const struct
     }
     if (NAMED(is_open_between)(s, row, i, &alike)) {
         struct NAMED(ends) ends;
-        NAMED(find_ends)(s, row, i, alike.of_class, &ends);
+        NAMED(find_ends)(s, row, i, LINE, alike.of_class, &ends);
         return NAMED(advance_ends)(row, &alike, i, &ends);
     }
     return i;
@@ -407,8 +435,7 @@ static void NAMED(step_lines)(const struct NAMED(stencil) * s, const struct NAME
             i = NAMED(advance_open)(s, row, i);
         }
         if (i == begin && i < whole && NAMED(find_faces)(s, row, i, &faces)) {
-            i = NAMED(advance_faces)(s, row, i, row->on[FACE_X_MAX] ? row->n - LINE : whole,
-                                     &faces);
+            i = NAMED(advance_faces)(s, row, i, whole, &faces);
         }
         if (i == begin) {
             NAMED(step_line)(s, row, i, row->n - i < LINE ? row->n - i : LINE);
