@@ -59,6 +59,32 @@ KERNEL_INLINE bool NAMED(line_is)(const uint8_t *classes, const struct NAMED(ali
     return (other & alike->mask) == 0;
 }
 
+/* The first of the lines [i, end) that is not alike. */
+KERNEL_INLINE int64_t NAMED(alike_until)(const uint8_t *classes, int64_t i, int64_t end,
+                                         const struct NAMED(alike) * alike)
+{
+    enum { MANY = 64 };
+    const uint8_t byte = (uint8_t)alike->bytes;
+    const uint8_t mask = (uint8_t)alike->mask;
+    if (mask == 0) {
+        return end;
+    }
+    for (; i + MANY <= end; i += MANY) {
+        uint8_t other = 0;
+#pragma omp simd reduction(| : other)
+        for (int c = 0; c < MANY; c++) {
+            other |= classes[i + c] ^ byte;
+        }
+        if ((other & mask) != 0) {
+            break;
+        }
+    }
+    while (i < end && NAMED(line_is)(classes + i, alike)) {
+        i += NAMED(LINE);
+    }
+    return i;
+}
+
 /* Whether all cells of a line have a class. */
 KERNEL_INLINE bool NAMED(is_class)(const struct NAMED(stencil) * s, const uint8_t *classes,
                                    int of_class)

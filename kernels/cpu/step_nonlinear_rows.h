@@ -33,12 +33,12 @@ KERNEL_INLINE void NAMED(cross_ends)(const struct NAMED(ends) * ends, const REAL
     }
 }
 
-/* Lines [i, end) of a row, up to the first that is not alike or whose line above is not in the
- * window. That is evaluated here: theta of a cell is stored once, and read as that of the cell
- * itself, of its neighbours in y and of the cell below. `ends`: of one line; NULL: open. */
+/* Lines [i, end) of a row, up to the first whose line above is not in the window. That is evaluated
+ * here: theta of a cell is stored once, and read as that of the cell itself, of its neighbours in y
+ * and of the cell below. `ends`: of one line; NULL: open. */
 KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct NAMED(alike) * of,
                                      int64_t i, int64_t end, const struct NAMED(ends) * ends,
-                                     bool reads_classes, bool perfused)
+                                     bool perfused)
 {
     enum { LINE = NAMED(LINE) };
     const struct NAMED(alike) alike = *of;
@@ -68,8 +68,7 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
         REAL u[LINE];
         REAL g[SIDE_COUNT][LINE];
         REAL d[SIDE_COUNT][LINE];
-        if ((reads_classes && !NAMED(line_is)(row->classes + i, &alike)) ||
-            !NAMED(line_within)(above + i, window.from, window.to)) {
+        if (!NAMED(line_within)(above + i, window.from, window.to)) {
             break;
         }
         stream_fetch(STREAM_SECOND_LEVEL, fetched + i);
@@ -106,25 +105,25 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
     return i;
 }
 
-#define DEFINE_ADVANCE(name, reads_classes, perfused)                                              \
-    static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(name)(                              \
-        const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)     \
-    {                                                                                              \
-        return NAMED(advance)(row, of, i, end, NULL, reads_classes, perfused);                     \
-    }
-DEFINE_ADVANCE(advance_alike, false, false)
-DEFINE_ADVANCE(advance_classes, true, false)
-DEFINE_ADVANCE(advance_perfused, true, true)
-#undef DEFINE_ADVANCE
+static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_alike)(
+    const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)
+{
+    return NAMED(advance)(row, of, i, end, NULL, false);
+}
+
+static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_perfused)(
+    const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)
+{
+    return NAMED(advance)(row, of, i, end, NULL, true);
+}
 
 /* One line with such ends. Returns the next one, or i when its line above is not in the window. */
 static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_ends)(
     const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i,
     const struct NAMED(ends) * ends)
 {
-    return row->temperature != NULL
-               ? NAMED(advance)(row, of, i, i + NAMED(LINE), ends, false, true)
-               : NAMED(advance)(row, of, i, i + NAMED(LINE), ends, false, false);
+    return row->temperature != NULL ? NAMED(advance)(row, of, i, i + NAMED(LINE), ends, true)
+                                    : NAMED(advance)(row, of, i, i + NAMED(LINE), ends, false);
 }
 
 /* How a face between cells of two classes is. */
@@ -411,9 +410,9 @@ static int64_t NAMED(advance_open)(const struct NAMED(stencil) * s, const struct
     }
     if (!NAMED(is_at_end)(row, SIDE_MIN, i) && !NAMED(is_at_end)(row, SIDE_MAX, i + LINE - 1) &&
         NAMED(line_is)(row->classes + i, &alike)) {
-        return row->temperature != NULL ? NAMED(advance_perfused)(row, &alike, i, end)
-               : s->reads_classes       ? NAMED(advance_classes)(row, &alike, i, end)
-                                        : NAMED(advance_alike)(row, &alike, i, end);
+        const int64_t until = NAMED(alike_until)(row->classes, i, end, &alike);
+        return row->temperature != NULL ? NAMED(advance_perfused)(row, &alike, i, until)
+                                        : NAMED(advance_alike)(row, &alike, i, until);
     }
     if (NAMED(is_open_between)(s, row, i, &alike)) {
         struct NAMED(ends) ends;
