@@ -173,7 +173,8 @@ KERNEL_INLINE bool NAMED(lookup_reach)(struct NAMED(lookup) * lookup, const REAL
 }
 
 /* A single cell, in the window or not. */
-static struct NAMED(nonlinear) NAMED(lookup_cell)(const struct NAMED(lookup) * lookup, REAL u)
+KERNEL_INLINE struct NAMED(nonlinear)
+    NAMED(lookup_cell)(const struct NAMED(lookup) * lookup, REAL u)
 {
     const struct NAMED(window) *window = &lookup->window;
     int s = window->first;
