@@ -1,5 +1,5 @@
-/* The tiles of step_nonlinear.c in one precision. Included after step_nonlinear_rows.h, in the same
- * way. */
+/* The tiles of step_nonlinear.c in one precision. Included after step_nonlinear_faces.h, in the
+ * same way. */
 
 /* The cells before and after row (j, k) of the tile. */
 static void NAMED(evaluate_ends)(const struct NAMED(stencil) * s, const struct box *tile, int64_t j,
