@@ -105,9 +105,82 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
     return i;
 }
 
+#if STREAM_HAS_WIDE
+/* Lines [i, end) without the last two, or without the two before the first whose line above is not
+ * in the window; the line above i is. The segments of the line above are sought two lines ahead,
+ * and theta is evaluated one line ahead: the work of a line is a long chain, and by itself the
+ * processor overlaps too few of them. */
+KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
+                                           const struct NAMED(alike) * alike, int64_t i,
+                                           int64_t end)
+{
+    enum { LINE = NAMED(LINE) };
+    const REAL *const theta = row->theta;
+    const REAL *const ym = row->ym;
+    const REAL *const yp = row->yp;
+    const REAL *const field = row->u;
+    const REAL *const above = row->u + row->step[FACE_Z_MAX];
+    const REAL *const fetched = above + row->fetch;
+    REAL *const z = row->z;
+    REAL *const out = row->out;
+    REAL rx[LINE];
+    REAL ry[LINE];
+    REAL rz[LINE];
+    REAL q[LINE];
+    REAL first[LINE];
+    struct NAMED(window) window;
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R]), rx);
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 1]), ry);
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 2]), rz);
+    stream_line_store(NAMED(stream_line_of)(alike->q), q);
+    NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &window);
+    if (!row->streamed || i + 2 * LINE >= end ||
+        !NAMED(line_within)(above + i + LINE, window.from, window.to)) {
+        return i;
+    }
+    NAMED(window_theta)(&window, above + i, first);
+    struct stream_line next = stream_line_load(first);
+    struct stream_line cells = stream_line_load(above + i + LINE);
+    struct stream_line at = NAMED(stream_line_find)(cells, window.begin);
+    for (; i + 2 * LINE < end && NAMED(line_within)(above + i + 2 * LINE, window.from, window.to);
+         i += LINE) {
+        REAL zp[LINE];
+        REAL u[LINE];
+        REAL beyond[LINE];
+        REAL of[3][LINE];
+        REAL after[LINE];
+        stream_fetch(STREAM_SECOND_LEVEL, fetched + i);
+        stream_line_store(next, zp);
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            const int64_t x = i + c;
+            const REAL own = theta[x];
+            u[c] =
+                field[x] + NAMED(nonlinear_sum)(rx[c], rx[c], ry[c], ry[c], rz[c], rz[c],
+                                                theta[x - 1] - own, theta[x + 1] - own, ym[x] - own,
+                                                yp[x] - own, z[x] - own, zp[c] - own, q[c]);
+        }
+        stream_line_store(next, z + i);
+        NAMED(window_choose)(&window, cells, at, NAMED(THETA_AT), 3, beyond, of);
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            after[c] = NAMED(nonlinear_theta_of)(beyond[c], of[0][c], of[1][c], of[2][c]);
+        }
+        next = stream_line_load(after);
+        cells = stream_line_load(above + i + 2 * LINE);
+        at = NAMED(stream_line_find)(cells, window.begin);
+        stream_whole(out + i, u);
+    }
+    return i;
+}
+#endif
+
 static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_alike)(
     const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)
 {
+#if STREAM_HAS_WIDE
+    i = NAMED(advance_ahead)(row, of, i, end);
+#endif
     return NAMED(advance)(row, of, i, end, NULL, false);
 }
 
