@@ -102,7 +102,6 @@ static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *t
             stream_fetch(STREAM_SECOND_LEVEL, next + row.n);
         }
         for (int64_t i = 0; s->medium->nclasses > 1 && i < row.n; i += STREAM_LINE_BYTES) {
-            stream_fetch(STREAM_SECOND_LEVEL, classes + i);
             stream_fetch(STREAM_SECOND_LEVEL, classes + row.to_class[FACE_Z_MAX] + i);
         }
     }
