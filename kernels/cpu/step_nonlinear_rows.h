@@ -218,8 +218,12 @@ static void NAMED(find_ends)(const struct NAMED(stencil) * s, const struct NAMED
                           NAMED(contact_of)(s, AXIS_X, of_class,
                                             row->classes[c + row->to_class[face]] & m->mask) >= 0);
         if (ends->is[side]) {
-            const struct NAMED(cell) cell =
-                NAMED(cell_at)(s, row->first[AXIS_X] + c, row->first[AXIS_Y], row->first[AXIS_Z]);
+            const struct NAMED(cell)
+                cell = {.at = {row->first[AXIS_X] + c, row->first[AXIS_Y], row->first[AXIS_Z]},
+                        .class_of = row->classes + c,
+                        .u = row->u + c,
+                        .of_class = of_class,
+                        .is = NAMED(evaluate)(s, of_class, row->u[c])};
             ends->g[side] = NAMED(cross)(s, &cell, face, &ends->d[side]);
         }
     }
