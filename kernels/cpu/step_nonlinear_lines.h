@@ -144,8 +144,8 @@ static bool NAMED(alike_around)(const struct NAMED(stencil) * s, const uint8_t *
 
 /* The lines [i, end) of a row up to the first that is not alike or in the window. */
 static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(evaluate_lines)(
-    const struct NAMED(alike) * alike, const uint8_t *classes, const REAL *u, int64_t i,
-    int64_t end, REAL *theta)
+    const struct NAMED(alike) * alike, const uint8_t *classes, const REAL *u, int64_t fetch,
+    int64_t i, int64_t end, REAL *theta)
 {
     struct NAMED(window) window;
     NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &window);
@@ -153,6 +153,7 @@ static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(evaluate_lines)(
            NAMED(line_within)(u + i, window.from, window.to);
          i += NAMED(LINE)) {
         REAL line[NAMED(LINE)];
+        stream_fetch(STREAM_SECOND_LEVEL, u + fetch + i);
         NAMED(window_theta)(&window, u + i, line);
         memcpy(theta + i, line, sizeof line);
     }
