@@ -106,10 +106,10 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
 }
 
 #if STREAM_HAS_WIDE
-/* Lines [i, end) without the last two, or without the two before the first whose line above is not
- * in the window; the line above i is. The segments of the line above are sought two lines ahead,
- * and theta is evaluated one line ahead: the work of a line is a long chain, and by itself the
- * processor overlaps too few of them. */
+/* The same lines where the output is streamed; there is one at least. The segments of the line
+ * above are sought two lines ahead, and theta is evaluated one line ahead: the work of a line is a
+ * long chain, and by itself the processor overlaps too few of them. What was found ahead outside
+ * the window is not used. */
 KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
                                            const struct NAMED(alike) * alike, int64_t i,
                                            int64_t end)
@@ -134,16 +134,12 @@ KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
     stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 2]), rz);
     stream_line_store(NAMED(stream_line_of)(alike->q), q);
     NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &window);
-    if (!row->streamed || i + 2 * LINE >= end ||
-        !NAMED(line_within)(above + i + LINE, window.from, window.to)) {
-        return i;
-    }
     NAMED(window_theta)(&window, above + i, first);
     struct stream_line next = stream_line_load(first);
-    struct stream_line cells = stream_line_load(above + i + LINE);
+    struct stream_line cells = stream_line_load(above + (i + LINE < end ? i + LINE : i));
     struct stream_line at = NAMED(stream_line_find)(cells, window.begin);
-    for (; i + 2 * LINE < end && NAMED(line_within)(above + i + 2 * LINE, window.from, window.to);
-         i += LINE) {
+    for (; i < end && NAMED(line_within)(above + i, window.from, window.to); i += LINE) {
+        const int64_t ahead = i + 2 * LINE < end ? i + 2 * LINE : end - LINE;
         REAL zp[LINE];
         REAL u[LINE];
         REAL beyond[LINE];
@@ -167,7 +163,7 @@ KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
             after[c] = NAMED(nonlinear_theta_of)(beyond[c], of[0][c], of[1][c], of[2][c]);
         }
         next = stream_line_load(after);
-        cells = stream_line_load(above + i + 2 * LINE);
+        cells = stream_line_load(above + ahead);
         at = NAMED(stream_line_find)(cells, window.begin);
         stream_whole(out + i, u);
     }
@@ -179,7 +175,9 @@ static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_alike)(
     const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)
 {
 #if STREAM_HAS_WIDE
-    i = NAMED(advance_ahead)(row, of, i, end);
+    if (row->streamed) {
+        return NAMED(advance_ahead)(row, of, i, end);
+    }
 #endif
     return NAMED(advance)(row, of, i, end, NULL, false);
 }
