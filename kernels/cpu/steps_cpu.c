@@ -31,8 +31,8 @@ struct steps_choice {
 };
 /* For the tuner (tile_tuner.h); measured, see docs/kernels_cpu.md. */
 static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
-    {640 * 1024, 1024},  {512 * 1024, 1024}, {768 * 1024, 1024}, {384 * 1024, 1024},
-    {1024 * 1024, 1024}, {640 * 1024, 2048}, {512 * 1024, 4096}, {1024 * 1024, 4096},
+    {512 * 1024, 1024}, {640 * 1024, 1024},  {384 * 1024, 1024}, {768 * 1024, 1024},
+    {512 * 1024, 2048}, {1024 * 1024, 1024}, {640 * 1024, 2048}, {1024 * 1024, 4096},
 };
 
 /* The cells that are advanced so that those of `box` can make `rest` more steps. */
