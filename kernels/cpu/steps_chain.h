@@ -107,9 +107,14 @@ KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
 KERNEL_INLINE void NAMED(link_source)(const struct NAMED(links) * from, int nlinks, int64_t i,
                                       struct NAMED(chained) * at_line)
 {
+    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
     at_line->value[0] = STEPS(load)(from->source + i);
     stream_fetch(STREAM_SECOND_LEVEL, from->ahead + i);
     stream_fetch(STREAM_SECOND_LEVEL, from->beside + i);
+    if (nlinks < STEPS_CHAIN) { /* once more: what comes too fast is dropped */
+        stream_fetch(STREAM_SECOND_LEVEL, from->ahead + i - VECTOR);
+        stream_fetch(STREAM_SECOND_LEVEL, from->beside + i - VECTOR);
+    }
     if (nlinks == 0) {
         STEPS(store)(at_line->value[0], from->out + i);
     }
