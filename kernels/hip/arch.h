@@ -337,8 +337,8 @@ static __device__ __forceinline__ void arch_meeting_wait(arch_meeting *meeting, 
     arch_arrivals_wait(&meeting->waves, round & 1);
 }
 
-/* Whether round r has ended; may wait for a while. */
-static __device__ __forceinline__ bool arch_arrivals_ended(arch_arrivals *arrivals, unsigned parity)
+/* Whether round r has ended; may wait for a while. By the address in shared memory. */
+static __device__ __forceinline__ bool arch_arrivals_ended_at(uint32_t arrivals, unsigned parity)
 {
     uint32_t ended;
     asm volatile("{\n"
@@ -347,9 +347,14 @@ static __device__ __forceinline__ bool arch_arrivals_ended(arch_arrivals *arriva
                  "selp.u32 %0, 1, 0, done;\n"
                  "}\n"
                  : "=r"(ended)
-                 : "r"(arch_shared_address(arrivals)), "r"(parity)
+                 : "r"(arrivals), "r"(parity)
                  : "memory");
     return ended != 0;
+}
+
+static __device__ __forceinline__ bool arch_arrivals_ended(arch_arrivals *arrivals, unsigned parity)
+{
+    return arch_arrivals_ended_at(arch_shared_address(arrivals), parity);
 }
 
 /* Orders this thread's reads of shared memory before the engine's next write there, which an

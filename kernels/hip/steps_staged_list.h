@@ -1,4 +1,5 @@
-/* Part of steps_staged.hip.cpp: the division of a box into columns of tiles for the blocks. */
+/* Part of steps_staged_*.hip.cpp: the shape of tiles, and the division of a box into columns of
+ * them for the blocks. */
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_LIST_H
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_LIST_H
 
@@ -6,10 +7,39 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* What the code for the planes of a tile knows, a sum of these: closed faces in x and in y;
- * WITH_PARTS: the x_max face at any place in a vector, and stores of parts of vectors. All waves of
- * a block run the same code, since several at once do not fit the instruction cache. */
-enum { WITH_NONE = 0, WITH_X = 1, WITH_Y = 2, WITH_PARTS = 4, WITH_ALL = 7 };
+/* T steps; STAGES planes of level 0 in shared memory; AHEAD: loads of a row before the arithmetic
+ * of the row before it; REUSE: a row of level 0 is loaded once and kept for its neighbours. */
+template <typename REAL_, int T_, int STAGES_, bool AHEAD_, bool REUSE_, int ROWS_ = 4>
+struct deep_shape {
+    typedef REAL_ REAL;
+    static constexpr int T = T_, STAGES = STAGES_;
+    static constexpr bool AHEAD = AHEAD_, REUSE = REUSE_;
+    static constexpr int V = vec16<REAL>::N; /* cells of a lane in x */
+    static constexpr int ROWS = ROWS_;       /* of a lane in y */
+    static constexpr int WAVES = 12;
+    static constexpr int THREADS = WAVES * ARCH_WAVE;
+    static constexpr int TX = ARCH_WAVE * V, TY = WAVES * ROWS;
+    static constexpr int HALO_X = 4; /* at least T: rows of tiles begin on a 32-byte sector */
+    /* planes that are requested before they are needed: at the start of a round the slowest wave
+     * is in the round before, where it reads three planes */
+    static constexpr int LEAD = STAGES - 4;
+    /* In bytes of shared memory. The first and the last row of each wave, in two parities, per
+     * level; before the first wave and after the last one: what lies beyond closed faces. */
+    static constexpr int ROW = TX * (int)sizeof(REAL), STAGE = TY * ROW;
+    static constexpr int PARITY_ROWS = 2 * ROW, WAVE_ROWS = 4 * ROW;
+    static constexpr int LEVEL_ROWS = (WAVES + 1) * WAVE_ROWS;
+    /* the first wave may read below the ring: values that reach no result */
+    static constexpr int AT_RING = 1024;
+    static constexpr int AT_ROWS = AT_RING + STAGES * STAGE + WAVE_ROWS;
+    static constexpr int AT_REST = AT_ROWS + (T - 1) * LEVEL_ROWS;
+    static constexpr int AT_CORNERS = AT_REST + 256; /* of each wave */
+    static constexpr int SHARED_BYTES = AT_CORNERS + WAVES * 56;
+};
+
+/* What the code for the planes of a tile knows, a sum of these: closed faces in x; WITH_PARTS: the
+ * x_max face at any place in a vector, and stores of parts of vectors. All waves of a block run the
+ * same code, since several at once do not fit the instruction cache. WITH_Y is not known to it. */
+enum { WITH_NONE = 0, WITH_X_MIN = 1, WITH_X_MAX = 2, WITH_PARTS = 4, WITH_ALL = 7, WITH_Y = 8 };
 
 /* Tiles on one axis overlap by 2 HALO cells. All but the last begin `step` cells apart; the last
  * one ends at the face where that is closed and near. */
@@ -81,8 +111,8 @@ static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&clos
         t.first = t.count == 1 ? t.last : t.first;
     }
     if (axis == AXIS_X) {
-        t.first_with = (at_min ? WITH_X : 0) | (t.lo % vector != 0 ? WITH_PARTS : 0);
-        t.last_with = (at_max ? WITH_X : 0) | (t.hi % vector != 0 ? WITH_PARTS : 0);
+        t.first_with = (at_min ? WITH_X_MIN : 0) | (t.lo % vector != 0 ? WITH_PARTS : 0);
+        t.last_with = (at_max ? WITH_X_MAX : 0) | (t.hi % vector != 0 ? WITH_PARTS : 0);
     } else {
         t.first_with = at_min ? WITH_Y : 0;
         t.last_with = at_max ? WITH_Y : 0;
@@ -90,19 +120,21 @@ static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&clos
     return t;
 }
 
-/* How much longer planes of pieces take: their neighbours are at other planes, so that the edges of
- * tiles leave the L2 cache (docs/hip.md). */
-static constexpr double OF_PIECES = 1.06;
+/* What was measured on one H200 (docs/hip.md). How much longer planes of pieces take: their
+ * neighbours are at other planes, so that the edges of tiles leave the L2 cache. How many planes
+ * the ends of a column take longer, at the field's first plane, and at a closed face z_max, whose
+ * code runs seldom and comes from memory. */
+static constexpr double OF_PIECES = 1.06, OF_BOTTOM = 3, OF_TOP = 8;
 
-/* How long planes of a tile take, relative to those without faces (docs/hip.md). */
+/* How much longer planes of a tile take than without faces. */
 static double weight_of(const work_list &w, int tile)
 {
-    static const double weights[WITH_ALL + 1] = {1, 1.25, 1.25, 1.65, 1.8, 1.6, 1.8, 2};
     const int tx = tile % w.x.count;
     const int ty = tile / w.x.count;
     const int with = (tx == 0 ? w.x.first_with : 0) | (tx == w.x.count - 1 ? w.x.last_with : 0) |
                      (ty == 0 ? w.y.first_with : 0) | (ty == w.y.count - 1 ? w.y.last_with : 0);
-    return weights[with];
+    return 1 + ((with & (WITH_X_MIN | WITH_X_MAX)) != 0 ? 0.12 : 0) +
+           ((with & WITH_Y) != 0 ? 0.06 : 0) + ((with & WITH_PARTS) != 0 ? 0.35 : 0);
 }
 
 /* Cut what is left of the items into pieces, so that no block takes longer than `limit`; load: of
@@ -124,8 +156,12 @@ static bool cut_rest(work_list &w, const double *load, double limit, int steps, 
         const int end = (int)((int64_t)planes * (part + 1) / w.cuts);
         while (begin < end) {
             /* planes that fill the levels before the first one is written */
-            const double fill = steps + (begin > 0 ? steps : 0);
+            double fill = steps + (begin > 0 ? steps : OF_BOTTOM);
             int n = (int)(room / weight - fill);
+            if (top_closed && begin + n >= planes) {
+                fill += OF_TOP;
+                n = (int)(room / weight - fill);
+            }
             n = n < end - begin ? n : end - begin;
             if (top_closed && begin + n < planes && begin + n > planes - steps) {
                 n = planes - steps - begin; /* not between the last planes and the face */
@@ -164,7 +200,10 @@ static double plan_list(work_list &w, int cuts, int whole, int steps, bool top_c
     w.whole = whole;
     for (int item = 0; item < w.whole * w.units; item++) {
         double &of = load[item % w.units];
-        of += weight_of(w, item % (w.x.count * w.y.count)) * ((double)planes / cuts + 2 * steps);
+        const int part = item / (w.x.count * w.y.count);
+        of += weight_of(w, item % (w.x.count * w.y.count)) *
+              ((double)planes / cuts + steps + (part > 0 ? steps : OF_BOTTOM) +
+               (top_closed && part == cuts - 1 ? OF_TOP : 0));
         low = of > low ? of : low;
     }
     double high = low + 4.0 * (planes + 2 * steps);

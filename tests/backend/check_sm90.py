@@ -15,7 +15,7 @@ import sys
 
 LEAST_LOOP = 300       # instructions: waiting loops are shorter
 LEAST_ARITHMETIC = 100 # in the loop of a plane
-MOST_LOCAL = {4: 6}    # per steps: loads of what the loop does not change, per two planes
+MOST_LOCAL = {4: 12}   # per steps: of what the loop does not change, per two planes
 WRITES_R1 = re.compile(r"^(?:@!?U?P\w+ )?(?!ST|BRA|SYNCS|RED)[\w.]+ (?:P\w+, )?R1\b,")
 SHAPE = re.compile(r"deep_shapeI([df])Li(\d)E")
 WIDE = re.compile(r"radius_shapeI([df])Li(\d)E")
