@@ -180,6 +180,22 @@ static __device__ __forceinline__ bool arch_all(bool condition)
     return __all_sync(0xFFFFFFFFU, condition) != 0;
 }
 
+/* One thread of the first wave, and the compiler knows that it is one: around a tile copy by a
+ * thread that it does not know to be alone it makes a loop over threads. All threads call. */
+static __device__ __forceinline__ bool arch_is_chosen(void)
+{
+    uint32_t chosen;
+    asm volatile("{\n"
+                 ".reg .pred one, first;\n"
+                 "elect.sync _|one, 0xffffffff;\n"
+                 "setp.lt.and.u32 first, %1, 32, one;\n"
+                 "selp.u32 %0, 1, 0, first;\n"
+                 "}\n"
+                 : "=r"(chosen)
+                 : "r"(threadIdx.x));
+    return chosen != 0;
+}
+
 /* The value of the first lane. All lanes call. */
 static __device__ __forceinline__ uint32_t arch_first_lane_value(uint32_t value)
 {

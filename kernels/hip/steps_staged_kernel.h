@@ -175,7 +175,7 @@ template <typename S> struct deep_rounds {
         /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
         while (!arch_all(arch_arrivals_ended(block.passed, ODD ? 0 : 1))) {
         }
-        if (threadIdx.x == 0) {
+        if (arch_is_chosen()) {
             block.request();
         }
         __syncwarp();
@@ -285,7 +285,7 @@ static __global__ __launch_bounds__(S::THREADS,
         arch_arrivals_publish();
     }
     __syncthreads();
-    if (threadIdx.x == 0) {
+    if (arch_is_chosen()) {
         block.feeder->stage = 0;
         block.set_next(0);
         block.begin_next();

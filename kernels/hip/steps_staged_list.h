@@ -9,14 +9,15 @@
 
 /* T steps; STAGES planes of level 0 in shared memory; AHEAD: loads of a row before the arithmetic
  * of the row before it; REUSE: a row of level 0 is loaded once and kept for its neighbours. */
-template <typename REAL_, int T_, int STAGES_, bool AHEAD_, bool REUSE_, int ROWS_ = 4>
+template <typename REAL_, int T_, int STAGES_, bool AHEAD_, bool REUSE_, int ROWS_ = 4,
+          int WAVES_ = 12>
 struct deep_shape {
     typedef REAL_ REAL;
     static constexpr int T = T_, STAGES = STAGES_;
     static constexpr bool AHEAD = AHEAD_, REUSE = REUSE_;
     static constexpr int V = vec16<REAL>::N; /* cells of a lane in x */
     static constexpr int ROWS = ROWS_;       /* of a lane in y */
-    static constexpr int WAVES = 12;
+    static constexpr int WAVES = WAVES_;
     static constexpr int THREADS = WAVES * ARCH_WAVE;
     static constexpr int TX = ARCH_WAVE * V, TY = WAVES * ROWS;
     static constexpr int HALO_X = 4; /* at least T: rows of tiles begin on a 32-byte sector */
