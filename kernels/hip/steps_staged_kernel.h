@@ -52,7 +52,7 @@ template <typename S> struct deep_block {
         deep_feeder::path path = {0, 0, 0, -1};
         if (item < items) {
             const deep_column c = deep_column_of(w, item);
-            path = {c.x - w.region[AXIS_X], c.y - w.region[AXIS_Y], c.first - w.region[AXIS_Z],
+            path = {c.x - w.region[AXIS_X], c.y - 1 - w.region[AXIS_Y], c.first - w.region[AXIS_Z],
                     c.last_round(S::T) - w.region[AXIS_Z]};
         }
         feeder->next = path;
@@ -73,8 +73,7 @@ template <typename S> struct deep_block {
             return;
         }
         arch_arrive_with_bytes(&filled[stage], S::STAGE);
-        copy(shared + S::AT_RING + stage * S::STAGE, map, &filled[stage], feeder->now.x,
-             feeder->now.y, plane);
+        copy(shared + stage * S::STAGE, map, &filled[stage], feeder->now.x, feeder->now.y, plane);
         feeder->stage = stage + 1 < S::STAGES ? stage + 1 : 0;
         feeder->plane = plane + 1;
         if (plane == feeder->now.last) {
@@ -93,8 +92,8 @@ template <typename S> struct deep_block {
     }
 };
 
-/* Take a column: what does not change from plane to plane. Returns what its code must know; all:
- * everything. */
+/* Take a column: what does not change from plane to plane. Returns what its code must know, or
+ * IDLE: no cell that is written depends on this wave's rows. all: everything. */
 template <typename S>
 static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_column &c, bool all)
 {
@@ -106,7 +105,7 @@ static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_c
     const int x = c.x + lane * V;
     const int y = c.y + wave * S::ROWS;
     const int x_begin = w.list.x.begin(c.tx, S::HALO_X), x_end = w.list.x.end(c.tx, S::HALO_X);
-    const int y_begin = w.list.y.begin(c.ty, T), y_end = w.list.y.end(c.ty, T);
+    const int y_begin = w.list.y.begin(c.ty, S::HALO_Y), y_end = w.list.y.end(c.ty, S::HALO_Y);
     const int last_x = w.cells[AXIS_X] - 1;
     const int last_y = w.cells[AXIS_Y] - 1;
     my.begin = c.begin;
@@ -157,6 +156,9 @@ static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_c
         corner.end = my.end;
     }
     __syncwarp();
+    if (y + S::ROWS <= y_begin - S::HALO_Y || y >= y_end + S::HALO_Y) {
+        return IDLE;
+    }
     return parts ? WITH_ALL : (x_min ? WITH_X_MIN : 0) | (x_max ? WITH_X_MAX : 0);
 }
 
@@ -168,10 +170,9 @@ template <typename S> struct deep_rounds {
      * one register */
     uint32_t filled;
 
-    /* Wait for plane k, and advance all levels. */
-    template <int WITH, int TOP, bool ODD> __device__ __forceinline__ void round(int k)
+    /* All waves are past the middle of the round before. */
+    template <bool ODD> __device__ __forceinline__ void begin()
     {
-        const bool ready = arch_arrivals_ended_at(filled & ~1U, filled & 1);
         /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
         while (!arch_all(arch_arrivals_ended(block.passed, ODD ? 0 : 1))) {
         }
@@ -179,16 +180,31 @@ template <typename S> struct deep_rounds {
             block.request();
         }
         __syncwarp();
+    }
+
+    __device__ __forceinline__ void arrive()
+    {
+        __syncwarp();
+        if (arch_is_first_lane()) {
+            arch_arrive(block.passed);
+        }
+    }
+
+    /* Wait for plane k, and advance all levels. */
+    template <int WITH, int TOP, bool ODD> __device__ __forceinline__ void round(int k)
+    {
+        const bool ready = arch_arrivals_ended_at(filled & ~1U, filled & 1);
+        begin<ODD>();
         if (!arch_all(ready)) {
             while (!arch_all(arch_arrivals_ended_at(filled & ~1U, filled & 1))) {
             }
         }
-        my.template advance_plane<WITH, TOP, ODD>(k, [&]() {
-            __syncwarp();
-            if (arch_is_first_lane()) {
-                arch_arrive(block.passed);
-            }
-        });
+        my.template advance_plane<WITH, TOP, ODD>(k, [&]() { arrive(); });
+        next();
+    }
+
+    __device__ __forceinline__ void next()
+    {
         my.below = my.here;
         my.here = my.above;
         my.above += S::STAGE;
@@ -196,6 +212,19 @@ template <typename S> struct deep_rounds {
         if ((filled & ~1U) == arch_shared_address(block.passed)) {
             my.above -= S::STAGES * S::STAGE;
             filled = (filled - 8 * S::STAGES) ^ 1;
+        }
+    }
+
+    /* A wave whose rows nobody needs. */
+    __device__ __forceinline__ void pass_by(int first, int last)
+    {
+        for (int k = first; k < last; k += 2) {
+            begin<false>();
+            arrive();
+            next();
+            begin<true>();
+            arrive();
+            next();
         }
     }
 
@@ -228,9 +257,12 @@ static __device__ __forceinline__ void march_column(deep_rounds<S> &rounds, int 
     }
     {
         const deep_column c = deep_column_of(my.w, forget(item));
-        const int with = take_column(my, c, false);
+        const int with = forget(take_column(my, c, false));
         const int last = c.last_main(T);
         switch (with) {
+        case IDLE:
+            rounds.pass_by(c.first, last);
+            break;
         case WITH_NONE:
             rounds.template march<WITH_NONE>(c.first, last);
             break;
@@ -298,7 +330,7 @@ static __global__ __launch_bounds__(S::THREADS,
     deep_wave<S> my = {w};
     const uint32_t first = arch_shared_address(shared) + lane * 16;
     my.edges = first + S::AT_ROWS + wave * S::WAVE_ROWS;
-    my.above = first + S::AT_RING + wave * S::ROWS * S::ROW;
+    my.above = first + (1 + wave * S::ROWS) * S::ROW;
     my.here = my.above + (S::STAGES - 1) * S::STAGE;
     my.below = my.here - S::STAGE;
     deep_rounds<S> rounds = {block, my, arch_shared_address(block.filled)};

@@ -121,7 +121,7 @@ template <typename S> struct deep_wave {
     const deep_work<S> &w;
     levels one, two;             /* levels 1 to T - 1 */
     uint32_t above, here, below; /* shared memory: my cells in three planes of level 0 */
-    uint32_t edges;              /* and of level 1 in the rows for the neighbour waves, parity 0 */
+    uint32_t edges;              /* and of level 1 in the rows of my first border, parity 0 */
 
     /* of the column */
     unsigned place; /* bytes from w.out to my first cell; but WITH_PARTS, the low bits: `rows` */
@@ -297,10 +297,10 @@ template <typename S> struct deep_wave {
 #pragma unroll
         for (int l = TOP > 1 ? TOP : 1; l < T; l++) {
             if (y_min) {
-                store_shared(edges_of<ODD>(l) - S::WAVE_ROWS + S::ROW,
+                store_shared(edges_of<ODD>(l) + S::BEFORE,
                              closed(new_row_of<ODD>(l, 0), FACE_Y_MIN, l));
             } else {
-                store_shared(edges_of<ODD>(l) + S::WAVE_ROWS,
+                store_shared(edges_of<ODD>(l) + S::WAVE_ROWS + S::AFTER,
                              closed(new_row_of<ODD>(l, ROWS - 1), FACE_Y_MAX, l));
             }
         }
@@ -374,10 +374,9 @@ template <typename S> struct deep_wave {
             for (int i = 0; i < V; i++) {
                 lo.v[i] = lower<ODD>()[l - 1][r][i];
             }
-            front =
-                r > 0 ? row_of<ODD>(l, r > 0 ? r - 1 : 0) : load(before - S::WAVE_ROWS + S::ROW);
+            front = r > 0 ? row_of<ODD>(l, r > 0 ? r - 1 : 0) : load(before + S::BEFORE);
             back = r < ROWS - 1 ? row_of<ODD>(l, r < ROWS - 1 ? r + 1 : r)
-                                : load(before + S::WAVE_ROWS);
+                                : load(before + S::WAVE_ROWS + S::AFTER);
             if (l >= TOP) {
                 hi = fresh[l];
 #pragma unroll
@@ -414,9 +413,9 @@ template <typename S> struct deep_wave {
         if (l + 1 == T) {
             write<WITH, TOP>(o, r, k - T);
         } else if (r == 0) {
-            store_shared(edges_of<ODD>(l + 1), o);
+            store_shared(edges_of<ODD>(l + 1) + S::AFTER, o);
         } else if (r == ROWS - 1) {
-            store_shared(edges_of<ODD>(l + 1) + S::ROW, o);
+            store_shared(edges_of<ODD>(l + 1) + S::WAVE_ROWS + S::BEFORE, o);
         }
     }
 
