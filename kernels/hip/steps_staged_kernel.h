@@ -237,14 +237,6 @@ template <typename S> struct deep_rounds {
     }
 };
 
-/* The same value in all lanes, but the compiler computes from it again instead of keeping in
- * registers what it already has. */
-static __device__ __forceinline__ int forget(int value)
-{
-    asm volatile("redux.sync.max.s32 %0, %0, 0xffffffff;" : "+r"(value));
-    return value;
-}
-
 /* All planes of a column. The rounds at closed faces in z run the code for all faces; the registers
  * that only it needs are set before and after the loop over the others. */
 template <typename S>

@@ -86,14 +86,6 @@ template <typename REAL> struct wave_corner {
     int begin, end;             /* planes that are written */
 };
 
-/* The thread, found again instead of being kept in a register. */
-static __device__ __forceinline__ int thread_again()
-{
-    int thread;
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    return thread;
-}
-
 template <typename S>
 static __device__ __forceinline__ wave_corner<typename S::REAL> &corner_of(int thread)
 {

@@ -1,5 +1,5 @@
-/* Part of steps_staged_*.hip.cpp: stores with a predicate instead of a branch, and loads that the
- * compiler does not repeat. */
+/* Part of steps_staged_*.hip.cpp: stores with a predicate instead of a branch, and values that
+ * the compiler takes as they are. */
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
 
@@ -58,6 +58,22 @@ static __device__ __forceinline__ vec16<float> load_shared(uint32_t from, vec16<
                  : "=f"(to.v[0]), "=f"(to.v[1]), "=f"(to.v[2]), "=f"(to.v[3])
                  : "r"(from));
     return to;
+}
+
+/* The thread, found again instead of being kept in a register. */
+static __device__ __forceinline__ int thread_again(void)
+{
+    int thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
+}
+
+/* The same value in all lanes, but the compiler computes from it again instead of keeping in
+ * registers what it already has. */
+static __device__ __forceinline__ int forget(int value)
+{
+    asm volatile("redux.sync.max.s32 %0, %0, 0xffffffff;" : "+r"(value));
+    return value;
 }
 
 #endif

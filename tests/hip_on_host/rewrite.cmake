@@ -25,13 +25,17 @@ function(isotherm_rewrite_hip list)
   set(${list} ${written} PARENT_SCOPE)
 endfunction()
 
-# How they are compiled: for gfx90a, and bit for bit as the CPU's.
+# How they are compiled: for gfx90a or sm_90, and bit for bit as the CPU's.
 function(isotherm_hip_on_host target)
   set(here ${PROJECT_SOURCE_DIR}/tests/hip_on_host)
-  target_include_directories(${target} BEFORE PRIVATE ${PROJECT_BINARY_DIR}/hip_on_host ${here})
-  target_compile_definitions(${target} PRIVATE __HIP_PLATFORM_AMD__=1 _GNU_SOURCE)
+  target_include_directories(${target} BEFORE PRIVATE ${PROJECT_BINARY_DIR}/hip_on_host
+    $<$<STREQUAL:${ISOTHERM_HIP_HOST_CHIP},sm_90>:${here}/sm90> ${here})
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE
+    $<$<STREQUAL:${ISOTHERM_HIP_HOST_CHIP},gfx90a>:__HIP_PLATFORM_AMD__=1>)
   target_compile_options(${target} PRIVATE -ffp-contract=off -fno-math-errno -Wall -Wextra
-    -Wno-unknown-pragmas -Wno-unused $<$<BOOL:${ISOTHERM_CPU_ARCH}>:-march=${ISOTHERM_CPU_ARCH}>)
+    -Wno-unknown-pragmas -Wno-unused -Wno-parentheses -Wno-missing-field-initializers
+    -Wno-array-bounds
+    $<$<BOOL:${ISOTHERM_CPU_ARCH}>:-march=${ISOTHERM_CPU_ARCH}>)
   if(ISOTHERM_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=address,undefined
       -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
