@@ -269,19 +269,8 @@ static __device__ __forceinline__ unsigned int arch_read_counter(const unsigned 
 }
 
 /* Start the copy of a tile whose first cell has these indices in the region, perhaps outside of it.
+ * It is kept in the L2 cache in preference to the output: neighbouring tiles read its edges soon.
  */
-static __device__ __forceinline__ void arch_tile_copy_plain(void *tile, const arch_tile_map &map,
-                                                            arch_arrivals *arrivals, int x, int y,
-                                                            int z)
-{
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-                 " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(arch_shared_address(tile)),
-                 "l"(&map.tensor), "r"(x), "r"(y), "r"(z), "r"(arch_shared_address(arrivals))
-                 : "memory");
-}
-
-/* The same, kept in the L2 cache in preference to the output: neighbouring tiles read its edges
- * soon. */
 static __device__ __forceinline__ void arch_tile_copy(void *tile, const arch_tile_map &map,
                                                       arch_arrivals *arrivals, int x, int y, int z)
 {

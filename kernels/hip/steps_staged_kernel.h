@@ -73,21 +73,12 @@ template <typename S> struct deep_block {
             return;
         }
         arch_arrive_with_bytes(&filled[stage], S::STAGE);
-        copy(shared + stage * S::STAGE, map, &filled[stage], feeder->now.x, feeder->now.y, plane);
+        arch_tile_copy(shared + stage * S::STAGE, map, &filled[stage], feeder->now.x, feeder->now.y,
+                       plane);
         feeder->stage = stage + 1 < S::STAGES ? stage + 1 : 0;
         feeder->plane = plane + 1;
         if (plane == feeder->now.last) {
             begin_next();
-        }
-    }
-
-    static __device__ __forceinline__ void copy(void *to, const arch_tile_map &map,
-                                                arch_arrivals *arrivals, int x, int y, int plane)
-    {
-        if (S::T < 4) { /* measured */
-            arch_tile_copy(to, map, arrivals, x, y, plane);
-        } else {
-            arch_tile_copy_plain(to, map, arrivals, x, y, plane);
         }
     }
 };

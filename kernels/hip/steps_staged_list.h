@@ -129,7 +129,7 @@ static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&clos
  * neighbours are at other planes, so that the edges of tiles leave the L2 cache. How many planes
  * the ends of a column take longer, at the field's first plane, and at a closed face z_max, whose
  * code runs seldom and comes from memory. */
-static constexpr double OF_PIECES = 1.1, OF_BOTTOM = 3, OF_TOP = 12, OF_IDLE = 0.6;
+static constexpr double OF_PIECES = 1.14, OF_BOTTOM = 3, OF_TOP = 12, OF_IDLE = 0.6;
 
 /* How much longer planes of a tile take than without faces; less where few of its waves work. */
 template <typename S> static double weight_of(const work_list &w, int tile)

@@ -170,12 +170,6 @@ static inline unsigned int arch_read_counter(const unsigned int *counter)
     return *counter;
 }
 
-static inline void arch_tile_copy_plain(void *tile, const arch_tile_map &map,
-                                        arch_arrivals *arrivals, int x, int y, int z)
-{
-    hip_on_host::tile_copy(tile, map.tensor, arrivals, x, y, z);
-}
-
 static inline void arch_tile_copy(void *tile, const arch_tile_map &map, arch_arrivals *arrivals,
                                   int x, int y, int z)
 {
