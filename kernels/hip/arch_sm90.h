@@ -60,6 +60,22 @@ static __device__ __forceinline__ bool arch_all(bool condition)
     return __all_sync(0xFFFFFFFFU, condition) != 0;
 }
 
+/* One thread of the first wave, and the compiler knows that it is one: around a tile copy by a
+ * thread that it does not know to be alone it makes a loop over threads. All threads call. */
+static __device__ __forceinline__ bool arch_is_chosen(void)
+{
+    uint32_t chosen;
+    asm volatile("{\n"
+                 ".reg .pred one, first;\n"
+                 "elect.sync _|one, 0xffffffff;\n"
+                 "setp.lt.and.u32 first, %1, 32, one;\n"
+                 "selp.u32 %0, 1, 0, first;\n"
+                 "}\n"
+                 : "=r"(chosen)
+                 : "r"(threadIdx.x));
+    return chosen != 0;
+}
+
 /* The value of the first lane. All lanes call. */
 static __device__ __forceinline__ uint32_t arch_first_lane_value(uint32_t value)
 {
@@ -217,8 +233,8 @@ static __device__ __forceinline__ void arch_meeting_wait(arch_meeting *meeting, 
     arch_arrivals_wait(&meeting->waves, round & 1);
 }
 
-/* Whether round r has ended; may wait for a while. */
-static __device__ __forceinline__ bool arch_arrivals_ended(arch_arrivals *arrivals, unsigned parity)
+/* Whether round r has ended; may wait for a while. By the address in shared memory. */
+static __device__ __forceinline__ bool arch_arrivals_ended_at(uint32_t arrivals, unsigned parity)
 {
     uint32_t ended;
     asm volatile("{\n"
@@ -227,9 +243,14 @@ static __device__ __forceinline__ bool arch_arrivals_ended(arch_arrivals *arriva
                  "selp.u32 %0, 1, 0, done;\n"
                  "}\n"
                  : "=r"(ended)
-                 : "r"(arch_shared_address(arrivals)), "r"(parity)
+                 : "r"(arrivals), "r"(parity)
                  : "memory");
     return ended != 0;
+}
+
+static __device__ __forceinline__ bool arch_arrivals_ended(arch_arrivals *arrivals, unsigned parity)
+{
+    return arch_arrivals_ended_at(arch_shared_address(arrivals), parity);
 }
 
 /* Orders this thread's reads of shared memory before the engine's next write there, which an
@@ -248,19 +269,8 @@ static __device__ __forceinline__ unsigned int arch_read_counter(const unsigned 
 }
 
 /* Start the copy of a tile whose first cell has these indices in the region, perhaps outside of it.
+ * It is kept in the L2 cache in preference to the output: neighbouring tiles read its edges soon.
  */
-static __device__ __forceinline__ void arch_tile_copy_plain(void *tile, const arch_tile_map &map,
-                                                            arch_arrivals *arrivals, int x, int y,
-                                                            int z)
-{
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-                 " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(arch_shared_address(tile)),
-                 "l"(&map.tensor), "r"(x), "r"(y), "r"(z), "r"(arch_shared_address(arrivals))
-                 : "memory");
-}
-
-/* The same, kept in the L2 cache in preference to the output: neighbouring tiles read its edges
- * soon. */
 static __device__ __forceinline__ void arch_tile_copy(void *tile, const arch_tile_map &map,
                                                       arch_arrivals *arrivals, int x, int y, int z)
 {

@@ -46,6 +46,11 @@ static inline bool arch_all(bool condition)
     return __all(condition) != 0;
 }
 
+static inline bool arch_is_chosen(void)
+{
+    return threadIdx.x == 0;
+}
+
 static inline uint32_t arch_first_lane_value(uint32_t value)
 {
     return hip_on_host::from_lane("arch_first_lane_value", value, 0);
@@ -163,12 +168,6 @@ static inline void arch_reads_before_tile_copy(void)
 static inline unsigned int arch_read_counter(const unsigned int *counter)
 {
     return *counter;
-}
-
-static inline void arch_tile_copy_plain(void *tile, const arch_tile_map &map,
-                                        arch_arrivals *arrivals, int x, int y, int z)
-{
-    hip_on_host::tile_copy(tile, map.tensor, arrivals, x, y, z);
 }
 
 static inline void arch_tile_copy(void *tile, const arch_tile_map &map, arch_arrivals *arrivals,
