@@ -206,7 +206,7 @@ template <typename S> struct deep_rounds {
         }
     }
 
-    /* A wave whose rows nobody needs. */
+    /* A wave on whose rows no result depends. */
     __device__ __forceinline__ void pass_by(int first, int last)
     {
         for (int k = first; k < last; k += 2) {

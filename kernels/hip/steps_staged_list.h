@@ -29,7 +29,7 @@ struct deep_shape {
     static constexpr int HALO_Y = T - 1;
     /* Per level, in two parities: at each border of waves the row after it and the row before it,
      * which are the first and the last row of a wave, and at the ends of the tile what lies beyond
-     * closed faces. Nobody reads the first row of the first wave and the last row of the last one,
+     * closed faces. No wave reads the first row of the first wave and the last row of the last one,
      * which share a place with those of the next level. */
     static constexpr int WAVE_ROWS = 2 * ROW;
     static constexpr int AFTER = 0, BEFORE = ROW; /* in the rows of a border */
