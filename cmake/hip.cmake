@@ -43,6 +43,8 @@ elseif(ISOTHERM_HIP STREQUAL "nvidia")
   set(ISOTHERM_HIP_LANGUAGE CUDA)
 elseif(ISOTHERM_HIP STREQUAL "host")
   enable_language(CXX)
+  set(ISOTHERM_HIP_HOST_CHIP gfx90a CACHE STRING "GPU whose code path runs on the host")
+  set_property(CACHE ISOTHERM_HIP_HOST_CHIP PROPERTY STRINGS gfx90a sm_90)
   include(tests/hip_on_host/rewrite.cmake)
   set(ISOTHERM_HIP_LANGUAGE CXX)
 else()
@@ -82,7 +84,8 @@ function(isotherm_add_hip library)
     isotherm_hip_on_host(isotherm_hip_kernels)
     target_sources(isotherm_hip_kernels PRIVATE
       ${PROJECT_SOURCE_DIR}/tests/hip_on_host/blocks.cpp
-      ${PROJECT_SOURCE_DIR}/tests/hip_on_host/runtime.cpp)
+      ${PROJECT_SOURCE_DIR}/tests/hip_on_host/runtime.cpp
+      ${PROJECT_SOURCE_DIR}/tests/hip_on_host/tile_copy.cpp)
     set_source_files_properties(${sources} PROPERTIES
       INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/tests/hip_on_host)
   elseif(ISOTHERM_HIP STREQUAL "nvidia")

@@ -9,7 +9,8 @@ usage() {
 usage: bash tests/run.sh [--quick] [-L LABELS] [-R NAMES]
 
 Install what is missing, build the presets asan, fuzz, hip-amd, offload-amd, offload-nvidia,
-hip-nvidia (where there are compilers for them), hip-host and cpu, and run their tests.
+hip-nvidia (where there are compilers for them), hip-host, hip-host-sm90 and cpu, and run their
+tests.
 
   --quick       preset cpu only, no sanitizers, fuzzers and GPU builds
   -L LABELS     tests whose label matches: unit backend mpi io physics cli robust jobs fuzz
@@ -117,6 +118,12 @@ if ! $quick; then
         run_tests hip-host -L backend -E "$slow" || failed+=(hip-host)
     ISOTHERM_HIP_HOST_ORDER=1 run_tests hip-host -L backend -E "$slow|backend_step\\." ||
         failed+=(hip-host-random-order)
+    # what sm_90 has of its own; a random order finds most where waves wait plane by plane
+    isotherm_target=backend_tests build_preset hip-host-sm90 "${cmake_arguments[@]}" &&
+        run_tests hip-host-sm90 -R 'backend_(step|medium|nonlinear|study)\.|hip_on_host' ||
+        failed+=(hip-host-sm90)
+    ISOTHERM_HIP_HOST_ORDER=1 run_tests hip-host-sm90 -R 'backend_(steps|radius)\.|hip_on_host' ||
+        failed+=(hip-host-sm90-random-order)
 fi
 say "Building and testing preset cpu"
 build_preset cpu "${cmake_arguments[@]}"

@@ -52,7 +52,7 @@ static struct NAMED(lookup) * NAMED(lookup_of)(const struct NAMED(stencil) * s, 
     return lookup;
 }
 
-static struct NAMED(nonlinear)
+KERNEL_INLINE struct NAMED(nonlinear)
     NAMED(evaluate)(const struct NAMED(stencil) * s, int of_class, REAL u)
 {
     const int count = s->medium->nsegments;
@@ -73,7 +73,7 @@ struct NAMED(cell) {
     struct NAMED(nonlinear) is;
 };
 
-static struct NAMED(cell)
+KERNEL_INLINE struct NAMED(cell)
     NAMED(cell_at)(const struct NAMED(stencil) * s, int64_t i, int64_t j, int64_t k)
 {
     struct NAMED(cell)
@@ -87,8 +87,8 @@ static struct NAMED(cell)
 }
 
 /* g of a face of a cell, and the difference that it multiplies. */
-static REAL NAMED(cross)(const struct NAMED(stencil) * s, const struct NAMED(cell) * cell, int face,
-                         REAL *difference)
+KERNEL_INLINE REAL NAMED(cross)(const struct NAMED(stencil) * s, const struct NAMED(cell) * cell,
+                                int face, REAL *difference)
 {
     const struct medium_args *m = s->medium;
     const int axis = face / 2;

@@ -72,27 +72,59 @@ KERNEL_INLINE void NAMED(window_select)(const REAL *begin, const REAL *numbers, 
 }
 #endif
 
-/* How far each cell of a line is beyond the beginning of its segment, and numbers of that. */
-KERNEL_INLINE void NAMED(window_pick)(const struct NAMED(window) * window, const REAL *u, int first,
-                                      int n, REAL *beyond, REAL of[][NAMED(LINE)])
+/* Set one cell of a line, in registers: a load of the line would wait long for the store of a cell.
+ * at = LINE: none. */
+KERNEL_INLINE void NAMED(line_set)(REAL *line, int at, REAL cell)
 {
-    REAL begin[NAMED(LINE)];
 #if STREAM_HAS_WIDE
-    const struct stream_line at = NAMED(stream_line_find)(stream_line_load(u), window->begin);
+    stream_line_store(NAMED(stream_line_with)(stream_line_load(line), at, cell), line);
+#else
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        line[c] = c == at ? cell : line[c];
+    }
+#endif
+}
+
+#if STREAM_HAS_WIDE
+/* The same, of segments that stream_line_find has found. */
+KERNEL_INLINE void NAMED(window_choose)(const struct NAMED(window) * window, struct stream_line u,
+                                        struct stream_line at, int first, int n, REAL *beyond,
+                                        REAL of[][NAMED(LINE)])
+{
+    REAL cells[NAMED(LINE)];
+    REAL begin[NAMED(LINE)];
+    stream_line_store(u, cells);
     stream_line_store(NAMED(stream_line_choose)(at, window->begin), begin);
     for (int i = 0; i < n; i++) {
         stream_line_store(NAMED(stream_line_choose)(at, window->of[first + i]), of[i]);
     }
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        beyond[c] = cells[c] - begin[c];
+    }
+}
+#endif
+
+/* How far each cell of a line is beyond the beginning of its segment, and numbers of that. */
+KERNEL_INLINE void NAMED(window_pick)(const struct NAMED(window) * window, const REAL *u, int first,
+                                      int n, REAL *beyond, REAL of[][NAMED(LINE)])
+{
+#if STREAM_HAS_WIDE
+    const struct stream_line cells = stream_line_load(u);
+    NAMED(window_choose)
+    (window, cells, NAMED(stream_line_find)(cells, window->begin), first, n, beyond, of);
 #else
+    REAL begin[NAMED(LINE)];
     NAMED(window_select)(window->begin, window->begin, u, begin);
     for (int i = 0; i < n; i++) {
         NAMED(window_select)(window->begin, window->of[first + i], u, of[i]);
     }
-#endif
 #pragma omp simd
     for (int c = 0; c < NAMED(LINE); c++) {
         beyond[c] = u[c] - begin[c];
     }
+#endif
 }
 
 /* theta of a line that the window covers. */
@@ -117,6 +149,19 @@ KERNEL_INLINE void NAMED(window_temperature)(const struct NAMED(window) * window
 #pragma omp simd
     for (int c = 0; c < NAMED(LINE); c++) {
         temperature[c] = FMA(of[1][c], beyond[c], of[0][c]);
+    }
+}
+
+KERNEL_INLINE void NAMED(window_conduct)(const struct NAMED(window) * window, const REAL *u,
+                                         REAL *temperature, REAL *conductivity)
+{
+    REAL beyond[NAMED(LINE)];
+    REAL of[4][NAMED(LINE)];
+    NAMED(window_pick)(window, u, NAMED(T_AT), 4, beyond, of);
+#pragma omp simd
+    for (int c = 0; c < NAMED(LINE); c++) {
+        temperature[c] = FMA(of[1][c], beyond[c], of[0][c]);
+        conductivity[c] = FMA(of[3][c], beyond[c], of[2][c]);
     }
 }
 
@@ -146,7 +191,8 @@ KERNEL_INLINE bool NAMED(lookup_reach)(struct NAMED(lookup) * lookup, const REAL
 }
 
 /* A single cell, in the window or not. */
-static struct NAMED(nonlinear) NAMED(lookup_cell)(const struct NAMED(lookup) * lookup, REAL u)
+KERNEL_INLINE struct NAMED(nonlinear)
+    NAMED(lookup_cell)(const struct NAMED(lookup) * lookup, REAL u)
 {
     const struct NAMED(window) *window = &lookup->window;
     int s = window->first;
@@ -186,5 +232,42 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(lookup_line)(struct NAME
         values->temperature[c] = FMA(of[1][c], beyond[c], of[0][c]);
         values->conductivity[c] = FMA(of[3][c], beyond[c], of[2][c]);
         values->theta[c] = NAMED(nonlinear_theta_of)(beyond[c], of[4][c], of[5][c], of[6][c]);
+    }
+}
+
+/* T and k of n cells of one curve, whole lines, wherever they are; or theta. */
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lookup_conduct)(
+    struct NAMED(lookup) * lookup, const REAL *u, int64_t n, REAL *temperature, REAL *conductivity)
+{
+    struct NAMED(window) window;
+    NAMED(window_load)(&lookup->window, 0, NAMED(THETA_AT), &window);
+    for (int64_t i = 0; i < n; i += NAMED(LINE)) {
+        if (NAMED(line_within)(u + i, window.from, window.to)) {
+            NAMED(window_conduct)(&window, u + i, temperature + i, conductivity + i);
+        } else {
+            struct NAMED(values) values;
+            NAMED(lookup_line)(lookup, u + i, &values);
+            memcpy(temperature + i, values.temperature, sizeof values.temperature);
+            memcpy(conductivity + i, values.conductivity, sizeof values.conductivity);
+            NAMED(window_load)(&lookup->window, 0, NAMED(THETA_AT), &window);
+        }
+    }
+}
+
+static STREAM_WIDE __attribute__((noinline)) void NAMED(lookup_theta)(struct NAMED(lookup) * lookup,
+                                                                      const REAL *u, int64_t n,
+                                                                      REAL *theta)
+{
+    struct NAMED(window) window;
+    NAMED(window_load)(&lookup->window, NAMED(THETA_AT), 3, &window);
+    for (int64_t i = 0; i < n; i += NAMED(LINE)) {
+        if (NAMED(line_within)(u + i, window.from, window.to)) {
+            NAMED(window_theta)(&window, u + i, theta + i);
+        } else {
+            struct NAMED(values) values;
+            NAMED(lookup_line)(lookup, u + i, &values);
+            memcpy(theta + i, values.theta, sizeof values.theta);
+            NAMED(window_load)(&lookup->window, NAMED(THETA_AT), 3, &window);
+        }
     }
 }

@@ -13,6 +13,27 @@ static int share_along_x(const struct box *box, int part, int nparts, struct box
     return !box_is_empty(piece);
 }
 
+int64_t share_take(struct share_taken *taken, int64_t n, int part, int nparts)
+{
+    for (int p = 0; p < nparts; p++) {
+        const int of = (part + p) % nparts;
+        const int64_t begin = share_begin(n, of, nparts);
+        const int64_t left = share_begin(n, of + 1, nparts) - begin;
+        int64_t at;
+#pragma omp atomic read
+        at = taken[of].pieces;
+        if (at >= left) {
+            continue;
+        }
+#pragma omp atomic capture
+        at = taken[of].pieces++;
+        if (at < left) {
+            return begin + at;
+        }
+    }
+    return -1;
+}
+
 int share_box(const struct box *box, int part, int nparts, struct box pieces[SHARE_PIECES])
 {
     const int64_t ny = box_extent(box, AXIS_Y);

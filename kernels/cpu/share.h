@@ -17,6 +17,17 @@ static inline int64_t share_begin(int64_t n, int part, int nparts)
     return n / nparts * part + (part < n % nparts ? part : n % nparts);
 }
 
+/* How many pieces were taken of a thread's part of some work; initially 0. A line of its own. */
+struct share_taken {
+    int64_t pieces;
+    char rest[56];
+};
+
+/* One of the pieces [0, n) of work that each of `nparts` threads calls this for until it returns
+ * -1. A thread gets those of its own part first, in order, then what others have not begun: one of
+ * them may be slower. */
+int64_t share_take(struct share_taken *taken, int64_t n, int part, int nparts);
+
 /* The part of `box` for thread `part` of `nparts`, as at most SHARE_PIECES disjoint boxes (whole
  * planes, and part of a plane before and after). A box of few rows is divided along x at multiples
  * of 64 cells, so that no two threads write to one cache line. Returns the number of pieces, none

@@ -28,6 +28,8 @@ struct step_scratch;
 #include "kernels/cpu/nonlinear_cells.h"
 #include "kernels/cpu/step_nonlinear_lines.h"
 #include "kernels/cpu/step_nonlinear_rows.h"
+
+#include "kernels/cpu/step_nonlinear_faces.h"
 #include "kernels/cpu/step_nonlinear_tiles.h"
 #undef REAL
 #undef FMA
@@ -41,6 +43,8 @@ struct step_scratch;
 #include "kernels/cpu/nonlinear_cells.h"
 #include "kernels/cpu/step_nonlinear_lines.h"
 #include "kernels/cpu/step_nonlinear_rows.h"
+
+#include "kernels/cpu/step_nonlinear_faces.h"
 #include "kernels/cpu/step_nonlinear_tiles.h"
 #undef REAL
 #undef FMA

@@ -59,6 +59,32 @@ KERNEL_INLINE bool NAMED(line_is)(const uint8_t *classes, const struct NAMED(ali
     return (other & alike->mask) == 0;
 }
 
+/* The first of the lines [i, end) that is not alike. */
+KERNEL_INLINE int64_t NAMED(alike_until)(const uint8_t *classes, int64_t i, int64_t end,
+                                         const struct NAMED(alike) * alike)
+{
+    enum { MANY = 64 };
+    const uint8_t byte = (uint8_t)alike->bytes;
+    const uint8_t mask = (uint8_t)alike->mask;
+    if (mask == 0) {
+        return end;
+    }
+    for (; i + MANY <= end; i += MANY) {
+        uint8_t other = 0;
+#pragma omp simd reduction(| : other)
+        for (int c = 0; c < MANY; c++) {
+            other |= classes[i + c] ^ byte;
+        }
+        if ((other & mask) != 0) {
+            break;
+        }
+    }
+    while (i < end && NAMED(line_is)(classes + i, alike)) {
+        i += NAMED(LINE);
+    }
+    return i;
+}
+
 /* Whether all cells of a line have a class. */
 KERNEL_INLINE bool NAMED(is_class)(const struct NAMED(stencil) * s, const uint8_t *classes,
                                    int of_class)
@@ -118,8 +144,8 @@ static bool NAMED(alike_around)(const struct NAMED(stencil) * s, const uint8_t *
 
 /* The lines [i, end) of a row up to the first that is not alike or in the window. */
 static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(evaluate_lines)(
-    const struct NAMED(alike) * alike, const uint8_t *classes, const REAL *u, int64_t i,
-    int64_t end, REAL *theta)
+    const struct NAMED(alike) * alike, const uint8_t *classes, const REAL *u, int64_t fetch,
+    int64_t i, int64_t end, REAL *theta)
 {
     struct NAMED(window) window;
     NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &window);
@@ -127,6 +153,7 @@ static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(evaluate_lines)(
            NAMED(line_within)(u + i, window.from, window.to);
          i += NAMED(LINE)) {
         REAL line[NAMED(LINE)];
+        stream_fetch(STREAM_SECOND_LEVEL, u + fetch + i);
         NAMED(window_theta)(&window, u + i, line);
         memcpy(theta + i, line, sizeof line);
     }

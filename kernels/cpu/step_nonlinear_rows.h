@@ -1,13 +1,44 @@
-/* The rows of step_nonlinear.c in one precision. Included after step_nonlinear_lines.h, in the same
- * way. */
+/* Open lines of step_nonlinear.c in one precision. Included after step_nonlinear_lines.h, in the
+ * same way. */
 
 /* --- open lines of one class ----------------------------------------------------------------- */
 
-/* Lines [i, end) of a row, up to the first that is not alike or whose line above is not in the
- * window. That is evaluated here: theta of a cell is stored once, and read as that of the cell
- * itself, of its neighbours in y and of the cell below. */
+/* Whether a cell lies on that closed end of its row. */
+KERNEL_INLINE bool NAMED(is_at_end)(const struct NAMED(row) * row, int side, int64_t i)
+{
+    return row->on[FACE_X_MIN + side] && i == (side == SIDE_MIN ? 0 : row->n - 1);
+}
+
+/* The faces in x of the first and the last cell of a line that are closed or coupled. */
+struct NAMED(ends) {
+    bool is[SIDE_COUNT];
+    REAL g[SIDE_COUNT], d[SIDE_COUNT];
+};
+
+/* g and d of the faces in x of a line. */
+KERNEL_INLINE void NAMED(cross_ends)(const struct NAMED(ends) * ends, const REAL *theta, REAL r,
+                                     REAL g[][NAMED(LINE)], REAL d[][NAMED(LINE)])
+{
+    enum { LINE = NAMED(LINE) };
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        const int end = !ends->is[side] ? LINE : side == SIDE_MIN ? 0 : LINE - 1;
+        const REAL *other = theta + (side == SIDE_MIN ? -1 : 1);
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            g[side][c] = r;
+            d[side][c] = other[c] - theta[c];
+        }
+        NAMED(line_set)(g[side], end, ends->g[side]);
+        NAMED(line_set)(d[side], end, ends->d[side]);
+    }
+}
+
+/* Lines [i, end) of a row, up to the first whose line above is not in the window. That is evaluated
+ * here: theta of a cell is stored once, and read as that of the cell itself, of its neighbours in y
+ * and of the cell below. `ends`: of one line; NULL: open. */
 KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct NAMED(alike) * of,
-                                     int64_t i, int64_t end, bool reads_classes, bool perfused)
+                                     int64_t i, int64_t end, const struct NAMED(ends) * ends,
+                                     bool perfused)
 {
     enum { LINE = NAMED(LINE) };
     const struct NAMED(alike) alike = *of;
@@ -35,8 +66,9 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
         REAL next[LINE];
         REAL warm[LINE];
         REAL u[LINE];
-        if ((reads_classes && !NAMED(line_is)(row->classes + i, &alike)) ||
-            !NAMED(line_within)(above + i, window.from, window.to)) {
+        REAL g[SIDE_COUNT][LINE];
+        REAL d[SIDE_COUNT][LINE];
+        if (!NAMED(line_within)(above + i, window.from, window.to)) {
             break;
         }
         stream_fetch(STREAM_SECOND_LEVEL, fetched + i);
@@ -44,15 +76,21 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
         if (perfused) {
             NAMED(window_temperature)(&window, above + i, warm);
         }
+        if (ends != NULL) {
+            NAMED(cross_ends)(ends, theta + i, rx, g, d);
+        }
 #pragma omp simd
         for (int c = 0; c < LINE; c++) {
             const int64_t at = i + c;
             const REAL own = theta[at];
             const REAL source =
                 perfused ? NAMED(nonlinear_source)(numbers, alike.q, temperature[at]) : alike.q;
-            u[c] = field[at] + NAMED(nonlinear_sum)(rx, rx, ry, ry, rz, rz, theta[at - 1] - own,
-                                                    theta[at + 1] - own, ym[at] - own, yp[at] - own,
-                                                    z[at] - own, next[c] - own, source);
+            u[c] = field[at] + NAMED(nonlinear_sum)(
+                                   ends != NULL ? g[SIDE_MIN][c] : rx,
+                                   ends != NULL ? g[SIDE_MAX][c] : rx, ry, ry, rz, rz,
+                                   ends != NULL ? d[SIDE_MIN][c] : theta[at - 1] - own,
+                                   ends != NULL ? d[SIDE_MAX][c] : theta[at + 1] - own,
+                                   ym[at] - own, yp[at] - own, z[at] - own, next[c] - own, source);
         }
         memcpy(z + i, next, sizeof next);
         if (perfused) {
@@ -67,46 +105,96 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
     return i;
 }
 
-#define DEFINE_ADVANCE(name, reads_classes, perfused)                                              \
-    static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(name)(                              \
-        const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)     \
-    {                                                                                              \
-        return NAMED(advance)(row, of, i, end, reads_classes, perfused);                           \
-    }
-DEFINE_ADVANCE(advance_alike, false, false)
-DEFINE_ADVANCE(advance_classes, true, false)
-DEFINE_ADVANCE(advance_perfused, true, true)
-#undef DEFINE_ADVANCE
-
-/* --- other lines of one class ---------------------------------------------------------------- */
-
-/* A face in y or z of lines of one class each. */
-struct NAMED(face) {
-    enum nonlinear_face is;
-    int of_class; /* beyond it */
-    const REAL *closure;
-    REAL w, other_w, contact;
-};
-
-struct NAMED(faces) {
-    int of_class;   /* of the line */
-    bool evaluates; /* T and k are needed */
-    struct NAMED(face) of[FACE_COUNT];
-    bool ends[SIDE_COUNT]; /* its first and its last cell: closed or coupled in x, by */
-    REAL g[SIDE_COUNT], d[SIDE_COUNT];
-};
-
-/* Whether a line has the classes of `faces`, and so have those beside it. */
-KERNEL_INLINE bool NAMED(has_faces)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                                    int64_t i, const struct NAMED(faces) * faces)
+#if STREAM_HAS_WIDE
+/* The same lines where the output is streamed; there is one at least. The segments of the line
+ * above are sought two lines ahead, and theta is evaluated one line ahead: the work of a line is a
+ * long chain, and by itself the processor overlaps too few of them. What was found ahead outside
+ * the window is not used. */
+KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
+                                           const struct NAMED(alike) * alike, int64_t i,
+                                           int64_t end)
 {
-    const uint8_t *classes = row->classes + i;
-    bool is = s->medium->nclasses == 1 || NAMED(is_class)(s, classes, faces->of_class);
-    for (int face = FACE_Y_MIN; face < FACE_COUNT && !s->medium->one_curve; face++) {
-        is = is && (faces->of[face].is == FACE_CLOSED ||
-                    NAMED(is_class)(s, classes + row->to_class[face], faces->of[face].of_class));
+    enum { LINE = NAMED(LINE) };
+    const REAL *const theta = row->theta;
+    const REAL *const ym = row->ym;
+    const REAL *const yp = row->yp;
+    const REAL *const field = row->u;
+    const REAL *const above = row->u + row->step[FACE_Z_MAX];
+    const REAL *const fetched = above + row->fetch;
+    REAL *const z = row->z;
+    REAL *const out = row->out;
+    REAL rx[LINE];
+    REAL ry[LINE];
+    REAL rz[LINE];
+    REAL q[LINE];
+    REAL first[LINE];
+    struct NAMED(window) window;
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R]), rx);
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 1]), ry);
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 2]), rz);
+    stream_line_store(NAMED(stream_line_of)(alike->q), q);
+    NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &window);
+    NAMED(window_theta)(&window, above + i, first);
+    struct stream_line next = stream_line_load(first);
+    struct stream_line cells = stream_line_load(above + (i + LINE < end ? i + LINE : i));
+    struct stream_line at = NAMED(stream_line_find)(cells, window.begin);
+    for (; i < end && NAMED(line_within)(above + i, window.from, window.to); i += LINE) {
+        const int64_t ahead = i + 2 * LINE < end ? i + 2 * LINE : end - LINE;
+        REAL zp[LINE];
+        REAL u[LINE];
+        REAL beyond[LINE];
+        REAL of[3][LINE];
+        REAL after[LINE];
+        stream_fetch(STREAM_SECOND_LEVEL, fetched + i);
+        stream_line_store(next, zp);
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            const int64_t x = i + c;
+            const REAL own = theta[x];
+            u[c] =
+                field[x] + NAMED(nonlinear_sum)(rx[c], rx[c], ry[c], ry[c], rz[c], rz[c],
+                                                theta[x - 1] - own, theta[x + 1] - own, ym[x] - own,
+                                                yp[x] - own, z[x] - own, zp[c] - own, q[c]);
+        }
+        stream_line_store(next, z + i);
+        NAMED(window_choose)(&window, cells, at, NAMED(THETA_AT), 3, beyond, of);
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            after[c] = NAMED(nonlinear_theta_of)(beyond[c], of[0][c], of[1][c], of[2][c]);
+        }
+        next = stream_line_load(after);
+        cells = stream_line_load(above + ahead);
+        at = NAMED(stream_line_find)(cells, window.begin);
+        stream_whole(out + i, u);
     }
-    return is;
+    return i;
+}
+#endif
+
+static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_alike)(
+    const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)
+{
+#if STREAM_HAS_WIDE
+    if (row->streamed) {
+        return NAMED(advance_ahead)(row, of, i, end);
+    }
+#endif
+    return NAMED(advance)(row, of, i, end, NULL, false);
+}
+
+static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_perfused)(
+    const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)
+{
+    return NAMED(advance)(row, of, i, end, NULL, true);
+}
+
+/* One line with such ends. Returns the next one, or i when its line above is not in the window. */
+static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_ends)(
+    const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i,
+    const struct NAMED(ends) * ends)
+{
+    return row->temperature != NULL ? NAMED(advance)(row, of, i, i + NAMED(LINE), ends, true)
+                                    : NAMED(advance)(row, of, i, i + NAMED(LINE), ends, false);
 }
 
 /* How a face between cells of two classes is. */
@@ -115,216 +203,77 @@ KERNEL_INLINE REAL NAMED(contact_of)(const struct NAMED(stencil) * s, int axis, 
     return s->table[medium_g_at(s->medium->nclasses, axis, own, other)];
 }
 
-/* The faces of the line from cell i on. Returns whether it is of one class, and those beside it are
- * too; else it must be advanced cell by cell. */
-static bool NAMED(find_faces)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                              int64_t i, struct NAMED(faces) * faces)
+/* The ends of n cells of one class from cell i on. */
+static void NAMED(find_ends)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                             int64_t i, int64_t n, int of_class, struct NAMED(ends) * ends)
 {
     const struct medium_args *m = s->medium;
-    const uint8_t *classes = row->classes + i;
-    const int own = m->nclasses == 1 ? 0 : *classes & m->mask;
-    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * own;
-    bool evaluates = false;
-    faces->of_class = own;
-    for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
-        struct NAMED(face) *f = &faces->of[face];
-        const bool closed = row->on[face];
-        f->is = closed ? FACE_CLOSED : FACE_OPEN;
-        f->of_class = m->one_curve || closed ? own : classes[row->to_class[face]] & m->mask;
-        f->w = numbers[NONLINEAR_W + face / 2];
-        if (closed) {
-            f->closure = s->table + medium_closure_at(m->nclasses, m->nclosures, face, own);
-            if (m->d_patch[face] != NULL || f->closure[2] != 0) {
-                return false;
-            }
-        } else if (!m->one_curve) {
-            f->contact = NAMED(contact_of)(s, face / 2, own, f->of_class);
-            f->is = f->contact >= 0 ? FACE_COUPLED : FACE_OPEN;
-            f->other_w = s->numbers[NONLINEAR_NUMBERS * f->of_class + NONLINEAR_W + face / 2];
-        }
-        evaluates = evaluates || f->is != FACE_OPEN;
-    }
-    faces->evaluates = evaluates;
-    if (!NAMED(has_faces)(s, row, i, faces) ||
-        (!m->one_curve && NAMED(contact_of)(s, AXIS_X, own, own) >= 0)) {
-        return false;
-    }
     for (int side = 0; side < SIDE_COUNT; side++) {
         const int face = FACE_X_MIN + side;
-        const int64_t c = side == SIDE_MIN ? 0 : NAMED(LINE) - 1;
-        faces->ends[side] =
-            (row->on[face] && i + c == (side == SIDE_MIN ? 0 : row->n - 1)) ||
-            (!m->one_curve &&
-             NAMED(contact_of)(s, AXIS_X, own, classes[c + row->to_class[face]] & m->mask) >= 0);
-        if (faces->ends[side]) {
-            const struct NAMED(cell) cell = NAMED(cell_at)(s, row->first[AXIS_X] + i + c,
-                                                           row->first[AXIS_Y], row->first[AXIS_Z]);
-            faces->g[side] = NAMED(cross)(s, &cell, face, &faces->d[side]);
+        const int64_t c = side == SIDE_MIN ? i : i + n - 1;
+        ends->is[side] = NAMED(is_at_end)(row, side, c) ||
+                         (!m->one_curve &&
+                          NAMED(contact_of)(s, AXIS_X, of_class,
+                                            row->classes[c + row->to_class[face]] & m->mask) >= 0);
+        if (ends->is[side]) {
+            const struct NAMED(cell)
+                cell = {.at = {row->first[AXIS_X] + c, row->first[AXIS_Y], row->first[AXIS_Z]},
+                        .class_of = row->classes + c,
+                        .u = row->u + c,
+                        .of_class = of_class,
+                        .is = NAMED(evaluate)(s, of_class, row->u[c])};
+            ends->g[side] = NAMED(cross)(s, &cell, face, &ends->d[side]);
         }
-    }
-    return true;
-}
-
-/* g and d of a closed face. */
-KERNEL_INLINE void NAMED(close_line)(const struct NAMED(face) * f, const struct NAMED(values) * is,
-                                     struct tally *tally, REAL *g, REAL *d)
-{
-    const REAL closure[4] = {f->closure[0], f->closure[1], 0, f->closure[3]};
-    const REAL w = f->w;
-    double flow[NAMED(LINE)];
-#pragma omp simd
-    for (int c = 0; c < NAMED(LINE); c++) {
-        g[c] = is->conductivity[c] / w;
-        d[c] = NAMED(nonlinear_face)(closure, g[c], is->temperature[c]);
-        flow[c] = (double)g[c] * (double)d[c];
-    }
-    if (tally->target != NULL) {
-        tally_add_float64(tally, flow, NAMED(LINE));
     }
 }
 
-/* g and d of a contact. */
-KERNEL_INLINE void NAMED(couple_line)(const struct NAMED(face) * f, const struct NAMED(values) * is,
-                                      const struct NAMED(values) * other, REAL *g, REAL *d)
+/* Whether the line from cell i on, alike but for its ends, is open in y and z. */
+static bool NAMED(is_open_between)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                   int64_t i, const struct NAMED(alike) * alike)
 {
-    const REAL w = f->w;
-    const REAL other_w = f->other_w;
-    const REAL contact = f->contact;
-#pragma omp simd
-    for (int c = 0; c < NAMED(LINE); c++) {
-        g[c] = NAMED(nonlinear_g)(is->conductivity[c], w, other->conductivity[c], other_w, contact);
-        d[c] = other->temperature[c] - is->temperature[c];
+    enum { LAST = NAMED(LINE) - 1 };
+    const uint8_t *classes = row->classes + i;
+    uint8_t line[NAMED(LINE)];
+    if (alike->mask == 0) {
+        return true;
     }
-}
-
-/* g and d of all faces of a line. next: above it. */
-KERNEL_INLINE void NAMED(cross_line)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                                     int64_t i, const struct NAMED(faces) * faces,
-                                     const struct NAMED(values) * next, REAL g[][NAMED(LINE)],
-                                     REAL d[][NAMED(LINE)])
-{
-    enum { LINE = NAMED(LINE) };
-    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
-    const REAL *theta = row->theta + i;
-    const REAL *const others[FACE_COUNT] = {theta - 1,   theta + 1,  row->ym + i,
-                                            row->yp + i, row->z + i, next->theta};
-    struct NAMED(values) is;
-    struct NAMED(values) other;
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const REAL r = numbers[NONLINEAR_R + face / 2];
-#pragma omp simd
-        for (int c = 0; c < LINE; c++) {
-            g[face][c] = r;
-            d[face][c] = others[face][c] - theta[c];
-        }
-    }
-    if (faces->evaluates) {
-        NAMED(lookup_line)(NAMED(lookup_of)(s, faces->of_class), row->u + i, &is);
-    }
-    for (int face = FACE_Y_MIN; face < FACE_COUNT && faces->evaluates; face++) {
-        const struct NAMED(face) *f = &faces->of[face];
-        if (f->is == FACE_CLOSED) {
-            NAMED(close_line)(f, &is, &s->tally[face], g[face], d[face]);
-        } else if (f->is == FACE_COUPLED && face == FACE_Z_MAX) {
-            NAMED(couple_line)(f, &is, next, g[face], d[face]);
-        } else if (f->is == FACE_COUPLED) {
-            NAMED(lookup_line)
-            (NAMED(lookup_of)(s, f->of_class), row->u + row->step[face] + i, &other);
-            NAMED(couple_line)(f, &is, &other, g[face], d[face]);
-        }
-    }
-    for (int side = 0; side < SIDE_COUNT; side++) {
-        if (faces->ends[side]) {
-            const int end = side == SIDE_MIN ? 0 : LINE - 1;
-            const REAL end_g = faces->g[side];
-            const REAL end_d = faces->d[side];
-            /* in vectors: loads of a line wait long for a store of one of its cells */
-#pragma omp simd
-            for (int c = 0; c < LINE; c++) {
-                g[side][c] = c == end ? end_g : g[side][c];
-                d[side][c] = c == end ? end_d : d[side][c];
+    memcpy(line, classes, sizeof line);
+    for (int c = 0; c <= LAST && !s->medium->one_curve; c += LAST) {
+        if ((line[c] & CLASS_FLAG) == 0) { /* a contact, in x only? */
+            for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
+                if ((classes[c + row->to_class[face]] & s->medium->mask) != alike->of_class) {
+                    return false;
+                }
             }
+            line[c] |= CLASS_FLAG;
         }
     }
+    return NAMED(line_is)(line, alike);
 }
 
-/* The line from cell i on, for which find_faces has found these, and those up to `end` that are
- * like it, but not at an end. Returns the first that is not. */
-static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_faces)(
-    const struct NAMED(stencil) * s, const struct NAMED(row) * row, int64_t i, int64_t end,
-    struct NAMED(faces) * faces)
+/* The lines from cell i on, if they are of one class that touches no other in y and z. Returns the
+ * first that is not. */
+static int64_t NAMED(advance_open)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                   int64_t i)
 {
     enum { LINE = NAMED(LINE) };
-    const struct medium_args *m = s->medium;
-    const REAL *const field = row->u;
-    const REAL *const above = row->u + row->step[FACE_Z_MAX];
-    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
-    const REAL q = s->table[medium_cell_at(faces->of_class) + 1];
-    const bool open = faces->of[FACE_Z_MAX].is != FACE_CLOSED;
-    bool more = true;
-    while (more) {
-        REAL g[FACE_COUNT][LINE] __attribute__((aligned(STREAM_LINE_BYTES)));
-        REAL d[FACE_COUNT][LINE] __attribute__((aligned(STREAM_LINE_BYTES)));
-        struct NAMED(values) next = {.theta = {0}};
-        REAL u[LINE];
-        REAL source[LINE];
-        if (open) {
-            stream_fetch(STREAM_SECOND_LEVEL, above + row->fetch + i);
-            NAMED(lookup_line)
-            (NAMED(lookup_of)(s, faces->of[FACE_Z_MAX].of_class), above + i, &next);
-        }
-        NAMED(cross_line)(s, row, i, faces, &next, g, d);
-        for (int c = 0; c < LINE; c++) {
-            source[c] = q;
-        }
-        for (int c = 0; c < LINE && row->temperature != NULL; c++) {
-            source[c] = NAMED(nonlinear_source)(numbers, q, row->temperature[i + c]);
-        }
-#pragma omp simd
-        for (int c = 0; c < LINE; c++) {
-            u[c] = field[i + c] + NAMED(nonlinear_sum)(g[0][c], g[1][c], g[2][c], g[3][c], g[4][c],
-                                                       g[5][c], d[0][c], d[1][c], d[2][c], d[3][c],
-                                                       d[4][c], d[5][c], source[c]);
-        }
-        memcpy(row->z + i, next.theta, sizeof next.theta);
-        if (row->temperature != NULL) {
-            memcpy(row->temperature + i, next.temperature, sizeof next.temperature);
-        }
-        NAMED(write_line)(row, i, LINE, u);
-        i += LINE;
-        more = faces->evaluates && !faces->ends[SIDE_MAX] && i < end &&
-               NAMED(has_faces)(s, row, i, faces) &&
-               (m->one_curve || (row->classes[i + LINE] & m->mask) == faces->of_class);
-        faces->ends[SIDE_MIN] = false;
+    struct NAMED(alike) alike;
+    const int64_t last = row->n - LINE;
+    const int64_t end = row->on[FACE_X_MAX] ? last : last + 1; /* exclusive, of lines */
+    if (i > last || !NAMED(alike_around)(s, row->classes + i + 1, &alike) ||
+        !NAMED(lookup_reach)(alike.lookup, row->u + row->step[FACE_Z_MAX] + i)) {
+        return i;
+    }
+    if (!NAMED(is_at_end)(row, SIDE_MIN, i) && !NAMED(is_at_end)(row, SIDE_MAX, i + LINE - 1) &&
+        NAMED(line_is)(row->classes + i, &alike)) {
+        const int64_t until = NAMED(alike_until)(row->classes, i, end, &alike);
+        return row->temperature != NULL ? NAMED(advance_perfused)(row, &alike, i, until)
+                                        : NAMED(advance_alike)(row, &alike, i, until);
+    }
+    if (NAMED(is_open_between)(s, row, i, &alike)) {
+        struct NAMED(ends) ends;
+        NAMED(find_ends)(s, row, i, LINE, alike.of_class, &ends);
+        return NAMED(advance_ends)(row, &alike, i, &ends);
     }
     return i;
-}
-
-/* Advance a row, and evaluate the one above. */
-static void NAMED(step_lines)(const struct NAMED(stencil) * s, const struct NAMED(row) * row)
-{
-    enum { LINE = NAMED(LINE) };
-    /* the first and the last line of a row may have closed faces */
-    const int64_t first = row->on[FACE_X_MIN] ? LINE : 0;
-    const int64_t whole = row->n / LINE * LINE;
-    const int64_t end = row->on[FACE_X_MAX] && whole == row->n ? whole - LINE : whole;
-    for (int64_t i = 0; i < row->n;) {
-        const int64_t begin = i;
-        struct NAMED(alike) alike;
-        struct NAMED(faces) faces;
-        if (!row->on_any && i >= first && i < end &&
-            NAMED(alike_around)(s, row->classes + i, &alike) &&
-            NAMED(lookup_reach)(alike.lookup, row->u + row->step[FACE_Z_MAX] + i)) {
-            i = row->temperature != NULL ? NAMED(advance_perfused)(row, &alike, i, end)
-                : s->reads_classes       ? NAMED(advance_classes)(row, &alike, i, end)
-                                         : NAMED(advance_alike)(row, &alike, i, end);
-        }
-        if (i == begin && i < whole && NAMED(find_faces)(s, row, i, &faces)) {
-            i = NAMED(advance_faces)(s, row, i, end, &faces);
-        }
-        if (i == begin) {
-            NAMED(step_line)(s, row, i, row->n - i < LINE ? row->n - i : LINE);
-            i += LINE;
-        }
-    }
 }

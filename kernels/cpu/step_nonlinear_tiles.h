@@ -1,5 +1,5 @@
-/* The tiles of step_nonlinear.c in one precision. Included after step_nonlinear_rows.h, in the same
- * way. */
+/* The tiles of step_nonlinear.c in one precision. Included after step_nonlinear_faces.h, in the
+ * same way. */
 
 /* The cells before and after row (j, k) of the tile. */
 static void NAMED(evaluate_ends)(const struct NAMED(stencil) * s, const struct box *tile, int64_t j,
@@ -15,14 +15,15 @@ static void NAMED(evaluate_ends)(const struct NAMED(stencil) * s, const struct b
     }
 }
 
-/* Evaluate row (j, k). `inside`: of the tile, in y and z. Rows beyond closed faces are not needed,
- * nor are the edges of the tile's outline. */
+/* Evaluate row (j, k). `fetch`: from a cell to the one whose line is fetched. Rows beyond closed
+ * faces are not needed, nor are the edges of the tile's outline. */
 static void NAMED(evaluate_row)(const struct NAMED(stencil) * s, const struct box *tile, int64_t j,
-                                int64_t k)
+                                int64_t k, int64_t fetch)
 {
     const struct layout *l = s->layout;
     const int64_t at[AXIS_COUNT] = {tile->lo[AXIS_X], s->alone[AXIS_Y] ? 0 : j,
                                     s->alone[AXIS_Z] ? 0 : k};
+    /* of the tile, in y and z */
     const bool inside = j >= tile->lo[AXIS_Y] && j < tile->hi[AXIS_Y] && k >= tile->lo[AXIS_Z];
     for (int axis = AXIS_Y; axis < AXIS_COUNT; axis++) {
         if ((at[axis] < 0 && s->closed[2 * axis]) ||
@@ -41,7 +42,7 @@ static void NAMED(evaluate_row)(const struct NAMED(stencil) * s, const struct bo
         const struct NAMED(alike) alike = NAMED(alike_cells)(s, classes + i);
         const int64_t begin = i;
         if (temperature == NULL) {
-            i = NAMED(evaluate_lines)(&alike, classes, u, i, n - n % NAMED(LINE), theta);
+            i = NAMED(evaluate_lines)(&alike, classes, u, fetch, i, n - n % NAMED(LINE), theta);
         }
         if (i == begin) {
             struct NAMED(values) values;
@@ -80,7 +81,9 @@ static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *t
                .yp = &s->scratch->theta[k & 1][r + beside][NAMED(PAD)],
                .z = &s->scratch->theta[(k + 1) & 1][r][NAMED(PAD)],
                .temperature = s->medium->perfused ? &s->scratch->temperature[r][NAMED(PAD)] : NULL,
-               .fetch = j + FETCH_ROWS <= tile->hi[AXIS_Y] ? FETCH_ROWS * l->pitch_y : 0};
+               .fetch = l->pitch_y * (j + FETCH_ROWS <= tile->hi[AXIS_Y]
+                                          ? FETCH_ROWS
+                                          : tile->lo[AXIS_Y] - 1 - j)}; /* evaluated after all */
     row.streamed = stream_cells_to_line(row.out, sizeof(REAL)) == 0;
     for (int face = 0; face < FACE_COUNT; face++) {
         const int axis = face / 2;
@@ -102,7 +105,6 @@ static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *t
             stream_fetch(STREAM_SECOND_LEVEL, next + row.n);
         }
         for (int64_t i = 0; s->medium->nclasses > 1 && i < row.n; i += STREAM_LINE_BYTES) {
-            stream_fetch(STREAM_SECOND_LEVEL, classes + i);
             stream_fetch(STREAM_SECOND_LEVEL, classes + row.to_class[FACE_Z_MAX] + i);
         }
     }
@@ -113,11 +115,12 @@ static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *
 {
     const int64_t *lo = tile->lo;
     const int64_t *hi = tile->hi;
+    const struct layout *l = s->layout;
     for (int64_t j = lo[AXIS_Y]; j < hi[AXIS_Y]; j++) {
-        NAMED(evaluate_row)(s, tile, j, lo[AXIS_Z] - 1);
+        NAMED(evaluate_row)(s, tile, j, lo[AXIS_Z] - 1, 0);
     }
     for (int64_t j = lo[AXIS_Y] - 1; j <= hi[AXIS_Y]; j++) {
-        NAMED(evaluate_row)(s, tile, j, lo[AXIS_Z]);
+        NAMED(evaluate_row)(s, tile, j, lo[AXIS_Z], 0);
     }
     for (int64_t k = lo[AXIS_Z]; k < hi[AXIS_Z]; k++) {
         for (int64_t j = lo[AXIS_Y]; j < hi[AXIS_Y]; j++) {
@@ -127,8 +130,12 @@ static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *
             }
         }
         if (k + 1 < hi[AXIS_Z]) {
-            NAMED(evaluate_row)(s, tile, lo[AXIS_Y] - 1, k + 1);
-            NAMED(evaluate_row)(s, tile, hi[AXIS_Y], k + 1);
+            /* meanwhile the first rows of the plane after that are fetched */
+            const int64_t first = k + 2 < hi[AXIS_Z] ? l->pitch_z + l->pitch_y : 0;
+            const int64_t second =
+                k + 2 < hi[AXIS_Z] ? l->pitch_z - (hi[AXIS_Y] - lo[AXIS_Y] - 1) * l->pitch_y : 0;
+            NAMED(evaluate_row)(s, tile, lo[AXIS_Y] - 1, k + 1, first);
+            NAMED(evaluate_row)(s, tile, hi[AXIS_Y], k + 1, second);
         }
     }
 }

@@ -17,7 +17,8 @@ struct NAMED(links) {
     int64_t out_pitch;
     int64_t n; /* of a row: whole lines */
     int64_t rows;
-    bool stream;
+    bool stream;              /* to the output, */
+    int64_t keep_begin, keep; /* of which only these cells of a row are written: whole lines */
 };
 
 /* `rows` of them, from row r on, from cell `at` on. Two rows ahead at most come with each. */
@@ -95,9 +96,9 @@ KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
     NAMED(cells)(k, &at, result, VECTOR);
     if (l < nlinks - 1) {
         at_line->value[l + 1] = STEPS(load)(result);
-    } else if (from->stream) {
+    } else if ((uint64_t)(i - from->keep_begin) < (uint64_t)from->keep) {
         STEPS(store_streaming)(STEPS(load)(result), from->out + i);
-    } else {
+    } else if (!from->stream) {
         STEPS(store)(STEPS(load)(result), from->out + i);
     }
 }
@@ -106,9 +107,14 @@ KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
 KERNEL_INLINE void NAMED(link_source)(const struct NAMED(links) * from, int nlinks, int64_t i,
                                       struct NAMED(chained) * at_line)
 {
+    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
     at_line->value[0] = STEPS(load)(from->source + i);
     stream_fetch(STREAM_SECOND_LEVEL, from->ahead + i);
     stream_fetch(STREAM_SECOND_LEVEL, from->beside + i);
+    if (nlinks < STEPS_CHAIN) { /* once more: what comes too fast is dropped */
+        stream_fetch(STREAM_SECOND_LEVEL, from->ahead + i - VECTOR);
+        stream_fetch(STREAM_SECOND_LEVEL, from->beside + i - VECTOR);
+    }
     if (nlinks == 0) {
         STEPS(store)(at_line->value[0], from->out + i);
     }

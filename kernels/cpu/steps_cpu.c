@@ -31,8 +31,8 @@ struct steps_choice {
 };
 /* For the tuner (tile_tuner.h); measured, see docs/kernels_cpu.md. */
 static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
-    {640 * 1024, 1024},  {512 * 1024, 1024}, {768 * 1024, 1024}, {384 * 1024, 1024},
-    {1024 * 1024, 1024}, {640 * 1024, 2048}, {512 * 1024, 4096}, {1024 * 1024, 4096},
+    {512 * 1024, 1024}, {640 * 1024, 1024},  {384 * 1024, 1024}, {768 * 1024, 1024},
+    {512 * 1024, 2048}, {1024 * 1024, 1024}, {640 * 1024, 2048}, {1024 * 1024, 4096},
 };
 
 /* The cells that are advanced so that those of `box` can make `rest` more steps. */
@@ -183,15 +183,15 @@ static struct tiling steps_tiling(const struct layout *layout, const struct step
 static void steps_thread(const struct layout *layout, const struct step_args *args, int nsteps,
                          void *out, const void *in, const struct box *boxes, int nboxes,
                          const struct steps_choice *choice, void *scratch,
-                         struct tally (*tally)[FACE_COUNT])
+                         struct share_taken *taken, struct tally (*tally)[FACE_COUNT])
 {
     const int nthreads = omp_get_num_threads();
-    for (int b = 0; b < nboxes; b++) {
+    for (int b = 0; b < nboxes; b++, taken += nthreads) {
         const struct tiling t =
             steps_tiling(layout, args, &boxes[b], nsteps, nthreads, choice->level_bytes);
         const int64_t ntiles = t.nx * t.ny * t.nz;
-        const int64_t end = share_begin(ntiles, omp_get_thread_num() + 1, nthreads);
-        for (int64_t n = share_begin(ntiles, omp_get_thread_num(), nthreads); n < end; n++) {
+        int64_t n;
+        while ((n = share_take(taken, ntiles, omp_get_thread_num(), nthreads)) >= 0) {
             const struct box tile =
                 tile_at(&boxes[b], &t, n % t.nx, n / t.nx % t.ny, n / (t.nx * t.ny));
             if (box_is_empty(&tile)) {
@@ -233,7 +233,11 @@ enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout
 {
     const int nthreads = share_is_worthwhile(boxes, nboxes) ? omp_get_max_threads() : 1;
     const size_t bytes = (size_t)STEPS_PLANE_BYTES * 2 * (size_t)nsteps;
-    TRY(scratch_reserve(scratch, bytes * (size_t)nthreads));
+    const size_t ntaken = (size_t)nthreads * (size_t)nboxes;
+    TRY(scratch_reserve(scratch, bytes * (size_t)nthreads + ntaken * sizeof(struct share_taken)));
+    struct share_taken *taken =
+        (struct share_taken *)((char *)scratch->memory + bytes * (size_t)nthreads);
+    memset(taken, 0, ntaken * sizeof *taken);
     struct tile_record *record = nboxes == 1 ? tile_tuner_find(&scratch->tuner[nsteps], boxes,
                                                                precision_bytes(layout->precision))
                                              : NULL;
@@ -246,7 +250,7 @@ enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout
             tally_begin(tally[s], &args[s]);
         }
         steps_thread(layout, args, nsteps, out, in, boxes, nboxes, &steps_choice[choice],
-                     (char *)scratch->memory + bytes * (size_t)omp_get_thread_num(), tally);
+                     (char *)scratch->memory + bytes * (size_t)omp_get_thread_num(), taken, tally);
 #pragma omp critical(steps_tally)
         for (int s = 0; s < nsteps; s++) {
             tally_end(tally[s]);

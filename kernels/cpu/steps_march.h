@@ -76,6 +76,7 @@ KERNEL_INLINE void NAMED(advance_cells)(const struct NAMED(march) * m, int first
             part.out = n > 1 ? between : out;
             part.out_pitch = n > 1 ? part.n : links->out_pitch;
             part.stream = n == 1 && links->stream;
+            part.keep = n == 1 ? links->keep : 0;
             chain[m->flat][nlinks](&m->k, &part);
             l += nlinks;
             part.slot += (int64_t)nlinks * 2 * NAMED(PLANE);
@@ -87,39 +88,61 @@ KERNEL_INLINE void NAMED(advance_cells)(const struct NAMED(march) * m, int first
     }
 }
 
-/* As advance_cells, of cells from `x` on, to the output: the tile's lines are streamed, the cells
- * before and after them take ordinary stores. */
+/* Advance a line of `rows` rows to the output, of which cells [begin, end) belong to the tile,
+ * which ends inside it: these take ordinary stores. */
+static __attribute__((noinline)) void NAMED(advance_partial)(const struct NAMED(march) * m,
+                                                             int first,
+                                                             const struct NAMED(links) * links,
+                                                             int64_t begin, int64_t end)
+{
+    REAL line[NAMED(LINE)];
+    for (int64_t r = 0; r < links->rows; r++) {
+        struct NAMED(links) row = NAMED(links_part)(links, r, 1, 0);
+        REAL *const out = row.out;
+        row.out = line;
+        NAMED(advance_cells)(m, first, m->nsteps, &row);
+        for (int64_t i = begin; i < end; i++) {
+            out[i] = line[i];
+        }
+    }
+}
+
+/* As advance_cells, of cells from `x` on, to the output: the tile's lines are streamed, those
+ * outside it are computed for the levels below only. */
 KERNEL_INLINE void NAMED(advance_to_output)(const struct NAMED(march) * m, int first, int64_t x,
                                             const struct NAMED(links) * links)
 {
     enum { LINE = NAMED(LINE) };
-    REAL ends[LINE];
+    const int64_t lo = m->level[m->nsteps].lo[AXIS_X] - x; /* the tile */
+    const int64_t hi = m->level[m->nsteps].hi[AXIS_X] - x;
+    const int64_t lo_line = lo & -(int64_t)LINE;
+    const int64_t hi_line = hi & -(int64_t)LINE;
     for (int64_t at = 0; at < links->n;) {
-        const int64_t before = m->level[m->nsteps].lo[AXIS_X] - x - at; /* cells not of the tile */
-        const int64_t left = m->level[m->nsteps].hi[AXIS_X] - x - at;
-        const int64_t most = links->n - at;
-        const bool whole = before <= 0 && left >= LINE;
-        const bool none = before >= LINE || left <= 0;
+        const bool partial = (at == lo_line && lo != lo_line) || (at == hi_line && hi != hi_line);
+        int64_t end = partial ? at + LINE : links->n;
+        if (!partial && lo != lo_line && lo_line > at && lo_line < end) {
+            end = lo_line;
+        } else if (!partial && hi != hi_line && hi_line > at && hi_line < end) {
+            end = hi_line;
+        }
         struct NAMED(links) part = *links;
         part.slot += at;
         part.c += at;
         part.source += at;
         part.ahead += at;
-        part.out = whole ? part.out + at : ends;
-        part.out_pitch = whole ? part.out_pitch : 0;
-        part.n = !whole ? LINE : left < most ? left / LINE * LINE : most;
-        part.stream = whole;
-        if (whole || none) {
+        part.out += at;
+        part.n = end - at;
+        if (partial) {
+            NAMED(advance_partial)
+            (m, first, &part, lo > at ? lo - at : 0, hi < end ? hi - at : LINE);
+        } else {
+            const int64_t kept_end = hi < end ? hi : end;
+            part.stream = true;
+            part.keep_begin = lo > at ? lo - at : 0;
+            part.keep = kept_end - at > part.keep_begin ? kept_end - at - part.keep_begin : 0;
             NAMED(advance_cells)(m, first, m->nsteps, &part);
         }
-        for (int64_t r = 0; !whole && !none && r < links->rows; r++) {
-            const struct NAMED(links) row = NAMED(links_part)(&part, r, 1, 0);
-            NAMED(advance_cells)(m, first, m->nsteps, &row);
-            for (int64_t i = before > 0 ? before : 0; i < LINE && i < left; i++) {
-                links->out[r * links->out_pitch + at + i] = ends[i];
-            }
-        }
-        at += part.n;
+        at = end;
     }
 }
 

@@ -42,7 +42,7 @@ static __device__ __forceinline__ pairs<REAL> pairs_of(const REAL *table, int n,
 /* What a worker needs besides its place. */
 template <typename S> struct surroundings {
     const medium<typename S::REAL> &m;
-    const rules<typename S::REAL> &rules;
+    const ::rules<typename S::REAL> &rules;
     pairs<typename S::REAL> of;
     int class_offset; /* of the worker's first cell in the classes of a stage, in bytes */
 };

@@ -209,7 +209,10 @@ template <typename S> struct radius_march {
         const radius_site<S> site = radius_site<S>::of(view, wide, w, planes, item);
         REAL *to = view.out + view.at(site.p.i, site.p.j, is_min ? site.begin - R : site.end);
         if (is_min) {
-            after(2 * R - 1).wait(); /* and so all before it */
+            KERNEL_NO_UNROLL
+            for (int n = 0; n < 2 * R; n++) { /* all: copies may end in another order */
+                after(n).wait();
+            }
         }
         KERNEL_NO_UNROLL
         for (int n = 0; n < R; n++, to += view.pitch_z) {

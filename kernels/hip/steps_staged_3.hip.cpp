@@ -7,7 +7,7 @@ hipError_t hip_launch_steps_staged_3(hipStream_t stream, const struct layout *la
                                      const struct hip_face_values *values)
 {
 #if ARCH_HAS_TILE_COPY
-    return launch_either<deep_shape<double, 3, 7, true>, deep_shape<float, 3, 7, true>>(
+    return launch_either<deep_shape<double, 3, 7, true, true>, deep_shape<float, 3, 7, true, true>>(
         stream, layout, args, d_out, d_in, box, values);
 #else
     (void)stream, (void)layout, (void)args, (void)d_out, (void)d_in, (void)box, (void)values;

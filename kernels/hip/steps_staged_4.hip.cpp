@@ -7,8 +7,9 @@ hipError_t hip_launch_steps_staged_4(hipStream_t stream, const struct layout *la
                                      const struct hip_face_values *values)
 {
 #if ARCH_HAS_TILE_COPY
-    return launch_either<deep_shape<double, 4, 6, false>, deep_shape<float, 4, 6, true>>(
-        stream, layout, args, d_out, d_in, box, values);
+    return launch_either<deep_shape<double, 4, 6, true, true>,
+                         deep_shape<float, 4, 6, true, true, 3>>(stream, layout, args, d_out, d_in,
+                                                                 box, values);
 #else
     (void)stream, (void)layout, (void)args, (void)d_out, (void)d_in, (void)box, (void)values;
     return hipErrorNotSupported;

@@ -1,9 +1,9 @@
 /* Part of steps_staged_*.hip.cpp: several steps in a pass, for large boxes on chips that copy tiles
  * into shared memory.
  *
- * A block of 12 waves marches in z through columns of tiles of 48 rows of 32 vectors, whose edges
- * overlap with those of its neighbours: what a level computes within l cells of an edge is wrong
- * and reaches no cell that is written.
+ * A block of 12 waves marches in z through columns of tiles of 48 rows of 32 vectors (float32, four
+ * steps: 36, 3 per wave), whose edges overlap with those of its neighbours: what a level computes
+ * within l cells of an edge is wrong and reaches no cell that is written.
  *
  *      x ->        32 lanes of one vector each
  *      y    wave 0   row 0  --> written for the wave before it
@@ -52,7 +52,7 @@ template <typename S> struct deep_block {
         deep_feeder::path path = {0, 0, 0, -1};
         if (item < items) {
             const deep_column c = deep_column_of(w, item);
-            path = {c.x - w.region[AXIS_X], c.y - w.region[AXIS_Y], c.first - w.region[AXIS_Z],
+            path = {c.x - w.region[AXIS_X], c.y - 1 - w.region[AXIS_Y], c.first - w.region[AXIS_Z],
                     c.last_round(S::T) - w.region[AXIS_Z]};
         }
         feeder->next = path;
@@ -72,31 +72,21 @@ template <typename S> struct deep_block {
         if (plane > feeder->now.last) {
             return;
         }
-        arch_arrive_with_bytes(&filled[stage], S::PLANE * (int)sizeof(typename S::REAL));
-        copy(shared + S::AT_RING + stage * S::PLANE * (int)sizeof(typename S::REAL), map,
-             &filled[stage], feeder->now.x, feeder->now.y, plane);
+        arch_arrive_with_bytes(&filled[stage], S::STAGE);
+        arch_tile_copy(shared + stage * S::STAGE, map, &filled[stage], feeder->now.x, feeder->now.y,
+                       plane);
         feeder->stage = stage + 1 < S::STAGES ? stage + 1 : 0;
         feeder->plane = plane + 1;
         if (plane == feeder->now.last) {
             begin_next();
         }
     }
-
-    static __device__ __forceinline__ void copy(void *to, const arch_tile_map &map,
-                                                arch_arrivals *arrivals, int x, int y, int plane)
-    {
-        if (S::T < 4) { /* measured */
-            arch_tile_copy(to, map, arrivals, x, y, plane);
-        } else {
-            arch_tile_copy_plain(to, map, arrivals, x, y, plane);
-        }
-    }
 };
 
-/* Take a column: what does not change from plane to plane. Returns what its code must know. */
+/* Take a column: what does not change from plane to plane. Returns what its code must know, or
+ * IDLE: no cell that is written depends on this wave's rows. all: everything. */
 template <typename S>
-static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_column &c,
-                                                  uint32_t closures)
+static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_column &c, bool all)
 {
     typedef typename S::REAL REAL;
     constexpr int T = S::T, V = S::V;
@@ -106,99 +96,126 @@ static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_c
     const int x = c.x + lane * V;
     const int y = c.y + wave * S::ROWS;
     const int x_begin = w.list.x.begin(c.tx, S::HALO_X), x_end = w.list.x.end(c.tx, S::HALO_X);
-    const int y_begin = w.list.y.begin(c.ty, T), y_end = w.list.y.end(c.ty, T);
+    const int y_begin = w.list.y.begin(c.ty, S::HALO_Y), y_end = w.list.y.end(c.ty, S::HALO_Y);
     const int last_x = w.cells[AXIS_X] - 1;
     const int last_y = w.cells[AXIS_Y] - 1;
     my.begin = c.begin;
     my.end = min(c.end, w.list.z_hi);
-    unsigned rows = 0;
-    my.partly = 0;
+    unsigned cells = 0, rows = 0;
     for (int i = 0; i < V; i++) {
-        my.partly |= x + i >= x_begin && x + i < x_end ? 1U << i : 0U;
+        cells |= x + i >= x_begin && x + i < x_end ? 1U << i : 0U;
     }
     for (int r = 0; r < S::ROWS; r++) {
-        rows |= my.partly != 0 && y + r >= y_begin && y + r < y_end ? 1U << r : 0U;
+        rows |= y + r >= y_begin && y + r < y_end ? 1U << r : 0U;
     }
-    my.place =
-        (unsigned)((y - w.list.y.first) * w.pitch_y + x - w.list.x.first) * (unsigned)sizeof(REAL) |
-        rows;
     const bool x_min = w.p.closed[FACE_X_MIN] && c.x == 0;
     const bool x_max = w.p.closed[FACE_X_MAX] && c.x <= last_x && c.x + S::TX > last_x;
     const bool y_min = w.p.closed[FACE_Y_MIN] && c.y == 0;
     const bool y_max = w.p.closed[FACE_Y_MAX] && c.y + S::TY == last_y + 1;
-    my.x_last = last_x - x;
+    const bool parts = all || x_begin % V != 0 || x_end % V != 0 ||
+                       (x_max && (x_min || (last_x + 1 - c.x) % V != 0));
+    my.place =
+        (unsigned)((y - w.list.y.first) * w.pitch_y + x - w.list.x.first) * (unsigned)sizeof(REAL) |
+        (parts || cells == 0 ? 0U : rows);
     my.x_min = x_min && lane == 0;
-    my.x_max = x_max && my.x_last >= 0 && my.x_last < V;
+    my.x_max = x_max && x <= last_x && x + V > last_x;
+    my.parts = rows | cells << 4 | (my.x_max ? 1U << (8 + last_x - x) : 0U);
     my.y_min = y_min && wave == 0;
     my.y_max = y_max && wave == S::WAVES - 1;
-    my.keep_x = nullptr;
-    my.keep_y = nullptr;
-    my.kept_x = 0;
-    my.kept_y = 0;
-    if (my.x_min || my.x_max) {
-        const face_values<REAL> &to = w.values.face[my.x_min ? FACE_X_MIN : FACE_X_MAX];
-        my.keep_x = to.at(1, y, 0);
-        my.kept_x = to.first != nullptr ? rows : 0;
+    const face_values<REAL> &to_x_min = w.values.face[FACE_X_MIN];
+    const face_values<REAL> &to_x_max = w.values.face[FACE_X_MAX];
+    const face_values<REAL> &to_y =
+        my.y_min ? w.values.face[FACE_Y_MIN] : w.values.face[FACE_Y_MAX];
+    const unsigned kept_x_min = x_min && to_x_min.first != nullptr ? rows : 0;
+    const unsigned kept_x_max = x_max && to_x_max.first != nullptr ? rows : 0;
+    const unsigned kept_y = (my.y_min || my.y_max) && to_y.first != nullptr
+                                ? rows & (my.y_min ? 1U : 1U << (S::ROWS - 1))
+                                : 0;
+    my.keeps = (my.x_min && kept_x_min != 0) || (my.x_max && kept_x_max != 0) || kept_y != 0;
+    __syncwarp();
+    if (lane == 0) {
+        wave_corner<REAL> &corner = corner_of<S>((int)threadIdx.x);
+        corner.keep_x[0] = to_x_min.at(1, y, 0);
+        corner.keep_x[1] = to_x_max.at(1, y, 0);
+        corner.keep_y = to_y.at(1, c.x, 0);
+        corner.kept_x[0] = kept_x_min;
+        corner.kept_x[1] = kept_x_max;
+        corner.kept_y = kept_y;
+        corner.x = c.x;
+        corner.y = y;
+        corner.begin = my.begin;
+        corner.end = my.end;
     }
-    if (my.y_min || my.y_max) {
-        const face_values<REAL> &to = w.values.face[my.y_min ? FACE_Y_MIN : FACE_Y_MAX];
-        my.keep_y = to.at(1, x, 0);
-        my.kept_y = to.first != nullptr ? rows & (my.y_min ? 1U : 1U << (S::ROWS - 1)) : 0;
+    __syncwarp();
+    if (y + S::ROWS <= y_begin - S::HALO_Y || y >= y_end + S::HALO_Y) {
+        return IDLE;
     }
-    const bool parts = (x_begin | x_end) % V != 0 || (x_max && (last_x + 1) % V != 0);
-    const bool in_x = x_min || x_max, in_y = y_min || y_max;
-    const uint32_t size = (uint32_t)sizeof(REAL);
-    if (in_x) {
-        for (int l = 0; l <= T; l++) {
-            my.at_x[l] = load_shared_once(
-                closures + ((my.x_min ? FACE_X_MIN : FACE_X_MAX) * (T + 1) + l) * size, (REAL)0);
-        }
-    }
-    if (in_y) {
-        for (int l = 0; l <= T; l++) {
-            my.at_y[l] = load_shared_once(
-                closures + ((my.y_min ? FACE_Y_MIN : FACE_Y_MAX) * (T + 1) + l) * size, (REAL)0);
-        }
-    }
-    return (in_x ? WITH_X : 0) | (in_y ? WITH_Y : 0) | (parts ? WITH_PARTS : 0);
+    return parts ? WITH_ALL : (x_min ? WITH_X_MIN : 0) | (x_max ? WITH_X_MAX : 0);
 }
 
 /* Where a block is in the ring and in the rounds. */
 template <typename S> struct deep_rounds {
     deep_block<S> &block;
     deep_wave<S> &my;
-    arch_arrivals *filled; /* of the stage of this round's plane */
-    unsigned phase;
+    /* of the stage of this round's plane: the address of its `filled`, and the parity in bit 0, in
+     * one register */
+    uint32_t filled;
+
+    /* All waves are past the middle of the round before. */
+    template <bool ODD> __device__ __forceinline__ void begin()
+    {
+        /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
+        while (!arch_all(arch_arrivals_ended(block.passed, ODD ? 0 : 1))) {
+        }
+        if (arch_is_chosen()) {
+            block.request();
+        }
+        __syncwarp();
+    }
+
+    __device__ __forceinline__ void arrive()
+    {
+        __syncwarp();
+        if (arch_is_first_lane()) {
+            arch_arrive(block.passed);
+        }
+    }
 
     /* Wait for plane k, and advance all levels. */
     template <int WITH, int TOP, bool ODD> __device__ __forceinline__ void round(int k)
     {
-        const bool ready = arch_arrivals_ended(filled, phase);
-        /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
-        while (!arch_all(arch_arrivals_ended(block.passed, ODD ? 0 : 1))) {
-        }
-        if (threadIdx.x == 0) {
-            block.request();
-        }
-        __syncwarp();
+        const bool ready = arch_arrivals_ended_at(filled & ~1U, filled & 1);
+        begin<ODD>();
         if (!arch_all(ready)) {
-            while (!arch_all(arch_arrivals_ended(filled, phase))) {
+            while (!arch_all(arch_arrivals_ended_at(filled & ~1U, filled & 1))) {
             }
         }
-        my.template advance_plane<WITH, TOP, ODD>(k, [&]() {
-            __syncwarp();
-            if (arch_is_first_lane()) {
-                arch_arrive(block.passed);
-            }
-        });
+        my.template advance_plane<WITH, TOP, ODD>(k, [&]() { arrive(); });
+        next();
+    }
+
+    __device__ __forceinline__ void next()
+    {
         my.below = my.here;
         my.here = my.above;
-        my.above += S::PLANE;
-        filled++;
-        if (my.above == S::STAGES * S::PLANE) {
-            my.above = 0;
-            filled = block.filled;
-            phase ^= 1;
+        my.above += S::STAGE;
+        filled += 8;
+        if ((filled & ~1U) == arch_shared_address(block.passed)) {
+            my.above -= S::STAGES * S::STAGE;
+            filled = (filled - 8 * S::STAGES) ^ 1;
+        }
+    }
+
+    /* A wave on whose rows no result depends. */
+    __device__ __forceinline__ void pass_by(int first, int last)
+    {
+        for (int k = first; k < last; k += 2) {
+            begin<false>();
+            arrive();
+            next();
+            begin<true>();
+            arrive();
+            next();
         }
     }
 
@@ -211,19 +228,10 @@ template <typename S> struct deep_rounds {
     }
 };
 
-/* The same value in all lanes, but the compiler computes from it again instead of keeping in
- * registers what it already has. */
-static __device__ __forceinline__ int forget(int value)
-{
-    asm volatile("redux.sync.max.s32 %0, %0, 0xffffffff;" : "+r"(value));
-    return value;
-}
-
 /* All planes of a column. The rounds at closed faces in z run the code for all faces; the registers
  * that only it needs are set before and after the loop over the others. */
 template <typename S>
-static __device__ __forceinline__ void march_column(deep_rounds<S> &rounds, int item,
-                                                    uint32_t closures)
+static __device__ __forceinline__ void march_column(deep_rounds<S> &rounds, int item)
 {
     constexpr int T = S::T;
     deep_wave<S> &my = rounds.my;
@@ -232,23 +240,20 @@ static __device__ __forceinline__ void march_column(deep_rounds<S> &rounds, int 
     }
     {
         const deep_column c = deep_column_of(my.w, forget(item));
-        const int with = take_column(my, c, closures);
+        const int with = forget(take_column(my, c, false));
         const int last = c.last_main(T);
         switch (with) {
+        case IDLE:
+            rounds.pass_by(c.first, last);
+            break;
         case WITH_NONE:
             rounds.template march<WITH_NONE>(c.first, last);
             break;
-        case WITH_X:
-            rounds.template march<WITH_X>(c.first, last);
+        case WITH_X_MIN:
+            rounds.template march<WITH_X_MIN>(c.first, last);
             break;
-        case WITH_Y:
-            rounds.template march<WITH_Y>(c.first, last);
-            break;
-        case WITH_X | WITH_Y:
-            rounds.template march<WITH_X | WITH_Y>(c.first, last);
-            break;
-        case WITH_X | WITH_PARTS:
-            rounds.template march<WITH_X | WITH_PARTS>(c.first, last);
+        case WITH_X_MAX:
+            rounds.template march<WITH_X_MAX>(c.first, last);
             break;
         default:
             rounds.template march<WITH_ALL>(c.first, last);
@@ -256,7 +261,7 @@ static __device__ __forceinline__ void march_column(deep_rounds<S> &rounds, int 
     }
     const deep_column c = deep_column_of(my.w, forget(item));
     if (c.top) {
-        take_column(my, c, closures);
+        take_column(my, c, true);
         rounds.template round<WITH_ALL, 1, false>(c.end);
         rounds.template round<WITH_ALL, 2, true>(c.end + 1);
         if constexpr (T > 2) {
@@ -275,10 +280,7 @@ static __global__ __launch_bounds__(S::THREADS,
                                     1) void steps_staged(const __grid_constant__ arch_tile_map map,
                                                          const __grid_constant__ deep_work<S> w)
 {
-    typedef typename S::REAL REAL;
-    constexpr int T = S::T;
     extern __shared__ __attribute__((aligned(1024))) char shared[];
-    REAL *const closures = reinterpret_cast<REAL *>(shared);
     arch_arrivals *const arrivals = reinterpret_cast<arch_arrivals *>(shared + S::AT_REST);
     const work_list &list = w.list;
     deep_block<S> block = {
@@ -290,11 +292,6 @@ static __global__ __launch_bounds__(S::THREADS,
         reinterpret_cast<deep_feeder *>(arrivals + S::STAGES + 1),
         list.whole + list.first[blockIdx.x + 1] - list.first[blockIdx.x],
     };
-    if (threadIdx.x < 4 * (T + 1)) {
-        const int face = (int)threadIdx.x / (T + 1);
-        const int l = (int)threadIdx.x % (T + 1);
-        closures[threadIdx.x] = l < T ? w.p.b[l][face] : w.p.a[face];
-    }
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < S::STAGES; stage++) {
             arch_arrivals_init(&block.filled[stage], 1);
@@ -303,7 +300,7 @@ static __global__ __launch_bounds__(S::THREADS,
         arch_arrivals_publish();
     }
     __syncthreads();
-    if (threadIdx.x == 0) {
+    if (arch_is_chosen()) {
         block.feeder->stage = 0;
         block.set_next(0);
         block.begin_next();
@@ -314,14 +311,14 @@ static __global__ __launch_bounds__(S::THREADS,
     const int lane = (int)threadIdx.x % ARCH_WAVE;
     const int wave = (int)threadIdx.x / ARCH_WAVE;
     deep_wave<S> my = {w};
-    my.own = reinterpret_cast<REAL *>(shared + S::AT_RING) + wave * S::WAVE_ROWS + lane * S::V;
-    my.edges = my.own + (S::AT_ROWS - S::AT_RING) / (int)sizeof(REAL);
-    my.above = 0;
-    my.here = (S::STAGES - 1) * S::PLANE;
-    my.below = (S::STAGES - 2) * S::PLANE;
-    deep_rounds<S> rounds = {block, my, block.filled, 0};
+    const uint32_t first = arch_shared_address(shared) + lane * 16;
+    my.edges = first + S::AT_ROWS + wave * S::WAVE_ROWS;
+    my.above = first + (1 + wave * S::ROWS) * S::ROW;
+    my.here = my.above + (S::STAGES - 1) * S::STAGE;
+    my.below = my.here - S::STAGE;
+    deep_rounds<S> rounds = {block, my, arch_shared_address(block.filled)};
     for (int item = 0; item < block.items; item++) {
-        march_column(rounds, item, arch_shared_address(closures));
+        march_column(rounds, item);
     }
 }
 

@@ -27,11 +27,11 @@ static bool list_of(work_list &w, const struct layout *layout, const struct step
     memcpy(closed, args->closed, sizeof closed);
     w.units = units;
     w.x = tile_axis_of(box, AXIS_X, closed, (int)layout->cells[AXIS_X], S::TX, S::HALO_X, T, S::V);
-    w.y = tile_axis_of(box, AXIS_Y, closed, (int)layout->cells[AXIS_Y], S::TY, T, T, 1);
+    w.y = tile_axis_of(box, AXIS_Y, closed, (int)layout->cells[AXIS_Y], S::TY, S::HALO_Y, T, 1);
     w.z_lo = (int)box->lo[AXIS_Z];
     w.z_hi = (int)box->hi[AXIS_Z];
     w.z_end = near_top ? (int)layout->cells[AXIS_Z] : w.z_hi;
-    return choose_list(w, T, near_top);
+    return choose_list<S>(w, near_top);
 }
 
 template <typename S>
@@ -137,7 +137,7 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
         w.cells[axis] = (int)layout->cells[axis];
     }
     arch_tile_map map;
-    error = arch_tile_map_make(&map, region_of<S>(layout, args, d_in, w.region), S::TX, S::TY);
+    error = arch_tile_map_make(&map, region_of<S>(layout, args, d_in, w.region), S::TX, S::TY + 2);
     if (error != hipSuccess) {
         return error;
     }

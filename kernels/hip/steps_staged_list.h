@@ -1,4 +1,5 @@
-/* Part of steps_staged.hip.cpp: the division of a box into columns of tiles for the blocks. */
+/* Part of steps_staged_*.hip.cpp: the shape of tiles, and the division of a box into columns of
+ * them for the blocks. */
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_LIST_H
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_LIST_H
 
@@ -6,10 +7,44 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* What the code for the planes of a tile knows, a sum of these: closed faces in x and in y;
- * WITH_PARTS: the x_max face at any place in a vector, and stores of parts of vectors. All waves of
- * a block run the same code, since several at once do not fit the instruction cache. */
-enum { WITH_NONE = 0, WITH_X = 1, WITH_Y = 2, WITH_PARTS = 4, WITH_ALL = 7 };
+/* T steps; STAGES planes of level 0 in shared memory; AHEAD: loads of a row before the arithmetic
+ * of the row before it; REUSE: a row of level 0 is loaded once and kept for its neighbours. */
+template <typename REAL_, int T_, int STAGES_, bool AHEAD_, bool REUSE_, int ROWS_ = 4>
+struct deep_shape {
+    typedef REAL_ REAL;
+    static constexpr int T = T_, STAGES = STAGES_;
+    static constexpr bool AHEAD = AHEAD_, REUSE = REUSE_;
+    static constexpr int V = vec16<REAL>::N; /* cells of a lane in x */
+    static constexpr int ROWS = ROWS_;       /* of a lane in y */
+    static constexpr int WAVES = 12;
+    static constexpr int THREADS = WAVES * ARCH_WAVE;
+    static constexpr int TX = ARCH_WAVE * V, TY = WAVES * ROWS;
+    static constexpr int HALO_X = 4; /* at least T: rows of tiles begin on a 32-byte sector */
+    /* planes that are requested before they are needed: at the start of a round the slowest wave
+     * is in the round before, where it reads three planes */
+    static constexpr int LEAD = STAGES - 4;
+    /* In bytes of shared memory. Level 0 has a row more on either side of the tile, so that only
+     * T - 1 rows are lost there. */
+    static constexpr int ROW = TX * (int)sizeof(REAL), STAGE = (TY + 2) * ROW;
+    static constexpr int HALO_Y = T - 1;
+    /* Per level, in two parities: at each border of waves the row after it and the row before it,
+     * which are the first and the last row of a wave, and at the ends of the tile what lies beyond
+     * closed faces. No wave reads the first row of the first wave and the last row of the last one,
+     * which share a place with those of the next level. */
+    static constexpr int WAVE_ROWS = 2 * ROW;
+    static constexpr int AFTER = 0, BEFORE = ROW; /* in the rows of a border */
+    static constexpr int PARITY_ROWS = (2 * WAVES + 1) * ROW, LEVEL_ROWS = 2 * PARITY_ROWS;
+    static constexpr int AT_ROWS = STAGES * STAGE;
+    static constexpr int AT_REST = AT_ROWS + (T - 1) * LEVEL_ROWS + ROW;
+    static constexpr int AT_CORNERS = AT_REST + 256; /* of each wave */
+    static constexpr int SHARED_BYTES = AT_CORNERS + WAVES * 56;
+};
+
+/* What the code for the planes of a tile knows, a sum of these: closed faces in x; WITH_PARTS: the
+ * x_max face at any place in a vector, and stores of parts of vectors. All waves of a block run the
+ * same code, since several at once do not fit the instruction cache. WITH_Y is not known to it. */
+enum { WITH_NONE = 0, WITH_X_MIN = 1, WITH_X_MAX = 2, WITH_PARTS = 4, WITH_ALL = 7, WITH_Y = 8 };
+enum { IDLE = -1 };
 
 /* Tiles on one axis overlap by 2 HALO cells. All but the last begin `step` cells apart; the last
  * one ends at the face where that is closed and near. */
@@ -57,19 +92,19 @@ static inline int round_down(int value, int unit)
     return (value >= 0 ? value : value - unit + 1) / unit * unit;
 }
 
-/* halo: layers that the tiles lose at an end within the field, at least T, a multiple of a
- * vector. */
+/* halo: layers that the tiles lose at an end within the field; in x a multiple of a vector. */
 static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&closed)[FACE_COUNT],
                               int cells, int most, int halo, int steps, int vector)
 {
     const int align = axis == AXIS_X ? halo : 1;
+    const int reach = halo < steps ? halo : steps;
     tile_axis t = {};
     t.lo = (int)box->lo[axis];
     t.hi = (int)box->hi[axis];
     const bool at_min = closed[2 * axis] && t.lo < steps;
     const bool at_max = closed[2 * axis + 1] && t.hi + steps > cells;
-    const int end = at_max ? cells : t.hi + steps;
-    t.first = at_min ? 0 : round_down(t.lo - steps, align);
+    const int end = at_max ? cells : t.hi + reach;
+    t.first = at_min ? 0 : round_down(t.lo - reach, align);
     t.step = most - 2 * halo;
     t.count = 1;
     while (t.first + (t.count - 1) * t.step + most < end) {
@@ -81,8 +116,8 @@ static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&clos
         t.first = t.count == 1 ? t.last : t.first;
     }
     if (axis == AXIS_X) {
-        t.first_with = (at_min ? WITH_X : 0) | (t.lo % vector != 0 ? WITH_PARTS : 0);
-        t.last_with = (at_max ? WITH_X : 0) | (t.hi % vector != 0 ? WITH_PARTS : 0);
+        t.first_with = (at_min ? WITH_X_MIN : 0) | (t.lo % vector != 0 ? WITH_PARTS : 0);
+        t.last_with = (at_max ? WITH_X_MAX : 0) | (t.hi % vector != 0 ? WITH_PARTS : 0);
     } else {
         t.first_with = at_min ? WITH_Y : 0;
         t.last_with = at_max ? WITH_Y : 0;
@@ -90,26 +125,35 @@ static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&clos
     return t;
 }
 
-/* How much longer planes of pieces take: their neighbours are at other planes, so that the edges of
- * tiles leave the L2 cache (docs/hip.md). */
-static constexpr double OF_PIECES = 1.06;
+/* What was measured on one H200 (docs/hip.md). How much longer planes of pieces take: their
+ * neighbours are at other planes, so that the edges of tiles leave the L2 cache. How many planes
+ * the ends of a column take longer, at the field's first plane, and at a closed face z_max, whose
+ * code runs seldom and comes from memory. */
+static constexpr double OF_PIECES = 1.14, OF_BOTTOM = 3, OF_TOP = 12, OF_IDLE = 0.6;
 
-/* How long planes of a tile take, relative to those without faces (docs/hip.md). */
-static double weight_of(const work_list &w, int tile)
+/* How much longer planes of a tile take than without faces; less where few of its waves work. */
+template <typename S> static double weight_of(const work_list &w, int tile)
 {
-    static const double weights[WITH_ALL + 1] = {1, 1.25, 1.25, 1.65, 1.8, 1.6, 1.8, 2};
     const int tx = tile % w.x.count;
     const int ty = tile / w.x.count;
     const int with = (tx == 0 ? w.x.first_with : 0) | (tx == w.x.count - 1 ? w.x.last_with : 0) |
                      (ty == 0 ? w.y.first_with : 0) | (ty == w.y.count - 1 ? w.y.last_with : 0);
-    return weights[with];
+    const int y = w.y.start(ty);
+    const int needed_begin = w.y.begin(ty, S::HALO_Y) - S::HALO_Y - y;
+    const int needed_end = w.y.end(ty, S::HALO_Y) + S::HALO_Y - y;
+    const int first = (needed_begin > 0 ? needed_begin : 0) / S::ROWS;
+    const int last = ((needed_end < S::TY ? needed_end : S::TY) - 1) / S::ROWS;
+    const double share = OF_IDLE + (1 - OF_IDLE) * (last + 1 - first) / S::WAVES;
+    return share * (1 + ((with & (WITH_X_MIN | WITH_X_MAX)) != 0 ? 0.12 : 0) +
+                    ((with & WITH_Y) != 0 ? 0.06 : 0) + ((with & WITH_PARTS) != 0 ? 0.35 : 0));
 }
 
 /* Cut what is left of the items into pieces, so that no block takes longer than `limit`; load: of
  * each block already. Returns false when that is impossible. */
-static bool cut_rest(work_list &w, const double *load, double limit, int steps, bool top_closed)
+template <typename S>
+static bool cut_rest(work_list &w, const double *load, double limit, bool top_closed)
 {
-    const int least = 4;
+    const int least = 4, steps = S::T;
     int item = w.whole * w.units;
     const int planes = w.z_end - w.z_lo;
     const int tiles = w.x.count * w.y.count;
@@ -119,13 +163,17 @@ static bool cut_rest(work_list &w, const double *load, double limit, int steps, 
     w.first[0] = 0;
     for (; item < tiles * w.cuts; item++) {
         const int part = item / tiles;
-        const double weight = OF_PIECES * weight_of(w, item % tiles);
+        const double weight = OF_PIECES * weight_of<S>(w, item % tiles);
         int begin = (int)((int64_t)planes * part / w.cuts);
         const int end = (int)((int64_t)planes * (part + 1) / w.cuts);
         while (begin < end) {
             /* planes that fill the levels before the first one is written */
-            const double fill = steps + (begin > 0 ? steps : 0);
+            double fill = steps + (begin > 0 ? steps : OF_BOTTOM);
             int n = (int)(room / weight - fill);
+            if (top_closed && begin + n >= planes) {
+                fill += OF_TOP;
+                n = (int)(room / weight - fill);
+            }
             n = n < end - begin ? n : end - begin;
             if (top_closed && begin + n < planes && begin + n > planes - steps) {
                 n = planes - steps - begin; /* not between the last planes and the face */
@@ -155,8 +203,9 @@ static bool cut_rest(work_list &w, const double *load, double limit, int steps, 
 
 /* The time of the slowest block, in planes without faces; fills `w`, whose axes are known. whole:
  * the equal parts per block. */
-static double plan_list(work_list &w, int cuts, int whole, int steps, bool top_closed)
+template <typename S> static double plan_list(work_list &w, int cuts, int whole, bool top_closed)
 {
+    const int steps = S::T;
     const int planes = w.z_end - w.z_lo;
     double load[work_list::MOST_UNITS] = {};
     double low = 0;
@@ -164,33 +213,36 @@ static double plan_list(work_list &w, int cuts, int whole, int steps, bool top_c
     w.whole = whole;
     for (int item = 0; item < w.whole * w.units; item++) {
         double &of = load[item % w.units];
-        of += weight_of(w, item % (w.x.count * w.y.count)) * ((double)planes / cuts + 2 * steps);
+        const int part = item / (w.x.count * w.y.count);
+        of += weight_of<S>(w, item % (w.x.count * w.y.count)) *
+              ((double)planes / cuts + steps + (part > 0 ? steps : OF_BOTTOM) +
+               (top_closed && part == cuts - 1 ? OF_TOP : 0));
         low = of > low ? of : low;
     }
     double high = low + 4.0 * (planes + 2 * steps);
     while (high - low > 0.5) {
         const double middle = (low + high) / 2;
-        if (cut_rest(w, load, middle, steps, top_closed)) {
+        if (cut_rest<S>(w, load, middle, top_closed)) {
             high = middle;
         } else {
             low = middle;
         }
     }
-    return cut_rest(w, load, high, steps, top_closed) ? high : INFINITY;
+    return cut_rest<S>(w, load, high, top_closed) ? high : INFINITY;
 }
 
 /* The best of several numbers of cuts, and of whole parts per block: a block whose parts include a
  * tile that takes long has no time for as many as others. false: no list fits. */
-static bool choose_list(work_list &w, int steps, bool top_closed)
+template <typename S> static bool choose_list(work_list &w, bool top_closed)
 {
     const int planes = w.z_end - w.z_lo;
     double best_time = INFINITY;
     int best_cuts = 1;
     int best_whole = 0;
-    for (int cuts = 1; cuts <= 8 && planes / cuts >= 4 * steps; cuts++) {
+    for (int cuts = 1; cuts <= 8 && planes / cuts >= 4 * S::T; cuts++) {
         const int most = w.x.count * w.y.count * cuts / w.units;
         for (int whole = most; whole >= 0 && whole > most - 4; whole--) {
-            const double time = plan_list(w, cuts, whole, steps, top_closed);
+            const double time = plan_list<S>(w, cuts, whole, top_closed);
             if (time < best_time) {
                 best_time = time;
                 best_cuts = cuts;
@@ -198,7 +250,7 @@ static bool choose_list(work_list &w, int steps, bool top_closed)
             }
         }
     }
-    return plan_list(w, best_cuts, best_whole, steps, top_closed) < INFINITY;
+    return plan_list<S>(w, best_cuts, best_whole, top_closed) < INFINITY;
 }
 
 #endif

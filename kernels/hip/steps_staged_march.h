@@ -8,32 +8,6 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* T steps; STAGES planes of level 0 in shared memory; AHEAD: loads of a row before the arithmetic
- * of the row before it. */
-template <typename REAL_, int T_, int STAGES_, bool AHEAD_> struct deep_shape {
-    typedef REAL_ REAL;
-    static constexpr int T = T_, STAGES = STAGES_;
-    static constexpr bool AHEAD = AHEAD_;
-    static constexpr int V = vec16<REAL>::N; /* cells of a lane in x */
-    static constexpr int ROWS = 4;           /* of a lane in y */
-    static constexpr int WAVES = 12;
-    static constexpr int THREADS = WAVES * ARCH_WAVE;
-    static constexpr int TX = ARCH_WAVE * V, TY = WAVES * ROWS;
-    static constexpr int PLANE = TX * TY;
-    static constexpr int HALO_X = 4; /* at least T: rows of tiles begin on a 32-byte sector */
-    /* planes that are requested before they are needed: at the start of a round the slowest wave
-     * is in the round before, where it reads three planes */
-    static constexpr int LEAD = STAGES - 4;
-    /* The first and the last row of each wave, in two parities, per level: */
-    static constexpr int WAVE_ROWS = 4 * TX, LEVEL_ROWS = WAVES * WAVE_ROWS, PARITY_ROWS = 2 * TX;
-    /* bytes of shared memory; the first wave may read below the ring, and the last one beyond the
-     * rows: values that reach no result */
-    static constexpr int AT_RING = 1024;
-    static constexpr int AT_ROWS = AT_RING + STAGES * PLANE * (int)sizeof(REAL) + 1024;
-    static constexpr int AT_REST = AT_ROWS + (T - 1) * LEVEL_ROWS * (int)sizeof(REAL) + 2048;
-    static constexpr int SHARED_BYTES = AT_REST + 256;
-};
-
 template <typename S> struct deep_work {
     typedef typename S::REAL REAL;
     pass<REAL, S::T> p;
@@ -104,12 +78,32 @@ static __device__ __forceinline__ deep_column deep_column_of(const deep_work<S> 
     return c;
 }
 
+/* What few rounds of a column need: of each wave in shared memory. */
+template <typename REAL> struct wave_corner {
+    REAL *keep_x[2], *keep_y;   /* for values of faces, level 1 in plane 0 */
+    unsigned kept_x[2], kept_y; /* the rows whose values are kept */
+    int x, y;                   /* my first cell, in lane 0 */
+    int begin, end;             /* planes that are written */
+};
+
+template <typename S>
+static __device__ __forceinline__ wave_corner<typename S::REAL> &corner_of(int thread)
+{
+    extern __shared__ __attribute__((aligned(1024))) char shared[];
+    return reinterpret_cast<wave_corner<typename S::REAL> *>(shared +
+                                                             S::AT_CORNERS)[thread / ARCH_WAVE];
+}
+
 /* --- a wave ---------------------------------------------------------------------------------- */
 
 /* The levels of a wave's rows. When plane k of level 0 has arrived, level l + 1 is computed in
  * plane k - l - 1, from level l in that plane (`middle`), in the plane below (`lower`), and in the
  * one above, just computed, which overwrites the one below. So `middle` and `lower` swap roles with
- * every plane: ODD. */
+ * every plane: ODD.
+ *
+ * What is beyond closed faces: in x it replaces what comes from the neighbour lane. In y the first
+ * or the last wave writes it where it reads the rows of neighbour waves, so that no wave needs
+ * registers for it. */
 template <typename S> struct deep_wave {
     typedef typename S::REAL REAL;
     typedef vec16<REAL> cells;
@@ -117,25 +111,18 @@ template <typename S> struct deep_wave {
     typedef REAL levels[T - 1][ROWS][V];
 
     const deep_work<S> &w;
-    levels one, two;        /* levels 1 to T - 1 */
-    REAL *own;              /* my cells in stage 0 of the ring */
-    REAL *edges;            /* my cells of level 1 in the rows for the neighbour waves, parity 0 */
-    int above, here, below; /* offsets in the ring, of the planes of level 0 */
+    levels one, two;             /* levels 1 to T - 1 */
+    uint32_t above, here, below; /* shared memory: my cells in three planes of level 0 */
+    uint32_t edges;              /* and of level 1 in the rows of my first border, parity 0 */
 
     /* of the column */
-    unsigned place; /* bytes from w.out to my first cell; the low bits: the rows that are written */
+    unsigned place; /* bytes from w.out to my first cell; but WITH_PARTS, the low bits: `rows` */
+    unsigned parts; /* WITH_PARTS: bits of `rows`; from 4, the cells of my vectors that are written;
+                     * from 8, my cell at the face x_max */
     bool x_min, x_max, y_min, y_max; /* my cells lie on these closed faces */
+    bool keeps;                      /* values of faces in x and y are summed */
     int begin, end;                  /* planes that are written */
-    REAL at_x[T + 1], at_y[T + 1];   /* closures of my face: b of each level, then a */
-    REAL *keep_x, *keep_y;           /* for values of my face, level 1 in plane 0 */
-    unsigned kept_x, kept_y;         /* the rows whose values are kept */
-    int x_last;                      /* WITH_PARTS: the place of the x_max face in my vector */
-    unsigned partly;                 /* WITH_PARTS: the cells of my vectors that are written */
 
-    static __device__ __forceinline__ const cells &load(const REAL *from)
-    {
-        return *reinterpret_cast<const cells *>(from);
-    }
     template <bool ODD> __device__ __forceinline__ levels &lower()
     {
         return ODD ? two : one;
@@ -143,6 +130,11 @@ template <typename S> struct deep_wave {
     template <bool ODD> __device__ __forceinline__ levels &middle()
     {
         return ODD ? one : two;
+    }
+
+    static __device__ __forceinline__ cells load(uint32_t from)
+    {
+        return load_shared(from, vec16<REAL>{});
     }
 
     __device__ __forceinline__ cells closed(const cells &inside, int face, int l) const
@@ -159,7 +151,7 @@ template <typename S> struct deep_wave {
     template <bool ODD> __device__ __forceinline__ cells row_of(int l, int r)
     {
         if (l == 0) {
-            return load(own + here + r * S::TX);
+            return load(here + r * S::ROW);
         }
         cells c;
 #pragma unroll
@@ -169,9 +161,25 @@ template <typename S> struct deep_wave {
         return c;
     }
 
-    __device__ __forceinline__ bool writes(int r) const
+    /* Level l in row r of the plane that has just been computed. */
+    template <bool ODD> __device__ __forceinline__ cells new_row_of(int l, int r)
     {
-        return (place >> r & 1) != 0;
+        cells c;
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+            c.v[i] = lower<ODD>()[l - 1][r][i];
+        }
+        return c;
+    }
+
+    /* Bit r: row r is written. */
+    template <int WITH> __device__ __forceinline__ unsigned rows() const
+    {
+        return (WITH & WITH_PARTS) != 0 ? parts & 15U : place & 15U;
+    }
+    template <int WITH> __device__ __forceinline__ unsigned offset() const
+    {
+        return (WITH & WITH_PARTS) != 0 ? place : place & ~15U;
     }
     __device__ __forceinline__ bool in_column(int plane) const
     {
@@ -183,36 +191,49 @@ template <typename S> struct deep_wave {
     {
         if ((WITH & WITH_PARTS) == 0) {
             store_stream_if(on, to, c);
-        } else if (on && partly == (1U << V) - 1) {
-            store_stream_if(true, to, c);
-        } else if (on) {
+        } else {
 #pragma unroll
             for (int i = 0; i < V; i++) {
-                store_if((partly >> i & 1) != 0, to + i, c.v[i]);
+                store_if(on && (parts >> (4 + i) & 1) != 0, to + i, c.v[i]);
             }
         }
     }
 
-    /* Keep the values of level l on my faces in x and y. */
-    template <int WITH>
-    __device__ __forceinline__ void keep_sides(const cells &c, int l, int r, int k) const
+    /* Keep the values on my faces in x and y, of the rows that have just been computed: in a branch
+     * that tiles at faces take when there are sums, since it would slow down all rows. TOP: see
+     * advance_plane. */
+    template <int WITH, int TOP, bool ODD> __device__ __forceinline__ void keep_sides(int k)
     {
-        const bool now = in_column(k - l);
-        if ((WITH & WITH_X) != 0) {
-            REAL value = x_min ? c.v[0] : c.v[V - 1];
-            if ((WITH & WITH_PARTS) != 0) {
+        const int thread = thread_again();
+        const wave_corner<REAL> &at = corner_of<S>(thread);
+        const bool on_x = (WITH & (WITH_X_MIN | WITH_X_MAX)) != 0 && (x_min || x_max);
+        REAL *const to_x = at.keep_x[x_min ? 0 : 1] + (int64_t)k * w.pitch_keep_x;
+        const unsigned kept_x = on_x ? at.kept_x[x_min ? 0 : 1] & rows<WITH>() : 0;
+        REAL *const to_y = at.keep_y + (thread % ARCH_WAVE * V + (int64_t)k * w.pitch_keep_y);
+        const unsigned kept_y = at.kept_y & rows<WITH>();
+        const int after = k - at.begin, before = k - at.end;
 #pragma unroll
-                for (int i = 0; i < V - 1; i++) {
-                    value = !x_min && x_last == i ? c.v[i] : value;
+        for (int l = TOP > 1 ? TOP : 1; l < T; l++) {
+            if (after < l || before >= l) {
+                continue;
+            }
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                if ((WITH & WITH_PARTS) != 0) {
+#pragma unroll
+                    for (int i = 0; i < V; i++) {
+                        const bool mine = x_min ? i == 0 : (parts >> (8 + i) & 1) != 0;
+                        store_if(mine && (kept_x >> r & 1) != 0, to_x + w.keep_x[l] + r,
+                                 new_row_of<ODD>(l, r).v[i]);
+                    }
+                } else if ((WITH & (WITH_X_MIN | WITH_X_MAX)) != 0) {
+                    store_if((kept_x >> r & 1) != 0, to_x + w.keep_x[l] + r,
+                             new_row_of<ODD>(l, r).v[(WITH & WITH_X_MIN) != 0 ? 0 : V - 1]);
                 }
             }
-            /* both faces in x have the same pitch */
-            store_row_if(((now ? kept_x : 0) >> r & 1) != 0,
-                         keep_x + (int64_t)k * w.pitch_keep_x + w.keep_x[l], r, value);
-        }
-        if ((WITH & WITH_Y) != 0 && (r == 0 || r == ROWS - 1)) {
-            store_cells<WITH>(((now ? kept_y : 0) >> r & 1) != 0,
-                              keep_y + (int64_t)k * w.pitch_keep_y + w.keep_y[l], c);
+            store_cells<WITH>((kept_y & 1) != 0, to_y + w.keep_y[l], new_row_of<ODD>(l, 0));
+            store_cells<WITH>((kept_y >> (ROWS - 1) & 1) != 0, to_y + w.keep_y[l],
+                              new_row_of<ODD>(l, ROWS - 1));
         }
     }
 
@@ -221,11 +242,10 @@ template <typename S> struct deep_wave {
     __device__ __forceinline__ void keep_plane(const cells &c, int face, int l, int r) const
     {
         const face_values<REAL> &to = w.values.face[face];
-        const unsigned cell = (place & ~15U) / (unsigned)sizeof(REAL);
-        const unsigned row = cell / (unsigned)w.pitch_y;
-        const int x = w.list.x.first + (int)(cell - row * (unsigned)w.pitch_y);
-        const int y = w.list.y.first + (int)row + r;
-        store_cells<WITH>(to.first != nullptr && writes(r), to.at(l, x, y), c);
+        const int thread = thread_again();
+        const wave_corner<REAL> &at = corner_of<S>(thread);
+        store_cells<WITH>(to.first != nullptr && (rows<WITH>() >> r & 1) != 0,
+                          to.at(l, at.x + thread % ARCH_WAVE * V, at.y + r), c);
     }
 
     /* At the closed face z_min: the plane below it of the level that is in plane 0. */
@@ -234,8 +254,7 @@ template <typename S> struct deep_wave {
         if (k == 1) {
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
-                *reinterpret_cast<cells *>(own + below + r * S::TX) =
-                    closed(load(own + here + r * S::TX), FACE_Z_MIN, 0);
+                store_shared(below + r * S::ROW, closed(load(here + r * S::ROW), FACE_Z_MIN, 0));
             }
             arch_reads_before_tile_copy(); /* and this write */
         }
@@ -258,6 +277,27 @@ template <typename S> struct deep_wave {
         }
     }
 
+    /* Where the first and the last row of the levels are written in this round. */
+    template <bool ODD> __device__ __forceinline__ uint32_t edges_of(int l) const
+    {
+        return edges + (ODD ? S::PARITY_ROWS : 0) + (l - 1) * S::LEVEL_ROWS;
+    }
+
+    /* At a closed face in y: what is beyond it, of the rows that have just been computed. */
+    template <int TOP, bool ODD> __device__ __forceinline__ void close_rows()
+    {
+#pragma unroll
+        for (int l = TOP > 1 ? TOP : 1; l < T; l++) {
+            if (y_min) {
+                store_shared(edges_of<ODD>(l) + S::BEFORE,
+                             closed(new_row_of<ODD>(l, 0), FACE_Y_MIN, l));
+            } else {
+                store_shared(edges_of<ODD>(l) + S::WAVE_ROWS + S::AFTER,
+                             closed(new_row_of<ODD>(l, ROWS - 1), FACE_Y_MAX, l));
+            }
+        }
+    }
+
     /* What the steps of one row need from shared memory and other lanes. */
     struct sources {
         cells above, here, below, front, back; /* of level 0 */
@@ -265,19 +305,40 @@ template <typename S> struct deep_wave {
     };
 
     /* For the step from level l. TOP: see advance_plane. */
-    template <int TOP, bool ODD> __device__ __forceinline__ void prepare(sources &s, int l, int r)
+    template <int TOP, bool ODD>
+    __device__ __forceinline__ void prepare(sources &s, cells (&at_hand)[ROWS], int l, int r)
     {
         if (l + 1 < TOP) {
             return;
         }
         if (l == 0) {
             if (TOP == 0) {
-                s.above = load(own + above + r * S::TX);
+                s.above = load(above + r * S::ROW);
             }
-            s.here = row_of<ODD>(0, r);
-            s.below = load(own + below + r * S::TX);
-            s.front = load(own + here + (r - 1) * S::TX);
-            s.back = load(own + here + (r + 1) * S::TX);
+            if (!S::REUSE) {
+                s.here = load(here + r * S::ROW);
+                s.front = load(here + (r - 1) * S::ROW);
+                s.back = load(here + (r + 1) * S::ROW);
+            } else {
+                if (r == ROWS - 1) {
+                    at_hand[ROWS - 1] = load(here + (ROWS - 1) * S::ROW);
+                    at_hand[ROWS - 2] = load(here + (ROWS - 2) * S::ROW);
+                } else if (r == 0) {
+                    at_hand[0] = load(here);
+                    at_hand[1] = load(here + S::ROW);
+                }
+                s.here = at_hand[r];
+                s.front = r > 0 ? at_hand[r > 0 ? r - 1 : 0] : load(here - S::ROW);
+                s.back =
+                    r < ROWS - 1 ? at_hand[r < ROWS - 1 ? r + 1 : r] : load(here + ROWS * S::ROW);
+            }
+            s.below = load(below + r * S::ROW);
+            if (r == 0 && y_min) {
+                s.front = closed(s.here, FACE_Y_MIN, 0);
+            }
+            if (r == ROWS - 1 && y_max) {
+                s.back = closed(s.here, FACE_Y_MAX, 0);
+            }
         }
         const cells c = l == 0 ? s.here : row_of<ODD>(l, r);
         s.left[l] = __shfl_up_sync(0xFFFFFFFFU, c.v[V - 1], 1);
@@ -292,7 +353,7 @@ template <typename S> struct deep_wave {
         if (l + 1 < TOP) {
             return;
         }
-        const REAL *const before = edges + (ODD ? 0 : S::PARITY_ROWS) + (l - 1) * S::LEVEL_ROWS;
+        const uint32_t before = edges_of<!ODD>(l);
         const cells c = l == 0 ? s.here : row_of<ODD>(l, r);
         cells lo, hi, front, back;
         if (l == 0) {
@@ -305,9 +366,9 @@ template <typename S> struct deep_wave {
             for (int i = 0; i < V; i++) {
                 lo.v[i] = lower<ODD>()[l - 1][r][i];
             }
-            front = r > 0 ? row_of<ODD>(l, r > 0 ? r - 1 : 0) : load(before - S::WAVE_ROWS + S::TX);
+            front = r > 0 ? row_of<ODD>(l, r > 0 ? r - 1 : 0) : load(before + S::BEFORE);
             back = r < ROWS - 1 ? row_of<ODD>(l, r < ROWS - 1 ? r + 1 : r)
-                                : load(before + S::WAVE_ROWS);
+                                : load(before + S::WAVE_ROWS + S::AFTER);
             if (l >= TOP) {
                 hi = fresh[l];
 #pragma unroll
@@ -324,71 +385,39 @@ template <typename S> struct deep_wave {
         }
         REAL left = s.left[l];
         REAL right = s.right[l];
-        close_sides<WITH>(c, l, r, left, right, front, back);
+        if ((WITH & WITH_X_MIN) != 0) {
+            left = x_min ? outside(c.v[0], w.p.a[FACE_X_MIN], w.p.b[l][FACE_X_MIN]) : left;
+        }
+        if ((WITH & WITH_X_MAX) != 0 && (WITH & WITH_PARTS) == 0) {
+            right = x_max ? outside(c.v[V - 1], w.p.a[FACE_X_MAX], w.p.b[l][FACE_X_MAX]) : right;
+        }
         cells o;
 #pragma unroll
         for (int i = 0; i < V; i++) {
             const REAL xm = i > 0 ? c.v[i > 0 ? i - 1 : 0] : left;
             REAL xp = i < V - 1 ? c.v[i < V - 1 ? i + 1 : i] : right;
-            if ((WITH & WITH_PARTS) != 0 && x_max && x_last == i) {
-                xp = outside(c.v[i], at_x[T], at_x[l]);
+            if ((WITH & WITH_PARTS) != 0 && (parts >> (8 + i) & 1) != 0) {
+                xp = outside(c.v[i], w.p.a[FACE_X_MAX], w.p.b[l][FACE_X_MAX]);
             }
             o.v[i] = heat_cell(c.v[i], xm, xp, front.v[i], back.v[i], lo.v[i], hi.v[i], w.p.r);
         }
         fresh[l + 1] = o;
-        if (l + 1 < T) {
-            hand_over<WITH, ODD>(o, l + 1, r, k);
-        } else {
+        if (l + 1 == T) {
             write<WITH, TOP>(o, r, k - T);
-        }
-    }
-
-    template <int WITH>
-    __device__ __forceinline__ void close_sides(const cells &c, int l, int r, REAL &left,
-                                                REAL &right, cells &front, cells &back) const
-    {
-        if ((WITH & WITH_X) != 0) {
-            left = x_min ? outside(c.v[0], at_x[T], at_x[l]) : left;
-        }
-        if ((WITH & WITH_X) != 0 && (WITH & WITH_PARTS) == 0) {
-            right = x_max ? outside(c.v[V - 1], at_x[T], at_x[l]) : right;
-        }
-        if ((WITH & WITH_Y) != 0) {
-#pragma unroll
-            for (int i = 0; i < V; i++) {
-                if (r == 0 && y_min) {
-                    front.v[i] = outside(c.v[i], at_y[T], at_y[l]);
-                }
-                if (r == ROWS - 1 && y_max) {
-                    back.v[i] = outside(c.v[i], at_y[T], at_y[l]);
-                }
-            }
-        }
-    }
-
-    /* A row of level l for the neighbour waves, and for the sums. */
-    template <int WITH, bool ODD>
-    __device__ __forceinline__ void hand_over(const cells &o, int l, int r, int k) const
-    {
-        const uint32_t to = arch_shared_address(edges + (ODD ? S::PARITY_ROWS : 0)) +
-                            (l - 1) * S::LEVEL_ROWS * (int)sizeof(REAL);
-        if (r == 0) {
-            store_shared(to, o);
-        }
-        if (r == ROWS - 1) {
-            store_shared(to + S::TX * (int)sizeof(REAL), o);
-        }
-        if (WITH != WITH_NONE) {
-            keep_sides<WITH>(o, l, r, k);
+        } else if (r == 0) {
+            store_shared(edges_of<ODD>(l + 1) + S::AFTER, o);
+        } else if (r == ROWS - 1) {
+            store_shared(edges_of<ODD>(l + 1) + S::WAVE_ROWS + S::BEFORE, o);
         }
     }
 
     template <int WITH, int TOP>
     __device__ __forceinline__ void write(const cells &o, int r, int plane) const
     {
-        const bool on = writes(r) && (TOP > 0 ? in_column(plane) : plane >= begin);
+        const bool on =
+            (rows<WITH>() >> r & 1) != 0 && (TOP > 0 ? in_column(plane) : plane >= begin);
         char *const to = reinterpret_cast<char *>(w.out + plane * w.pitch_z) +
-                         r * (w.pitch_y * (int64_t)sizeof(REAL)) + (place & ~15U);
+                         r * (w.pitch_y * (int64_t)sizeof(REAL)) + offset<WITH>();
         store_cells<WITH>(on, reinterpret_cast<REAL *>(to), o);
     }
 
@@ -404,11 +433,12 @@ template <typename S> struct deep_wave {
             close_bottom<WITH, ODD>(k);
         }
         sources s[ROWS];
+        cells at_hand[ROWS]; /* level 0, this plane */
         cells fresh[T + 1];
         if (S::AHEAD) {
 #pragma unroll
             for (int l = 0; l < T; l++) {
-                prepare<TOP, ODD>(s[0], l, ROWS - 1);
+                prepare<TOP, ODD>(s[0], at_hand, l, ROWS - 1);
             }
         }
 #pragma unroll
@@ -417,19 +447,25 @@ template <typename S> struct deep_wave {
             if (S::AHEAD && n + 1 < ROWS) {
 #pragma unroll
                 for (int l = 0; l < T; l++) {
-                    prepare<TOP, ODD>(s[n + 1], l, n);
+                    prepare<TOP, ODD>(s[n + 1], at_hand, l, n);
                 }
             }
 #pragma unroll
             for (int l = 0; l < T; l++) {
                 if (!S::AHEAD) {
-                    prepare<TOP, ODD>(s[n], l, r);
+                    prepare<TOP, ODD>(s[n], at_hand, l, r);
                 }
                 advance<WITH, TOP, ODD>(s[n], fresh, l, r, k);
             }
             if (n == 1) {
                 arrive();
             }
+        }
+        if (y_min || y_max) {
+            close_rows<TOP, ODD>();
+        }
+        if (keeps) {
+            keep_sides<WITH, TOP, ODD>(k);
         }
     }
 };

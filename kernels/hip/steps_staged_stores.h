@@ -1,5 +1,5 @@
-/* Part of steps_staged_*.hip.cpp: stores with a predicate instead of a branch, and loads that the
- * compiler does not repeat. */
+/* Part of steps_staged_*.hip.cpp: stores with a predicate instead of a branch, and values that
+ * the compiler takes as they are. */
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
 
@@ -34,34 +34,6 @@ static __device__ __forceinline__ void store_if(bool on, float *to, float from)
                  "f"(from), "r"((int)on));
 }
 
-/* The row is a constant: then it costs no address. */
-static __device__ __forceinline__ void store_row_if(bool on, double *to, int row, double from)
-{
-#define STORE(bytes)                                                                               \
-    asm volatile("{.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p st.global.f64 [%0+" #bytes             \
-                 "], %1;}" ::"l"(to),                                                              \
-                 "d"(from), "r"((int)on))
-    switch (row) {
-    case 0:
-        STORE(0);
-        break;
-    case 1:
-        STORE(8);
-        break;
-    case 2:
-        STORE(16);
-        break;
-    default:
-        STORE(24);
-    }
-#undef STORE
-}
-
-static __device__ __forceinline__ void store_row_if(bool on, float *to, int row, float from)
-{
-    store_if(on, to + row, from);
-}
-
 static __device__ __forceinline__ void store_shared(uint32_t to, const vec16<double> &from)
 {
     asm volatile("st.shared.v2.f64 [%0], {%1,%2};" ::"r"(to), "d"(from.v[0]), "d"(from.v[1]));
@@ -73,18 +45,34 @@ static __device__ __forceinline__ void store_shared(uint32_t to, const vec16<flo
                  "f"(from.v[2]), "f"(from.v[3]));
 }
 
-/* Opaque to the compiler, which would else load again in every plane instead of keeping it. */
-static __device__ __forceinline__ double load_shared_once(uint32_t from, double)
+/* Not combined with others by the compiler, which would else keep rows in registers. */
+static __device__ __forceinline__ vec16<double> load_shared(uint32_t from, vec16<double> to)
 {
-    double value;
-    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(from));
-    return value;
+    asm volatile("ld.shared.v2.f64 {%0,%1}, [%2];" : "=d"(to.v[0]), "=d"(to.v[1]) : "r"(from));
+    return to;
 }
 
-static __device__ __forceinline__ float load_shared_once(uint32_t from, float)
+static __device__ __forceinline__ vec16<float> load_shared(uint32_t from, vec16<float> to)
 {
-    float value;
-    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(from));
+    asm volatile("ld.shared.v4.f32 {%0,%1,%2,%3}, [%4];"
+                 : "=f"(to.v[0]), "=f"(to.v[1]), "=f"(to.v[2]), "=f"(to.v[3])
+                 : "r"(from));
+    return to;
+}
+
+/* The thread, found again instead of being kept in a register. */
+static __device__ __forceinline__ int thread_again(void)
+{
+    int thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
+}
+
+/* The same value in all lanes, but the compiler computes from it again instead of keeping in
+ * registers what it already has. */
+static __device__ __forceinline__ int forget(int value)
+{
+    asm volatile("redux.sync.max.s32 %0, %0, 0xffffffff;" : "+r"(value));
     return value;
 }
 

@@ -2,9 +2,10 @@
 over planes without faces, which nearly all tiles run. A dozen loads and stores there have cost a
 third of the speed, and small changes of the source bring them. And a stack pointer that stays one:
 ptxas 13.0 has computed other values in its register, R1, in kernels that use the stack afterwards,
-which then access memory anywhere. The kernels of wider stencils need no local memory in the loops
-of tiles without and with faces of x and y: one load has cost a fifth. They are compiled for sm_90
-and for sm_90a, where waves hand registers to others.
+which then access memory anywhere. And no loops over threads around tile copies: it has spilled the
+predicates of such a loop, and the copy did not come. The kernels of wider stencils need no local
+memory in the loops of tiles without and with faces of x and y: one load has cost a fifth. They are
+compiled for sm_90 and for sm_90a, where waves hand registers to others.
 
 usage: check_sm90.py CUOBJDUMP OBJECT...
 (the objects of kernels/hip/steps_staged_*.hip.cpp and step_radius_staged.hip.cpp)
@@ -16,7 +17,7 @@ import sys
 
 LEAST_LOOP = 300       # instructions: waiting loops are shorter
 LEAST_ARITHMETIC = 100 # in the loop of a plane
-MOST_LOCAL = {4: 6}    # per steps: loads of what the loop does not change, per two planes
+MOST_LOCAL = {4: 6}    # per steps: of what the loop does not change, per two planes
 WRITES_R1 = re.compile(r"^(?:@!?U?P\w+ )?(?!ST|BRA|SYNCS|RED)[\w.]+ (?:P\w+, )?R1\b,")
 SHAPE = re.compile(r"deep_shapeI([df])Li(\d)E")
 WIDE = re.compile(r"radius_shapeI([df])Li(\d)E")
@@ -117,6 +118,9 @@ def main(cuobjdump, objects):
             if stack and written > 2:  # the pointer from the constants, and its decrement
                 print(f"{shown}: uses the stack and its pointer's register for other values",
                       file=sys.stderr)
+                failed = True
+            if any("BRA.U.ANY" in text for _, text in code):
+                print(f"{shown}: a loop over the threads that copy a tile", file=sys.stderr)
                 failed = True
             if count["LDL"] + count["STL"] > MOST_LOCAL.get(steps, 0):
                 print(f"{shown}: {count['LDL']} loads and {count['STL']} stores of local memory "

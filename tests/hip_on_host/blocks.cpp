@@ -8,6 +8,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -17,7 +18,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "hip/hip_runtime.h"
+#include "blocks.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_ASAN 1
@@ -37,7 +38,9 @@ namespace
 constexpr size_t STACK_BYTES = 256 << 10; /* of which 4 KiB are never touched */
 constexpr size_t GUARD_BYTES = 4 << 10;
 constexpr unsigned MOST_THREADS = 1024;
-constexpr size_t MOST_SHARED_BYTES = 64 << 10; /* of gfx90a */
+constexpr size_t SHARED_ALIGN = 1024;   /* as kernels ask for it */
+constexpr uint32_t SHARED_BEGIN = 1024; /* the first address: not 0 */
+constexpr int QUIET = 100; /* looks of all that wait, after which nothing will ever happen */
 
 struct context {
     jmp_buf at;
@@ -65,6 +68,13 @@ struct wave {
 struct fiber {
     context here;
     unsigned thread; /* in the block */
+    dim3 number;     /* the same by axis */
+};
+
+/* A fiber that looks now and then whether something has happened at a place. */
+struct look {
+    const void *at;
+    int fiber;
 };
 
 struct executor {
@@ -80,6 +90,8 @@ struct executor {
     unsigned live;
     meeting block;
     std::vector<wave> waves;
+    std::vector<look> looks;
+    int quiet; /* how often all have looked since something happened */
     context host;
     int now; /* the fiber that runs */
     bool random;
@@ -109,13 +121,15 @@ void jump(context &from, context &to)
 #endif
 }
 
-void take_number(unsigned thread)
+dim3 number_of(unsigned thread)
 {
     const unsigned rows = thread / blockDim.x;
-    threadIdx = dim3(thread % blockDim.x, rows % blockDim.y, rows / blockDim.y);
+    return dim3(thread % blockDim.x, rows % blockDim.y, rows / blockDim.y);
 }
 
-[[noreturn]] void give_up(const char *what)
+} /* namespace */
+
+[[noreturn]] void hip_on_host::give_up(const char *what)
 {
     fprintf(stderr, "HIP on the host: kernel %s, block (%u, %u, %u) of %u threads: %s\n", e.kernel,
             blockIdx.x, blockIdx.y, blockIdx.z, blockDim.x * blockDim.y * blockDim.z, what);
@@ -130,24 +144,70 @@ void take_number(unsigned thread)
                     lanes.live, lanes.what);
         }
     }
+    std::map<const void *, size_t> places;
+    for (const look &l : e.looks) {
+        places[l.at]++;
+    }
+    for (const auto &[at, threads] : places) {
+        const std::ptrdiff_t byte = static_cast<const char *>(at) - e.shared;
+        const bool dynamic = byte >= 0 && (size_t)byte < e.shared_bytes;
+        fprintf(stderr, "  %zu threads wait for arrivals ", threads);
+        if (dynamic) {
+            fprintf(stderr, "at byte %td: ", byte);
+        } else {
+            fprintf(stderr, "in a variable, %p: ", at);
+        }
+        fprintf(stderr, "%s\n", describe_arrivals(at).c_str());
+    }
     abort();
+}
+
+namespace
+{
+using hip_on_host::give_up;
+
+void make_ready(const std::vector<look> &looks)
+{
+    for (const look &l : looks) {
+        e.ready.push_back(l.fiber);
+    }
+}
+
+/* No thread can run: what takes time happens, or all that wait look again. */
+bool time_passes(void)
+{
+    if (hip_on_host::finish_copy()) {
+        return true;
+    }
+    if (e.looks.empty() || ++e.quiet > QUIET) {
+        return false;
+    }
+    make_ready(e.looks);
+    e.looks.clear();
+    return true;
 }
 
 /* Run another fiber, or begin one if threads are left, from one that waits or has nothing to do. */
 void run_another(int from)
 {
     const bool can_begin = e.next < e.order.size() && !e.idle.empty();
+    if (hip_on_host::one_of(16)) {
+        hip_on_host::finish_copy();
+    }
+    while (e.ready.size() == e.next_ready && !can_begin) {
+        if (!time_passes()) {
+            give_up("its threads wait for each other");
+        }
+    }
     const size_t nready = e.ready.size() - e.next_ready;
-    if (nready > 0 && !(can_begin && e.random && e.generator() % 2 == 0)) {
+    if (nready > 0 && !(can_begin && hip_on_host::one_of(2))) {
         if (e.random) {
             std::swap(e.ready[e.next_ready], e.ready[e.next_ready + e.generator() % nready]);
         }
         e.now = e.ready[e.next_ready++];
-    } else if (can_begin) {
+    } else {
         e.now = e.idle.back();
         e.idle.pop_back();
-    } else {
-        give_up("its threads wait for each other");
     }
     if (e.next_ready == e.ready.size()) {
         e.ready.clear();
@@ -174,10 +234,14 @@ bool all_wait(const meeting &m)
     return !m.waiting.empty() && m.waiting.size() == m.live;
 }
 
+bool differ(const char *a, const char *b)
+{
+    return a != b && strcmp(a, b) != 0;
+}
+
 void wait_at(meeting &m, const char *what, const char *file, int line)
 {
-    if (!m.waiting.empty() &&
-        (m.line != line || strcmp(m.what, what) != 0 || strcmp(m.file, file) != 0)) {
+    if (!m.waiting.empty() && (m.line != line || differ(m.what, what) || differ(m.file, file))) {
         fprintf(stderr, "HIP on the host: a thread arrives at %s (%s:%d)\n", what, file, line);
         give_up("other threads wait elsewhere");
     }
@@ -191,11 +255,12 @@ void run_others(void)
 {
     const int me = e.now;
     run_another(me);
-    take_number(e.fibers[(size_t)me].thread);
+    threadIdx = e.fibers[(size_t)me].number;
 }
 
 void end_thread(unsigned thread)
 {
+    hip_on_host::happened();
     wave &w = e.waves[thread / hip_on_host::WAVE];
     e.live--;
     e.block.live--;
@@ -225,7 +290,7 @@ void fiber_main(void)
     for (;;) {
         while (e.next < e.order.size()) {
             self.thread = e.order[e.next++];
-            take_number(self.thread);
+            self.number = threadIdx = number_of(self.thread);
             e.thread(e.argument);
             end_thread(self.thread);
         }
@@ -277,6 +342,7 @@ void run_block(unsigned nthreads)
     }
     e.next = 0;
     e.live = e.block.live = nthreads;
+    e.quiet = 0;
     e.waves.resize((nthreads + hip_on_host::WAVE - 1) / hip_on_host::WAVE);
     for (size_t w = 0; w < e.waves.size(); w++) {
         const unsigned first = (unsigned)w * hip_on_host::WAVE;
@@ -284,16 +350,19 @@ void run_block(unsigned nthreads)
         memset(e.waves[w].round, 0xFF, sizeof e.waves[w].round);
     }
     run_another(-1);
+    if (hip_on_host::copies_in_flight()) {
+        give_up("it ends before its copies");
+    }
 }
 
-/* What gfx90a takes, of which a launch on NVIDIA may use more. */
+/* What gfx90a takes, of which a launch on NVIDIA may use more, but for shared memory. */
 bool can_launch(const hip_on_host::launch_shape &s)
 {
     const uint64_t threads = (uint64_t)s.block.x * s.block.y * s.block.z;
     const uint64_t blocks = (uint64_t)s.grid.x * s.grid.y * s.grid.z;
     return threads > 0 && threads <= MOST_THREADS && blocks > 0 && s.grid.y <= UINT16_MAX &&
            s.grid.z <= UINT16_MAX && (uint64_t)s.grid.x * s.block.x <= UINT32_MAX &&
-           s.shared_bytes <= MOST_SHARED_BYTES;
+           s.shared_bytes <= hip_on_host::MOST_SHARED_BYTES;
 }
 } /* namespace */
 
@@ -312,8 +381,11 @@ void hip_on_host::run(const char *kernel, const launch_shape &shape, void (*thre
     e.thread = thread;
     e.argument = argument;
     /* of the size asked for, so that AddressSanitizer sees who goes beyond it */
-    const std::unique_ptr<char, decltype(&free)> shared(
-        static_cast<char *>(malloc(shape.shared_bytes)), free);
+    void *fresh = nullptr;
+    if (posix_memalign(&fresh, SHARED_ALIGN, shape.shared_bytes) != 0) {
+        give_up("no memory");
+    }
+    const std::unique_ptr<char, decltype(&free)> shared(static_cast<char *>(fresh), free);
     e.shared = shared.get();
     e.shared_bytes = shape.shared_bytes;
     gridDim = shape.grid;
@@ -350,6 +422,7 @@ void hip_on_host::block_barrier(const char *file, int line)
 {
     wait_at(e.block, "__syncthreads", file, line);
     if (all_wait(e.block)) {
+        happened();
         release(e.block);
     }
     run_others();
@@ -366,4 +439,48 @@ const hip_on_host::wave_values &hip_on_host::exchange(const char *operation, uin
     }
     run_others();
     return given;
+}
+
+void hip_on_host::look_later(const void *at)
+{
+    e.looks.push_back({at, e.now});
+    run_others();
+}
+
+void hip_on_host::happened(void)
+{
+    e.quiet = 0;
+}
+
+void hip_on_host::happened_at(const void *at)
+{
+    const auto others = std::stable_partition(e.looks.begin(), e.looks.end(),
+                                              [at](const look &l) { return l.at != at; });
+    make_ready({others, e.looks.end()});
+    e.looks.erase(others, e.looks.end());
+}
+
+bool hip_on_host::one_of(unsigned n)
+{
+    return e.random && e.generator() % n == 0;
+}
+
+uint32_t hip_on_host::shared_address(const void *shared)
+{
+    const auto offset = static_cast<const char *>(shared) - e.shared;
+    if (offset < 0 || (size_t)offset >= e.shared_bytes) {
+        give_up("an address of shared memory that the launch has not");
+    }
+    return SHARED_BEGIN + (uint32_t)offset;
+}
+
+void *hip_on_host::shared_at(uint32_t address, size_t bytes)
+{
+    const size_t offset = (size_t)address - SHARED_BEGIN;
+    if (address % bytes != 0 || address < SHARED_BEGIN || offset + bytes > e.shared_bytes) {
+        fprintf(stderr, "HIP on the host: %zu bytes at %zu of %zu of shared memory\n", bytes,
+                offset, e.shared_bytes);
+        give_up("an access beyond the launch's shared memory, or not aligned");
+    }
+    return e.shared + offset;
 }

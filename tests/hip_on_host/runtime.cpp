@@ -147,12 +147,12 @@ hipError_t hipDeviceGetPCIBusId(char *address, int bytes, int)
     return hipSuccess;
 }
 
-/* Those of one GCD of an MI250X, so that launches have its shapes. */
+/* Those of the chip, so that launches have its shapes. */
 hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int)
 {
-    *value = attribute == hipDeviceAttributeMultiprocessorCount ? 110
-             : attribute == hipDeviceAttributeMemoryClockRate   ? 1600000
-                                                                : 4096;
+    *value = attribute == hipDeviceAttributeMultiprocessorCount ? hip_on_host::PROCESSORS
+             : attribute == hipDeviceAttributeMemoryClockRate   ? hip_on_host::MEMORY_CLOCK_KHZ
+                                                                : hip_on_host::MEMORY_BUS_BITS;
     return hipSuccess;
 }
 
@@ -170,7 +170,8 @@ hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest)
 
 hipError_t hipFuncSetAttribute(const void *, hipFuncAttribute, int value)
 {
-    return answer(value <= 64 << 10 ? hipSuccess : hipErrorInvalidValue);
+    return answer((size_t)value <= hip_on_host::MOST_SHARED_BYTES ? hipSuccess
+                                                                  : hipErrorInvalidValue);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */

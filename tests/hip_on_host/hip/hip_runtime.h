@@ -1,5 +1,6 @@
-/* HIP's device language on the host, for tests: what the code path of gfx90a needs. rewrite.py has
- * turned launches and __shared__ into calls of the functions here; blocks.cpp runs the threads. */
+/* HIP's device language on the host, for tests: what the code paths of gfx90a and of sm_90 need.
+ * rewrite.py has turned launches and __shared__ into calls of the functions here; blocks.cpp runs
+ * the threads. */
 #ifndef ISOTHERM_TESTS_HIP_ON_HOST_HIP_HIP_RUNTIME_H
 #define ISOTHERM_TESTS_HIP_ON_HOST_HIP_HIP_RUNTIME_H
 
@@ -17,6 +18,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #ifndef __clang__
 #define ext_vector_type(n) vector_size(4 * (n)) /* of 4 bytes each, as arch.h has them */
@@ -41,7 +43,15 @@ using std::min;
 
 namespace hip_on_host
 {
+#ifdef __HIP_PLATFORM_AMD__ /* gfx90a: one GCD of an MI250X */
 constexpr int WAVE = 64;
+constexpr size_t MOST_SHARED_BYTES = 64 << 10;
+constexpr int PROCESSORS = 110, MEMORY_CLOCK_KHZ = 1600000, MEMORY_BUS_BITS = 4096;
+#else /* sm_90: an H200 */
+constexpr int WAVE = 32;
+constexpr size_t MOST_SHARED_BYTES = 227 << 10;
+constexpr int PROCESSORS = 132, MEMORY_CLOCK_KHZ = 3201000, MEMORY_BUS_BITS = 6144;
+#endif
 
 extern hipError_t last_error;
 
@@ -90,9 +100,23 @@ struct wave_values {
 };
 const wave_values &exchange(const char *operation, uint64_t value);
 int lane(void);
+
+/* The value of that lane; the lane's own where there is none. */
+template <typename T> static T from_lane(const char *operation, T value, unsigned from)
+{
+    static_assert(sizeof value <= sizeof(uint64_t), "a value of one or two registers");
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    const wave_values &all = exchange(operation, bits);
+    if (from < WAVE) {
+        memcpy(&value, &all.value[from], sizeof value);
+    }
+    return value;
+}
 } /* namespace hip_on_host */
 
 #define __syncthreads() hip_on_host::block_barrier(__FILE__, __LINE__)
+#define __syncwarp() hip_on_host::exchange("__syncwarp", 0)
 
 static inline int __any(int condition)
 {
@@ -109,15 +133,18 @@ static inline int __all(int condition)
 
 template <typename T> static T __shfl_down(T value, unsigned lanes)
 {
-    static_assert(sizeof value <= sizeof(uint64_t), "a value of one or two registers");
-    uint64_t bits = 0;
-    memcpy(&bits, &value, sizeof value);
-    const hip_on_host::wave_values &all = hip_on_host::exchange("__shfl_down", bits);
-    const unsigned from = (unsigned)hip_on_host::lane() + lanes;
-    if (from < hip_on_host::WAVE) {
-        memcpy(&value, &all.value[from], sizeof value);
-    }
-    return value;
+    return hip_on_host::from_lane("__shfl_down", value, (unsigned)hip_on_host::lane() + lanes);
+}
+
+/* Of all lanes: nothing here calls with fewer. */
+template <typename T> static T __shfl_down_sync(unsigned, T value, unsigned lanes)
+{
+    return __shfl_down(value, lanes);
+}
+
+template <typename T> static T __shfl_up_sync(unsigned, T value, unsigned lanes)
+{
+    return hip_on_host::from_lane("__shfl_up_sync", value, (unsigned)hip_on_host::lane() - lanes);
 }
 
 static inline void __threadfence(void)

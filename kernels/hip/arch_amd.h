@@ -1,0 +1,100 @@
+/* Part of arch.h: AMD. */
+#ifndef ISOTHERM_KERNELS_HIP_ARCH_AMD_H
+#define ISOTHERM_KERNELS_HIP_ARCH_AMD_H
+
+constexpr int ARCH_WAVE = 64;
+
+/* Keep the value in a register, where the compiler would compute it again. */
+static __device__ __forceinline__ void arch_keep(int &)
+{
+}
+
+/* Bring the cache line into the L2 cache. */
+static __device__ __forceinline__ void arch_prefetch(const void *)
+{
+}
+constexpr bool ARCH_PACKS_BY_COPY = false; /* does the copy engine pack long rows? */
+
+typedef unsigned int arch_uint4 __attribute__((ext_vector_type(4)));
+
+template <typename REAL>
+static __device__ __forceinline__ void arch_store_stream(REAL *to, const vec16<REAL> &from)
+{
+    arch_uint4 bits;
+    __builtin_memcpy(&bits, &from, 16);
+    __builtin_nontemporal_store(bits, reinterpret_cast<arch_uint4 *>(to));
+}
+
+template <typename REAL>
+static __device__ __forceinline__ vec16<REAL> arch_load_stream(const REAL *from)
+{
+    const arch_uint4 bits = __builtin_nontemporal_load(reinterpret_cast<const arch_uint4 *>(from));
+    vec16<REAL> cells;
+    __builtin_memcpy(&cells, &bits, 16);
+    return cells;
+}
+
+template <typename REAL>
+static __device__ __forceinline__ void arch_store_stream_cell(REAL *to, REAL value)
+{
+    __builtin_nontemporal_store(value, to);
+}
+
+template <typename T> static __device__ __forceinline__ T arch_shift_down(T value, int lanes)
+{
+    return __shfl_down(value, (unsigned)lanes);
+}
+
+static __device__ __forceinline__ bool arch_any(bool condition)
+{
+    return __any(condition) != 0;
+}
+
+static __device__ __forceinline__ void arch_fence_system(void)
+{
+    __threadfence_system();
+}
+
+static __device__ __forceinline__ void arch_store_release_system(uint32_t *to, uint32_t value)
+{
+    __hip_atomic_store(to, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+static __device__ __forceinline__ uint32_t arch_load_acquire_system(const uint32_t *from)
+{
+    return __hip_atomic_load(from, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+static __device__ __forceinline__ bool arch_all(bool condition)
+{
+    return __all(condition) != 0;
+}
+
+/* The same on all multiprocessors; counts at 100 MHz. */
+static __device__ __forceinline__ uint64_t arch_clock_ns(void)
+{
+    return __builtin_amdgcn_s_memrealtime() * 10;
+}
+
+/* All threads of a block meet when they wait; when they arrive, nothing happens. */
+constexpr bool ARCH_MEETS_IN_PARTS = false;
+struct arch_meeting {
+};
+
+static __device__ __forceinline__ void arch_meeting_init(arch_meeting *, int)
+{
+}
+
+static __device__ __forceinline__ void arch_meeting_arrive(arch_meeting *)
+{
+}
+
+static __device__ __forceinline__ void arch_meeting_wait(arch_meeting *, unsigned)
+{
+    __syncthreads();
+}
+
+/* No engine that copies tiles into shared memory: step_staged is not built. */
+#define ARCH_HAS_TILE_COPY 0
+
+#endif
