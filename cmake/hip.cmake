@@ -93,6 +93,11 @@ function(isotherm_add_hip library)
     set_source_files_properties(${sources} PROPERTIES
       INCLUDE_DIRECTORIES "${folder}/nvidia;${CUDAToolkit_INCLUDE_DIRS}")
     target_link_libraries(${library} PRIVATE CUDA::cudart_static)
+    # waves that hand registers to others need code for exactly this chip
+    if("90" IN_LIST CMAKE_CUDA_ARCHITECTURES)
+      set_source_files_properties(${folder}/step_radius_staged.hip.cpp PROPERTIES
+        COMPILE_OPTIONS "--generate-code=arch=compute_90a,code=sm_90a")
+    endif()
   else()
     set_source_files_properties(${sources} PROPERTIES
       COMPILE_DEFINITIONS __HIP_PLATFORM_AMD__=1)

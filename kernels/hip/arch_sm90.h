@@ -260,6 +260,30 @@ static __device__ __forceinline__ void arch_reads_before_tile_copy(void)
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+/* Four waves call together: from now on each has this number of registers, where the code is for
+ * exactly this chip. Others must have given up those that some get more. */
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr bool ARCH_MOVES_REGISTERS = true;
+template <int REGISTERS> static __device__ __forceinline__ void arch_raise_registers(void)
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+template <int REGISTERS> static __device__ __forceinline__ void arch_lower_registers(void)
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+#else
+constexpr bool ARCH_MOVES_REGISTERS = false;
+template <int REGISTERS> static __device__ __forceinline__ void arch_raise_registers(void)
+{
+}
+
+template <int REGISTERS> static __device__ __forceinline__ void arch_lower_registers(void)
+{
+}
+#endif
+
 /* A counter that other blocks add to: bypasses the L1 cache. */
 static __device__ __forceinline__ unsigned int arch_read_counter(const unsigned int *counter)
 {

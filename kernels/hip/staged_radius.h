@@ -1,4 +1,4 @@
-/* Part of step_radius_staged.hip.cpp: the shape, and the cells next to closed faces. */
+/* Part of step_radius_staged.hip.cpp: the shape, the cells next to closed faces, and D along x. */
 #ifndef ISOTHERM_KERNELS_HIP_STAGED_RADIUS_H
 #define ISOTHERM_KERNELS_HIP_STAGED_RADIUS_H
 
@@ -7,8 +7,8 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* Eight waves have ROWS rows each, one more fetches, and the others close. Up to twelve leave 168
- * registers to a thread. */
+/* Eight waves have ROWS rows each, one more fetches, and the others close. Twelve leave 168
+ * registers to a thread; in float64 those that compute take some of the others'. */
 template <typename REAL, int ROWS>
 using radius_tile = shape<REAL, 1, 16 / (int)sizeof(REAL) * ARCH_WAVE, 8 * ROWS, ROWS, 1>;
 
@@ -18,13 +18,17 @@ struct radius_shape : radius_tile<REAL, sizeof(REAL) == sizeof(double) ? 4 : 2> 
     static constexpr int R = R_;
     /* planes above the one computed in registers, with no spills in the march: a spill would be a
      * load from the L2 cache, since the stages take the L1 cache's memory */
-    static constexpr int KEPT = sizeof(REAL) == sizeof(double) && R == 4 ? 0 : 2;
-    static constexpr int CLOSERS = sizeof(REAL) == sizeof(double) ? 2 : 3; /* waves */
+    static constexpr bool MORE_REGISTERS = sizeof(REAL) == sizeof(double);
+    static constexpr int KEPT = MORE_REGISTERS && R == 4 ? (ARCH_MOVES_REGISTERS ? 1 : 0) : 2;
+    static constexpr int CLOSERS = 3; /* waves */
     static constexpr int THREADS = plain::WORKERS + (1 + CLOSERS) * ARCH_WAVE;
+    static_assert(THREADS % (4 * ARCH_WAVE) == 0 && plain::WORKERS % (4 * ARCH_WAVE) == 0,
+                  "registers move by four waves");
     static constexpr int SHARED_BYTES = 222 * 1024;              /* and the rows of weights */
     static constexpr int BESIDE = (R + plain::N - 1) / plain::N; /* vectors on either side in x */
-    /* from a cell next to a face of x to where its D is left: beyond the face and its vector */
-    static constexpr int AWAY = R > plain::N ? R : plain::N;
+    /* from a cell next to a face of x to where its D is left: in the outermost vector on that side
+     * that its worker reads */
+    static constexpr int AWAY = BESIDE * plain::N;
     static_assert(AWAY <= plain::PAD, "the halo in x");
     static_assert(2 * R * plain::PITCH * (plain::TY + 2 * R) * sizeof(REAL) < SHARED_BYTES,
                   "the planes that a plane on a face in z needs, and one more");
@@ -37,6 +41,7 @@ struct radius_planes {
     int begin, end;   /* with R others on either side */
     int below, above; /* planes next to closed faces of z, before and after those */
     int depth;
+    int64_t plane_bytes; /* from a cell to the one above */
 
     __device__ __forceinline__ int begin_of(const work &w, const column &c) const
     {
@@ -91,46 +96,59 @@ static __device__ __forceinline__ int again(int value)
  * beyond the face: radius_closer. */
 template <typename S> struct near_cells {
     typedef typename S::REAL REAL;
-    enum { R = S::R, ROWS = S::ROWS };
-    bool in_tile;         /* the tile is next to a face of x or y */
-    int x_begin, x_end;   /* cells of the vector before x_begin, from x_end on: next to a face */
-    int away;             /* in x, from these to their D */
-    int from_min, to_max; /* rows from the face to the wave's first row, from there to the face */
-    int y_min, y_max;     /* less than these: the wave has rows next to the face */
+    enum {
+        R = S::R,
+        ROWS = S::ROWS,
+        X_MIN = 1,
+        X_MAX = 1 << 4,
+        Y_MIN = 1 << 8,
+        Y_MAX = 1 << 16,
+        CELLS = 15
+    };
+    bool in_tile;  /* the tile is next to a face of x or y */
+    int away;      /* in x, from these to their D */
+    unsigned next; /* X_MIN << n: the cell n of a vector is; Y_MIN << row: the row is */
 
     static __device__ __forceinline__ near_cells of(const grid_view<REAL> &view,
                                                     const wide_rules<REAL> &wide, const work &w,
                                                     const column &c, const place<S> &p)
     {
-        near_cells near;
         const int cells_x = (int)view.cells[AXIS_X];
         const int cells_y = (int)view.cells[AXIS_Y];
         const bool *const closed = wide.closed;
-        near.x_begin = closed[FACE_X_MIN] ? R - p.i : 0;
-        near.x_end = closed[FACE_X_MAX] ? cells_x - R - p.i : S::N;
-        near.away = near.x_begin > 0 ? -S::AWAY : S::AWAY;
-        near.from_min = p.j;
-        near.to_max = cells_y - 1 - p.j;
-        near.y_min = closed[FACE_Y_MIN] ? R : INT32_MIN;
-        near.y_max = closed[FACE_Y_MAX] ? R + ROWS - 1 : INT32_MIN;
-        near.in_tile =
+        unsigned next = 0;
+        for (int n = 0; n < S::N; n++) {
+            next |= closed[FACE_X_MIN] && p.i + n < R ? X_MIN << n : 0;
+            next |= closed[FACE_X_MAX] && p.i + n >= cells_x - R ? X_MAX << n : 0;
+        }
+        for (int row = 0; row < ROWS; row++) {
+            next |= closed[FACE_Y_MIN] && p.j + row < R ? Y_MIN << row : 0;
+            next |= closed[FACE_Y_MAX] && p.j + row >= cells_y - R ? Y_MAX << row : 0;
+        }
+        const bool in_tile =
             (closed[FACE_X_MIN] && c.i < R) || (closed[FACE_X_MAX] && c.i + S::TX > cells_x - R) ||
             (closed[FACE_Y_MIN] && c.j < R) || (closed[FACE_Y_MAX] && c.j + w.height > cells_y - R);
-        return near;
+        return near_cells{in_tile, (next & X_MIN * CELLS) != 0 ? -S::AWAY : S::AWAY,
+                          (unsigned)again((int)next)};
     }
 
-    /* D along x of the cell n of a vector; at: the vector in its stage. */
-    __device__ __forceinline__ void take_x(REAL &dx, const REAL *at, int n) const
+    /* D along x of a row. at: its vector in the stage. */
+    __device__ __forceinline__ void take_x(vec16<REAL> &dx, const REAL *at) const
     {
-        if (n < x_begin || n >= x_end) {
-            dx = at[n + away];
+        vec16<REAL> given = dx;
+        if ((next & (X_MIN | X_MAX) * CELLS) != 0) {
+            given = vector_at(at + away);
+        }
+#pragma unroll
+        for (int n = 0; n < S::N; n++) {
+            dx.v[n] = (next & (X_MIN | X_MAX) << n) != 0 ? given.v[n] : dx.v[n];
         }
     }
 
     /* D along y of the rows; offset: of the worker's first cell. */
     __device__ __forceinline__ void take_y(cells_of<S> &dy, const REAL *stage, int offset) const
     {
-        if (from_min >= y_min && to_max >= y_max) {
+        if (next < Y_MIN) {
             return;
         }
         /* in float64 all waves would keep the rows that they have read here, as neighbours */
@@ -138,9 +156,10 @@ template <typename S> struct near_cells {
         const REAL *const first = stage + (reads_again ? again(offset) : offset);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            if (from_min + row < y_min) {
+            if ((next & (Y_MIN << row)) != 0) {
                 dy.row[row] = vector_at(first + (row - R) * S::PITCH);
-            } else if (to_max - row < y_max - (ROWS - 1)) {
+            }
+            if ((next & (Y_MAX << row)) != 0) {
                 dy.row[row] = vector_at(first + (row + R) * S::PITCH);
             }
         }
@@ -185,10 +204,10 @@ template <typename S> struct near_cells {
  * tiles next to faces, for which all others wait, are nearly as fast. */
 template <typename S> struct radius_closer {
     typedef typename S::REAL REAL;
-    enum { R = S::R, N = S::N, HIGH = ARCH_WAVE / R, TURNS = (S::TY + HIGH - 1) / HIGH };
-    static_assert(S::WIDE == ARCH_WAVE, "a vector of a row per lane");
+    enum { R = S::R, N = S::N };
+    static_assert(S::WIDE == ARCH_WAVE && S::TY <= ARCH_WAVE, "a vector of a row, or a row");
     const work &w;
-    const near_rows<R> &rows;
+    const struct wide_closure (&closure)[FACE_COUNT];
     const bool (&closed)[FACE_COUNT];
     int last_x, last_y; /* of the field */
     int lane;
@@ -196,74 +215,73 @@ template <typename S> struct radius_closer {
     __device__ __forceinline__ void close(REAL *stage, const column &c) const
     {
         if (closed[FACE_X_MIN] && c.i < R) {
-            close_x(stage, FACE_X_MIN, -c.i, 1);
+            close_x<FACE_X_MIN>(stage, -c.i, 1);
         }
         if (closed[FACE_X_MAX] && c.i + S::TX > last_x + 1 - R) {
-            close_x(stage, FACE_X_MAX, last_x - c.i, -1);
+            close_x<FACE_X_MAX>(stage, last_x - c.i, -1);
         }
         if (closed[FACE_Y_MIN] && c.j < R) {
-            close_y(stage, FACE_Y_MIN, -c.j, 1);
+            close_y<FACE_Y_MIN>(stage, -c.j, 1);
         }
         if (closed[FACE_Y_MAX] && c.j + w.height > last_y + 1 - R) {
-            close_y(stage, FACE_Y_MAX, last_y - c.j, -1);
+            close_y<FACE_Y_MAX>(stage, last_y - c.j, -1);
         }
     }
 
-    /* A cell in each of a few rows. on_face: cell of the tile, perhaps outside of it. */
-    __device__ __forceinline__ void close_x(REAL *stage, int face, int on_face, int inward) const
+    /* The first R cells of a row. on_face: cell of the tile, perhaps outside of it. */
+    template <int FACE>
+    __device__ __forceinline__ void close_x(REAL *stage, int on_face, int inward) const
     {
-        const int depth = lane % R;
-        const int x = on_face + depth * inward;
-        const bool valid = lane < HIGH * R && x >= 0 && x < S::TX;
-        const near_row<R> &of = rows.row[face][depth];
-        REAL *own[TURNS];
-        double sum[TURNS];
-#pragma unroll
-        for (int turn = 0; turn < TURNS; turn++) {
-            const int row = min(lane / R + turn * HIGH, w.height - 1);
-            own[turn] = stage + (row + R) * S::PITCH + S::PAD + (valid ? x : R * inward);
-            sum[turn] = of.begin((double)*own[turn]);
-        }
+        const struct wide_closure &of = closure[FACE];
+        const int row = min(lane, w.height - 1);
+        REAL *const at = stage + (row + R) * S::PITCH + S::PAD + on_face;
+        double other[2 * R];
 #pragma unroll
         for (int cell = 0; cell < 2 * R; cell++) {
-            const double weight = of.weight[cell];
-#pragma unroll
-            for (int turn = 0; turn < TURNS; turn++) {
-                sum[turn] = wide_near(weight, (double)own[turn][(cell - depth) * inward],
-                                      (double)*own[turn], sum[turn]);
-            }
-        }
-#pragma unroll
-        for (int turn = 0; turn < TURNS; turn++) {
-            if (valid && lane / R + turn * HIGH < w.height) {
-                own[turn][-S::AWAY * inward] = (REAL)sum[turn];
-            }
-        }
-    }
-
-    /* A vector in each of the R rows. on_face: row of the tile, perhaps outside of it. */
-    __device__ __forceinline__ void close_y(REAL *stage, int face, int on_face, int inward) const
-    {
-        REAL *const at = stage + (on_face + R) * S::PITCH + S::PAD + lane * N;
-        vec16<REAL> other[2 * R];
-#pragma unroll
-        for (int cell = 0; cell < 2 * R; cell++) {
-            other[cell] = vector_at(at + cell * inward * S::PITCH);
+            other[cell] = (double)at[cell * inward];
         }
 #pragma unroll
         for (int depth = 0; depth < R; depth++) {
-            const near_row<R> &of = rows.row[face][depth];
+            const int x = on_face + depth * inward;
+            const REAL found = near_cell(of, depth, other);
+            if (lane < w.height && x >= 0 && x < S::TX) {
+                at[(depth - S::AWAY) * inward] = found;
+            }
+        }
+    }
+
+    static __device__ __forceinline__ REAL near_cell(const struct wide_closure &of, int depth,
+                                                     const double (&other)[2 * R])
+    {
+        double sum = wide_given(of.given[depth], of.slope, of.value, other[depth]);
+#pragma unroll
+        for (int cell = 0; cell < 2 * R; cell++) {
+            sum = wide_near(of.weight[depth][cell], other[cell], other[depth], sum);
+        }
+        return (REAL)sum;
+    }
+
+    /* A vector in each of the R rows. on_face: row of the tile, perhaps outside of it. */
+    template <int FACE>
+    __device__ __forceinline__ void close_y(REAL *stage, int on_face, int inward) const
+    {
+        REAL *const at = stage + (on_face + R) * S::PITCH + S::PAD + lane * N;
+        double other[N][2 * R];
+#pragma unroll
+        for (int cell = 0; cell < 2 * R; cell++) {
+            const vec16<REAL> cells = vector_at(at + cell * inward * S::PITCH);
+#pragma unroll
+            for (int n = 0; n < N; n++) {
+                other[n][cell] = (double)cells.v[n];
+            }
+        }
+#pragma unroll
+        for (int depth = 0; depth < R; depth++) {
             const int row = on_face + depth * inward;
             vec16<REAL> found;
 #pragma unroll
             for (int n = 0; n < N; n++) {
-                const double own = other[depth].v[n];
-                double sum = of.begin(own);
-#pragma unroll
-                for (int cell = 0; cell < 2 * R; cell++) {
-                    sum = wide_near(of.weight[cell], (double)other[cell].v[n], own, sum);
-                }
-                found.v[n] = (REAL)sum;
+                found.v[n] = near_cell(closure[FACE], depth, other[n]);
             }
             if (row >= 0 && row < w.height) {
                 *reinterpret_cast<vec16<REAL> *>(at + (depth - R) * inward * S::PITCH) = found;
@@ -296,6 +314,42 @@ static __device__ __forceinline__ void close_all(const radius_closer<S> &closer,
             ring.release();
         }
     }
+}
+
+/* The cells of a row of vectors around a thread's own. */
+template <typename S>
+static __device__ __forceinline__ void row_around(
+    typename S::REAL (&row)[(2 * S::BESIDE + 1) * S::N], const typename S::REAL *at,
+    const vec16<typename S::REAL> &own)
+{
+#pragma unroll
+    for (int v = -S::BESIDE; v <= S::BESIDE; v++) {
+        const vec16<typename S::REAL> cells = v == 0 ? own : vector_at(at + v * S::N);
+#pragma unroll
+        for (int n = 0; n < S::N; n++) {
+            row[(S::BESIDE + v) * S::N + n] = cells.v[n];
+        }
+    }
+}
+
+/* D along x of a row. */
+template <typename S>
+static __device__ __forceinline__ vec16<typename S::REAL> difference_in_x(
+    const wide_rules<typename S::REAL> &rules, const vec16<typename S::REAL> &own,
+    const typename S::REAL *at)
+{
+    typename S::REAL around[(2 * S::BESIDE + 1) * S::N];
+    vec16<typename S::REAL> dx = {};
+    row_around<S>(around, at, own);
+#pragma unroll
+    for (int n = 0; n < S::N; n++) {
+        const typename S::REAL *const cell = around + S::BESIDE * S::N + n;
+#pragma unroll
+        for (int k = S::R; k >= 1; k--) {
+            dx.v[n] = wide_term(rules.w[k - 1], own.v[n], cell[-k], cell[k], dx.v[n]);
+        }
+    }
+    return dx;
 }
 
 /* Where a worker is. */

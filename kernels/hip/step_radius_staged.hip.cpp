@@ -11,22 +11,6 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* The cells of a row of vectors around a thread's own. */
-template <typename S>
-static __device__ __forceinline__ void row_around(
-    typename S::REAL (&row)[(2 * S::BESIDE + 1) * S::N], const typename S::REAL *at,
-    const vec16<typename S::REAL> &own)
-{
-#pragma unroll
-    for (int v = -S::BESIDE; v <= S::BESIDE; v++) {
-        const vec16<typename S::REAL> cells = v == 0 ? own : vector_at(at + v * S::N);
-#pragma unroll
-        for (int n = 0; n < S::N; n++) {
-            row[(S::BESIDE + v) * S::N + n] = cells.v[n];
-        }
-    }
-}
-
 /* D along y of all rows; k by k, so that few of the rows beside them are in registers at a time. */
 template <typename S>
 static __device__ __forceinline__ cells_of<S> differences_in_y(
@@ -62,7 +46,8 @@ static __device__ __forceinline__ cells_of<S> differences_in_y(
 }
 
 /* NEAR: the tile is next to a closed face of x or y.
- * stage: of the plane of `here`; difference_z(row): D along z. */
+ * stage: of the plane of `here`; difference_z(row): D along z. In this order, in which y, where
+ * waves differ, is last, the code waits less for what it has read than in others (docs/hip.md). */
 template <typename S, bool NEAR, typename DIFFERENCE>
 static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typename S::REAL> &rules,
                                                         const near_cells<S> &near,
@@ -71,30 +56,31 @@ static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typenam
                                                         DIFFERENCE difference_z)
 {
     typedef typename S::REAL REAL;
-    constexpr int R = S::R, N = S::N, BESIDE = S::BESIDE;
     const REAL *const first = stage + p.offset;
-    cells_of<S> out = differences_in_y<S>(rules, here, first);
-    if (NEAR) {
-        near.take_y(out, stage, p.offset);
+    cells_of<S> dx, dz;
+#pragma unroll
+    for (int row = 0; row < S::ROWS; row++) {
+        dz.row[row] = difference_z(row);
     }
 #pragma unroll
     for (int row = 0; row < S::ROWS; row++) {
-        REAL around[(2 * BESIDE + 1) * N];
-        const vec16<REAL> dz = difference_z(row);
-        row_around<S>(around, first + row * S::PITCH, here.row[row]);
+        const REAL *const at = first + row * S::PITCH;
+        dx.row[row] = difference_in_x<S>(rules, here.row[row], at);
+        if (NEAR) {
+            near.take_x(dx.row[row], at);
+        }
+    }
+    cells_of<S> dy = differences_in_y<S>(rules, here, first);
+    if (NEAR) {
+        near.take_y(dy, stage, p.offset);
+    }
+    cells_of<S> out;
 #pragma unroll
-        for (int n = 0; n < N; n++) {
-            REAL dx = 0;
+    for (int row = 0; row < S::ROWS; row++) {
 #pragma unroll
-            for (int k = R; k >= 1; k--) {
-                dx = wide_term(rules.w[k - 1], here.row[row].v[n], around[BESIDE * N + n - k],
-                               around[BESIDE * N + n + k], dx);
-            }
-            if (NEAR) {
-                near.take_x(dx, first + row * S::PITCH, n);
-            }
-            out.row[row].v[n] =
-                wide_update(here.row[row].v[n], dx, out.row[row].v[n], dz.v[n], rules.r);
+        for (int n = 0; n < S::N; n++) {
+            out.row[row].v[n] = wide_update(here.row[row].v[n], dx.row[row].v[n], dy.row[row].v[n],
+                                            dz.row[row].v[n], rules.r);
         }
     }
     return out;
@@ -178,21 +164,22 @@ template <typename S> struct radius_march {
     {
         const radius_site<S> site = radius_site<S>::of(view, wide, w, planes, item);
         REAL *to = view.out + view.at(site.p.i, site.p.j, site.begin);
-        for (int left = site.end - site.begin; left > 0; left--, to += view.pitch_z) {
+        for (int left = site.end - site.begin; left > 0; left--) {
 #pragma unroll
             for (int n = 0; n < R + KEPT; n++) {
                 z.plane[n] = z.plane[n + 1];
             }
-            after(R).wait();
-            z.plane[R + KEPT] = cells_after(KEPT, site.p);
             if (NEAR) {
                 wait_for_closer(0);
             }
+            after(R).wait();
+            z.plane[R + KEPT] = cells_after(KEPT, site.p);
             const cells_of<S> out =
                 step_rows<S, NEAR>(wide, site.near, z.plane[R], site.p, ring.stage(),
                                    [&](int row) { return difference_in_z(row, site.p); });
             advance();
             store_plane<S>(to, view.pitch_y, site.p, out);
+            to = reinterpret_cast<REAL *>(reinterpret_cast<char *>(to) + planes.plane_bytes);
         }
     }
 
@@ -264,32 +251,42 @@ static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
         }
     }
     const stage_ring<S> ring = ring_begin<S>(shared, filled, emptied, w, w.waves + 1);
-    if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
-        radius_march<S> march = {view, wide, rows, w, planes, closed, 0, {}, ring};
-        for (march.item = blockIdx.x; march.item < w.items; march.item += (int)gridDim.x) {
-            march.all();
+    if (threadIdx.x < S::WORKERS) {
+        if (S::MORE_REGISTERS) {
+            arch_raise_registers<208>();
         }
-    } else if (threadIdx.x == S::WORKERS) {
-        const uint32_t bytes =
-            S::SUBTILES * S::PITCH * (w.height + 2 * S::R) * sizeof(typename S::REAL);
-        fetch_all<S>(ring, w, rules.scratch->pace, bytes,
-                     [&](const stage_ring<S> &at, const column &c, int plane) {
-                         for (int sub = 0; sub < S::SUBTILES; sub++) {
-                             arch_tile_copy(at.stage() + sub * w.sub_cells, map,
-                                            &at.filled[at.slot],
-                                            c.i + sub * S::SUB_X - S::PAD - w.region_x,
-                                            c.j - S::R - w.region_y,
-                                            planes.begin_of(w, c) - S::R + plane - w.region_z);
-                         }
-                     });
-    } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE) {
-        const radius_closer<S> closer = {w,
-                                         rows,
-                                         wide.closed,
-                                         (int)view.cells[AXIS_X] - 1,
-                                         (int)view.cells[AXIS_Y] - 1,
-                                         (int)threadIdx.x % ARCH_WAVE};
-        close_all<S>(closer, ring, closed, (int)(threadIdx.x - S::WORKERS) / ARCH_WAVE - 1);
+        if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
+            radius_march<S> march = {view, wide, rows, w, planes, closed, 0, {}, ring};
+            for (march.item = blockIdx.x; march.item < w.items; march.item += (int)gridDim.x) {
+                march.all();
+            }
+        }
+    } else {
+        if (S::MORE_REGISTERS) {
+            arch_lower_registers<88>(); /* 2 * 208 + 88 = 3 * 168 */
+        }
+        if (threadIdx.x == S::WORKERS) {
+            const uint32_t bytes =
+                S::SUBTILES * S::PITCH * (w.height + 2 * S::R) * sizeof(typename S::REAL);
+            fetch_all<S>(ring, w, rules.scratch->pace, bytes,
+                         [&](const stage_ring<S> &at, const column &c, int plane) {
+                             for (int sub = 0; sub < S::SUBTILES; sub++) {
+                                 arch_tile_copy(at.stage() + sub * w.sub_cells, map,
+                                                &at.filled[at.slot],
+                                                c.i + sub * S::SUB_X - S::PAD - w.region_x,
+                                                c.j - S::R - w.region_y,
+                                                planes.begin_of(w, c) - S::R + plane - w.region_z);
+                             }
+                         });
+        } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE) {
+            const radius_closer<S> closer = {w,
+                                             wide.closure,
+                                             wide.closed,
+                                             (int)view.cells[AXIS_X] - 1,
+                                             (int)view.cells[AXIS_Y] - 1,
+                                             (int)threadIdx.x % ARCH_WAVE};
+            close_all<S>(closer, ring, closed, (int)(threadIdx.x - S::WORKERS) / ARCH_WAVE - 1);
+        }
     }
     if (w.groups > 0) {
         finish(rules, w);
@@ -335,17 +332,23 @@ static work divide_radius(const grid_view<typename S::REAL> &view, const struct 
     const int extent = planes.end - planes.begin;
     work best = {};
     int64_t best_cost = 0;
+    /* a plane of a tile takes the same time whatever its height: what a wave waits for counts */
+    constexpr bool busy = sizeof(typename S::REAL) == sizeof(double) && S::R == WIDE_RADIUS_MOST;
     for (int columns = 1; columns <= nblocks && columns * 2 * S::R <= extent; columns++) {
-        work w = work_of<S>(box, nblocks / columns, S::SHARED_BYTES, true, &launch_shape);
-        place_tiles<S>(w, view, args);
         const int depth = (extent + columns - 1) / columns;
-        w.items = w.tiles * ((extent + depth - 1) / depth);
-        const int64_t patches = (w.items + nblocks - 1) / nblocks;
-        const int64_t cost = patches * (depth + 2 * S::R) * (w.height + 2 * S::R);
-        if (columns == 1 || cost < best_cost) {
-            best = w;
-            best_cost = cost;
-            planes.depth = depth;
+        for (int whole = 0; whole <= (busy ? 1 : 0); whole++) {
+            work w = work_of<S>(box, nblocks / columns, S::SHARED_BYTES, true, &launch_shape);
+            w.height = whole ? S::TY : w.height;
+            place_tiles<S>(w, view, args);
+            w.items = w.tiles * ((extent + depth - 1) / depth);
+            const int64_t patches = (w.items + nblocks - 1) / nblocks;
+            const int64_t cost =
+                patches * (depth + 2 * S::R) * ((busy ? S::TY : w.height) + 2 * S::R);
+            if (best_cost == 0 || cost < best_cost) {
+                best = w;
+                best_cost = cost;
+                planes.depth = depth;
+            }
         }
     }
     best.depth = planes.depth + 2 * (S::R - 1);
@@ -428,6 +431,7 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     rules<REAL> rules = {};
     rules.scratch = d_scratch;
     radius_planes planes = planes_of_box(R, layout, args, box);
+    planes.plane_bytes = view.pitch_z * (int64_t)sizeof(REAL);
     work w = radius_work<S>(view, args, box, blocks_at_a_time, planes);
     arch_tile_map map;
     const arch_region<REAL> region = radius_region<S>(view, args, w);

@@ -46,6 +46,15 @@ static inline bool arch_all(bool condition)
     return __all(condition) != 0;
 }
 
+constexpr bool ARCH_MOVES_REGISTERS = false;
+template <int REGISTERS> static void arch_raise_registers(void)
+{
+}
+
+template <int REGISTERS> static void arch_lower_registers(void)
+{
+}
+
 static inline bool arch_is_chosen(void)
 {
     return threadIdx.x == 0;
