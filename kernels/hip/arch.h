@@ -23,6 +23,13 @@ template <typename REAL> struct arch_region {
     int64_t pitch_y, pitch_z; /* in cells; whole multiples of 16 bytes */
 };
 
+/* Code for exactly this chip may move registers from waves to others. */
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define ARCH_HAS_REGISTER_MOVES 1
+#else
+#define ARCH_HAS_REGISTER_MOVES 0
+#endif
+
 /* tests/hip_on_host has another arch_sm90.h, which comes first on its include path */
 #ifdef __HIP_PLATFORM_AMD__
 #include "kernels/hip/arch_amd.h"

@@ -260,10 +260,9 @@ static __device__ __forceinline__ void arch_reads_before_tile_copy(void)
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* Four waves call together: from now on each has this number of registers, where the code is for
- * exactly this chip. Others must have given up those that some get more. */
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-constexpr bool ARCH_MOVES_REGISTERS = true;
+/* Four waves call together: from now on each has this number of registers, where
+ * the code can move them. Others must have given up those that some get more. */
+#if ARCH_HAS_REGISTER_MOVES
 template <int REGISTERS> static __device__ __forceinline__ void arch_raise_registers(void)
 {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
@@ -274,7 +273,6 @@ template <int REGISTERS> static __device__ __forceinline__ void arch_lower_regis
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 #else
-constexpr bool ARCH_MOVES_REGISTERS = false;
 template <int REGISTERS> static __device__ __forceinline__ void arch_raise_registers(void)
 {
 }

@@ -46,15 +46,6 @@ static inline bool arch_all(bool condition)
     return __all(condition) != 0;
 }
 
-constexpr bool ARCH_MOVES_REGISTERS = false;
-template <int REGISTERS> static void arch_raise_registers(void)
-{
-}
-
-template <int REGISTERS> static void arch_lower_registers(void)
-{
-}
-
 static inline bool arch_is_chosen(void)
 {
     return threadIdx.x == 0;
@@ -171,6 +162,14 @@ static inline void arch_meeting_wait(arch_meeting *meeting, unsigned round)
 }
 
 static inline void arch_reads_before_tile_copy(void)
+{
+}
+
+template <int REGISTERS> static inline void arch_raise_registers(void)
+{
+}
+
+template <int REGISTERS> static inline void arch_lower_registers(void)
 {
 }
 
