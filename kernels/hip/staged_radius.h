@@ -16,11 +16,10 @@ template <typename REAL, int R_>
 struct radius_shape : radius_tile<REAL, sizeof(REAL) == sizeof(double) ? 4 : 2> {
     typedef radius_tile<REAL, sizeof(REAL) == sizeof(double) ? 4 : 2> plain;
     static constexpr int R = R_;
+    static constexpr bool MORE_REGISTERS = sizeof(REAL) == sizeof(double);
     /* planes above the one computed in registers, with no spills in the march: a spill would be a
      * load from the L2 cache, since the stages take the L1 cache's memory */
-    static constexpr bool MORE_REGISTERS = sizeof(REAL) == sizeof(double);
-    static constexpr int KEPT =
-        MORE_REGISTERS && R == 4 ? (ARCH_HAS_REGISTER_MOVES != 0 ? 1 : 0) : 2;
+    static constexpr int KEPT = MORE_REGISTERS && R == 4 ? ARCH_HAS_REGISTER_MOVES : 2;
     static constexpr int CLOSERS = 3; /* waves */
     static constexpr int THREADS = plain::WORKERS + (1 + CLOSERS) * ARCH_WAVE;
     static_assert(THREADS % (4 * ARCH_WAVE) == 0 && plain::WORKERS % (4 * ARCH_WAVE) == 0,

@@ -18,11 +18,6 @@ template <typename REAL> static void store_if(bool on, REAL *to, REAL from)
     }
 }
 
-template <typename REAL> static void store_row_if(bool on, REAL *to, int row, REAL from)
-{
-    store_if(on, to + row, from);
-}
-
 template <typename REAL> static void store_shared(uint32_t to, const vec16<REAL> &from)
 {
     memcpy(hip_on_host::shared_at(to, sizeof from), &from, sizeof from);
@@ -33,11 +28,6 @@ template <typename T> static T load_shared(uint32_t from, T value)
 {
     memcpy(&value, hip_on_host::shared_at(from, sizeof value), sizeof value);
     return value;
-}
-
-template <typename REAL> static REAL load_shared_once(uint32_t from, REAL value)
-{
-    return load_shared(from, value);
 }
 
 static inline int forget(int value)
