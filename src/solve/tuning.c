@@ -228,7 +228,9 @@ static double fastest_so_far(const struct pass_plan *passes)
     return best;
 }
 
-/* The fastest of several batches: the others were disturbed, or the backend tried a tile. */
+/* The fastest of several batches: the others were disturbed, or the backend tried a tile. The first
+ * pass of a kind says little by itself: a GPU loads the kernel's code then, and the host divides
+ * the box into tiles. */
 static enum status time_trial(struct pass_search *search, struct pass_trial *trial)
 {
     const double bar = HOPELESS * fastest_so_far(&search->stepper->passes) * trial->steps;
@@ -236,12 +238,12 @@ static enum status time_trial(struct pass_search *search, struct pass_trial *tri
     use_overlap(search->stepper, trial);
     search->pass.nsteps = trial->steps;
     TRY(time_passes(search, 1, &seconds));
-    const double passes = fmin(fmax(batch_s / seconds, 1), MOST_PASSES_OF_A_BATCH);
     double best = seconds;
-    for (int batch = 0; batch < PASS_BATCHES && best < bar; batch++) {
+    for (int batch = 0; batch < PASS_BATCHES && search->spent_s <= search->limit_s; batch++) {
+        const double passes = fmin(fmax(batch_s / best, 1), MOST_PASSES_OF_A_BATCH);
         TRY(time_passes(search, (int)passes, &seconds));
         best = fmin(best, seconds);
-        if (search->spent_s > search->limit_s) {
+        if (best > bar) {
             break;
         }
     }
