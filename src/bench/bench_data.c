@@ -142,6 +142,21 @@ void bench_wide_args(int radius, const struct layout *layout, struct wide_args *
     }
 }
 
+enum status bench_ask_for_sums(const struct backend *backend, struct device *device,
+                               struct queue *queue, struct exact_sum **d_sums,
+                               struct step_args *args)
+{
+    static const struct exact_sum zeros[FACE_COUNT];
+    void *memory = NULL;
+    TRY(backend->runtime->memory_alloc(device, sizeof zeros, &memory));
+    *d_sums = memory;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const bool flux = face == FACE_X_MAX || face == FACE_Y_MAX;
+        args->d_face_sum[face] = flux ? NULL : *d_sums + face;
+    }
+    return backend->runtime->copy_to_device(queue, memory, zeros, sizeof zeros);
+}
+
 enum status bench_fill(const struct backend *backend, struct device *device, struct queue *queue,
                        const struct layout *layout, const struct study *study, int field,
                        void *d_field)

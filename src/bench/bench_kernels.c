@@ -45,8 +45,8 @@ struct bench {
     struct layout layout;
     struct step_args args;
     struct study_problem problem; /* of the study */
-    void *d_in;
-    void *d_out;
+    void *d_in, *d_out;
+    struct exact_sum *d_sums;    /* [FACE_COUNT] */
     struct tuning_result tuning; /* of the production kernel */
     struct row rows[MAX_ROWS];   /* the copy first */
     int nrows;
@@ -149,6 +149,7 @@ static enum status bench_open(struct bench *bench, enum precision precision)
     }
     TRY(backend->runtime->queue_create(bench->device, QUEUE_NORMAL, &bench->queue));
     TRY(backend->runtime->stopwatch_create(bench->device, &bench->stopwatch));
+    TRY(bench_ask_for_sums(backend, bench->device, bench->queue, &bench->d_sums, &bench->args));
     TRY(backend->runtime->memory_alloc(bench->device, layout_bytes(&bench->layout), &bench->d_in));
     TRY(backend->runtime->memory_alloc(bench->device, layout_bytes(&bench->layout), &bench->d_out));
     TRY(bench->study != NULL
@@ -162,6 +163,7 @@ static void bench_close(struct bench *bench)
 {
     bench->backend->runtime->stopwatch_destroy(bench->stopwatch);
     bench->backend->runtime->queue_destroy(bench->queue);
+    bench->backend->runtime->memory_free(bench->device, bench->d_sums);
     bench->backend->runtime->memory_free(bench->device, bench->d_in);
     bench->backend->runtime->memory_free(bench->device, bench->d_out);
     bench_media_destroy(bench->backend, bench->device, bench->media);
