@@ -186,16 +186,26 @@ static __device__ __forceinline__ bool is_last_block(struct hip_scratch *scratch
 }
 
 /* Carry, to normalise the sum. With atomics, since a step on the other queue may be adding; it then
- * carries again, and the value is correct at any time. */
+ * carries again, and the value is correct at any time. All digits are read first: each read takes
+ * most of a microsecond, in which a device does nothing else. */
 static __device__ __forceinline__ void face_sum_normalise(struct exact_sum *sum)
 {
     unsigned long long *digits = reinterpret_cast<unsigned long long *>(sum->digit);
+    long long digit[3], carry = 0;
     for (int d = 0; d < 3; d++) {
-        const long long carry = (long long)atomicAdd(&digits[d], 0ULL) >> 40;
-        if (carry != 0) {
-            atomicAdd(&digits[d], 0ULL - ((unsigned long long)carry << 40));
-            atomicAdd(&digits[d + 1], (unsigned long long)carry);
+        digit[d] = (long long)atomicAdd(&digits[d], 0ULL);
+    }
+    for (int d = 0; d < 3; d++) {
+        const long long next = (digit[d] + carry) >> 40;
+        const unsigned long long change =
+            (unsigned long long)carry - ((unsigned long long)next << 40);
+        if (change != 0) {
+            atomicAdd(&digits[d], change);
         }
+        carry = next;
+    }
+    if (carry != 0) {
+        atomicAdd(&digits[3], (unsigned long long)carry);
     }
 }
 

@@ -70,14 +70,18 @@ static __global__ __launch_bounds__(THREADS) void steps_sums(const REAL *__restr
         }
     }
     add_block_sum(list.sum[level][r.face], sum);
-    if (is_last_block(scratch)) {
-        for (int l = 0; l < list.levels; l++) {
-            for (int face = 0; face < FACE_COUNT; face++) {
-                if (list.sum[l][face] != nullptr) {
-                    face_sum_normalise(list.sum[l][face]);
-                }
-            }
-        }
+    /* each sum once, by a thread of its own: steps mostly add to the same ones */
+    __shared__ bool is_last;
+    const bool last = is_last_block(scratch);
+    if (threadIdx.x == 0) {
+        is_last = last;
+    }
+    __syncthreads();
+    const int l = (int)threadIdx.x / FACE_COUNT;
+    const int face = (int)threadIdx.x % FACE_COUNT;
+    if (is_last && l < list.levels && list.sum[l][face] != nullptr &&
+        (l == 0 || list.sum[l][face] != list.sum[l - 1][face])) {
+        face_sum_normalise(list.sum[l][face]);
     }
 }
 
