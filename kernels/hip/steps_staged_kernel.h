@@ -101,6 +101,8 @@ static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_c
     const int last_y = w.cells[AXIS_Y] - 1;
     my.begin = c.begin;
     my.end = min(c.end, w.list.z_hi);
+    /* not `cells == 0`: ptxas 13.0 has computed that as its opposite */
+    const bool beyond = x >= x_end || x + V <= x_begin;
     unsigned cells = 0, rows = 0;
     for (int i = 0; i < V; i++) {
         cells |= x + i >= x_begin && x + i < x_end ? 1U << i : 0U;
@@ -116,7 +118,7 @@ static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_c
                        (x_max && (x_min || (last_x + 1 - c.x) % V != 0));
     my.place =
         (unsigned)((y - w.list.y.first) * w.pitch_y + x - w.list.x.first) * (unsigned)sizeof(REAL) |
-        (parts || cells == 0 ? 0U : rows);
+        (parts || beyond ? 0U : rows);
     my.x_min = x_min && lane == 0;
     my.x_max = x_max && x <= last_x && x + V > last_x;
     my.parts = rows | cells << 4 | (my.x_max ? 1U << (8 + last_x - x) : 0U);
@@ -145,6 +147,11 @@ static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_c
         corner.y = y;
         corner.begin = my.begin;
         corner.end = my.end;
+        const bool all_rows = (kept_x_min | kept_x_max) == 0 || rows == (1U << S::ROWS) - 1;
+        corner.inside = my.begin + T - 1;
+        corner.planes_inside = all_rows ? max(my.end - my.begin - T + 2, 0) : 0;
+        corner.first_lane = (x_begin - c.x) / V;
+        corner.lanes = (x_end - c.x) / V - corner.first_lane;
     }
     __syncwarp();
     if (y + S::ROWS <= y_begin - S::HALO_Y || y >= y_end + S::HALO_Y) {

@@ -12,31 +12,32 @@
 struct known_list {
     struct box box;
     int64_t cells[AXIS_COUNT];
-    bool closed[FACE_COUNT];
+    bool closed[FACE_COUNT], kept[FACE_COUNT];
     work_list list;
     bool fits;
 };
 
-template <typename S>
-static bool list_of(work_list &w, const struct layout *layout, const struct step_args *args,
-                    const struct box *box, int units)
+/* Fill in the list of what is wanted. */
+template <typename S> static void make_list(known_list &one, int units)
 {
     constexpr int T = S::T;
-    const bool near_top = args->closed[FACE_Z_MAX] && box->hi[AXIS_Z] + T > layout->cells[AXIS_Z];
-    bool closed[FACE_COUNT];
-    memcpy(closed, args->closed, sizeof closed);
+    const struct box &box = one.box;
+    const int nx = (int)one.cells[AXIS_X], ny = (int)one.cells[AXIS_Y], nz = (int)one.cells[AXIS_Z];
+    const bool near_top = one.closed[FACE_Z_MAX] && box.hi[AXIS_Z] + T > nz;
+    work_list &w = one.list;
     w.units = units;
-    w.x = tile_axis_of(box, AXIS_X, closed, (int)layout->cells[AXIS_X], S::TX, S::HALO_X, T, S::V);
-    w.y = tile_axis_of(box, AXIS_Y, closed, (int)layout->cells[AXIS_Y], S::TY, S::HALO_Y, T, 1);
-    w.z_lo = (int)box->lo[AXIS_Z];
-    w.z_hi = (int)box->hi[AXIS_Z];
-    w.z_end = near_top ? (int)layout->cells[AXIS_Z] : w.z_hi;
-    return choose_list<S>(w, near_top);
+    w.x = tile_axis_of(&box, AXIS_X, one.closed, one.kept, nx, S::TX, S::HALO_X, T, S::V);
+    w.y = tile_axis_of(&box, AXIS_Y, one.closed, one.kept, ny, S::TY, S::HALO_Y, T, 1);
+    w.z_lo = (int)box.lo[AXIS_Z];
+    w.z_hi = (int)box.hi[AXIS_Z];
+    w.z_end = near_top ? nz : w.z_hi;
+    one.fits = choose_list<S>(w, near_top);
 }
 
 template <typename S>
 static const known_list &recall_list(const struct layout *layout, const struct step_args *args,
-                                     const struct box *box, int units)
+                                     const struct box *box, const struct hip_face_values *values,
+                                     int units)
 {
     enum { KNOWN = 16 };            /* interior and shells, odd and even passes */
     static known_list known[KNOWN]; /* calls to a device come from one thread */
@@ -45,14 +46,18 @@ static const known_list &recall_list(const struct layout *layout, const struct s
     wanted.box = *box;
     memcpy(wanted.cells, layout->cells, sizeof wanted.cells);
     memcpy(wanted.closed, args->closed, sizeof wanted.closed);
+    for (int face = 0; face < FACE_COUNT; face++) {
+        wanted.kept[face] = values->d_first[face] != nullptr;
+    }
     for (const known_list &one : known) {
         if (memcmp(&one.box, &wanted.box, sizeof one.box) == 0 &&
             memcmp(one.cells, wanted.cells, sizeof one.cells) == 0 &&
-            memcmp(one.closed, wanted.closed, sizeof one.closed) == 0) {
+            memcmp(one.closed, wanted.closed, sizeof one.closed) == 0 &&
+            memcmp(one.kept, wanted.kept, sizeof one.kept) == 0) {
             return one;
         }
     }
-    wanted.fits = list_of<S>(wanted.list, layout, args, box, units);
+    make_list<S>(wanted, units);
     known_list &place = known[next++ % KNOWN];
     place = wanted;
     return place;
@@ -113,7 +118,7 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
     if (error != hipSuccess) {
         return error;
     }
-    const known_list &known = recall_list<S>(layout, args, box, units);
+    const known_list &known = recall_list<S>(layout, args, box, values, units);
     if (!known.fits) {
         return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, values);
     }

@@ -3,96 +3,10 @@
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_MARCH_H
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_MARCH_H
 
-#include "kernels/hip/steps_staged_list.h"
+#include "kernels/hip/steps_staged_column.h"
 #include "kernels/hip/steps_staged_stores.h"
 
 #if ARCH_HAS_TILE_COPY
-
-template <typename S> struct deep_work {
-    typedef typename S::REAL REAL;
-    pass<REAL, S::T> p;
-    all_face_values<REAL> values;
-    REAL *out; /* the cell where the first tile begins, in plane 0 */
-    int pitch_y;
-    int64_t pitch_z;
-    /* from the place of a face's cell at level 1 in plane k to that at level l in plane k - l */
-    int64_t keep_x[S::T], keep_y[S::T];
-    int pitch_keep_x, pitch_keep_y;
-    int cells[AXIS_COUNT];
-    int region[AXIS_COUNT]; /* the cell where the region of the copies begins */
-    int bottom;             /* T where z_min is closed, else 0 */
-    bool top;               /* z_max is closed */
-    work_list list;
-};
-
-/* A column of one block: planes [begin, end) of a tile are computed up to level T. */
-struct deep_column {
-    int x, y;   /* first cell of the tile */
-    int tx, ty; /* its number on the axes */
-    int first;  /* plane that is read first */
-    int begin, end;
-    bool top; /* ends at the closed face z_max */
-
-    /* The last plane before the rounds at the face z_max; and the last round of all, whose plane is
-     * read like others, beyond a closed face as zeros. */
-    __device__ int last_main(int steps) const
-    {
-        return top ? end - 1 : end - 1 + steps;
-    }
-    __device__ int last_round(int steps) const
-    {
-        return top ? end - 1 + (steps + 1) / 2 * 2 : end - 1 + steps;
-    }
-};
-
-/* Item n of a block: a whole part of a column, or a piece. */
-template <typename S>
-static __device__ __forceinline__ deep_column deep_column_of(const deep_work<S> &w, int n)
-{
-    const work_list &list = w.list;
-    const int tiles = list.x.count * list.y.count;
-    const unsigned planes = (unsigned)(list.z_end - list.z_lo);
-    deep_column c;
-    int tile;
-    if (n < list.whole) {
-        const int item = n * list.units + (int)blockIdx.x;
-        const int part = item / tiles;
-        tile = item - part * tiles;
-        c.begin = (int)(planes * (unsigned)part / (unsigned)list.cuts);
-        c.end = (int)(planes * (unsigned)(part + 1) / (unsigned)list.cuts);
-    } else {
-        const piece &at = list.pieces[list.first[blockIdx.x] + n - list.whole];
-        tile = (int)at.tile;
-        c.begin = at.begin;
-        c.end = at.end;
-    }
-    c.begin += list.z_lo;
-    c.end += list.z_lo;
-    c.ty = tile / list.x.count;
-    c.tx = tile - c.ty * list.x.count;
-    c.x = list.x.start(c.tx);
-    c.y = list.y.start(c.ty);
-    c.top = w.top && c.end == w.cells[AXIS_Z];
-    c.first = w.bottom > 0 ? max(c.begin - S::T, 0) : c.begin - S::T;
-    c.first -= (c.last_main(S::T) + 1 - c.first) & 1; /* rounds come in pairs: see deep_wave */
-    return c;
-}
-
-/* What few rounds of a column need: of each wave in shared memory. */
-template <typename REAL> struct wave_corner {
-    REAL *keep_x[2], *keep_y;   /* for values of faces, level 1 in plane 0 */
-    unsigned kept_x[2], kept_y; /* the rows whose values are kept */
-    int x, y;                   /* my first cell, in lane 0 */
-    int begin, end;             /* planes that are written */
-};
-
-template <typename S>
-static __device__ __forceinline__ wave_corner<typename S::REAL> &corner_of(int thread)
-{
-    extern __shared__ __attribute__((aligned(1024))) char shared[];
-    return reinterpret_cast<wave_corner<typename S::REAL> *>(shared +
-                                                             S::AT_CORNERS)[thread / ARCH_WAVE];
-}
 
 /* --- a wave ---------------------------------------------------------------------------------- */
 
@@ -199,6 +113,35 @@ template <typename S> struct deep_wave {
         }
     }
 
+    /* keep_sides, where all levels and rows are kept. Short, since all waves of a tile at a face in
+     * x are as late as this takes. */
+    template <int WITH, bool ODD>
+    __device__ __forceinline__ void keep_inside(const wave_corner<REAL> &at, int lane, int k)
+    {
+        constexpr int END = (WITH & WITH_X_MIN) != 0 ? 0 : 1;
+        if ((WITH & (WITH_X_MIN | WITH_X_MAX)) != 0 && at.kept_x[END] != 0 &&
+            (END == 0 ? x_min : x_max)) {
+            REAL *const to = rows_further(at.keep_x[END], k, w.pitch_keep_x);
+#pragma unroll
+            for (int l = 1; l < T; l++) {
+#pragma unroll
+                for (int r = 0; r < ROWS; r++) {
+                    store_if(true, to + w.keep_x[l] + r,
+                             new_row_of<ODD>(l, r).v[END == 0 ? 0 : V - 1]);
+                }
+            }
+        }
+        if (at.kept_y != 0) {
+            REAL *const to = rows_further(at.keep_y + lane * V, k, w.pitch_keep_y);
+            const bool on = (unsigned)(lane - at.first_lane) < (unsigned)at.lanes;
+#pragma unroll
+            for (int l = 1; l < T; l++) {
+                store_stream_if(on && y_min, to + w.keep_y[l], new_row_of<ODD>(l, 0));
+                store_stream_if(on && y_max, to + w.keep_y[l], new_row_of<ODD>(l, ROWS - 1));
+            }
+        }
+    }
+
     /* Keep the values on my faces in x and y, of the rows that have just been computed: in a branch
      * that tiles at faces take when there are sums, since it would slow down all rows. TOP: see
      * advance_plane. */
@@ -206,6 +149,11 @@ template <typename S> struct deep_wave {
     {
         const int thread = thread_again();
         const wave_corner<REAL> &at = corner_of<S>(thread);
+        if (TOP == 0 && (WITH & WITH_PARTS) == 0 &&
+            (unsigned)(k - at.inside) < (unsigned)at.planes_inside) {
+            keep_inside<WITH, ODD>(at, thread % ARCH_WAVE, k);
+            return;
+        }
         const bool on_x = (WITH & (WITH_X_MIN | WITH_X_MAX)) != 0 && (x_min || x_max);
         REAL *const to_x = at.keep_x[x_min ? 0 : 1] + (int64_t)k * w.pitch_keep_x;
         const unsigned kept_x = on_x ? at.kept_x[x_min ? 0 : 1] & rows<WITH>() : 0;

@@ -60,6 +60,17 @@ static __device__ __forceinline__ vec16<float> load_shared(uint32_t from, vec16<
     return to;
 }
 
+/* `n` rows further. */
+template <typename REAL>
+static __device__ __forceinline__ REAL *rows_further(REAL *from, int n, int pitch)
+{
+    REAL *to;
+    asm volatile("mad.wide.s32 %0, %1, %2, %3;"
+                 : "=l"(to)
+                 : "r"(n), "r"(pitch * (int)sizeof(REAL)), "l"(from));
+    return to;
+}
+
 /* The thread, found again instead of being kept in a register. */
 static __device__ __forceinline__ int thread_again(void)
 {
