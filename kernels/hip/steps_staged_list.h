@@ -38,6 +38,12 @@ struct deep_shape {
     static constexpr int AT_REST = AT_ROWS + (T - 1) * LEVEL_ROWS + ROW;
     static constexpr int AT_CORNERS = AT_REST + 256; /* of each wave */
     static constexpr int SHARED_BYTES = AT_CORNERS + WAVES * 56;
+    static constexpr bool SUMMARY = false;
+};
+
+/* The same, with the summary of the cells that are written. */
+template <typename S> struct summarised : S {
+    static constexpr bool SUMMARY = true;
 };
 
 /* What the code for the planes of a tile knows, a sum of these: closed faces in x; WITH_PARTS: the
