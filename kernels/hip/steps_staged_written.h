@@ -2,9 +2,11 @@
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_WRITTEN_H
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_WRITTEN_H
 
-#include "kernels/hip/summary.h"
+#include "kernels/hip/arch.h"
 
 #if ARCH_HAS_TILE_COPY
+
+#include "kernels/hip/summary.h"
 
 /* In fewer instructions than `findings`, for fewer fields: all cells below WRITTEN_LIMIT, at most
  * WRITTEN_MOST of a thread. The sum is split at 2^-12 and 2^-44 K, by two sums that round each cell
