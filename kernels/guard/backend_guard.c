@@ -261,7 +261,7 @@ static enum status steps(struct queue *queue, const struct layout *layout,
     return guard_add(queue, &op, boxes);
 }
 
-/* As kernels that know no place of invalid cells. */
+/* As kernels that do not know where invalid cells are. */
 static enum status run_summarise_written(struct queue *queue, const struct operation *op)
 {
     struct field_summary *h_summary = op->to;
