@@ -164,6 +164,14 @@ struct operations {
                          const struct step_args *args, int nsteps, void *d_out, const void *d_in,
                          const struct box *boxes, int nboxes);
     int steps_most; /* 0: `steps` is NULL */
+    /* Queued. As `steps` of all owned cells and then `summarise` of the result, uniform, perhaps
+     * with one read of the field less. *h_summary: as that of `summarise`; but where bad_cells is
+     * not 0, call that instead: cells may be invalid, or are valid and above 2^18 K. NULL: use the
+     * two. */
+    enum status (*steps_summarised)(struct queue *queue, const struct layout *layout,
+                                    const struct placement *placement, const struct step_args *args,
+                                    int nsteps, void *d_out, const void *d_in,
+                                    struct field_summary *h_summary);
 
     /* Queued. As `step`, with the expressions of wide_cell.h. The halo of d_in must be complete to
      * `radius` layers around the boxes, faces only. A used axis has at least 2 radius cells within

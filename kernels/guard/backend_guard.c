@@ -261,6 +261,33 @@ static enum status steps(struct queue *queue, const struct layout *layout,
     return guard_add(queue, &op, boxes);
 }
 
+/* As kernels that do not know where invalid cells are. */
+static enum status run_summarise_written(struct queue *queue, const struct operation *op)
+{
+    struct field_summary *h_summary = op->to;
+    TRY(run_summarise(queue, op));
+    if (h_summary->bad_cells > 0) {
+        *h_summary = (struct field_summary){.bad_cells = 1, .first_bad = -1};
+    }
+    return STATUS_OK;
+}
+
+static enum status steps_summarised(struct queue *queue, const struct layout *layout,
+                                    const struct placement *placement, const struct step_args *args,
+                                    int nsteps, void *d_out, const void *d_in,
+                                    struct field_summary *h_summary)
+{
+    const struct box owned = layout_owned(layout);
+    const struct operation op = {.run = run_summarise_written,
+                                 .layout = *layout,
+                                 .placement = *placement,
+                                 .from = d_out,
+                                 .to = h_summary};
+    TRY(steps(queue, layout, args, nsteps, d_out, d_in, &owned, 1));
+    poison(queue, h_summary, sizeof *h_summary);
+    return guard_add(queue, &op, NULL);
+}
+
 static enum status run_step_radius(struct queue *queue, const struct operation *op)
 {
     (void)queue;
@@ -363,6 +390,7 @@ static const struct operations operations = {
     .step = step_ahead,
     .steps = steps,
     .steps_most = 3, /* so that longer passes are divided */
+    .steps_summarised = steps_summarised,
     .step_wide = step_radius,
     .pack = pack,
     .unpack = unpack,

@@ -249,6 +249,22 @@ static enum status summarise(struct queue *queue, const struct layout *layout,
     return STATUS_OK;
 }
 
+static enum status steps_summarised(struct queue *queue, const struct layout *layout,
+                                    const struct placement *placement, const struct step_args *args,
+                                    int nsteps, void *d_out, const void *d_in,
+                                    struct field_summary *h_summary)
+{
+    bool summarised = false;
+    TRY(make_room(queue));
+    TRY(hip_steps_summarised(queue, layout, args, nsteps, d_out, d_in,
+                             &queue->results[queue->ndeliveries], &summarised));
+    if (!summarised) {
+        return summarise(queue, layout, placement, NULL, d_out, h_summary);
+    }
+    queue->deliveries[queue->ndeliveries++] = (struct delivery){.h_summary = h_summary};
+    return STATUS_OK;
+}
+
 static enum status hash(struct queue *queue, const struct layout *layout,
                         const struct placement *placement, const void *d_field, uint64_t *h_hash)
 {
@@ -298,6 +314,7 @@ static const struct runtime runtime = {
 static const struct operations operations = {
     .step = hip_step_production,
     .steps = hip_steps,
+    .steps_summarised = steps_summarised,
     .step_wide = hip_step_radius,
     .steps_most = HIP_STEPS_MOST,
     .step_shapes = hip_step_shapes,

@@ -101,6 +101,10 @@ enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout
 enum status hip_steps(struct queue *queue, const struct layout *layout,
                       const struct step_args *args, int nsteps, void *d_out, const void *d_in,
                       const struct box *boxes, int nboxes);
+/* All owned cells, with the summary of the result where a kernel has it. */
+enum status hip_steps_summarised(struct queue *queue, const struct layout *layout,
+                                 const struct step_args *args, int nsteps, void *d_out,
+                                 const void *d_in, struct hip_result *result, bool *summarised);
 
 /* radius_hip.c */
 enum status hip_step_radius(struct queue *queue, const struct layout *layout,

@@ -105,11 +105,19 @@ struct hip_face_values {
     int64_t pitch[FACE_COUNT];
     int64_t level[FACE_COUNT];
 };
-/* One box that is not empty, 2 to HIP_STEPS_MOST steps, a uniform medium. */
+/* The summary of a box. A kernel that can takes it: where cells are invalid or not below 2^18 K,
+ * only bad_cells > 0. */
+struct hip_steps_summary {
+    struct hip_scratch *d_scratch;
+    struct hip_result *result;
+    bool taken;
+};
+/* One box that is not empty, 2 to HIP_STEPS_MOST steps, a uniform medium. summary: NULL if none. */
 typedef hipError_t hip_steps_launcher(hipStream_t stream, const struct layout *layout,
                                       const struct step_args *args, int nsteps, void *d_out,
                                       const void *d_in, const struct box *box,
-                                      const struct hip_face_values *values);
+                                      const struct hip_face_values *values,
+                                      struct hip_steps_summary *summary);
 hip_steps_launcher hip_launch_steps_tile; /* any box */
 /* With planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
  * hip_step_staged_is_built. */

@@ -70,9 +70,10 @@ static bool staged_takes(const struct layout *layout, const struct step_args *ar
            box_extent(box, AXIS_Y) >= LEAST_Y && box_extent(box, AXIS_Z) >= LEAST_Z;
 }
 
-enum status hip_steps(struct queue *queue, const struct layout *layout,
-                      const struct step_args *args, int nsteps, void *d_out, const void *d_in,
-                      const struct box *boxes, int nboxes)
+static enum status queue_steps(struct queue *queue, const struct layout *layout,
+                               const struct step_args *args, int nsteps, void *d_out,
+                               const void *d_in, const struct box *boxes, int nboxes,
+                               struct hip_steps_summary *summary)
 {
     if (nsteps == 1) {
         return is_aligned(layout, d_out, d_in)
@@ -90,10 +91,29 @@ enum status hip_steps(struct queue *queue, const struct layout *layout,
         hip_steps_launcher *launch = staged_takes(layout, args, &boxes[b], d_out, d_in)
                                          ? staged[nsteps - 2]
                                          : hip_launch_steps_tile;
-        TRY(hip_check(launch(queue->stream, layout, args, nsteps, d_out, d_in, &boxes[b], &values),
-                      "kernel of several steps"));
+        TRY(hip_check(
+            launch(queue->stream, layout, args, nsteps, d_out, d_in, &boxes[b], &values, summary),
+            "kernel of several steps"));
     }
     TRY_HIP(hip_launch_steps_sums, queue->stream, queue->d_scratch, layout, args, nsteps, d_in,
             boxes, nboxes, &values);
+    return STATUS_OK;
+}
+
+enum status hip_steps(struct queue *queue, const struct layout *layout,
+                      const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                      const struct box *boxes, int nboxes)
+{
+    return queue_steps(queue, layout, args, nsteps, d_out, d_in, boxes, nboxes, NULL);
+}
+
+enum status hip_steps_summarised(struct queue *queue, const struct layout *layout,
+                                 const struct step_args *args, int nsteps, void *d_out,
+                                 const void *d_in, struct hip_result *result, bool *summarised)
+{
+    const struct box owned = layout_owned(layout);
+    struct hip_steps_summary summary = {.d_scratch = queue->d_scratch, .result = result};
+    TRY(queue_steps(queue, layout, args, nsteps, d_out, d_in, &owned, 1, &summary));
+    *summarised = summary.taken;
     return STATUS_OK;
 }

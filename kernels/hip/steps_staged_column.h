@@ -22,6 +22,8 @@ template <typename S> struct deep_work {
     int bottom;             /* T where z_min is closed, else 0 */
     bool top;               /* z_max is closed */
     work_list list;
+    struct hip_scratch *scratch; /* of a summary */
+    struct hip_result *result;
 };
 
 /* A column of one block: planes [begin, end) of a tile are computed up to level T. */

@@ -327,6 +327,11 @@ static __global__ __launch_bounds__(S::THREADS,
     for (int item = 0; item < block.items; item++) {
         march_column(rounds, item);
     }
+    if constexpr (S::SUMMARY) {
+        __syncthreads(); /* the memory of tiles is free */
+        finish_summary<S::WAVES>(w.scratch, my.written.found(), reinterpret_cast<merged *>(shared),
+                                 w.result);
+    }
 }
 
 #endif

@@ -106,10 +106,18 @@ template <typename S> static hipError_t units_of_device(int *units)
     return error;
 }
 
+/* Whether no thread writes more cells than this, with a factor 2 for blocks that are not alike. */
+template <typename S> static bool is_exact(const work_list &list)
+{
+    const double planes = (double)list.x.count * list.y.count * (list.z_end - list.z_lo);
+    return 2 * planes / list.units * S::ROWS * S::V < WRITTEN_MOST;
+}
+
 template <typename S>
-static hipError_t launch(hipStream_t stream, const struct layout *layout,
-                         const struct step_args *args, void *d_out, const void *d_in,
-                         const struct box *box, const struct hip_face_values *values)
+static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
+                              const struct step_args *args, void *d_out, const void *d_in,
+                              const struct hip_face_values *values, const work_list &list,
+                              const struct hip_steps_summary *summary)
 {
     typedef typename S::REAL REAL;
     static_assert(sizeof(arch_tile_map) + sizeof(deep_work<S>) <= 4096, "parameters");
@@ -118,12 +126,12 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
     if (error != hipSuccess) {
         return error;
     }
-    const known_list &known = recall_list<S>(layout, args, box, values, units);
-    if (!known.fits) {
-        return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, values);
-    }
     deep_work<S> w = {};
-    w.list = known.list;
+    w.list = list;
+    if (S::SUMMARY) {
+        w.scratch = summary->d_scratch;
+        w.result = summary->result;
+    }
     w.p = pass_of<REAL, S::T>(args);
     w.values = face_values_of<REAL>(values);
     w.pitch_y = (int)layout->pitch_y;
@@ -150,14 +158,40 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
     return hipGetLastError();
 }
 
+template <typename S>
+static hipError_t launch(hipStream_t stream, const struct layout *layout,
+                         const struct step_args *args, void *d_out, const void *d_in,
+                         const struct box *box, const struct hip_face_values *values,
+                         struct hip_steps_summary *summary)
+{
+    int units = 0;
+    const hipError_t error = units_of_device<S>(&units);
+    if (error != hipSuccess) {
+        return error;
+    }
+    const known_list &known = recall_list<S>(layout, args, box, values, units);
+    if (!known.fits) {
+        return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, values, summary);
+    }
+    if constexpr (S::T < 4) { /* with 4 steps registers would be in local memory */
+        if (summary != nullptr && is_exact<S>(known.list)) {
+            summary->taken = true;
+            return launch_list<summarised<S>>(stream, layout, args, d_out, d_in, values, known.list,
+                                              summary);
+        }
+    }
+    return launch_list<S>(stream, layout, args, d_out, d_in, values, known.list, nullptr);
+}
+
 template <typename FLOAT64, typename FLOAT32>
 static hipError_t launch_either(hipStream_t stream, const struct layout *layout,
                                 const struct step_args *args, void *d_out, const void *d_in,
-                                const struct box *box, const struct hip_face_values *values)
+                                const struct box *box, const struct hip_face_values *values,
+                                struct hip_steps_summary *summary)
 {
     return layout->precision == PRECISION_FLOAT64
-               ? launch<FLOAT64>(stream, layout, args, d_out, d_in, box, values)
-               : launch<FLOAT32>(stream, layout, args, d_out, d_in, box, values);
+               ? launch<FLOAT64>(stream, layout, args, d_out, d_in, box, values, summary)
+               : launch<FLOAT32>(stream, layout, args, d_out, d_in, box, values, summary);
 }
 
 #endif

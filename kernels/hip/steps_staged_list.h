@@ -38,6 +38,12 @@ struct deep_shape {
     static constexpr int AT_REST = AT_ROWS + (T - 1) * LEVEL_ROWS + ROW;
     static constexpr int AT_CORNERS = AT_REST + 256; /* of each wave */
     static constexpr int SHARED_BYTES = AT_CORNERS + WAVES * 72;
+    static constexpr bool SUMMARY = false;
+};
+
+/* The same, with the summary of the cells that are written. */
+template <typename S> struct summarised : S {
+    static constexpr bool SUMMARY = true;
 };
 
 /* What the code for the planes of a tile knows, a sum of these: closed faces in x; WITH_PARTS: the
@@ -159,10 +165,9 @@ template <typename S> static double weight_of(const work_list &w, int tile)
     const int first = (needed_begin > 0 ? needed_begin : 0) / S::ROWS;
     const int last = ((needed_end < S::TY ? needed_end : S::TY) - 1) / S::ROWS;
     const double share = OF_IDLE + (1 - OF_IDLE) * (last + 1 - first) / S::WAVES;
-    return share *
-           (1 + ((with & (WITH_X_MIN | WITH_X_MAX)) != 0 ? 0.12 : 0) +
-            ((with & WITH_Y) != 0 ? 0.06 : 0) + ((with & WITH_PARTS) != 0 ? 0.35 : 0) +
-            ((with & WITH_KEPT_X) != 0 ? 0.1 : 0) + ((with & WITH_KEPT_Y) != 0 ? 0.05 : 0));
+    return share * (1 + ((with & (WITH_X_MIN | WITH_X_MAX)) != 0 ? 0.12 : 0) +
+                    ((with & WITH_Y) != 0 ? 0.06 : 0) + ((with & WITH_PARTS) != 0 ? 0.35 : 0) +
+                    ((with & WITH_KEPT_X) != 0 ? 0.1 : 0) + ((with & WITH_KEPT_Y) != 0 ? 0.05 : 0));
 }
 
 /* Cut what is left of the items into pieces, so that no block takes longer than `limit`; load: of

@@ -5,6 +5,7 @@
 
 #include "kernels/hip/steps_staged_column.h"
 #include "kernels/hip/steps_staged_stores.h"
+#include "kernels/hip/steps_staged_written.h"
 
 #if ARCH_HAS_TILE_COPY
 
@@ -36,6 +37,8 @@ template <typename S> struct deep_wave {
     bool x_min, x_max, y_min, y_max; /* my cells lie on these closed faces */
     bool keeps;                      /* values of faces in x and y are summed */
     int begin, end;                  /* planes that are written */
+
+    written_cells<REAL> written;
 
     template <bool ODD> __device__ __forceinline__ levels &lower()
     {
@@ -360,13 +363,20 @@ template <typename S> struct deep_wave {
     }
 
     template <int WITH, int TOP>
-    __device__ __forceinline__ void write(const cells &o, int r, int plane) const
+    __device__ __forceinline__ void write(const cells &o, int r, int plane)
     {
         const bool on =
             (rows<WITH>() >> r & 1) != 0 && (TOP > 0 ? in_column(plane) : plane >= begin);
         char *const to = reinterpret_cast<char *>(w.out + plane * w.pitch_z) +
                          r * (w.pitch_y * (int64_t)sizeof(REAL)) + offset<WITH>();
         store_cells<WITH>(on, reinterpret_cast<REAL *>(to), o);
+        if constexpr (S::SUMMARY) {
+#pragma unroll
+            for (int i = 0; i < V; i++) {
+                written.see(on && ((WITH & WITH_PARTS) == 0 || (parts >> (4 + i) & 1) != 0),
+                            o.v[i]);
+            }
+        }
     }
 
     /* All levels, for plane k of level 0. TOP > 0: plane k lies beyond the closed face z_max; level

@@ -282,7 +282,7 @@ static hipError_t launch_steps(hipStream_t stream, const struct layout *layout,
 hipError_t hip_launch_steps_tile(hipStream_t stream, const struct layout *layout,
                                  const struct step_args *args, int nsteps, void *d_out,
                                  const void *d_in, const struct box *box,
-                                 const struct hip_face_values *values)
+                                 const struct hip_face_values *values, struct hip_steps_summary *)
 {
     return layout->precision == PRECISION_FLOAT64
                ? launch_steps<double>(stream, layout, args, nsteps, d_out, d_in, box, values)

@@ -218,19 +218,20 @@ int64_t outputs_next(const struct outputs *o)
     return earlier(next, o->progress.next_step);
 }
 
-static unsigned kinds_due(const struct outputs *o)
+static unsigned kinds_due(const struct outputs *o, int64_t step)
 {
     unsigned due = 0;
     for (int d = 0; d < o->ndue; d++) {
-        if (timeline_is_due(&o->in.problem->timeline, o->due[d].cadence, o->in.state->step)) {
+        if (timeline_is_due(&o->in.problem->timeline, o->due[d].cadence, step)) {
             due |= 1U << (unsigned)o->due[d].kind;
         }
     }
     return due;
 }
 
-static bool needs_summary(const struct outputs *o, unsigned due)
+bool outputs_summarise(const struct outputs *o, int64_t step)
 {
+    const unsigned due = kinds_due(o, step);
     const bool unwatched = o->in.problem->settings->run.watch_every == 0;
     for (int k = 0; k < OUTPUT_KINDS; k++) {
         const enum output_summary summary = output_kinds[k]->summary;
@@ -239,8 +240,8 @@ static bool needs_summary(const struct outputs *o, unsigned due)
             return true;
         }
     }
-    return !o->has_latest || o->in.state->step == o->in.problem->timeline.steps ||
-           numerics_check_is_due(o->in.stepper);
+    return !o->has_latest || step == o->in.problem->timeline.steps ||
+           numerics_check_is_due(o->in.stepper, step);
 }
 
 /* Collective. Compute and check the summary of the current step. */
@@ -299,8 +300,8 @@ enum status outputs_write(struct outputs *o)
 {
     TRY(writer_poll(o->writer));
     TRY(derive_sample(o->in.stepper));
-    const unsigned due = kinds_due(o);
-    if (needs_summary(o, due)) {
+    const unsigned due = kinds_due(o, o->in.state->step);
+    if (outputs_summarise(o, o->in.state->step)) {
         TRY(refresh(o));
     }
     for (int k = 0; k < OUTPUT_KINDS; k++) {

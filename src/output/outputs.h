@@ -22,6 +22,9 @@ enum status outputs_check(const struct team *team, const struct settings *settin
 /* The next step at which outputs_write has work; INT64_MAX: none. The same on all ranks. */
 int64_t outputs_next(const struct outputs *outputs);
 
+/* Whether outputs_write takes diagnostics at this later step, the next one at which it has work. */
+bool outputs_summarise(const struct outputs *outputs, int64_t step);
+
 /* Collective. Write what is due at the current step, and check the solution if that is due. */
 enum status outputs_write(struct outputs *outputs) MUST_CHECK;
 

@@ -51,16 +51,25 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     const struct field *field = stepper->state->field;
     const bool weighted = stepper->problem->medium.nclasses > 0 && field->d_shown == NULL;
     struct field_summary enthalpy;
+    struct state *state = stepper->state;
+    const bool taken = state->summary_step == state->step && state->step > 0;
     TRY(engine_settle(engine));
-    TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
-                                      weighted ? &stepper->classes->args : NULL,
-                                      field_temperature(field), mine));
+    if (!taken) {
+        TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
+                                          weighted ? &stepper->classes->args : NULL,
+                                          field_temperature(field), mine));
+    }
     if (field->d_shown != NULL) {
         TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
                                           NULL, field->d_now, &enthalpy));
     }
     TRY(read_sums(engine, stepper->state, sums));
     TRY(engine->runtime->queue_wait(engine->bulk_queue));
+    if (taken) {
+        *mine = state->summary;
+        state->summary_step = 0;
+        return mine->bad_cells == 0 ? STATUS_OK : summarise_rank(stepper, mine, sums);
+    }
     if (field->d_shown != NULL) {
         mine->heat = enthalpy.sum;
     }

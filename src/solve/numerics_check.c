@@ -210,10 +210,10 @@ static enum status check_ledger(struct stepper *stepper, const struct diagnostic
     return status_agree(stepper->team->comm, status);
 }
 
-bool numerics_check_is_due(const struct stepper *stepper)
+bool numerics_check_is_due(const struct stepper *stepper, int64_t step)
 {
     const int64_t every = stepper->problem->settings->run.watch_every;
-    return every > 0 && stepper->state->step % every == 0;
+    return every > 0 && step % every == 0;
 }
 
 int64_t numerics_check_next(const struct stepper *stepper)

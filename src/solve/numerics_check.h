@@ -5,8 +5,8 @@
 
 #include "solve/diagnostics.h"
 
-/* Whether a check is due after the current step, independent of outputs. */
-bool numerics_check_is_due(const struct stepper *stepper);
+/* Whether a check is due after this step, independent of outputs. */
+bool numerics_check_is_due(const struct stepper *stepper, int64_t step);
 
 /* The next step at which a check is due; INT64_MAX: none. */
 int64_t numerics_check_next(const struct stepper *stepper);

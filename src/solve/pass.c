@@ -139,12 +139,25 @@ static enum status stage_overlapped(struct stepper *stepper, const struct pass *
     return stepper_add_sources(stepper, engine->halo_queue, medium, shell, nshell);
 }
 
+bool pass_may_summarise(const struct stepper *stepper, int nsteps)
+{
+    const struct operations *operations = stepper->engine->operations;
+    return operations->steps_summarised != NULL && !stepper->overlap && nsteps > 1 &&
+           nsteps <= operations->steps_most;
+}
+
 static enum status stage_plain(struct stepper *stepper, const struct pass *pass,
                                const struct stage *stage)
 {
     struct engine *engine = stepper->engine;
-    const struct box owned = layout_owned(&stepper->state->field->layout);
+    const struct field *field = stepper->state->field;
+    const struct box owned = layout_owned(&field->layout);
     phases_enter(stepper->phases, PHASE_INTERIOR);
+    if (pass->h_summary != NULL) {
+        return engine->operations->steps_summarised(engine->bulk_queue, &field->layout,
+                                                    &field->placement, pass->args, pass->nsteps,
+                                                    field->d_next, field->d_now, pass->h_summary);
+    }
     TRY(advance_around(stepper, engine->bulk_queue, pass, stage, &nothing));
     return stepper_add_sources(stepper, engine->bulk_queue, pass->args[0].medium, &owned, 1);
 }

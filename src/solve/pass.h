@@ -7,6 +7,7 @@
 struct pass {
     int nsteps;                        /* 1 to stepper->passes.steps */
     struct step_args args[STEPS_MOST]; /* a medium, or sources that are not painted: one step */
+    struct field_summary *h_summary;   /* NULL: none; else where pass_may_summarise */
 };
 
 /* The length of the first of several parts that are as equal as possible, and at most `most`: 10
@@ -16,6 +17,9 @@ static inline int pass_share(int64_t total, int most)
     const int64_t parts = (total + most - 1) / most;
     return (int)((total + parts - 1) / parts);
 }
+
+/* Whether a pass of this length can take the summary of its result with less work. */
+bool pass_may_summarise(const struct stepper *stepper, int nsteps);
 
 /* Collective through the halo; queued. Advance the field by the steps of `pass`, and swap it. Where
  * the backend can fuse fewer steps, kernels follow each other with one exchange. */

@@ -105,12 +105,15 @@ static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64
     struct euler_pass p;
     TRY(book_if_dt_changes(stepper));
     TRY(find_operators(stepper, pass_length(stepper, steps), &p));
+    const bool last = state->step + p.pass.nsteps == stepper->summary_step;
+    p.pass.h_summary = last && pass_may_summarise(stepper, p.pass.nsteps) ? &state->summary : NULL;
     TRY(queue_pass(stepper, &p));
     for (int s = 0; s < p.pass.nsteps; s++) {
         ledger_add_step(&state->ledger, &p.op[s]);
         ledger_add_sources(&state->ledger, problem, &p.op[s]);
     }
     state->step += p.pass.nsteps;
+    state->summary_step = p.pass.h_summary != NULL ? state->step : 0;
     state->time = timeline_time(&problem->timeline, state->step);
     atomic_store_explicit(&stepper->phases->step, state->step, memory_order_relaxed);
     *done = p.pass.nsteps;

@@ -18,6 +18,9 @@ struct state {
     struct ledger ledger;         /* of all ranks, as of the last reduction */
     int64_t step;                 /* steps done */
     double time;                  /* s, after these steps */
+    struct field_summary
+        summary;          /* of step summary_step, once the bulk queue was waited for: the */
+    int64_t summary_step; /* pass that led there took it; 0: of none */
 
     int64_t first_step;              /* 0, or the checkpoint's */
     char restarted_from[PATH_BYTES]; /* that checkpoint; "" for a new run */

@@ -112,6 +112,17 @@ class BadNumbers(Case):
             self.assertGreater(field.max(), 1.1e12)
             self.assertIn("invalid values in the solution", self.reason(file))
 
+    def test_the_same_place_after_a_pass_with_a_summary(self):
+        """Such a pass knows that there are invalid cells, but neither how many nor where."""
+        burner = {"type": "flux", "value": 1e15}
+        said = []
+        for sets in (["run.steps_per_pass=1"], ["run.steps_per_pass=3", "run.backend=guard"]):
+            result, _, _ = self.check({"z_min": burner}, ranks=3,
+                                      sets=[*sets, "run.halo.overlap=off"])
+            self.assert_says(result, "invalid values in the solution", " cells are NaN", "Check")
+            said.append(result.err.split("invalid values")[1].split("Check")[0])
+        self.assertEqual(said[0], said[1])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -124,7 +124,7 @@ static enum status run_through(const struct settings *settings, const struct mis
         if (mishap != NULL && state->step == mishap->step) {
             flip(&solver, mishap);
         }
-        if (numerics_check_is_due(&solver.stepper) || state->step == steps) {
+        if (numerics_check_is_due(&solver.stepper, state->step) || state->step == steps) {
             status = look(&solver.stepper);
         }
     }

@@ -39,6 +39,13 @@ class Passes(Bitwise):
                 ("auto", "cpu", "auto", 3)), 3):
             self.compare(reference, quiet(config), steps, backend, overlap, ranks)
 
+    def test_summaries_by_passes(self):
+        """`guard` takes the summary in the last pass before a line of the history."""
+        config = problems.mixed(CELLS, "float32")
+        reference = self.plain(config)
+        for steps, ranks in ((2, 1), (3, 2)):
+            self.compare(reference, quiet(config), steps, "guard", "off", ranks)
+
     @unittest.skipUnless(os.environ.get("ISOTHERM_TEST_MATRIX"), "an hour's work for few cores")
     def test_all(self):
         blocks = {4: [1, 2, 2], 7: [7, 1, 1], 8: [2, 2, 2]}
