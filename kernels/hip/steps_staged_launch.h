@@ -173,7 +173,8 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
     if (!known.fits) {
         return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, values, summary);
     }
-    if constexpr (S::T < 4) { /* with 4 steps registers would be in local memory */
+    /* in float64 with 4 steps registers would be in local memory */
+    if constexpr (S::T < 4 || sizeof(typename S::REAL) == 4) {
         if (summary != nullptr && is_exact<S>(known.list)) {
             summary->taken = true;
             return launch_list<summarised<S>>(stream, layout, args, d_out, d_in, values, known.list,
