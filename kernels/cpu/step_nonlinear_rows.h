@@ -220,7 +220,7 @@ static void NAMED(find_ends)(const struct NAMED(stencil) * s, const struct NAMED
                 cell = {.at = {row->first[AXIS_X] + c, row->first[AXIS_Y], row->first[AXIS_Z]},
                         .class_of = row->classes + c,
                         .u = row->u + c,
-                        .of_class = of_class,
+                        .of_class = m->nclasses == 1 ? 0 : row->classes[c] & m->mask,
                         .is = NAMED(evaluate)(s, of_class, row->u[c])};
             ends->g[side] = NAMED(cross)(s, &cell, face, &ends->d[side]);
         }
