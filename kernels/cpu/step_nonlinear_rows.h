@@ -146,6 +146,7 @@ KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
         REAL of[3][LINE];
         REAL after[LINE];
         stream_fetch(STREAM_SECOND_LEVEL, fetched + i);
+        stream_fetch(STREAM_FIRST_LEVEL, above + i + FETCH_LINES * LINE);
         stream_line_store(next, zp);
 #pragma omp simd
         for (int c = 0; c < LINE; c++) {
