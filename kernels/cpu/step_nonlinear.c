@@ -1,5 +1,6 @@
 /* The step kernel where properties depend on temperature: tiles that march through z, in which
  * theta of a cell is evaluated once. Also conversions, the liquid fraction and fluxes. */
+#include <stdlib.h>
 #include <string.h>
 
 #include <omp.h>
@@ -13,7 +14,11 @@
 #include "kernels/nonlinear_cell.h"
 
 /* The planes of a tile fit the L2 cache; longer rows have fewer ends (docs/kernels_cpu.md). */
-enum { TILE_X_BYTES = 8192, TILE_Y = 24, FETCH_ROWS = 2, LOOKUPS = 8 };
+enum { TILE_X_BYTES = 8192, TILE_Y = 24, FETCH_ROWS = 2, FETCH_LINES = 16, LOOKUPS = 8 };
+
+/* The planes of a unit of work: two more are evaluated; and how many units a thread should have, so
+ * that the last one is short, and at least. */
+enum { UNIT_Z_LEAST = 16, UNIT_Z_MOST = 64, UNITS_WANTED = 16, UNITS_LEAST = 8 };
 
 /* Of a line: within its curve, closed, or to another curve or a contact. */
 enum nonlinear_face { FACE_OPEN, FACE_CLOSED, FACE_COUPLED };
@@ -56,20 +61,93 @@ struct step_scratch {
         struct scratch_float32 of_float32;
     } of;
 };
-#include "kernels/cpu/step_threads.h"
 
+/* The parts of y and z that divide a box into units of work. Those of a thread are about the cells
+ * that it touched first: there are as many parts of z as threads, or a multiple of it, where there
+ * are planes enough. */
+static struct tiling units_of(const struct box *box, int nthreads)
+{
+    const int64_t nz = box_extent(box, AXIS_Z);
+    const int64_t ny = (box_extent(box, AXIS_Y) + TILE_Y - 1) / TILE_Y;
+    const int64_t most = at_least_one(nz / UNIT_Z_LEAST);
+    int64_t parts = nthreads;
+    while (parts < most && (parts * UNIT_Z_MOST < nz || parts * ny < UNITS_WANTED * nthreads)) {
+        parts += nthreads;
+    }
+    return (struct tiling){1, ny, parts < most ? parts : most};
+}
+
+static struct box unit_at(const struct box *box, const struct tiling *units, int64_t n)
+{
+    const int64_t y = n % units->ny;
+    const int64_t z = n / units->ny;
+    const int64_t ny = box_extent(box, AXIS_Y);
+    const int64_t nz = box_extent(box, AXIS_Z);
+    struct box unit = *box;
+    unit.lo[AXIS_Y] = box->lo[AXIS_Y] + ny * y / units->ny;
+    unit.hi[AXIS_Y] = box->lo[AXIS_Y] + ny * (y + 1) / units->ny;
+    unit.lo[AXIS_Z] = box->lo[AXIS_Z] + nz * z / units->nz;
+    unit.hi[AXIS_Z] = box->lo[AXIS_Z] + nz * (z + 1) / units->nz;
+    return unit;
+}
+
+static void step_pieces(const struct layout *layout, const struct stencil_float64 *s64,
+                        const struct stencil_float32 *s32, const struct box *pieces, int npieces)
+{
+    for (int p = 0; p < npieces; p++) {
+        if (layout->precision == PRECISION_FLOAT64) {
+            step_piece_float64(s64, &pieces[p]);
+        } else {
+            step_piece_float32(s32, &pieces[p]);
+        }
+    }
+}
+
+/* The part of a thread: units of a single box, its own and then those that others have not begun;
+ * or fixed shares of all boxes, where there are few units. */
 static void thread_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
                              const void *in, const struct box *boxes, int nboxes,
-                             int64_t tile_bytes, struct tally tally[FACE_COUNT])
+                             struct share_taken *taken, struct tally tally[FACE_COUNT])
 {
-    const struct schedule schedule = {.tile_bytes = tile_bytes};
-    step_thread(layout, args, out, in, boxes, nboxes, schedule, tally);
+    const int nthreads = omp_get_num_threads();
+    const int part = omp_get_thread_num();
+    struct step_scratch scratch;
+    const struct stencil_float64 s64 = stencil_of_float64(layout, args, out, in, tally, &scratch);
+    const struct stencil_float32 s32 = stencil_of_float32(layout, args, out, in, tally, &scratch);
+    const struct tiling units =
+        taken != NULL ? units_of(&boxes[0], nthreads) : (struct tiling){0, 0, 0};
+    const int64_t nunits = units.ny * units.nz;
+    if (nthreads > 1 && nunits >= (int64_t)UNITS_LEAST * nthreads) {
+        int64_t n;
+        while ((n = share_take(taken, nunits, part, nthreads)) >= 0) {
+            const struct box unit = unit_at(&boxes[0], &units, n);
+            step_pieces(layout, &s64, &s32, &unit, 1);
+        }
+    } else {
+        for (int b = 0; b < nboxes; b++) {
+            struct box pieces[SHARE_PIECES];
+            const int npieces = share_box(&boxes[b], part, nthreads, pieces);
+            step_pieces(layout, &s64, &s32, pieces, npieces);
+        }
+    }
+    stream_fence();
 }
 
 void cpu_step_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
                         const void *in, const struct box *boxes, int nboxes)
 {
-    step_parallel(thread_nonlinear, layout, args, out, in, boxes, nboxes, 0);
+    /* without memory for it shares are fixed, as for the thin boxes of a shell */
+    struct share_taken *taken =
+        nboxes == 1 ? calloc((size_t)omp_get_max_threads(), sizeof *taken) : NULL;
+#pragma omp parallel if (share_is_worthwhile(boxes, nboxes))
+    {
+        struct tally tally[FACE_COUNT];
+        tally_begin(tally, args);
+        thread_nonlinear(layout, args, out, in, boxes, nboxes, taken, tally);
+#pragma omp critical(step_tally)
+        tally_end(tally);
+    }
+    free(taken);
 }
 
 /* Call a function of one row with the stencil of the field's precision. */

@@ -45,13 +45,15 @@ struct NAMED(row) {
     bool streamed;     /* out is aligned to lines */
 };
 
-KERNEL_INLINE bool NAMED(line_is)(const uint8_t *classes, const struct NAMED(alike) * alike)
+/* Cells [0, n), a multiple of 8. */
+KERNEL_INLINE bool NAMED(cells_are)(const uint8_t *classes, int n,
+                                    const struct NAMED(alike) * alike)
 {
     uint64_t other = 0;
     if (alike->mask == 0) { /* any: not read in vain */
         return true;
     }
-    for (int at = 0; at < NAMED(LINE); at += 8) {
+    for (int at = 0; at < n; at += 8) {
         uint64_t word;
         memcpy(&word, classes + at, sizeof word);
         other |= word ^ alike->bytes;
@@ -59,25 +61,21 @@ KERNEL_INLINE bool NAMED(line_is)(const uint8_t *classes, const struct NAMED(ali
     return (other & alike->mask) == 0;
 }
 
+KERNEL_INLINE bool NAMED(line_is)(const uint8_t *classes, const struct NAMED(alike) * alike)
+{
+    return NAMED(cells_are)(classes, NAMED(LINE), alike);
+}
+
 /* The first of the lines [i, end) that is not alike. */
 KERNEL_INLINE int64_t NAMED(alike_until)(const uint8_t *classes, int64_t i, int64_t end,
                                          const struct NAMED(alike) * alike)
 {
     enum { MANY = 64 };
-    const uint8_t byte = (uint8_t)alike->bytes;
-    const uint8_t mask = (uint8_t)alike->mask;
-    if (mask == 0) {
+    if (alike->mask == 0) {
         return end;
     }
-    for (; i + MANY <= end; i += MANY) {
-        uint8_t other = 0;
-#pragma omp simd reduction(| : other)
-        for (int c = 0; c < MANY; c++) {
-            other |= classes[i + c] ^ byte;
-        }
-        if ((other & mask) != 0) {
-            break;
-        }
+    while (i + MANY <= end && NAMED(cells_are)(classes + i, MANY, alike)) {
+        i += MANY;
     }
     while (i < end && NAMED(line_is)(classes + i, alike)) {
         i += NAMED(LINE);

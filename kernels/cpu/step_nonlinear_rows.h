@@ -146,6 +146,7 @@ KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
         REAL of[3][LINE];
         REAL after[LINE];
         stream_fetch(STREAM_SECOND_LEVEL, fetched + i);
+        stream_fetch(STREAM_FIRST_LEVEL, above + i + FETCH_LINES * LINE);
         stream_line_store(next, zp);
 #pragma omp simd
         for (int c = 0; c < LINE; c++) {
@@ -220,7 +221,7 @@ static void NAMED(find_ends)(const struct NAMED(stencil) * s, const struct NAMED
                 cell = {.at = {row->first[AXIS_X] + c, row->first[AXIS_Y], row->first[AXIS_Z]},
                         .class_of = row->classes + c,
                         .u = row->u + c,
-                        .of_class = of_class,
+                        .of_class = m->nclasses == 1 ? 0 : row->classes[c] & m->mask,
                         .is = NAMED(evaluate)(s, of_class, row->u[c])};
             ends->g[side] = NAMED(cross)(s, &cell, face, &ends->d[side]);
         }

@@ -140,10 +140,8 @@ static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *
     }
 }
 
-static void NAMED(step_piece)(const struct NAMED(stencil) * given, const struct box *piece,
-                              struct schedule schedule)
+static void NAMED(step_piece)(const struct NAMED(stencil) * given, const struct box *piece)
 {
-    (void)schedule;
     struct NAMED(stencil) s = *given;
     const REAL q = s.table[medium_cell_at(0) + 1];
     s.reads_classes = !s.medium->one_curve || s.medium->perfused;

@@ -105,16 +105,11 @@ static void check_perfusion(struct rig *rig, const struct problem *p)
     rig->backend->runtime->memory_free(rig->device, d_sum);
 }
 
-/* With random boxes, on all backends. */
-static void check_problem(struct problem *p, uint64_t *random)
+/* With its boxes, on all backends. */
+static void check_boxes(struct problem *p, int nthreads)
 {
-    const struct box owned = layout_owned(&p->layout);
-    const int most[] = {1, 7, MAX_BOXES};
-    const int64_t kind = random_below(random, 3);
-    p->nboxes = random_partition(random, &owned, most[kind], p->boxes);
-    p->nboxes = kind == 2 ? (p->nboxes + 1) / 2 : p->nboxes;
     problem_solve(p);
-    omp_set_num_threads(1 + (int)random_below(random, 3));
+    omp_set_num_threads(nthreads);
     for (int b = 0; b < rig_backend_count(); b++) {
         if (!backend_has(rig_backend_at(b), BACKEND_MEDIA)) {
             continue;
@@ -129,6 +124,16 @@ static void check_problem(struct problem *p, uint64_t *random)
         check_perfusion(&rig, p);
         rig_close(&rig);
     }
+}
+
+static void check_problem(struct problem *p, uint64_t *random)
+{
+    const struct box owned = layout_owned(&p->layout);
+    const int most[] = {1, 7, MAX_BOXES};
+    const int64_t kind = random_below(random, 3);
+    p->nboxes = random_partition(random, &owned, most[kind], p->boxes);
+    p->nboxes = kind == 2 ? (p->nboxes + 1) / 2 : p->nboxes;
+    check_boxes(p, 1 + (int)random_below(random, 3));
 }
 
 static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, uint64_t seed)
@@ -185,6 +190,24 @@ static void large_shapes(void **state)
     }
 }
 
+/* Enough rows and planes for threads to take them over from each other. */
+static void single_boxes_of_many_rows(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 4; n++) {
+        uint64_t random = (uint64_t)n;
+        struct problem p;
+        problem_create(&p, (const int64_t[]){20, 307, 35}, n < 2 ? 63 : 21, 2, PATTERN_BLOCKS,
+                       (enum precision)(n % 2), &random);
+        problem_make_nonlinear(&p, 8, &random);
+        const struct box owned = layout_owned(&p.layout);
+        p.nboxes = 1;
+        p.boxes[0] = n < 2 ? owned : box_shrink_face(&owned, FACE_Z_MIN, 2);
+        check_boxes(&p, 2 + n / 2);
+        problem_destroy(&p);
+    }
+}
+
 /* Let single cells at the ends of lines have class 0, and the field be smooth. */
 static void make_odd(struct problem *p, uint64_t *random)
 {
@@ -231,9 +254,8 @@ static void odd_cells_in_long_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_of_all_kinds),
-        cmocka_unit_test(faces_in_all_combinations),
-        cmocka_unit_test(large_shapes),
+        cmocka_unit_test(shapes_of_all_kinds),    cmocka_unit_test(faces_in_all_combinations),
+        cmocka_unit_test(large_shapes),           cmocka_unit_test(single_boxes_of_many_rows),
         cmocka_unit_test(odd_cells_in_long_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
