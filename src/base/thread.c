@@ -19,6 +19,13 @@ enum status thread_start(pthread_t *thread, void *(*work)(void *argument), void 
                      : fail(STATUS_MEMORY, "a thread cannot be started: %s", strerror(code));
 }
 
+/* For few pieces no others are woken. */
+static int threads_for(int64_t count)
+{
+    const int most = omp_get_max_threads();
+    return count < 1 ? 1 : count < most ? (int)count : most;
+}
+
 enum status thread_divide(int64_t count, enum status (*work)(void *context, int64_t piece),
                           void *context)
 {
@@ -27,9 +34,7 @@ enum status thread_divide(int64_t count, enum status (*work)(void *context, int6
     _Atomic int64_t failed = count; /* the lowest piece that has failed */
     const double since = file_disk_seconds();
     double disk_s = 0;
-    const int most = omp_get_max_threads();
-    const int threads = count < most ? (int)count : most;
-#pragma omp parallel num_threads(threads > 0 ? threads : 1) reduction(+ : disk_s)
+#pragma omp parallel num_threads(threads_for(count)) reduction(+ : disk_s)
     {
         const double mine_since = file_disk_seconds();
 #pragma omp for schedule(dynamic) nowait
