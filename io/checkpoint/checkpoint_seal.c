@@ -12,9 +12,10 @@
 #include <xxhash.h>
 
 #include "base/comm.h"
+#include "base/thread.h"
 #include "io/checkpoint/checkpoint_internal.h"
 
-enum { BLOCK_BYTES = 1 << 20, MOST_NUMBERS = 1 << 20 };
+enum { BLOCK_BYTES = 1 << 20, PIECE_BLOCKS = 8, MOST_NUMBERS = 1 << 20 };
 
 struct seal {
     uint64_t size;
@@ -105,25 +106,41 @@ static uint64_t first_block(uint64_t blocks, int rank, int nranks)
     return blocks * (uint64_t)rank / (uint64_t)nranks;
 }
 
-/* This rank's share of the blocks of `body` bytes, to their places in the table. */
-static enum status sum_blocks(MPI_Comm comm, int fd, uint64_t body, uint64_t *table)
+/* The blocks from `begin` to `end`, dealt to threads by PIECE_BLOCKS. */
+struct blocks {
+    int fd;
+    uint64_t body, begin, end;
+    uint64_t *table;
+};
+
+static enum status sum_piece(void *blocks, int64_t piece)
 {
+    const struct blocks *all = blocks;
+    const uint64_t first = all->begin + (uint64_t)piece * PIECE_BLOCKS;
     unsigned char *block = malloc(BLOCK_BYTES);
-    TRY(CHECK_MEMORY(block != NULL, "no memory for a buffer of %d bytes", (int)BLOCK_BYTES));
-    const uint64_t blocks = blocks_of(body);
-    const uint64_t last = first_block(blocks, comm_rank(comm) + 1, comm_size(comm));
-    enum status status = STATUS_OK;
-    for (uint64_t b = first_block(blocks, comm_rank(comm), comm_size(comm));
-         status == STATUS_OK && b < last; b++) {
+    enum status status =
+        CHECK_MEMORY(block != NULL, "no memory for a buffer of %d bytes", (int)BLOCK_BYTES);
+    for (uint64_t b = first; status == STATUS_OK && b < first + PIECE_BLOCKS && b < all->end; b++) {
         const uint64_t begin = b * BLOCK_BYTES;
-        const uint64_t left = body - begin;
+        const uint64_t left = all->body - begin;
         const size_t bytes = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
-        status = read_at(fd, CHECKPOINT_SEAL_BYTES + begin, bytes, block);
+        status = read_at(all->fd, CHECKPOINT_SEAL_BYTES + begin, bytes, block);
         /* the block's number as the seed: swapped blocks are found */
-        table[b] = XXH3_64bits_withSeed(block, bytes, b);
+        all->table[b] = XXH3_64bits_withSeed(block, bytes, b);
     }
     free(block);
     return status;
+}
+
+/* This rank's share of the blocks of `body` bytes, to their places in the table. */
+static enum status sum_blocks(MPI_Comm comm, int fd, uint64_t body, uint64_t *table)
+{
+    const uint64_t blocks = blocks_of(body);
+    struct blocks share = {.fd = fd, .body = body, .table = table};
+    share.begin = first_block(blocks, comm_rank(comm), comm_size(comm));
+    share.end = first_block(blocks, comm_rank(comm) + 1, comm_size(comm));
+    return thread_divide((int64_t)((share.end - share.begin + PIECE_BLOCKS - 1) / PIECE_BLOCKS),
+                         sum_piece, &share);
 }
 
 /* Collective, agreed: zeros, for `blocks` checksums; caller frees. */

@@ -11,6 +11,7 @@
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "io/raw/raw_share.h"
 #include "kernels/heat_cell.h"
 
@@ -19,6 +20,7 @@ enum {
     BLOCK_BYTES = 1 << 20, /* about, in whole lines */
     MOST_BLOCKS = 4096,
     WRITE_BYTES = 8 << 20, /* of one system call; a multiple of common stripes */
+    PIECE_BYTES = 8 << 20, /* that a thread reads at a time */
     READ_BYTES = 256 << 10 /* stays in the core's cache until it is summed */
 };
 
@@ -54,18 +56,33 @@ static int64_t piece_cells(const struct raw_place *place, int64_t bytes)
     return (bytes > line_bytes ? bytes / line_bytes : 1) * place->line_cells;
 }
 
-/* `run` begins with a line. */
+static uint64_t sum_lines(const struct raw_place *place, const struct raw_run *run,
+                          const char *values)
+{
+    const size_t bytes = precision_bytes(place->precision);
+    uint64_t sum = 0;
+    for (int64_t at = run->begin; at < run->end; at += place->line_cells) {
+        const int64_t left = run->end - at;
+        const int64_t cells = left < place->line_cells ? left : place->line_cells;
+        sum += XXH3_64bits_withSeed(values, (size_t)cells * bytes,
+                                    (XXH64_hash_t)(at / place->line_cells));
+        values += (size_t)cells * bytes;
+    }
+    return sum;
+}
+
+/* `run` begins with a line. Another thread may add to the blocks at its ends. */
 static void add_sums(const struct raw_place *place, const struct raw_run *run, const char *values,
                      uint64_t *sums)
 {
-    const size_t bytes = precision_bytes(place->precision);
-    for (int64_t at = run->begin; at < run->end; at += place->line_cells) {
-        const int64_t line = at / place->line_cells;
-        const int64_t left = run->end - at;
-        const int64_t cells = left < place->line_cells ? left : place->line_cells;
-        sums[line / place->block_lines] +=
-            XXH3_64bits_withSeed(values, (size_t)cells * bytes, (XXH64_hash_t)line);
-        values += (size_t)cells * bytes;
+    const int64_t block_cells = place->block_lines * place->line_cells;
+    for (struct raw_run part = {run->begin, 0}; part.begin < run->end; part.begin = part.end) {
+        const int64_t block = part.begin / block_cells;
+        part.end = (block + 1) * block_cells < run->end ? (block + 1) * block_cells : run->end;
+        const uint64_t sum = sum_lines(place, &part, values);
+#pragma omp atomic
+        sums[block] += sum;
+        values += (size_t)(part.end - part.begin) * precision_bytes(place->precision);
     }
 }
 
@@ -101,18 +118,43 @@ void *raw_align(void *memory, const int64_t cells[AXIS_COUNT], enum precision pr
     return in_page(memory, &place, raw_run_begin(&place, box));
 }
 
+/* A rank's share, whose pieces of `cells` cells are dealt to threads. */
+struct divided {
+    const struct raw_place *place;
+    struct raw_run share;
+    int64_t cells;
+    uint64_t *sums;
+    struct file_output *file; /* to be written from `values` */
+    const char *values;
+    int fd; /* to be read */
+    const char *path;
+    uint64_t *hash; /* may be NULL */
+};
+
+static enum status divide(struct divided *divided, int64_t bytes,
+                          enum status (*work)(void *divided, int64_t piece))
+{
+    divided->cells = piece_cells(divided->place, bytes);
+    return thread_divide(round_up(divided->share.end - divided->share.begin, divided->cells), work,
+                         divided);
+}
+
+static enum status write_piece(void *divided, int64_t number)
+{
+    const struct divided *d = divided;
+    const struct raw_run piece = raw_run_piece(&d->share, number, d->cells);
+    const size_t bytes = precision_bytes(d->place->precision);
+    return write_run(d->file, d->place, &piece,
+                     d->values + (size_t)(piece.begin - d->share.begin) * bytes, d->sums);
+}
+
 /* Not collective. */
 static enum status write_own(struct file_output *file, const struct raw_place *place,
                              const struct raw_run *share, const char *values, uint64_t *sums)
 {
-    const int64_t cells = piece_cells(place, WRITE_BYTES);
-    const size_t bytes = precision_bytes(place->precision);
-    for (int64_t p = 0; p * cells < share->end - share->begin; p++) {
-        const struct raw_run piece = raw_run_piece(share, p, cells);
-        TRY(write_run(file, place, &piece, values, sums));
-        values += (size_t)(piece.end - piece.begin) * bytes;
-    }
-    return STATUS_OK;
+    struct divided divided = {
+        .place = place, .share = *share, .sums = sums, .file = file, .values = values};
+    return divide(&divided, WRITE_BYTES, write_piece);
 }
 
 /* The rounds that the rank with the largest share needs. */
@@ -227,28 +269,40 @@ static uint64_t hash_run(const struct raw_place *place, const struct raw_run *ru
     return sum;
 }
 
-/* Not collective. `hash` may be NULL. */
-static enum status sum_share(int fd, const char *path, const struct raw_place *place,
-                             const struct raw_run *share, uint64_t *sums, uint64_t *hash)
+static enum status sum_piece(void *divided, int64_t number)
 {
-    const int64_t cells = piece_cells(place, READ_BYTES);
-    const size_t bytes = precision_bytes(place->precision);
+    const struct divided *d = divided;
+    const struct raw_run run = raw_run_piece(&d->share, number, d->cells);
+    const int64_t cells = piece_cells(d->place, READ_BYTES);
+    const size_t bytes = precision_bytes(d->place->precision);
+    uint64_t hash = 0;
     char *values = malloc((size_t)cells * bytes);
     enum status status = STATUS_OK;
     TRY(CHECK_MEMORY(values != NULL, "no memory for %s to read with",
                      SIZE_TEXT((size_t)cells * bytes)));
-    for (int64_t p = 0; p * cells < share->end - share->begin; p++) {
-        const struct raw_run piece = raw_run_piece(share, p, cells);
-        TRY_GOTO(file_read_at(fd, path, values, (size_t)(piece.end - piece.begin) * bytes,
-                              place->offset + (uint64_t)piece.begin * bytes));
-        add_sums(place, &piece, values, sums);
-        if (hash != NULL) {
-            *hash += hash_run(place, &piece, values);
-        }
+    for (int64_t p = 0; p * cells < run.end - run.begin; p++) {
+        const struct raw_run part = raw_run_piece(&run, p, cells);
+        TRY_GOTO(file_read_at(d->fd, d->path, values, (size_t)(part.end - part.begin) * bytes,
+                              d->place->offset + (uint64_t)part.begin * bytes));
+        add_sums(d->place, &part, values, d->sums);
+        hash += d->hash != NULL ? hash_run(d->place, &part, values) : 0;
+    }
+    if (d->hash != NULL) {
+#pragma omp atomic
+        *d->hash += hash;
     }
 done:
     free(values);
     return status;
+}
+
+/* Not collective. `hash` may be NULL. */
+static enum status sum_share(int fd, const char *path, const struct raw_place *place,
+                             const struct raw_run *share, uint64_t *sums, uint64_t *hash)
+{
+    struct divided divided = {
+        .place = place, .share = *share, .sums = sums, .fd = fd, .path = path, .hash = hash};
+    return divide(&divided, PIECE_BYTES, sum_piece);
 }
 
 static enum status compare_sums(const char *path, const char *name, const struct raw_place *place,

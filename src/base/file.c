@@ -19,6 +19,11 @@ double file_disk_seconds(void)
     return disk_seconds;
 }
 
+void file_disk_reset(double seconds)
+{
+    disk_seconds = seconds;
+}
+
 static int timed_fsync(int fd)
 {
     const double since = clock_seconds();
@@ -132,14 +137,17 @@ static bool is_refusal(int reason)
 
 static enum status open_direct(struct file_output *file)
 {
-    if (file->direct_fd < 0) {
+    enum status status = STATUS_OK;
+    /* by the first of the threads that write; unless another has been refused since */
+#pragma omp critical(file_open_direct)
+    if (file->direct && file->direct_fd < 0) {
         file->direct_fd = open(file->path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+        if (file->direct_fd < 0 && !is_refusal(errno)) {
+            status = fail(STATUS_FILE, "cannot open %s: %s", file->path, strerror(errno));
+        }
+        file->direct = file->direct_fd >= 0;
     }
-    if (file->direct_fd < 0 && !is_refusal(errno)) {
-        return fail(STATUS_FILE, "cannot open %s: %s", file->path, strerror(errno));
-    }
-    file->direct = file->direct_fd >= 0;
-    return STATUS_OK;
+    return status;
 }
 
 /* Writes pages bypassing the page cache. `done` is the number of bytes written so. The rest is left

@@ -2,6 +2,7 @@
 #ifndef ISOTHERM_BASE_FILE_H
 #define ISOTHERM_BASE_FILE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,11 +24,11 @@ enum status file_write_at(int fd, const char *path, const void *bytes, size_t nb
 /* A file that is written in large blocks. Whole pages bypass the page cache where the file system
  * supports O_DIRECT: no copy, a tenth of the processor time, and nothing left to flush. */
 struct file_output {
-    const char *path; /* borrowed */
-    int fd;           /* readable and writable */
-    int direct_fd;    /* -1: not open yet */
-    bool direct;      /* requested, and not refused so far */
-    uint64_t direct_bytes;
+    const char *path;   /* borrowed */
+    int fd;             /* readable and writable */
+    int direct_fd;      /* -1: not open yet */
+    atomic_bool direct; /* requested, and not refused so far */
+    _Atomic uint64_t direct_bytes;
 };
 
 enum { FILE_PAGE_BYTES = 4096 };
@@ -36,7 +37,7 @@ enum { FILE_PAGE_BYTES = 4096 };
 enum status file_output_open(const char *path, bool direct, struct file_output *file) MUST_CHECK;
 /* Write all bytes at an offset, as file_write_at does. Data bypass the page cache if they are at
  * least 2 MiB and if address and offset are equal modulo FILE_PAGE_BYTES. No page is written both
- * ways, even when other processes write the neighbouring bytes. */
+ * ways, even when other threads or processes write the neighbouring bytes. */
 enum status file_output_write(struct file_output *file, const void *bytes, size_t nbytes,
                               uint64_t offset) MUST_CHECK;
 enum status file_output_close(struct file_output *file) MUST_CHECK; /* takes one that is not open */
@@ -55,8 +56,9 @@ enum status file_sync_named(const char *path) MUST_CHECK;
 void file_forget(int fd);
 
 /* The time in s that this thread has spent in system calls that write to a file or wait for the
- * disk. */
+ * disk; and set it, for a thread that others have helped (base/thread.h). */
 double file_disk_seconds(void);
+void file_disk_reset(double seconds);
 
 /* Create a file, or replace the content of one that no process reads before it is flushed and
  * renamed. */

@@ -38,6 +38,12 @@ static bool environment_chooses(void)
     return chooses;
 }
 
+int cores_beside(const struct backend *backend)
+{
+    const int threads = omp_get_max_threads();
+    return backend_has(backend, BACKEND_GPU) && threads > 1 ? threads - 1 : 1;
+}
+
 int cores_count(void)
 {
     struct machine machine = {0};

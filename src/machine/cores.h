@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "base/status.h"
+#include "kernels/backend.h"
 #include "machine/machine.h"
 
 /* Collective. The number of threads of this rank: the number of its cores `mine`, divided by the
@@ -16,6 +17,10 @@ enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *thread
  * cores_divide, unless the environment sets their number or places; and start them, so that
  * machine_examine finds the CPUs of all of them. */
 enum status cores_share(MPI_Comm comm) MUST_CHECK;
+
+/* The number of OpenMP threads for work that is concurrent with the time steps: where a GPU makes
+ * these, all of the caller's but the one that drives it; else 1. */
+int cores_beside(const struct backend *backend);
 
 /* The cores that this process may use; at least 1. */
 int cores_count(void);

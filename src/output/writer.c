@@ -1,6 +1,7 @@
 #include "output/writer.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "machine/cores.h"
 
 struct slot {
     void *h_memory;
@@ -20,11 +22,11 @@ struct writer {
     MPI_Comm comm;      /* of the write halves */
     const struct backend *backend;
     struct device *device;
-    bool background;
+    bool background, has_thread;
     const char *reason;
+    int threads;           /* OpenMP threads of the write halves, in the background */
     struct phases *phases; /* borrowed: the thread records its jobs there */
     pthread_t thread;
-    bool has_thread;
     struct slot slot[WRITER_SLOTS]; /* of the loop; a job knows only its memory */
     struct copy_out *copy_out; /* of the loop; NULL: values are in host memory at writer_submit */
 
@@ -47,8 +49,7 @@ struct writer {
     MPI_Request request;         /* reduces `mine` to `all` by minimum */
     int64_t mine[2], all[2];     /* finished jobs; -1 after a failure, else 0 */
     int64_t waits;
-    double wait_s;
-    double start; /* MPI_Wtime of writer_create */
+    double wait_s, start; /* start: MPI_Wtime of writer_create */
     bool has_warned;
 };
 
@@ -125,6 +126,7 @@ static void *work(void *argument)
 {
     struct writer *w = argument;
     comm_wait_asleep();
+    omp_set_num_threads(w->threads);
     pthread_mutex_lock(&w->lock);
     while (w->finished < w->submitted || !w->closing) {
         if (w->finished < released(w)) {
@@ -205,6 +207,7 @@ enum status writer_create(MPI_Comm comm, const struct backend *backend, struct d
                          .comm = MPI_COMM_NULL,
                          .backend = backend,
                          .device = device,
+                         .threads = cores_beside(backend),
                          .phases = phases,
                          .held = -1,
                          .request = MPI_REQUEST_NULL,
@@ -242,11 +245,8 @@ static void wait_for_copy(struct writer *w)
 
 void writer_destroy(struct writer *w)
 {
-    if (w == NULL) {
-        return;
-    }
-    if (comm_is_broken()) {
-        return; /* the thread may be blocked in MPI; main aborts the program */
+    if (w == NULL || comm_is_broken()) {
+        return; /* in a broken MPI the thread may be blocked; main aborts the program */
     }
     wait_for_copy(w);
     stop_thread(w);

@@ -7,8 +7,9 @@
  *   The write half is the job: it uses host memory only, on a communicator of the writer's own, and
  * makes all HDF5 calls. It is collective: every rank submits the same jobs in the same order, and
  * the outcome of each is agreed before it returns.
- * In the background the write half runs on the writer's thread. HDF5 is not thread-safe; only that
- * thread uses it between writer_create and the end of writer_finish. If MPI does not provide
+ * In the background the write half runs on the writer's thread, with as many OpenMP threads as
+ * cores_beside gives the caller of writer_create. HDF5 is not thread-safe; only the writer's thread
+ * uses it between writer_create and the end of writer_finish. If MPI does not provide
  * MPI_THREAD_MULTIPLE, no thread can be started, or the settings say so, the same job runs inside
  * writer_submit.
  *

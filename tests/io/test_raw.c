@@ -3,9 +3,12 @@
 #include "io_rig.h"
 
 #include <fcntl.h>
+#include <omp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "io/raw/h5_raw.h"
@@ -88,7 +91,7 @@ static struct box block_of(const int64_t cells[AXIS_COUNT], const int ranks[AXIS
 
 static void expect_same_bytes(const char *one, const char *two)
 {
-    enum { MOST = 1 << 24 };
+    enum { MOST = 1 << 26 };
     char *bytes[2];
     size_t nbytes[2];
     must(file_read_all(one, MOST, &bytes[0], &nbytes[0]));
@@ -175,6 +178,79 @@ static void flip(const char *path, off_t at, unsigned char bits)
     close(fd);
 }
 
+/* Many pieces, dealt to one thread and to several. */
+static void test_threads(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {301, 193, 93};
+    static const enum raw_after after[] = {RAW_READ_BACK, RAW_FORGET};
+    const int nranks = comm_size(MPI_COMM_WORLD);
+    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
+    char one[PATH_BYTES];
+    char several[PATH_BYTES];
+    in_folder("one.h5", one);
+    in_folder("several.h5", several);
+    for (int n = 0; n < 4; n++) {
+        const int ways[AXIS_COUNT] = {1, n % 2 == 0 ? 1 : nranks, n % 2 == 0 ? nranks : 1};
+        const struct box box = block_of(cells, ways, comm_rank(MPI_COMM_WORLD));
+        omp_set_num_threads(1);
+        write_file(MPI_COMM_WORLD, one, cells, PRECISION_FLOAT64, &box, after[n / 2]);
+        omp_set_num_threads(4);
+        write_file(MPI_COMM_WORLD, several, cells, PRECISION_FLOAT64, &box, after[n / 2]);
+        if (first) {
+            expect_same_bytes(one, several);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (first) {
+        expect_values(several, cells, PRECISION_FLOAT64);
+    }
+    omp_set_num_threads(1);
+}
+
+/* Pieces that any thread cannot write, and damage that any thread finds. */
+static void test_failing_threads(void **unused)
+{
+    (void)unused;
+    static const int64_t cells[AXIS_COUNT] = {301, 193, 93};
+    const struct box all = box_of_cells(cells);
+    struct raw_place place;
+    struct rlimit limit;
+    struct rlimit low;
+    char path[PATH_BYTES];
+    in_folder("limited.h5", path);
+    if (comm_rank(MPI_COMM_WORLD) != 0) {
+        return;
+    }
+    double *values = malloc((size_t)box_cells(&all) * sizeof *values);
+    assert_non_null(values);
+    fill(cells, &all, PRECISION_FLOAT64, values);
+    const struct raw_part part = {"T", values, NULL};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    low = limit;
+    low.rlim_cur = 20 << 20;
+    signal(SIGXFSZ, SIG_IGN);
+    for (int threads = 1; threads <= 4; threads += 3) {
+        omp_set_num_threads(threads);
+        must(make_file(path, cells, PRECISION_FLOAT64, &place));
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+        must_fail(STATUS_FILE, "/limited.h5: File too large",
+                  raw_fill(MPI_COMM_SELF, path, &place, &part, 1, &all, RAW_READ_BACK));
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        must(make_file(path, cells, PRECISION_FLOAT64, &place));
+        must(raw_fill(MPI_COMM_SELF, path, &place, &part, 1, &all, RAW_READ_BACK));
+        for (int block = 40; block > 0; block -= 13) {
+            flip(path, (off_t)place.offset + 301 * 8 * place.block_lines * block, 1);
+        }
+        must_fail(STATUS_FILE, "block 2 of 42 is damaged", h5_raw_check(MPI_COMM_SELF, path, "T"));
+        assert_int_equal(truncate(path, (off_t)place.offset + (30 << 20)), 0);
+        must_fail(STATUS_FILE, "limited.h5", h5_raw_check(MPI_COMM_SELF, path, "T"));
+    }
+    omp_set_num_threads(1);
+    signal(SIGXFSZ, SIG_DFL);
+    free(values);
+}
+
 /* The place of the cells, as h5py would tell it. */
 static off_t offset_of(const char *path, const char *name)
 {
@@ -259,8 +335,8 @@ static void test_places(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decompositions),
-        cmocka_unit_test(test_every_byte),
+        cmocka_unit_test(test_decompositions),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_failing_threads), cmocka_unit_test(test_every_byte),
         cmocka_unit_test(test_places),
     };
     h5_init();

@@ -2,6 +2,7 @@
 #include "io_rig.h"
 
 #include <fcntl.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,13 +155,56 @@ static void test_blocks(void **unused)
     free(content);
 }
 
+/* Many blocks: the same seal from one thread and from several, and the first damaged one is named.
+ */
+static void test_threads(void **unused)
+{
+    (void)unused;
+    enum { BLOCK = 1 << 20, BLOCKS = 39, BYTES = CHECKPOINT_SEAL_BYTES + BLOCKS * BLOCK - 9 };
+    char path[PATH_BYTES];
+    char *content = malloc(BYTES);
+    char *sealed[2];
+    size_t nbytes[2];
+    assert_non_null(content);
+    for (size_t b = 0; b < BYTES; b++) {
+        content[b] = (char)(b * b / 7 + b / BLOCK);
+    }
+    in_folder("many", path);
+    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
+    for (int n = 0; n < 2; n++) {
+        omp_set_num_threads(n == 0 ? 1 : 4);
+        must(status_agree(MPI_COMM_WORLD, first ? file_replace(path, content, BYTES) : STATUS_OK));
+        must(checkpoint_seal_write(MPI_COMM_WORLD, path));
+        must(checkpoint_seal_check(MPI_COMM_WORLD, path));
+        must(file_read_all(path, SIZE_MAX / 2, &sealed[n], &nbytes[n]));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    assert_int_equal(nbytes[0], nbytes[1]);
+    assert_memory_equal(sealed[0], sealed[1], nbytes[0]);
+    for (int block = BLOCKS - 1; block > 0; block -= 12) {
+        if (first) {
+            const int fd = open(path, O_RDWR);
+            flip(fd, CHECKPOINT_SEAL_BYTES + (off_t)block * BLOCK, 1);
+            close(fd);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "block %d of %d is damaged", block + 1, (int)BLOCKS);
+        must_fail(STATUS_FILE, wanted, checkpoint_seal_check(MPI_COMM_WORLD, path));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    omp_set_num_threads(1);
+    free(sealed[1]);
+    free(sealed[0]);
+    free(content);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flipped_bits),
-        cmocka_unit_test(test_other_lengths),
-        cmocka_unit_test(test_reading_damaged),
-        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_flipped_bits),    cmocka_unit_test(test_other_lengths),
+        cmocka_unit_test(test_reading_damaged), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_threads),
     };
     return rig_main(argc, argv, "test_seal", tests, sizeof tests / sizeof tests[0]);
 }

@@ -3,6 +3,7 @@
  * all. */
 #include "mpi_rig.h"
 
+#include <omp.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static struct {
     atomic_int handed_in;
     int order[64];
     int wrong_words;
+    int threads; /* OpenMP's, of the last job */
 } seen;
 
 struct task {
@@ -49,6 +51,7 @@ static enum status write_task(MPI_Comm comm, void *context, uint64_t *bytes)
         atomic_store(&seen.most_in_flight, in_flight);
     }
     seen.order[atomic_fetch_add(&seen.begun, 1)] = task->number;
+    seen.threads = omp_get_max_threads();
     pause_for(task->milliseconds);
     for (int i = 0; i < WORDS; i++) {
         seen.wrong_words += task->words[i] != 1000 * task->number + i ? 1 : 0;
@@ -134,6 +137,36 @@ static void test_foreground(void **unused)
 {
     (void)unused;
     run_all(false);
+}
+
+/* How many threads a job has that is written with `table`, of a rank with `threads`. */
+static int threads_of_job(const struct backend *table, int threads, bool background)
+{
+    const struct backend *before = backend;
+    backend = table;
+    omp_set_num_threads(threads);
+    struct writer *writer = begin(background);
+    check(hand_in(writer, 0, NOBODY, 0) == STATUS_OK);
+    check(writer_finish(writer) == STATUS_OK);
+    check(omp_get_max_threads() == threads);
+    writer_destroy(writer);
+    omp_set_num_threads(1);
+    backend = before;
+    return seen.threads;
+}
+
+/* Next to a GPU all but one, next to steps on CPUs one, and all of them while the steps wait. */
+static void test_threads(void **unused)
+{
+    (void)unused;
+    struct backend gpu = *backend;
+    gpu.capabilities |= BACKEND_GPU;
+    check(threads_of_job(&gpu, 4, true) == 3);
+    check(threads_of_job(&gpu, 1, true) == 1);
+    check(threads_of_job(&gpu, 4, false) == 4);
+    check(threads_of_job(backend, 4, true) == 1);
+    check(threads_of_job(backend, 4, false) == 4);
+    settle();
 }
 
 /* More jobs than places: the loop waits, and counts that it did. */
@@ -426,12 +459,19 @@ static void test_leaving_far(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_background),        cmocka_unit_test(test_foreground),
-        cmocka_unit_test(test_waiting),           cmocka_unit_test(test_waits_that_matter),
-        cmocka_unit_test(test_failure),           cmocka_unit_test(test_failure_in_the_foreground),
-        cmocka_unit_test(test_leaving),           cmocka_unit_test(test_values_on_their_way),
-        cmocka_unit_test(test_polls_let_it_go),   cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_a_copy_that_fails), cmocka_unit_test(test_leaving_far),
+        cmocka_unit_test(test_background),
+        cmocka_unit_test(test_foreground),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_waits_that_matter),
+        cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_failure_in_the_foreground),
+        cmocka_unit_test(test_leaving),
+        cmocka_unit_test(test_values_on_their_way),
+        cmocka_unit_test(test_polls_let_it_go),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_a_copy_that_fails),
+        cmocka_unit_test(test_leaving_far),
     };
     int granted = MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);

@@ -1,8 +1,10 @@
-/* Status, messages, small files. */
+/* Status, messages, small files, work divided among threads. */
 #include <fcntl.h>
 #include <ftw.h>
+#include <omp.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/thread.h"
 
 #include <cmocka.h>
 #undef fail /* ours, of base/status.h */
@@ -342,6 +345,69 @@ static void what_a_terminal_would_obey_is_shown_as_question_marks(void **state)
     }
 }
 
+/* Pieces of which some fail, and how often each was called. */
+enum { PIECES = 200 };
+struct pieces {
+    int fails[2]; /* these and all between them */
+    atomic_int calls[PIECES], threads;
+    double disk_s;
+};
+
+static enum status call_piece(void *context, int64_t piece)
+{
+    struct pieces *pieces = context;
+    atomic_fetch_add(&pieces->calls[piece], 1);
+    atomic_fetch_or(&pieces->threads, 1 << omp_get_thread_num());
+    file_disk_reset(file_disk_seconds() + pieces->disk_s);
+    usleep(100);
+    return piece < pieces->fails[0] || piece > pieces->fails[1]
+               ? STATUS_OK
+               : fail(STATUS_FILE, "piece %d is bad", (int)piece);
+}
+
+static void every_piece_is_done_once(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads += 3) {
+        struct pieces pieces = {.fails = {PIECES, PIECES}, .disk_s = 0.25};
+        const double before = file_disk_seconds();
+        omp_set_num_threads(threads);
+        assert_int_equal(thread_divide(PIECES, call_piece, &pieces), STATUS_OK);
+        for (int n = 0; n < PIECES; n++) {
+            assert_int_equal(pieces.calls[n], 1);
+        }
+        assert_int_equal(pieces.threads, (1 << threads) - 1);
+        assert_true(file_disk_seconds() - before == 0.25 * PIECES / threads);
+        assert_int_equal(thread_divide(0, call_piece, &pieces), STATUS_OK);
+        assert_int_equal(pieces.calls[0], 1);
+    }
+    omp_set_num_threads(1);
+}
+
+/* Whichever thread meets it first. */
+static void the_first_failure_is_told(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        for (int first = 0; first < 20; first++) {
+            struct pieces pieces = {.fails = {first, first + 9}};
+            omp_set_num_threads(threads);
+            fail_clear();
+            assert_int_equal(thread_divide(PIECES, call_piece, &pieces), STATUS_FILE);
+            char wanted[32];
+            snprintf(wanted, sizeof wanted, "piece %d is bad", first);
+            assert_string_equal(fail_message(), wanted);
+            int calls = 0;
+            for (int n = 0; n < PIECES; n++) {
+                calls += pieces.calls[n];
+                assert_true(pieces.calls[n] == 1 || n > first);
+            }
+            assert_in_range(calls, first + 1, first + 40); /* few after it */
+        }
+    }
+    omp_set_num_threads(1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +424,8 @@ int main(void)
         cmocka_unit_test(room_is_counted),
         cmocka_unit_test(what_a_terminal_would_obey_is_shown_as_question_marks),
         cmocka_unit_test(whole_pages_go_past_the_cache),
+        cmocka_unit_test(every_piece_is_done_once),
+        cmocka_unit_test(the_first_failure_is_told),
     };
     return cmocka_run_group_tests_name("base", tests, make_folder, remove_folder);
 }
