@@ -18,9 +18,10 @@ struct state {
     struct ledger ledger;         /* of all ranks, as of the last reduction */
     int64_t step;                 /* steps done */
     double time;                  /* s, after these steps */
-    struct field_summary
-        summary;          /* of step summary_step, once the bulk queue was waited for: the */
-    int64_t summary_step; /* pass that led there took it; 0: of none */
+    /* Of step summary_step, 0: of none. Taken by the pass that led there; valid once the bulk queue
+     * was waited for. */
+    struct field_summary summary;
+    int64_t summary_step;
 
     int64_t first_step;              /* 0, or the checkpoint's */
     char restarted_from[PATH_BYTES]; /* that checkpoint; "" for a new run */
