@@ -373,6 +373,12 @@ class Words(Input):
             with self.subTest(" ".join(words)):
                 self.check_refused(*words, says=says, ranks=1)
 
+    def test_media_need_a_backend_that_has_them(self):
+        if not has_backend("offload"):
+            self.skipTest("this build has no backend offload")
+        self.check_refused("bench", "kernels", "--backend", "offload", "--medium", "alloy:1",
+                           says=["--medium", "offload", "uniform"], ranks=1)
+
     @thorough
     def test_unknown_command(self):
         """More than once, and with mpirun as users have it: the message must not get lost when
