@@ -86,7 +86,7 @@ template <typename REAL> struct wave_corner {
     int x, y;                   /* my first cell, in lane 0 */
     int begin, end;             /* planes that are written */
     int inside, planes_inside;  /* where all levels are in these, and no row is left out */
-    int first_lane, lanes;      /* that write cells, where all of a vector are */
+    uint32_t first_lane, lanes; /* that write whole vectors, in bytes of a row */
 };
 
 template <typename S>

@@ -150,8 +150,8 @@ static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_c
         const bool all_rows = (kept_x_min | kept_x_max) == 0 || rows == (1U << S::ROWS) - 1;
         corner.inside = my.begin + T - 1;
         corner.planes_inside = all_rows ? max(my.end - my.begin - T + 2, 0) : 0;
-        corner.first_lane = (x_begin - c.x) / V;
-        corner.lanes = (x_end - c.x) / V - corner.first_lane;
+        corner.first_lane = (uint32_t)((x_begin - c.x) * (int)sizeof(REAL));
+        corner.lanes = (uint32_t)((x_end - x_begin) * (int)sizeof(REAL));
     }
     __syncwarp();
     if (y + S::ROWS <= y_begin - S::HALO_Y || y >= y_end + S::HALO_Y) {

@@ -119,7 +119,7 @@ template <typename S> struct deep_wave {
     /* keep_sides, where all levels and rows are kept. Short, since all waves of a tile at a face in
      * x are as late as this takes. */
     template <int WITH, bool ODD>
-    __device__ __forceinline__ void keep_inside(const wave_corner<REAL> &at, int lane, int k)
+    __device__ __forceinline__ void keep_inside(const wave_corner<REAL> &at, int k)
     {
         constexpr int END = (WITH & WITH_X_MIN) != 0 ? 0 : 1;
         if ((WITH & (WITH_X_MIN | WITH_X_MAX)) != 0 && at.kept_x[END] != 0 &&
@@ -135,8 +135,9 @@ template <typename S> struct deep_wave {
             }
         }
         if (at.kept_y != 0) {
-            REAL *const to = rows_further(at.keep_y + lane * V, k, w.pitch_keep_y);
-            const bool on = (unsigned)(lane - at.first_lane) < (unsigned)at.lanes;
+            const uint32_t lane = edges % S::ROW; /* in bytes of a row; from `edges`: no register */
+            REAL *const to = rows_further(at.keep_y + lane / sizeof(REAL), k, w.pitch_keep_y);
+            const bool on = lane - at.first_lane < at.lanes;
 #pragma unroll
             for (int l = 1; l < T; l++) {
                 store_stream_if(on && y_min, to + w.keep_y[l], new_row_of<ODD>(l, 0));
@@ -154,7 +155,7 @@ template <typename S> struct deep_wave {
         const wave_corner<REAL> &at = corner_of<S>(thread);
         if (TOP == 0 && (WITH & WITH_PARTS) == 0 &&
             (unsigned)(k - at.inside) < (unsigned)at.planes_inside) {
-            keep_inside<WITH, ODD>(at, thread % ARCH_WAVE, k);
+            keep_inside<WITH, ODD>(at, k);
             return;
         }
         const bool on_x = (WITH & (WITH_X_MIN | WITH_X_MAX)) != 0 && (x_min || x_max);
