@@ -77,20 +77,6 @@ static struct tiling units_of(const struct box *box, int nthreads)
     return (struct tiling){1, ny, parts < most ? parts : most};
 }
 
-static struct box unit_at(const struct box *box, const struct tiling *units, int64_t n)
-{
-    const int64_t y = n % units->ny;
-    const int64_t z = n / units->ny;
-    const int64_t ny = box_extent(box, AXIS_Y);
-    const int64_t nz = box_extent(box, AXIS_Z);
-    struct box unit = *box;
-    unit.lo[AXIS_Y] = box->lo[AXIS_Y] + ny * y / units->ny;
-    unit.hi[AXIS_Y] = box->lo[AXIS_Y] + ny * (y + 1) / units->ny;
-    unit.lo[AXIS_Z] = box->lo[AXIS_Z] + nz * z / units->nz;
-    unit.hi[AXIS_Z] = box->lo[AXIS_Z] + nz * (z + 1) / units->nz;
-    return unit;
-}
-
 static void step_pieces(const struct layout *layout, const struct stencil_float64 *s64,
                         const struct stencil_float32 *s32, const struct box *pieces, int npieces)
 {
@@ -120,7 +106,7 @@ static void thread_nonlinear(const struct layout *layout, const struct step_args
     if (nthreads > 1 && nunits >= (int64_t)UNITS_LEAST * nthreads) {
         int64_t n;
         while ((n = share_take(taken, nunits, part, nthreads)) >= 0) {
-            const struct box unit = unit_at(&boxes[0], &units, n);
+            const struct box unit = tile_at(&boxes[0], &units, 0, n % units.ny, n / units.ny);
             step_pieces(layout, &s64, &s32, &unit, 1);
         }
     } else {
