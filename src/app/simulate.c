@@ -127,7 +127,7 @@ static enum status advance(struct simulation *s)
     TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
     while (state->step < s->solver.problem.timeline.steps) {
         const int64_t next = next_event(s);
-        s->solver.stepper.summary_step = outputs_summarise(s->outputs, next) ? next : 0;
+        s->solver.stepper.summarise_at = outputs_summarise(s->outputs, next) ? next : 0;
         TRY(stepper_advance(&s->solver.stepper, next - state->step));
         TRY(handle_events(s));
         TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));

@@ -105,7 +105,7 @@ static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64
     struct euler_pass p;
     TRY(book_if_dt_changes(stepper));
     TRY(find_operators(stepper, pass_length(stepper, steps), &p));
-    const bool last = state->step + p.pass.nsteps == stepper->summary_step;
+    const bool last = state->step + p.pass.nsteps == stepper->summarise_at;
     p.pass.h_summary = last && pass_may_summarise(stepper, p.pass.nsteps) ? &state->summary : NULL;
     TRY(queue_pass(stepper, &p));
     for (int s = 0; s < p.pass.nsteps; s++) {

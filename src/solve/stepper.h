@@ -40,7 +40,7 @@ struct stepper {
     struct wide_args wide; /* of the next step, where the stencil is wider; else radius 0 */
     int64_t passes_queued;
     int64_t exchanges;    /* of passes */
-    int64_t summary_step; /* diagnostics are taken there, so the pass may take the summary */
+    int64_t summarise_at; /* diagnostics are taken there, so the pass may take the summary */
     struct numerics_check check;
     struct moving *moving; /* of this step: one per entry of `sources`; NULL: all are painted */
     struct source_files source_files;
