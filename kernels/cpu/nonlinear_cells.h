@@ -86,6 +86,22 @@ KERNEL_INLINE struct NAMED(cell)
     return cell;
 }
 
+KERNEL_INLINE bool NAMED(is_closed)(const struct NAMED(stencil) * s,
+                                    const struct NAMED(cell) * cell, int face)
+{
+    return s->closed[face] &&
+           cell->at[face / 2] == (face % 2 == 0 ? 0 : s->layout->cells[face / 2] - 1);
+}
+
+/* Count what flows through a closed face. */
+KERNEL_INLINE void NAMED(tally_face)(const struct NAMED(stencil) * s, int face, REAL g,
+                                     REAL difference)
+{
+    if (s->tally[face].target != NULL) {
+        tally_add_one(&s->tally[face], (double)g * (double)difference);
+    }
+}
+
 /* g of a face of a cell, and the difference that it multiplies. */
 KERNEL_INLINE REAL NAMED(cross)(const struct NAMED(stencil) * s, const struct NAMED(cell) * cell,
                                 int face, REAL *difference)
@@ -95,16 +111,13 @@ KERNEL_INLINE REAL NAMED(cross)(const struct NAMED(stencil) * s, const struct NA
     const int sign = face % 2 == 0 ? -1 : 1;
     const int own = cell->of_class;
     const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * own;
-    if (s->closed[face] && cell->at[axis] == (sign < 0 ? 0 : s->layout->cells[axis] - 1)) {
+    if (NAMED(is_closed)(s, cell, face)) {
         const int closure =
             medium_closure(m->d_patch[face], m->nclasses, face, s->layout->cells, cell->at, own);
         const REAL half = cell->is.conductivity / numbers[NONLINEAR_W + axis];
         *difference = NAMED(nonlinear_face)(
             s->table + medium_closure_at(m->nclasses, m->nclosures, face, closure), half,
             cell->is.temperature);
-        if (s->tally != NULL && s->tally[face].target != NULL) {
-            tally_add_one(&s->tally[face], (double)half * (double)*difference);
-        }
         return half;
     }
     const int64_t step[AXIS_COUNT] = {1, s->layout->pitch_y, s->layout->pitch_z};

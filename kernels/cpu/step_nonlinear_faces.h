@@ -201,7 +201,10 @@ static int64_t NAMED(advance_faces)(const struct NAMED(stencil) * s, const struc
     while (run.n < RUN && i + run.n < end && NAMED(has_faces)(s, row, i + run.n, faces)) {
         run.n += LINE;
     }
-    NAMED(find_ends)(s, row, i, run.n, faces->of_class, &ends);
+    NAMED(find_end)(s, row, SIDE_MIN, i, faces->of_class, &ends);
+    NAMED(find_end)(s, row, SIDE_MAX, i + run.n - 1, faces->of_class, &ends);
+    NAMED(tally_end)(s, row, SIDE_MIN, i, &ends);
+    NAMED(tally_end)(s, row, SIDE_MAX, i + run.n - 1, &ends);
     NAMED(begin_run)(s, row, faces, &run);
     if (faces->evaluates) {
         NAMED(lookup_conduct)

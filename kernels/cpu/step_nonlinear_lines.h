@@ -276,6 +276,9 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(any_line)(const struct N
             for (int face = 0; face < FACE_COUNT; face++) {
                 if ((special[face] >> c & 1) != 0) {
                     line.g[face][c] = NAMED(cross)(s, &cell, face, &line.d[face][c]);
+                    if (NAMED(is_closed)(s, &cell, face)) {
+                        NAMED(tally_face)(s, face, line.g[face][c], line.d[face][c]);
+                    }
                 }
             }
         }

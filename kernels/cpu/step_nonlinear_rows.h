@@ -15,6 +15,16 @@ struct NAMED(ends) {
     REAL g[SIDE_COUNT], d[SIDE_COUNT];
 };
 
+/* Those of a line that is the first or the last one of several, or both. */
+KERNEL_INLINE struct NAMED(ends)
+    NAMED(ends_of)(const struct NAMED(ends) * ends, bool is_first, bool is_last)
+{
+    struct NAMED(ends) of_line = *ends;
+    of_line.is[SIDE_MIN] = ends->is[SIDE_MIN] && is_first;
+    of_line.is[SIDE_MAX] = ends->is[SIDE_MAX] && is_last;
+    return of_line;
+}
+
 /* g and d of the faces in x of a line. */
 KERNEL_INLINE void NAMED(cross_ends)(const struct NAMED(ends) * ends, const REAL *theta, REAL r,
                                      REAL g[][NAMED(LINE)], REAL d[][NAMED(LINE)])
@@ -106,96 +116,143 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
 }
 
 #if STREAM_HAS_WIDE
+/* What advance_ahead knows of the lines to come, and does not change for a line. */
+struct NAMED(ahead) {
+    const REAL *theta, *ym, *yp, *field, *above, *fetched;
+    REAL *z, *out;
+    REAL rx[NAMED(LINE)], ry[NAMED(LINE)], rz[NAMED(LINE)], q[NAMED(LINE)];
+    struct NAMED(window) window;
+    struct stream_line next;      /* theta above this line */
+    struct stream_line cells, at; /* u above the next one, and its segments */
+};
+
+/* Line i of those that end at `end`. */
+KERNEL_INLINE void NAMED(line_ahead)(struct NAMED(ahead) * a, int64_t i, int64_t end,
+                                     const struct NAMED(ends) * ends)
+{
+    enum { LINE = NAMED(LINE) };
+    const int64_t ahead = i + 2 * LINE < end ? i + 2 * LINE : end - LINE;
+    REAL zp[LINE];
+    REAL u[LINE];
+    REAL beyond[LINE];
+    REAL of[3][LINE];
+    REAL after[LINE];
+    REAL g[SIDE_COUNT][LINE];
+    REAL d[SIDE_COUNT][LINE];
+    stream_fetch(STREAM_SECOND_LEVEL, a->fetched + i);
+    stream_fetch(STREAM_FIRST_LEVEL, a->above + i + FETCH_LINES * LINE);
+    stream_line_store(a->next, zp);
+    if (ends != NULL) {
+        NAMED(cross_ends)(ends, a->theta + i, a->rx[0], g, d);
+    }
+#pragma omp simd
+    for (int c = 0; c < LINE; c++) {
+        const int64_t x = i + c;
+        const REAL own = a->theta[x];
+        u[c] = a->field[x] +
+               NAMED(nonlinear_sum)(
+                   ends != NULL ? g[SIDE_MIN][c] : a->rx[c],
+                   ends != NULL ? g[SIDE_MAX][c] : a->rx[c], a->ry[c], a->ry[c], a->rz[c], a->rz[c],
+                   ends != NULL ? d[SIDE_MIN][c] : a->theta[x - 1] - own,
+                   ends != NULL ? d[SIDE_MAX][c] : a->theta[x + 1] - own, a->ym[x] - own,
+                   a->yp[x] - own, a->z[x] - own, zp[c] - own, a->q[c]);
+    }
+    stream_line_store(a->next, a->z + i);
+    NAMED(window_choose)(&a->window, a->cells, a->at, NAMED(THETA_AT), 3, beyond, of);
+#pragma omp simd
+    for (int c = 0; c < LINE; c++) {
+        after[c] = NAMED(nonlinear_theta_of)(beyond[c], of[0][c], of[1][c], of[2][c]);
+    }
+    a->next = stream_line_load(after);
+    a->cells = stream_line_load(a->above + ahead);
+    a->at = NAMED(stream_line_find)(a->cells, a->window.begin);
+    stream_whole(a->out + i, u);
+}
+
 /* The same lines where the output is streamed; there is one at least. The segments of the line
  * above are sought two lines ahead, and theta is evaluated one line ahead: the work of a line is a
  * long chain, and by itself the processor overlaps too few of them. What was found ahead outside
- * the window is not used. */
+ * the window is not used. `ends`: those of the first and the last line. */
 KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
                                            const struct NAMED(alike) * alike, int64_t i,
-                                           int64_t end)
+                                           int64_t end, const struct NAMED(ends) * ends)
 {
     enum { LINE = NAMED(LINE) };
-    const REAL *const theta = row->theta;
-    const REAL *const ym = row->ym;
-    const REAL *const yp = row->yp;
-    const REAL *const field = row->u;
-    const REAL *const above = row->u + row->step[FACE_Z_MAX];
-    const REAL *const fetched = above + row->fetch;
-    REAL *const z = row->z;
-    REAL *const out = row->out;
-    REAL rx[LINE];
-    REAL ry[LINE];
-    REAL rz[LINE];
-    REAL q[LINE];
+    const int64_t last = ends->is[SIDE_MAX] ? end - LINE : end;
+    struct NAMED(ahead) a = {.theta = row->theta,
+                             .ym = row->ym,
+                             .yp = row->yp,
+                             .field = row->u,
+                             .above = row->u + row->step[FACE_Z_MAX],
+                             .z = row->z,
+                             .out = row->out};
     REAL first[LINE];
-    struct NAMED(window) window;
-    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R]), rx);
-    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 1]), ry);
-    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 2]), rz);
-    stream_line_store(NAMED(stream_line_of)(alike->q), q);
-    NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &window);
-    NAMED(window_theta)(&window, above + i, first);
-    struct stream_line next = stream_line_load(first);
-    struct stream_line cells = stream_line_load(above + (i + LINE < end ? i + LINE : i));
-    struct stream_line at = NAMED(stream_line_find)(cells, window.begin);
-    for (; i < end && NAMED(line_within)(above + i, window.from, window.to); i += LINE) {
-        const int64_t ahead = i + 2 * LINE < end ? i + 2 * LINE : end - LINE;
-        REAL zp[LINE];
-        REAL u[LINE];
-        REAL beyond[LINE];
-        REAL of[3][LINE];
-        REAL after[LINE];
-        stream_fetch(STREAM_SECOND_LEVEL, fetched + i);
-        stream_fetch(STREAM_FIRST_LEVEL, above + i + FETCH_LINES * LINE);
-        stream_line_store(next, zp);
-#pragma omp simd
-        for (int c = 0; c < LINE; c++) {
-            const int64_t x = i + c;
-            const REAL own = theta[x];
-            u[c] =
-                field[x] + NAMED(nonlinear_sum)(rx[c], rx[c], ry[c], ry[c], rz[c], rz[c],
-                                                theta[x - 1] - own, theta[x + 1] - own, ym[x] - own,
-                                                yp[x] - own, z[x] - own, zp[c] - own, q[c]);
-        }
-        stream_line_store(next, z + i);
-        NAMED(window_choose)(&window, cells, at, NAMED(THETA_AT), 3, beyond, of);
-#pragma omp simd
-        for (int c = 0; c < LINE; c++) {
-            after[c] = NAMED(nonlinear_theta_of)(beyond[c], of[0][c], of[1][c], of[2][c]);
-        }
-        next = stream_line_load(after);
-        cells = stream_line_load(above + ahead);
-        at = NAMED(stream_line_find)(cells, window.begin);
-        stream_whole(out + i, u);
+    a.fetched = a.above + row->fetch;
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R]), a.rx);
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 1]), a.ry);
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 2]), a.rz);
+    stream_line_store(NAMED(stream_line_of)(alike->q), a.q);
+    NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &a.window);
+    NAMED(window_theta)(&a.window, a.above + i, first);
+    a.next = stream_line_load(first);
+    a.cells = stream_line_load(a.above + (i + LINE < end ? i + LINE : i));
+    a.at = NAMED(stream_line_find)(a.cells, a.window.begin);
+    if (ends->is[SIDE_MIN] && NAMED(line_within)(a.above + i, a.window.from, a.window.to)) {
+        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, true, i == last);
+        NAMED(line_ahead)(&a, i, end, &of_line);
+        i += LINE;
+    }
+    for (; i < last && NAMED(line_within)(a.above + i, a.window.from, a.window.to); i += LINE) {
+        NAMED(line_ahead)(&a, i, end, NULL);
+    }
+    if (i == last && i < end && NAMED(line_within)(a.above + i, a.window.from, a.window.to)) {
+        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, false, true);
+        NAMED(line_ahead)(&a, i, end, &of_line);
+        i += LINE;
     }
     return i;
 }
 #endif
+/* The same lines, without looking ahead. */
+KERNEL_INLINE int64_t NAMED(advance_each)(const struct NAMED(row) * row,
+                                          const struct NAMED(alike) * alike, int64_t i, int64_t end,
+                                          const struct NAMED(ends) * ends, bool perfused)
+{
+    enum { LINE = NAMED(LINE) };
+    const int64_t last = ends->is[SIDE_MAX] ? end - LINE : end;
+    if (ends->is[SIDE_MIN]) {
+        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, true, i == last);
+        const int64_t next = NAMED(advance)(row, alike, i, i + LINE, &of_line, perfused);
+        if (next == i) {
+            return i;
+        }
+        i = next;
+    }
+    i = NAMED(advance)(row, alike, i, last, NULL, perfused);
+    if (i == last && i < end) {
+        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, false, true);
+        i = NAMED(advance)(row, alike, i, end, &of_line, perfused);
+    }
+    return i;
+}
 
 static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_alike)(
-    const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)
+    const struct NAMED(row) * row, const struct NAMED(alike) * alike, int64_t i, int64_t end,
+    const struct NAMED(ends) * ends)
 {
 #if STREAM_HAS_WIDE
     if (row->streamed) {
-        return NAMED(advance_ahead)(row, of, i, end);
+        return NAMED(advance_ahead)(row, alike, i, end, ends);
     }
 #endif
-    return NAMED(advance)(row, of, i, end, NULL, false);
+    return NAMED(advance_each)(row, alike, i, end, ends, false);
 }
 
 static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_perfused)(
-    const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i, int64_t end)
-{
-    return NAMED(advance)(row, of, i, end, NULL, true);
-}
-
-/* One line with such ends. Returns the next one, or i when its line above is not in the window. */
-static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_ends)(
-    const struct NAMED(row) * row, const struct NAMED(alike) * of, int64_t i,
+    const struct NAMED(row) * row, const struct NAMED(alike) * alike, int64_t i, int64_t end,
     const struct NAMED(ends) * ends)
 {
-    return row->temperature != NULL ? NAMED(advance)(row, of, i, i + NAMED(LINE), ends, true)
-                                    : NAMED(advance)(row, of, i, i + NAMED(LINE), ends, false);
+    return NAMED(advance_each)(row, alike, i, end, ends, true);
 }
 
 /* How a face between cells of two classes is. */
@@ -204,27 +261,33 @@ KERNEL_INLINE REAL NAMED(contact_of)(const struct NAMED(stencil) * s, int axis, 
     return s->table[medium_g_at(s->medium->nclasses, axis, own, other)];
 }
 
-/* The ends of n cells of one class from cell i on. */
-static void NAMED(find_ends)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                             int64_t i, int64_t n, int of_class, struct NAMED(ends) * ends)
+/* The end of cells of one class, at cell i. */
+static void NAMED(find_end)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                            int side, int64_t i, int of_class, struct NAMED(ends) * ends)
 {
     const struct medium_args *m = s->medium;
-    for (int side = 0; side < SIDE_COUNT; side++) {
-        const int face = FACE_X_MIN + side;
-        const int64_t c = side == SIDE_MIN ? i : i + n - 1;
-        ends->is[side] = NAMED(is_at_end)(row, side, c) ||
-                         (!m->one_curve &&
-                          NAMED(contact_of)(s, AXIS_X, of_class,
-                                            row->classes[c + row->to_class[face]] & m->mask) >= 0);
-        if (ends->is[side]) {
-            const struct NAMED(cell)
-                cell = {.at = {row->first[AXIS_X] + c, row->first[AXIS_Y], row->first[AXIS_Z]},
-                        .class_of = row->classes + c,
-                        .u = row->u + c,
-                        .of_class = m->nclasses == 1 ? 0 : row->classes[c] & m->mask,
-                        .is = NAMED(evaluate)(s, of_class, row->u[c])};
-            ends->g[side] = NAMED(cross)(s, &cell, face, &ends->d[side]);
-        }
+    const int face = FACE_X_MIN + side;
+    ends->is[side] =
+        NAMED(is_at_end)(row, side, i) ||
+        (!m->one_curve && NAMED(contact_of)(s, AXIS_X, of_class,
+                                            row->classes[i + row->to_class[face]] & m->mask) >= 0);
+    if (ends->is[side]) {
+        const struct NAMED(cell)
+            cell = {.at = {row->first[AXIS_X] + i, row->first[AXIS_Y], row->first[AXIS_Z]},
+                    .class_of = row->classes + i,
+                    .u = row->u + i,
+                    .of_class = m->nclasses == 1 ? 0 : row->classes[i] & m->mask,
+                    .is = NAMED(evaluate)(s, of_class, row->u[i])};
+        ends->g[side] = NAMED(cross)(s, &cell, face, &ends->d[side]);
+    }
+}
+
+/* Count what flows through the end of a row at cell i. */
+static void NAMED(tally_end)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                             int side, int64_t i, const struct NAMED(ends) * ends)
+{
+    if (NAMED(is_at_end)(row, side, i)) {
+        NAMED(tally_face)(s, FACE_X_MIN + side, ends->g[side], ends->d[side]);
     }
 }
 
@@ -252,29 +315,44 @@ static bool NAMED(is_open_between)(const struct NAMED(stencil) * s, const struct
     return NAMED(line_is)(line, alike);
 }
 
-/* The lines from cell i on, if they are of one class that touches no other in y and z. Returns the
- * first that is not. */
+/* The lines from cell i on, if they are of one class that touches no other in y and z; in x the
+ * first and the last one may. Returns the first line that is not. */
 static int64_t NAMED(advance_open)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
                                    int64_t i)
 {
     enum { LINE = NAMED(LINE) };
     struct NAMED(alike) alike;
-    const int64_t last = row->n - LINE;
-    const int64_t end = row->on[FACE_X_MAX] ? last : last + 1; /* exclusive, of lines */
-    if (i > last || !NAMED(alike_around)(s, row->classes + i + 1, &alike) ||
+    struct NAMED(ends) ends = {{false, false}, {0, 0}, {0, 0}};
+    const int64_t whole = row->n / LINE * LINE; /* exclusive, of lines */
+    const int64_t open = row->on[FACE_X_MAX] && whole == row->n ? whole - LINE : whole;
+    int64_t until = i + LINE;
+    if (i == whole || !NAMED(alike_around)(s, row->classes + i + 1, &alike) ||
         !NAMED(lookup_reach)(alike.lookup, row->u + row->step[FACE_Z_MAX] + i)) {
         return i;
     }
-    if (!NAMED(is_at_end)(row, SIDE_MIN, i) && !NAMED(is_at_end)(row, SIDE_MAX, i + LINE - 1) &&
-        NAMED(line_is)(row->classes + i, &alike)) {
-        const int64_t until = NAMED(alike_until)(row->classes, i, end, &alike);
-        return row->temperature != NULL ? NAMED(advance_perfused)(row, &alike, i, until)
-                                        : NAMED(advance_alike)(row, &alike, i, until);
+    const bool first_has_ends = NAMED(is_at_end)(row, SIDE_MIN, i) ||
+                                NAMED(is_at_end)(row, SIDE_MAX, until - 1) ||
+                                !NAMED(line_is)(row->classes + i, &alike);
+    if (first_has_ends && !NAMED(is_open_between)(s, row, i, &alike)) {
+        return i;
     }
-    if (NAMED(is_open_between)(s, row, i, &alike)) {
-        struct NAMED(ends) ends;
-        NAMED(find_ends)(s, row, i, LINE, alike.of_class, &ends);
-        return NAMED(advance_ends)(row, &alike, i, &ends);
+    until = until < open ? NAMED(alike_until)(row->classes, until, open, &alike) : until;
+    const bool last_has_end = until < whole && NAMED(is_open_between)(s, row, until, &alike);
+    until += last_has_end ? LINE : 0;
+    if (first_has_ends) {
+        NAMED(find_end)(s, row, SIDE_MIN, i, alike.of_class, &ends);
     }
-    return i;
+    if (last_has_end || first_has_ends) {
+        NAMED(find_end)(s, row, SIDE_MAX, until - 1, alike.of_class, &ends);
+    }
+    const int64_t next = row->temperature != NULL
+                             ? NAMED(advance_perfused)(row, &alike, i, until, &ends)
+                             : NAMED(advance_alike)(row, &alike, i, until, &ends);
+    if (next > i) {
+        NAMED(tally_end)(s, row, SIDE_MIN, i, &ends);
+    }
+    if (next == until) {
+        NAMED(tally_end)(s, row, SIDE_MAX, until - 1, &ends);
+    }
+    return next;
 }
