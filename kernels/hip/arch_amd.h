@@ -14,6 +14,7 @@ static __device__ __forceinline__ void arch_prefetch(const void *)
 {
 }
 constexpr bool ARCH_PACKS_BY_COPY = false; /* does the copy engine pack long rows? */
+constexpr int ARCH_CELLS_MOST = 1;         /* of a thread of step_cell: a loop would spill */
 
 typedef unsigned int arch_uint4 __attribute__((ext_vector_type(4)));
 
@@ -38,6 +39,11 @@ template <typename REAL>
 static __device__ __forceinline__ void arch_store_stream_cell(REAL *to, REAL value)
 {
     __builtin_nontemporal_store(value, to);
+}
+
+template <typename T> static __device__ __forceinline__ T arch_shift_up(T value, int lanes)
+{
+    return __shfl_up(value, (unsigned)lanes);
 }
 
 template <typename T> static __device__ __forceinline__ T arch_shift_down(T value, int lanes)

@@ -18,6 +18,7 @@ static __device__ __forceinline__ void arch_prefetch(const void *address)
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 constexpr bool ARCH_PACKS_BY_COPY = true;
+constexpr int ARCH_CELLS_MOST = 16;
 #define ARCH_HAS_TILE_COPY 1
 
 template <typename REAL>
@@ -38,6 +39,11 @@ template <typename REAL>
 static __device__ __forceinline__ void arch_store_stream_cell(REAL *to, REAL value)
 {
     __stcs(to, value);
+}
+
+template <typename T> static __device__ __forceinline__ T arch_shift_up(T value, int lanes)
+{
+    return __shfl_up_sync(0xFFFFFFFFU, value, (unsigned)lanes);
 }
 
 template <typename T> static __device__ __forceinline__ T arch_shift_down(T value, int lanes)

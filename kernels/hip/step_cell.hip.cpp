@@ -84,15 +84,18 @@ static __device__ void step_one(const grid_view<REAL> &view, const rules<REAL> &
                                   own.temperature, g, d);
 }
 
-/* INDEX: 32 bits where possible, since 64-bit divisions are slow. */
+/* INDEX: 32 bits where possible, since 64-bit divisions are slow. cells: of a thread. */
 template <typename REAL, typename INDEX, typename MEDIUM>
 static __global__ __launch_bounds__(THREADS) void step_cell(const grid_view<REAL> view,
                                                             const rules<REAL> rules, const MEDIUM m,
-                                                            const struct box_list list)
+                                                            const struct box_list list,
+                                                            const unsigned cells)
 {
-    const INDEX n = (INDEX)blockIdx.x * THREADS + threadIdx.x;
+    INDEX n = (INDEX)blockIdx.x * THREADS * cells + threadIdx.x;
     tally tallies[FACE_COUNT] = {};
-    if (n < (INDEX)list.begin[list.count]) {
+    for (unsigned c = 0;
+         c < (ARCH_CELLS_MOST > 1 ? cells : 1U) && n < (INDEX)list.begin[list.count];
+         c++, n += THREADS) {
         int b = 0;
         while (n >= (INDEX)list.begin[b + 1]) {
             b++;
@@ -115,19 +118,30 @@ static __global__ __launch_bounds__(THREADS) void step_cell(const grid_view<REAL
     }
 }
 
+/* One cell per thread; but with sums few blocks, since waves add to a face's sum one after another.
+ */
+static unsigned cells_per_thread(bool sums, int64_t cells)
+{
+    enum { BLOCKS = 1024 };
+    const int64_t n = sums ? cells / ((int64_t)THREADS * BLOCKS) + 1 : 1;
+    return (unsigned)(n < ARCH_CELLS_MOST ? n : (int64_t)ARCH_CELLS_MOST);
+}
+
 template <typename REAL, typename MEDIUM>
 static hipError_t launch_in(const MEDIUM &m, hipStream_t stream, struct hip_scratch *d_scratch,
                             const struct layout *layout, const struct step_args *args, void *d_out,
                             const void *d_in, const struct box_list &list)
 {
     const int64_t cells = list.begin[list.count];
-    const unsigned nblocks = (unsigned)((cells + THREADS - 1) / THREADS);
     const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
     const rules<REAL> rules = rules_of<REAL>(args, d_scratch);
-    if (cells < (int64_t)UINT32_MAX - THREADS) {
-        step_cell<REAL, uint32_t><<<nblocks, THREADS, 0, stream>>>(view, rules, m, list);
+    const unsigned each = cells_per_thread(rules.sums, cells);
+    const int64_t per_block = (int64_t)THREADS * each;
+    const unsigned nblocks = (unsigned)((cells + per_block - 1) / per_block);
+    if (cells < (int64_t)UINT32_MAX - per_block) {
+        step_cell<REAL, uint32_t><<<nblocks, THREADS, 0, stream>>>(view, rules, m, list, each);
     } else {
-        step_cell<REAL, uint64_t><<<nblocks, THREADS, 0, stream>>>(view, rules, m, list);
+        step_cell<REAL, uint64_t><<<nblocks, THREADS, 0, stream>>>(view, rules, m, list, each);
     }
     return hipGetLastError();
 }

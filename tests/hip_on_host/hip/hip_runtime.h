@@ -142,9 +142,14 @@ template <typename T> static T __shfl_down_sync(unsigned, T value, unsigned lane
     return __shfl_down(value, lanes);
 }
 
+template <typename T> static T __shfl_up(T value, unsigned lanes)
+{
+    return hip_on_host::from_lane("__shfl_up", value, (unsigned)hip_on_host::lane() - lanes);
+}
+
 template <typename T> static T __shfl_up_sync(unsigned, T value, unsigned lanes)
 {
-    return hip_on_host::from_lane("__shfl_up_sync", value, (unsigned)hip_on_host::lane() - lanes);
+    return __shfl_up(value, lanes);
 }
 
 static inline void __threadfence(void)

@@ -6,6 +6,7 @@
 
 constexpr int ARCH_WAVE = hip_on_host::WAVE;
 constexpr bool ARCH_PACKS_BY_COPY = true;
+constexpr int ARCH_CELLS_MOST = 16;
 #define ARCH_HAS_TILE_COPY 1
 
 static inline void arch_keep(int &)
@@ -29,6 +30,11 @@ template <typename REAL> static vec16<REAL> arch_load_stream(const REAL *from)
 template <typename REAL> static void arch_store_stream_cell(REAL *to, REAL value)
 {
     *to = value;
+}
+
+template <typename T> static T arch_shift_up(T value, int lanes)
+{
+    return __shfl_up(value, (unsigned)lanes);
 }
 
 template <typename T> static T arch_shift_down(T value, int lanes)
