@@ -40,7 +40,6 @@ static void queue_destroy(struct queue *queue)
         (void)hipStreamDestroy(queue->stream);
     }
     hip_memory_free(queue->device, queue->d_scratch);
-    hip_memory_free(queue->device, queue->d_faces);
     hip_pinned_free(queue->device, queue->results);
     hip_pinned_free(queue->device, queue->late);
     free(queue);

@@ -35,8 +35,6 @@ struct queue {
     int ndeliveries;
     uint32_t *late; /* pinned: not 0 when a wait for flags has timed out */
     double limit_s; /* of the last such wait */
-    void *d_faces;  /* values at closed faces during a pass of several steps; grows */
-    size_t faces_bytes;
 };
 
 struct event {

@@ -99,12 +99,6 @@ hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scra
 
 /* Several steps in a pass; see steps.h. */
 enum { HIP_STEPS_MOST = 4 };
-/* Device memory for the values at closed faces, in elements; see struct face_values of steps.h. */
-struct hip_face_values {
-    void *d_first[FACE_COUNT]; /* NULL: open, or nothing sums the face */
-    int64_t pitch[FACE_COUNT];
-    int64_t level[FACE_COUNT];
-};
 /* The summary of a box. A kernel that can takes it: where cells are invalid or not below 2^18 K,
  * only bad_cells > 0. */
 struct hip_steps_summary {
@@ -116,7 +110,6 @@ struct hip_steps_summary {
 typedef hipError_t hip_steps_launcher(hipStream_t stream, const struct layout *layout,
                                       const struct step_args *args, int nsteps, void *d_out,
                                       const void *d_in, const struct box *box,
-                                      const struct hip_face_values *values,
                                       struct hip_steps_summary *summary);
 hip_steps_launcher hip_launch_steps_tile; /* any box */
 /* With planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
@@ -124,11 +117,10 @@ hip_steps_launcher hip_launch_steps_tile; /* any box */
 hip_steps_launcher hip_launch_steps_staged_2;
 hip_steps_launcher hip_launch_steps_staged_3;
 hip_steps_launcher hip_launch_steps_staged_4;
-/* Add the sums over closed faces, after the launches for all boxes. */
+/* Add the sums over closed faces before each step. */
 hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
                                  const struct layout *layout, const struct step_args *args,
-                                 int nsteps, const void *d_in, const struct box *boxes, int nboxes,
-                                 const struct hip_face_values *values);
+                                 int nsteps, const void *d_in, const struct box *boxes, int nboxes);
 
 hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, size_t bytes);
 hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,

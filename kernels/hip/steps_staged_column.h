@@ -10,13 +10,9 @@
 template <typename S> struct deep_work {
     typedef typename S::REAL REAL;
     pass<REAL, S::T> p;
-    all_face_values<REAL> values;
     REAL *out; /* the cell where the first tile begins, in plane 0 */
     int pitch_y;
     int64_t pitch_z;
-    /* from the place of a face's cell at level 1 in plane k to that at level l in plane k - l */
-    int64_t keep_x[S::T], keep_y[S::T];
-    int pitch_keep_x, pitch_keep_y;
     int cells[AXIS_COUNT];
     int region[AXIS_COUNT]; /* the cell where the region of the copies begins */
     int bottom;             /* T where z_min is closed, else 0 */
@@ -77,24 +73,6 @@ static __device__ __forceinline__ deep_column deep_column_of(const deep_work<S> 
     c.first = w.bottom > 0 ? max(c.begin - S::T, 0) : c.begin - S::T;
     c.first -= (c.last_main(S::T) + 1 - c.first) & 1; /* rounds come in pairs: see deep_wave */
     return c;
-}
-
-/* What few rounds of a column need: of each wave in shared memory. */
-template <typename REAL> struct wave_corner {
-    REAL *keep_x[2], *keep_y;   /* for values of faces, level 1 in plane 0 */
-    unsigned kept_x[2], kept_y; /* the rows whose values are kept */
-    int x, y;                   /* my first cell, in lane 0 */
-    int begin, end;             /* planes that are written */
-    int inside, planes_inside;  /* where all levels are in these, and no row is left out */
-    uint32_t first_lane, lanes; /* that write whole vectors, in bytes of a row */
-};
-
-template <typename S>
-static __device__ __forceinline__ wave_corner<typename S::REAL> &corner_of(int thread)
-{
-    extern __shared__ __attribute__((aligned(1024))) char shared[];
-    return reinterpret_cast<wave_corner<typename S::REAL> *>(shared +
-                                                             S::AT_CORNERS)[thread / ARCH_WAVE];
 }
 
 #endif

@@ -89,7 +89,7 @@ template <typename S>
 static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_column &c, bool all)
 {
     typedef typename S::REAL REAL;
-    constexpr int T = S::T, V = S::V;
+    constexpr int V = S::V;
     const deep_work<S> &w = my.w;
     const int lane = (int)threadIdx.x % ARCH_WAVE;
     const int wave = (int)threadIdx.x / ARCH_WAVE;
@@ -124,36 +124,6 @@ static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_c
     my.parts = rows | cells << 4 | (my.x_max ? 1U << (8 + last_x - x) : 0U);
     my.y_min = y_min && wave == 0;
     my.y_max = y_max && wave == S::WAVES - 1;
-    const face_values<REAL> &to_x_min = w.values.face[FACE_X_MIN];
-    const face_values<REAL> &to_x_max = w.values.face[FACE_X_MAX];
-    const face_values<REAL> &to_y =
-        my.y_min ? w.values.face[FACE_Y_MIN] : w.values.face[FACE_Y_MAX];
-    const unsigned kept_x_min = x_min && to_x_min.first != nullptr ? rows : 0;
-    const unsigned kept_x_max = x_max && to_x_max.first != nullptr ? rows : 0;
-    const unsigned kept_y = (my.y_min || my.y_max) && to_y.first != nullptr
-                                ? rows & (my.y_min ? 1U : 1U << (S::ROWS - 1))
-                                : 0;
-    my.keeps = (my.x_min && kept_x_min != 0) || (my.x_max && kept_x_max != 0) || kept_y != 0;
-    __syncwarp();
-    if (lane == 0) {
-        wave_corner<REAL> &corner = corner_of<S>((int)threadIdx.x);
-        corner.keep_x[0] = to_x_min.at(1, y, 0);
-        corner.keep_x[1] = to_x_max.at(1, y, 0);
-        corner.keep_y = to_y.at(1, c.x, 0);
-        corner.kept_x[0] = kept_x_min;
-        corner.kept_x[1] = kept_x_max;
-        corner.kept_y = kept_y;
-        corner.x = c.x;
-        corner.y = y;
-        corner.begin = my.begin;
-        corner.end = my.end;
-        const bool all_rows = (kept_x_min | kept_x_max) == 0 || rows == (1U << S::ROWS) - 1;
-        corner.inside = my.begin + T - 1;
-        corner.planes_inside = all_rows ? max(my.end - my.begin - T + 2, 0) : 0;
-        corner.first_lane = (uint32_t)((x_begin - c.x) * (int)sizeof(REAL));
-        corner.lanes = (uint32_t)((x_end - x_begin) * (int)sizeof(REAL));
-    }
-    __syncwarp();
     if (y + S::ROWS <= y_begin - S::HALO_Y || y >= y_end + S::HALO_Y) {
         return IDLE;
     }

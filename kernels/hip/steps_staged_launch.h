@@ -12,7 +12,7 @@
 struct known_list {
     struct box box;
     int64_t cells[AXIS_COUNT];
-    bool closed[FACE_COUNT], kept[FACE_COUNT];
+    bool closed[FACE_COUNT];
     work_list list;
     bool fits;
 };
@@ -26,8 +26,8 @@ template <typename S> static void make_list(known_list &one, int units)
     const bool near_top = one.closed[FACE_Z_MAX] && box.hi[AXIS_Z] + T > nz;
     work_list &w = one.list;
     w.units = units;
-    w.x = tile_axis_of(&box, AXIS_X, one.closed, one.kept, nx, S::TX, S::HALO_X, T, S::V);
-    w.y = tile_axis_of(&box, AXIS_Y, one.closed, one.kept, ny, S::TY, S::HALO_Y, T, 1);
+    w.x = tile_axis_of(&box, AXIS_X, one.closed, nx, S::TX, S::HALO_X, T, S::V);
+    w.y = tile_axis_of(&box, AXIS_Y, one.closed, ny, S::TY, S::HALO_Y, T, 1);
     w.z_lo = (int)box.lo[AXIS_Z];
     w.z_hi = (int)box.hi[AXIS_Z];
     w.z_end = near_top ? nz : w.z_hi;
@@ -36,8 +36,7 @@ template <typename S> static void make_list(known_list &one, int units)
 
 template <typename S>
 static const known_list &recall_list(const struct layout *layout, const struct step_args *args,
-                                     const struct box *box, const struct hip_face_values *values,
-                                     int units)
+                                     const struct box *box, int units)
 {
     enum { KNOWN = 16 };            /* interior and shells, odd and even passes */
     static known_list known[KNOWN]; /* calls to a device come from one thread */
@@ -46,14 +45,10 @@ static const known_list &recall_list(const struct layout *layout, const struct s
     wanted.box = *box;
     memcpy(wanted.cells, layout->cells, sizeof wanted.cells);
     memcpy(wanted.closed, args->closed, sizeof wanted.closed);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        wanted.kept[face] = values->d_first[face] != nullptr;
-    }
     for (const known_list &one : known) {
         if (memcmp(&one.box, &wanted.box, sizeof one.box) == 0 &&
             memcmp(one.cells, wanted.cells, sizeof one.cells) == 0 &&
-            memcmp(one.closed, wanted.closed, sizeof one.closed) == 0 &&
-            memcmp(one.kept, wanted.kept, sizeof one.kept) == 0) {
+            memcmp(one.closed, wanted.closed, sizeof one.closed) == 0) {
             return one;
         }
     }
@@ -116,8 +111,7 @@ template <typename S> static bool is_exact(const work_list &list)
 template <typename S>
 static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
                               const struct step_args *args, void *d_out, const void *d_in,
-                              const struct hip_face_values *values, const work_list &list,
-                              const struct hip_steps_summary *summary)
+                              const work_list &list, const struct hip_steps_summary *summary)
 {
     typedef typename S::REAL REAL;
     static_assert(sizeof(arch_tile_map) + sizeof(deep_work<S>) <= 4096, "parameters");
@@ -133,15 +127,8 @@ static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
         w.result = summary->result;
     }
     w.p = pass_of<REAL, S::T>(args);
-    w.values = face_values_of<REAL>(values);
     w.pitch_y = (int)layout->pitch_y;
     w.pitch_z = layout->pitch_z;
-    w.pitch_keep_x = (int)values->pitch[FACE_X_MIN];
-    w.pitch_keep_y = (int)values->pitch[FACE_Y_MIN];
-    for (int l = 1; l < S::T; l++) {
-        w.keep_x[l] = (l - 1) * values->level[FACE_X_MIN] - l * values->pitch[FACE_X_MIN];
-        w.keep_y[l] = (l - 1) * values->level[FACE_Y_MIN] - l * values->pitch[FACE_Y_MIN];
-    }
     w.out = static_cast<REAL *>(d_out) + layout->origin + w.list.y.first * layout->pitch_y +
             w.list.x.first;
     w.bottom = args->closed[FACE_Z_MIN] ? S::T : 0;
@@ -161,38 +148,36 @@ static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
 template <typename S>
 static hipError_t launch(hipStream_t stream, const struct layout *layout,
                          const struct step_args *args, void *d_out, const void *d_in,
-                         const struct box *box, const struct hip_face_values *values,
-                         struct hip_steps_summary *summary)
+                         const struct box *box, struct hip_steps_summary *summary)
 {
     int units = 0;
     const hipError_t error = units_of_device<S>(&units);
     if (error != hipSuccess) {
         return error;
     }
-    const known_list &known = recall_list<S>(layout, args, box, values, units);
+    const known_list &known = recall_list<S>(layout, args, box, units);
     if (!known.fits) {
-        return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, values, summary);
+        return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, summary);
     }
     /* in float64 with 4 steps registers would be in local memory */
     if constexpr (S::T < 4 || sizeof(typename S::REAL) == 4) {
         if (summary != nullptr && is_exact<S>(known.list)) {
             summary->taken = true;
-            return launch_list<summarised<S>>(stream, layout, args, d_out, d_in, values, known.list,
+            return launch_list<summarised<S>>(stream, layout, args, d_out, d_in, known.list,
                                               summary);
         }
     }
-    return launch_list<S>(stream, layout, args, d_out, d_in, values, known.list, nullptr);
+    return launch_list<S>(stream, layout, args, d_out, d_in, known.list, nullptr);
 }
 
 template <typename FLOAT64, typename FLOAT32>
 static hipError_t launch_either(hipStream_t stream, const struct layout *layout,
                                 const struct step_args *args, void *d_out, const void *d_in,
-                                const struct box *box, const struct hip_face_values *values,
-                                struct hip_steps_summary *summary)
+                                const struct box *box, struct hip_steps_summary *summary)
 {
     return layout->precision == PRECISION_FLOAT64
-               ? launch<FLOAT64>(stream, layout, args, d_out, d_in, box, values, summary)
-               : launch<FLOAT32>(stream, layout, args, d_out, d_in, box, values, summary);
+               ? launch<FLOAT64>(stream, layout, args, d_out, d_in, box, summary)
+               : launch<FLOAT32>(stream, layout, args, d_out, d_in, box, summary);
 }
 
 #endif

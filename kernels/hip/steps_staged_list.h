@@ -36,8 +36,7 @@ struct deep_shape {
     static constexpr int PARITY_ROWS = (2 * WAVES + 1) * ROW, LEVEL_ROWS = 2 * PARITY_ROWS;
     static constexpr int AT_ROWS = STAGES * STAGE;
     static constexpr int AT_REST = AT_ROWS + (T - 1) * LEVEL_ROWS + ROW;
-    static constexpr int AT_CORNERS = AT_REST + 256; /* of each wave */
-    static constexpr int SHARED_BYTES = AT_CORNERS + WAVES * 72;
+    static constexpr int SHARED_BYTES = AT_REST + 256;
     static constexpr bool SUMMARY = false;
 };
 
@@ -48,19 +47,9 @@ template <typename S> struct summarised : S {
 
 /* What the code for the planes of a tile knows, a sum of these: closed faces in x; WITH_PARTS: the
  * x_max face at any place in a vector, and stores of parts of vectors. All waves of a block run the
- * same code, since several at once do not fit the instruction cache. It does not know the last
- * three, which only count in the division of the work: a closed face in y, and faces in x and y
- * whose values are kept. */
-enum {
-    WITH_NONE = 0,
-    WITH_X_MIN = 1,
-    WITH_X_MAX = 2,
-    WITH_PARTS = 4,
-    WITH_ALL = 7,
-    WITH_Y = 8,
-    WITH_KEPT_X = 16,
-    WITH_KEPT_Y = 32
-};
+ * same code, since several at once do not fit the instruction cache. WITH_Y it does not know: a
+ * closed face in y, which only counts in the division of the work. */
+enum { WITH_NONE = 0, WITH_X_MIN = 1, WITH_X_MAX = 2, WITH_PARTS = 4, WITH_ALL = 7, WITH_Y = 8 };
 enum { IDLE = -1 };
 
 /* Tiles on one axis overlap by 2 HALO cells. All but the last begin `step` cells apart; the last
@@ -111,8 +100,7 @@ static inline int round_down(int value, int unit)
 
 /* halo: layers that the tiles lose at an end within the field; in x a multiple of a vector. */
 static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&closed)[FACE_COUNT],
-                              const bool (&kept)[FACE_COUNT], int cells, int most, int halo,
-                              int steps, int vector)
+                              int cells, int most, int halo, int steps, int vector)
 {
     const int align = axis == AXIS_X ? halo : 1;
     const int reach = halo < steps ? halo : steps;
@@ -140,9 +128,6 @@ static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&clos
         t.first_with = at_min ? WITH_Y : 0;
         t.last_with = at_max ? WITH_Y : 0;
     }
-    const int with_kept = axis == AXIS_X ? WITH_KEPT_X : WITH_KEPT_Y;
-    t.first_with |= at_min && kept[2 * axis] ? with_kept : 0;
-    t.last_with |= at_max && kept[2 * axis + 1] ? with_kept : 0;
     return t;
 }
 
@@ -166,8 +151,7 @@ template <typename S> static double weight_of(const work_list &w, int tile)
     const int last = ((needed_end < S::TY ? needed_end : S::TY) - 1) / S::ROWS;
     const double share = OF_IDLE + (1 - OF_IDLE) * (last + 1 - first) / S::WAVES;
     return share * (1 + ((with & (WITH_X_MIN | WITH_X_MAX)) != 0 ? 0.12 : 0) +
-                    ((with & WITH_Y) != 0 ? 0.06 : 0) + ((with & WITH_PARTS) != 0 ? 0.35 : 0) +
-                    ((with & WITH_KEPT_X) != 0 ? 0.1 : 0) + ((with & WITH_KEPT_Y) != 0 ? 0.05 : 0));
+                    ((with & WITH_Y) != 0 ? 0.06 : 0) + ((with & WITH_PARTS) != 0 ? 0.35 : 0));
 }
 
 /* Cut what is left of the items into pieces, so that no block takes longer than `limit`; load: of

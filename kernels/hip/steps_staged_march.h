@@ -35,7 +35,6 @@ template <typename S> struct deep_wave {
     unsigned parts; /* WITH_PARTS: bits of `rows`; from 4, the cells of my vectors that are written;
                      * from 8, my cell at the face x_max */
     bool x_min, x_max, y_min, y_max; /* my cells lie on these closed faces */
-    bool keeps;                      /* values of faces in x and y are summed */
     int begin, end;                  /* planes that are written */
 
     written_cells<REAL> written;
@@ -116,113 +115,30 @@ template <typename S> struct deep_wave {
         }
     }
 
-    /* keep_sides, where all levels and rows are kept. Short, since all waves of a tile at a face in
-     * x are as late as this takes. */
-    template <int WITH, bool ODD>
-    __device__ __forceinline__ void keep_inside(const wave_corner<REAL> &at, int k)
+    /* At the closed face z_min, in round 1: the plane below it of level 0. */
+    __device__ __forceinline__ void close_bottom() const
     {
-        constexpr int END = (WITH & WITH_X_MIN) != 0 ? 0 : 1;
-        if ((WITH & (WITH_X_MIN | WITH_X_MAX)) != 0 && at.kept_x[END] != 0 &&
-            (END == 0 ? x_min : x_max)) {
-            REAL *const to = rows_further(at.keep_x[END], k, w.pitch_keep_x);
 #pragma unroll
-            for (int l = 1; l < T; l++) {
-#pragma unroll
-                for (int r = 0; r < ROWS; r++) {
-                    store_if(true, to + w.keep_x[l] + r,
-                             new_row_of<ODD>(l, r).v[END == 0 ? 0 : V - 1]);
-                }
-            }
+        for (int r = 0; r < ROWS; r++) {
+            store_shared(below + r * S::ROW, closed(load(here + r * S::ROW), FACE_Z_MIN, 0));
         }
-        if (at.kept_y != 0) {
-            const uint32_t lane = edges % S::ROW; /* in bytes of a row; from `edges`: no register */
-            REAL *const to = rows_further(at.keep_y + lane / sizeof(REAL), k, w.pitch_keep_y);
-            const bool on = lane - at.first_lane < at.lanes;
-#pragma unroll
-            for (int l = 1; l < T; l++) {
-                store_stream_if(on && y_min, to + w.keep_y[l], new_row_of<ODD>(l, 0));
-                store_stream_if(on && y_max, to + w.keep_y[l], new_row_of<ODD>(l, ROWS - 1));
-            }
-        }
+        arch_reads_before_tile_copy(); /* and this write */
     }
 
-    /* Keep the values on my faces in x and y, of the rows that have just been computed: in a branch
-     * that tiles at faces take when there are sums, since it would slow down all rows. TOP: see
-     * advance_plane. */
-    template <int WITH, int TOP, bool ODD> __device__ __forceinline__ void keep_sides(int k)
+    /* The same of level k, whose plane 0 has just been computed, for the next round, which has
+     * `middle` below. At the end of a round: overwritten at the begin, that level was copied in
+     * every round, and 9 values spilled. */
+    template <bool ODD> __device__ __forceinline__ void close_bottom_of(int k)
     {
-        const int thread = thread_again();
-        const wave_corner<REAL> &at = corner_of<S>(thread);
-        if (TOP == 0 && (WITH & WITH_PARTS) == 0 &&
-            (unsigned)(k - at.inside) < (unsigned)at.planes_inside) {
-            keep_inside<WITH, ODD>(at, k);
-            return;
-        }
-        const bool on_x = (WITH & (WITH_X_MIN | WITH_X_MAX)) != 0 && (x_min || x_max);
-        REAL *const to_x = at.keep_x[x_min ? 0 : 1] + (int64_t)k * w.pitch_keep_x;
-        const unsigned kept_x = on_x ? at.kept_x[x_min ? 0 : 1] & rows<WITH>() : 0;
-        REAL *const to_y = at.keep_y + (thread % ARCH_WAVE * V + (int64_t)k * w.pitch_keep_y);
-        const unsigned kept_y = at.kept_y & rows<WITH>();
-        const int after = k - at.begin, before = k - at.end;
-#pragma unroll
-        for (int l = TOP > 1 ? TOP : 1; l < T; l++) {
-            if (after < l || before >= l) {
-                continue;
-            }
-#pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                if ((WITH & WITH_PARTS) != 0) {
-#pragma unroll
-                    for (int i = 0; i < V; i++) {
-                        const bool mine = x_min ? i == 0 : (parts >> (8 + i) & 1) != 0;
-                        store_if(mine && (kept_x >> r & 1) != 0, to_x + w.keep_x[l] + r,
-                                 new_row_of<ODD>(l, r).v[i]);
-                    }
-                } else if ((WITH & (WITH_X_MIN | WITH_X_MAX)) != 0) {
-                    store_if((kept_x >> r & 1) != 0, to_x + w.keep_x[l] + r,
-                             new_row_of<ODD>(l, r).v[(WITH & WITH_X_MIN) != 0 ? 0 : V - 1]);
-                }
-            }
-            store_cells<WITH>((kept_y & 1) != 0, to_y + w.keep_y[l], new_row_of<ODD>(l, 0));
-            store_cells<WITH>((kept_y >> (ROWS - 1) & 1) != 0, to_y + w.keep_y[l],
-                              new_row_of<ODD>(l, ROWS - 1));
-        }
-    }
-
-    /* Keep the values of level l on a face in z. */
-    template <int WITH>
-    __device__ __forceinline__ void keep_plane(const cells &c, int face, int l, int r) const
-    {
-        const face_values<REAL> &to = w.values.face[face];
-        const int thread = thread_again();
-        const wave_corner<REAL> &at = corner_of<S>(thread);
-        store_cells<WITH>(to.first != nullptr && (rows<WITH>() >> r & 1) != 0,
-                          to.at(l, at.x + thread % ARCH_WAVE * V, at.y + r), c);
-    }
-
-    /* At the closed face z_min: the plane below it of the level that is in plane 0. */
-    template <int WITH, bool ODD> __device__ __forceinline__ void close_bottom(int k)
-    {
-        if (k == 1) {
-#pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                store_shared(below + r * S::ROW, closed(load(here + r * S::ROW), FACE_Z_MIN, 0));
-            }
-            arch_reads_before_tile_copy(); /* and this write */
-        }
 #pragma unroll
         for (int l = 1; l < T; l++) {
-            if (k == l + 1) {
+            if (k == l) {
 #pragma unroll
                 for (int r = 0; r < ROWS; r++) {
-                    const cells c = row_of<ODD>(l, r);
-                    const cells o = closed(c, FACE_Z_MIN, l);
+                    const cells o = closed(new_row_of<ODD>(l, r), FACE_Z_MIN, l);
 #pragma unroll
                     for (int i = 0; i < V; i++) {
-                        lower<ODD>()[l - 1][r][i] = o.v[i];
-                    }
-                    if (begin == 0) {
-                        keep_plane<WITH>(c, FACE_Z_MIN, l, r);
+                        middle<ODD>()[l - 1][r][i] = o.v[i];
                     }
                 }
             }
@@ -331,9 +247,6 @@ template <typename S> struct deep_wave {
         }
         if (TOP == l + 1) {
             hi = closed(c, FACE_Z_MAX, l);
-            if (l > 0 && end == w.cells[AXIS_Z]) {
-                keep_plane<WITH>(c, FACE_Z_MAX, l, r);
-            }
         }
         REAL left = s.left[l];
         REAL right = s.right[l];
@@ -386,10 +299,8 @@ template <typename S> struct deep_wave {
     template <int WITH, int TOP, bool ODD, typename ARRIVE>
     __device__ __forceinline__ void advance_plane(int k, ARRIVE arrive)
     {
-        /* In the code for every tile: without a branch here that may overwrite `lower`, the
-         * compiler copies that level at the begin of each round and spills 9 values */
-        if (TOP == 0 && (unsigned)(k - 1) < (unsigned)w.bottom) {
-            close_bottom<WITH, ODD>(k);
+        if (TOP == 0 && k == 1 && w.bottom > 0) {
+            close_bottom();
         }
         sources s[ROWS];
         cells at_hand[ROWS]; /* level 0, this plane */
@@ -423,8 +334,8 @@ template <typename S> struct deep_wave {
         if (y_min || y_max) {
             close_rows<TOP, ODD>();
         }
-        if (keeps) {
-            keep_sides<WITH, TOP, ODD>(k);
+        if (TOP == 0 && (unsigned)k < (unsigned)w.bottom) {
+            close_bottom_of<ODD>(k);
         }
     }
 };

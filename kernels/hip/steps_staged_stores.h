@@ -60,25 +60,6 @@ static __device__ __forceinline__ vec16<float> load_shared(uint32_t from, vec16<
     return to;
 }
 
-/* `n` rows further. */
-template <typename REAL>
-static __device__ __forceinline__ REAL *rows_further(REAL *from, int n, int pitch)
-{
-    REAL *to;
-    asm volatile("mad.wide.s32 %0, %1, %2, %3;"
-                 : "=l"(to)
-                 : "r"(n), "r"(pitch * (int)sizeof(REAL)), "l"(from));
-    return to;
-}
-
-/* The thread, found again instead of being kept in a register. */
-static __device__ __forceinline__ int thread_again(void)
-{
-    int thread;
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    return thread;
-}
-
 /* The same value in all lanes, but the compiler computes from it again instead of keeping in
  * registers what it already has. */
 static __device__ __forceinline__ int forget(int value)

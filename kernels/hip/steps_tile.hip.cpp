@@ -40,7 +40,6 @@ static __device__ __forceinline__ void core_of(const tiling &t, int axis, int64_
 
 /* One cell of a thread. */
 template <typename REAL, int T> struct tile_cell {
-    int64_t k_begin, k_end;            /* the planes that are written */
     int64_t i, j, at;                  /* at: its index in plane 0 */
     int own, left, right, front, back; /* places in a plane of shared memory */
     bool known, written;
@@ -81,33 +80,13 @@ static __device__ __forceinline__ tile_cell<REAL, T> tile_cell_of(const grid_vie
     return c;
 }
 
-/* Keep a cell's value at level l for the sums over the faces that it lies on. */
-template <typename REAL, int T>
-static __device__ __forceinline__ void keep_face_values(const all_face_values<REAL> &values,
-                                                        const tile_cell<REAL, T> &c, int l,
-                                                        int64_t k, bool z_min, bool z_max,
-                                                        REAL value)
-{
-#pragma unroll
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const bool on = face == FACE_Z_MIN   ? z_min
-                        : face == FACE_Z_MAX ? z_max
-                                             : c.closed[face < 4 ? face : 0];
-        const face_values<REAL> &to = values.face[face];
-        if (on && to.first != nullptr) {
-            *to.at(l, face / 2 == AXIS_X ? c.j : c.i, face / 2 == AXIS_Z ? c.j : k) = value;
-        }
-    }
-}
-
 /* One plane of one cell: `value` is level 0 in plane k; afterwards level T in plane k - T.
  * before, now: T planes each, of the round before and of this one. */
 template <typename REAL, int T>
 static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view,
-                                                    const pass<REAL, T> &p,
-                                                    const all_face_values<REAL> &values,
-                                                    tile_cell<REAL, T> &c, const REAL *before,
-                                                    REAL *now, int64_t k, REAL value)
+                                                    const pass<REAL, T> &p, tile_cell<REAL, T> &c,
+                                                    const REAL *before, REAL *now, int64_t k,
+                                                    REAL value)
 {
 #pragma unroll
     for (int l = 0; l < T; l++) { /* the step from level l to l + 1, in plane `at` */
@@ -125,9 +104,6 @@ static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view,
                                                  : c.closed[face < 4 ? face : 0];
             n[face] = on ? outside(here, p.a[face], p.b[l][face]) : n[face];
         }
-        if (l > 0 && c.written && at >= c.k_begin && at < c.k_end) {
-            keep_face_values(values, c, l, at, z_min, z_max, here);
-        }
         now[(l << TILE_BITS) + c.own] = value;
         c.below[l] = here;
         c.here[l] = value;
@@ -136,12 +112,10 @@ static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view,
     return value;
 }
 
-/* At least 3 waves a SIMD (gfx90a), of which the shared memory of 4 steps in float64 leaves 2. */
+/* At least 5 waves a SIMD (gfx90a), of which the shared memory of 4 steps in float64 leaves 2. */
 template <typename REAL, int T>
 static __global__ __launch_bounds__(THREADS) void steps_tile(const grid_view<REAL> view,
-                                                             const pass<REAL, T> p,
-                                                             const all_face_values<REAL> values,
-                                                             const tiling t)
+                                                             const pass<REAL, T> p, const tiling t)
 {
     extern __shared__ __attribute__((aligned(16))) char shared[];
     REAL *const planes = reinterpret_cast<REAL *>(shared);
@@ -154,8 +128,6 @@ static __global__ __launch_bounds__(THREADS) void steps_tile(const grid_view<REA
 #pragma unroll
     for (int c = 0; c < CELLS; c++) {
         cells[c] = tile_cell_of(view, p, t, (int)threadIdx.x + c * THREADS, tile);
-        cells[c].k_begin = k_begin;
-        cells[c].k_end = k_end;
     }
     int parity = 0;
     for (int64_t k = k_first; k < k_end + T; k++, parity ^= 1) {
@@ -168,7 +140,7 @@ static __global__ __launch_bounds__(THREADS) void steps_tile(const grid_view<REA
             if (cells[c].known && k < t.read_hi[2]) {
                 value = view.in[at];
             }
-            value = advance_cell(view, p, values, cells[c], before, now, k, value);
+            value = advance_cell(view, p, cells[c], before, now, k, value);
             if (cells[c].written && k - T >= k_begin && k - T < k_end) {
                 view.out[at - T * view.pitch_z] = value;
             }
@@ -237,7 +209,7 @@ static tiling tiling_of(const struct layout *layout, const struct step_args *arg
 template <typename REAL, int T>
 static hipError_t launch(hipStream_t stream, const struct layout *layout,
                          const struct step_args *args, void *d_out, const void *d_in,
-                         const struct box *box, const struct hip_face_values *values)
+                         const struct box *box)
 {
     constexpr unsigned bytes = 2 * T * sizeof(REAL) << TILE_BITS;
     static bool prepared = false; /* a process has one device */
@@ -256,24 +228,22 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
         return hipErrorInvalidValue;
     }
     steps_tile<REAL, T><<<(unsigned)nblocks, THREADS, bytes, stream>>>(
-        view_of<REAL>(layout, d_out, d_in), pass_of<REAL, T>(args), face_values_of<REAL>(values),
-        t);
+        view_of<REAL>(layout, d_out, d_in), pass_of<REAL, T>(args), t);
     return hipGetLastError();
 }
 
 template <typename REAL>
 static hipError_t launch_steps(hipStream_t stream, const struct layout *layout,
                                const struct step_args *args, int nsteps, void *d_out,
-                               const void *d_in, const struct box *box,
-                               const struct hip_face_values *values)
+                               const void *d_in, const struct box *box)
 {
     switch (nsteps) {
     case 2:
-        return launch<REAL, 2>(stream, layout, args, d_out, d_in, box, values);
+        return launch<REAL, 2>(stream, layout, args, d_out, d_in, box);
     case 3:
-        return launch<REAL, 3>(stream, layout, args, d_out, d_in, box, values);
+        return launch<REAL, 3>(stream, layout, args, d_out, d_in, box);
     case 4:
-        return launch<REAL, 4>(stream, layout, args, d_out, d_in, box, values);
+        return launch<REAL, 4>(stream, layout, args, d_out, d_in, box);
     default:
         return hipErrorInvalidValue;
     }
@@ -282,9 +252,9 @@ static hipError_t launch_steps(hipStream_t stream, const struct layout *layout,
 hipError_t hip_launch_steps_tile(hipStream_t stream, const struct layout *layout,
                                  const struct step_args *args, int nsteps, void *d_out,
                                  const void *d_in, const struct box *box,
-                                 const struct hip_face_values *values, struct hip_steps_summary *)
+                                 struct hip_steps_summary *)
 {
     return layout->precision == PRECISION_FLOAT64
-               ? launch_steps<double>(stream, layout, args, nsteps, d_out, d_in, box, values)
-               : launch_steps<float>(stream, layout, args, nsteps, d_out, d_in, box, values);
+               ? launch_steps<double>(stream, layout, args, nsteps, d_out, d_in, box)
+               : launch_steps<float>(stream, layout, args, nsteps, d_out, d_in, box);
 }

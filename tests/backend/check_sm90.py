@@ -17,7 +17,6 @@ import sys
 
 LEAST_LOOP = 300       # instructions: waiting loops are shorter
 LEAST_ARITHMETIC = 100 # in the loop of a plane
-MOST_LOCAL = {4: 6}    # per steps: of what the loop does not change, per two planes
 WRITES_R1 = re.compile(r"^(?:@!?U?P\w+ )?(?!ST|BRA|SYNCS|RED)[\w.]+ (?:P\w+, )?R1\b,")
 SHAPE = re.compile(r"deep_shapeI([df])Li(\d)E")
 WIDE = re.compile(r"radius_shapeI([df])Li(\d)E")
@@ -123,9 +122,9 @@ def main(cuobjdump, objects):
             if any("BRA.U.ANY" in text for _, text in code):
                 print(f"{shown}: a loop over the threads that copy a tile", file=sys.stderr)
                 failed = True
-            if count["LDL"] + count["STL"] > MOST_LOCAL.get(steps, 0):
+            if count["LDL"] + count["STL"] > 0:
                 print(f"{shown}: {count['LDL']} loads and {count['STL']} stores of local memory "
-                      f"in the loop, {MOST_LOCAL.get(steps, 0)} are allowed", file=sys.stderr)
+                      "in the loop", file=sys.stderr)
                 failed = True
     if seen != 11:  # all but float64 with 4 steps with and without a summary
         print(f"{seen} kernels found, not 11", file=sys.stderr)

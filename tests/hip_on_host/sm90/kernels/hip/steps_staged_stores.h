@@ -30,19 +30,9 @@ template <typename T> static T load_shared(uint32_t from, T value)
     return value;
 }
 
-template <typename REAL> static REAL *rows_further(REAL *from, int n, int pitch)
-{
-    return from + (int64_t)n * pitch;
-}
-
 static inline int forget(int value)
 {
     return hip_on_host::same_in_wave("forget", value);
-}
-
-static inline int thread_again(void)
-{
-    return (int)threadIdx.x;
 }
 
 #endif
