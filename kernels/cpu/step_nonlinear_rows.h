@@ -19,10 +19,9 @@ struct NAMED(ends) {
 KERNEL_INLINE struct NAMED(ends)
     NAMED(ends_of)(const struct NAMED(ends) * ends, bool is_first, bool is_last)
 {
-    struct NAMED(ends) of_line = *ends;
-    of_line.is[SIDE_MIN] = ends->is[SIDE_MIN] && is_first;
-    of_line.is[SIDE_MAX] = ends->is[SIDE_MAX] && is_last;
-    return of_line;
+    return (struct NAMED(ends)){{ends->is[SIDE_MIN] && is_first, ends->is[SIDE_MAX] && is_last},
+                                {ends->g[SIDE_MIN], ends->g[SIDE_MAX]},
+                                {ends->d[SIDE_MIN], ends->d[SIDE_MAX]}};
 }
 
 /* g and d of the faces in x of a line. */
