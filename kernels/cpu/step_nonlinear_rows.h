@@ -266,11 +266,15 @@ static void NAMED(find_end)(const struct NAMED(stencil) * s, const struct NAMED(
 {
     const struct medium_args *m = s->medium;
     const int face = FACE_X_MIN + side;
+    const bool closed = NAMED(is_at_end)(row, side, i);
     ends->is[side] =
-        NAMED(is_at_end)(row, side, i) ||
+        closed ||
         (!m->one_curve && NAMED(contact_of)(s, AXIS_X, of_class,
                                             row->classes[i + row->to_class[face]] & m->mask) >= 0);
-    if (ends->is[side]) {
+    if (closed) {
+        ends->g[side] = s->scratch->g[side][row->of_tile];
+        ends->d[side] = s->scratch->d[side][row->of_tile];
+    } else if (ends->is[side]) {
         const struct NAMED(cell)
             cell = {.at = {row->first[AXIS_X] + i, row->first[AXIS_Y], row->first[AXIS_Z]},
                     .class_of = row->classes + i,
