@@ -84,13 +84,13 @@ static STREAM_WIDE void NAMED(close_rows)(const struct NAMED(stencil) * s, const
         REAL *g = &s->scratch->g[side][begin];
         REAL *d = &s->scratch->d[side][begin];
         REAL u[ROWS], temperature[ROWS], conductivity[ROWS];
-        for (n = 0;
-             begin + n < nrows &&
-             (m->nclasses == 1 || (classes[(begin + n) * m->layout.pitch_y] & m->mask) == own);
-             n++) {
+        for (n = 0; begin + n < nrows; n++) {
+            if (m->nclasses > 1 && (classes[(begin + n) * m->layout.pitch_y] & m->mask) != own) {
+                break;
+            }
             u[n] = cells[(begin + n) * s->layout->pitch_y];
         }
-        if (m->d_patch[face] != NULL || of[2] != 0) {
+        if (m->d_patch[face] != NULL || of[2] != 0) { /* patched or radiating */
             for (int64_t r = 0; r < n; r++) {
                 const struct NAMED(cell) cell = NAMED(cell_at)(s, i, j + begin + r, k);
                 g[r] = NAMED(cross)(s, &cell, face, &d[r]);
