@@ -145,12 +145,10 @@ static STREAM_WIDE void NAMED(end_run)(const struct NAMED(row) * row,
     for (int64_t at = 0; at < run->n; at += LINE) {
         const int64_t i = run->i + at;
         const REAL *sum = run->sum + at;
-        struct NAMED(ends) of_line = *ends;
+        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, at == 0, at + LINE == run->n);
         REAL g[SIDE_COUNT][LINE];
         REAL d[SIDE_COUNT][LINE];
         REAL u[LINE];
-        of_line.is[SIDE_MIN] = ends->is[SIDE_MIN] && at == 0;
-        of_line.is[SIDE_MAX] = ends->is[SIDE_MAX] && at + LINE == run->n;
         NAMED(cross_ends)(&of_line, row->theta + i, r, g, d);
 #pragma omp simd
         for (int c = 0; c < LINE; c++) {

@@ -16,6 +16,8 @@ struct NAMED(scratch) {
     REAL theta[2][TILE_Y + 2][NAMED(ROW)] __attribute__((aligned(STREAM_LINE_BYTES)));
     /* of plane k, if there is perfusion */
     REAL temperature[TILE_Y + 2][NAMED(ROW)] __attribute__((aligned(STREAM_LINE_BYTES)));
+    /* of the closed faces in x in plane k, by row; whole lines */
+    REAL g[SIDE_COUNT][TILE_Y + NAMED(LINE)], d[SIDE_COUNT][TILE_Y + NAMED(LINE)];
 };
 
 /* Lines of one class. */
@@ -29,8 +31,8 @@ struct NAMED(alike) {
 
 /* A row of the tile and those around it. */
 struct NAMED(row) {
-    int64_t first[AXIS_COUNT]; /* its first cell */
-    int64_t n;
+    int64_t first[AXIS_COUNT];    /* its first cell */
+    int64_t n, of_tile;           /* its cells, and its number */
     bool on[FACE_COUNT];          /* it lies on closed faces; in x, its first or last cell */
     bool on_any;                  /* in y or z */
     int64_t step[FACE_COUNT];     /* from a cell to its neighbour */

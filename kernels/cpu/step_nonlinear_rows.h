@@ -19,10 +19,9 @@ struct NAMED(ends) {
 KERNEL_INLINE struct NAMED(ends)
     NAMED(ends_of)(const struct NAMED(ends) * ends, bool is_first, bool is_last)
 {
-    struct NAMED(ends) of_line = *ends;
-    of_line.is[SIDE_MIN] = ends->is[SIDE_MIN] && is_first;
-    of_line.is[SIDE_MAX] = ends->is[SIDE_MAX] && is_last;
-    return of_line;
+    return (struct NAMED(ends)){{ends->is[SIDE_MIN] && is_first, ends->is[SIDE_MAX] && is_last},
+                                {ends->g[SIDE_MIN], ends->g[SIDE_MAX]},
+                                {ends->d[SIDE_MIN], ends->d[SIDE_MAX]}};
 }
 
 /* g and d of the faces in x of a line. */
@@ -267,11 +266,15 @@ static void NAMED(find_end)(const struct NAMED(stencil) * s, const struct NAMED(
 {
     const struct medium_args *m = s->medium;
     const int face = FACE_X_MIN + side;
+    const bool closed = NAMED(is_at_end)(row, side, i);
     ends->is[side] =
-        NAMED(is_at_end)(row, side, i) ||
+        closed ||
         (!m->one_curve && NAMED(contact_of)(s, AXIS_X, of_class,
                                             row->classes[i + row->to_class[face]] & m->mask) >= 0);
-    if (ends->is[side]) {
+    if (closed) {
+        ends->g[side] = s->scratch->g[side][row->of_tile];
+        ends->d[side] = s->scratch->d[side][row->of_tile];
+    } else if (ends->is[side]) {
         const struct NAMED(cell)
             cell = {.at = {row->first[AXIS_X] + i, row->first[AXIS_Y], row->first[AXIS_Z]},
                     .class_of = row->classes + i,

@@ -60,6 +60,56 @@ static void NAMED(evaluate_row)(const struct NAMED(stencil) * s, const struct bo
     }
 }
 
+/* g and d of the closed faces in x of all rows of the tile in plane k, which overlap: by itself
+ * each is a long chain. */
+static STREAM_WIDE void NAMED(close_rows)(const struct NAMED(stencil) * s, const struct box *tile,
+                                          int side, int64_t k)
+{
+    enum { ROWS = TILE_Y + NAMED(LINE) };
+    const struct medium_args *m = s->medium;
+    const int face = FACE_X_MIN + side;
+    const int64_t i = side == SIDE_MIN ? tile->lo[AXIS_X] : tile->hi[AXIS_X] - 1;
+    const int64_t j = tile->lo[AXIS_Y];
+    const int64_t nrows = box_extent(tile, AXIS_Y);
+    const REAL *cells = s->in + layout_index(s->layout, i, j, k);
+    const uint8_t *classes = m->d_class + layout_index(&m->layout, i, j, k);
+    if (!s->closed[face] || i != (side == SIDE_MIN ? 0 : s->layout->cells[AXIS_X] - 1)) {
+        return;
+    }
+    for (int64_t begin = 0, n; begin < nrows; begin += n) { /* rows of one class */
+        const int own = m->nclasses == 1 ? 0 : classes[begin * m->layout.pitch_y] & m->mask;
+        const REAL w = s->numbers[NONLINEAR_NUMBERS * own + NONLINEAR_W];
+        const REAL *of = s->table + medium_closure_at(m->nclasses, m->nclosures, face, own);
+        const REAL closure[4] = {of[0], of[1], 0, of[3]};
+        REAL *g = &s->scratch->g[side][begin];
+        REAL *d = &s->scratch->d[side][begin];
+        REAL u[ROWS], temperature[ROWS], conductivity[ROWS];
+        for (n = 0; begin + n < nrows; n++) {
+            if (m->nclasses > 1 && (classes[(begin + n) * m->layout.pitch_y] & m->mask) != own) {
+                break;
+            }
+            u[n] = cells[(begin + n) * s->layout->pitch_y];
+        }
+        if (m->d_patch[face] != NULL || of[2] != 0) { /* patched or radiating */
+            for (int64_t r = 0; r < n; r++) {
+                const struct NAMED(cell) cell = NAMED(cell_at)(s, i, j + begin + r, k);
+                g[r] = NAMED(cross)(s, &cell, face, &d[r]);
+            }
+            continue;
+        }
+        const int64_t whole = (n + NAMED(LINE) - 1) / NAMED(LINE) * NAMED(LINE);
+        for (int64_t r = n; r < whole; r++) {
+            u[r] = u[0];
+        }
+        NAMED(lookup_conduct)(NAMED(lookup_of)(s, own), u, whole, temperature, conductivity);
+#pragma omp simd
+        for (int64_t r = 0; r < whole; r++) {
+            g[r] = conductivity[r] / w;
+            d[r] = NAMED(nonlinear_face)(closure, g[r], temperature[r]);
+        }
+    }
+}
+
 static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *tile, int64_t j,
                             int64_t k)
 {
@@ -73,6 +123,7 @@ static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *t
     struct NAMED(row)
         row = {.first = {tile->lo[AXIS_X], j, k},
                .n = box_extent(tile, AXIS_X),
+               .of_tile = j - tile->lo[AXIS_Y],
                .u = s->in + at,
                .out = s->out + at,
                .classes = s->medium->d_class + layout_index(of_class, tile->lo[AXIS_X], j, k),
@@ -123,6 +174,9 @@ static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *
         NAMED(evaluate_row)(s, tile, j, lo[AXIS_Z], 0);
     }
     for (int64_t k = lo[AXIS_Z]; k < hi[AXIS_Z]; k++) {
+        for (int side = 0; side < SIDE_COUNT; side++) {
+            NAMED(close_rows)(s, tile, side, k);
+        }
         for (int64_t j = lo[AXIS_Y]; j < hi[AXIS_Y]; j++) {
             NAMED(step_row)(s, tile, j, k);
             if (k + 1 < hi[AXIS_Z]) {
