@@ -311,6 +311,7 @@ static __device__ __forceinline__ void add_sums(const rectangle_list &list, int 
     }
 }
 
+/* At least 3 waves a SIMD (gfx90a), of which the shared memory of 4 steps leaves 1. */
 template <typename REAL, int T>
 static __global__ __launch_bounds__(THREADS, 2) void steps_sums(const grid_view<REAL> view,
                                                                 const pass<REAL, T> p,
