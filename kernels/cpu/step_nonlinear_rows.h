@@ -212,6 +212,7 @@ KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
     return i;
 }
 #endif
+
 /* The same lines, without looking ahead. */
 KERNEL_INLINE int64_t NAMED(advance_each)(const struct NAMED(row) * row,
                                           const struct NAMED(alike) * alike, int64_t i, int64_t end,
@@ -279,7 +280,7 @@ static void NAMED(find_end)(const struct NAMED(stencil) * s, const struct NAMED(
             cell = {.at = {row->first[AXIS_X] + i, row->first[AXIS_Y], row->first[AXIS_Z]},
                     .class_of = row->classes + i,
                     .u = row->u + i,
-                    .of_class = m->nclasses == 1 ? 0 : row->classes[i] & m->mask,
+                    .of_class = of_class,
                     .is = NAMED(evaluate)(s, of_class, row->u[i])};
         ends->g[side] = NAMED(cross)(s, &cell, face, &ends->d[side]);
     }

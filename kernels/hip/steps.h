@@ -4,6 +4,8 @@
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_H
 #define ISOTHERM_KERNELS_HIP_STEPS_H
 
+#include <type_traits>
+
 #include "kernels/hip/cells.h"
 
 /* The coefficients of T steps, by value to the kernels. */
@@ -28,6 +30,30 @@ template <typename REAL, int T> static pass<REAL, T> pass_of(const struct step_a
         }
     }
     return p;
+}
+
+/* launch(a cell, the steps): the launch of a kernel for a precision and a number of steps, both
+ * known by their types. */
+template <typename REAL, typename LAUNCH>
+static hipError_t launch_steps(int nsteps, const LAUNCH &launch)
+{
+    switch (nsteps) {
+    case 2:
+        return launch(REAL(), std::integral_constant<int, 2>());
+    case 3:
+        return launch(REAL(), std::integral_constant<int, 3>());
+    case 4:
+        return launch(REAL(), std::integral_constant<int, 4>());
+    default:
+        return hipErrorInvalidValue;
+    }
+}
+
+template <typename LAUNCH>
+static hipError_t launch_steps_of(const struct layout *layout, int nsteps, const LAUNCH &launch)
+{
+    return layout->precision == PRECISION_FLOAT64 ? launch_steps<double>(nsteps, launch)
+                                                  : launch_steps<float>(nsteps, launch);
 }
 
 #endif

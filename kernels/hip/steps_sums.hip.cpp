@@ -399,23 +399,6 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     return hipGetLastError();
 }
 
-template <typename REAL>
-static hipError_t launch_levels(hipStream_t stream, struct hip_scratch *d_scratch,
-                                const struct layout *layout, const struct step_args *args,
-                                int nsteps, const void *d_in, rectangle_list &list)
-{
-    switch (nsteps) {
-    case 2:
-        return launch<REAL, 2>(stream, d_scratch, layout, args, d_in, list);
-    case 3:
-        return launch<REAL, 3>(stream, d_scratch, layout, args, d_in, list);
-    case 4:
-        return launch<REAL, 4>(stream, d_scratch, layout, args, d_in, list);
-    default:
-        return hipErrorInvalidValue;
-    }
-}
-
 hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
                                  const struct layout *layout, const struct step_args *args,
                                  int nsteps, const void *d_in, const struct box *boxes, int nboxes)
@@ -436,10 +419,10 @@ hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scrat
             }
         }
         if (list.count > 0 && (b == nboxes - 1 || (b + 1) % BOXES_PER_LAUNCH == 0)) {
-            const hipError_t error =
-                layout->precision == PRECISION_FLOAT64
-                    ? launch_levels<double>(stream, d_scratch, layout, args, nsteps, d_in, list)
-                    : launch_levels<float>(stream, d_scratch, layout, args, nsteps, d_in, list);
+            const hipError_t error = launch_steps_of(layout, nsteps, [&](auto cell, auto steps) {
+                return launch<decltype(cell), decltype(steps)::value>(stream, d_scratch, layout,
+                                                                      args, d_in, list);
+            });
             if (error != hipSuccess) {
                 return error;
             }

@@ -232,29 +232,13 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
     return hipGetLastError();
 }
 
-template <typename REAL>
-static hipError_t launch_steps(hipStream_t stream, const struct layout *layout,
-                               const struct step_args *args, int nsteps, void *d_out,
-                               const void *d_in, const struct box *box)
-{
-    switch (nsteps) {
-    case 2:
-        return launch<REAL, 2>(stream, layout, args, d_out, d_in, box);
-    case 3:
-        return launch<REAL, 3>(stream, layout, args, d_out, d_in, box);
-    case 4:
-        return launch<REAL, 4>(stream, layout, args, d_out, d_in, box);
-    default:
-        return hipErrorInvalidValue;
-    }
-}
-
 hipError_t hip_launch_steps_tile(hipStream_t stream, const struct layout *layout,
                                  const struct step_args *args, int nsteps, void *d_out,
                                  const void *d_in, const struct box *box,
                                  struct hip_steps_summary *)
 {
-    return layout->precision == PRECISION_FLOAT64
-               ? launch_steps<double>(stream, layout, args, nsteps, d_out, d_in, box)
-               : launch_steps<float>(stream, layout, args, nsteps, d_out, d_in, box);
+    return launch_steps_of(layout, nsteps, [&](auto cell, auto steps) {
+        return launch<decltype(cell), decltype(steps)::value>(stream, layout, args, d_out, d_in,
+                                                              box);
+    });
 }
