@@ -185,6 +185,17 @@ static __device__ __forceinline__ bool is_last_block(struct hip_scratch *scratch
     return last;
 }
 
+/* The same, known to all threads of that block. flag: in shared memory. */
+static __device__ __forceinline__ bool is_last_block_of_all(struct hip_scratch *scratch, bool *flag)
+{
+    const bool last = is_last_block(scratch);
+    if (threadIdx.x == 0) {
+        *flag = last;
+    }
+    __syncthreads();
+    return *flag;
+}
+
 /* Carry, to normalise the sum. With atomics, since a step on the other queue may be adding; it then
  * carries again, and the value is correct at any time. All digits are read first: each read takes
  * most of a microsecond, in which a device does nothing else. */

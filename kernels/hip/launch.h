@@ -26,7 +26,8 @@ struct hip_scratch {
     unsigned long long bad_cells;
     unsigned long long first_bad;
     unsigned long long hash;
-    unsigned int blocks_done; /* of the running kernel */
+    unsigned int blocks_done;  /* of the running kernel */
+    unsigned int strips_taken; /* of faces that are summed */
     /* progress of the blocks of a step kernel, see step_staged.hip.cpp */
     unsigned int pace[HIP_PACE_COUNTERS];
 };
@@ -99,25 +100,27 @@ hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scra
 
 /* Several steps in a pass; see steps.h. */
 enum { HIP_STEPS_MOST = 4 };
-/* The summary of a box. A kernel that can takes it: where cells are invalid or not below 2^18 K,
- * only bad_cells > 0. */
-struct hip_steps_summary {
+/* What a kernel that can does besides. */
+struct hip_steps_besides {
     struct hip_scratch *d_scratch;
+    /* the summary of the box, if not NULL: where cells are invalid or not below 2^18 K, only
+     * bad_cells > 0 */
     struct hip_result *result;
-    bool taken;
+    bool summarised;
+    bool summed; /* the sums over closed faces before each step */
 };
-/* One box that is not empty, 2 to HIP_STEPS_MOST steps, a uniform medium. summary: NULL if none. */
+/* One box that is not empty, 2 to HIP_STEPS_MOST steps, a uniform medium. */
 typedef hipError_t hip_steps_launcher(hipStream_t stream, const struct layout *layout,
                                       const struct step_args *args, int nsteps, void *d_out,
                                       const void *d_in, const struct box *box,
-                                      struct hip_steps_summary *summary);
+                                      struct hip_steps_besides *besides);
 hip_steps_launcher hip_launch_steps_tile; /* any box */
 /* With planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
  * hip_step_staged_is_built. */
 hip_steps_launcher hip_launch_steps_staged_2;
 hip_steps_launcher hip_launch_steps_staged_3;
 hip_steps_launcher hip_launch_steps_staged_4;
-/* Add the sums over closed faces before each step. */
+/* Add the sums over closed faces before each step, for boxes whose kernels did not. */
 hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
                                  const struct layout *layout, const struct step_args *args,
                                  int nsteps, const void *d_in, const struct box *boxes, int nboxes);

@@ -31,18 +31,33 @@ static bool staged_takes(const struct layout *layout, const struct step_args *ar
            box_extent(box, AXIS_Y) >= LEAST_Y && box_extent(box, AXIS_Z) >= LEAST_Z;
 }
 
+/* The sums of boxes whose kernels did not take them are taken by a kernel for several. */
+struct unsummed {
+    struct box boxes[8];
+    int count;
+};
+
+static enum status sum_rest(struct queue *queue, const struct layout *layout,
+                            const struct step_args *args, int nsteps, const void *d_in,
+                            struct unsummed *rest)
+{
+    TRY_HIP(hip_launch_steps_sums, queue->stream, queue->d_scratch, layout, args, nsteps, d_in,
+            rest->boxes, rest->count);
+    rest->count = 0;
+    return STATUS_OK;
+}
+
 static enum status queue_steps(struct queue *queue, const struct layout *layout,
                                const struct step_args *args, int nsteps, void *d_out,
                                const void *d_in, const struct box *boxes, int nboxes,
-                               struct hip_steps_summary *summary)
+                               struct hip_steps_besides *besides)
 {
     if (nsteps == 1) {
         return is_aligned(layout, d_out, d_in)
                    ? hip_step_production(queue, layout, args, d_out, d_in, boxes, nboxes)
                    : hip_step_cell(queue, layout, args, d_out, d_in, boxes, nboxes);
     }
-    TRY_HIP(hip_launch_steps_sums, queue->stream, queue->d_scratch, layout, args, nsteps, d_in,
-            boxes, nboxes);
+    struct unsummed rest = {.count = 0};
     for (int b = 0; b < nboxes; b++) {
         if (box_is_empty(&boxes[b])) {
             continue;
@@ -52,17 +67,25 @@ static enum status queue_steps(struct queue *queue, const struct layout *layout,
         hip_steps_launcher *launch = staged_takes(layout, args, &boxes[b], d_out, d_in)
                                          ? staged[nsteps - 2]
                                          : hip_launch_steps_tile;
-        TRY(hip_check(launch(queue->stream, layout, args, nsteps, d_out, d_in, &boxes[b], summary),
+        besides->summed = false;
+        TRY(hip_check(launch(queue->stream, layout, args, nsteps, d_out, d_in, &boxes[b], besides),
                       "kernel of several steps"));
+        if (!besides->summed) {
+            rest.boxes[rest.count++] = boxes[b];
+        }
+        if (rest.count == (int)(sizeof rest.boxes / sizeof rest.boxes[0])) {
+            TRY(sum_rest(queue, layout, args, nsteps, d_in, &rest));
+        }
     }
-    return STATUS_OK;
+    return sum_rest(queue, layout, args, nsteps, d_in, &rest);
 }
 
 enum status hip_steps(struct queue *queue, const struct layout *layout,
                       const struct step_args *args, int nsteps, void *d_out, const void *d_in,
                       const struct box *boxes, int nboxes)
 {
-    return queue_steps(queue, layout, args, nsteps, d_out, d_in, boxes, nboxes, NULL);
+    struct hip_steps_besides besides = {.d_scratch = queue->d_scratch};
+    return queue_steps(queue, layout, args, nsteps, d_out, d_in, boxes, nboxes, &besides);
 }
 
 enum status hip_steps_summarised(struct queue *queue, const struct layout *layout,
@@ -70,8 +93,8 @@ enum status hip_steps_summarised(struct queue *queue, const struct layout *layou
                                  const void *d_in, struct hip_result *result, bool *summarised)
 {
     const struct box owned = layout_owned(layout);
-    struct hip_steps_summary summary = {.d_scratch = queue->d_scratch, .result = result};
-    TRY(queue_steps(queue, layout, args, nsteps, d_out, d_in, &owned, 1, &summary));
-    *summarised = summary.taken;
+    struct hip_steps_besides besides = {.d_scratch = queue->d_scratch, .result = result};
+    TRY(queue_steps(queue, layout, args, nsteps, d_out, d_in, &owned, 1, &besides));
+    *summarised = besides.summarised;
     return STATUS_OK;
 }

@@ -4,14 +4,14 @@
 hipError_t hip_launch_steps_staged_2(hipStream_t stream, const struct layout *layout,
                                      const struct step_args *args, int, void *d_out,
                                      const void *d_in, const struct box *box,
-                                     struct hip_steps_summary *summary)
+                                     struct hip_steps_besides *besides)
 {
 #if ARCH_HAS_TILE_COPY
     return launch_either<deep_shape<double, 2, 8, false, true>,
                          deep_shape<float, 2, 8, false, true>>(stream, layout, args, d_out, d_in,
-                                                               box, summary);
+                                                               box, besides);
 #else
-    (void)stream, (void)layout, (void)args, (void)d_out, (void)d_in, (void)box, (void)summary;
+    (void)stream, (void)layout, (void)args, (void)d_out, (void)d_in, (void)box, (void)besides;
     return hipErrorNotSupported;
 #endif
 }

@@ -4,13 +4,13 @@
 hipError_t hip_launch_steps_staged_3(hipStream_t stream, const struct layout *layout,
                                      const struct step_args *args, int, void *d_out,
                                      const void *d_in, const struct box *box,
-                                     struct hip_steps_summary *summary)
+                                     struct hip_steps_besides *besides)
 {
 #if ARCH_HAS_TILE_COPY
     return launch_either<deep_shape<double, 3, 7, true, true>, deep_shape<float, 3, 7, true, true>>(
-        stream, layout, args, d_out, d_in, box, summary);
+        stream, layout, args, d_out, d_in, box, besides);
 #else
-    (void)stream, (void)layout, (void)args, (void)d_out, (void)d_in, (void)box, (void)summary;
+    (void)stream, (void)layout, (void)args, (void)d_out, (void)d_in, (void)box, (void)besides;
     return hipErrorNotSupported;
 #endif
 }

@@ -4,13 +4,15 @@
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_COLUMN_H
 
 #include "kernels/hip/steps_staged_list.h"
+#include "kernels/hip/steps_sums.h"
 
 #if ARCH_HAS_TILE_COPY
 
 template <typename S> struct deep_work {
     typedef typename S::REAL REAL;
     pass<REAL, S::T> p;
-    REAL *out; /* the cell where the first tile begins, in plane 0 */
+    REAL *out;      /* the cell where the first tile begins, in plane 0 */
+    const REAL *in; /* cell (0, 0, 0) */
     int pitch_y;
     int64_t pitch_z;
     int cells[AXIS_COUNT];
@@ -18,8 +20,9 @@ template <typename S> struct deep_work {
     int bottom;             /* T where z_min is closed, else 0 */
     bool top;               /* z_max is closed */
     work_list list;
-    struct hip_scratch *scratch; /* of a summary */
+    struct hip_scratch *scratch; /* of sums and a summary */
     struct hip_result *result;
+    rectangle_list<S::T, FACE_COUNT> sums;
 };
 
 /* A column of one block: planes [begin, end) of a tile are computed up to level T. */

@@ -250,6 +250,44 @@ static __device__ __forceinline__ void march_column(deep_rounds<S> &rounds, int 
     }
 }
 
+/* After the last column: sums and the summary, where they are asked for. All threads call. */
+template <typename S>
+static __device__ __forceinline__ void finish_block(const deep_work<S> &w, const deep_wave<S> &my,
+                                                    char *shared)
+{
+    typedef sums_memory<S::T, S::THREADS> memory;
+    static_assert(sizeof(memory) <= S::SHARED_BYTES, "in the memory of tiles");
+    memory &of_sums = *reinterpret_cast<memory *>(shared);
+    const bool sums = w.sums.strips > 0;
+    if (!S::SUMMARY && !sums) {
+        return;
+    }
+    __syncthreads(); /* the memory of tiles is free */
+    if constexpr (S::SUMMARY) {
+        merge<S::WAVES>(w.scratch, my.written.found(), reinterpret_cast<merged *>(shared));
+        __syncthreads();
+    }
+    if (sums) {
+        const grid_view<typename S::REAL> view = {
+            nullptr,
+            w.in,
+            w.pitch_y,
+            w.pitch_z,
+            {w.cells[AXIS_X], w.cells[AXIS_Y], w.cells[AXIS_Z]}};
+        sum_strips(view, w.p, w.sums, w.scratch, of_sums);
+    }
+    if (is_last_block_of_all(w.scratch, &of_sums.is_last)) {
+        if (sums) {
+            normalise_sums<S::T>(w.sums, w.scratch);
+        }
+        if constexpr (S::SUMMARY) {
+            if (threadIdx.x == 0) {
+                publish_summary(w.scratch, w.result);
+            }
+        }
+    }
+}
+
 /* Long, since all state of a wave is in registers from the first column to the last. 12 waves with
  * 168 registers: one block per multiprocessor. */
 template <typename S>
@@ -297,11 +335,7 @@ static __global__ __launch_bounds__(S::THREADS,
     for (int item = 0; item < block.items; item++) {
         march_column(rounds, item);
     }
-    if constexpr (S::SUMMARY) {
-        __syncthreads(); /* the memory of tiles is free */
-        finish_summary<S::WAVES>(w.scratch, my.written.found(), reinterpret_cast<merged *>(shared),
-                                 w.result);
-    }
+    finish_block<S>(w, my, shared);
 }
 
 #endif

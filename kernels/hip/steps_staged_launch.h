@@ -111,7 +111,8 @@ template <typename S> static bool is_exact(const work_list &list)
 template <typename S>
 static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
                               const struct step_args *args, void *d_out, const void *d_in,
-                              const work_list &list, const struct hip_steps_summary *summary)
+                              const struct box *box, const work_list &list,
+                              struct hip_steps_besides *besides)
 {
     typedef typename S::REAL REAL;
     static_assert(sizeof(arch_tile_map) + sizeof(deep_work<S>) <= 4096, "parameters");
@@ -122,15 +123,19 @@ static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
     }
     deep_work<S> w = {};
     w.list = list;
-    if (S::SUMMARY) {
-        w.scratch = summary->d_scratch;
-        w.result = summary->result;
-    }
+    w.scratch = besides->d_scratch;
+    w.result = besides->result;
+    besides->summarised = S::SUMMARY;
+    list_sums(w.sums, args, S::T);
+    list_box(w.sums, layout, box);
+    list_strips(w.sums, S::T);
+    besides->summed = true;
     w.p = pass_of<REAL, S::T>(args);
     w.pitch_y = (int)layout->pitch_y;
     w.pitch_z = layout->pitch_z;
     w.out = static_cast<REAL *>(d_out) + layout->origin + w.list.y.first * layout->pitch_y +
             w.list.x.first;
+    w.in = static_cast<const REAL *>(d_in) + layout->origin;
     w.bottom = args->closed[FACE_Z_MIN] ? S::T : 0;
     w.top = args->closed[FACE_Z_MAX];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -148,7 +153,7 @@ static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
 template <typename S>
 static hipError_t launch(hipStream_t stream, const struct layout *layout,
                          const struct step_args *args, void *d_out, const void *d_in,
-                         const struct box *box, struct hip_steps_summary *summary)
+                         const struct box *box, struct hip_steps_besides *besides)
 {
     int units = 0;
     const hipError_t error = units_of_device<S>(&units);
@@ -157,27 +162,26 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
     }
     const known_list &known = recall_list<S>(layout, args, box, units);
     if (!known.fits) {
-        return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, summary);
+        return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, besides);
     }
     /* in float64 with 4 steps registers would be in local memory */
     if constexpr (S::T < 4 || sizeof(typename S::REAL) == 4) {
-        if (summary != nullptr && is_exact<S>(known.list)) {
-            summary->taken = true;
-            return launch_list<summarised<S>>(stream, layout, args, d_out, d_in, known.list,
-                                              summary);
+        if (besides->result != nullptr && is_exact<S>(known.list)) {
+            return launch_list<summarised<S>>(stream, layout, args, d_out, d_in, box, known.list,
+                                              besides);
         }
     }
-    return launch_list<S>(stream, layout, args, d_out, d_in, known.list, nullptr);
+    return launch_list<S>(stream, layout, args, d_out, d_in, box, known.list, besides);
 }
 
 template <typename FLOAT64, typename FLOAT32>
 static hipError_t launch_either(hipStream_t stream, const struct layout *layout,
                                 const struct step_args *args, void *d_out, const void *d_in,
-                                const struct box *box, struct hip_steps_summary *summary)
+                                const struct box *box, struct hip_steps_besides *besides)
 {
     return layout->precision == PRECISION_FLOAT64
-               ? launch<FLOAT64>(stream, layout, args, d_out, d_in, box, summary)
-               : launch<FLOAT32>(stream, layout, args, d_out, d_in, box, summary);
+               ? launch<FLOAT64>(stream, layout, args, d_out, d_in, box, besides)
+               : launch<FLOAT32>(stream, layout, args, d_out, d_in, box, besides);
 }
 
 #endif

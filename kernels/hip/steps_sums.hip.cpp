@@ -1,428 +1,41 @@
-/* The sums over closed faces before each step of a pass.
- *
- * Level l of a face's cells depends on the first l + 1 layers of cells at the face, so all levels
- * are computed here once more, from T layers of level 0: few cells, and the kernels that advance
- * the field keep nothing for sums, which made the tiles at faces late.
- *
- * A wave takes a strip of a face, a lane per cell along u, and marches along v; the edges of
- * strips overlap by T - 1 cells, and so do their ends. Where it has read row v of level 0, it
- * computes row v - 1 of level 1, ..., row v - T + 1 of level T - 1, as steps_tile does with planes.
- *
- *      face     normal   u   v
- *      x        x        y   z
- *      y        y        x   z
- *      z        z        x   y     */
-#include "kernels/hip/steps.h"
+/* The sums over closed faces before each step of a pass, where the kernel that advances the box
+ * does not take them. */
+#include "kernels/hip/steps_sums.h"
 
-/* Blocks of several waves: a thousand that add to the same place at once take 10 us. */
 enum { THREADS = 256, WAVES = THREADS / ARCH_WAVE, BOXES_PER_LAUNCH = 8 };
 
-/* Strips as long as leave this many waves, so that the device is full once; but not shorter. */
-enum { WAVES_WANTED = 2000, ROWS_LEAST = 8, ROWS_MOST = 512 };
-
-/* The cells of a box on a face. */
-struct rectangle {
-    int face;
-    int u, v; /* the first one */
-    int nu, nv;
-    unsigned first_block;
-};
-
-struct rectangle_list {
-    rectangle of[BOXES_PER_LAUNCH * FACE_COUNT];
-    int count;
-    int rows; /* of a strip */
-    struct exact_sum *sum[HIP_STEPS_MOST][FACE_COUNT];
-};
-
-/* The cells of a strip that are summed. */
-static __host__ __device__ constexpr int strip_width(int levels)
-{
-    return ARCH_WAVE - 2 * (levels - 1);
-}
-
-static __host__ __device__ int divide_up(int cells, int by)
-{
-    return (cells + by - 1) / by;
-}
-
-/* Whether cell `i` of an axis lies on that closed face. */
-template <typename REAL, int T>
-static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const pass<REAL, T> &p,
-                                             int face, int i)
-{
-    return p.closed[face] && i == (face % 2 == 0 ? 0 : (int)view.cells[face / 2] - 1);
-}
-
-/* Of each thread and level: the counters of an exact sum (struct tally), and how many terms went
- * there one by one; and a place for a value. */
-enum { PARTS = 3, SINGLE = PARTS, VALUE, PLACES };
-typedef long long thread_parts[PLACES][THREADS];
-
-static __device__ __forceinline__ void count(thread_parts &parts, double x)
-{
-    tally one = {};
-    one.add(x);
-    for (int part = 0; part < PARTS; part++) {
-        parts[part][threadIdx.x] += one.part[part];
-    }
-}
-
-/* Cells of a thread. Those of the binade of its first one are added as integers, as
- * exact_parts_add_binade of base/exact_sum.h does; a row with others goes to the counters. */
-template <int T> struct binade_sums {
-    enum { FRACTION_BITS = 52, LEAST = 1023 - 28, MOST = 1023 + 29, NONE = 1 << 12 };
-    unsigned exponent;          /* biased, with the sign */
-    unsigned long long bits[T]; /* the sums of each level, with exponents */
-
-    static __device__ __forceinline__ unsigned exponent_of(double x)
-    {
-        return (unsigned)((unsigned long long)__double_as_longlong(x) >> FRACTION_BITS);
-    }
-
-    __device__ __forceinline__ void begin(double x)
-    {
-        const unsigned of_x = exponent_of(x);
-        exponent = of_x < LEAST || of_x > MOST ? (unsigned)NONE : of_x;
-    }
-
-    /* rows: of the strip, at most ROWS_MOST, so that the sum of fractions fits. */
-    __device__ __forceinline__ void end(thread_parts *parts, int rows) const
-    {
-        const unsigned long long one = 1ULL << FRACTION_BITS;
-        const double unit = __longlong_as_double(
-            (long long)((unsigned long long)(exponent - FRACTION_BITS) << FRACTION_BITS));
-        for (int l = 0; l < T; l++) {
-            parts[l][VALUE][threadIdx.x] = (long long)bits[l];
-        }
-#pragma unroll 1
-        for (int l = 0; l < T; l++) {
-            const unsigned terms = (unsigned)(rows - (int)parts[l][SINGLE][threadIdx.x]);
-            const unsigned long long sum = (unsigned long long)parts[l][VALUE][threadIdx.x] -
-                                           terms * (exponent * one) + terms * one;
-            if (terms > 0) {
-                count(parts[l], (double)(sum >> 32) * 0x1p32 * unit);
-                count(parts[l], (double)(sum & 0xFFFFFFFFU) * unit);
-            }
-        }
-    }
-};
-
-/* A strip of a face of axis N: what a lane has of it. */
-template <int N, typename REAL, int T> struct face_strip {
-    static constexpr int U = N == AXIS_X ? AXIS_Y : AXIS_X, V = N == AXIS_Z ? AXIS_Y : AXIS_Z;
-    typedef REAL levels[T][T]; /* level l, layer d from the face inwards */
-
-    const grid_view<REAL> &view;
-    const pass<REAL, T> &p;
-    int face, v_begin, v_end;
-    const REAL *first = nullptr; /* of this lane, in row 0 */
-    int64_t inwards = 0, pitch_v = 0;
-    int v_first = 0, v_last = 0; /* rows that are read */
-    int last = 0;                /* layer at the opposite face, if that is closed and near */
-    bool summed = false, u_min = false, u_max = false;
-    bool plain = false; /* no lane is at a closed face of U, and the opposite face is not near */
-    REAL a = 0, b[T - 1] = {}; /* of the face */
-    binade_sums<T> sums = {};
-
-    __device__ __forceinline__ void load(int v, REAL (&row)[T]) const
-    {
-        const REAL *const from = first + min(max(v, v_first), v_last) * pitch_v;
-#pragma unroll
-        for (int d = 0; d < T; d++) {
-            row[d] = from[min(d, last) * inwards];
-        }
-    }
-
-    /* What layer d of level l at row v becomes. EDGES: it may be at closed faces of other axes. */
-    template <bool EDGES>
-    __device__ __forceinline__ REAL advance(const levels &here, const levels &below,
-                                            const REAL (&above)[T], int l, int d, int v) const
-    {
-        const REAL c = here[l][d];
-        REAL n[FACE_COUNT];
-        /* which of two neighbours is which does not matter: they are added */
-        n[2 * N] = d == 0 ? outside(c, a, b[l]) : here[l][d > 0 ? d - 1 : 0];
-        n[2 * N + 1] = here[l][d + 1];
-        n[2 * U] = arch_shift_up(c, 1);
-        n[2 * U + 1] = arch_shift_down(c, 1);
-        n[2 * V] = below[l][d];
-        n[2 * V + 1] = above[d];
-        if (EDGES) {
-            const int other = face ^ 1;
-            const bool v_min = is_on(view, p, 2 * V, v), v_max = is_on(view, p, 2 * V + 1, v);
-            n[2 * N + 1] = d == last ? outside(c, p.a[other], p.b[l][other]) : n[2 * N + 1];
-            n[2 * U] = u_min ? outside(c, p.a[2 * U], p.b[l][2 * U]) : n[2 * U];
-            n[2 * U + 1] = u_max ? outside(c, p.a[2 * U + 1], p.b[l][2 * U + 1]) : n[2 * U + 1];
-            n[2 * V] = v_min ? outside(c, p.a[2 * V], p.b[l][2 * V]) : n[2 * V];
-            n[2 * V + 1] = v_max ? outside(c, p.a[2 * V + 1], p.b[l][2 * V + 1]) : n[2 * V + 1];
-        }
-        return heat_cell(c, n[0], n[1], n[2], n[3], n[4], n[5], p.r);
-    }
-
-    /* Add the cells at the face of all levels: level l is in row v - l. */
-    __device__ __forceinline__ void sum(int v, const levels &of_row, thread_parts *parts)
-    {
-        unsigned other = 0;
-#pragma unroll
-        for (int l = 0; l < T; l++) {
-            const bool in = v - l >= v_begin && v - l < v_end;
-            other |= in ? sums.exponent_of((double)of_row[l][0]) ^ sums.exponent : 0;
-        }
-        const bool singly = summed && other != 0;
-#pragma unroll
-        for (int l = 0; l < T; l++) {
-            if (v - l >= v_begin && v - l < v_end && !singly) {
-                sums.bits[l] += (unsigned long long)__double_as_longlong((double)of_row[l][0]);
-            }
-        }
-        if (singly) {
-#pragma unroll
-            for (int l = 0; l < T; l++) {
-                parts[l][VALUE][threadIdx.x] = __double_as_longlong((double)of_row[l][0]);
-            }
-#pragma unroll 1
-            for (int l = 0; l < T; l++) {
-                if (v - l >= v_begin && v - l < v_end) {
-                    count(parts[l], __longlong_as_double(parts[l][VALUE][threadIdx.x]));
-                    parts[l][SINGLE][threadIdx.x]++;
-                }
-            }
-        }
-    }
-
-    /* value: row v of level 0, afterwards row v + 2. Level l comes to row v - l. here: level l in
-     * row v - l - 1; below: in the row before that, which the new one overwrites. */
-    template <bool EDGES>
-    __device__ __forceinline__ void row(int v, REAL (&value)[T], const levels &here, levels &below,
-                                        thread_parts *parts)
-    {
-#pragma unroll
-        for (int l = 0; l < T; l++) {
-            REAL next[T];
-#pragma unroll
-            for (int d = 0; d + 1 < T - l; d++) {
-                next[d] = advance<EDGES>(here, below, value, l, d, v - l - 1);
-            }
-#pragma unroll
-            for (int d = 0; d < T - l; d++) {
-                below[l][d] = value[d];
-                value[d] = next[d];
-            }
-        }
-        load(v + 2, value);
-        sum(v, below, parts);
-    }
-
-    __device__ __forceinline__ void march(thread_parts *parts)
-    {
-        levels even = {}, odd = {};
-        REAL of_even[T], of_odd[T];
-        const int begin = v_begin - (T - 1);
-        const int cells = (int)view.cells[V];
-        load(v_begin, of_even);
-        sums.begin((double)of_even[0]);
-        load(begin, of_even);
-        load(begin + 1, of_odd);
-        /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
-        for (int v = begin; arch_all(v < v_end + T - 1); v += 2) {
-            if (arch_all(plain && (v >= T || !p.closed[2 * V]) &&
-                         (v + 1 < cells || !p.closed[2 * V + 1]))) {
-                row<false>(v, of_even, odd, even, parts);
-                row<false>(v + 1, of_odd, even, odd, parts);
-            } else {
-                row<true>(v, of_even, odd, even, parts);
-                row<true>(v + 1, of_odd, even, odd, parts);
-            }
-        }
-        if (summed && v_begin < v_end) {
-            sums.end(parts, v_end - v_begin);
-        }
-    }
-};
-
-/* The sums of strip `number` of a rectangle, on a face of axis N. */
-template <int N, typename REAL, int T>
-static __device__ __forceinline__ void sum_strip(const grid_view<REAL> &view,
-                                                 const pass<REAL, T> &p, const rectangle &r,
-                                                 int number, int v_begin, int v_end,
-                                                 thread_parts *parts)
-{
-    typedef face_strip<N, REAL, T> strip;
-    constexpr int U = strip::U, V = strip::V;
-    constexpr int BEYOND = T - 1; /* cells that a summed one depends on, on either side */
-    const int64_t stride[AXIS_COUNT] = {1, view.pitch_y, view.pitch_z};
-    const int cells_u = (int)view.cells[U], cells_v = (int)view.cells[V];
-    const int lane = (int)threadIdx.x % ARCH_WAVE;
-    const int u_first = r.u + number * strip_width(T) - BEYOND;
-    const int u = u_first + lane;
-    /* cells that there are; a lane beyond those that are needed reads the last one */
-    const int u_lo = p.closed[2 * U] ? 0 : -BEYOND;
-    const int u_hi = cells_u - 1 + (p.closed[2 * U + 1] ? 0 : BEYOND);
-    const int v_lo = p.closed[2 * V] ? 0 : -BEYOND;
-    const int v_hi = cells_v - 1 + (p.closed[2 * V + 1] ? 0 : BEYOND);
-    const int u_read = min(max(u, u_lo), min(u_hi, r.u + r.nu - 1 + BEYOND));
-    const bool is_min = r.face % 2 == 0;
-    const int last = p.closed[r.face ^ 1] ? (int)view.cells[N] - 1 : T;
-    strip of = {view, p, r.face, v_begin, v_end};
-    of.first = view.in + (is_min ? 0 : view.cells[N] - 1) * stride[N] + u_read * stride[U];
-    of.inwards = is_min ? stride[N] : -stride[N];
-    of.pitch_v = stride[V];
-    of.v_first = max(v_lo, v_begin - BEYOND);
-    of.v_last = min(v_hi, v_end - 1 + BEYOND);
-    of.last = last;
-    of.summed = lane >= BEYOND && lane < ARCH_WAVE - BEYOND && u < r.u + r.nu;
-    of.u_min = is_on(view, p, 2 * U, u);
-    of.u_max = is_on(view, p, 2 * U + 1, u);
-    of.plain = !(p.closed[2 * U] && u_first <= 0) &&
-               !(p.closed[2 * U + 1] && u_first + ARCH_WAVE >= cells_u) && last >= T - 1;
-    of.a = p.a[r.face];
-    for (int l = 0; l + 1 < T; l++) {
-        of.b[l] = p.b[l][r.face];
-    }
-    of.march(parts);
-}
-
-/* As face_sum_add, for a block: level l by wave l, after those of the same sum. All threads call.
- */
-template <int T>
-static __device__ __forceinline__ void add_sums(const rectangle_list &list, int face,
-                                                thread_parts *parts)
-{
-    static_assert(T <= WAVES, "a wave for each level");
-    for (int l = T - 1; l > 0; l--) {
-        for (int part = 0; part < PARTS; part++) {
-            if (list.sum[l][face] == list.sum[l - 1][face]) {
-                parts[l - 1][part][threadIdx.x] += parts[l][part][threadIdx.x];
-                parts[l][part][threadIdx.x] = 0;
-            }
-        }
-    }
-    __syncthreads();
-    const int level = (int)threadIdx.x / ARCH_WAVE;
-    if (level < T) {
-        tally all = {};
-        for (int thread = (int)threadIdx.x % ARCH_WAVE; thread < THREADS; thread += ARCH_WAVE) {
-            for (int part = 0; part < PARTS; part++) {
-                all.part[part] += parts[level][part][thread];
-            }
-        }
-        face_sum_add(list.sum[level][face], all);
-    }
-}
+template <int T> using sums_list = rectangle_list<T, BOXES_PER_LAUNCH * FACE_COUNT>;
 
 /* At least 3 waves a SIMD (gfx90a), of which the shared memory of 4 steps leaves 1. */
 template <typename REAL, int T>
 static __global__ __launch_bounds__(THREADS, 2) void steps_sums(const grid_view<REAL> view,
                                                                 const pass<REAL, T> p,
                                                                 struct hip_scratch *scratch,
-                                                                const rectangle_list list)
+                                                                const sums_list<T> list)
 {
-    __shared__ thread_parts parts[T];
-    int n = 0;
-    while (n + 1 < list.count && blockIdx.x >= list.of[n + 1].first_block) {
-        n++;
+    typedef sums_memory<T, THREADS> of_block;
+    __shared__ of_block memory;
+    sum_strips(view, p, list, scratch, memory);
+    if (is_last_block_of_all(scratch, &memory.is_last)) {
+        normalise_sums<T>(list, scratch);
     }
-    const rectangle &r = list.of[n];
-    const int strips = divide_up(r.nu, strip_width(T));
-    const int number = (int)((blockIdx.x - r.first_block) * WAVES + threadIdx.x / ARCH_WAVE);
-    const int v_begin = r.v + number / strips * list.rows;
-    const int v_end = min(v_begin + list.rows, r.v + r.nv);
-    for (int l = 0; l < T; l++) {
-        for (int place = 0; place < PLACES; place++) {
-            parts[l][place][threadIdx.x] = 0;
-        }
-    }
-    switch (r.face / 2) {
-    case AXIS_X:
-        sum_strip<AXIS_X>(view, p, r, number % strips, v_begin, v_end, parts);
-        break;
-    case AXIS_Y:
-        sum_strip<AXIS_Y>(view, p, r, number % strips, v_begin, v_end, parts);
-        break;
-    default:
-        sum_strip<AXIS_Z>(view, p, r, number % strips, v_begin, v_end, parts);
-    }
-    add_sums<T>(list, r.face, parts);
-    /* each sum once, by a thread of its own: steps mostly add to the same ones */
-    __shared__ bool is_last;
-    const bool last = is_last_block(scratch);
-    if (threadIdx.x == 0) {
-        is_last = last;
-    }
-    __syncthreads();
-    const int l = (int)threadIdx.x / FACE_COUNT;
-    const int face = (int)threadIdx.x % FACE_COUNT;
-    if (is_last && l < T && list.sum[l][face] != nullptr &&
-        (l == 0 || list.sum[l][face] != list.sum[l - 1][face])) {
-        face_sum_normalise(list.sum[l][face]);
-    }
-}
-
-/* The cells of a box on a face of the field; false where it has none. */
-static bool rectangle_of(const struct layout *layout, const struct box *box, int face, rectangle *r)
-{
-    const int axis = face / 2;
-    const int u = axis == AXIS_X ? AXIS_Y : AXIS_X;
-    const int v = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
-    const int64_t layer = face % 2 == 0 ? 0 : layout->cells[axis] - 1;
-    *r = {};
-    r->face = face;
-    r->u = (int)box->lo[u];
-    r->v = (int)box->lo[v];
-    r->nu = (int)box_extent(box, (enum axis)u);
-    r->nv = (int)box_extent(box, (enum axis)v);
-    return box->lo[axis] <= layer && layer < box->hi[axis] && r->nu > 0 && r->nv > 0;
 }
 
 template <typename REAL, int T>
 static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
                          const struct layout *layout, const struct step_args *args,
-                         const void *d_in, rectangle_list &list)
+                         const void *d_in, const struct box *boxes, int nboxes)
 {
-    int64_t rows = 0;
-    for (int n = 0; n < list.count; n++) {
-        rows += (int64_t)divide_up(list.of[n].nu, strip_width(T)) * list.of[n].nv;
-    }
-    const int64_t wanted = rows / WAVES_WANTED + 1;
-    list.rows = wanted < ROWS_MOST ? (int)wanted : (int)ROWS_MOST;
-    list.rows = list.rows > ROWS_LEAST ? list.rows : (int)ROWS_LEAST;
-    unsigned blocks = 0;
-    for (int n = 0; n < list.count; n++) {
-        rectangle &r = list.of[n];
-        r.first_block = blocks;
-        blocks += (unsigned)divide_up(divide_up(r.nu, strip_width(T)) * divide_up(r.nv, list.rows),
-                                      WAVES);
-    }
-    steps_sums<REAL, T><<<blocks, THREADS, 0, stream>>>(view_of<REAL>(layout, nullptr, d_in),
-                                                        pass_of<REAL, T>(args), d_scratch, list);
-    return hipGetLastError();
-}
-
-hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
-                                 const struct layout *layout, const struct step_args *args,
-                                 int nsteps, const void *d_in, const struct box *boxes, int nboxes)
-{
-    rectangle_list list = {};
-    bool any[FACE_COUNT] = {};
-    for (int l = 0; l < nsteps; l++) {
-        for (int face = 0; face < FACE_COUNT; face++) {
-            list.sum[l][face] = args[l].closed[face] ? args[l].d_face_sum[face] : nullptr;
-            any[face] = any[face] || list.sum[l][face] != nullptr;
-        }
-    }
+    sums_list<T> list;
+    list_sums(list, args, T);
     for (int b = 0; b < nboxes; b++) {
-        for (int face = 0; face < FACE_COUNT; face++) {
-            rectangle r;
-            if (any[face] && rectangle_of(layout, &boxes[b], face, &r)) {
-                list.of[list.count++] = r;
-            }
-        }
+        list_box(list, layout, &boxes[b]);
         if (list.count > 0 && (b == nboxes - 1 || (b + 1) % BOXES_PER_LAUNCH == 0)) {
-            const hipError_t error = launch_steps_of(layout, nsteps, [&](auto cell, auto steps) {
-                return launch<decltype(cell), decltype(steps)::value>(stream, d_scratch, layout,
-                                                                      args, d_in, list);
-            });
+            list_strips(list, T);
+            const unsigned blocks = (list.strips + WAVES - 1) / WAVES;
+            steps_sums<REAL, T><<<blocks, THREADS, 0, stream>>>(
+                view_of<REAL>(layout, nullptr, d_in), pass_of<REAL, T>(args), d_scratch, list);
+            const hipError_t error = hipGetLastError();
             if (error != hipSuccess) {
                 return error;
             }
@@ -430,4 +43,14 @@ hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scrat
         }
     }
     return hipSuccess;
+}
+
+hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
+                                 const struct layout *layout, const struct step_args *args,
+                                 int nsteps, const void *d_in, const struct box *boxes, int nboxes)
+{
+    return launch_steps_of(layout, nsteps, [&](auto cell, auto steps) {
+        return launch<decltype(cell), decltype(steps)::value>(stream, d_scratch, layout, args, d_in,
+                                                              boxes, nboxes);
+    });
 }

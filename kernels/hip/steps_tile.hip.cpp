@@ -235,7 +235,7 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
 hipError_t hip_launch_steps_tile(hipStream_t stream, const struct layout *layout,
                                  const struct step_args *args, int nsteps, void *d_out,
                                  const void *d_in, const struct box *box,
-                                 struct hip_steps_summary *)
+                                 struct hip_steps_besides *)
 {
     return launch_steps_of(layout, nsteps, [&](auto cell, auto steps) {
         return launch<decltype(cell), decltype(steps)::value>(stream, layout, args, d_out, d_in,

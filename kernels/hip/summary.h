@@ -187,6 +187,15 @@ static __device__ void publish(struct hip_scratch *scratch, struct field_summary
     summary->first_bad = (int64_t)seen(&scratch->first_bad); /* all ones: -1 */
 }
 
+/* By one thread, when all blocks have merged. */
+static __device__ __forceinline__ void publish_summary(struct hip_scratch *scratch,
+                                                       struct hip_result *result)
+{
+    publish(scratch, &result->summary);
+    reset(scratch);
+    __threadfence_system();
+}
+
 /* The end of a kernel that summarises. All threads of all blocks call; `waves` as above. */
 template <int WAVES>
 static __device__ __forceinline__ void finish_summary(struct hip_scratch *scratch,
@@ -195,9 +204,7 @@ static __device__ __forceinline__ void finish_summary(struct hip_scratch *scratc
 {
     merge<WAVES>(scratch, f, waves);
     if (is_last_block(scratch)) {
-        publish(scratch, &result->summary);
-        reset(scratch);
-        __threadfence_system();
+        publish_summary(scratch, result);
     }
 }
 

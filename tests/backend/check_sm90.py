@@ -105,7 +105,7 @@ def main(cuobjdump, objects):
                 continue
             seen += 1
             steps = int(shape.group(2))
-            loop = loops_of(code)[0]
+            loop = [loop for loop in loops_of(code) if count_of(loop, "STG") > 0][0]
             count = {op: count_of(loop, op)
                      for op in ("[DF]FMA", "[DF]ADD", "SHFL", "LDS", "STS", "LDL", "STL")}
             shown = f"{'float64' if shape.group(1) == 'd' else 'float32'}, {steps} steps"

@@ -1,0 +1,453 @@
+/* The sums over closed faces before each step of a pass: a part of the kernels that advance boxes,
+ * whose blocks take strips of faces when they have nothing else to do, or a kernel of its own.
+ *
+ * Level l of a face's cells depends on the first l + 1 layers of cells at the face, so all levels
+ * are computed here once more, from T layers of level 0: few cells, and the kernels that advance
+ * the field keep nothing for sums, which made the tiles at faces late.
+ *
+ * A wave takes a strip of a face, a lane per cell along u, and marches along v; the edges of
+ * strips overlap by T - 1 cells, and so do their ends. Where it has read row v of level 0, it
+ * computes row v - 1 of level 1, ..., row v - T + 1 of level T - 1, as steps_tile does with planes.
+ *
+ *      face     normal   u   v
+ *      x        x        y   z
+ *      y        y        x   z
+ *      z        z        x   y     */
+#ifndef ISOTHERM_KERNELS_HIP_STEPS_SUMS_H
+#define ISOTHERM_KERNELS_HIP_STEPS_SUMS_H
+
+#include "kernels/hip/steps.h"
+
+/* Strips as long as leave this many, about as many waves as take them; but not shorter. */
+enum { STRIPS_WANTED = 2000, ROWS_LEAST = 8, ROWS_MOST = 512 };
+
+/* The cells of a box on a face. */
+struct rectangle {
+    int face;
+    int u, v; /* the first one */
+    int nu, nv;
+    unsigned first_strip;
+};
+
+/* What is summed; MOST: rectangles. */
+template <int T, int MOST> struct rectangle_list {
+    rectangle of[MOST];
+    int count;
+    int rows; /* of a strip */
+    unsigned strips;
+    struct exact_sum *sum[T][FACE_COUNT];
+};
+
+/* The cells of a strip that are summed. */
+static __host__ __device__ constexpr int strip_width(int levels)
+{
+    return ARCH_WAVE - 2 * (levels - 1);
+}
+
+static __host__ __device__ int divide_up(int cells, int by)
+{
+    return (cells + by - 1) / by;
+}
+
+/* Whether cell `i` of an axis lies on that closed face. */
+template <typename REAL, int T>
+static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const pass<REAL, T> &p,
+                                             int face, int i)
+{
+    return p.closed[face] && i == (face % 2 == 0 ? 0 : (int)view.cells[face / 2] - 1);
+}
+
+/* Of each thread and level: the counters of an exact sum (struct tally), and how many terms went
+ * there one by one; and a place for a value. */
+enum { PARTS = 3, SINGLE = PARTS, VALUE, PLACES };
+
+/* What a block has in shared memory: these, and the sums of its strips as digits. */
+template <int T, int THREADS> struct sums_memory {
+    long long parts[T][PLACES][THREADS];
+    unsigned long long digit[T][FACE_COUNT][4];
+    bool is_last; /* block */
+
+    __device__ __forceinline__ long long &mine(int l, int place)
+    {
+        return parts[l][place][threadIdx.x];
+    }
+
+    __device__ __forceinline__ void count(int l, double x)
+    {
+        tally one = {};
+        one.add(x);
+        for (int part = 0; part < PARTS; part++) {
+            mine(l, part) += one.part[part];
+        }
+    }
+};
+
+/* Cells of a thread. Those of the binade of its first one are added as integers, as
+ * exact_parts_add_binade of base/exact_sum.h does; a row with others goes to the counters. */
+template <int T> struct binade_sums {
+    enum { FRACTION_BITS = 52, LEAST = 1023 - 28, MOST = 1023 + 29, NONE = 1 << 12 };
+    unsigned exponent;          /* biased, with the sign */
+    unsigned long long bits[T]; /* the sums of each level, with exponents */
+
+    static __device__ __forceinline__ unsigned exponent_of(double x)
+    {
+        return (unsigned)((unsigned long long)__double_as_longlong(x) >> FRACTION_BITS);
+    }
+
+    __device__ __forceinline__ void begin(double x)
+    {
+        const unsigned of_x = exponent_of(x);
+        exponent = of_x < LEAST || of_x > MOST ? (unsigned)NONE : of_x;
+    }
+
+    /* rows: of the strip, at most ROWS_MOST, so that the sum of fractions fits. */
+    template <typename MEMORY> __device__ __forceinline__ void end(MEMORY &memory, int rows) const
+    {
+        const unsigned long long one = 1ULL << FRACTION_BITS;
+        const double unit = __longlong_as_double(
+            (long long)((unsigned long long)(exponent - FRACTION_BITS) << FRACTION_BITS));
+        for (int l = 0; l < T; l++) {
+            memory.mine(l, VALUE) = (long long)bits[l];
+        }
+#pragma unroll 1
+        for (int l = 0; l < T; l++) {
+            const unsigned terms = (unsigned)(rows - (int)memory.mine(l, SINGLE));
+            const unsigned long long sum =
+                (unsigned long long)memory.mine(l, VALUE) - terms * (exponent * one) + terms * one;
+            if (terms > 0) {
+                memory.count(l, (double)(sum >> 32) * 0x1p32 * unit);
+                memory.count(l, (double)(sum & 0xFFFFFFFFU) * unit);
+            }
+        }
+    }
+};
+
+/* A strip of a face of axis N: what a lane has of it. */
+template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
+    static constexpr int U = N == AXIS_X ? AXIS_Y : AXIS_X, V = N == AXIS_Z ? AXIS_Y : AXIS_Z;
+    typedef REAL levels[T][T]; /* level l, layer d from the face inwards */
+
+    const grid_view<REAL> &view;
+    const pass<REAL, T> &p;
+    MEMORY &memory;
+    int face, v_begin, v_end;
+    const REAL *first = nullptr; /* of this lane, in row 0 */
+    int64_t inwards = 0, pitch_v = 0;
+    int v_first = 0, v_last = 0; /* rows that are read */
+    int last = 0;                /* layer at the opposite face, if that is closed and near */
+    bool summed = false, u_min = false, u_max = false;
+    bool plain = false; /* no lane is at a closed face of U, and the opposite face is not near */
+    REAL a = 0, b[T - 1] = {}; /* of the face */
+    binade_sums<T> sums = {};
+
+    __device__ __forceinline__ void load(int v, REAL (&row)[T]) const
+    {
+        const REAL *const from = first + min(max(v, v_first), v_last) * pitch_v;
+#pragma unroll
+        for (int d = 0; d < T; d++) {
+            row[d] = from[min(d, last) * inwards];
+        }
+    }
+
+    /* What layer d of level l at row v becomes. EDGES: it may be at closed faces of other axes. */
+    template <bool EDGES>
+    __device__ __forceinline__ REAL advance(const levels &here, const levels &below,
+                                            const REAL (&above)[T], int l, int d, int v) const
+    {
+        const REAL c = here[l][d];
+        REAL n[FACE_COUNT];
+        /* which of two neighbours is which does not matter: they are added */
+        n[2 * N] = d == 0 ? outside(c, a, b[l]) : here[l][d > 0 ? d - 1 : 0];
+        n[2 * N + 1] = here[l][d + 1];
+        n[2 * U] = arch_shift_up(c, 1);
+        n[2 * U + 1] = arch_shift_down(c, 1);
+        n[2 * V] = below[l][d];
+        n[2 * V + 1] = above[d];
+        if (EDGES) {
+            const int other = face ^ 1;
+            const bool v_min = is_on(view, p, 2 * V, v), v_max = is_on(view, p, 2 * V + 1, v);
+            n[2 * N + 1] = d == last ? outside(c, p.a[other], p.b[l][other]) : n[2 * N + 1];
+            n[2 * U] = u_min ? outside(c, p.a[2 * U], p.b[l][2 * U]) : n[2 * U];
+            n[2 * U + 1] = u_max ? outside(c, p.a[2 * U + 1], p.b[l][2 * U + 1]) : n[2 * U + 1];
+            n[2 * V] = v_min ? outside(c, p.a[2 * V], p.b[l][2 * V]) : n[2 * V];
+            n[2 * V + 1] = v_max ? outside(c, p.a[2 * V + 1], p.b[l][2 * V + 1]) : n[2 * V + 1];
+        }
+        return heat_cell(c, n[0], n[1], n[2], n[3], n[4], n[5], p.r);
+    }
+
+    /* Add the cells at the face of all levels: level l is in row v - l. */
+    __device__ __forceinline__ void sum(int v, const levels &of_row)
+    {
+        unsigned other = 0;
+#pragma unroll
+        for (int l = 0; l < T; l++) {
+            const bool in = v - l >= v_begin && v - l < v_end;
+            other |= in ? sums.exponent_of((double)of_row[l][0]) ^ sums.exponent : 0;
+        }
+        const bool singly = summed && other != 0;
+#pragma unroll
+        for (int l = 0; l < T; l++) {
+            if (v - l >= v_begin && v - l < v_end && !singly) {
+                sums.bits[l] += (unsigned long long)__double_as_longlong((double)of_row[l][0]);
+            }
+        }
+        if (singly) {
+#pragma unroll
+            for (int l = 0; l < T; l++) {
+                memory.mine(l, VALUE) = __double_as_longlong((double)of_row[l][0]);
+            }
+#pragma unroll 1
+            for (int l = 0; l < T; l++) {
+                if (v - l >= v_begin && v - l < v_end) {
+                    memory.count(l, __longlong_as_double(memory.mine(l, VALUE)));
+                    memory.mine(l, SINGLE)++;
+                }
+            }
+        }
+    }
+
+    /* value: row v of level 0, afterwards row v + 2. Level l comes to row v - l. here: level l in
+     * row v - l - 1; below: in the row before that, which the new one overwrites. */
+    template <bool EDGES>
+    __device__ __forceinline__ void row(int v, REAL (&value)[T], const levels &here, levels &below)
+    {
+#pragma unroll
+        for (int l = 0; l < T; l++) {
+            REAL next[T];
+#pragma unroll
+            for (int d = 0; d + 1 < T - l; d++) {
+                next[d] = advance<EDGES>(here, below, value, l, d, v - l - 1);
+            }
+#pragma unroll
+            for (int d = 0; d < T - l; d++) {
+                below[l][d] = value[d];
+                value[d] = next[d];
+            }
+        }
+        load(v + 2, value);
+        sum(v, below);
+    }
+
+    __device__ __forceinline__ void march()
+    {
+        levels even = {}, odd = {};
+        REAL of_even[T], of_odd[T];
+        const int begin = v_begin - (T - 1);
+        const int cells = (int)view.cells[V];
+        load(v_begin, of_even);
+        sums.begin((double)of_even[0]);
+        load(begin, of_even);
+        load(begin + 1, of_odd);
+        /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
+        for (int v = begin; arch_all(v < v_end + T - 1); v += 2) {
+            if (arch_all(plain && (v >= T || !p.closed[2 * V]) &&
+                         (v + 1 < cells || !p.closed[2 * V + 1]))) {
+                row<false>(v, of_even, odd, even);
+                row<false>(v + 1, of_odd, even, odd);
+            } else {
+                row<true>(v, of_even, odd, even);
+                row<true>(v + 1, of_odd, even, odd);
+            }
+        }
+        if (summed && v_begin < v_end) {
+            sums.end(memory, v_end - v_begin);
+        }
+    }
+};
+
+/* The sums of strip `number` of a rectangle, on a face of axis N. */
+template <int N, typename REAL, int T, typename MEMORY>
+static __device__ __forceinline__ void sum_strip(const grid_view<REAL> &view,
+                                                 const pass<REAL, T> &p, const rectangle &r,
+                                                 int number, int v_begin, int v_end, MEMORY &memory)
+{
+    typedef face_strip<N, REAL, T, MEMORY> strip;
+    constexpr int U = strip::U, V = strip::V;
+    constexpr int BEYOND = T - 1; /* cells that a summed one depends on, on either side */
+    const int64_t stride[AXIS_COUNT] = {1, view.pitch_y, view.pitch_z};
+    const int cells_u = (int)view.cells[U], cells_v = (int)view.cells[V];
+    const int lane = (int)threadIdx.x % ARCH_WAVE;
+    const int u_first = r.u + number * strip_width(T) - BEYOND;
+    const int u = u_first + lane;
+    /* cells that there are; a lane beyond those that are needed reads the last one */
+    const int u_lo = p.closed[2 * U] ? 0 : -BEYOND;
+    const int u_hi = cells_u - 1 + (p.closed[2 * U + 1] ? 0 : BEYOND);
+    const int v_lo = p.closed[2 * V] ? 0 : -BEYOND;
+    const int v_hi = cells_v - 1 + (p.closed[2 * V + 1] ? 0 : BEYOND);
+    const int u_read = min(max(u, u_lo), min(u_hi, r.u + r.nu - 1 + BEYOND));
+    const bool is_min = r.face % 2 == 0;
+    const int last = p.closed[r.face ^ 1] ? (int)view.cells[N] - 1 : T;
+    strip of = {view, p, memory, r.face, v_begin, v_end};
+    of.first = view.in + (is_min ? 0 : view.cells[N] - 1) * stride[N] + u_read * stride[U];
+    of.inwards = is_min ? stride[N] : -stride[N];
+    of.pitch_v = stride[V];
+    of.v_first = max(v_lo, v_begin - BEYOND);
+    of.v_last = min(v_hi, v_end - 1 + BEYOND);
+    of.last = last;
+    of.summed = lane >= BEYOND && lane < ARCH_WAVE - BEYOND && u < r.u + r.nu;
+    of.u_min = is_on(view, p, 2 * U, u);
+    of.u_max = is_on(view, p, 2 * U + 1, u);
+    of.plain = !(p.closed[2 * U] && u_first <= 0) &&
+               !(p.closed[2 * U + 1] && u_first + ARCH_WAVE >= cells_u) && last >= T - 1;
+    of.a = p.a[r.face];
+    for (int l = 0; l + 1 < T; l++) {
+        of.b[l] = p.b[l][r.face];
+    }
+    of.march();
+}
+
+/* Add the counters of the lanes to the block's digits. A level with the sum of the one before goes
+ * with it. All lanes of a wave call. */
+template <typename LIST, int T, int THREADS>
+static __device__ __forceinline__ void add_strip(const LIST &list, int face,
+                                                 sums_memory<T, THREADS> &memory)
+{
+    tally all = {};
+#pragma unroll 1
+    for (int l = T - 1; l >= 0; l--) {
+        for (int part = 0; part < PARTS; part++) {
+            all.part[part] += memory.mine(l, part);
+        }
+        if (l == 0 || list.sum[l][face] != list.sum[l - 1][face]) {
+            digits_add(memory.digit[l][face], all);
+            all = {};
+        }
+    }
+}
+
+/* Take strips until none is left, and add their sums to those of the faces, which must be
+ * normalised afterwards. All threads of all blocks call. */
+template <typename REAL, int T, typename LIST, int THREADS>
+static __device__ __forceinline__ void sum_strips(const grid_view<REAL> &view,
+                                                  const pass<REAL, T> &p, const LIST &list,
+                                                  struct hip_scratch *scratch,
+                                                  sums_memory<T, THREADS> &memory)
+{
+    enum { DIGITS = T * FACE_COUNT * 4 };
+    static_assert(DIGITS <= THREADS, "a thread for each digit");
+    const int digit = (int)threadIdx.x % 4;
+    const int face = (int)threadIdx.x / 4 % FACE_COUNT;
+    const int level = (int)threadIdx.x / (4 * FACE_COUNT);
+    if (level < T) {
+        memory.digit[level][face][digit] = 0;
+    }
+    __syncthreads();
+    for (;;) {
+        unsigned strip = 0;
+        if (arch_is_first_lane()) {
+            strip = atomicAdd(&scratch->strips_taken, 1U);
+        }
+        strip = arch_first_lane_value(strip);
+        if (strip >= list.strips) {
+            break;
+        }
+        int n = 0;
+        while (n + 1 < list.count && strip >= list.of[n + 1].first_strip) {
+            n++;
+        }
+        const rectangle &r = list.of[n];
+        const int across = divide_up(r.nu, strip_width(T));
+        const int number = (int)(strip - r.first_strip);
+        const int v_begin = r.v + number / across * list.rows;
+        const int v_end = min(v_begin + list.rows, r.v + r.nv);
+        for (int l = 0; l < T; l++) {
+            for (int place = 0; place < PLACES; place++) {
+                memory.mine(l, place) = 0;
+            }
+        }
+        switch (r.face / 2) {
+        case AXIS_X:
+            sum_strip<AXIS_X>(view, p, r, number % across, v_begin, v_end, memory);
+            break;
+        case AXIS_Y:
+            sum_strip<AXIS_Y>(view, p, r, number % across, v_begin, v_end, memory);
+            break;
+        default:
+            sum_strip<AXIS_Z>(view, p, r, number % across, v_begin, v_end, memory);
+        }
+        add_strip(list, r.face, memory);
+    }
+    __syncthreads();
+    if (level < T && list.sum[level][face] != nullptr && memory.digit[level][face][digit] != 0) {
+        atomicAdd(reinterpret_cast<unsigned long long *>(&list.sum[level][face]->digit[digit]),
+                  memory.digit[level][face][digit]);
+    }
+}
+
+/* The last block, when all others have added: each sum once, by a thread of its own, since steps
+ * mostly add to the same ones. All threads call. */
+template <int T, typename LIST>
+static __device__ __forceinline__ void normalise_sums(const LIST &list, struct hip_scratch *scratch)
+{
+    const int l = (int)threadIdx.x / FACE_COUNT;
+    const int face = (int)threadIdx.x % FACE_COUNT;
+    if (l < T && list.sum[l][face] != nullptr &&
+        (l == 0 || list.sum[l][face] != list.sum[l - 1][face])) {
+        face_sum_normalise(list.sum[l][face]);
+    }
+    if (threadIdx.x == 0) {
+        scratch->strips_taken = 0;
+    }
+}
+
+/* The cells of a box on a face of the field; false where it has none. */
+static bool rectangle_of(const struct layout *layout, const struct box *box, int face, rectangle *r)
+{
+    const int axis = face / 2;
+    const int u = axis == AXIS_X ? AXIS_Y : AXIS_X;
+    const int v = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
+    const int64_t layer = face % 2 == 0 ? 0 : layout->cells[axis] - 1;
+    *r = {};
+    r->face = face;
+    r->u = (int)box->lo[u];
+    r->v = (int)box->lo[v];
+    r->nu = (int)box_extent(box, (enum axis)u);
+    r->nv = (int)box_extent(box, (enum axis)v);
+    return box->lo[axis] <= layer && layer < box->hi[axis] && r->nu > 0 && r->nv > 0;
+}
+
+/* The sums that steps add to, without rectangles. */
+template <typename LIST> static void list_sums(LIST &list, const struct step_args *args, int nsteps)
+{
+    list = {};
+    for (int l = 0; l < nsteps; l++) {
+        for (int face = 0; face < FACE_COUNT; face++) {
+            list.sum[l][face] = args[l].closed[face] ? args[l].d_face_sum[face] : nullptr;
+        }
+    }
+}
+
+/* Add the cells of a box, where there is room for FACE_COUNT rectangles. */
+template <typename LIST>
+static void list_box(LIST &list, const struct layout *layout, const struct box *box)
+{
+    for (int face = 0; face < FACE_COUNT; face++) {
+        bool any = false;
+        for (const auto &level : list.sum) {
+            any = any || level[face] != nullptr;
+        }
+        if (any && rectangle_of(layout, box, face, &list.of[list.count])) {
+            list.count++;
+        }
+    }
+}
+
+/* Number the strips, when all boxes are in the list. */
+template <typename LIST> static void list_strips(LIST &list, int steps)
+{
+    int64_t rows = 0;
+    for (int n = 0; n < list.count; n++) {
+        rows += (int64_t)divide_up(list.of[n].nu, strip_width(steps)) * list.of[n].nv;
+    }
+    const int64_t wanted = rows / STRIPS_WANTED + 1;
+    list.rows = wanted < ROWS_MOST ? (int)wanted : (int)ROWS_MOST;
+    list.rows = list.rows > ROWS_LEAST ? list.rows : (int)ROWS_LEAST;
+    list.strips = 0;
+    for (int n = 0; n < list.count; n++) {
+        rectangle &r = list.of[n];
+        r.first_strip = list.strips;
+        list.strips += (unsigned)(divide_up(r.nu, strip_width(steps)) * divide_up(r.nv, list.rows));
+    }
+}
+
+#endif
