@@ -71,6 +71,12 @@ static __device__ __forceinline__ uint32_t arch_load_acquire_system(const uint32
     return __hip_atomic_load(from, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
+/* The value of the first lane. All lanes call. */
+static __device__ __forceinline__ uint32_t arch_first_lane_value(uint32_t value)
+{
+    return (uint32_t)__builtin_amdgcn_readfirstlane((int)value);
+}
+
 static __device__ __forceinline__ bool arch_all(bool condition)
 {
     return __all(condition) != 0;

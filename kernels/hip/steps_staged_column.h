@@ -4,9 +4,10 @@
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_COLUMN_H
 
 #include "kernels/hip/steps_staged_list.h"
-#include "kernels/hip/steps_sums.h"
 
 #if ARCH_HAS_TILE_COPY
+
+#include "kernels/hip/steps_sums.h"
 
 template <typename S> struct deep_work {
     typedef typename S::REAL REAL;

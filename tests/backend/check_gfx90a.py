@@ -40,7 +40,7 @@ OFFLOAD_SCRATCH = ("find_", "hash_", "inward_", "norm_of")
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
 # steps_tile and steps_sums those of all levels; of flux_ and track_ for OpenMP the layouts.
-SCALAR_SPILLS = {"steps_tile": 60, "steps_sums": 200, "step_march": 40, "mhd_cached": 160,
+SCALAR_SPILLS = {"steps_tile": 60, "steps_sums": 300, "step_march": 40, "mhd_cached": 160,
                  "mhd_shared": 220,
                  "flux_float64": 30, "flux_float32": 30,
                  "track_float64": 20, "track_float32": 20}

@@ -152,6 +152,8 @@ template <typename T> static T __shfl_up_sync(unsigned, T value, unsigned lanes)
     return __shfl_up(value, lanes);
 }
 
+#define __builtin_amdgcn_readfirstlane(value) hip_on_host::from_lane("readfirstlane", value, 0)
+
 static inline void __threadfence(void)
 {
 }
