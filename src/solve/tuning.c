@@ -229,8 +229,8 @@ static double fastest_so_far(const struct pass_plan *passes)
 }
 
 /* The fastest of several batches: the others were disturbed, or the backend tried a tile. The first
- * pass of a kind says little by itself: a GPU loads the kernel's code then, and the host divides
- * the box into tiles. */
+ * pass of a kind says nothing by itself, so at least one batch follows: a GPU loads the kernel's
+ * code then, which can take a tenth of a second, and the host divides the box into tiles. */
 static enum status time_trial(struct pass_search *search, struct pass_trial *trial)
 {
     const double bar = HOPELESS * fastest_so_far(&search->stepper->passes) * trial->steps;
@@ -239,7 +239,8 @@ static enum status time_trial(struct pass_search *search, struct pass_trial *tri
     search->pass.nsteps = trial->steps;
     TRY(time_passes(search, 1, &seconds));
     double best = seconds;
-    for (int batch = 0; batch < PASS_BATCHES && search->spent_s <= search->limit_s; batch++) {
+    for (int batch = 0; batch < PASS_BATCHES && (batch == 0 || search->spent_s <= search->limit_s);
+         batch++) {
         const double passes = fmin(fmax(batch_s / best, 1), MOST_PASSES_OF_A_BATCH);
         TRY(time_passes(search, (int)passes, &seconds));
         best = fmin(best, seconds);
