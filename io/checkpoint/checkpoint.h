@@ -121,6 +121,8 @@ enum status checkpoint_read_derived(MPI_Comm comm, const char *path, enum derive
 int64_t checkpoint_step_here(const char *directory, const char *path);
 /* Not collective. The newest step in `directory` by file name, -1: none. */
 enum status checkpoint_newest_step(const char *directory, int64_t *step) MUST_CHECK;
+/* Not collective. Remove the incomplete and the given up files of `directory`. */
+enum status checkpoint_remove_temporaries(const char *directory) MUST_CHECK;
 /* Not collective. The run continues from `step`: let `latest` name its checkpoint, and remove those
  * of later steps, the newest first. */
 enum status checkpoint_give_up_after(const char *directory, int64_t step) MUST_CHECK;

@@ -14,6 +14,13 @@ enum status checkpoint_folder(const char *directory, char folder[PATH_BYTES])
     return path_join(directory, "checkpoints", folder);
 }
 
+enum status checkpoint_remove_temporaries(const char *directory)
+{
+    char folder[PATH_BYTES];
+    TRY(checkpoint_folder(directory, folder));
+    return step_files_remove_temporaries(folder);
+}
+
 static bool is_same_folder(const char *one, const char *two)
 {
     struct stat a;

@@ -183,9 +183,7 @@ static enum status put_all(int fd, const struct seal *seal, const uint64_t *tabl
     TRY(file_write_at(fd, "its checksums", table, (size_t)seal->blocks * sizeof *table,
                       CHECKPOINT_SEAL_BYTES + body_of(seal)));
     TRY(file_write_at(fd, "its seal", text, sizeof text, 0));
-    TRY(file_sync(fd, "its seal"));
-    file_forget(fd);
-    return STATUS_OK;
+    return file_sync(fd, "its seal");
 }
 
 /* Rank 0. */

@@ -26,6 +26,7 @@ struct job {
     char folder[PATH_BYTES];
     char path[PATH_BYTES];
     char temporary[PATH_BYTES];
+    bool reused; /* `temporary` has the contents of an earlier one */
 };
 
 uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision)
@@ -45,13 +46,24 @@ static uint64_t file_bytes(const struct job *job)
                    h5_raw_bytes(job->grid->cells, PRECISION_FLOAT64));
 }
 
-/* Rank 0. */
-static enum status prepare(const struct job *job)
+/* The cells alone. */
+static uint64_t value_bytes(const struct job *job)
+{
+    const uint64_t fields = job->part->enthalpy != NULL ? 2 : 1;
+    return (uint64_t)grid_total_cells(job->grid) *
+           (fields * precision_bytes(job->part->precision) +
+            (uint64_t)derived_count(job->part->kept) * sizeof(double));
+}
+
+/* Rank 0. Overwriting a file that is needed no more takes less time than allocating another and
+ * freeing this one. */
+static enum status prepare(struct job *job)
 {
     TRY(directory_make(job->folder));
-    TRY(step_files_remove_temporaries(job->folder));
+    TRY(step_files_reuse_temporary(job->folder, value_bytes(job), job->temporary, &job->reused));
     const uint64_t bytes = file_bytes(job);
-    return directory_check_room(job->folder, bytes + strlen(job->config_text));
+    return job->reused ? STATUS_OK
+                       : directory_check_room(job->folder, bytes + strlen(job->config_text));
 }
 
 static enum status write_state(hid_t dataset, const struct checkpoint_state *state)
@@ -146,9 +158,11 @@ static enum status make_file(const struct job *job, struct raw_place *places)
 {
     hid_t file = H5I_INVALID_HID;
     TRY(h5_create_memory(CHECKPOINT_SEAL_BYTES, &file));
-    TRY(h5_save_temporary(file, job->temporary,
+    TRY(h5_save_temporary(file, job->temporary, job->reused,
                           h5_text_dataset(file, "/configuration", job->config_text)));
-    TRY(h5_reserve(job->temporary, file_bytes(job)));
+    if (!job->reused) {
+        TRY(h5_reserve(job->temporary, file_bytes(job)));
+    }
     return lay_out(job, places);
 }
 
@@ -186,7 +200,7 @@ static enum status write_values(const struct job *job)
     return status_agree(job->comm, status);
 }
 
-/* Rank 0. Remove all but the newest `keep`. Checkpoints of later steps belong to an abandoned run.
+/* Rank 0. Give up all but the newest `keep`. Checkpoints of later steps belong to an abandoned run.
  * Never a failure: the new checkpoint is valid. */
 static void prune(const struct job *job, int keep)
 {
@@ -202,9 +216,9 @@ static void prune(const struct job *job, int keep)
             kept++;
             continue;
         }
-        char path[PATH_BYTES];
-        if (step_file_path(job->folder, steps[i], path) == STATUS_OK && unlink(path) != 0) {
-            log_warn("cannot remove the old checkpoint %s: %s", path, strerror(errno));
+        if (!step_files_give_up(job->folder, steps[i])) {
+            log_warn("cannot remove the old checkpoint of step %" PRId64 " in %s: %s", steps[i],
+                     job->folder, strerror(errno));
         }
     }
     free(steps);

@@ -112,9 +112,10 @@ enum status h5_copy_memory(hid_t file, const char *path)
     return save(file, path, file_replace);
 }
 
-enum status h5_save_temporary(hid_t file, const char *path, enum status written)
+enum status h5_save_temporary(hid_t file, const char *path, bool over, enum status written)
 {
-    const enum status status = written == STATUS_OK ? save(file, path, file_create) : written;
+    const enum status status =
+        written == STATUS_OK ? save(file, path, over ? file_overwrite : file_create) : written;
     h5_close(file);
     return status;
 }

@@ -26,9 +26,11 @@ enum status h5_fail(const char *format, ...) PRINTF_LIKE(1, 2);
 enum status h5_create_memory(hsize_t userblock, hid_t *file) MUST_CHECK;
 /* Replace `path` by a copy of the file in memory, which stays open. */
 enum status h5_copy_memory(hid_t file, const char *path) MUST_CHECK;
-/* Save the file under its temporary name, not flushed to disk, and close it. `written`: the outcome
- * of filling it; on a failure nothing is saved, and it is returned. */
-enum status h5_save_temporary(hid_t file, const char *path, enum status written) MUST_CHECK;
+/* Save the file under its temporary name, not flushed to disk, and close it. over: the beginning of
+ * a file that exists (file_overwrite). `written`: the outcome of filling it; on a failure nothing
+ * is saved, and it is returned. */
+enum status h5_save_temporary(hid_t file, const char *path, bool over,
+                              enum status written) MUST_CHECK;
 
 /* Not collective. Reserve `bytes` of disk behind the end of the file, so that writing them cannot
  * fail for lack of space; closing the file gives the rest back. STATUS_FILE, and the file

@@ -2,10 +2,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum status step_file_path(const char *folder, int64_t step, char path[PATH_BYTES])
 {
@@ -79,26 +83,83 @@ enum status step_files_list(const char *folder, int64_t **steps, int *count)
     return list(folder, ".h5", steps, count);
 }
 
-static enum status remove_all(const char *folder, const char *suffix)
+static enum status path_of(const char *folder, int64_t step, const char *suffix,
+                           char path[PATH_BYTES])
+{
+    char name[64];
+    snprintf(name, sizeof name, "step_%010" PRId64 "%s", step, suffix);
+    return path_join(folder, name, path);
+}
+
+static bool occupies(const char *path, uint64_t bytes)
+{
+    enum { UNIT = 512 }; /* of st_blocks */
+    struct stat found;
+    return lstat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 1 &&
+           (uint64_t)found.st_blocks * UNIT >= bytes;
+}
+
+/* reuse_as: NULL to remove all. */
+static enum status remove_all(const char *folder, const char *suffix, uint64_t bytes,
+                              const char *reuse_as, bool *reused)
 {
     int64_t *steps = NULL;
     int count = 0;
     TRY(list(folder, suffix, &steps, &count));
     enum status status = STATUS_OK;
     for (int i = 0; i < count; i++) {
-        char name[64];
         char path[PATH_BYTES];
-        snprintf(name, sizeof name, "step_%010" PRId64 "%s", steps[i], suffix);
-        TRY_GOTO(path_join(folder, name, path));
-        TRY_GOTO(file_remove(path));
+        TRY_GOTO(path_of(folder, steps[i], suffix, path));
+        if (reuse_as != NULL && !*reused && occupies(path, bytes) && rename(path, reuse_as) == 0) {
+            *reused = true;
+        } else if (reuse_as == NULL || !*reused || strcmp(path, reuse_as) != 0) {
+            TRY_GOTO(file_remove(path));
+        }
     }
 done:
     free(steps);
     return status;
 }
 
+static const char incomplete[] = ".h5.tmp";
+
+enum status step_files_reuse_temporary(const char *folder, uint64_t bytes, const char *path,
+                                       bool *reused)
+{
+    *reused = false;
+    TRY(remove_all(folder, ".h5.tmp.tmp", 0, NULL, NULL)); /* file_replace's own */
+    return remove_all(folder, incomplete, bytes, path, reused);
+}
+
 enum status step_files_remove_temporaries(const char *folder)
 {
-    TRY(remove_all(folder, ".h5.tmp.tmp")); /* file_replace's own */
-    return remove_all(folder, ".h5.tmp");
+    bool reused;
+    return step_files_reuse_temporary(folder, 0, NULL, &reused);
+}
+
+/* No other process has opened it: else there is no write lease. Until the lease is given back an
+ * open would be told to us by a signal, which ends a process unless it is one of those that are
+ * ignored. */
+static bool is_unused(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const bool unused = fd >= 0 && fcntl(fd, F_SETSIG, SIGURG) == 0 &&
+                        fcntl(fd, F_SETLEASE, F_WRLCK) == 0 && fcntl(fd, F_SETLEASE, F_UNLCK) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return unused;
+}
+
+bool step_files_give_up(const char *folder, int64_t step)
+{
+    char path[PATH_BYTES];
+    char temporary[PATH_BYTES];
+    if (step_file_path(folder, step, path) != STATUS_OK ||
+        path_of(folder, step, incomplete, temporary) != STATUS_OK) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    return (occupies(path, 0) && is_unused(path) && rename(path, temporary) == 0) ||
+           unlink(path) == 0;
 }

@@ -3,6 +3,7 @@
 #ifndef ISOTHERM_IO_HDF5_STEP_FILES_H
 #define ISOTHERM_IO_HDF5_STEP_FILES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/file.h"
@@ -17,7 +18,17 @@ int64_t step_file_step(const char *name, const char *suffix);
 /* The steps of the files in `folder`, newest first; none when it does not exist. Caller frees. */
 enum status step_files_list(const char *folder, int64_t **steps, int *count) MUST_CHECK;
 
-/* Remove the incomplete files of killed runs. */
+/* Remove the incomplete files of killed runs, and files that are given up. */
 enum status step_files_remove_temporaries(const char *folder) MUST_CHECK;
+
+/* Give up a file that is needed no more: it becomes a temporary one, to be written over. Else, as
+ * where another process reads it or it has another name, it is removed. False, with errno, when
+ * neither succeeds. */
+bool step_files_give_up(const char *folder, int64_t step);
+
+/* The same as remove_temporaries, but one of them that occupies at least `bytes` on the disk
+ * becomes `path`, with its contents; *reused tells. */
+enum status step_files_reuse_temporary(const char *folder, uint64_t bytes, const char *path,
+                                       bool *reused) MUST_CHECK;
 
 #endif

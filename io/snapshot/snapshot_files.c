@@ -48,7 +48,7 @@ static enum status make_temporary(const struct snapshot_series *series, const ch
 {
     hid_t file = H5I_INVALID_HID;
     TRY(h5_create_memory(0, &file));
-    return h5_save_temporary(file, path, snapshot_write_root(file, series));
+    return h5_save_temporary(file, path, false, snapshot_write_root(file, series));
 }
 
 /* For xarray: the centres of the cells, and the time. */

@@ -282,6 +282,20 @@ enum status file_create(const char *path, const char *bytes, size_t nbytes)
     return create(path, bytes, nbytes, false);
 }
 
+enum status file_overwrite(const char *path, const char *bytes, size_t nbytes)
+{
+    static const char zeros[1 << 16];
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+    }
+    enum status status = file_write(fd, path, bytes, nbytes);
+    if (status == STATUS_OK) {
+        status = file_write(fd, path, zeros, sizeof zeros);
+    }
+    return file_close(fd, path, status);
+}
+
 enum status file_replace(const char *path, const char *bytes, size_t nbytes)
 {
     char temporary[PATH_BYTES];

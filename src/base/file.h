@@ -64,6 +64,9 @@ void file_disk_reset(double seconds);
  * renamed. */
 enum status file_create(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 
+/* Write the beginning of an existing file, and 64 KiB of zeros after it; what follows stays. */
+enum status file_overwrite(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
+
 /* Write a whole small file: temporary name, fsync, rename, fsync of the folder. Readers see the old
  * file or the new one, never a part. */
 enum status file_replace(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;

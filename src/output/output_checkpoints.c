@@ -42,10 +42,22 @@ static enum status open_output(const struct output_context *in, void **object)
         status = fail(STATUS_MEMORY, "no memory for the checkpoints' names");
     } else {
         built->submitted_step = -1;
+        built->directory = in->team->rank == 0 ? in->problem->settings->output.directory : NULL;
         status = in->team->rank == 0 ? make_folder(in->problem->settings) : STATUS_OK;
     }
     *object = built;
     return status_agree(in->team->comm, status);
+}
+
+static void close_output(void *object)
+{
+    const struct checkpoint_output *output = object;
+    if (output != NULL && output->directory != NULL && output->submitted_step >= 0 &&
+        checkpoint_remove_temporaries(output->directory) != STATUS_OK) {
+        log_warn("%s", fail_message());
+        fail_clear();
+    }
+    free(object);
 }
 
 static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
@@ -173,7 +185,7 @@ const struct output_kind output_checkpoints = {
     .needs_others_on_disk = true,
     .summary = SUMMARY_ALWAYS,
     .open = open_output,
-    .close = free,
+    .close = close_output,
     .write = write_due,
     .list = list,
     .capture_bytes = capture_bytes,

@@ -12,6 +12,7 @@ struct checkpoint_output {
     int64_t submitted_step; /* of the newest one submitted to the writer; -1: none */
     /* the newest valid one: set by the write half; read it after writer_finish only */
     char valid[PATH_BYTES];
+    const char *directory; /* on rank 0, else NULL */
 };
 
 /* Collective. Capture the current state and submit it to the writer, unless done for this step.

@@ -1,6 +1,7 @@
 /* Checkpoints: exact on any other rank count, and never worse than the one before. */
 #include "io_rig.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -102,6 +103,78 @@ static void test_names_and_keep(void **unused)
     assert_false(exists(rig_folder, "step_0000000030.h5"));
     assert_true(exists(rig_folder, "step_0000000025.h5"));
     assert_true(exists(rig_folder, "step_0000000020.h5"));
+    rig_close(&rig);
+}
+
+static void read_whole(const char *directory, const char *name, char **bytes, size_t *nbytes)
+{
+    char path[PATH_BYTES];
+    in_folder(directory, name, path);
+    must(file_read_all(path, 1 << 20, bytes, nbytes));
+}
+
+/* The file of step 10 becomes that of step 30, with the same bytes as a fresh one; unless it has
+ * another name or somebody reads it. */
+static void test_overwriting(void **unused)
+{
+    (void)unused;
+    enum { PLAIN, LINKED, READ, CASES };
+    struct rig rig;
+    rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT64, "cpu");
+    folder_make_empty(rig_folder);
+    rig_write_checkpoint(&rig, rig_folder, 30, 1);
+    MPI_Barrier(rig.comm);
+    char *fresh = NULL;
+    size_t nfresh = 0;
+    read_whole(rig_folder, "step_0000000030.h5", &fresh, &nfresh);
+    for (int kind = 0; kind < CASES; kind++) {
+        char path[PATH_BYTES];
+        char link_path[PATH_BYTES];
+        struct stat old;
+        struct stat new;
+        int fd = -1;
+        folder_make_empty(rig_folder);
+        rig_write_checkpoint(&rig, rig_folder, 10, 1);
+        MPI_Barrier(rig.comm);
+        in_folder(rig_folder, "step_0000000010.h5", path);
+        in_folder(rig_folder, "copy.h5", link_path);
+        char *before = NULL;
+        size_t nbefore = 0;
+        read_whole(rig_folder, "step_0000000010.h5", &before, &nbefore);
+        assert_int_equal(stat(path, &old), 0);
+        MPI_Barrier(rig.comm);
+        if (comm_rank(rig.comm) == 0) {
+            fd = kind == READ ? open(path, O_RDONLY) : -1;
+            assert_true(kind != LINKED || link(path, link_path) == 0);
+        }
+        rig_write_checkpoint(&rig, rig_folder, 20, 1);
+        rig_write_checkpoint(&rig, rig_folder, 30, 1);
+        MPI_Barrier(rig.comm);
+        in_folder(rig_folder, "step_0000000030.h5", path);
+        assert_int_equal(stat(path, &new), 0);
+        assert_int_equal(new.st_ino == old.st_ino, kind == PLAIN);
+        char *after = NULL;
+        size_t nafter = 0;
+        read_whole(rig_folder, "step_0000000030.h5", &after, &nafter);
+        assert_int_equal(nafter, nfresh);
+        assert_memory_equal(after, fresh, nfresh);
+        free(after);
+        if (fd >= 0) {
+            char *kept = malloc(nbefore);
+            assert_int_equal(pread(fd, kept, nbefore, 0), (ssize_t)nbefore);
+            assert_memory_equal(kept, before, nbefore);
+            free(kept);
+            close(fd);
+        }
+        if (kind == LINKED) {
+            read_whole(rig_folder, "copy.h5", &after, &nafter);
+            assert_memory_equal(after, before, nbefore);
+            free(after);
+        }
+        free(before);
+        MPI_Barrier(rig.comm);
+    }
+    free(fresh);
     rig_close(&rig);
 }
 
@@ -322,10 +395,11 @@ static void test_no_folder(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),       cmocka_unit_test(test_names_and_keep),
-        cmocka_unit_test(test_stale_temporaries), cmocka_unit_test(test_fallback),
-        cmocka_unit_test(test_refusals),          cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_lost_write),        cmocka_unit_test(test_no_folder),
+        cmocka_unit_test(test_round_trips), cmocka_unit_test(test_names_and_keep),
+        cmocka_unit_test(test_overwriting), cmocka_unit_test(test_stale_temporaries),
+        cmocka_unit_test(test_fallback),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_lost_write),
+        cmocka_unit_test(test_no_folder),
     };
     return rig_main(argc, argv, "test_checkpoint", tests, sizeof tests / sizeof tests[0]);
 }

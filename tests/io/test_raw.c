@@ -48,7 +48,7 @@ static enum status make_file(const char *path, const int64_t cells[AXIS_COUNT],
 {
     hid_t file = H5I_INVALID_HID;
     TRY(h5_create_memory(512, &file));
-    TRY(h5_save_temporary(file, path, STATUS_OK));
+    TRY(h5_save_temporary(file, path, false, STATUS_OK));
     TRY(h5_open_plain(path, true, &file));
     TRY(h5_raw_make(file, "T", cells, precision, place));
     return h5_close_flushed(file, path, STATUS_OK);

@@ -24,8 +24,8 @@ KINDS = [("call", 4), ("rename", 1), ("unlink", 1), ("start", 1), ("moment", 3)]
 
 class Kills:
     KILLS = KILLS - OF_EVERYTHING
-    STEPS = 4 * KILLS + 50
-    MOST = {"call": 300, "rename": 8, "unlink": 8}  # calls of that kind until the last kill
+    STEPS = 5 * KILLS + 50
+    MOST = {"call": 300, "rename": 16, "unlink": 1}  # calls of that kind until the last kill
 
     def kill_at_call(self, draw, sort):
         """The process that makes its n-th such call dies there."""
