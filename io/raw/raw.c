@@ -118,17 +118,24 @@ void *raw_align(void *memory, const int64_t cells[AXIS_COUNT], enum precision pr
     return in_page(memory, &place, raw_run_begin(&place, box));
 }
 
+/* What a rank finds when it reads back its share. */
+struct found {
+    uint64_t *sums; /* NULL: it does not read */
+    uint64_t hash;
+    bool is_hashed;
+};
+
 /* A rank's share, whose pieces of `cells` cells are dealt to threads. */
 struct divided {
     const struct raw_place *place;
     struct raw_run share;
     int64_t cells;
-    uint64_t *sums;
-    struct file_output *file; /* to be written from `values` */
+    struct file_output *file; /* to be written from `values`, with the checksums `sums` */
     const char *values;
+    uint64_t *sums;
     int fd; /* to be read */
     const char *path;
-    uint64_t *hash; /* may be NULL */
+    struct found *found;
 };
 
 static enum status divide(struct divided *divided, int64_t bytes,
@@ -139,21 +146,76 @@ static enum status divide(struct divided *divided, int64_t bytes,
                          divided);
 }
 
+static uint64_t hash_run(const struct raw_place *place, const struct raw_run *run,
+                         const char *values)
+{
+    uint64_t sum = 0;
+    if (place->precision == PRECISION_FLOAT64) {
+        for (int64_t c = run->begin; c < run->end; c++, values += sizeof(uint64_t)) {
+            uint64_t bits;
+            memcpy(&bits, values, sizeof bits);
+            sum += heat_cell_hash((uint64_t)c, bits);
+        }
+        return sum;
+    }
+    for (int64_t c = run->begin; c < run->end; c++, values += sizeof(uint32_t)) {
+        uint32_t bits;
+        memcpy(&bits, values, sizeof bits);
+        sum += heat_cell_hash((uint64_t)c, bits);
+    }
+    return sum;
+}
+
+static enum status read_piece(void *divided, int64_t number)
+{
+    const struct divided *d = divided;
+    const struct raw_run run = raw_run_piece(&d->share, number, d->cells);
+    const int64_t cells = piece_cells(d->place, READ_BYTES);
+    const size_t bytes = precision_bytes(d->place->precision);
+    uint64_t hash = 0;
+    char *values = malloc((size_t)cells * bytes);
+    enum status status = STATUS_OK;
+    TRY(CHECK_MEMORY(values != NULL, "no memory for %s to read with",
+                     SIZE_TEXT((size_t)cells * bytes)));
+    for (int64_t p = 0; p * cells < run.end - run.begin; p++) {
+        const struct raw_run part = raw_run_piece(&run, p, cells);
+        TRY_GOTO(file_read_at(d->fd, d->path, values, (size_t)(part.end - part.begin) * bytes,
+                              d->place->offset + (uint64_t)part.begin * bytes));
+        add_sums(d->place, &part, values, d->found->sums);
+        hash += d->found->is_hashed ? hash_run(d->place, &part, values) : 0;
+    }
+#pragma omp atomic
+    d->found->hash += hash;
+done:
+    free(values);
+    return status;
+}
+
+/* Reading back at once: a file system that lets one thread at a time write to a file lets the
+ * others read meanwhile. */
 static enum status write_piece(void *divided, int64_t number)
 {
     const struct divided *d = divided;
     const struct raw_run piece = raw_run_piece(&d->share, number, d->cells);
     const size_t bytes = precision_bytes(d->place->precision);
-    return write_run(d->file, d->place, &piece,
-                     d->values + (size_t)(piece.begin - d->share.begin) * bytes, d->sums);
+    TRY(write_run(d->file, d->place, &piece,
+                  d->values + (size_t)(piece.begin - d->share.begin) * bytes, d->sums));
+    return d->found->sums != NULL ? read_piece(divided, number) : STATUS_OK;
 }
 
 /* Not collective. */
 static enum status write_own(struct file_output *file, const struct raw_place *place,
-                             const struct raw_run *share, const char *values, uint64_t *sums)
+                             const struct raw_run *share, const char *values, uint64_t *sums,
+                             struct found *found)
 {
-    struct divided divided = {
-        .place = place, .share = *share, .sums = sums, .file = file, .values = values};
+    struct divided divided = {.place = place,
+                              .share = *share,
+                              .file = file,
+                              .values = values,
+                              .sums = sums,
+                              .fd = file->fd,
+                              .path = file->path,
+                              .found = found};
     return divide(&divided, WRITE_BYTES, write_piece);
 }
 
@@ -212,97 +274,33 @@ static enum status add_up(MPI_Comm comm, const struct raw_place *place, const ui
 
 static enum status write_shares(MPI_Comm comm, struct file_output *file,
                                 const struct raw_place *place, const struct raw_shares *shares,
-                                const void *values, uint64_t *mine, uint64_t *sums)
+                                const void *values, uint64_t *mine, uint64_t *sums,
+                                struct found *found)
 {
-    enum status status = shares->own
-                             ? write_own(file, place, &shares->runs[shares->rank], values, mine)
-                             : write_exchanged(comm, file, place, shares, values, mine);
+    enum status status =
+        shares->own ? write_own(file, place, &shares->runs[shares->rank], values, mine, found)
+                    : write_exchanged(comm, file, place, shares, values, mine);
     TRY(status_agree(comm, status));
     TRY(add_up(comm, place, mine, sums));
     return status_agree(comm, shares->rank == 0 ? write_sums(file, place, sums) : STATUS_OK);
 }
 
-/* This rank's sums and those of all ranks. */
-static enum status make_sums(MPI_Comm comm, const struct raw_place *place, uint64_t **mine,
-                             uint64_t **sums)
+static enum status sums_create(MPI_Comm comm, const struct raw_place *place, uint64_t **sums)
 {
-    *mine = calloc((size_t)place->blocks, sizeof **mine);
     *sums = calloc((size_t)place->blocks, sizeof **sums);
-    return status_agree(comm, CHECK_MEMORY(*mine != NULL && *sums != NULL,
-                                           "no memory for %" PRId64 " checksums", place->blocks));
-}
-
-enum status raw_write(MPI_Comm comm, struct file_output *file, const struct raw_place *place,
-                      const struct box *box, const void *values, uint64_t **sums)
-{
-    struct raw_shares shares = {0};
-    uint64_t *mine = NULL;
-    enum status status = STATUS_OK;
-    TRY_GOTO(make_sums(comm, place, &mine, sums));
-    TRY_GOTO(raw_shares_create(comm, place, box, &shares));
-    TRY_GOTO(write_shares(comm, file, place, &shares, values, mine, *sums));
-done:
-    raw_shares_free(&shares);
-    free(mine);
-    return status;
+    return status_agree(
+        comm, CHECK_MEMORY(*sums != NULL, "no memory for %" PRId64 " checksums", place->blocks));
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static uint64_t hash_run(const struct raw_place *place, const struct raw_run *run,
-                         const char *values)
-{
-    uint64_t sum = 0;
-    if (place->precision == PRECISION_FLOAT64) {
-        for (int64_t c = run->begin; c < run->end; c++, values += sizeof(uint64_t)) {
-            uint64_t bits;
-            memcpy(&bits, values, sizeof bits);
-            sum += heat_cell_hash((uint64_t)c, bits);
-        }
-        return sum;
-    }
-    for (int64_t c = run->begin; c < run->end; c++, values += sizeof(uint32_t)) {
-        uint32_t bits;
-        memcpy(&bits, values, sizeof bits);
-        sum += heat_cell_hash((uint64_t)c, bits);
-    }
-    return sum;
-}
-
-static enum status sum_piece(void *divided, int64_t number)
-{
-    const struct divided *d = divided;
-    const struct raw_run run = raw_run_piece(&d->share, number, d->cells);
-    const int64_t cells = piece_cells(d->place, READ_BYTES);
-    const size_t bytes = precision_bytes(d->place->precision);
-    uint64_t hash = 0;
-    char *values = malloc((size_t)cells * bytes);
-    enum status status = STATUS_OK;
-    TRY(CHECK_MEMORY(values != NULL, "no memory for %s to read with",
-                     SIZE_TEXT((size_t)cells * bytes)));
-    for (int64_t p = 0; p * cells < run.end - run.begin; p++) {
-        const struct raw_run part = raw_run_piece(&run, p, cells);
-        TRY_GOTO(file_read_at(d->fd, d->path, values, (size_t)(part.end - part.begin) * bytes,
-                              d->place->offset + (uint64_t)part.begin * bytes));
-        add_sums(d->place, &part, values, d->sums);
-        hash += d->hash != NULL ? hash_run(d->place, &part, values) : 0;
-    }
-    if (d->hash != NULL) {
-#pragma omp atomic
-        *d->hash += hash;
-    }
-done:
-    free(values);
-    return status;
-}
-
-/* Not collective. `hash` may be NULL. */
-static enum status sum_share(int fd, const char *path, const struct raw_place *place,
-                             const struct raw_run *share, uint64_t *sums, uint64_t *hash)
+/* Not collective. */
+static enum status read_share(int fd, const char *path, const struct raw_place *place,
+                              const struct raw_run *share, struct found *found)
 {
     struct divided divided = {
-        .place = place, .share = *share, .sums = sums, .fd = fd, .path = path, .hash = hash};
-    return divide(&divided, PIECE_BYTES, sum_piece);
+        .place = place, .share = *share, .fd = fd, .path = path, .found = found};
+    return divide(&divided, PIECE_BYTES, read_piece);
 }
 
 static enum status compare_sums(const char *path, const char *name, const struct raw_place *place,
@@ -327,56 +325,53 @@ static enum status compare_sums(const char *path, const char *name, const struct
     return STATUS_OK;
 }
 
-static enum status choose_share(MPI_Comm comm, const struct raw_place *place, const struct box *box,
-                                struct raw_run *share)
-{
-    if (box == NULL) {
-        *share = raw_share_even(place, comm_rank(comm), comm_size(comm));
-        return STATUS_OK;
-    }
-    struct raw_shares shares;
-    const enum status status = raw_shares_create(comm, place, box, &shares);
-    if (status == STATUS_OK) {
-        *share = shares.runs[shares.rank];
-    }
-    raw_shares_free(&shares);
-    return status;
-}
-
-enum status raw_verify(MPI_Comm comm, int fd, const char *path, const char *name,
-                       const struct raw_place *place, const struct box *box, const uint64_t *sums,
-                       uint64_t *hash)
-{
-    struct raw_run share = {0, 0};
-    uint64_t *mine = NULL;
-    uint64_t *found = NULL;
-    uint64_t my_hash = 0;
-    TRY(choose_share(comm, place, box, &share));
-    enum status status = STATUS_OK;
-    TRY_GOTO(make_sums(comm, place, &mine, &found));
-    TRY_GOTO(status_agree(
-        comm, sum_share(fd, path, place, &share, mine, hash == NULL ? NULL : &my_hash)));
-    TRY_GOTO(add_up(comm, place, mine, found));
-    TRY_GOTO(status_agree(comm, compare_sums(path, name, place, sums, found)));
-    if (hash != NULL) {
-        status = comm_check(MPI_Allreduce(&my_hash, hash, 1, MPI_UINT64_T, MPI_SUM, comm),
-                            "MPI_Allreduce");
-    }
-done:
-    free(found);
-    free(mine);
-    return status;
-}
-
 /* ---- all datasets of a file ----------------------------------------------------------------- */
 
-static enum status read_back(MPI_Comm comm, const struct file_output *file,
-                             const struct raw_place *place, const struct raw_part *part,
-                             const struct box *box, const uint64_t *sums)
+/* Collective, agreed: does each rank find what it has written? */
+static enum status check_found(MPI_Comm comm, const char *path, const struct raw_place *place,
+                               const struct raw_part *part, const uint64_t *mine,
+                               const struct found *found)
 {
-    return fail_prefix(
-        raw_verify(comm, file->fd, file->path, part->name, place, box, sums, part->hash),
-        "what was read back differs from what was written; is the disk full or failing? ");
+    TRY(status_agree(
+        comm, fail_prefix(compare_sums(path, part->name, place, mine, found->sums),
+                          "what was read back differs from what was written; is the disk full or "
+                          "failing? ")));
+    return part->hash == NULL
+               ? STATUS_OK
+               : comm_check(MPI_Allreduce(&found->hash, part->hash, 1, MPI_UINT64_T, MPI_SUM, comm),
+                            "MPI_Allreduce");
+}
+
+/* Collective, agreed. */
+static enum status write_part(MPI_Comm comm, struct file_output *file,
+                              const struct raw_place *place, const struct raw_part *part,
+                              const struct box *box, enum raw_after after)
+{
+    struct raw_shares shares = {0};
+    struct found found = {.is_hashed = part->hash != NULL};
+    uint64_t *mine = NULL;
+    uint64_t *sums = NULL;
+    enum status status = STATUS_OK;
+    TRY_GOTO(sums_create(comm, place, &mine));
+    TRY_GOTO(sums_create(comm, place, &sums));
+    if (after == RAW_READ_BACK) {
+        TRY_GOTO(sums_create(comm, place, &found.sums));
+    }
+    TRY_GOTO(raw_shares_create(comm, place, box, &shares));
+    TRY_GOTO(write_shares(comm, file, place, &shares, part->values, mine, sums, &found));
+    if (after == RAW_READ_BACK) {
+        status = shares.own
+                     ? STATUS_OK
+                     : read_share(file->fd, file->path, place, &shares.runs[shares.rank], &found);
+        TRY_GOTO(status_agree(comm, status));
+        status = check_found(comm, file->path, place, part, mine, &found);
+    }
+done:
+    raw_shares_free(&shares);
+    free(found.sums);
+    free(sums);
+    free(mine);
+    return status;
 }
 
 static enum status fill_open(MPI_Comm comm, struct file_output *file,
@@ -384,13 +379,7 @@ static enum status fill_open(MPI_Comm comm, struct file_output *file,
                              int nparts, const struct box *box, enum raw_after after)
 {
     for (int n = 0; n < nparts; n++) {
-        uint64_t *sums = NULL;
-        enum status status = raw_write(comm, file, &places[n], box, parts[n].values, &sums);
-        if (status == STATUS_OK && after == RAW_READ_BACK) {
-            status = read_back(comm, file, &places[n], &parts[n], box, sums);
-        }
-        free(sums);
-        TRY(status);
+        TRY(write_part(comm, file, &places[n], &parts[n], box, after));
     }
     return status_agree(comm, file_sync(file->fd, file->path));
 }
@@ -419,13 +408,32 @@ static enum status open_to_read(const char *path, int *fd)
     return *fd < 0 ? fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno)) : STATUS_OK;
 }
 
+/* Collective, agreed: each rank reads the same number of lines. */
+static enum status check_even(MPI_Comm comm, int fd, const char *path, const char *name,
+                              const struct raw_place *place, const uint64_t *sums)
+{
+    const struct raw_run share = raw_share_even(place, comm_rank(comm), comm_size(comm));
+    struct found found = {.sums = NULL};
+    uint64_t *all = NULL;
+    enum status status = STATUS_OK;
+    TRY_GOTO(sums_create(comm, place, &found.sums));
+    TRY_GOTO(sums_create(comm, place, &all));
+    TRY_GOTO(status_agree(comm, read_share(fd, path, place, &share, &found)));
+    TRY_GOTO(add_up(comm, place, found.sums, all));
+    status = status_agree(comm, compare_sums(path, name, place, sums, all));
+done:
+    free(all);
+    free(found.sums);
+    return status;
+}
+
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,
                       const struct raw_place *place, const uint64_t *sums)
 {
     int fd = -1;
     enum status status = STATUS_OK;
     TRY_GOTO(status_agree(comm, open_to_read(path, &fd)));
-    TRY_GOTO(raw_verify(comm, fd, path, name, place, NULL, sums, NULL));
+    status = check_even(comm, fd, path, name, place, sums);
 done:
     if (fd >= 0) {
         close(fd);

@@ -23,13 +23,6 @@ void *raw_align(void *memory, const int64_t cells[AXIS_COUNT], enum precision pr
                 const struct box *box);
 size_t raw_room_bytes(size_t bytes);
 
-/* Collective, agreed. Write this rank's cells `box` (in the dataset's indices; the boxes of all
- * ranks cover it) from `values`, [z][y][x] in the place's precision, and the checksums. The file is
- * open on every rank; it is not flushed. `sums` receives the checksums on all ranks; caller frees,
- * on failure too. */
-enum status raw_write(MPI_Comm comm, struct file_output *file, const struct raw_place *place,
-                      const struct box *box, const void *values, uint64_t **sums) MUST_CHECK;
-
 /* One dataset to be written. */
 struct raw_part {
     const char *name;
@@ -43,21 +36,16 @@ enum raw_after {
     RAW_FORGET     /* release the page cache: the cells are not read soon */
 };
 
-/* Collective, agreed. Write this rank's cells of all datasets of the file, and flush them to disk.
- * `places`: given on rank 0, broadcast to the others. */
+/* Collective, agreed. Write this rank's cells `box` of all datasets of the file (in their indices;
+ * the boxes of all ranks cover them), and the checksums, and flush them to disk. `places`: given on
+ * rank 0, broadcast to the others. */
 enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
                      const struct raw_part *parts, int nparts, const struct box *box,
                      enum raw_after after) MUST_CHECK;
 
-/* Collective, agreed. raw_verify with the file opened here. */
+/* Collective, agreed. Read all cells and compare with the checksums; `name` is the dataset's.
+ * STATUS_FILE, naming the first damaged block, when anything differs. */
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,
                       const struct raw_place *place, const uint64_t *sums) MUST_CHECK;
-
-/* Collective, agreed. Read all cells and compare with the checksums; `name` is the dataset's.
- * STATUS_FILE, naming the first damaged block, when anything differs. `box`: that of raw_write, and
- * every rank reads what it wrote; or NULL. `hash` receives the field hash; may be NULL. */
-enum status raw_verify(MPI_Comm comm, int fd, const char *path, const char *name,
-                       const struct raw_place *place, const struct box *box, const uint64_t *sums,
-                       uint64_t *hash) MUST_CHECK;
 
 #endif
