@@ -7,9 +7,10 @@
  * hash, grid and material; /configuration the text. Where the field is an enthalpy, /H holds it,
  * and the field hash is of that.
  *
- * Order of writing: check room; write under a temporary name (raw.h); read back and compare with
- * the field hash of the device's state; seal; fsync; rename; `latest`; remove the oldest ones. All
- * ranks agree on the outcome of each step. */
+ * Order of writing: check room, or take the file that was given up last; write under a temporary
+ * name (raw.h); read back and compare with the field hash of the device's state; fsync; seal;
+ * fsync; rename; `latest`; remove the oldest ones, or give one up. All ranks agree on the outcome
+ * of each step. */
 #ifndef ISOTHERM_IO_CHECKPOINT_CHECKPOINT_H
 #define ISOTHERM_IO_CHECKPOINT_CHECKPOINT_H
 

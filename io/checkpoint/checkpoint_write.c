@@ -200,8 +200,8 @@ static enum status write_values(const struct job *job)
     return status_agree(job->comm, status);
 }
 
-/* Rank 0. Give up all but the newest `keep`. Checkpoints of later steps belong to an abandoned run.
- * Never a failure: the new checkpoint is valid. */
+/* Rank 0. Remove all but the newest `keep`, but one, which is written over next. Checkpoints of
+ * later steps belong to an abandoned run. Never a failure: the new checkpoint is valid. */
 static void prune(const struct job *job, int keep)
 {
     int64_t *steps = NULL;
@@ -211,14 +211,19 @@ static void prune(const struct job *job, int keep)
         return;
     }
     int kept = 0;
+    bool has_given_up = false;
     for (int i = 0; i < count; i++) {
         if (steps[i] <= job->state->step && (kept < keep || kept == 0)) {
             kept++;
             continue;
         }
-        if (!step_files_give_up(job->folder, steps[i])) {
-            log_warn("cannot remove the old checkpoint of step %" PRId64 " in %s: %s", steps[i],
-                     job->folder, strerror(errno));
+        if (!has_given_up && step_files_give_up(job->folder, steps[i])) {
+            has_given_up = true;
+            continue;
+        }
+        char path[PATH_BYTES];
+        if (step_file_path(job->folder, steps[i], path) == STATUS_OK && unlink(path) != 0) {
+            log_warn("cannot remove the old checkpoint %s: %s", path, strerror(errno));
         }
     }
     free(steps);

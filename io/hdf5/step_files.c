@@ -4,18 +4,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+static enum status path_of(const char *folder, int64_t step, const char *suffix,
+                           char path[PATH_BYTES])
+{
+    char name[64];
+    snprintf(name, sizeof name, "step_%010" PRId64 "%s", step, suffix);
+    return path_join(folder, name, path);
+}
 
 enum status step_file_path(const char *folder, int64_t step, char path[PATH_BYTES])
 {
-    char name[64];
-    snprintf(name, sizeof name, "step_%010" PRId64 ".h5", step);
-    return path_join(folder, name, path);
+    return path_of(folder, step, ".h5", path);
 }
 
 int64_t step_file_step(const char *name, const char *suffix)
@@ -83,20 +91,35 @@ enum status step_files_list(const char *folder, int64_t **steps, int *count)
     return list(folder, ".h5", steps, count);
 }
 
-static enum status path_of(const char *folder, int64_t step, const char *suffix,
-                           char path[PATH_BYTES])
+/* Does no other process have the file open? Else a write lease is refused. Asked only where leases
+ * know all processes: those of file systems over a network may know this node's alone. Until the
+ * lease is given back, this process would be told of another's open by a signal, which would end
+ * it unless it is one of those that are ignored. */
+static bool is_unused(int fd)
 {
-    char name[64];
-    snprintf(name, sizeof name, "step_%010" PRId64 "%s", step, suffix);
-    return path_join(folder, name, path);
+    struct statfs system;
+    if (fstatfs(fd, &system) != 0 ||
+        (system.f_type != EXT4_SUPER_MAGIC && system.f_type != XFS_SUPER_MAGIC &&
+         system.f_type != TMPFS_MAGIC)) {
+        return false;
+    }
+    return fcntl(fd, F_SETSIG, SIGURG) == 0 && fcntl(fd, F_SETLEASE, F_WRLCK) == 0 &&
+           fcntl(fd, F_SETLEASE, F_UNLCK) == 0;
 }
 
-static bool occupies(const char *path, uint64_t bytes)
+/* May the file be written over: `bytes` of it are on the disk, and this is its only use? */
+static bool is_free(const char *path, uint64_t bytes)
 {
     enum { UNIT = 512 }; /* of st_blocks */
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat found;
-    return lstat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 1 &&
-           (uint64_t)found.st_blocks * UNIT >= bytes;
+    const bool is = fd >= 0 && fstat(fd, &found) == 0 && S_ISREG(found.st_mode) &&
+                    found.st_nlink == 1 && found.st_uid == geteuid() &&
+                    (uint64_t)found.st_blocks * UNIT >= bytes && is_unused(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is;
 }
 
 /* reuse_as: NULL to remove all. */
@@ -110,7 +133,7 @@ static enum status remove_all(const char *folder, const char *suffix, uint64_t b
     for (int i = 0; i < count; i++) {
         char path[PATH_BYTES];
         TRY_GOTO(path_of(folder, steps[i], suffix, path));
-        if (reuse_as != NULL && !*reused && occupies(path, bytes) && rename(path, reuse_as) == 0) {
+        if (reuse_as != NULL && !*reused && is_free(path, bytes) && rename(path, reuse_as) == 0) {
             *reused = true;
         } else if (reuse_as == NULL || !*reused || strcmp(path, reuse_as) != 0) {
             TRY_GOTO(file_remove(path));
@@ -137,29 +160,11 @@ enum status step_files_remove_temporaries(const char *folder)
     return step_files_reuse_temporary(folder, 0, NULL, &reused);
 }
 
-/* No other process has opened it: else there is no write lease. Until the lease is given back an
- * open would be told to us by a signal, which ends a process unless it is one of those that are
- * ignored. */
-static bool is_unused(const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    const bool unused = fd >= 0 && fcntl(fd, F_SETSIG, SIGURG) == 0 &&
-                        fcntl(fd, F_SETLEASE, F_WRLCK) == 0 && fcntl(fd, F_SETLEASE, F_UNLCK) == 0;
-    if (fd >= 0) {
-        close(fd);
-    }
-    return unused;
-}
-
 bool step_files_give_up(const char *folder, int64_t step)
 {
     char path[PATH_BYTES];
     char temporary[PATH_BYTES];
-    if (step_file_path(folder, step, path) != STATUS_OK ||
-        path_of(folder, step, incomplete, temporary) != STATUS_OK) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    return (occupies(path, 0) && is_unused(path) && rename(path, temporary) == 0) ||
-           unlink(path) == 0;
+    return step_file_path(folder, step, path) == STATUS_OK &&
+           path_of(folder, step, incomplete, temporary) == STATUS_OK &&
+           rename(path, temporary) == 0;
 }

@@ -21,13 +21,12 @@ enum status step_files_list(const char *folder, int64_t **steps, int *count) MUS
 /* Remove the incomplete files of killed runs, and files that are given up. */
 enum status step_files_remove_temporaries(const char *folder) MUST_CHECK;
 
-/* Give up a file that is needed no more: it becomes a temporary one, to be written over. Else, as
- * where another process reads it or it has another name, it is removed. False, with errno, when
- * neither succeeds. */
+/* Give up a file that is needed no more: it becomes a temporary one. False when that fails. */
 bool step_files_give_up(const char *folder, int64_t step);
 
-/* The same as remove_temporaries, but one of them that occupies at least `bytes` on the disk
- * becomes `path`, with its contents; *reused tells. */
+/* As remove_temporaries, but one of them may become `path`, with its contents, to be written over;
+ * *reused tells. One that has at least `bytes` on the disk, is open in no other process and has no
+ * other name. */
 enum status step_files_reuse_temporary(const char *folder, uint64_t bytes, const char *path,
                                        bool *reused) MUST_CHECK;
 

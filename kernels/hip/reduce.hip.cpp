@@ -154,6 +154,7 @@ static __global__ __launch_bounds__(THREADS) void reset_all(struct hip_scratch *
     if (threadIdx.x == 0) {
         reset(scratch);
         scratch->blocks_done = 0;
+        scratch->strips_taken = 0;
     }
 }
 

@@ -77,7 +77,7 @@ static enum status queue_steps(struct queue *queue, const struct layout *layout,
             TRY(sum_rest(queue, layout, args, nsteps, d_in, &rest));
         }
     }
-    return sum_rest(queue, layout, args, nsteps, d_in, &rest);
+    return rest.count > 0 ? sum_rest(queue, layout, args, nsteps, d_in, &rest) : STATUS_OK;
 }
 
 enum status hip_steps(struct queue *queue, const struct layout *layout,

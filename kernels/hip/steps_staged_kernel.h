@@ -256,7 +256,7 @@ static __device__ __forceinline__ void finish_block(const deep_work<S> &w, const
                                                     char *shared)
 {
     typedef sums_memory<S::T, S::THREADS> memory;
-    static_assert(sizeof(memory) <= S::SHARED_BYTES, "in the memory of tiles");
+    static_assert(sizeof(memory) <= S::AT_ROWS, "in the memory of tiles");
     memory &of_sums = *reinterpret_cast<memory *>(shared);
     const bool sums = w.sums.strips > 0;
     if (!S::SUMMARY && !sums) {

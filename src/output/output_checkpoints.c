@@ -26,10 +26,12 @@ static bool is_on(const struct settings *settings)
     return cadence_is_on(&checkpoints->cadence) || checkpoints->walltime > 0;
 }
 
+/* Without what a killed run left in it. */
 static enum status make_folder(const struct settings *settings)
 {
     char folder[PATH_BYTES];
     TRY(path_join(settings->output.directory, "checkpoints", folder));
+    TRY(checkpoint_remove_temporaries(settings->output.directory));
     return cadence_is_on(&settings->output.checkpoints.cadence) ? directory_make(folder)
                                                                 : STATUS_OK;
 }

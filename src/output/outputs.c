@@ -409,12 +409,17 @@ static enum status write_postmortem(struct stepper *stepper, const char *last_ch
     return STATUS_NUMERICS;
 }
 
-/* Jobs in flight are finished first: they are older than the failure, and use HDF5 until then. */
+/* Jobs in flight are finished first: they are older than the failure, and use HDF5 until then. A
+ * checkpoint that was given up makes room. */
 enum status outputs_postmortem(struct outputs *o)
 {
     char reason[STATUS_MESSAGE_BYTES];
     snprintf(reason, sizeof reason, "%s", fail_message());
     if (writer_finish(o->writer) != STATUS_OK) {
+        log_warn("%s", fail_message());
+    }
+    if (o->in.team->rank == 0 &&
+        checkpoint_remove_temporaries(o->in.problem->settings->output.directory) != STATUS_OK) {
         log_warn("%s", fail_message());
     }
     fail_set_agreed(reason);

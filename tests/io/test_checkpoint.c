@@ -3,12 +3,14 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static const int64_t SMALL[AXIS_COUNT] = {7, 5, 6};
@@ -113,6 +115,15 @@ static void read_whole(const char *directory, const char *name, char **bytes, si
     must(file_read_all(path, 1 << 20, bytes, nbytes));
 }
 
+/* Of a file system where files are written over. */
+static bool tells_who_reads(void)
+{
+    struct statfs found;
+    assert_int_equal(statfs(rig_folder, &found), 0);
+    return found.f_type == EXT4_SUPER_MAGIC || found.f_type == XFS_SUPER_MAGIC ||
+           found.f_type == TMPFS_MAGIC;
+}
+
 /* The file of step 10 becomes that of step 30, with the same bytes as a fresh one; unless it has
  * another name or somebody reads it. */
 static void test_overwriting(void **unused)
@@ -152,7 +163,8 @@ static void test_overwriting(void **unused)
         MPI_Barrier(rig.comm);
         in_folder(rig_folder, "step_0000000030.h5", path);
         assert_int_equal(stat(path, &new), 0);
-        assert_int_equal(new.st_ino == old.st_ino, kind == PLAIN);
+        assert_true(kind == PLAIN || new.st_ino != old.st_ino);
+        assert_true(kind != PLAIN || !tells_who_reads() || new.st_ino == old.st_ino);
         char *after = NULL;
         size_t nafter = 0;
         read_whole(rig_folder, "step_0000000030.h5", &after, &nafter);
