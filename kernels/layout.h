@@ -32,7 +32,7 @@ struct layout {
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
                           enum precision precision, struct layout *layout) MUST_CHECK;
 
-/* The layout of a field's classes, one byte per cell; see struct medium_args. Rows begin at
+/* The layout of a field's classes, one byte per cell; see struct device_medium. Rows begin at
  * multiples of LAYOUT_ALIGN_BYTES; the 16 bytes before a row belong to it. `precision` has no
  * meaning. */
 void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT],

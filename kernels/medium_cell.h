@@ -52,7 +52,7 @@ KERNEL_INLINE int64_t medium_table_length(int n, int m)
     return medium_closure_at(n, m, 6, 0);
 }
 
-/* The closure of a cell on `face`: patch: the face's, NULL for none; see struct medium_args. */
+/* The closure of a cell on `face`: patch: the face's, NULL for none; see struct device_medium. */
 KERNEL_INLINE int medium_closure(const uint8_t *patch, int n, int face, const int64_t *cells,
                                  const int64_t *cell, int of_class)
 {

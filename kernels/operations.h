@@ -12,40 +12,14 @@
 #include "base/box.h"
 #include "base/exact_sum.h"
 #include "kernels/class_summary.h"
+#include "kernels/coefficients.h"
 #include "kernels/derived_cell.h"
 #include "kernels/layout.h"
-#include "kernels/medium_cell.h"
-#include "kernels/nonlinear_cell.h"
 #include "kernels/runtime.h"
 #include "kernels/source_cell.h"
-#include "kernels/wide_cell.h"
-
-/* A medium of several classes on one subdomain; see kernels/medium_cell.h. */
-struct medium_args {
-    /* Of d_class, in elements of one byte, from layout_of_classes: the field's cells, with one
-     * layer of halo in x and on every used axis, also beyond closed faces, where it repeats the
-     * cells inside; the pitch of an unused axis is 0. Edges and corners of the halo are
-     * unspecified. */
-    struct layout layout;
-    const uint8_t *d_class;
-    uint8_t mask; /* a byte & mask is the class; from classes_flag, which sets flags and numbers */
-    int nclasses;
-    int nclosures;          /* per face: nclasses times the number of patches */
-    const void *d_table;    /* in the field's precision, see medium_cell.h */
-    bool same_axes;         /* the g of all axes in it are equal: classes_same_axes */
-    const double *d_weight; /* 1 / sigma of each class */
-    /* Segments per class: the field is the enthalpy of kernels/nonlinear_cell.h, and so is the
-     * table. 0: the field is the temperature. */
-    int nsegments;
-    bool one_curve; /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
-    bool perfused;  /* with segments: a class is */
-    /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
-     * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
-    const uint8_t *d_patch[FACE_COUNT];
-};
 
 /* What becomes of cells that reach a value of the field. Device memory. */
-struct class_change {
+struct class_changes {
     struct layout layout; /* as in medium_args */
     uint8_t *d_class;     /* the same; afterwards for steps with segments only: CLASS_FLAG is kept
                              right, and no row's number is */
@@ -54,50 +28,18 @@ struct class_change {
     const uint8_t *d_to;  /* [MEDIUM_CLASSES]: the class from there on */
 };
 
-/* Coefficients of one step on one subdomain. */
-struct step_args {
-    /* NULL: uniform. Else `r`, `a` and `b` are not used, and the update is that of medium_cell.h.
-     * Host memory, copied by the call. */
-    const struct medium_args *medium;
-
-    double r[AXIS_COUNT];    /* alpha dt / h^2; 0 on an unused axis. For a float32 field r, a and b
-                                are rounded once to float. */
-    bool closed[FACE_COUNT]; /* outside = a inside + b; else the neighbour is read from the halo.
-                                Both faces of an unused axis are closed with a = 1, b = 0. */
-    double a[FACE_COUNT];
-    double b[FACE_COUNT];
-    /* Device memory, or NULL: add the exact sum, in K, of the inside cells of that closed face
-     * before the step, over the given boxes, for the heat ledger. With a medium: the exact sum of
-     * g (outside - inside), in double, the difference rounded as in the update. */
-    struct exact_sum *d_face_sum[FACE_COUNT];
-};
-
-/* Coefficients of one step with a wider stencil on one subdomain. Host memory, copied by the call.
- */
-struct wide_args {
-    int radius;                      /* 2 to 4 */
-    double weight[WIDE_RADIUS_MOST]; /* w_1 .. of wide_cell.h; of a float32 field, floats */
-    double r[AXIS_COUNT];            /* as in step_args */
-    bool used[AXIS_COUNT];           /* an axis that is not used has one cell, and D = 0 */
-    bool closed[FACE_COUNT];         /* else cells beyond it are read from the halo */
-    struct wide_closure closure[FACE_COUNT];
-    /* Device memory, or NULL: add the exact sum, K, of the inward flux of wide_cell.h through that
-     * closed face, over the given boxes. */
-    struct exact_sum *d_face_sum[FACE_COUNT];
-};
-
 /* A heat source on one subdomain; see kernels/source_cell.h. */
 struct source_args {
-    const struct medium_args *medium; /* NULL: uniform. Host memory, copied by the call */
-    struct source_shape shape;        /* with d_values: only peak_front, K m^3/W, their factor */
-    int64_t offset[AXIS_COUNT];       /* global index of the local cell (0, 0, 0) */
-    const float *d_values;            /* NULL: the shape. W/m^3 of the owned cells, [z][y][x] */
-    struct exact_sum *d_sum;          /* device memory: add the exact sum of the heat, K */
+    const struct device_medium *medium; /* NULL: uniform. Host memory, copied by the call */
+    struct source_shape shape;          /* with d_values: only peak_front, K m^3/W, their factor */
+    int64_t offset[AXIS_COUNT];         /* global index of the local cell (0, 0, 0) */
+    const float *d_values;              /* NULL: the shape. W/m^3 of the owned cells, [z][y][x] */
+    struct exact_sum *d_sum;            /* device memory: add the exact sum of the heat, K */
 };
 
 /* Coefficients of the heat flux on one subdomain; medium, closed, a and b as in step_args. */
 struct flux_args {
-    const struct medium_args *medium;
+    const struct device_medium *medium;
     bool closed[FACE_COUNT];
     double a[FACE_COUNT];
     double b[FACE_COUNT];     /* K */
@@ -137,7 +79,7 @@ struct placement {
 enum { STEPS_MOST = 8 };
 
 typedef enum status step_function(struct queue *queue, const struct layout *layout,
-                                  const struct step_args *args, void *d_out, const void *d_in,
+                                  const struct coefficients *args, void *d_out, const void *d_in,
                                   const struct box *boxes, int nboxes);
 
 /* A step kernel that `bench kernels` can name: same contract and same bits as `step`. */
@@ -150,9 +92,11 @@ struct kernel_variant {
 
 struct operations {
     /* Queued. Advance the cells of `boxes` (disjoint, inside the owned cells) by one
-     * forward-Euler step with the expression of heat_cell.h, bit for bit.
+     * forward-Euler step with the expression of the coefficients' kind, bit for bit.
      * d_out and d_in: fields of `layout`, distinct. The halo of d_in must be complete around
-     * the boxes, except beyond closed faces, where it is never read. */
+     * the boxes, except beyond closed faces, where it is never read; of high order to `radius`
+     * layers, faces only. Then a used axis has at least 2 radius cells within reach of a closed
+     * face, owned or in the halo, and that many owned ones between two. */
     step_function *step;
 
     /* Queued. Advance the cells of `boxes` (as for step) by `nsteps` (1 to steps_most) steps in one
@@ -161,7 +105,7 @@ struct operations {
      * within nsteps cells of each box, edges and corners included, except beyond closed faces; the
      * cells around a box are advanced as far as it needs them, and are not written. */
     enum status (*steps)(struct queue *queue, const struct layout *layout,
-                         const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                         const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
                          const struct box *boxes, int nboxes);
     int steps_most; /* 0: `steps` is NULL */
     /* Queued. As `steps` of all owned cells and then `summarise` of the result, uniform, perhaps
@@ -169,16 +113,9 @@ struct operations {
      * not 0, call that instead: cells may be invalid, or are valid and above 2^18 K. NULL: use the
      * two. */
     enum status (*steps_summarised)(struct queue *queue, const struct layout *layout,
-                                    const struct placement *placement, const struct step_args *args,
-                                    int nsteps, void *d_out, const void *d_in,
-                                    struct field_summary *h_summary);
-
-    /* Queued. As `step`, with the expressions of wide_cell.h. The halo of d_in must be complete to
-     * `radius` layers around the boxes, faces only. A used axis has at least 2 radius cells within
-     * reach of a closed face, owned or in the halo, and that many owned ones between two. */
-    enum status (*step_wide)(struct queue *queue, const struct layout *layout,
-                             const struct wide_args *args, void *d_out, const void *d_in,
-                             const struct box *boxes, int nboxes);
+                                    const struct placement *placement,
+                                    const struct coefficients *args, int nsteps, void *d_out,
+                                    const void *d_in, struct field_summary *h_summary);
 
     /* Queued. Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T)
      * with the heat of source_cell, rounded to the field's precision; sigma of the cell's class, or
@@ -190,7 +127,7 @@ struct operations {
      * owned cells): the heat of perfusion in a step from d_field, a field of `layout`, with the
      * medium's table. In double, the difference rounded as in the update. */
     enum status (*sum_perfusion)(struct queue *queue, const struct layout *layout,
-                                 const struct medium_args *medium, const void *d_field,
+                                 const struct device_medium *medium, const void *d_field,
                                  const struct box *box, struct exact_sum *d_sum);
 
     /* The launch shapes of `step`, by name; returns their number. The first is the backend's own
@@ -219,23 +156,23 @@ struct operations {
      * after queue_wait. The result does not depend on order, threads or decomposition. `medium`:
      * NULL when uniform. */
     enum status (*summarise)(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const struct medium_args *medium,
+                             const struct placement *placement, const struct device_medium *medium,
                              const void *d_field, struct field_summary *h_summary);
     /* Queued. Extremes, exact sum and number of the owned cells of each group of classes, added to
      * d_summaries[MEDIUM_CLASSES]. d_groups[MEDIUM_CLASSES]: the group of each class. All in
      * device memory. The cells must be valid. */
     enum status (*summarise_classes)(struct queue *queue, const struct layout *layout,
-                                     const struct medium_args *medium, const uint8_t *d_groups,
+                                     const struct device_medium *medium, const uint8_t *d_groups,
                                      const void *d_field, struct class_summary *d_summaries);
     /* Queued. The number in d_numbers[MEDIUM_CLASSES] of the class of each owned cell, in a field
      * of layout `kept` as for `track`. */
     enum status (*number_classes)(struct queue *queue, const struct layout *kept,
-                                  const struct medium_args *medium, const uint8_t *d_numbers,
+                                  const struct device_medium *medium, const uint8_t *d_numbers,
                                   double *d_values);
     /* Queued. Let the cells of `box`, which may lie in the first layer of the halo, have the class
      * that follows from d_field, a field of `layout`. */
     enum status (*change_classes)(struct queue *queue, const struct layout *layout,
-                                  const struct class_change *change, const void *d_field,
+                                  const struct class_changes *change, const void *d_field,
                                   const struct box *box);
     /* Queued. Add the number of the owned cells above `limit` to d_planes[0]. Then follows each
      * plane of cells across x, then y, then z: raise it to the class_key_of of its highest cell. In
@@ -270,11 +207,11 @@ struct operations {
     /* Queued. Convert the owned cells from the enthalpy to the temperature or back. d_out and d_in:
      * fields of `layout`, which may be the same one. */
     enum status (*convert)(struct queue *queue, const struct layout *layout,
-                           const struct medium_args *medium, enum enthalpy_conversion conversion,
+                           const struct device_medium *medium, enum enthalpy_conversion conversion,
                            const void *d_in, void *d_out);
     /* Queued. The liquid fraction of the owned cells, of layout `kept` as for `track`. */
     enum status (*liquid_fraction)(struct queue *queue, const struct layout *layout,
-                                   const struct layout *kept, const struct medium_args *medium,
+                                   const struct layout *kept, const struct device_medium *medium,
                                    const void *d_field, double *d_fraction);
 
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */

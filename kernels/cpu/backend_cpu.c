@@ -114,7 +114,7 @@ static enum status unpack_boxes(struct queue *queue, const struct layout *layout
 }
 
 static enum status summarise(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const struct medium_args *medium,
+                             const struct placement *placement, const struct device_medium *medium,
                              const void *d_field, struct field_summary *h_summary)
 {
     (void)queue;
@@ -123,7 +123,7 @@ static enum status summarise(struct queue *queue, const struct layout *layout,
 }
 
 static enum status summarise_classes(struct queue *queue, const struct layout *layout,
-                                     const struct medium_args *medium, const uint8_t *d_groups,
+                                     const struct device_medium *medium, const uint8_t *d_groups,
                                      const void *d_field, struct class_summary *d_summaries)
 {
     (void)queue;
@@ -132,7 +132,7 @@ static enum status summarise_classes(struct queue *queue, const struct layout *l
 }
 
 static enum status number_classes(struct queue *queue, const struct layout *kept,
-                                  const struct medium_args *medium, const uint8_t *d_numbers,
+                                  const struct device_medium *medium, const uint8_t *d_numbers,
                                   double *d_values)
 {
     (void)queue;
@@ -141,7 +141,7 @@ static enum status number_classes(struct queue *queue, const struct layout *kept
 }
 
 static enum status change_classes(struct queue *queue, const struct layout *layout,
-                                  const struct class_change *change, const void *d_field,
+                                  const struct class_changes *change, const void *d_field,
                                   const struct box *box)
 {
     (void)queue;
@@ -174,7 +174,7 @@ static enum status add_source(struct queue *queue, const struct layout *layout,
 }
 
 static enum status sum_perfusion(struct queue *queue, const struct layout *layout,
-                                 const struct medium_args *medium, const void *d_field,
+                                 const struct device_medium *medium, const void *d_field,
                                  const struct box *box, struct exact_sum *d_sum)
 {
     (void)queue;
@@ -217,7 +217,7 @@ static enum status extract(struct queue *queue, const struct layout *layout,
 }
 
 static enum status convert(struct queue *queue, const struct layout *layout,
-                           const struct medium_args *medium, enum enthalpy_conversion conversion,
+                           const struct device_medium *medium, enum enthalpy_conversion conversion,
                            const void *d_in, void *d_out)
 {
     (void)queue;
@@ -226,7 +226,7 @@ static enum status convert(struct queue *queue, const struct layout *layout,
 }
 
 static enum status liquid_fraction(struct queue *queue, const struct layout *layout,
-                                   const struct layout *kept, const struct medium_args *medium,
+                                   const struct layout *kept, const struct device_medium *medium,
                                    const void *d_field, double *d_fraction)
 {
     (void)queue;
@@ -237,8 +237,8 @@ static enum status liquid_fraction(struct queue *queue, const struct layout *lay
 /* Each kernel as a queued operation, and the table of them. */
 #define DEFINE_STEP(variant, about)                                                                \
     static enum status step_##variant(struct queue *queue, const struct layout *layout,            \
-                                      const struct step_args *args, void *d_out, const void *d_in, \
-                                      const struct box *boxes, int nboxes)                         \
+                                      const struct coefficients *args, void *d_out,                \
+                                      const void *d_in, const struct box *boxes, int nboxes)       \
     {                                                                                              \
         (void)queue;                                                                               \
         cpu_step_##variant(layout, args, d_out, d_in, boxes, nboxes);                              \
@@ -247,7 +247,7 @@ static enum status liquid_fraction(struct queue *queue, const struct layout *lay
 CPU_STEP_VARIANTS(DEFINE_STEP)
 
 static enum status step_production(struct queue *queue, const struct layout *layout,
-                                   const struct step_args *args, void *d_out, const void *d_in,
+                                   const struct coefficients *args, void *d_out, const void *d_in,
                                    const struct box *boxes, int nboxes)
 {
     cpu_step_tuned(&queue->tuner, layout, args, d_out, d_in, boxes, nboxes);
@@ -255,19 +255,10 @@ static enum status step_production(struct queue *queue, const struct layout *lay
 }
 
 static enum status steps(struct queue *queue, const struct layout *layout,
-                         const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                         const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
                          const struct box *boxes, int nboxes)
 {
     return cpu_steps(&queue->scratch, layout, args, nsteps, d_out, d_in, boxes, nboxes);
-}
-
-static enum status step_radius(struct queue *queue, const struct layout *layout,
-                               const struct wide_args *args, void *d_out, const void *d_in,
-                               const struct box *boxes, int nboxes)
-{
-    (void)queue;
-    cpu_step_radius(layout, args, d_out, d_in, boxes, nboxes);
-    return STATUS_OK;
 }
 
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},
@@ -318,7 +309,6 @@ static const struct operations operations = {
     .step = step_production,
     .steps = steps,
     .steps_most = STEPS_MOST,
-    .step_wide = step_radius,
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,

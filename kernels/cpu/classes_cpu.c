@@ -20,7 +20,7 @@ struct count {
 /* What is counted. */
 struct counting {
     const struct layout *layout;
-    const struct medium_args *medium;
+    const struct device_medium *medium;
     const uint8_t *groups;
     const void *field;
 };
@@ -90,7 +90,7 @@ static void merge_count(struct class_summary *summary, struct count *count)
     }
 }
 
-void cpu_summarise_classes(const struct layout *layout, const struct medium_args *medium,
+void cpu_summarise_classes(const struct layout *layout, const struct device_medium *medium,
                            const uint8_t *groups, const void *field,
                            struct class_summary *summaries)
 {
@@ -114,7 +114,7 @@ void cpu_summarise_classes(const struct layout *layout, const struct medium_args
     }
 }
 
-void cpu_number_classes(const struct layout *kept, const struct medium_args *medium,
+void cpu_number_classes(const struct layout *kept, const struct device_medium *medium,
                         const uint8_t *numbers, double *values)
 {
     const struct box owned = layout_owned(kept);
@@ -137,7 +137,7 @@ enum { ALIKE = 64 };
 
 /* DEFINE_CHANGE(precision, type of a cell); change_row returns whether a cell has changed. */
 #define DEFINE_CHANGE(name, REAL)                                                                  \
-    static bool stay_##name(const struct class_change *c, const REAL *cells,                       \
+    static bool stay_##name(const struct class_changes *c, const REAL *cells,                      \
                             const uint8_t *classes, int64_t n)                                     \
     {                                                                                              \
         const int first = classes[0];                                                              \
@@ -160,7 +160,7 @@ enum { ALIKE = 64 };
         }                                                                                          \
         return reached == 0;                                                                       \
     }                                                                                              \
-    static bool change_row_##name(const struct class_change *c, const REAL *cells,                 \
+    static bool change_row_##name(const struct class_changes *c, const REAL *cells,                \
                                   uint8_t *classes, int64_t n)                                     \
     {                                                                                              \
         bool changed = false;                                                                      \
@@ -181,7 +181,7 @@ DEFINE_CHANGE(float64, double)
 DEFINE_CHANGE(float32, float)
 #undef DEFINE_CHANGE
 
-void cpu_change_classes(const struct layout *layout, const struct class_change *change,
+void cpu_change_classes(const struct layout *layout, const struct class_changes *change,
                         const void *field, const struct box *box)
 {
     const int64_t nx = box_extent(box, AXIS_X);

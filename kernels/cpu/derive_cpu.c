@@ -78,7 +78,7 @@ KERNEL_INLINE void flux_row(const struct layout *layout, const struct flux_args 
 
 /* A cell of a medium of classes. */
 struct medium_cell {
-    const struct medium_args *medium;
+    const struct device_medium *medium;
     const int64_t *cells; /* of the field */
     int64_t index[AXIS_COUNT];
     const uint8_t *of_class;
@@ -88,7 +88,7 @@ struct medium_cell {
 KERNEL_INLINE double beyond(const struct medium_cell *cell, enum precision precision,
                             enum face face, double inside)
 {
-    const struct medium_args *m = cell->medium;
+    const struct device_medium *m = cell->medium;
     const int64_t closure = medium_closure(m->d_patch[face], m->nclasses, face, cell->cells,
                                            cell->index, *cell->of_class & m->mask);
     const int64_t at = medium_closure_at(m->nclasses, m->nclosures, face, (int)closure);
@@ -104,7 +104,7 @@ KERNEL_INLINE double flux_along(const struct flux_args *args, const struct mediu
                                 const void *field, enum precision precision, int64_t element,
                                 int64_t step, int64_t class_step, enum axis axis)
 {
-    const struct medium_args *m = at->medium;
+    const struct device_medium *m = at->medium;
     const double c = cell(field, precision, element);
     double value[SIDE_COUNT];
     double g[SIDE_COUNT];

@@ -6,8 +6,8 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/tile_tuner.h"
 
-typedef void cpu_step_function(const struct layout *layout, const struct step_args *args, void *out,
-                               const void *in, const struct box *boxes, int nboxes);
+typedef void cpu_step_function(const struct layout *layout, const struct coefficients *args,
+                               void *out, const void *in, const struct box *boxes, int nboxes);
 
 /* The step kernels: X(name, description for `bench kernels`). Each adds one idea to the previous
  * one; the production kernel is one of the last, with tiles of a suitable height. */
@@ -27,26 +27,26 @@ CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 /* cpu_step_ahead, cpu_step_wide or cpu_step_planes, and the tile height, as `tuner` chooses
  * (tile_tuner.h). */
 void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
-                    const struct step_args *args, void *out, const void *in,
+                    const struct coefficients *args, void *out, const void *in,
                     const struct box *boxes, int nboxes);
 
-/* With args->medium, which all of these hand on; `tuner` may be NULL. */
+/* All of these hand on coefficients of another kind: of classes; `tuner` may be NULL. */
 void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
-                     const struct step_args *args, void *out, const void *in,
+                     const struct coefficients *args, void *out, const void *in,
                      const struct box *boxes, int nboxes);
 
-/* With a wider stencil. */
-void cpu_step_radius(const struct layout *layout, const struct wide_args *args, void *out,
+/* Of high order. */
+void cpu_step_radius(const struct layout *layout, const struct coefficients *args, void *out,
                      const void *in, const struct box *boxes, int nboxes);
 
-/* With segments; and their conversions. */
-void cpu_step_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
+/* Of enthalpy; and its conversions. */
+void cpu_step_nonlinear(const struct layout *layout, const struct coefficients *args, void *out,
                         const void *in, const struct box *boxes, int nboxes);
-void cpu_convert(const struct layout *layout, const struct medium_args *medium,
+void cpu_convert(const struct layout *layout, const struct device_medium *medium,
                  enum enthalpy_conversion conversion, const void *in, void *out);
 
 void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
-                         const struct medium_args *medium, const void *field, double *fraction);
+                         const struct device_medium *medium, const void *field, double *fraction);
 void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
                             const void *field, int64_t j, int64_t k, double *flux);
 
@@ -58,7 +58,7 @@ struct steps_scratch {
 };
 /* STATUS_MEMORY when there is no room for a pass. */
 enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout,
-                      const struct step_args *args, int nsteps, void *out, const void *in,
+                      const struct coefficients *args, int nsteps, void *out, const void *in,
                       const struct box *boxes, int nboxes);
 void cpu_steps_free(struct steps_scratch *scratch);
 
@@ -68,14 +68,14 @@ void cpu_unpack(const struct layout *layout, const void *buffer, const struct bo
 void cpu_copy(void *to, const void *from, size_t bytes); /* all threads, streaming stores */
 void cpu_fill_nan(void *memory, size_t bytes);           /* all threads: first touch */
 void cpu_summarise(const struct layout *layout, const struct placement *placement,
-                   const struct medium_args *medium, const void *field,
+                   const struct device_medium *medium, const void *field,
                    struct field_summary *summary);
-void cpu_summarise_classes(const struct layout *layout, const struct medium_args *medium,
+void cpu_summarise_classes(const struct layout *layout, const struct device_medium *medium,
                            const uint8_t *groups, const void *field,
                            struct class_summary *summaries);
-void cpu_number_classes(const struct layout *kept, const struct medium_args *medium,
+void cpu_number_classes(const struct layout *kept, const struct device_medium *medium,
                         const uint8_t *numbers, double *values);
-void cpu_change_classes(const struct layout *layout, const struct class_change *change,
+void cpu_change_classes(const struct layout *layout, const struct class_changes *change,
                         const void *field, const struct box *box);
 void cpu_plane_maxima(const struct layout *layout, const void *field, double limit,
                       uint64_t *planes);
@@ -83,7 +83,7 @@ void cpu_hash(const struct layout *layout, const struct placement *placement, co
               uint64_t *hash);
 void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,
                     const struct box *box);
-void cpu_sum_perfusion(const struct layout *layout, const struct medium_args *medium,
+void cpu_sum_perfusion(const struct layout *layout, const struct device_medium *medium,
                        const void *field, const struct box *box, struct exact_sum *sum);
 void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
                 void *values);

@@ -5,7 +5,7 @@
 
 struct NAMED(stencil) {
     const struct layout *layout;
-    const struct medium_args *medium;
+    const struct device_medium *medium;
     const bool *closed;                     /* by face */
     bool alone[AXIS_COUNT];                 /* y and z without neighbours: cells are their own */
     bool reads_classes;                     /* cells of one curve differ in q or perfusion */
@@ -19,10 +19,10 @@ struct NAMED(stencil) {
 
 /* Without tallies and scratch memory it serves single cells. */
 static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct layout *layout, const struct step_args *args, void *out,
+    NAMED(stencil_of)(const struct layout *layout, const struct coefficients *args, void *out,
                       const void *in, struct tally *tally, struct step_scratch *scratch)
 {
-    const struct medium_args *m = args->medium;
+    const struct device_medium *m = &args->medium;
     const REAL *table = m->d_table;
     return (struct NAMED(stencil)){
         .layout = layout,
@@ -106,7 +106,7 @@ KERNEL_INLINE void NAMED(tally_face)(const struct NAMED(stencil) * s, int face, 
 KERNEL_INLINE REAL NAMED(cross)(const struct NAMED(stencil) * s, const struct NAMED(cell) * cell,
                                 int face, REAL *difference)
 {
-    const struct medium_args *m = s->medium;
+    const struct device_medium *m = s->medium;
     const int axis = face / 2;
     const int sign = face % 2 == 0 ? -1 : 1;
     const int own = cell->of_class;

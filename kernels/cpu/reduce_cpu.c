@@ -97,7 +97,7 @@ static void find_in_chunk(struct findings *f, const double *cells, int64_t n, in
 
 /* At most CHUNK cells and their classes; invalid ones count as 0. */
 static void find_heat(struct findings *f, const double *cells, const uint8_t *of_class,
-                      const struct medium_args *medium, int64_t n)
+                      const struct device_medium *medium, int64_t n)
 {
     double term[CHUNK];
     for (int64_t i = 0; i < n; i++) {
@@ -107,7 +107,7 @@ static void find_heat(struct findings *f, const double *cells, const uint8_t *of
 }
 
 static void find_in_piece(struct findings *f, const struct layout *layout,
-                          const struct placement *placement, const struct medium_args *medium,
+                          const struct placement *placement, const struct device_medium *medium,
                           const void *field, const struct box *piece)
 {
     double wide[CHUNK];
@@ -152,7 +152,7 @@ static void merge_findings(struct field_summary *summary, struct findings *f)
 }
 
 void cpu_summarise(const struct layout *layout, const struct placement *placement,
-                   const struct medium_args *medium, const void *field,
+                   const struct device_medium *medium, const void *field,
                    struct field_summary *summary)
 {
     const struct box owned = layout_owned(layout);

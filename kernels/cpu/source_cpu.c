@@ -36,7 +36,7 @@ enum { PART_CELLS = 256 };
     static void add_##name(const struct source_row *row, REAL *cells, int64_t begin, int64_t end,  \
                            struct tally *tally)                                                    \
     {                                                                                              \
-        const struct medium_args *medium = row->args->medium;                                      \
+        const struct device_medium *medium = row->args->medium;                                    \
         const REAL *table = medium != NULL ? (const REAL *)medium->d_table : NULL;                 \
         const uint8_t mask = medium != NULL ? medium->mask : 0;                                    \
         REAL heat[PART_CELLS];                                                                     \
@@ -58,7 +58,7 @@ DEFINE_ROW(float32, float, fmaf)
 static void add_row(const struct layout *layout, const struct source_args *args, void *field,
                     const struct box *box, int64_t j, int64_t k, struct tally *tally)
 {
-    const struct medium_args *medium = args->medium;
+    const struct device_medium *medium = args->medium;
     const int64_t *n = layout->cells;
     const struct source_row row = {
         .args = args,
@@ -112,7 +112,7 @@ void cpu_add_source(const struct layout *layout, const struct source_args *args,
             heat[i] = nonlinear_perfusion_##name(of_class, at.temperature);                        \
         }                                                                                          \
     }                                                                                              \
-    static void perfusion_##name(const struct medium_args *m, const uint8_t *classes,              \
+    static void perfusion_##name(const struct device_medium *m, const uint8_t *classes,            \
                                  const REAL *cells, int64_t n, struct tally *tally)                \
     {                                                                                              \
         const REAL *table = m->d_table;                                                            \
@@ -135,7 +135,7 @@ void cpu_add_source(const struct layout *layout, const struct source_args *args,
 DEFINE_PERFUSION(float64, double)
 DEFINE_PERFUSION(float32, float)
 
-void cpu_sum_perfusion(const struct layout *layout, const struct medium_args *medium,
+void cpu_sum_perfusion(const struct layout *layout, const struct device_medium *medium,
                        const void *field, const struct box *box, struct exact_sum *sum)
 {
     const int64_t n = box_extent(box, AXIS_X);

@@ -33,9 +33,22 @@ struct step_scratch {
 };
 #include "kernels/cpu/step_threads.h"
 
+static void step_of_kind(struct tile_tuner *tuner, const struct layout *layout,
+                         const struct coefficients *args, void *out, const void *in,
+                         const struct box *boxes, int nboxes)
+{
+    if (args->kind == KIND_HIGH_ORDER) {
+        cpu_step_radius(layout, args, out, in, boxes, nboxes);
+    } else if (args->kind == KIND_ENTHALPY) {
+        cpu_step_nonlinear(layout, args, out, in, boxes, nboxes);
+    } else {
+        cpu_step_medium(tuner, layout, args, out, in, boxes, nboxes);
+    }
+}
+
 /* CPU_STEP_VARIANTS, each with its schedule. */
 #define DEFINE_STEP(name, ...)                                                                     \
-    static void thread_##name(const struct layout *layout, const struct step_args *args,           \
+    static void thread_##name(const struct layout *layout, const struct coefficients *args,        \
                               void *out, const void *in, const struct box *boxes, int nboxes,      \
                               int64_t tile_bytes, struct tally tally[FACE_COUNT])                  \
     {                                                                                              \
@@ -43,11 +56,11 @@ struct step_scratch {
         const struct schedule schedule = {__VA_ARGS__};                                            \
         step_thread(layout, args, out, in, boxes, nboxes, schedule, tally);                        \
     }                                                                                              \
-    void cpu_step_##name(const struct layout *layout, const struct step_args *args, void *out,     \
+    void cpu_step_##name(const struct layout *layout, const struct coefficients *args, void *out,  \
                          const void *in, const struct box *boxes, int nboxes)                      \
     {                                                                                              \
-        if (args->medium != NULL) {                                                                \
-            cpu_step_medium(NULL, layout, args, out, in, boxes, nboxes);                           \
+        if (args->kind != KIND_UNIFORM) {                                                          \
+            step_of_kind(NULL, layout, args, out, in, boxes, nboxes);                              \
             return;                                                                                \
         }                                                                                          \
         step_parallel(thread_##name, layout, args, out, in, boxes, nboxes,                         \
@@ -66,11 +79,11 @@ DEFINE_STEP(planes, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
             .ahead_bytes = AHEAD_BYTES, .planes = true)
 
 void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
-                    const struct step_args *args, void *out, const void *in,
+                    const struct coefficients *args, void *out, const void *in,
                     const struct box *boxes, int nboxes)
 {
-    if (args->medium != NULL) {
-        cpu_step_medium(tuner, layout, args, out, in, boxes, nboxes);
+    if (args->kind != KIND_UNIFORM) {
+        step_of_kind(tuner, layout, args, out, in, boxes, nboxes);
         return;
     }
     struct tile_record *record =

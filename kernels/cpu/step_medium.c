@@ -17,7 +17,7 @@
 #define STEP_COEFFICIENTS(REAL) const REAL *of;
 #define VALUE(k, c, i) (k.of[(c)*NAMED(LINE) + (i)])
 #define STEP_MEMBERS(REAL, NAMED)                                                                  \
-    const struct medium_args *medium;                                                              \
+    const struct device_medium *medium;                                                            \
     const REAL *table;                                                                             \
     struct NAMED(plans) * plans;
 #define CELL(row, i, k)                                                                            \
@@ -53,7 +53,7 @@ struct step_scratch {
 #include "kernels/cpu/step_threads.h"
 
 #define DEFINE_THREAD(name, ...)                                                                   \
-    static void thread_##name(const struct layout *layout, const struct step_args *args,           \
+    static void thread_##name(const struct layout *layout, const struct coefficients *args,        \
                               void *out, const void *in, const struct box *boxes, int nboxes,      \
                               int64_t tile_bytes, struct tally tally[FACE_COUNT])                  \
     {                                                                                              \
@@ -66,13 +66,9 @@ DEFINE_THREAD(wide, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
               .ahead_bytes = AHEAD_BYTES, .wide = true)
 
 void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
-                     const struct step_args *args, void *out, const void *in,
+                     const struct coefficients *args, void *out, const void *in,
                      const struct box *boxes, int nboxes)
 {
-    if (args->medium->nsegments > 0) {
-        cpu_step_nonlinear(layout, args, out, in, boxes, nboxes);
-        return;
-    }
     /* a record of its own: a cell has one byte more */
     const size_t cell_bytes = precision_bytes(layout->precision) + 1;
     struct tile_record *record =

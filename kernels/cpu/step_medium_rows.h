@@ -177,7 +177,7 @@ KERNEL_INLINE void NAMED(open_strip)(const struct NAMED(stencil) * s,
 KERNEL_INLINE int NAMED(closure_of)(const struct NAMED(stencil) * s, enum face face, int of_class,
                                     int64_t i, int64_t j, int64_t k)
 {
-    const struct medium_args *m = s->medium;
+    const struct device_medium *m = s->medium;
     const int64_t cell[AXIS_COUNT] = {i, j, k};
     return medium_closure(m->d_patch[face], m->nclasses, face, s->layout->cells, cell, of_class);
 }
@@ -186,7 +186,7 @@ KERNEL_INLINE int NAMED(closure_of)(const struct NAMED(stencil) * s, enum face f
 KERNEL_INLINE const REAL *NAMED(closure_from)(const struct NAMED(stencil) * s, enum face face,
                                               int closure)
 {
-    const struct medium_args *m = s->medium;
+    const struct device_medium *m = s->medium;
     return s->table + medium_closure_at(m->nclasses, m->nclosures, face, closure);
 }
 
@@ -361,10 +361,10 @@ KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo
 #endif
 
 static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct layout *layout, const struct step_args *args, void *out,
+    NAMED(stencil_of)(const struct layout *layout, const struct coefficients *args, void *out,
                       const void *in, struct tally *tally, void *scratch)
 {
-    const struct medium_args *medium = args->medium;
+    const struct device_medium *medium = &args->medium;
     struct NAMED(stencil) s = {.layout = layout,
                                .closed = args->closed,
                                .tally = tally,

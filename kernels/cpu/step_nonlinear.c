@@ -91,8 +91,8 @@ static void step_pieces(const struct layout *layout, const struct stencil_float6
 
 /* The part of a thread: units of a single box, its own and then those that others have not begun;
  * or fixed shares of all boxes, where there are few units. */
-static void thread_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
-                             const void *in, const struct box *boxes, int nboxes,
+static void thread_nonlinear(const struct layout *layout, const struct coefficients *args,
+                             void *out, const void *in, const struct box *boxes, int nboxes,
                              struct share_taken *taken, struct tally tally[FACE_COUNT])
 {
     const int nthreads = omp_get_num_threads();
@@ -119,7 +119,7 @@ static void thread_nonlinear(const struct layout *layout, const struct step_args
     stream_fence();
 }
 
-void cpu_step_nonlinear(const struct layout *layout, const struct step_args *args, void *out,
+void cpu_step_nonlinear(const struct layout *layout, const struct coefficients *args, void *out,
                         const void *in, const struct box *boxes, int nboxes)
 {
     /* without memory for it shares are fixed, as for the thin boxes of a shell */
@@ -150,10 +150,10 @@ void cpu_step_nonlinear(const struct layout *layout, const struct step_args *arg
         }                                                                                          \
     } while (0)
 
-void cpu_convert(const struct layout *layout, const struct medium_args *medium,
+void cpu_convert(const struct layout *layout, const struct device_medium *medium,
                  enum enthalpy_conversion conversion, const void *in, void *out)
 {
-    const struct step_args args = {.medium = medium};
+    const struct coefficients args = {.kind = KIND_ENTHALPY, .medium = *medium};
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
@@ -164,9 +164,9 @@ void cpu_convert(const struct layout *layout, const struct medium_args *medium,
 }
 
 void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
-                         const struct medium_args *medium, const void *field, double *fraction)
+                         const struct device_medium *medium, const void *field, double *fraction)
 {
-    const struct step_args args = {.medium = medium};
+    const struct coefficients args = {.kind = KIND_ENTHALPY, .medium = *medium};
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
@@ -180,7 +180,7 @@ void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
 void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
                             const void *field, int64_t j, int64_t k, double *flux)
 {
-    struct step_args step = {.medium = args->medium};
+    struct coefficients step = {.kind = KIND_ENTHALPY, .medium = *args->medium};
     memcpy(step.closed, args->closed, sizeof step.closed);
     OF_PRECISION(layout, &step, NULL, field, flux_row, args->scale, j, k, flux);
 }

@@ -36,7 +36,7 @@ KERNEL_INLINE bool NAMED(has_faces)(const struct NAMED(stencil) * s, const struc
 static bool NAMED(find_faces)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
                               int64_t i, struct NAMED(faces) * faces)
 {
-    const struct medium_args *m = s->medium;
+    const struct device_medium *m = s->medium;
     const uint8_t *classes = row->classes + i;
     const int own = m->nclasses == 1 ? 0 : *classes & m->mask;
     const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * own;

@@ -265,7 +265,7 @@ KERNEL_INLINE REAL NAMED(contact_of)(const struct NAMED(stencil) * s, int axis, 
 static void NAMED(find_end)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
                             int side, int64_t i, int of_class, struct NAMED(ends) * ends)
 {
-    const struct medium_args *m = s->medium;
+    const struct device_medium *m = s->medium;
     const int face = FACE_X_MIN + side;
     const bool closed = NAMED(is_at_end)(row, side, i);
     ends->is[side] =

@@ -66,7 +66,7 @@ static STREAM_WIDE void NAMED(close_rows)(const struct NAMED(stencil) * s, const
                                           int side, int64_t k)
 {
     enum { ROWS = TILE_Y + NAMED(LINE) };
-    const struct medium_args *m = s->medium;
+    const struct device_medium *m = s->medium;
     const int face = FACE_X_MIN + side;
     const int64_t i = side == SIDE_MIN ? tile->lo[AXIS_X] : tile->hi[AXIS_X] - 1;
     const int64_t j = tile->lo[AXIS_Y];

@@ -26,7 +26,7 @@ enum {
 #undef REAL
 #undef NAMED
 
-static void step_pieces(const struct layout *layout, const struct wide_args *args, void *out,
+static void step_pieces(const struct layout *layout, const struct coefficients *args, void *out,
                         const void *in, const struct box *box, struct tally *tally)
 {
     struct box pieces[SHARE_PIECES];
@@ -42,7 +42,7 @@ static void step_pieces(const struct layout *layout, const struct wide_args *arg
     }
 }
 
-void cpu_step_radius(const struct layout *layout, const struct wide_args *args, void *out,
+void cpu_step_radius(const struct layout *layout, const struct coefficients *args, void *out,
                      const void *in, const struct box *boxes, int nboxes)
 {
 #pragma omp parallel if (share_is_worthwhile(boxes, nboxes))

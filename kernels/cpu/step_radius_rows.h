@@ -8,7 +8,7 @@ enum {
 
 struct NAMED(stencil) {
     const struct layout *layout;
-    const struct wide_args *args;
+    const struct coefficients *args;
     struct tally *tally; /* of this thread, one per face */
     REAL *out;
     const REAL *in;
@@ -21,7 +21,7 @@ struct NAMED(stencil) {
 };
 
 static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct layout *layout, const struct wide_args *args, void *out,
+    NAMED(stencil_of)(const struct layout *layout, const struct coefficients *args, void *out,
                       const void *in, struct tally *tally)
 {
     struct NAMED(stencil)
@@ -29,15 +29,16 @@ static struct NAMED(stencil)
     const int64_t stride[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         s.r[axis] = (REAL)args->r[axis];
-        s.stride[axis] = args->used[axis] ? stride[axis] : 0;
+        s.stride[axis] = args->high_order.used[axis] ? stride[axis] : 0;
     }
-    for (int k = 0; k < args->radius; k++) {
-        s.w[k] = (REAL)args->weight[k];
+    for (int k = 0; k < args->high_order.radius; k++) {
+        s.w[k] = (REAL)args->high_order.weight[k];
         for (int side = 0; side < SIDE_COUNT; side++) {
-            const struct wide_closure *closure = &args->closure[face_of(AXIS_X, (enum side)side)];
+            const struct wide_closure *closure =
+                &args->high_order.closure[face_of(AXIS_X, (enum side)side)];
             const int i = side == SIDE_MIN ? k : END - 1 - k;
             s.end_given[side][i] = closure->given[k];
-            for (int cell = 0; cell < 2 * args->radius; cell++) {
+            for (int cell = 0; cell < 2 * args->high_order.radius; cell++) {
                 s.end_weight[side][cell][i] = closure->weight[k][cell];
             }
         }
@@ -80,12 +81,13 @@ static inline struct NAMED(near)
 static inline bool NAMED(near_face)(const struct NAMED(stencil) * s, enum axis axis, int64_t at,
                                     struct NAMED(near) * near)
 {
-    const struct wide_args *args = s->args;
+    const struct coefficients *args = s->args;
     const int64_t from[SIDE_COUNT] = {at, s->layout->cells[axis] - 1 - at};
     for (int side = 0; side < SIDE_COUNT; side++) {
         const enum face face = face_of(axis, (enum side)side);
-        if (args->used[axis] && args->closed[face] && from[side] < args->radius) {
-            const struct wide_closure *closure = &args->closure[face];
+        if (args->high_order.used[axis] && args->closed[face] &&
+            from[side] < args->high_order.radius) {
+            const struct wide_closure *closure = &args->high_order.closure[face];
             const int row = (int)from[side];
             *near = NAMED(near_with)(closure, closure->weight[row], closure->given[row], row,
                                      side == SIDE_MIN ? s->stride[axis] : -s->stride[axis]);
@@ -188,7 +190,7 @@ KERNEL_INLINE void NAMED(near_lines)(const struct NAMED(stencil) * s, const stru
 KERNEL_INLINE void NAMED(near_x)(const struct NAMED(stencil) * s, enum side side, const REAL *row,
                                  REAL d[END], int radius)
 {
-    const struct wide_closure *closure = &s->args->closure[face_of(AXIS_X, side)];
+    const struct wide_closure *closure = &s->args->high_order.closure[face_of(AXIS_X, side)];
     const REAL *c = side == SIDE_MIN ? row : row + s->layout->cells[AXIS_X] - END;
     double sum[END];
     for (int i = 0; i < END; i++) {
@@ -211,7 +213,7 @@ KERNEL_INLINE void NAMED(end_x)(const struct NAMED(stencil) * s, const REAL *row
                                 int64_t lo, int64_t hi, REAL *dx, int radius)
 {
     enum { LINE = NAMED(LINE) };
-    const bool used = s->args->used[AXIS_X];
+    const bool used = s->args->high_order.used[AXIS_X];
     const int64_t nx = s->layout->cells[AXIS_X];
     const int64_t from = used && s->args->closed[FACE_X_MIN] && lo < radius ? radius : lo;
     const int64_t to = used && s->args->closed[FACE_X_MAX] && hi > nx - radius ? nx - radius : hi;
@@ -279,7 +281,7 @@ KERNEL_INLINE void NAMED(end_line)(const struct NAMED(stencil) * s, const struct
 KERNEL_INLINE void NAMED(tally_cells)(const struct NAMED(stencil) * s, enum face face,
                                       const REAL *c, int64_t n, int radius)
 {
-    const struct wide_closure *closure = &s->args->closure[face];
+    const struct wide_closure *closure = &s->args->high_order.closure[face];
     const int64_t stride = s->stride[face_axis(face)];
     const int64_t inward = face_side(face) == SIDE_MIN ? stride : -stride;
     if (s->tally[face].target == NULL) {
@@ -313,7 +315,7 @@ KERNEL_INLINE void NAMED(tally_row)(const struct NAMED(stencil) * s, int64_t lo,
         const enum axis axis = face_axis(face);
         const bool at_min = face_side(face) == SIDE_MIN;
         const bool on = at_min ? first[axis] == 0 : last[axis] == cells[axis] - 1;
-        if (on && s->args->closed[f] && s->args->used[axis]) {
+        if (on && s->args->closed[f] && s->args->high_order.used[axis]) {
             const bool along = axis != AXIS_X;
             NAMED(tally_cells)
             (s, face, along || at_min ? c : c + hi - 1 - lo, along ? hi - lo : 1, radius);
@@ -422,14 +424,14 @@ static void NAMED(step_piece)(const struct NAMED(stencil) * s, const struct box 
     typedef void tile_function(const struct NAMED(stencil) * s, const struct box *tile);
     static tile_function *const step[WIDE_RADIUS_MOST + 1] = {
         [2] = NAMED(step_tile_2), [3] = NAMED(step_tile_3), [4] = NAMED(step_tile_4)};
-    const int64_t tile_bytes = CACHE_BYTES / (2 * s->args->radius + 1);
+    const int64_t tile_bytes = CACHE_BYTES / (2 * s->args->high_order.radius + 1);
     const struct schedule schedule = {TILED};
     const struct tiling tiling = tiling_of(piece, sizeof(REAL), schedule);
     for (int64_t z = 0; z < tiling.nz; z++) {
         for (int64_t y = 0; y < tiling.ny; y++) {
             for (int64_t x = 0; x < tiling.nx; x++) {
                 const struct box tile = tile_at(piece, &tiling, x, y, z);
-                step[s->args->radius](s, &tile);
+                step[s->args->high_order.radius](s, &tile);
             }
         }
     }

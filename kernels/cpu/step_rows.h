@@ -360,7 +360,7 @@ KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo
 #endif
 
 static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct layout *layout, const struct step_args *args, void *out,
+    NAMED(stencil_of)(const struct layout *layout, const struct coefficients *args, void *out,
                       const void *in, struct tally *tally, void *scratch)
 {
     (void)scratch;

@@ -1,13 +1,13 @@
 /* The threads of a step kernel and their face sums. Included after both precisions of
  * step_tiles.h and struct step_scratch, a thread's memory, by step_cpu.c and step_medium.c. */
 
-typedef void thread_function(const struct layout *layout, const struct step_args *args, void *out,
-                             const void *in, const struct box *boxes, int nboxes,
+typedef void thread_function(const struct layout *layout, const struct coefficients *args,
+                             void *out, const void *in, const struct box *boxes, int nboxes,
                              int64_t tile_bytes, struct tally tally[FACE_COUNT]);
 
 /* All pieces of one thread. Inlined into each variant, where the schedule is a constant. */
-KERNEL_INLINE void step_thread(const struct layout *layout, const struct step_args *args, void *out,
-                               const void *in, const struct box *boxes, int nboxes,
+KERNEL_INLINE void step_thread(const struct layout *layout, const struct coefficients *args,
+                               void *out, const void *in, const struct box *boxes, int nboxes,
                                struct schedule schedule, struct tally *tally)
 {
     struct step_scratch scratch;
@@ -29,7 +29,7 @@ KERNEL_INLINE void step_thread(const struct layout *layout, const struct step_ar
 }
 
 static void step_parallel(thread_function *thread, const struct layout *layout,
-                          const struct step_args *args, void *out, const void *in,
+                          const struct coefficients *args, void *out, const void *in,
                           const struct box *boxes, int nboxes, int64_t tile_bytes)
 {
 #pragma omp parallel if (share_is_worthwhile(boxes, nboxes))

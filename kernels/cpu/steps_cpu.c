@@ -36,7 +36,7 @@ static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
 };
 
 /* The cells that are advanced so that those of `box` can make `rest` more steps. */
-static struct box steps_level(const struct layout *layout, const struct step_args *args,
+static struct box steps_level(const struct layout *layout, const struct coefficients *args,
                               const struct box *box, int rest)
 {
     const struct box owned = layout_owned(layout);
@@ -55,7 +55,7 @@ static struct box steps_level(const struct layout *layout, const struct step_arg
 }
 
 /* Is z not in use? */
-static bool steps_are_flat(const struct layout *layout, const struct step_args *args, int nsteps)
+static bool steps_are_flat(const struct layout *layout, const struct coefficients *args, int nsteps)
 {
     bool flat = layout->cells[AXIS_Z] == 1;
     for (int face = FACE_Z_MIN; face <= FACE_Z_MAX; face++) {
@@ -135,7 +135,7 @@ static int64_t steps_pitch(int64_t bytes)
 #undef NAMED
 
 /* The division of a box into tiles for `nthreads`: the one that computes the fewest cells. */
-static struct tiling steps_tiling(const struct layout *layout, const struct step_args *args,
+static struct tiling steps_tiling(const struct layout *layout, const struct coefficients *args,
                                   const struct box *box, int nsteps, int nthreads,
                                   int64_t level_bytes)
 {
@@ -180,7 +180,7 @@ static struct tiling steps_tiling(const struct layout *layout, const struct step
     return best;
 }
 
-static void steps_thread(const struct layout *layout, const struct step_args *args, int nsteps,
+static void steps_thread(const struct layout *layout, const struct coefficients *args, int nsteps,
                          void *out, const void *in, const struct box *boxes, int nboxes,
                          const struct steps_choice *choice, void *scratch,
                          struct share_taken *taken, struct tally (*tally)[FACE_COUNT])
@@ -228,7 +228,7 @@ void cpu_steps_free(struct steps_scratch *scratch)
 }
 
 enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout,
-                      const struct step_args *args, int nsteps, void *out, const void *in,
+                      const struct coefficients *args, int nsteps, void *out, const void *in,
                       const struct box *boxes, int nboxes)
 {
     const int nthreads = share_is_worthwhile(boxes, nboxes) ? omp_get_max_threads() : 1;

@@ -11,7 +11,7 @@ enum { NAMED(PIECE) = STEPS_PIECE_MOST / sizeof(REAL) }; /* at most */
 
 struct NAMED(march) {
     const struct layout *layout;
-    const struct step_args *args; /* of each step */
+    const struct coefficients *args; /* of each step */
     int nsteps;
     bool flat; /* a single plane, which marches along y; its rows have no neighbours */
     enum axis row_axis, axis;
@@ -360,8 +360,8 @@ static void NAMED(march_tile)(const struct NAMED(march) * m)
 }
 
 /* Advance the cells of a tile. */
-static void NAMED(steps_tile)(const struct layout *layout, const struct step_args *args, int nsteps,
-                              void *out, const void *in, const struct box *tile,
+static void NAMED(steps_tile)(const struct layout *layout, const struct coefficients *args,
+                              int nsteps, void *out, const void *in, const struct box *tile,
                               int64_t piece_bytes, void *scratch, struct tally (*tally)[FACE_COUNT])
 {
     enum { LINE = NAMED(LINE) };

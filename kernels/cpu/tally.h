@@ -77,7 +77,7 @@ TALLY_DEFINE_ADD(tally_add_float64, double)
 TALLY_DEFINE_ADD(tally_add_float32, float)
 #undef TALLY_DEFINE_ADD
 
-static inline void tally_begin(struct tally tally[FACE_COUNT], const struct step_args *args)
+static inline void tally_begin(struct tally tally[FACE_COUNT], const struct coefficients *args)
 {
     for (int face = 0; face < FACE_COUNT; face++) {
         tally[face] = (struct tally){.target = args->d_face_sum[face]};

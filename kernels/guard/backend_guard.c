@@ -200,18 +200,18 @@ static enum status flags_wait(struct queue *queue, uint32_t *const *d_flags, int
 static enum status run_summarise(struct queue *queue, const struct operation *op)
 {
     (void)queue;
-    cpu_summarise(&op->layout, &op->placement, op->args.medium, op->from, op->to);
+    cpu_summarise(&op->layout, &op->placement, op->given, op->from, op->to);
     return STATUS_OK;
 }
 
 static enum status summarise(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const struct medium_args *medium,
+                             const struct placement *placement, const struct device_medium *medium,
                              const void *d_field, struct field_summary *h_summary)
 {
     const struct operation op = {.run = run_summarise,
                                  .layout = *layout,
                                  .placement = *placement,
-                                 .args.medium = medium,
+                                 .given = medium,
                                  .from = d_field,
                                  .to = h_summary};
     poison(queue, h_summary, sizeof *h_summary);
@@ -248,7 +248,7 @@ static enum status run_steps(struct queue *queue, const struct operation *op)
 }
 
 static enum status steps(struct queue *queue, const struct layout *layout,
-                         const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                         const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
                          const struct box *boxes, int nboxes)
 {
     struct operation op = {.run = run_steps,
@@ -273,9 +273,9 @@ static enum status run_summarise_written(struct queue *queue, const struct opera
 }
 
 static enum status steps_summarised(struct queue *queue, const struct layout *layout,
-                                    const struct placement *placement, const struct step_args *args,
-                                    int nsteps, void *d_out, const void *d_in,
-                                    struct field_summary *h_summary)
+                                    const struct placement *placement,
+                                    const struct coefficients *args, int nsteps, void *d_out,
+                                    const void *d_in, struct field_summary *h_summary)
 {
     const struct box owned = layout_owned(layout);
     const struct operation op = {.run = run_summarise_written,
@@ -286,26 +286,6 @@ static enum status steps_summarised(struct queue *queue, const struct layout *la
     TRY(steps(queue, layout, args, nsteps, d_out, d_in, &owned, 1));
     poison(queue, h_summary, sizeof *h_summary);
     return guard_add(queue, &op, NULL);
-}
-
-static enum status run_step_radius(struct queue *queue, const struct operation *op)
-{
-    (void)queue;
-    cpu_step_radius(&op->layout, &op->wide, op->to, op->from, op->boxes, op->nboxes);
-    return STATUS_OK;
-}
-
-static enum status step_radius(struct queue *queue, const struct layout *layout,
-                               const struct wide_args *args, void *d_out, const void *d_in,
-                               const struct box *boxes, int nboxes)
-{
-    const struct operation op = {.run = run_step_radius,
-                                 .layout = *layout,
-                                 .wide = *args,
-                                 .to = d_out,
-                                 .from = d_in,
-                                 .nboxes = nboxes};
-    return guard_add(queue, &op, boxes);
 }
 
 static enum status run_call(struct queue *queue, const struct operation *op)
@@ -329,8 +309,8 @@ enum status guard_call(struct queue *queue,
 
 #define DEFINE_STEP(variant, about)                                                                \
     static enum status step_##variant(struct queue *queue, const struct layout *layout,            \
-                                      const struct step_args *args, void *d_out, const void *d_in, \
-                                      const struct box *boxes, int nboxes)                         \
+                                      const struct coefficients *args, void *d_out,                \
+                                      const void *d_in, const struct box *boxes, int nboxes)       \
     {                                                                                              \
         const struct operation op = {.run = run_step,                                              \
                                      .layout = *layout,                                            \
@@ -391,7 +371,6 @@ static const struct operations operations = {
     .steps = steps,
     .steps_most = 3, /* so that longer passes are divided */
     .steps_summarised = steps_summarised,
-    .step_wide = step_radius,
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,

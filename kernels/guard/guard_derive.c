@@ -87,7 +87,7 @@ enum status guard_add_source(struct queue *queue, const struct layout *layout,
 
 struct perfusion_call {
     struct layout layout;
-    struct medium_args medium;
+    struct device_medium medium;
     struct box box;
 };
 
@@ -98,7 +98,7 @@ static void call_sum_perfusion(const void *arguments, void *to, const void *from
 }
 
 enum status guard_sum_perfusion(struct queue *queue, const struct layout *layout,
-                                const struct medium_args *medium, const void *d_field,
+                                const struct device_medium *medium, const void *d_field,
                                 const struct box *box, struct exact_sum *d_sum)
 {
     const struct perfusion_call call = {*layout, *medium, *box};
@@ -107,7 +107,7 @@ enum status guard_sum_perfusion(struct queue *queue, const struct layout *layout
 
 struct classes_call {
     struct layout layout;
-    struct medium_args medium;
+    struct device_medium medium;
     const uint8_t *groups;
 };
 
@@ -118,7 +118,7 @@ static void call_summarise_classes(const void *arguments, void *to, const void *
 }
 
 enum status guard_summarise_classes(struct queue *queue, const struct layout *layout,
-                                    const struct medium_args *medium, const uint8_t *d_groups,
+                                    const struct device_medium *medium, const uint8_t *d_groups,
                                     const void *d_field, struct class_summary *d_summaries)
 {
     const struct classes_call call = {*layout, *medium, d_groups};
@@ -127,7 +127,7 @@ enum status guard_summarise_classes(struct queue *queue, const struct layout *la
 
 struct number_call {
     struct layout kept;
-    struct medium_args medium;
+    struct device_medium medium;
 };
 
 static void call_number_classes(const void *arguments, void *to, const void *from)
@@ -137,7 +137,7 @@ static void call_number_classes(const void *arguments, void *to, const void *fro
 }
 
 enum status guard_number_classes(struct queue *queue, const struct layout *kept,
-                                 const struct medium_args *medium, const uint8_t *d_numbers,
+                                 const struct device_medium *medium, const uint8_t *d_numbers,
                                  double *d_values)
 {
     const struct number_call call = {*kept, *medium};
@@ -146,7 +146,7 @@ enum status guard_number_classes(struct queue *queue, const struct layout *kept,
 
 struct change_call {
     struct layout layout;
-    struct class_change change;
+    struct class_changes change;
     struct box box;
 };
 
@@ -158,7 +158,7 @@ static void call_change_classes(const void *arguments, void *to, const void *fro
 }
 
 enum status guard_change_classes(struct queue *queue, const struct layout *layout,
-                                 const struct class_change *change, const void *d_field,
+                                 const struct class_changes *change, const void *d_field,
                                  const struct box *box)
 {
     const struct change_call call = {*layout, *change, *box};
@@ -186,17 +186,17 @@ enum status guard_plane_maxima(struct queue *queue, const struct layout *layout,
 static enum status run_convert(struct queue *queue, const struct operation *op)
 {
     (void)queue;
-    cpu_convert(&op->layout, op->args.medium, op->conversion, op->from, op->to);
+    cpu_convert(&op->layout, op->given, op->conversion, op->from, op->to);
     return STATUS_OK;
 }
 
 enum status guard_convert(struct queue *queue, const struct layout *layout,
-                          const struct medium_args *medium, enum enthalpy_conversion conversion,
+                          const struct device_medium *medium, enum enthalpy_conversion conversion,
                           const void *d_in, void *d_out)
 {
     const struct operation op = {.run = run_convert,
                                  .layout = *layout,
-                                 .args.medium = medium,
+                                 .given = medium,
                                  .conversion = conversion,
                                  .from = d_in,
                                  .to = d_out};
@@ -206,18 +206,18 @@ enum status guard_convert(struct queue *queue, const struct layout *layout,
 static enum status run_liquid(struct queue *queue, const struct operation *op)
 {
     (void)queue;
-    cpu_liquid_fraction(&op->layout, &op->kept, op->args.medium, op->from, op->to);
+    cpu_liquid_fraction(&op->layout, &op->kept, op->given, op->from, op->to);
     return STATUS_OK;
 }
 
 enum status guard_liquid_fraction(struct queue *queue, const struct layout *layout,
-                                  const struct layout *kept, const struct medium_args *medium,
+                                  const struct layout *kept, const struct device_medium *medium,
                                   const void *d_field, double *d_fraction)
 {
     const struct operation op = {.run = run_liquid,
                                  .layout = *layout,
                                  .kept = *kept,
-                                 .args.medium = medium,
+                                 .given = medium,
                                  .from = d_field,
                                  .to = d_fraction};
     return guard_add(queue, &op, NULL);

@@ -153,9 +153,9 @@ enum status guard_add(struct queue *queue, const struct operation *op, const str
     }
     *copy = *op;
     copy->next = NULL;
-    if (op->args.medium != NULL) {
-        copy->medium = *op->args.medium;
-        copy->args.medium = &copy->medium;
+    if (op->given != NULL) {
+        copy->medium = *op->given;
+        copy->given = &copy->medium;
     }
     if (op->flux.medium != NULL) {
         copy->medium = *op->flux.medium;

@@ -65,11 +65,11 @@ struct operation {
     uint32_t value; /* of flags */
     double limit_s;
     cpu_step_function *step;
-    struct step_args args;
-    struct step_args pass[STEPS_MOST];
+    struct coefficients args;
+    struct coefficients pass[STEPS_MOST];
     int nsteps;
-    struct wide_args wide;
-    struct medium_args medium; /* what args, flux and source refer to */
+    const struct device_medium *given; /* NULL, or: */
+    struct device_medium medium;       /* what given, flux and source refer to */
     struct layout kept;
     struct track_args track;
     struct flux_args flux;
@@ -126,26 +126,26 @@ enum status guard_extract(struct queue *queue, const struct layout *layout,
 enum status guard_add_source(struct queue *queue, const struct layout *layout,
                              const struct source_args *args, void *d_field, const struct box *box);
 enum status guard_sum_perfusion(struct queue *queue, const struct layout *layout,
-                                const struct medium_args *medium, const void *d_field,
+                                const struct device_medium *medium, const void *d_field,
                                 const struct box *box, struct exact_sum *d_sum);
 enum status guard_number_classes(struct queue *queue, const struct layout *kept,
-                                 const struct medium_args *medium, const uint8_t *d_numbers,
+                                 const struct device_medium *medium, const uint8_t *d_numbers,
                                  double *d_values);
 enum status guard_change_classes(struct queue *queue, const struct layout *layout,
-                                 const struct class_change *change, const void *d_field,
+                                 const struct class_changes *change, const void *d_field,
                                  const struct box *box);
 enum status guard_plane_maxima(struct queue *queue, const struct layout *layout,
                                const void *d_field, double limit, uint64_t *d_planes);
 enum status guard_summarise_classes(struct queue *queue, const struct layout *layout,
-                                    const struct medium_args *medium, const uint8_t *d_groups,
+                                    const struct device_medium *medium, const uint8_t *d_groups,
                                     const void *d_field, struct class_summary *d_summaries);
 
 enum status guard_convert(struct queue *queue, const struct layout *layout,
-                          const struct medium_args *medium, enum enthalpy_conversion conversion,
+                          const struct device_medium *medium, enum enthalpy_conversion conversion,
                           const void *d_in, void *d_out);
 
 enum status guard_liquid_fraction(struct queue *queue, const struct layout *layout,
-                                  const struct layout *kept, const struct medium_args *medium,
+                                  const struct layout *kept, const struct device_medium *medium,
                                   const void *d_field, double *d_fraction);
 
 /* Append `op`, whose arguments are copied, with the boxes and the medium. */

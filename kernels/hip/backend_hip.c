@@ -238,7 +238,7 @@ static enum status make_room(struct queue *queue)
 }
 
 static enum status summarise(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const struct medium_args *medium,
+                             const struct placement *placement, const struct device_medium *medium,
                              const void *d_field, struct field_summary *h_summary)
 {
     TRY(make_room(queue));
@@ -249,9 +249,9 @@ static enum status summarise(struct queue *queue, const struct layout *layout,
 }
 
 static enum status steps_summarised(struct queue *queue, const struct layout *layout,
-                                    const struct placement *placement, const struct step_args *args,
-                                    int nsteps, void *d_out, const void *d_in,
-                                    struct field_summary *h_summary)
+                                    const struct placement *placement,
+                                    const struct coefficients *args, int nsteps, void *d_out,
+                                    const void *d_in, struct field_summary *h_summary)
 {
     bool summarised = false;
     TRY(make_room(queue));
@@ -314,7 +314,6 @@ static const struct operations operations = {
     .step = hip_step_production,
     .steps = hip_steps,
     .steps_summarised = steps_summarised,
-    .step_wide = hip_step_radius,
     .steps_most = HIP_STEPS_MOST,
     .step_shapes = hip_step_shapes,
     .step_shape = hip_step_shape,

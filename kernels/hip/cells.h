@@ -34,7 +34,7 @@ template <typename REAL> struct grid_view {
 };
 
 template <typename REAL>
-static rules<REAL> rules_of(const struct step_args *args, struct hip_scratch *d_scratch)
+static rules<REAL> rules_of(const struct coefficients *args, struct hip_scratch *d_scratch)
 {
     rules<REAL> rules = {};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {

@@ -123,7 +123,7 @@ static __global__ __launch_bounds__(THREADS) void summarise_classes(const class_
 
 template <typename REAL>
 static void launch(hipStream_t stream, const struct layout *layout,
-                   const struct medium_args *medium, const uint8_t *d_groups, const void *d_field,
+                   const struct device_medium *medium, const uint8_t *d_groups, const void *d_field,
                    struct class_summary *d_summaries)
 {
     class_sweep<REAL> s = {};
@@ -152,7 +152,7 @@ static void launch(hipStream_t stream, const struct layout *layout,
 }
 
 hipError_t hip_launch_summarise_classes(hipStream_t stream, const struct layout *layout,
-                                        const struct medium_args *medium, const uint8_t *d_groups,
+                                        const struct device_medium *medium, const uint8_t *d_groups,
                                         const void *d_field, struct class_summary *d_summaries)
 {
     if (layout->precision == PRECISION_FLOAT64) {
@@ -212,7 +212,7 @@ static __global__ __launch_bounds__(THREADS) void number_classes(
 }
 
 hipError_t hip_launch_number_classes(hipStream_t stream, const struct layout *kept,
-                                     const struct medium_args *medium, const uint8_t *d_numbers,
+                                     const struct device_medium *medium, const uint8_t *d_numbers,
                                      double *d_values)
 {
     unsigned nblocks = 0;
@@ -260,7 +260,7 @@ static __device__ __forceinline__ void visit_neighbours(const struct layout &c, 
 template <typename REAL>
 static __global__ __launch_bounds__(THREADS) void change_classes(const box_sweep s,
                                                                  const struct layout layout,
-                                                                 const struct class_change change,
+                                                                 const struct class_changes change,
                                                                  const REAL *field)
 {
     visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
@@ -285,7 +285,7 @@ static __global__ __launch_bounds__(THREADS) void change_classes(const box_sweep
 
 /* The flags of owned cells whose neighbours have their class, where they are missing. */
 static __global__ __launch_bounds__(THREADS) void find_flags(const box_sweep s,
-                                                             const struct class_change change)
+                                                             const struct class_changes change)
 {
     visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
         const struct layout &c = change.layout;
@@ -315,7 +315,7 @@ static struct box owned_around(const struct layout *layout, const struct box *bo
 }
 
 hipError_t hip_launch_change_classes(hipStream_t stream, const struct layout *layout,
-                                     const struct class_change *change, const void *d_field,
+                                     const struct class_changes *change, const void *d_field,
                                      const struct box *box)
 {
     unsigned nblocks = 0;

@@ -39,7 +39,7 @@ static __global__ __launch_bounds__(CONVERT_THREADS) void convert(
 
 template <typename REAL>
 static hipError_t launch_convert(hipStream_t stream, const struct layout *layout,
-                                 const struct medium_args *medium,
+                                 const struct device_medium *medium,
                                  enum enthalpy_conversion conversion, const void *d_in, void *d_out)
 {
     convert<REAL><<<blocks_of(layout), CONVERT_THREADS, 0, stream>>>(
@@ -48,8 +48,8 @@ static hipError_t launch_convert(hipStream_t stream, const struct layout *layout
 }
 
 hipError_t hip_launch_convert(hipStream_t stream, const struct layout *layout,
-                              const struct medium_args *medium, enum enthalpy_conversion conversion,
-                              const void *d_in, void *d_out)
+                              const struct device_medium *medium,
+                              enum enthalpy_conversion conversion, const void *d_in, void *d_out)
 {
     return layout->precision == PRECISION_FLOAT64
                ? launch_convert<double>(stream, layout, medium, conversion, d_in, d_out)
@@ -71,7 +71,7 @@ static __global__ __launch_bounds__(CONVERT_THREADS) void liquid(const grid_view
 
 template <typename REAL>
 static hipError_t launch_liquid(hipStream_t stream, const struct layout *layout,
-                                const struct layout *kept, const struct medium_args *medium,
+                                const struct layout *kept, const struct device_medium *medium,
                                 const void *d_field, double *d_fraction)
 {
     liquid<REAL><<<blocks_of(layout), CONVERT_THREADS, 0, stream>>>(
@@ -81,7 +81,7 @@ static hipError_t launch_liquid(hipStream_t stream, const struct layout *layout,
 }
 
 hipError_t hip_launch_liquid_fraction(hipStream_t stream, const struct layout *layout,
-                                      const struct layout *kept, const struct medium_args *medium,
+                                      const struct layout *kept, const struct device_medium *medium,
                                       const void *d_field, double *d_fraction)
 {
     return layout->precision == PRECISION_FLOAT64

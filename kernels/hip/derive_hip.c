@@ -40,7 +40,7 @@ enum status hip_add_source(struct queue *queue, const struct layout *layout,
 }
 
 enum status hip_sum_perfusion(struct queue *queue, const struct layout *layout,
-                              const struct medium_args *medium, const void *d_field,
+                              const struct device_medium *medium, const void *d_field,
                               const struct box *box, struct exact_sum *d_sum)
 {
     if (!box_is_empty(box)) {
@@ -51,7 +51,7 @@ enum status hip_sum_perfusion(struct queue *queue, const struct layout *layout,
 }
 
 enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
-                                  const struct medium_args *medium, const uint8_t *d_groups,
+                                  const struct device_medium *medium, const uint8_t *d_groups,
                                   const void *d_field, struct class_summary *d_summaries)
 {
     TRY_HIP(hip_launch_summarise_classes, queue->stream, layout, medium, d_groups, d_field,
@@ -60,7 +60,7 @@ enum status hip_summarise_classes(struct queue *queue, const struct layout *layo
 }
 
 enum status hip_number_classes(struct queue *queue, const struct layout *kept,
-                               const struct medium_args *medium, const uint8_t *d_numbers,
+                               const struct device_medium *medium, const uint8_t *d_numbers,
                                double *d_values)
 {
     TRY_HIP(hip_launch_number_classes, queue->stream, kept, medium, d_numbers, d_values);
@@ -68,7 +68,7 @@ enum status hip_number_classes(struct queue *queue, const struct layout *kept,
 }
 
 enum status hip_change_classes(struct queue *queue, const struct layout *layout,
-                               const struct class_change *change, const void *d_field,
+                               const struct class_changes *change, const void *d_field,
                                const struct box *box)
 {
     if (!box_is_empty(box)) {
@@ -85,7 +85,7 @@ enum status hip_plane_maxima(struct queue *queue, const struct layout *layout, c
 }
 
 enum status hip_convert(struct queue *queue, const struct layout *layout,
-                        const struct medium_args *medium, enum enthalpy_conversion conversion,
+                        const struct device_medium *medium, enum enthalpy_conversion conversion,
                         const void *d_in, void *d_out)
 {
     TRY_HIP(hip_launch_convert, queue->stream, layout, medium, conversion, d_in, d_out);
@@ -93,7 +93,7 @@ enum status hip_convert(struct queue *queue, const struct layout *layout,
 }
 
 enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout,
-                                const struct layout *kept, const struct medium_args *medium,
+                                const struct layout *kept, const struct device_medium *medium,
                                 const void *d_field, double *d_fraction)
 {
     TRY_HIP(hip_launch_liquid_fraction, queue->stream, layout, kept, medium, d_field, d_fraction);

@@ -69,44 +69,44 @@ enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
                              const struct layout *kept, const struct flux_args *args,
                              const void *d_field, double *d_flux);
 enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
-                                  const struct medium_args *medium, const uint8_t *d_groups,
+                                  const struct device_medium *medium, const uint8_t *d_groups,
                                   const void *d_field, struct class_summary *d_summaries);
 enum status hip_number_classes(struct queue *queue, const struct layout *kept,
-                               const struct medium_args *medium, const uint8_t *d_numbers,
+                               const struct device_medium *medium, const uint8_t *d_numbers,
                                double *d_values);
 enum status hip_change_classes(struct queue *queue, const struct layout *layout,
-                               const struct class_change *change, const void *d_field,
+                               const struct class_changes *change, const void *d_field,
                                const struct box *box);
 enum status hip_plane_maxima(struct queue *queue, const struct layout *layout, const void *d_field,
                              double limit, uint64_t *d_planes);
 enum status hip_add_source(struct queue *queue, const struct layout *layout,
                            const struct source_args *args, void *d_field, const struct box *box);
 enum status hip_sum_perfusion(struct queue *queue, const struct layout *layout,
-                              const struct medium_args *medium, const void *d_field,
+                              const struct device_medium *medium, const void *d_field,
                               const struct box *box, struct exact_sum *d_sum);
 enum status hip_extract(struct queue *queue, const struct layout *layout,
                         const struct extract_args *args, const void *d_field, void *d_values);
 
 enum status hip_convert(struct queue *queue, const struct layout *layout,
-                        const struct medium_args *medium, enum enthalpy_conversion conversion,
+                        const struct device_medium *medium, enum enthalpy_conversion conversion,
                         const void *d_in, void *d_out);
 
 enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout,
-                                const struct layout *kept, const struct medium_args *medium,
+                                const struct layout *kept, const struct device_medium *medium,
                                 const void *d_field, double *d_fraction);
 
 /* steps_hip.c */
 enum status hip_steps(struct queue *queue, const struct layout *layout,
-                      const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                      const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
                       const struct box *boxes, int nboxes);
 /* All owned cells, with the summary of the result where a kernel has it. */
 enum status hip_steps_summarised(struct queue *queue, const struct layout *layout,
-                                 const struct step_args *args, int nsteps, void *d_out,
+                                 const struct coefficients *args, int nsteps, void *d_out,
                                  const void *d_in, struct hip_result *result, bool *summarised);
 
 /* radius_hip.c */
 enum status hip_step_radius(struct queue *queue, const struct layout *layout,
-                            const struct wide_args *args, void *d_out, const void *d_in,
+                            const struct coefficients *args, void *d_out, const void *d_in,
                             const struct box *boxes, int nboxes);
 
 /* peer_hip.c */

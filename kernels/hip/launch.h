@@ -47,13 +47,13 @@ struct hip_launch_shape {
 
 /* A step kernel on one box that is not empty. */
 typedef hipError_t hip_step_launcher(hipStream_t stream, struct hip_scratch *d_scratch,
-                                     const struct layout *layout, const struct step_args *args,
+                                     const struct layout *layout, const struct coefficients *args,
                                      void *d_out, const void *d_in, const struct box *box,
                                      const struct hip_launch_shape *shape);
 
 /* One thread per cell: any number of boxes, best for thin ones. */
 hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratch,
-                                const struct layout *layout, const struct step_args *args,
+                                const struct layout *layout, const struct coefficients *args,
                                 void *d_out, const void *d_in, const struct box *boxes, int nboxes);
 
 /* Marching in z with the neighbours in z in registers: any box of a field with several cells in x
@@ -72,29 +72,29 @@ hip_step_launcher hip_launch_step_medium_free; /* no pacing */
 hip_step_launcher hip_launch_step_medium_deep;
 /* Where properties depend on temperature. */
 hip_step_launcher hip_launch_step_nonlinear;
-bool hip_step_nonlinear_takes(const struct medium_args *medium, const struct box *box);
+bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct box *box);
 /* After it, which calls this: the cells beside those of other curves, in a box without cells on
  * closed faces. */
 hipError_t hip_launch_step_odd(hipStream_t stream, const struct layout *layout,
-                               const struct medium_args *medium, void *d_out, const void *d_in,
+                               const struct device_medium *medium, void *d_out, const void *d_in,
                                const struct box *box);
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
-bool hip_step_medium_takes(const struct medium_args *medium);
+bool hip_step_medium_takes(const struct device_medium *medium);
 
 /* With a wider stencil, one box that is not empty, of three used axes and without the cells next to
  * closed faces of y and z. */
 hipError_t hip_launch_radius_march(hipStream_t stream, const struct layout *layout,
-                                   const struct wide_args *args, void *d_out, const void *d_in,
+                                   const struct coefficients *args, void *d_out, const void *d_in,
                                    const struct box *box);
 /* The same with planes of tiles staged in shared memory, and with the cells next to closed faces,
  * where hip_step_staged_takes the box without those next to faces of z. */
 hipError_t hip_launch_radius_staged(hipStream_t stream, struct hip_scratch *d_scratch,
-                                    const struct layout *layout, const struct wide_args *args,
+                                    const struct layout *layout, const struct coefficients *args,
                                     void *d_out, const void *d_in, const struct box *box);
 /* The rest of `box`: any boxes in it; and the sums of its closed faces. */
 hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scratch,
-                                  const struct layout *layout, const struct wide_args *args,
+                                  const struct layout *layout, const struct coefficients *args,
                                   void *d_out, const void *d_in, const struct box *box,
                                   const struct box *rim, int nrim);
 
@@ -111,7 +111,7 @@ struct hip_steps_besides {
 };
 /* One box that is not empty, 2 to HIP_STEPS_MOST steps, a uniform medium. */
 typedef hipError_t hip_steps_launcher(hipStream_t stream, const struct layout *layout,
-                                      const struct step_args *args, int nsteps, void *d_out,
+                                      const struct coefficients *args, int nsteps, void *d_out,
                                       const void *d_in, const struct box *box,
                                       struct hip_steps_besides *besides);
 hip_steps_launcher hip_launch_steps_tile; /* any box */
@@ -122,7 +122,7 @@ hip_steps_launcher hip_launch_steps_staged_3;
 hip_steps_launcher hip_launch_steps_staged_4;
 /* Add the sums over closed faces before each step, for boxes whose kernels did not. */
 hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
-                                 const struct layout *layout, const struct step_args *args,
+                                 const struct layout *layout, const struct coefficients *args,
                                  int nsteps, const void *d_in, const struct box *boxes, int nboxes);
 
 hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, size_t bytes);
@@ -155,7 +155,7 @@ hipError_t hip_launch_add_source(hipStream_t stream, struct hip_scratch *d_scrat
                                  const struct layout *layout, const struct source_args *args,
                                  void *d_field, const struct box *box);
 hipError_t hip_launch_sum_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
-                                    const struct layout *layout, const struct medium_args *medium,
+                                    const struct layout *layout, const struct device_medium *medium,
                                     const void *d_field, const struct box *box,
                                     struct exact_sum *d_sum);
 hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const void *d_field,
@@ -170,28 +170,28 @@ hipError_t hip_launch_extract(hipStream_t stream, const struct layout *layout,
                               const struct extract_args *args, const void *d_field, void *d_values);
 
 hipError_t hip_launch_convert(hipStream_t stream, const struct layout *layout,
-                              const struct medium_args *medium, enum enthalpy_conversion conversion,
-                              const void *d_in, void *d_out);
+                              const struct device_medium *medium,
+                              enum enthalpy_conversion conversion, const void *d_in, void *d_out);
 
 hipError_t hip_launch_liquid_fraction(hipStream_t stream, const struct layout *layout,
-                                      const struct layout *kept, const struct medium_args *medium,
+                                      const struct layout *kept, const struct device_medium *medium,
                                       const void *d_field, double *d_fraction);
 
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
 /* `result`: pinned host memory, valid when the stream has been waited for. */
 hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
                                 const struct layout *layout, const struct placement *placement,
-                                const struct medium_args *medium, const void *d_field,
+                                const struct device_medium *medium, const void *d_field,
                                 struct hip_result *result);
 hipError_t hip_launch_summarise_classes(hipStream_t stream, const struct layout *layout,
-                                        const struct medium_args *medium, const uint8_t *d_groups,
+                                        const struct device_medium *medium, const uint8_t *d_groups,
                                         const void *d_field, struct class_summary *d_summaries);
 hipError_t hip_launch_number_classes(hipStream_t stream, const struct layout *kept,
-                                     const struct medium_args *medium, const uint8_t *d_numbers,
+                                     const struct device_medium *medium, const uint8_t *d_numbers,
                                      double *d_values);
 /* A box that is not empty. */
 hipError_t hip_launch_change_classes(hipStream_t stream, const struct layout *layout,
-                                     const struct class_change *change, const void *d_field,
+                                     const struct class_changes *change, const void *d_field,
                                      const struct box *box);
 hipError_t hip_launch_plane_maxima(hipStream_t stream, const struct layout *layout,
                                    const void *d_field, double limit, uint64_t *d_planes);

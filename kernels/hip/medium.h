@@ -1,4 +1,4 @@
-/* A medium of classes on the device: see struct medium_args and kernels/medium_cell.h. */
+/* A medium of classes on the device: see struct device_medium and kernels/medium_cell.h. */
 #ifndef ISOTHERM_KERNELS_HIP_MEDIUM_H
 #define ISOTHERM_KERNELS_HIP_MEDIUM_H
 
@@ -16,7 +16,7 @@ template <typename REAL> struct medium {
     int64_t cells[AXIS_COUNT]; /* of the field */
 };
 
-template <typename REAL> static medium<REAL> medium_of(const struct medium_args *args)
+template <typename REAL> static medium<REAL> medium_of(const struct device_medium *args)
 {
     medium<REAL> m = {};
     m.classes = args->d_class + args->layout.origin;

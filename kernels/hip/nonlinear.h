@@ -38,7 +38,7 @@ template <typename REAL> struct nonlinear {
     }
 };
 
-template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct medium_args *args)
+template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct device_medium *args)
 {
     nonlinear<REAL> m = {};
     m.of = medium_of<REAL>(args);

@@ -7,7 +7,7 @@
 
 /* What the medium needs: nothing of cells; their sources; their curves, in shared memory; the same,
  * in the table. */
-enum kind { ONE_CLASS, ONE_CURVE, CURVES, FAR_CURVES };
+enum pairs { ONE_CLASS, ONE_CURVE, CURVES, FAR_CURVES };
 
 enum { WIDE = 32, CURVES_POOL = 1344 }; /* workers of a block along x; numbers, see form */
 

@@ -15,19 +15,19 @@ template <typename REAL> struct wide_rules {
     struct wide_closure closure[FACE_COUNT];
 };
 
-template <typename REAL> static wide_rules<REAL> wide_rules_of(const struct wide_args *args)
+template <typename REAL> static wide_rules<REAL> wide_rules_of(const struct coefficients *args)
 {
     wide_rules<REAL> rules = {};
-    for (int k = 0; k < args->radius; k++) {
-        rules.w[k] = (REAL)args->weight[k];
+    for (int k = 0; k < args->high_order.radius; k++) {
+        rules.w[k] = (REAL)args->high_order.weight[k];
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         rules.r[axis] = (REAL)args->r[axis];
-        rules.used[axis] = args->used[axis];
+        rules.used[axis] = args->high_order.used[axis];
     }
     for (int face = 0; face < FACE_COUNT; face++) {
-        rules.closed[face] = args->closed[face] && args->used[face / 2];
-        rules.closure[face] = args->closure[face];
+        rules.closed[face] = args->closed[face] && args->high_order.used[face / 2];
+        rules.closure[face] = args->high_order.closure[face];
     }
     return rules;
 }

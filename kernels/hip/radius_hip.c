@@ -2,14 +2,15 @@
 #include "kernels/hip/device_hip.h"
 
 /* The part of `box` that is not next to closed faces from `first` on. */
-static struct box inner_of(const struct layout *layout, const struct wide_args *args,
+static struct box inner_of(const struct layout *layout, const struct coefficients *args,
                            const struct box *box, enum face first)
 {
     struct box inner = *box;
     for (int f = first; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         const enum axis axis = face_axis(face);
-        const int64_t radius = args->used[axis] && args->closed[f] ? args->radius : 0;
+        const int64_t radius =
+            args->high_order.used[axis] && args->closed[f] ? args->high_order.radius : 0;
         const int64_t edge = layout->cells[axis] - radius;
         if (face_side(face) == SIDE_MIN && inner.lo[axis] < radius) {
             inner.lo[axis] = radius;
@@ -21,16 +22,17 @@ static struct box inner_of(const struct layout *layout, const struct wide_args *
 }
 
 /* Whole waves along x, and enough planes to march through. */
-static bool march_takes(const struct wide_args *args, const struct box *inner)
+static bool march_takes(const struct coefficients *args, const struct box *inner)
 {
     enum { LEAST_X = 32, LEAST_Y = 8, LEAST_Z = 8 };
-    return args->used[AXIS_X] && args->used[AXIS_Y] && args->used[AXIS_Z] && !box_is_empty(inner) &&
+    return args->high_order.used[AXIS_X] && args->high_order.used[AXIS_Y] &&
+           args->high_order.used[AXIS_Z] && !box_is_empty(inner) &&
            box_extent(inner, AXIS_X) >= LEAST_X && box_extent(inner, AXIS_Y) >= LEAST_Y &&
            box_extent(inner, AXIS_Z) >= LEAST_Z;
 }
 
 enum status hip_step_radius(struct queue *queue, const struct layout *layout,
-                            const struct wide_args *args, void *d_out, const void *d_in,
+                            const struct coefficients *args, void *d_out, const void *d_in,
                             const struct box *boxes, int nboxes)
 {
     for (int b = 0; b < nboxes; b++) {

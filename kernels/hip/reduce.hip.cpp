@@ -160,7 +160,7 @@ static __global__ __launch_bounds__(THREADS) void reset_all(struct hip_scratch *
 
 template <typename REAL>
 static sweep<REAL> sweep_of(const struct layout *layout, const struct placement *placement,
-                            const struct medium_args *medium, const void *d_field)
+                            const struct device_medium *medium, const void *d_field)
 {
     sweep<REAL> s = {};
     s.in = static_cast<const REAL *>(d_field) + layout->origin;
@@ -230,7 +230,7 @@ hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_sc
 
 hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
                                 const struct layout *layout, const struct placement *placement,
-                                const struct medium_args *medium, const void *d_field,
+                                const struct device_medium *medium, const void *d_field,
                                 struct hip_result *result)
 {
     return layout->precision == PRECISION_FLOAT64

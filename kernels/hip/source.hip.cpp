@@ -157,7 +157,7 @@ static __global__ __launch_bounds__(THREADS) void sum_perfusion(const grid_view<
 
 template <typename REAL>
 static void launch_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
-                             const struct layout *layout, const struct medium_args *medium,
+                             const struct layout *layout, const struct device_medium *medium,
                              const void *d_field, const struct box *box, struct exact_sum *d_sum)
 {
     const int64_t cells = cells_of(box);
@@ -175,7 +175,7 @@ static void launch_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
 }
 
 hipError_t hip_launch_sum_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
-                                    const struct layout *layout, const struct medium_args *medium,
+                                    const struct layout *layout, const struct device_medium *medium,
                                     const void *d_field, const struct box *box,
                                     struct exact_sum *d_sum)
 {

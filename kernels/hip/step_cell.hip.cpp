@@ -129,8 +129,8 @@ static unsigned cells_per_thread(bool sums, int64_t cells)
 
 template <typename REAL, typename MEDIUM>
 static hipError_t launch_in(const MEDIUM &m, hipStream_t stream, struct hip_scratch *d_scratch,
-                            const struct layout *layout, const struct step_args *args, void *d_out,
-                            const void *d_in, const struct box_list &list)
+                            const struct layout *layout, const struct coefficients *args,
+                            void *d_out, const void *d_in, const struct box_list &list)
 {
     const int64_t cells = list.begin[list.count];
     const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
@@ -148,15 +148,15 @@ static hipError_t launch_in(const MEDIUM &m, hipStream_t stream, struct hip_scra
 
 template <typename REAL>
 static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
-                         const struct layout *layout, const struct step_args *args, void *d_out,
+                         const struct layout *layout, const struct coefficients *args, void *d_out,
                          const void *d_in, const struct box_list &list)
 {
-    if (args->medium != nullptr && args->medium->nsegments > 0) {
-        return launch_in<REAL>(nonlinear_of<REAL>(args->medium), stream, d_scratch, layout, args,
+    if (args->kind == KIND_ENTHALPY) {
+        return launch_in<REAL>(nonlinear_of<REAL>(&args->medium), stream, d_scratch, layout, args,
                                d_out, d_in, list);
     }
-    return args->medium != nullptr
-               ? launch_in<REAL>(medium_of<REAL>(args->medium), stream, d_scratch, layout, args,
+    return args->kind == KIND_CLASSES
+               ? launch_in<REAL>(medium_of<REAL>(&args->medium), stream, d_scratch, layout, args,
                                  d_out, d_in, list)
                : launch_in<REAL>(uniform{}, stream, d_scratch, layout, args, d_out, d_in, list);
 }
@@ -165,7 +165,7 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
 static const int64_t cells_per_launch = (int64_t)THREADS << 30;
 
 hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratch,
-                                const struct layout *layout, const struct step_args *args,
+                                const struct layout *layout, const struct coefficients *args,
                                 void *d_out, const void *d_in, const struct box *boxes, int nboxes)
 {
     struct box_list list = {};

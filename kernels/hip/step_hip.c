@@ -5,7 +5,7 @@
 struct step_call {
     struct queue *queue;
     const struct layout *layout;
-    const struct step_args *args;
+    const struct coefficients *args;
     void *d_out;
     const void *d_in;
 };
@@ -44,8 +44,9 @@ static enum status step_with(const struct step_call *call, choose_function *choo
     int nleft = 0;
     for (int b = 0; b < nboxes; b++) {
         const struct step_choice choice =
-            call->args->medium != NULL ? choose_medium(call, &boxes[b])
-                                       : choose(call->queue->device, call->layout, &boxes[b]);
+            coefficients_medium(call->args) != NULL
+                ? choose_medium(call, &boxes[b])
+                : choose(call->queue->device, call->layout, &boxes[b]);
         if (choice.launch != NULL) {
             TRY(run_step(call, &choice, &boxes[b]));
             continue;
@@ -209,11 +210,11 @@ static struct step_choice choose_medium(const struct step_call *call, const stru
 {
     const int64_t cache_bytes = (int64_t)40 << 20;
     const int64_t bytes = box_cells(box) * (int64_t)precision_bytes(call->layout->precision);
-    if (call->args->medium->nsegments > 0) {
-        const bool takes = hip_step_nonlinear_takes(call->args->medium, box);
+    if (call->args->kind == KIND_ENTHALPY) {
+        const bool takes = hip_step_nonlinear_takes(&call->args->medium, box);
         return (struct step_choice){.launch = takes ? hip_launch_step_nonlinear : NULL};
     }
-    if (!hip_step_staged_takes(call->layout, box) || !hip_step_medium_takes(call->args->medium)) {
+    if (!hip_step_staged_takes(call->layout, box) || !hip_step_medium_takes(&call->args->medium)) {
         return (struct step_choice){.launch = NULL};
     }
     return (struct step_choice){.launch = bytes < cache_bytes ? hip_launch_step_medium_free
@@ -222,10 +223,13 @@ static struct step_choice choose_medium(const struct step_call *call, const stru
 
 #define DEFINE_STEP(name, about)                                                                   \
     enum status hip_step_##name(struct queue *queue, const struct layout *layout,                  \
-                                const struct step_args *args, void *d_out, const void *d_in,       \
+                                const struct coefficients *args, void *d_out, const void *d_in,    \
                                 const struct box *boxes, int nboxes)                               \
     {                                                                                              \
         const struct step_call call = {queue, layout, args, d_out, d_in};                          \
+        if (args->kind == KIND_HIGH_ORDER) {                                                       \
+            return hip_step_radius(queue, layout, args, d_out, d_in, boxes, nboxes);               \
+        }                                                                                          \
         return step_with(&call, choose_##name, boxes, nboxes);                                     \
     }
 HIP_STEP_VARIANTS(DEFINE_STEP)

@@ -171,7 +171,7 @@ static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REA
 
 template <typename REAL>
 static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
-                         const struct layout *layout, const struct step_args *args, void *d_out,
+                         const struct layout *layout, const struct coefficients *args, void *d_out,
                          const void *d_in, const struct box *box,
                          const struct hip_launch_shape *shape)
 {
@@ -207,7 +207,7 @@ bool hip_step_march_takes(const struct layout *layout)
 }
 
 hipError_t hip_launch_step_march(hipStream_t stream, struct hip_scratch *d_scratch,
-                                 const struct layout *layout, const struct step_args *args,
+                                 const struct layout *layout, const struct coefficients *args,
                                  void *d_out, const void *d_in, const struct box *box,
                                  const struct hip_launch_shape *shape)
 {

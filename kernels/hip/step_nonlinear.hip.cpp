@@ -317,7 +317,7 @@ static hipError_t launch_as(hipStream_t stream, const grid_view<typename F::REAL
 
 /* Divide the box into its inner part, which is returned, and what lies on closed faces: at most a
  * slab per face. */
-static struct box inner_box(const struct layout *layout, const struct step_args *args,
+static struct box inner_box(const struct layout *layout, const struct coefficients *args,
                             const struct box *box, struct box (&slabs)[FACE_COUNT], int *nslabs)
 {
     struct box inner = *box;
@@ -337,7 +337,7 @@ static struct box inner_box(const struct layout *layout, const struct step_args 
 
 template <typename REAL>
 static hipError_t launch(hipStream_t stream, const struct layout *layout,
-                         const struct medium_args *medium, void *d_out, const void *d_in,
+                         const struct device_medium *medium, void *d_out, const void *d_in,
                          const struct box *box, const struct hip_launch_shape *shape)
 {
     const int64_t n = vec16<REAL>::N;
@@ -361,7 +361,7 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
                                : error;
 }
 
-bool hip_step_nonlinear_takes(const struct medium_args *medium, const struct box *box)
+bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct box *box)
 {
     const int64_t most = 65535; /* blocks in y and z */
     int64_t n[AXIS_COUNT];
@@ -374,7 +374,7 @@ bool hip_step_nonlinear_takes(const struct medium_args *medium, const struct box
 }
 
 hipError_t hip_launch_step_nonlinear(hipStream_t stream, struct hip_scratch *d_scratch,
-                                     const struct layout *layout, const struct step_args *args,
+                                     const struct layout *layout, const struct coefficients *args,
                                      void *d_out, const void *d_in, const struct box *box,
                                      const struct hip_launch_shape *shape)
 {
@@ -383,8 +383,8 @@ hipError_t hip_launch_step_nonlinear(hipStream_t stream, struct hip_scratch *d_s
     const struct box inner = inner_box(layout, args, box, slabs, &nslabs);
     const hipError_t error =
         layout->precision == PRECISION_FLOAT64
-            ? launch<double>(stream, layout, args->medium, d_out, d_in, &inner, shape)
-            : launch<float>(stream, layout, args->medium, d_out, d_in, &inner, shape);
+            ? launch<double>(stream, layout, &args->medium, d_out, d_in, &inner, shape)
+            : launch<float>(stream, layout, &args->medium, d_out, d_in, &inner, shape);
     return error != hipSuccess || nslabs == 0
                ? error
                : hip_launch_step_cell(stream, d_scratch, layout, args, d_out, d_in, slabs, nslabs);

@@ -149,7 +149,7 @@ static __global__ __launch_bounds__(ODD_THREADS) void step_odd(const grid_view<R
 
 template <typename REAL>
 static hipError_t launch(hipStream_t stream, const struct layout *layout,
-                         const struct medium_args *medium, void *d_out, const void *d_in,
+                         const struct device_medium *medium, void *d_out, const void *d_in,
                          const struct box *box)
 {
     const int64_t pieces_x = (box->hi[0] - 1) / ODD_CELLS - box->lo[0] / ODD_CELLS + 1;
@@ -162,7 +162,7 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
 }
 
 hipError_t hip_launch_step_odd(hipStream_t stream, const struct layout *layout,
-                               const struct medium_args *medium, void *d_out, const void *d_in,
+                               const struct device_medium *medium, void *d_out, const void *d_in,
                                const struct box *box)
 {
     return layout->precision == PRECISION_FLOAT64

@@ -240,7 +240,7 @@ static int64_t extent_of(const struct box *box, int axis)
 struct radius_call {
     hipStream_t stream;
     const struct layout *layout;
-    const struct wide_args *args;
+    const struct coefficients *args;
     void *d_out;
     const void *d_in;
     const struct box *box;
@@ -313,19 +313,19 @@ template <template <typename, int> class run> static hipError_t dispatch(const r
         {run<double, 2>::on, run<double, 3>::on, run<double, 4>::on},
         {run<float, 2>::on, run<float, 3>::on, run<float, 4>::on}};
     const int precision = call.layout->precision == PRECISION_FLOAT64 ? 0 : 1;
-    functions[precision][call.args->radius - WIDE_RADIUS_LEAST](call);
+    functions[precision][call.args->high_order.radius - WIDE_RADIUS_LEAST](call);
     return hipGetLastError();
 }
 
 hipError_t hip_launch_radius_march(hipStream_t stream, const struct layout *layout,
-                                   const struct wide_args *args, void *d_out, const void *d_in,
+                                   const struct coefficients *args, void *d_out, const void *d_in,
                                    const struct box *box)
 {
     return dispatch<run_march>({stream, layout, args, d_out, d_in, box, nullptr, nullptr, 0});
 }
 
 hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scratch,
-                                  const struct layout *layout, const struct wide_args *args,
+                                  const struct layout *layout, const struct coefficients *args,
                                   void *d_out, const void *d_in, const struct box *box,
                                   const struct box *rim, int nrim)
 {

@@ -299,7 +299,7 @@ static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
  * begins too close to the end of the field, and none is lower than R rows. */
 template <typename S>
 static void place_tiles(work &w, const grid_view<typename S::REAL> &view,
-                        const struct wide_args *args)
+                        const struct coefficients *args)
 {
     constexpr int line = 128 / (int)sizeof(typename S::REAL);
     const int rows = w.hi[AXIS_Y] - w.lo[AXIS_Y];
@@ -325,7 +325,7 @@ static void place_tiles(work &w, const grid_view<typename S::REAL> &view,
 /* Divide the box into tiles and columns of them, which have a common pace: where the tiles would be
  * so low that their halo counts, several columns share the planes. */
 template <typename S>
-static work divide_radius(const grid_view<typename S::REAL> &view, const struct wide_args *args,
+static work divide_radius(const grid_view<typename S::REAL> &view, const struct coefficients *args,
                           const struct box *box, int64_t nblocks, radius_planes &planes)
 {
     static const struct hip_launch_shape launch_shape = {};
@@ -360,7 +360,7 @@ static work divide_radius(const grid_view<typename S::REAL> &view, const struct 
 
 /* A stage has R rows of halo. */
 template <typename S>
-static work radius_work(const grid_view<typename S::REAL> &view, const struct wide_args *args,
+static work radius_work(const grid_view<typename S::REAL> &view, const struct coefficients *args,
                         const struct box *box, int64_t nblocks, radius_planes &planes)
 {
     constexpr int line = 128 / (int)sizeof(typename S::REAL);
@@ -383,7 +383,7 @@ static work radius_work(const grid_view<typename S::REAL> &view, const struct wi
  * the padding. */
 template <typename S>
 static arch_region<typename S::REAL> radius_region(const grid_view<typename S::REAL> &view,
-                                                   const struct wide_args *args, work &w)
+                                                   const struct coefficients *args, work &w)
 {
     arch_region<typename S::REAL> region = {};
     int *const begin[AXIS_COUNT] = {&w.region_x, &w.region_y, &w.region_z};
@@ -400,7 +400,7 @@ static arch_region<typename S::REAL> radius_region(const grid_view<typename S::R
 }
 
 static radius_planes planes_of_box(int radius, const struct layout *layout,
-                                   const struct wide_args *args, const struct box *box)
+                                   const struct coefficients *args, const struct box *box)
 {
     radius_planes planes = {};
     const int64_t lo = args->closed[FACE_Z_MIN] ? radius : 0;
@@ -414,7 +414,7 @@ static radius_planes planes_of_box(int radius, const struct layout *layout,
 
 template <typename REAL, int R>
 static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
-                         const struct layout *layout, const struct wide_args *args, void *d_out,
+                         const struct layout *layout, const struct coefficients *args, void *d_out,
                          const void *d_in, const struct box *box)
 {
     typedef radius_shape<REAL, R> S;
@@ -446,23 +446,24 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
 }
 
 hipError_t hip_launch_radius_staged(hipStream_t stream, struct hip_scratch *d_scratch,
-                                    const struct layout *layout, const struct wide_args *args,
+                                    const struct layout *layout, const struct coefficients *args,
                                     void *d_out, const void *d_in, const struct box *box)
 {
     typedef hipError_t launcher(hipStream_t, struct hip_scratch *, const struct layout *,
-                                const struct wide_args *, void *, const void *, const struct box *);
+                                const struct coefficients *, void *, const void *,
+                                const struct box *);
     static launcher *const launchers[2][WIDE_RADIUS_MOST - 1] = {
         {launch<double, 2>, launch<double, 3>, launch<double, 4>},
         {launch<float, 2>, launch<float, 3>, launch<float, 4>}};
     const int precision = layout->precision == PRECISION_FLOAT64 ? 0 : 1;
-    return launchers[precision][args->radius - WIDE_RADIUS_LEAST](stream, d_scratch, layout, args,
-                                                                  d_out, d_in, box);
+    return launchers[precision][args->high_order.radius - WIDE_RADIUS_LEAST](
+        stream, d_scratch, layout, args, d_out, d_in, box);
 }
 
 #else
 
 hipError_t hip_launch_radius_staged(hipStream_t, struct hip_scratch *, const struct layout *,
-                                    const struct wide_args *, void *, const void *,
+                                    const struct coefficients *, void *, const void *,
                                     const struct box *)
 {
     return hipErrorNotSupported;

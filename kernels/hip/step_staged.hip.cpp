@@ -53,7 +53,7 @@ static __global__ __launch_bounds__(S::THREADS, S::BLOCKS) void step_staged(
 
 template <typename S>
 static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
-                         const struct layout *layout, const struct step_args *args, void *d_out,
+                         const struct layout *layout, const struct coefficients *args, void *d_out,
                          const void *d_in, const struct box *box, bool paced,
                          const struct hip_launch_shape *launch_shape)
 {
@@ -83,10 +83,10 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
 }
 
 #define DEFINE_STAGED(name, subs64, subs32, rows, blocks, paced)                                   \
-    hipError_t hip_launch_step_##name(hipStream_t stream, struct hip_scratch *d_scratch,           \
-                                      const struct layout *layout, const struct step_args *args,   \
-                                      void *d_out, const void *d_in, const struct box *box,        \
-                                      const struct hip_launch_shape *launch_shape)                 \
+    hipError_t hip_launch_step_##name(                                                             \
+        hipStream_t stream, struct hip_scratch *d_scratch, const struct layout *layout,            \
+        const struct coefficients *args, void *d_out, const void *d_in, const struct box *box,     \
+        const struct hip_launch_shape *launch_shape)                                               \
     {                                                                                              \
         return layout->precision == PRECISION_FLOAT64                                              \
                    ? launch<shape<double, subs64, 128, 16, rows, blocks>>(                         \
@@ -103,7 +103,7 @@ DEFINE_STAGED(staged_wide, 2, 4, 4, 1, true)
 
 #define DEFINE_STAGED(name)                                                                        \
     hipError_t hip_launch_step_##name(hipStream_t, struct hip_scratch *, const struct layout *,    \
-                                      const struct step_args *, void *, const void *,              \
+                                      const struct coefficients *, void *, const void *,           \
                                       const struct box *, const struct hip_launch_shape *)         \
     {                                                                                              \
         return hipErrorNotSupported;                                                               \

@@ -5,7 +5,7 @@
 #include "kernels/hip/staged_sums.h"
 
 /* sigma, q and g of all axes, or of one where they are the same */
-static int64_t table_bytes_of(const struct medium_args *medium, enum precision precision)
+static int64_t table_bytes_of(const struct device_medium *medium, enum precision precision)
 {
     const int64_t n = medium->nclasses;
     return (2 * n + (medium->same_axes ? 1 : 3) * n * n) * (int64_t)precision_bytes(precision);
@@ -95,7 +95,8 @@ static __global__ __launch_bounds__(S::THREADS, S::BLOCKS) void step_staged_medi
 /* --- the launch ------------------------------------------------------------------------------ */
 
 /* The classes with one layer of halo on every axis, and from 16 bytes before each row on. */
-template <typename S> static arch_region<uint8_t> region_of_classes(const struct medium_args *args)
+template <typename S>
+static arch_region<uint8_t> region_of_classes(const struct device_medium *args)
 {
     const struct layout *l = &args->layout;
     arch_region<uint8_t> region = {};
@@ -110,7 +111,7 @@ template <typename S> static arch_region<uint8_t> region_of_classes(const struct
 
 template <typename S, bool TABLE>
 static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
-                         const struct layout *layout, const struct step_args *args, void *d_out,
+                         const struct layout *layout, const struct coefficients *args, void *d_out,
                          const void *d_in, const struct box *box, int table_bytes, bool paced,
                          const struct hip_launch_shape *launch_shape)
 {
@@ -127,13 +128,13 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     }
     const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
     const rules<REAL> rules = rules_of<REAL>(args, d_scratch);
-    const medium<REAL> m = medium_of<REAL>(args->medium);
+    const medium<REAL> m = medium_of<REAL>(&args->medium);
     const int ring_bytes = (S::SHARED_BYTES - table_bytes) / 128 * 128;
     work w = work_of<S>(box, blocks_at_a_time, ring_bytes, paced, launch_shape);
     arch_tile_map map;
     arch_tile_map class_map;
     const arch_region<REAL> region = region_of<REAL>(view, rules, w);
-    const arch_region<uint8_t> class_region = region_of_classes<S>(args->medium);
+    const arch_region<uint8_t> class_region = region_of_classes<S>(&args->medium);
     hipError_t error = arch_tile_map_make(&map, region, S::PITCH, w.height + 2);
     if (error == hipSuccess) {
         error = arch_tile_map_make(&class_map, class_region, S::CLASS_PITCH, w.height + 2);
@@ -152,11 +153,11 @@ enum { MOST_TABLE_BYTES = 100 * 1024 };
 
 template <typename S>
 static hipError_t launch_medium(hipStream_t stream, struct hip_scratch *d_scratch,
-                                const struct layout *layout, const struct step_args *args,
+                                const struct layout *layout, const struct coefficients *args,
                                 void *d_out, const void *d_in, const struct box *box, bool paced,
                                 const struct hip_launch_shape *shape)
 {
-    const int64_t table_bytes = table_bytes_of(args->medium, layout->precision);
+    const int64_t table_bytes = table_bytes_of(&args->medium, layout->precision);
     return table_bytes <= MOST_TABLE_BYTES
                ? launch<S, true>(stream, d_scratch, layout, args, d_out, d_in, box,
                                  (int)table_bytes, paced, shape)
@@ -165,10 +166,10 @@ static hipError_t launch_medium(hipStream_t stream, struct hip_scratch *d_scratc
 }
 
 #define DEFINE_STAGED(name, paced)                                                                 \
-    hipError_t hip_launch_step_##name(hipStream_t stream, struct hip_scratch *d_scratch,           \
-                                      const struct layout *layout, const struct step_args *args,   \
-                                      void *d_out, const void *d_in, const struct box *box,        \
-                                      const struct hip_launch_shape *shape)                        \
+    hipError_t hip_launch_step_##name(                                                             \
+        hipStream_t stream, struct hip_scratch *d_scratch, const struct layout *layout,            \
+        const struct coefficients *args, void *d_out, const void *d_in, const struct box *box,     \
+        const struct hip_launch_shape *shape)                                                      \
     {                                                                                              \
         return layout->precision == PRECISION_FLOAT64                                              \
                    ? launch_medium<medium_shape<double, 1, 128, 16, 4, 1>>(                        \
@@ -183,7 +184,7 @@ DEFINE_STAGED(medium_deep, true)
 
 #define DEFINE_STAGED(name)                                                                        \
     hipError_t hip_launch_step_##name(hipStream_t, struct hip_scratch *, const struct layout *,    \
-                                      const struct step_args *, void *, const void *,              \
+                                      const struct coefficients *, void *, const void *,           \
                                       const struct box *, const struct hip_launch_shape *)         \
     {                                                                                              \
         return hipErrorNotSupported;                                                               \
@@ -193,7 +194,7 @@ DEFINE_STAGED(medium_deep)
 
 #endif
 
-bool hip_step_medium_takes(const struct medium_args *medium)
+bool hip_step_medium_takes(const struct device_medium *medium)
 {
     const struct layout *l = &medium->layout;
     const uintptr_t first = reinterpret_cast<uintptr_t>(medium->d_class) + (uintptr_t)l->origin;

@@ -16,7 +16,7 @@ template <typename REAL, int T> struct pass {
     bool closed[FACE_COUNT];
 };
 
-template <typename REAL, int T> static pass<REAL, T> pass_of(const struct step_args *args)
+template <typename REAL, int T> static pass<REAL, T> pass_of(const struct coefficients *args)
 {
     pass<REAL, T> p = {};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {

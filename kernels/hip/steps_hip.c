@@ -14,7 +14,7 @@ static bool is_aligned(const struct layout *layout, const void *d_out, const voi
 
 /* Boxes that fill tiles well enough: the other kernel is several times slower for its tiles. Tiles
  * are copied from cells at multiples of 16 bytes, beyond an open face from up to 4 of them. */
-static bool staged_takes(const struct layout *layout, const struct step_args *args,
+static bool staged_takes(const struct layout *layout, const struct coefficients *args,
                          const struct box *box, const void *d_out, const void *d_in)
 {
     enum { LEAST_X = 24, LEAST_Y = 12, LEAST_Z = 12, TILE_Y = 48, BEFORE_X = 4 };
@@ -38,7 +38,7 @@ struct unsummed {
 };
 
 static enum status sum_rest(struct queue *queue, const struct layout *layout,
-                            const struct step_args *args, int nsteps, const void *d_in,
+                            const struct coefficients *args, int nsteps, const void *d_in,
                             struct unsummed *rest)
 {
     TRY_HIP(hip_launch_steps_sums, queue->stream, queue->d_scratch, layout, args, nsteps, d_in,
@@ -48,7 +48,7 @@ static enum status sum_rest(struct queue *queue, const struct layout *layout,
 }
 
 static enum status queue_steps(struct queue *queue, const struct layout *layout,
-                               const struct step_args *args, int nsteps, void *d_out,
+                               const struct coefficients *args, int nsteps, void *d_out,
                                const void *d_in, const struct box *boxes, int nboxes,
                                struct hip_steps_besides *besides)
 {
@@ -81,7 +81,7 @@ static enum status queue_steps(struct queue *queue, const struct layout *layout,
 }
 
 enum status hip_steps(struct queue *queue, const struct layout *layout,
-                      const struct step_args *args, int nsteps, void *d_out, const void *d_in,
+                      const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
                       const struct box *boxes, int nboxes)
 {
     struct hip_steps_besides besides = {.d_scratch = queue->d_scratch};
@@ -89,7 +89,7 @@ enum status hip_steps(struct queue *queue, const struct layout *layout,
 }
 
 enum status hip_steps_summarised(struct queue *queue, const struct layout *layout,
-                                 const struct step_args *args, int nsteps, void *d_out,
+                                 const struct coefficients *args, int nsteps, void *d_out,
                                  const void *d_in, struct hip_result *result, bool *summarised)
 {
     const struct box owned = layout_owned(layout);

@@ -2,7 +2,7 @@
 #include "kernels/hip/steps_staged_launch.h"
 
 hipError_t hip_launch_steps_staged_2(hipStream_t stream, const struct layout *layout,
-                                     const struct step_args *args, int, void *d_out,
+                                     const struct coefficients *args, int, void *d_out,
                                      const void *d_in, const struct box *box,
                                      struct hip_steps_besides *besides)
 {

@@ -35,7 +35,7 @@ template <typename S> static void make_list(known_list &one, int units)
 }
 
 template <typename S>
-static const known_list &recall_list(const struct layout *layout, const struct step_args *args,
+static const known_list &recall_list(const struct layout *layout, const struct coefficients *args,
                                      const struct box *box, int units)
 {
     enum { KNOWN = 16 };            /* interior and shells, odd and even passes */
@@ -62,7 +62,7 @@ static const known_list &recall_list(const struct layout *layout, const struct s
  * the padding, since the engine needs 16-byte alignment. */
 template <typename S>
 static arch_region<typename S::REAL> region_of(const struct layout *layout,
-                                               const struct step_args *args, const void *d_in,
+                                               const struct coefficients *args, const void *d_in,
                                                int (&begin)[AXIS_COUNT])
 {
     arch_region<typename S::REAL> region = {};
@@ -110,7 +110,7 @@ template <typename S> static bool is_exact(const work_list &list)
 
 template <typename S>
 static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
-                              const struct step_args *args, void *d_out, const void *d_in,
+                              const struct coefficients *args, void *d_out, const void *d_in,
                               const struct box *box, const work_list &list,
                               struct hip_steps_besides *besides)
 {
@@ -152,7 +152,7 @@ static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
 
 template <typename S>
 static hipError_t launch(hipStream_t stream, const struct layout *layout,
-                         const struct step_args *args, void *d_out, const void *d_in,
+                         const struct coefficients *args, void *d_out, const void *d_in,
                          const struct box *box, struct hip_steps_besides *besides)
 {
     int units = 0;
@@ -176,7 +176,7 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
 
 template <typename FLOAT64, typename FLOAT32>
 static hipError_t launch_either(hipStream_t stream, const struct layout *layout,
-                                const struct step_args *args, void *d_out, const void *d_in,
+                                const struct coefficients *args, void *d_out, const void *d_in,
                                 const struct box *box, struct hip_steps_besides *besides)
 {
     return layout->precision == PRECISION_FLOAT64

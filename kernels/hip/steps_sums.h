@@ -407,7 +407,8 @@ static bool rectangle_of(const struct layout *layout, const struct box *box, int
 }
 
 /* The sums that steps add to, without rectangles. */
-template <typename LIST> static void list_sums(LIST &list, const struct step_args *args, int nsteps)
+template <typename LIST>
+static void list_sums(LIST &list, const struct coefficients *args, int nsteps)
 {
     list = {};
     for (int l = 0; l < nsteps; l++) {

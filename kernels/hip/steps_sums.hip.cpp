@@ -23,7 +23,7 @@ static __global__ __launch_bounds__(THREADS, 2) void steps_sums(const grid_view<
 
 template <typename REAL, int T>
 static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
-                         const struct layout *layout, const struct step_args *args,
+                         const struct layout *layout, const struct coefficients *args,
                          const void *d_in, const struct box *boxes, int nboxes)
 {
     sums_list<T> list;
@@ -46,7 +46,7 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
 }
 
 hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
-                                 const struct layout *layout, const struct step_args *args,
+                                 const struct layout *layout, const struct coefficients *args,
                                  int nsteps, const void *d_in, const struct box *boxes, int nboxes)
 {
     return launch_steps_of(layout, nsteps, [&](auto cell, auto steps) {

@@ -184,7 +184,7 @@ static void divide_planes(tiling &t, int halo)
 }
 
 /* `closed` faces of the field; beyond others `halo` layers are read. */
-static tiling tiling_of(const struct layout *layout, const struct step_args *args,
+static tiling tiling_of(const struct layout *layout, const struct coefficients *args,
                         const struct box *box, int halo)
 {
     const int64_t enough_blocks = 1024;
@@ -208,7 +208,7 @@ static tiling tiling_of(const struct layout *layout, const struct step_args *arg
 
 template <typename REAL, int T>
 static hipError_t launch(hipStream_t stream, const struct layout *layout,
-                         const struct step_args *args, void *d_out, const void *d_in,
+                         const struct coefficients *args, void *d_out, const void *d_in,
                          const struct box *box)
 {
     constexpr unsigned bytes = 2 * T * sizeof(REAL) << TILE_BITS;
@@ -233,7 +233,7 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
 }
 
 hipError_t hip_launch_steps_tile(hipStream_t stream, const struct layout *layout,
-                                 const struct step_args *args, int nsteps, void *d_out,
+                                 const struct coefficients *args, int nsteps, void *d_out,
                                  const void *d_in, const struct box *box,
                                  struct hip_steps_besides *)
 {

@@ -183,7 +183,6 @@ static const struct runtime runtime = {
 
 static const struct operations operations = {
     .step = offload_step,
-    .step_wide = offload_step_wide,
     .pack = offload_pack,
     .unpack = offload_unpack,
     .pack_boxes = offload_pack_boxes,

@@ -18,7 +18,7 @@ struct queue {
 step_function offload_step;
 step_function offload_step_rows;
 enum status offload_step_wide(struct queue *queue, const struct layout *layout,
-                              const struct wide_args *args, void *d_out, const void *d_in,
+                              const struct coefficients *args, void *d_out, const void *d_in,
                               const struct box *boxes, int nboxes);
 enum status offload_pack(struct queue *queue, const struct layout *layout, const void *d_field,
                          const struct box *box, void *d_buffer);
@@ -35,7 +35,7 @@ enum status offload_gather(struct queue *queue, enum precision precision, const 
 enum status offload_extract(struct queue *queue, const struct layout *layout,
                             const struct extract_args *args, const void *d_field, void *d_values);
 enum status offload_summarise(struct queue *queue, const struct layout *layout,
-                              const struct placement *placement, const struct medium_args *medium,
+                              const struct placement *placement, const struct device_medium *medium,
                               const void *d_field, struct field_summary *h_summary);
 enum status offload_hash(struct queue *queue, const struct layout *layout,
                          const struct placement *placement, const void *d_field, uint64_t *h_hash);

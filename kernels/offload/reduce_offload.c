@@ -158,7 +158,7 @@ void offload_tally(struct queue *queue, const struct layout *layout, const void 
 }
 
 enum status offload_summarise(struct queue *queue, const struct layout *layout,
-                              const struct placement *placement, const struct medium_args *medium,
+                              const struct placement *placement, const struct device_medium *medium,
                               const void *d_field, struct field_summary *h_summary)
 {
     const struct box owned = layout_owned(layout);

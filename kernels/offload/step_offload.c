@@ -23,7 +23,7 @@ static struct view view_of(const struct layout *layout)
         type r[AXIS_COUNT], a[FACE_COUNT], b[FACE_COUNT];                                          \
         bool closed[FACE_COUNT];                                                                   \
     };                                                                                             \
-    static struct rules_##suffix rules_of_##suffix(const struct step_args *args)                   \
+    static struct rules_##suffix rules_of_##suffix(const struct coefficients *args)                \
     {                                                                                              \
         struct rules_##suffix rules;                                                               \
         for (int axis = 0; axis < AXIS_COUNT; axis++) {                                            \
@@ -106,8 +106,8 @@ void offload_sum_add(struct queue *queue, struct exact_sum *d_sum, struct exact_
 }
 
 static void add_face_sums(struct queue *queue, const struct layout *layout,
-                          const struct step_args *args, const void *d_in, const struct box *boxes,
-                          int nboxes)
+                          const struct coefficients *args, const void *d_in,
+                          const struct box *boxes, int nboxes)
 {
     for (int face = 0; face < FACE_COUNT; face++) {
         struct exact_sum sum = {{0}};
@@ -128,7 +128,7 @@ typedef void cells_float32_function(int device, struct view v, struct rules_floa
                                     struct box b, float *out, const float *in);
 
 static enum status step(struct queue *queue, const struct layout *layout,
-                        const struct step_args *args, void *d_out, const void *d_in,
+                        const struct coefficients *args, void *d_out, const void *d_in,
                         const struct box *boxes, int nboxes, cells_float64_function *of_float64,
                         cells_float32_function *of_float32)
 {
@@ -150,14 +150,17 @@ static enum status step(struct queue *queue, const struct layout *layout,
 }
 
 enum status offload_step(struct queue *queue, const struct layout *layout,
-                         const struct step_args *args, void *d_out, const void *d_in,
+                         const struct coefficients *args, void *d_out, const void *d_in,
                          const struct box *boxes, int nboxes)
 {
+    if (args->kind == KIND_HIGH_ORDER) {
+        return offload_step_wide(queue, layout, args, d_out, d_in, boxes, nboxes);
+    }
     return step(queue, layout, args, d_out, d_in, boxes, nboxes, cells_float64, cells_float32);
 }
 
 enum status offload_step_rows(struct queue *queue, const struct layout *layout,
-                              const struct step_args *args, void *d_out, const void *d_in,
+                              const struct coefficients *args, void *d_out, const void *d_in,
                               const struct box *boxes, int nboxes)
 {
     return step(queue, layout, args, d_out, d_in, boxes, nboxes, rows_float64, rows_float32);

@@ -20,32 +20,32 @@
         return sum;                                                                                \
     }                                                                                              \
     /* D along one axis of the cell c, at `at` of `cells`. */                                      \
-    KERNEL_INLINE type difference_##suffix(const struct wide_args *args, enum axis axis,           \
+    KERNEL_INLINE type difference_##suffix(const struct coefficients *args, enum axis axis,        \
                                            const type *c, int64_t stride, int64_t at,              \
                                            int64_t cells)                                          \
     {                                                                                              \
-        const int radius = args->radius;                                                           \
+        const int radius = args->high_order.radius;                                                \
         const enum face low = face_of(axis, SIDE_MIN);                                             \
         const enum face high = face_of(axis, SIDE_MAX);                                            \
         const bool near_low = args->closed[low] && at < radius;                                    \
         const int64_t row = near_low ? at : cells - 1 - at;                                        \
         type sum = 0;                                                                              \
-        if (!args->used[axis]) {                                                                   \
+        if (!args->high_order.used[axis]) {                                                        \
             return sum;                                                                            \
         }                                                                                          \
         if (near_low || (args->closed[high] && row < radius)) {                                    \
-            const struct wide_closure *closure = &args->closure[near_low ? low : high];            \
+            const struct wide_closure *closure = &args->high_order.closure[near_low ? low : high]; \
             const int64_t inward = near_low ? stride : -stride;                                    \
             return (type)near_##suffix(closure, closure->weight[row], closure->given[row],         \
                                        c - row * inward, inward, (double)*c, radius);              \
         }                                                                                          \
         for (int k = radius; k >= 1; k--) {                                                        \
-            sum = wide_term_##suffix((type)args->weight[k - 1], *c, c[-k * stride], c[k * stride], \
-                                     sum);                                                         \
+            sum = wide_term_##suffix((type)args->high_order.weight[k - 1], *c, c[-k * stride],     \
+                                     c[k * stride], sum);                                          \
         }                                                                                          \
         return sum;                                                                                \
     }                                                                                              \
-    static void wide_##suffix(int device, struct layout l, struct wide_args args, struct box b,    \
+    static void wide_##suffix(int device, struct layout l, struct coefficients args, struct box b, \
                               type *out, const type *in)                                           \
     {                                                                                              \
         TARGET(TARGET_ROWS(2) device(device) is_device_ptr(out, in) map(to : l, args, b))          \
@@ -66,9 +66,9 @@
         }                                                                                          \
     }                                                                                              \
     /* The inward flux of the cells [begin, end) of the box b next to a face. */                   \
-    static struct exact_parts inward_##suffix(int device, struct layout l, struct wide_args args,  \
-                                              struct box b, enum face face, int64_t begin,         \
-                                              int64_t end, const type *in)                         \
+    static struct exact_parts inward_##suffix(                                                     \
+        int device, struct layout l, struct coefficients args, struct box b, enum face face,       \
+        int64_t begin, int64_t end, const type *in)                                                \
     {                                                                                              \
         const int64_t strides[AXIS_COUNT] = {1, l.pitch_y, l.pitch_z};                             \
         const int64_t stride = strides[face_axis(face)];                                           \
@@ -83,11 +83,11 @@
             const type *c =                                                                        \
                 in + layout_index(&l, b.lo[AXIS_X] + n % nx, b.lo[AXIS_Y] + n / nx % ny,           \
                                   b.lo[AXIS_Z] + n / nx / ny);                                     \
-            const struct wide_closure *closure = &args.closure[face];                              \
+            const struct wide_closure *closure = &args.high_order.closure[face];                   \
             struct exact_parts one = {{0}};                                                        \
-            exact_parts_add(&one,                                                                  \
-                            tally_term(near_##suffix(closure, closure->in, closure->in_given, c,   \
-                                                     inward, (double)*c, args.radius)));           \
+            exact_parts_add(                                                                       \
+                &one, tally_term(near_##suffix(closure, closure->in, closure->in_given, c, inward, \
+                                               (double)*c, args.high_order.radius)));              \
             p0 += one.part[0];                                                                     \
             p1 += one.part[1];                                                                     \
             p2 += one.part[2];                                                                     \
@@ -97,9 +97,9 @@
 DEFINE_WIDE(double, float64)
 DEFINE_WIDE(float, float32)
 
-static void add_flux(struct queue *queue, const struct layout *layout, const struct wide_args *args,
-                     const void *d_in, const struct box *layer, enum face face,
-                     struct exact_sum *sum)
+static void add_flux(struct queue *queue, const struct layout *layout,
+                     const struct coefficients *args, const void *d_in, const struct box *layer,
+                     enum face face, struct exact_sum *sum)
 {
     const int device = queue->device->number;
     const int64_t count = box_cells(layer);
@@ -114,7 +114,7 @@ static void add_flux(struct queue *queue, const struct layout *layout, const str
 }
 
 enum status offload_step_wide(struct queue *queue, const struct layout *layout,
-                              const struct wide_args *args, void *d_out, const void *d_in,
+                              const struct coefficients *args, void *d_out, const void *d_in,
                               const struct box *boxes, int nboxes)
 {
     const int device = queue->device->number;
@@ -128,8 +128,8 @@ enum status offload_step_wide(struct queue *queue, const struct layout *layout,
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         struct exact_sum sum = {{0}};
-        const bool wanted =
-            args->used[face_axis(face)] && args->closed[face] && args->d_face_sum[face] != NULL;
+        const bool wanted = args->high_order.used[face_axis(face)] && args->closed[face] &&
+                            args->d_face_sum[face] != NULL;
         for (int b = 0; b < nboxes && wanted; b++) {
             const struct box layer = offload_layer_at(&boxes[b], layout, face);
             add_flux(queue, layout, args, d_in, &layer, face, &sum);

@@ -10,7 +10,7 @@ struct scene {
     struct device *device;
     struct queue *steps_queue, *copy_queue;
     const struct layout *layout;
-    const struct step_args *args;
+    const struct coefficients *args;
     void *d_out;
     const void *d_in;
     struct box box; /* the cells that are copied */
@@ -70,7 +70,7 @@ static enum status measure(const struct scene *s, struct bench_copy_out *result)
 
 enum status bench_copy_out_measure(const struct backend *backend, struct device *device,
                                    struct queue *queue, const struct layout *layout,
-                                   const struct step_args *args, void *d_out, const void *d_in,
+                                   const struct coefficients *args, void *d_out, const void *d_in,
                                    struct bench_copy_out *result)
 {
     const int64_t most_cells = ((int64_t)1 << 30) / (int64_t)precision_bytes(layout->precision);

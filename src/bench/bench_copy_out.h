@@ -17,7 +17,7 @@ struct bench_copy_out {
  * priority. Does not change d_in. Best of three rounds, by the host's clock. Blocks. */
 enum status bench_copy_out_measure(const struct backend *backend, struct device *device,
                                    struct queue *queue, const struct layout *layout,
-                                   const struct step_args *args, void *d_out, const void *d_in,
+                                   const struct coefficients *args, void *d_out, const void *d_in,
                                    struct bench_copy_out *result) MUST_CHECK;
 
 void bench_copy_out_report(const struct bench_copy_out *result, struct json *json);

@@ -126,25 +126,26 @@ static enum status fill_planes(struct pattern *p, struct queue *queue, void *d_f
     return STATUS_OK;
 }
 
-void bench_wide_args(int radius, const struct layout *layout, struct wide_args *args)
+void bench_wide_args(int radius, const struct layout *layout, struct coefficients *args)
 {
     const struct boundary_state now = {.kind = BOUNDARY_TEMPERATURE,
                                        .number = {[BOUNDARY_VALUE] = 300}};
-    *args = (struct wide_args){.radius = radius};
-    wide_weights(radius, layout->precision, args->weight);
+    struct high_order *high = &args->high_order;
+    *args = (struct coefficients){.kind = KIND_HIGH_ORDER, .high_order.radius = radius};
+    wide_weights(radius, layout->precision, high->weight);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        args->used[axis] = layout->cells[axis] > 1;
-        args->r[axis] = args->used[axis] ? precision_round(layout->precision, 0.05) : 0;
+        high->used[axis] = layout->cells[axis] > 1;
+        args->r[axis] = high->used[axis] ? precision_round(layout->precision, 0.05) : 0;
     }
     for (int face = 0; face < FACE_COUNT; face++) {
         args->closed[face] = true;
-        wide_close(radius, args->weight, &now, 1, 1, &args->closure[face]);
+        wide_close(radius, high->weight, &now, 1, 1, &high->closure[face]);
     }
 }
 
 enum status bench_ask_for_sums(const struct backend *backend, struct device *device,
                                struct queue *queue, struct exact_sum **d_sums,
-                               struct step_args *args)
+                               struct coefficients *args)
 {
     static const struct exact_sum zeros[FACE_COUNT];
     void *memory = NULL;

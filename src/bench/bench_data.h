@@ -13,14 +13,14 @@ enum status bench_fill(const struct backend *backend, struct device *device, str
 
 /* The coefficients of a step with a wider stencil for a field of this layout, with six faces of a
  * given temperature. */
-void bench_wide_args(int radius, const struct layout *layout, struct wide_args *args);
+void bench_wide_args(int radius, const struct layout *layout, struct coefficients *args);
 
 /* Ask for the sums that the heat ledger of a run needs with faces of mixed types: those of fixed
  * temperature and of convection, here all but two. Queued. *d_sums: device memory, to be freed by
  * the caller. */
 enum status bench_ask_for_sums(const struct backend *backend, struct device *device,
                                struct queue *queue, struct exact_sum **d_sums,
-                               struct step_args *args) MUST_CHECK;
+                               struct coefficients *args) MUST_CHECK;
 
 /* Fill the arrays of all fields, from number `first` on: 0 for the input, and for what the output
  * has before the call, unless the study reads it: then nfields. Blocks. */

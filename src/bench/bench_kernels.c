@@ -28,9 +28,9 @@ struct row {
     int nsteps; /* of a pass of several; else 0 */
     int radius; /* of a wider stencil; else 0 */
     int settling_calls;
-    struct medium_args *medium; /* NULL: uniform */
-    int64_t calls;              /* per round */
-    double *seconds;            /* of each round */
+    struct device_medium *medium; /* NULL: uniform */
+    int64_t calls;                /* per round */
+    double *seconds;              /* of each round */
     struct bench_energy energy;
 };
 
@@ -43,14 +43,14 @@ struct bench {
     struct stopwatch *stopwatch;
     const struct study *study; /* NULL: the step */
     struct layout layout;
-    struct step_args args;
+    struct coefficients args;
     struct study_problem problem; /* of the study */
     void *d_in, *d_out;
     struct exact_sum *d_sums;    /* [FACE_COUNT] */
     struct tuning_result tuning; /* of the production kernel */
     struct row rows[MAX_ROWS];   /* the copy first */
     int nrows;
-    struct medium_args media[OPTIONS_MAX_LIST];
+    struct device_medium media[OPTIONS_MAX_LIST];
 };
 
 /* ---- which kernels ---- */
@@ -186,18 +186,18 @@ static enum status queue_one(struct bench *bench, const struct row *row)
     const struct runtime *runtime = bench->backend->runtime;
     const struct box owned = layout_owned(&bench->layout);
     if (row->step != NULL) {
-        struct step_args args = bench->args;
-        args.medium = row->medium;
+        struct coefficients args = bench->args;
+        coefficients_set_medium(&args, row->medium);
         return row->step(bench->queue, &bench->layout, &args, bench->d_out, bench->d_in, &owned, 1);
     }
     if (row->radius > 1) {
-        struct wide_args args;
+        struct coefficients args;
         bench_wide_args(row->radius, &bench->layout, &args);
-        return bench->backend->operations->step_wide(bench->queue, &bench->layout, &args,
-                                                     bench->d_out, bench->d_in, &owned, 1);
+        return bench->backend->operations->step(bench->queue, &bench->layout, &args, bench->d_out,
+                                                bench->d_in, &owned, 1);
     }
     if (row->nsteps > 0) {
-        struct step_args args[STEPS_MOST];
+        struct coefficients args[STEPS_MOST];
         for (int s = 0; s < row->nsteps; s++) {
             args[s] = bench->args;
         }

@@ -89,7 +89,7 @@ done:
 
 static enum status upload_classes(const struct backend *backend, struct device *device,
                                   struct queue *queue, enum pattern pattern,
-                                  struct medium_args *medium)
+                                  struct device_medium *medium)
 {
     const struct layout *l = &medium->layout;
     const int64_t *n = l->cells;
@@ -115,7 +115,7 @@ static double coefficient(int64_t at)
 
 static enum status upload_table(const struct backend *backend, struct device *device,
                                 struct queue *queue, enum precision precision,
-                                struct medium_args *medium)
+                                struct device_medium *medium)
 {
     const int n = medium->nclasses;
     const size_t nvalues = (size_t)medium_table_length(n, n);
@@ -141,7 +141,7 @@ static enum status upload_table(const struct backend *backend, struct device *de
 
 /* A full table of segments, three of which the values of bench_fill, 300 to 314 K, lie in: solid,
  * melting and liquid, so that nearly every line of cells has two or three of them. */
-static void set_alloy(enum precision precision, const struct medium_args *m, int of_class,
+static void set_alloy(enum precision precision, const struct device_medium *m, int of_class,
                       void *table)
 {
     const int64_t numbers = nonlinear_class_at(m->nclasses, m->nclosures, of_class);
@@ -179,7 +179,7 @@ static void set_alloy(enum precision precision, const struct medium_args *m, int
 
 static enum status upload_alloy(const struct backend *backend, struct device *device,
                                 struct queue *queue, enum precision precision,
-                                struct medium_args *medium)
+                                struct device_medium *medium)
 {
     const int n = medium->nclasses;
     medium->nsegments = NONLINEAR_SEGMENTS;
@@ -205,7 +205,8 @@ static enum status upload_alloy(const struct backend *backend, struct device *de
 }
 
 static enum status create(const struct backend *backend, struct device *device, struct queue *queue,
-                          const struct layout *field, const char *word, struct medium_args *medium)
+                          const struct layout *field, const char *word,
+                          struct device_medium *medium)
 {
     enum pattern pattern;
     bool used[AXIS_COUNT];
@@ -223,7 +224,7 @@ static enum status create(const struct backend *backend, struct device *device, 
 enum status bench_media_create(const struct backend *backend, struct device *device,
                                struct queue *queue, const struct layout *field,
                                const struct option_list *words,
-                               struct medium_args media[OPTIONS_MAX_LIST])
+                               struct device_medium media[OPTIONS_MAX_LIST])
 {
     for (int m = 0; m < words->count; m++) {
         TRY(create(backend, device, queue, field, words->item[m], &media[m]));
@@ -232,7 +233,7 @@ enum status bench_media_create(const struct backend *backend, struct device *dev
 }
 
 void bench_media_destroy(const struct backend *backend, struct device *device,
-                         struct medium_args media[OPTIONS_MAX_LIST])
+                         struct device_medium media[OPTIONS_MAX_LIST])
 {
     for (int m = 0; m < OPTIONS_MAX_LIST; m++) {
         backend->runtime->memory_free(device, (void *)(uintptr_t)media[m].d_class);

@@ -11,9 +11,9 @@
 enum status bench_media_create(const struct backend *backend, struct device *device,
                                struct queue *queue, const struct layout *field,
                                const struct option_list *words,
-                               struct medium_args media[OPTIONS_MAX_LIST]) MUST_CHECK;
+                               struct device_medium media[OPTIONS_MAX_LIST]) MUST_CHECK;
 void bench_media_destroy(const struct backend *backend, struct device *device,
-                         struct medium_args media[OPTIONS_MAX_LIST]);
+                         struct device_medium media[OPTIONS_MAX_LIST]);
 
 /* STATUS_INPUT unless every word names a medium, and the backend has kernels for media. */
 enum status bench_media_check(const struct backend *backend,

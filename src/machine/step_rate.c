@@ -20,8 +20,7 @@ struct trial {
     struct device *device;
     struct queue *queue;
     struct layout layout;
-    struct step_args args;
-    struct wide_args wide; /* radius 1: not used. The weights do not matter here */
+    struct coefficients coefficients; /* of high order: the weights do not matter here */
     void *d_in, *d_out;
 };
 
@@ -31,13 +30,13 @@ static enum status trial_open(struct trial *trial, const int64_t cells[AXIS_COUN
     static const int no_halo[AXIS_COUNT];
     const struct runtime *runtime = trial->backend->runtime;
     for (int face = 0; face < FACE_COUNT; face++) {
-        trial->args.closed[face] = true;
-        trial->args.a[face] = 1;
-        trial->wide.closed[face] = true;
+        trial->coefficients.closed[face] = true;
+        trial->coefficients.a[face] = 1;
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        trial->args.r[axis] = cells[axis] > 1 ? 0.125 : 0.0;
-        trial->wide.used[axis] = cells[axis] >= 2 * trial->wide.radius;
+        struct high_order *high = &trial->coefficients.high_order;
+        trial->coefficients.r[axis] = cells[axis] > 1 ? 0.125 : 0.0;
+        high->used[axis] = cells[axis] >= 2 * high->radius;
     }
     TRY(layout_create(cells, no_halo, precision, &trial->layout));
     if (backend_has(trial->backend, BACKEND_ALONG_ROWS)) {
@@ -63,11 +62,8 @@ static enum status time_steps(struct trial *trial, int64_t steps, double *second
     const struct operations *operations = trial->backend->operations;
     const double since = clock_seconds();
     for (int64_t step = 0; step < steps; step++) {
-        TRY(trial->wide.radius > 1
-                ? operations->step_wide(trial->queue, &trial->layout, &trial->wide, trial->d_out,
-                                        trial->d_in, &owned, 1)
-                : operations->step(trial->queue, &trial->layout, &trial->args, trial->d_out,
-                                   trial->d_in, &owned, 1));
+        TRY(operations->step(trial->queue, &trial->layout, &trial->coefficients, trial->d_out,
+                             trial->d_in, &owned, 1));
     }
     TRY(trial->backend->runtime->queue_wait(trial->queue));
     *seconds = (clock_seconds() - since) / (double)steps;
@@ -110,9 +106,11 @@ enum status step_rate_measure(const struct backend *backend, const int64_t cells
                               enum precision precision, int radius, int nranks,
                               struct step_rate *rate)
 {
-    struct trial trial = {.backend = backend, .wide.radius = radius};
+    struct trial trial = {.backend = backend};
     struct device_info info;
     int64_t chosen[AXIS_COUNT];
+    trial.coefficients.kind = radius > 1 ? KIND_HIGH_ORDER : KIND_UNIFORM;
+    trial.coefficients.high_order.radius = radius;
     double seconds = 0;
     enum status status;
     cores_use_of(nranks);

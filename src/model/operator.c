@@ -184,52 +184,50 @@ enum status operator_table(const struct heat_operator *op, const struct problem 
     return set_closures(op, problem, table);
 }
 
-void operator_step_args(const struct heat_operator *op, const struct problem *problem,
-                        const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
-                        struct step_args *args)
-{
-    *args = (struct step_args){.r = {op->r[0], op->r[1], op->r[2]}};
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        args->closed[f] = decomp_neighbour(decomp, rank, face) < 0;
-        if (!args->closed[f]) {
-            continue;
-        }
-        args->a[f] = op->closure.a[f];
-        args->b[f] = op->closure.b[f];
-        /* a = 1: the heat does not depend on the cell, so the ledger needs no sum */
-        const bool always = problem->medium.nclasses > 0;
-        if (problem->grid.used[face_axis(face)] && (always || op->closure.a[f] != 1.0)) {
-            args->d_face_sum[f] = &d_face_sum[f];
-        }
-    }
-}
-
-enum status operator_wide_args(const struct heat_operator *op, const struct problem *problem,
-                               const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
-                               struct wide_args *args)
+static enum status set_high_order(const struct heat_operator *op, const struct problem *problem,
+                                  struct coefficients *c)
 {
     const struct grid *grid = &problem->grid;
-    *args = (struct wide_args){.radius = op->radius};
-    wide_weights(op->radius, problem->settings->run.precision, args->weight);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        args->r[axis] = op->r[axis];
-        args->used[axis] = grid->used[axis];
-    }
+    struct high_order *high = &c->high_order;
+    c->kind = KIND_HIGH_ORDER;
+    high->radius = op->radius;
+    wide_weights(op->radius, problem->settings->run.precision, high->weight);
+    memcpy(high->used, grid->used, sizeof high->used);
     for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        const enum axis axis = face_axis(face);
+        const enum axis axis = face_axis((enum face)f);
         struct boundary_state now;
-        args->closed[f] = decomp_neighbour(decomp, rank, face) < 0;
-        if (!args->closed[f] || !grid->used[axis]) {
-            continue;
+        if (c->closed[f] && grid->used[axis]) {
+            TRY(boundary_evaluate(&problem->boundary, grid, &problem->medium, (enum face)f, 0,
+                                  op->time, &now));
+            wide_close(op->radius, high->weight, &now, problem->medium.conductivity,
+                       grid->spacing[axis], &high->closure[f]);
         }
-        TRY(boundary_evaluate(&problem->boundary, grid, &problem->medium, face, 0, op->time, &now));
-        wide_close(op->radius, args->weight, &now, problem->medium.conductivity,
-                   grid->spacing[axis], &args->closure[f]);
-        args->d_face_sum[f] = d_face_sum != NULL ? &d_face_sum[f] : NULL;
     }
     return STATUS_OK;
+}
+
+enum status operator_coefficients(const struct heat_operator *op, const struct problem *problem,
+                                  const struct decomp *decomp, int rank,
+                                  struct exact_sum *d_face_sum, struct coefficients *coefficients)
+{
+    struct coefficients *c = coefficients;
+    *c = (struct coefficients){.r = {op->r[0], op->r[1], op->r[2]}};
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        c->closed[f] = decomp_neighbour(decomp, rank, face) < 0;
+        if (!c->closed[f]) {
+            continue;
+        }
+        c->a[f] = op->closure.a[f];
+        c->b[f] = op->closure.b[f];
+        /* a = 1: the heat does not depend on the cell, so the ledger needs no sum */
+        const bool always = problem->medium.nclasses > 0 || op->radius > 1;
+        if (problem->grid.used[face_axis(face)] && d_face_sum != NULL &&
+            (always || op->closure.a[f] != 1.0)) {
+            c->d_face_sum[f] = &d_face_sum[f];
+        }
+    }
+    return op->radius > 1 ? set_high_order(op, problem, c) : STATUS_OK;
 }
 
 void operator_flux_args(const struct heat_operator *op, const struct problem *problem,

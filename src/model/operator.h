@@ -75,17 +75,13 @@ int64_t operator_table_length(const struct problem *problem);
 enum status operator_table(const struct heat_operator *op, const struct problem *problem,
                            bool same_dt, void *table) MUST_CHECK;
 
-/* The arguments of the step kernel on one rank, except `medium`: closed faces are those at the edge
- * of the domain. d_face_sum: FACE_COUNT sums in device memory, for faces where the heat depends on
- * the cells. */
-void operator_step_args(const struct heat_operator *op, const struct problem *problem,
-                        const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
-                        struct step_args *args);
-
-/* The same for the kernel of a wider stencil. Fails as operator_create. */
-enum status operator_wide_args(const struct heat_operator *op, const struct problem *problem,
-                               const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
-                               struct wide_args *args) MUST_CHECK;
+/* The coefficients of the step on one rank; those of a medium are set by solve/classes.h. Closed
+ * faces are those at the edge of the domain. d_face_sum: FACE_COUNT sums in device memory, for
+ * faces where the heat depends on the cells; NULL: none. Fails as operator_create. */
+enum status operator_coefficients(const struct heat_operator *op, const struct problem *problem,
+                                  const struct decomp *decomp, int rank,
+                                  struct exact_sum *d_face_sum,
+                                  struct coefficients *coefficients) MUST_CHECK;
 
 /* The same for the heat flux kernel. */
 void operator_flux_args(const struct heat_operator *op, const struct problem *problem,

@@ -68,7 +68,7 @@ enum status changes_allocate(struct changes *changes, const struct problem *prob
     TRY(send(engine, to, sizeof to, &changes->d_to));
     TRY(engine->runtime->event_create(engine->device, &changes->done));
     changes->args =
-        (struct class_change){.layout = map->layout, .d_at = changes->d_at, .d_to = changes->d_to};
+        (struct class_changes){.layout = map->layout, .d_at = changes->d_at, .d_to = changes->d_to};
     return STATUS_OK;
 }
 

@@ -9,7 +9,7 @@
 #include "solve/engine.h"
 
 struct changes {
-    struct class_change args;    /* d_class, borrowed, and mask: by the caller */
+    struct class_changes args;   /* d_class, borrowed, and mask: by the caller */
     struct box owned;            /* that may change, local indices */
     struct box halo[FACE_COUNT]; /* the same of the neighbours' cells beyond each face */
     void *d_at, *d_to;

@@ -206,7 +206,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     TRY(CHECK_MEMORY(classes->h_values != NULL, "no memory for a table of materials"));
     TRY(engine->runtime->event_create(engine->device, &classes->ready));
     class_map_destroy(&classes->map);
-    classes->args = (struct medium_args){
+    classes->args = (struct device_medium){
         .layout = classes->map.layout,
         .d_class = classes->d_class,
         .mask = mask,
@@ -265,7 +265,7 @@ static enum status send_table(struct classes *classes, struct engine *engine)
 
 enum status classes_update(struct classes *classes, const struct problem *problem,
                            struct engine *engine, const struct heat_operator *op,
-                           const struct medium_args **args)
+                           const struct device_medium **args)
 {
     *args = NULL;
     if (problem->medium.nclasses == 0) {

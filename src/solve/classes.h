@@ -15,8 +15,8 @@
 enum { CLASS_TABLES = PASSES_AHEAD + 2 };
 
 struct classes {
-    struct class_map map;    /* until classes_allocate */
-    struct medium_args args; /* of the last table */
+    struct class_map map;      /* until classes_allocate */
+    struct device_medium args; /* of the last table */
     void *d_class, *d_weight;
     void *d_material;  /* [MEDIUM_CLASSES]: the number of the material of each class */
     void *d_summaries; /* [MEDIUM_CLASSES]: for summarise_classes */
@@ -51,7 +51,7 @@ void classes_destroy(struct classes *classes, struct engine *engine); /* takes a
  * of `op`, for work that is then queued on the bulk and the halo queue. NULL: uniform. */
 enum status classes_update(struct classes *classes, const struct problem *problem,
                            struct engine *engine, const struct heat_operator *op,
-                           const struct medium_args **args) MUST_CHECK;
+                           const struct device_medium **args) MUST_CHECK;
 
 /* Not collective; blocks. Let outputs see the materials of the current step: in the derived field
  * of their numbers, if there is one, and on this rank's closed faces. */

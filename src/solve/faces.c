@@ -26,7 +26,7 @@ static enum status sum_faces(struct stepper *stepper, const struct heat_operator
 }
 
 /* The sums of this rank's cells in the layer `depth` cells inside each closed face, K. */
-static enum status sum_layers(struct stepper *stepper, const struct wide_args *wide, int depth,
+static enum status sum_layers(struct stepper *stepper, const struct coefficients *wide, int depth,
                               struct exact_sum sums[FACE_COUNT])
 {
     const struct problem *problem = stepper->problem;
@@ -63,15 +63,15 @@ static enum status flows_of_radius(struct stepper *stepper, const struct heat_op
                      problem->boundary.periodic[AXIS_Z]},
         .used = {grid->used[AXIS_X], grid->used[AXIS_Y], grid->used[AXIS_Z]}};
     MPI_Comm comm = stepper->team->comm;
-    struct wide_args wide;
+    struct coefficients wide;
     double own[FACE_COUNT];
-    TRY(status_agree(comm, operator_wide_args(op, problem, &whole, 0, NULL, &wide)));
+    TRY(status_agree(comm, operator_coefficients(op, problem, &whole, 0, NULL, &wide)));
     for (int depth = 0; depth < 2 * op->radius - 1; depth++) {
         struct exact_sum sums[FACE_COUNT];
         TRY(status_agree(comm, sum_layers(stepper, &wide, depth, sums)));
         TRY(exact_sums_reduce(comm, sums, FACE_COUNT));
         for (int f = 0; f < FACE_COUNT; f++) {
-            const struct wide_closure *c = &wide.closure[f];
+            const struct wide_closure *c = &wide.high_order.closure[f];
             const enum axis axis = face_axis((enum face)f);
             const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
             const double unit =

@@ -43,7 +43,7 @@ static struct region region_of(const struct stepper *stepper, int beyond)
 
 /* `args` of a stage; silent: without the sums of the ledger. */
 static enum status launch(const struct stepper *stepper, struct queue *queue,
-                          const struct step_args *args, int nsteps, const struct region *region,
+                          const struct coefficients *args, int nsteps, const struct region *region,
                           const struct box *boxes, int nboxes)
 {
     const struct operations *operations = stepper->engine->operations;
@@ -55,17 +55,13 @@ static enum status launch(const struct stepper *stepper, struct queue *queue,
     if (nboxes == 0) {
         return STATUS_OK;
     }
-    if (stepper->wide.radius > 0) {
-        return operations->step_wide(queue, &region->layout, &stepper->wide, field->d_next,
-                                     field->d_now, moved, nboxes);
-    }
     return nsteps == 1 ? operations->step(queue, &region->layout, args, field->d_next, field->d_now,
                                           moved, nboxes)
                        : operations->steps(queue, &region->layout, args, nsteps, field->d_next,
                                            field->d_now, moved, nboxes);
 }
 
-static bool has_sums(const struct step_args *args)
+static bool has_sums(const struct coefficients *args)
 {
     bool any = false;
     for (int face = 0; face < FACE_COUNT; face++) {
@@ -81,7 +77,7 @@ static enum status advance_around(const struct stepper *stepper, struct queue *q
                                   const struct box *inner)
 {
     const struct region region = region_of(stepper, stage->beyond);
-    const struct step_args *args = &pass->args[stage->first];
+    const struct coefficients *args = &pass->args[stage->first];
     const struct box owned = layout_owned(&stepper->state->field->layout);
     const bool apart = stage->beyond > 0 && has_sums(args);
     struct box boxes[FACE_COUNT];
@@ -90,7 +86,7 @@ static enum status advance_around(const struct stepper *stepper, struct queue *q
     if (!apart) {
         return STATUS_OK;
     }
-    struct step_args silent[STEPS_MOST];
+    struct coefficients silent[STEPS_MOST];
     memcpy(silent, args, (size_t)stage->nsteps * sizeof *args);
     for (int s = 0; s < stage->nsteps; s++) {
         memset(silent[s].d_face_sum, 0, sizeof silent[s].d_face_sum);
@@ -107,7 +103,7 @@ static enum status stage_overlapped(struct stepper *stepper, const struct pass *
     struct engine *engine = stepper->engine;
     const struct runtime *runtime = engine->runtime;
     const struct field *field = stepper->state->field;
-    const struct medium_args *medium = pass->args[0].medium;
+    const struct device_medium *medium = coefficients_medium(&pass->args[0]);
     const struct region owned = region_of(stepper, 0);
     struct halo_flight flight;
 
@@ -159,7 +155,8 @@ static enum status stage_plain(struct stepper *stepper, const struct pass *pass,
                                                     field->d_next, field->d_now, pass->h_summary);
     }
     TRY(advance_around(stepper, engine->bulk_queue, pass, stage, &nothing));
-    return stepper_add_sources(stepper, engine->bulk_queue, pass->args[0].medium, &owned, 1);
+    return stepper_add_sources(stepper, engine->bulk_queue, coefficients_medium(&pass->args[0]),
+                               &owned, 1);
 }
 
 /* Let later work on `to` see that on `from`. */

@@ -87,13 +87,15 @@ static enum status queue_pass(struct stepper *stepper, struct euler_pass *p)
     struct state *state = stepper->state;
     for (int s = 0; s < p->pass.nsteps; s++) {
         widen_limits(stepper, &p->op[s]);
-        operator_step_args(&p->op[s], problem, &team->decomp, team->rank, state->d_face_sum,
-                           &p->pass.args[s]);
+        TRY(stepper_agree(stepper,
+                          operator_coefficients(&p->op[s], problem, &team->decomp, team->rank,
+                                                state->d_face_sum, &p->pass.args[s])));
     }
     /* several steps have no such sources and no classes */
     TRY(stepper_find_sources(stepper, &p->op[0]));
-    TRY(stepper_medium(stepper, &p->op[0], &p->pass.args[0].medium));
-    TRY(stepper_wide(stepper, &p->op[0]));
+    const struct device_medium *medium = NULL;
+    TRY(stepper_medium(stepper, &p->op[0], &medium));
+    coefficients_set_medium(&p->pass.args[0], medium);
     TRY(pass_queue(stepper, &p->pass));
     return limit_queue_depth(stepper);
 }

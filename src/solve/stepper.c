@@ -144,7 +144,7 @@ enum status stepper_show(struct stepper *stepper, bool from_temperature)
 {
     struct engine *engine = stepper->engine;
     struct field *field = stepper->state->field;
-    const struct medium_args *medium = &stepper->classes->args;
+    const struct device_medium *medium = &stepper->classes->args;
     struct heat_operator op;
     if (stepper->problem->medium.curves == NULL) {
         return STATUS_OK;
@@ -183,42 +183,26 @@ enum status stepper_exchange(struct stepper *stepper)
 }
 
 /* Formulas depend on t only: all ranks fail alike, so all of them agree. */
-static enum status agree(const struct stepper *stepper, enum status status)
+enum status stepper_agree(const struct stepper *stepper, enum status status)
 {
     return status == STATUS_OK ? status : status_agree(stepper->team->comm, status);
 }
 
 enum status stepper_operator(const struct stepper *stepper, struct heat_operator *op)
 {
-    return agree(stepper, operator_of_step(stepper->problem, stepper->state->step, op));
+    return stepper_agree(stepper, operator_of_step(stepper->problem, stepper->state->step, op));
 }
 
 enum status stepper_operator_before(const struct stepper *stepper, struct heat_operator *op)
 {
-    return agree(stepper, operator_before(stepper->problem, stepper->state->step, op));
+    return stepper_agree(stepper, operator_before(stepper->problem, stepper->state->step, op));
 }
 
 enum status stepper_medium(const struct stepper *stepper, const struct heat_operator *op,
-                           const struct medium_args **args)
+                           const struct device_medium **args)
 {
-    return agree(stepper,
-                 classes_update(stepper->classes, stepper->problem, stepper->engine, op, args));
-}
-
-enum status stepper_wide(struct stepper *stepper, const struct heat_operator *op)
-{
-    const struct problem *problem = stepper->problem;
-    const struct team *team = stepper->team;
-    struct wide_args *wide = &stepper->wide;
-    if (problem->radius == 1) {
-        return STATUS_OK;
-    }
-    if (wide->radius == 0 || boundary_varies(&problem->boundary)) {
-        return agree(stepper, operator_wide_args(op, problem, &team->decomp, team->rank,
-                                                 stepper->state->d_face_sum, wide));
-    }
-    memcpy(wide->r, op->r, sizeof wide->r);
-    return STATUS_OK;
+    return stepper_agree(
+        stepper, classes_update(stepper->classes, stepper->problem, stepper->engine, op, args));
 }
 
 enum status stepper_operator_per_second(const struct stepper *stepper, struct heat_operator *op)
@@ -277,14 +261,15 @@ enum status stepper_find_sources(struct stepper *stepper, const struct heat_oper
             status = find_source(stepper, op, s);
         }
     }
-    return status == STATUS_OK ? status
-                               : agree(stepper, fail_prefix(status, "after step %" PRId64 ": ",
-                                                            stepper->state->step));
+    return status == STATUS_OK
+               ? status
+               : stepper_agree(stepper, fail_prefix(status, "after step %" PRId64 ": ",
+                                                    stepper->state->step));
 }
 
 /* Of the step that has been computed from d_now. */
 static enum status sum_perfusion(const struct stepper *stepper, struct queue *queue,
-                                 const struct medium_args *medium, const struct box *boxes,
+                                 const struct device_medium *medium, const struct box *boxes,
                                  int nboxes)
 {
     const struct field *field = stepper->state->field;
@@ -298,7 +283,7 @@ static enum status sum_perfusion(const struct stepper *stepper, struct queue *qu
 
 /* Each box was computed on this queue, and the next step waits for it there. */
 enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
-                                const struct medium_args *medium, const struct box *boxes,
+                                const struct device_medium *medium, const struct box *boxes,
                                 int nboxes)
 {
     const struct field *field = stepper->state->field;

@@ -37,7 +37,6 @@ struct stepper {
     bool overlap;        /* of the exchange with the interior */
     struct box interior; /* the cells that are computed meanwhile */
     struct pass_plan passes;
-    struct wide_args wide; /* of the next step, where the stencil is wider; else radius 0 */
     int64_t passes_queued;
     int64_t exchanges;    /* of passes */
     int64_t summarise_at; /* diagnostics are taken there, so the pass may take the summary */
@@ -76,6 +75,9 @@ enum status stepper_show(struct stepper *stepper, bool from_temperature) MUST_CH
  * work on bulk_queue. No effect without a halo. */
 enum status stepper_exchange(struct stepper *stepper) MUST_CHECK;
 
+/* Agree on the status of something that depends on the time only, so that all ranks fail alike. */
+enum status stepper_agree(const struct stepper *stepper, enum status status) MUST_CHECK;
+
 /* The operator of the step that starts at the current state, and of the one that ended there (at
  * step 0: of the first one). The same on all ranks. STATUS_NUMERICS, agreed, when a boundary
  * formula is not finite. */
@@ -95,15 +97,12 @@ enum status stepper_find_sources(struct stepper *stepper,
 /* Queued. Add them to the cells of these boxes of the next field, after the step on the queue; and
  * book the heat of perfusion, which the step includes. */
 enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
-                                const struct medium_args *medium, const struct box *boxes,
+                                const struct device_medium *medium, const struct box *boxes,
                                 int nboxes) MUST_CHECK;
-
-/* Set `wide` for the step of `op`, if the stencil is wider. Fails alike on all ranks, agreed. */
-enum status stepper_wide(struct stepper *stepper, const struct heat_operator *op) MUST_CHECK;
 
 /* The coefficients of `op` on the device, for work that is then queued; NULL: uniform. Fails alike
  * on all ranks, agreed. */
 enum status stepper_medium(const struct stepper *stepper, const struct heat_operator *op,
-                           const struct medium_args **args) MUST_CHECK;
+                           const struct device_medium **args) MUST_CHECK;
 
 #endif

@@ -21,7 +21,7 @@ static const double min_gain = 0.01;
 
 struct search {
     const struct tuning_target *target;
-    struct step_args args;
+    struct coefficients args;
     struct stopwatch *stopwatch;
     void *d_sums;
     int calls; /* per measurement */
@@ -152,8 +152,8 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
     struct heat_operator op;
     /* the length of the step does not matter here */
     TRY(operator_of_step(stepper->problem, stepper->state->step, &op));
-    operator_step_args(&op, stepper->problem, &team->decomp, team->rank, stepper->state->d_face_sum,
-                       &target.args);
+    TRY(operator_coefficients(&op, stepper->problem, &team->decomp, team->rank,
+                              stepper->state->d_face_sum, &target.args));
     return tuning_choose(&target, result);
 }
 
@@ -335,8 +335,8 @@ static enum status pass_search_open(struct pass_search *search, struct stepper *
     TRY(engine->runtime->memory_alloc(engine->device, sizeof zeros, &search->d_sums));
     TRY(engine->runtime->copy_to_device(engine->bulk_queue, search->d_sums, zeros, sizeof zeros));
     for (int s = 0; s < STEPS_MOST; s++) {
-        operator_step_args(&op, stepper->problem, &team->decomp, team->rank,
-                           (struct exact_sum *)search->d_sums, &search->pass.args[s]);
+        TRY(operator_coefficients(&op, stepper->problem, &team->decomp, team->rank,
+                                  (struct exact_sum *)search->d_sums, &search->pass.args[s]));
     }
     return engine->runtime->queue_wait(engine->bulk_queue);
 }

@@ -20,7 +20,7 @@ static double table_at(const struct problem *p, int64_t at)
 struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_COUNT],
                              enum face face)
 {
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     const enum axis axis = face_axis(face);
     const int64_t step = face_side(face) == SIDE_MIN ? -1 : 1;
     const int64_t *n = p->layout.cells;
@@ -132,7 +132,7 @@ static int choose_class(const struct problem *p, enum pattern pattern, const int
 
 static void fill_classes(struct problem *p, enum pattern pattern, uint64_t *random)
 {
-    struct medium_args *m = &p->medium;
+    struct device_medium *m = &p->medium;
     bool used[AXIS_COUNT];
     int64_t edge[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -174,7 +174,7 @@ static void fill_classes(struct problem *p, enum pattern pattern, uint64_t *rand
 /* An unused axis has closures a = 1, b = 0 and conductances that do not matter. */
 static void fill_table(struct problem *p, int npatches, uint64_t *random)
 {
-    struct medium_args *m = &p->medium;
+    struct device_medium *m = &p->medium;
     const int n = m->nclasses;
     m->nclosures = npatches * n;
     p->nvalues = (size_t)medium_table_length(n, m->nclosures);
@@ -281,7 +281,7 @@ void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned
 
 void problem_destroy(struct problem *p)
 {
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     for (int face = 0; face < FACE_COUNT; face++) {
         free((void *)(uintptr_t)m->d_patch[face]);
     }
@@ -293,9 +293,9 @@ void problem_destroy(struct problem *p)
     free(p->h_expected);
 }
 
-struct medium_args problem_upload(struct rig *rig, const struct problem *p)
+struct device_medium problem_upload(struct rig *rig, const struct problem *p)
 {
-    struct medium_args m = p->medium;
+    struct device_medium m = p->medium;
     m.d_class = rig_upload(rig, m.d_class, (size_t)m.layout.elements);
     m.d_table = rig_upload(rig, m.d_table, p->nvalues * precision_bytes(p->layout.precision));
     m.d_weight = rig_upload(rig, m.d_weight, (size_t)m.nclasses * sizeof *m.d_weight);
@@ -306,7 +306,7 @@ struct medium_args problem_upload(struct rig *rig, const struct problem *p)
     return m;
 }
 
-void problem_free_medium(struct rig *rig, const struct medium_args *m)
+void problem_free_medium(struct rig *rig, const struct device_medium *m)
 {
     void (*release)(struct device *, void *) = rig->backend->runtime->memory_free;
     release(rig->device, (void *)(uintptr_t)m->d_class);
@@ -325,15 +325,14 @@ void problem_check_step(struct rig *rig, step_function *step, const char *name,
     void *d_in = rig_upload(rig, p->h_in, bytes);
     void *d_out = rig_upload(rig, p->h_out, bytes);
     struct exact_sum *d_sums = rig_upload(rig, zero, sizeof zero);
-    const struct medium_args medium = problem_upload(rig, p);
-    struct medium_args given = medium;
-    struct step_args args = p->args;
-    args.medium = &given;
+    const struct device_medium medium = problem_upload(rig, p);
+    struct coefficients args = p->args;
+    coefficients_set_medium(&args, &medium);
     for (int face = 0; face < FACE_COUNT; face++) {
         args.d_face_sum[face] = sums && face != FACE_Y_MAX ? d_sums + face : NULL;
     }
     must(step(rig->queue, &p->layout, &args, d_out, d_in, p->boxes, p->nboxes));
-    memset(&given, 0xFF, sizeof given);
+    memset(&args.medium, 0xFF, sizeof args.medium);
     must(rig->backend->runtime->queue_wait(rig->queue));
 
     char who[64];

@@ -13,8 +13,8 @@ enum pattern { PATTERN_RANDOM, PATTERN_BLOCKS, PATTERN_LAYERS, PATTERN_ONE, PATT
 /* One problem, and what the reference makes of it. The medium's pointers are to host memory. */
 struct problem {
     struct layout layout;
-    struct step_args args;
-    struct medium_args medium;
+    struct coefficients args;
+    struct device_medium medium;
     size_t nvalues; /* of the table */
     size_t patch_bytes[FACE_COUNT];
     struct box boxes[MAX_BOXES];
@@ -64,7 +64,7 @@ void problem_check_step(struct rig *rig, step_function *step, const char *name,
                         const struct problem *p, bool sums);
 
 /* The problem's medium in device memory. */
-struct medium_args problem_upload(struct rig *rig, const struct problem *p);
-void problem_free_medium(struct rig *rig, const struct medium_args *m);
+struct device_medium problem_upload(struct rig *rig, const struct problem *p);
+void problem_free_medium(struct rig *rig, const struct device_medium *m);
 
 #endif

@@ -15,7 +15,7 @@ static int curve_of(const struct problem *p, int of_class)
 
 static void fill_class(struct problem *p, void *table, int of_class, uint64_t *random)
 {
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     const struct layout *l = &p->layout;
     const int64_t at = nonlinear_class_at(m->nclasses, m->nclosures, of_class);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -36,7 +36,7 @@ static void fill_segments(struct problem *p, void *table, int of_class, uint64_t
 {
     uint64_t of_curve = seed + (uint64_t)curve_of(p, of_class);
     uint64_t *random = &of_curve;
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     const struct layout *l = &p->layout;
     const int count = m->nsegments;
     const int64_t at = nonlinear_segments_at(m->nclasses, m->nclosures, count, of_class);
@@ -67,7 +67,7 @@ static void fill_segments(struct problem *p, void *table, int of_class, uint64_t
 
 static void fill_closures(struct problem *p, void *table, uint64_t *random)
 {
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     for (int i = 0; i < FACE_COUNT * m->nclosures; i++) {
         const int face = i / m->nclosures;
         const bool used = p->args.r[face / 2] > 0.0;
@@ -86,7 +86,7 @@ static void fill_closures(struct problem *p, void *table, uint64_t *random)
 
 void problem_make_nonlinear(struct problem *p, int nsegments, uint64_t *random)
 {
-    struct medium_args *m = &p->medium;
+    struct device_medium *m = &p->medium;
     const int n = m->nclasses;
     m->nsegments = nsegments;
     m->one_curve = n == 1 || random_below(random, 2) == 0;
@@ -130,7 +130,7 @@ static const void *table_from(const struct problem *p, int64_t at)
 
 static struct nonlinear_float64 evaluate(const struct problem *p, int of_class, double u)
 {
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     const void *segments =
         table_from(p, nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, of_class));
     if (is_wide(p)) {
@@ -149,7 +149,7 @@ static struct nonlinear_float32 narrow(const struct nonlinear_float64 *at)
 
 static double number_of(const struct problem *p, int of_class, int number)
 {
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     return host_get(&p->layout, m->d_table,
                     nonlinear_class_at(m->nclasses, m->nclosures, of_class) + number);
 }
@@ -163,7 +163,7 @@ struct across {
 static struct across cross(const struct problem *p, const int64_t cell[AXIS_COUNT], int face,
                            const struct nonlinear_float64 *own)
 {
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     const struct layout *l = &p->layout;
     const int axis = face / 2;
     const int of_class = problem_class(p, cell[0], cell[1], cell[2]);
@@ -210,7 +210,7 @@ void nonlinear_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
                               __int128 sums[FACE_COUNT])
 {
     const struct layout *l = &p->layout;
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     const int64_t at = layout_index(l, cell[0], cell[1], cell[2]);
     const int of_class = problem_class(p, cell[0], cell[1], cell[2]);
     const double u = host_get(l, p->h_in, at);
@@ -244,7 +244,7 @@ void nonlinear_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
 static double convert(const struct problem *p, enum enthalpy_conversion conversion, int of_class,
                       double x)
 {
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     const void *segments =
         table_from(p, nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, of_class));
     if (conversion == CONVERT_TO_TEMPERATURE) {
@@ -256,7 +256,7 @@ static double convert(const struct problem *p, enum enthalpy_conversion conversi
 
 double nonlinear_liquid(const struct problem *p, const int64_t cell[AXIS_COUNT])
 {
-    const struct medium_args *m = &p->medium;
+    const struct device_medium *m = &p->medium;
     const int of_class = problem_class(p, cell[0], cell[1], cell[2]);
     const void *numbers = table_from(p, nonlinear_class_at(m->nclasses, m->nclosures, of_class));
     const double u =

@@ -25,8 +25,8 @@ static void check_numbers(struct rig *rig, const struct problem *p, uint64_t ran
             numbers[problem_class(p, cell[0], cell[1], cell[2])];
     }
     void *d_numbers = rig_upload(rig, numbers, sizeof numbers);
-    const struct medium_args medium = problem_upload(rig, p);
-    struct medium_args given = medium;
+    const struct device_medium medium = problem_upload(rig, p);
+    struct device_medium given = medium;
     must(rig->backend->operations->number_classes(rig->queue, &kept, &given, d_numbers, d_values));
     memset(&given, 0xFF, sizeof given);
     must(rig->backend->runtime->queue_wait(rig->queue));
@@ -84,7 +84,7 @@ static uint8_t *check_changes(struct rig *rig, const struct problem *p, const st
     uint8_t *h_classes = malloc(bytes);
     assert_non_null(h_classes);
     memcpy(h_classes, p->medium.d_class, bytes);
-    struct class_change change = {
+    struct class_changes change = {
         .layout = *l,
         .mask = p->medium.mask,
         .d_class = rig_upload(rig, h_classes, bytes),
@@ -92,7 +92,7 @@ static uint8_t *check_changes(struct rig *rig, const struct problem *p, const st
         .d_to = rig_upload(rig, to, sizeof to),
     };
     uint8_t *const d_class = change.d_class;
-    struct class_change given = change;
+    struct class_changes given = change;
     for (int64_t c = 0; c < box_cells(box); c++) {
         const int64_t nx = box_extent(box, AXIS_X);
         const int64_t ny = box_extent(box, AXIS_Y);

@@ -34,8 +34,8 @@ static void check_heat(struct rig *rig, const struct problem *p)
     const struct exact_sum expected = fixed_digits(heat);
     void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
     host_set(l, p->h_in, bad, kept);
-    const struct medium_args medium = problem_upload(rig, p);
-    struct medium_args given = medium;
+    const struct device_medium medium = problem_upload(rig, p);
+    struct device_medium given = medium;
     struct field_summary summary;
     struct field_summary plain;
     const struct operations *operations = rig->backend->operations;
@@ -81,9 +81,9 @@ static void check_groups(struct rig *rig, const struct problem *p)
         e->cells += 2;
     }
     void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
-    const struct medium_args medium = problem_upload(rig, p);
+    const struct device_medium medium = problem_upload(rig, p);
     for (int call = 0; call < 2; call++) {
-        struct medium_args given = medium;
+        struct device_medium given = medium;
         must(operations->summarise_classes(rig->queue, l, &given, d_groups, d_in, d_summaries));
         memset(&given, 0xFF, sizeof given);
     }
@@ -116,8 +116,8 @@ static void check_flux(struct rig *rig, const struct problem *p)
         args.closed[face] = p->args.closed[face];
         args.scale[face / 2] = p->args.r[face / 2] > 0.0 ? 7.5 + 0.5 * (double)face : 0.0;
     }
-    const struct medium_args medium = problem_upload(rig, p);
-    struct medium_args given = medium;
+    const struct device_medium medium = problem_upload(rig, p);
+    struct device_medium given = medium;
     args.medium = &given;
     void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
     double *h_flux = host_field(&kept);
@@ -266,7 +266,7 @@ static void patterns_of_classes(void **state)
 }
 
 /* Whether two rows and their neighbours have the same classes; flags of neighbours may differ. */
-static bool have_same_classes(const struct medium_args *m, const uint8_t *a, const uint8_t *b)
+static bool have_same_classes(const struct device_medium *m, const uint8_t *a, const uint8_t *b)
 {
     const int64_t beside[] = {0, -m->layout.pitch_y, m->layout.pitch_y, -m->layout.pitch_z,
                               m->layout.pitch_z};
@@ -288,7 +288,7 @@ static void rows_of_one_number_have_the_same_classes(void **state)
             struct problem p;
             problem_create(&p, (const int64_t[]){19, 13, 11}, (unsigned)closed, 3,
                            (enum pattern)pattern, PRECISION_FLOAT64, &random);
-            const struct medium_args *m = &p.medium;
+            const struct device_medium *m = &p.medium;
             for (int64_t row = 0; row < 13 * 11; row++) {
                 const uint8_t *c = m->d_class + layout_index(&m->layout, 0, row % 13, row / 13);
                 const int64_t first = classes_row_number(c) - 1;

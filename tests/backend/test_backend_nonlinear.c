@@ -17,8 +17,8 @@ static void check_convert(struct rig *rig, const struct problem *p)
         nonlinear_convert(p, (enum enthalpy_conversion)c, p->h_in, h_expected);
         void *d_in = rig_upload(rig, p->h_in, bytes);
         void *d_out = rig_upload(rig, p->h_out, bytes);
-        const struct medium_args medium = problem_upload(rig, p);
-        struct medium_args given = medium;
+        const struct device_medium medium = problem_upload(rig, p);
+        struct device_medium given = medium;
         must(rig->backend->operations->convert(rig->queue, &p->layout, &given,
                                                (enum enthalpy_conversion)c, d_in, d_out));
         memset(&given, 0xFF, sizeof given);
@@ -40,8 +40,8 @@ static void check_derived(struct rig *rig, const struct problem *p, bool flux)
     const int64_t *n = l->cells;
     struct layout kept;
     must(layout_create(n, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &kept));
-    const struct medium_args medium = problem_upload(rig, p);
-    struct medium_args given = medium;
+    const struct device_medium medium = problem_upload(rig, p);
+    struct device_medium given = medium;
     struct flux_args args = {.medium = &given};
     for (int face = 0; face < FACE_COUNT; face++) {
         args.closed[face] = p->args.closed[face];
@@ -78,8 +78,8 @@ static void check_perfusion(struct rig *rig, const struct problem *p)
 {
     const struct exact_sum zero = {{0}};
     struct exact_sum wanted = {{0}};
-    const struct medium_args medium = problem_upload(rig, p);
-    struct medium_args given = medium;
+    const struct device_medium medium = problem_upload(rig, p);
+    struct device_medium given = medium;
     void *d_in = rig_upload(rig, p->h_in, layout_bytes(&p->layout));
     struct exact_sum *d_sum = rig_upload(rig, &zero, sizeof zero);
     for (int b = 0; b < p->nboxes; b++) {

@@ -22,7 +22,7 @@ struct scene {
     struct queue *halo_queue;
     struct event *bulk_done, *halo_done;
     struct layout layout;
-    struct step_args args;
+    struct coefficients args;
     struct box interior, shell[MOST_SHELL];
     int nshell;
     struct box from[FACES], to[FACES];
@@ -68,7 +68,7 @@ static void scene_open(struct scene *s, const struct backend *backend,
         const size_t bytes = (size_t)box_cells(&s->from[face]) * precision_bytes(precision);
         must(backend->runtime->memory_alloc(s->rig.device, bytes, &s->d_face[face]));
     }
-    s->args = (struct step_args){.r = {0.11, 0.13, 0.15}};
+    s->args = (struct coefficients){.r = {0.11, 0.13, 0.15}};
     if (precision == PRECISION_FLOAT32) {
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             s->args.r[axis] = (double)(float)s->args.r[axis];
@@ -232,7 +232,7 @@ static void run_passes(struct scene *s, uint64_t hash[2])
     const size_t bytes = layout_bytes(&s->layout);
     const int64_t *cells = s->layout.cells;
     const struct placement placement = {.global_cells = {cells[0], cells[1], cells[2]}};
-    struct step_args args[STEPS_MOST];
+    struct coefficients args[STEPS_MOST];
     void *d_field[2];
     void *d_other[3];
     for (int n = 0; n < STEPS_MOST; n++) {

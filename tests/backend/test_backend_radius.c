@@ -13,7 +13,7 @@ enum { MAX_BOXES = 12 };
 
 struct problem {
     struct layout layout;
-    struct wide_args args;
+    struct coefficients args;
     struct box boxes[MAX_BOXES];
     int nboxes;
     void *h_in;
@@ -61,12 +61,12 @@ static double input(const struct problem *p, const int64_t cell[AXIS_COUNT], int
 static double from_face(const struct problem *p, const int64_t cell[AXIS_COUNT], int face,
                         int64_t row, const double *weight, double given)
 {
-    const struct wide_closure *closure = &p->args.closure[face];
+    const struct wide_closure *closure = &p->args.high_order.closure[face];
     const int axis = face / 2;
     const int64_t last = p->layout.cells[axis] - 1;
     const double own = input(p, cell, axis, face % 2 == 0 ? row : last - row);
     double sum = given * fma(-closure->slope, own, closure->value);
-    for (int64_t n = 0; n < 2 * p->args.radius; n++) {
+    for (int64_t n = 0; n < 2 * p->args.high_order.radius; n++) {
         const double other = input(p, cell, axis, face % 2 == 0 ? n : last - n);
         sum = fma(weight[n], other - own, sum);
     }
@@ -77,28 +77,29 @@ static double difference(const struct problem *p, const int64_t cell[AXIS_COUNT]
 {
     const int64_t from_low = cell[axis];
     const int64_t from_high = p->layout.cells[axis] - 1 - cell[axis];
-    if (!p->args.used[axis]) {
+    if (!p->args.high_order.used[axis]) {
         return 0;
     }
-    if (p->args.closed[2 * axis] && from_low < p->args.radius) {
-        const struct wide_closure *c = &p->args.closure[2 * axis];
+    if (p->args.closed[2 * axis] && from_low < p->args.high_order.radius) {
+        const struct wide_closure *c = &p->args.high_order.closure[2 * axis];
         return from_face(p, cell, 2 * axis, from_low, c->weight[from_low], c->given[from_low]);
     }
-    if (p->args.closed[2 * axis + 1] && from_high < p->args.radius) {
-        const struct wide_closure *c = &p->args.closure[2 * axis + 1];
+    if (p->args.closed[2 * axis + 1] && from_high < p->args.high_order.radius) {
+        const struct wide_closure *c = &p->args.high_order.closure[2 * axis + 1];
         return from_face(p, cell, 2 * axis + 1, from_high, c->weight[from_high],
                          c->given[from_high]);
     }
     const double own = input(p, cell, axis, cell[axis]);
     double sum = 0;
-    for (int k = p->args.radius; k >= 1; k--) {
+    for (int k = p->args.high_order.radius; k >= 1; k--) {
         const double below = input(p, cell, axis, cell[axis] - k);
         const double above = input(p, cell, axis, cell[axis] + k);
         if (p->layout.precision == PRECISION_FLOAT64) {
-            sum = fma(p->args.weight[k - 1], fma(-2.0, own, below + above), sum);
+            sum = fma(p->args.high_order.weight[k - 1], fma(-2.0, own, below + above), sum);
         } else {
             const float both = (float)below + (float)above;
-            sum = fmaf((float)p->args.weight[k - 1], fmaf(-2.0F, (float)own, both), (float)sum);
+            sum = fmaf((float)p->args.high_order.weight[k - 1], fmaf(-2.0F, (float)own, both),
+                       (float)sum);
         }
     }
     return sum;
@@ -124,8 +125,8 @@ static void reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     for (int face = 0; face < FACE_COUNT; face++) {
         const int axis = face / 2;
         const int64_t edge = face % 2 == 0 ? 0 : p->layout.cells[axis] - 1;
-        if (p->args.used[axis] && p->args.closed[face] && cell[axis] == edge) {
-            const struct wide_closure *c = &p->args.closure[face];
+        if (p->args.high_order.used[axis] && p->args.closed[face] && cell[axis] == edge) {
+            const struct wide_closure *c = &p->args.high_order.closure[face];
             sums[face] += fixed_point(from_face(p, cell, face, 0, c->in, c->in_given));
         }
     }
@@ -173,21 +174,21 @@ static void random_closure(struct wide_closure *closure, int radius, uint64_t *r
 static void problem_create(struct problem *p, int radius, const int64_t cells[AXIS_COUNT],
                            unsigned closed_faces, enum precision precision, uint64_t *random)
 {
-    *p = (struct problem){.args.radius = radius};
+    *p = (struct problem){.args = {.kind = KIND_HIGH_ORDER, .high_order.radius = radius}};
     int halo[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const bool used = cells[axis] > 1;
         const unsigned both = used ? closed_faces >> (2 * axis) & 3 : 3;
         halo[axis] = both == 3 ? 0 : radius + (int)random_below(random, 2);
-        p->args.used[axis] = used;
+        p->args.high_order.used[axis] = used;
         p->args.r[axis] = used ? random_between(random, 0.0, 0.1) : 0;
         for (int side = 0; side < SIDE_COUNT; side++) {
             p->args.closed[2 * axis + side] = both >> side & 1;
-            random_closure(&p->args.closure[2 * axis + side], radius, random);
+            random_closure(&p->args.high_order.closure[2 * axis + side], radius, random);
         }
     }
     for (int k = 0; k < radius; k++) {
-        p->args.weight[k] = precision_round(precision, random_between(random, -2, 2));
+        p->args.high_order.weight[k] = precision_round(precision, random_between(random, -2, 2));
     }
     must(layout_create(cells, halo, precision, &p->layout));
     if (random_below(random, 2) == 0) {
@@ -215,12 +216,12 @@ static void check_backend(struct rig *rig, const struct problem *p)
     void *d_in = rig_upload(rig, p->h_in, bytes);
     void *d_out = rig_upload(rig, p->h_out, bytes);
     struct exact_sum *d_sums = rig_upload(rig, zero, sizeof zero);
-    struct wide_args args = p->args;
+    struct coefficients args = p->args;
     for (int face = 0; face < FACE_COUNT; face++) {
         args.d_face_sum[face] = face == FACE_Y_MAX ? NULL : d_sums + face;
     }
-    must(rig->backend->operations->step_wide(rig->queue, &p->layout, &args, d_out, d_in, p->boxes,
-                                             p->nboxes));
+    must(rig->backend->operations->step(rig->queue, &p->layout, &args, d_out, d_in, p->boxes,
+                                        p->nboxes));
     must(rig->backend->runtime->queue_wait(rig->queue));
     void *h_got = rig_download(rig, d_out, bytes);
     assert_same_field(&p->layout, h_got, p->h_expected, rig->backend->name);
@@ -247,7 +248,8 @@ static void choose_boxes(struct problem *p, uint64_t *random)
     }
     struct box inner = owned;
     for (int face = 0; face < FACE_COUNT; face++) {
-        const struct box thinner = box_shrink_face(&inner, (enum face)face, p->args.radius);
+        const struct box thinner =
+            box_shrink_face(&inner, (enum face)face, p->args.high_order.radius);
         inner = box_is_empty(&thinner) ? inner : thinner;
     }
     p->boxes[0] = inner;

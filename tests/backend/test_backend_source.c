@@ -126,21 +126,21 @@ static struct exact_sum add_plainly(struct scene *scene, const struct source_arg
     return sum;
 }
 
-static void upload_medium(struct scene *scene, struct medium_args *medium)
+static void upload_medium(struct scene *scene, struct device_medium *medium)
 {
     char table[2 * CLASSES * sizeof(double)] = {0};
     for (int c = 0; c < CLASSES; c++) {
         precision_set(scene->layout.precision, table, medium_cell_at(c), scene->sigma[c]);
     }
     *medium =
-        (struct medium_args){.layout = scene->class_layout, .nclasses = CLASSES, .mask = 0x7f};
+        (struct device_medium){.layout = scene->class_layout, .nclasses = CLASSES, .mask = 0x7f};
     medium->d_class = rig_upload(&scene->rig, scene->h_class, (size_t)scene->class_layout.elements);
     medium->d_table = rig_upload(&scene->rig, table, sizeof table);
 }
 
-enum kind { SHAPE, HALF, OF_CLASSES, VALUES, KINDS };
+enum source_kind { SHAPE, HALF, OF_CLASSES, VALUES, KINDS };
 
-static void check(struct scene *scene, enum kind kind)
+static void check(struct scene *scene, enum source_kind kind)
 {
     const struct runtime *runtime = scene->rig.backend->runtime;
     struct device *device = scene->rig.device;
@@ -148,7 +148,7 @@ static void check(struct scene *scene, enum kind kind)
     const struct box owned = layout_owned(&scene->layout);
     const struct exact_sum zero = {{0}};
     struct exact_sum wanted = {{0}};
-    struct medium_args medium = {0};
+    struct device_medium medium = {0};
     struct box pieces[4];
     const int npieces = random_partition(&scene->random, &owned, 4, pieces);
     struct source_args args = some_source(scene, kind == HALF);
@@ -192,7 +192,7 @@ static void test_sources(void **state)
             struct scene scene;
             scene_open(&scene, rig_backend_at(b), shapes[n / 2 % NSHAPES],
                        n % 2 == 0 ? PRECISION_FLOAT64 : PRECISION_FLOAT32);
-            check(&scene, (enum kind)(n / 2 / NSHAPES));
+            check(&scene, (enum source_kind)(n / 2 / NSHAPES));
             scene_close(&scene);
         }
     }

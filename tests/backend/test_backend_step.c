@@ -16,7 +16,7 @@ enum { MAX_BOXES = 16 };
 /* One problem, and what the reference makes of it. */
 struct problem {
     struct layout layout;
-    struct step_args args;
+    struct coefficients args;
     struct box boxes[MAX_BOXES];
     int nboxes;
     void *h_in;
@@ -173,7 +173,7 @@ static void check_step(struct rig *rig, step_function *step, const char *name,
     void *d_in = rig_upload(rig, p->h_in, bytes);
     void *d_out = rig_upload(rig, p->h_out, bytes);
     struct exact_sum *d_sums = rig_upload(rig, zero, sums_bytes);
-    struct step_args args = p->args;
+    struct coefficients args = p->args;
     for (int face = 0; face < FACE_COUNT; face++) {
         args.d_face_sum[face] = d_sums + face;
     }

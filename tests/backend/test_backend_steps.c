@@ -16,7 +16,7 @@ enum { MAX_BOXES = 8, CALLS = 17 };
 struct problem {
     struct layout layout;
     int nsteps;
-    struct step_args args[STEPS_MOST];
+    struct coefficients args[STEPS_MOST];
     struct box boxes[MAX_BOXES];
     int nboxes;
     void *h_in;
@@ -56,8 +56,8 @@ static void fill_input(struct problem *p, uint64_t *random)
     }
 }
 
-static double neighbour(const struct problem *p, const struct step_args *args, const void *h_from,
-                        const int64_t cell[AXIS_COUNT], enum face face)
+static double neighbour(const struct problem *p, const struct coefficients *args,
+                        const void *h_from, const int64_t cell[AXIS_COUNT], enum face face)
 {
     int64_t at[AXIS_COUNT] = {cell[0], cell[1], cell[2]};
     const enum axis axis = face_axis(face);
@@ -74,7 +74,7 @@ static double neighbour(const struct problem *p, const struct step_args *args, c
     return host_get(&p->layout, h_from, layout_index(&p->layout, at[0], at[1], at[2]));
 }
 
-static double advanced(const struct problem *p, const struct step_args *args, const void *h_from,
+static double advanced(const struct problem *p, const struct coefficients *args, const void *h_from,
                        const int64_t cell[AXIS_COUNT])
 {
     const double c =
@@ -221,7 +221,7 @@ static void check_steps(struct rig *rig, const struct problem *p)
     void *d_in = rig_upload(rig, p->h_in, bytes);
     void *d_out = rig_upload(rig, p->h_out, bytes);
     struct exact_sum(*d_sums)[FACE_COUNT] = rig_upload(rig, zero, sizeof zero);
-    struct step_args args[STEPS_MOST];
+    struct coefficients args[STEPS_MOST];
     memcpy(args, p->args, sizeof args);
     for (int s = 0; s < p->nsteps; s++) {
         for (int face = 0; face < FACE_COUNT; face++) {
@@ -411,7 +411,7 @@ static void check_summary(struct rig *rig, const struct problem *p, enum content
     void *d_plain = rig_upload(rig, p->h_in, bytes);
     void *d_out = rig_upload(rig, p->h_in, bytes);
     struct exact_sum(*d_sums)[STEPS_MOST][FACE_COUNT] = rig_upload(rig, zero, sizeof zero);
-    struct step_args args[2][STEPS_MOST];
+    struct coefficients args[2][STEPS_MOST];
     struct field_summary plain;
     struct field_summary got[2];
     for (int which = 0; which < 2; which++) {

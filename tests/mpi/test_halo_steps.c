@@ -13,9 +13,9 @@ static const double r_values[AXIS_COUNT] = {0.11, 0.17, 0.13};
 static const double a_values[FACE_COUNT] = {-1, 1, 0.75, -1, 1, 0.5};
 static const double b_values[FACE_COUNT] = {600, 3, 80, 500, -2, 160};
 
-static struct step_args args_of(const struct scene *scene)
+static struct coefficients args_of(const struct scene *scene)
 {
-    struct step_args args = {.r = {0}};
+    struct coefficients args = {.r = {0}};
     const bool single = scene->precision == PRECISION_FLOAT32;
     for (int f = 0; f < FACE_COUNT; f++) {
         const bool used = scene->decomp.used[face_axis((enum face)f)];
@@ -33,7 +33,7 @@ static struct step_args args_of(const struct scene *scene)
 
 /* The value beyond or at `cell`, which may lie one cell outside the grid. */
 static double neighbour_value(const struct scene *scene, const double *grid,
-                              const struct step_args *args, const int64_t cell[AXIS_COUNT],
+                              const struct coefficients *args, const int64_t cell[AXIS_COUNT],
                               enum face face)
 {
     const int64_t *n = scene->decomp.global_cells;
@@ -53,7 +53,7 @@ static double neighbour_value(const struct scene *scene, const double *grid,
 }
 
 /* One step of the whole grid, serially. */
-static void reference_step(const struct scene *scene, const struct step_args *args,
+static void reference_step(const struct scene *scene, const struct coefficients *args,
                            const double *now, double *next)
 {
     const int64_t *n = scene->decomp.global_cells;
@@ -80,7 +80,7 @@ static void reference_step(const struct scene *scene, const struct step_args *ar
 }
 
 /* As the program steps: overlapped, or exchange first. Nothing waits for the queue in between. */
-static void step_once(struct scene *scene, const struct step_args *args, bool overlap)
+static void step_once(struct scene *scene, const struct coefficients *args, bool overlap)
 {
     const struct operations *operations = scene->rig.backend->operations;
     struct queue *queue = scene->rig.queue;
@@ -103,7 +103,7 @@ static void step_once(struct scene *scene, const struct step_args *args, bool ov
     field_swap(field);
 }
 
-static double *reference_run(const struct scene *scene, const struct step_args *args)
+static double *reference_run(const struct scene *scene, const struct coefficients *args)
 {
     const struct box whole = box_of_cells(scene->decomp.global_cells);
     double *now = malloc((size_t)box_cells(&whole) * sizeof(double));
@@ -131,7 +131,7 @@ static void step_case(const struct decomp *decomp, const struct way *way, enum p
 {
     struct scene scene;
     scene_open(&scene, decomp, way, precision);
-    const struct step_args args = args_of(&scene);
+    const struct coefficients args = args_of(&scene);
     const struct box local = layout_owned(&scene.field->layout);
     const int64_t *n = decomp->global_cells;
     double *expected = reference_run(&scene, &args);

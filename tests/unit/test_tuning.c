@@ -39,7 +39,7 @@ static enum status fake_shape(struct device *device, enum precision precision,
 }
 
 static enum status fake_step(struct queue *queue, const struct layout *layout,
-                             const struct step_args *args, void *d_out, const void *d_in,
+                             const struct coefficients *args, void *d_out, const void *d_in,
                              const struct box *boxes, int nboxes)
 {
     (void)queue;

@@ -1,0 +1,89 @@
+/* The coefficients of one substep on one subdomain: all that a kernel needs to know of space. Made
+ * by model/operator.h, except what lies in device memory. */
+#ifndef ISOTHERM_KERNELS_COEFFICIENTS_H
+#define ISOTHERM_KERNELS_COEFFICIENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/box.h"
+#include "base/exact_sum.h"
+#include "kernels/layout.h"
+#include "kernels/medium_cell.h"
+#include "kernels/nonlinear_cell.h"
+#include "kernels/wide_cell.h"
+
+/* The expression of a cell, and with it the members of `struct coefficients` that count. */
+enum kind {
+    KIND_UNIFORM,    /* heat_cell.h: r, a and b */
+    KIND_CLASSES,    /* medium_cell.h: medium */
+    KIND_ENTHALPY,   /* nonlinear_cell.h: medium, whose field is the enthalpy */
+    KIND_HIGH_ORDER, /* wide_cell.h: r and high_order */
+    KIND_COUNT
+};
+
+/* A medium of several classes on one subdomain; see medium_cell.h. */
+struct device_medium {
+    /* Of d_class, in elements of one byte, from layout_of_classes: the field's cells, with layers
+     * of halo in x and on every used axis, also beyond closed faces, where the first layer repeats
+     * the cells inside; the pitch of an unused axis is 0. Edges and corners of the halo are
+     * unspecified where passes have one step. */
+    struct layout layout;
+    const uint8_t *d_class;
+    uint8_t mask; /* a byte & mask is the class; from classes_flag, which sets flags and numbers */
+    int nclasses;
+    int nclosures;          /* per face: nclasses times the number of patches */
+    const void *d_table;    /* in the field's precision, see medium_cell.h */
+    bool same_axes;         /* the g of all axes in it are equal: classes_same_axes */
+    const double *d_weight; /* 1 / sigma of each class */
+    int nsegments;          /* of each class, for KIND_ENTHALPY; else 0 */
+    bool one_curve;         /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
+    bool perfused;          /* with segments: a class is */
+    /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
+     * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
+    const uint8_t *d_patch[FACE_COUNT];
+};
+
+/* A stencil of order 4 to 8; see wide_cell.h. */
+struct high_order {
+    int radius;                      /* 2 to 4 */
+    double weight[WIDE_RADIUS_MOST]; /* w_1 ..; of a float32 field, floats */
+    bool used[AXIS_COUNT];           /* an axis that is not used has one cell, and D = 0 */
+    struct wide_closure closure[FACE_COUNT];
+};
+
+struct coefficients {
+    enum kind kind;
+    double r[AXIS_COUNT];    /* alpha dt / h^2; 0 on an unused axis. For a float32 field r, a and b
+                                are rounded once to float. */
+    bool closed[FACE_COUNT]; /* a uniform medium: outside = a inside + b; else the neighbour is read
+                                from the halo. Both faces of an unused axis are closed with a = 1,
+                                b = 0. */
+    double a[FACE_COUNT];
+    double b[FACE_COUNT];
+    /* Device memory, or NULL: add the exact sum, in K, of the inside cells of that closed face
+     * before the step, over the given boxes, for the heat ledger. With a medium: the exact sum of
+     * g (outside - inside), in double, the difference rounded as in the update. Of high order: the
+     * exact sum of the inward flux of wide_cell.h. */
+    struct exact_sum *d_face_sum[FACE_COUNT];
+    struct device_medium medium;
+    struct high_order high_order;
+};
+
+/* NULL: the kind has no classes. */
+static inline const struct device_medium *coefficients_medium(const struct coefficients *c)
+{
+    return c->kind == KIND_CLASSES || c->kind == KIND_ENTHALPY ? &c->medium : NULL;
+}
+
+/* NULL: no effect. */
+static inline void coefficients_set_medium(struct coefficients *c,
+                                           const struct device_medium *medium)
+{
+    if (medium != NULL) {
+        c->kind = medium->nsegments > 0 ? KIND_ENTHALPY : KIND_CLASSES;
+        c->medium = *medium;
+    }
+}
+
+#endif
