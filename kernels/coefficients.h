@@ -26,11 +26,12 @@ enum kind {
 struct device_medium {
     /* Of d_class, in elements of one byte, from layout_of_classes: the field's cells, with layers
      * of halo in x and on every used axis, also beyond closed faces, where the first layer repeats
-     * the cells inside; the pitch of an unused axis is 0. Edges and corners of the halo are
-     * unspecified where passes have one step. */
+     * the cells inside; the pitch of an unused axis is 0. Edges and corners are specified where
+     * there is more than one layer. */
     struct layout layout;
     const uint8_t *d_class;
-    uint8_t mask; /* a byte & mask is the class; from classes_flag, which sets flags and numbers */
+    uint8_t mask;  /* a byte & mask is the class; from classes_flag, which sets flags and numbers */
+    bool numbered; /* the rows have numbers; those of a subdomain with some of the halo have none */
     int nclasses;
     int nclosures;          /* per face: nclasses times the number of patches */
     const void *d_table;    /* in the field's precision, see medium_cell.h */
@@ -39,9 +40,11 @@ struct device_medium {
     int nsegments;          /* of each class, for KIND_ENTHALPY; else 0 */
     bool one_curve;         /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
     bool perfused;          /* with segments: a class is */
-    /* NULL: the whole face has patch 0. Else one byte per cell of this subdomain's part of the
-     * face, [z][y], [z][x] or [y][x]; the closure of a cell is patch * nclasses + class. */
+    /* NULL: the whole face has patch 0. Else the byte of cell (0, 0) of this subdomain's part of
+     * the face, [z][y], [z][x] or [y][x], with rows patch_pitch bytes apart and the halo of
+     * `layout` in both directions; the closure of a cell is patch * nclasses + class. */
     const uint8_t *d_patch[FACE_COUNT];
+    int64_t patch_pitch[FACE_COUNT];
 };
 
 /* A stencil of order 4 to 8; see wide_cell.h. */

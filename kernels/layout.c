@@ -66,19 +66,19 @@ enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_C
     return STATUS_OK;
 }
 
-void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT],
+void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT], int depth,
                        struct layout *layout)
 {
-    /* one cell of halo on the right; on the left 16, since GPUs copy tiles at multiples of 16 */
+    /* on the left 16 bytes: GPUs copy tiles at multiples of 16, and a row's number lies there */
     const int64_t unit = LAYOUT_ALIGN_BYTES;
-    const int64_t pitch_y = round_up(cells[AXIS_X] + 17, unit);
-    const int64_t rows = cells[AXIS_Y] + (used[AXIS_Y] ? 2 : 0);
-    const int64_t planes = cells[AXIS_Z] + (used[AXIS_Z] ? 2 : 0);
-    const int64_t pitch_z = pitch_y * rows;
+    const int halo[AXIS_COUNT] = {depth, used[AXIS_Y] ? depth : 0, used[AXIS_Z] ? depth : 0};
+    const int64_t pitch_y = round_up(cells[AXIS_X] + 16 + depth, unit);
+    const int64_t pitch_z = pitch_y * (cells[AXIS_Y] + 2 * halo[AXIS_Y]);
+    const int64_t planes = cells[AXIS_Z] + 2 * halo[AXIS_Z];
     *layout = (struct layout){
         .cells = {cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z]},
-        .halo = {1, used[AXIS_Y], used[AXIS_Z]},
-        .origin = unit + (used[AXIS_Y] ? pitch_y : 0) + (used[AXIS_Z] ? pitch_z : 0),
+        .halo = {halo[AXIS_X], halo[AXIS_Y], halo[AXIS_Z]},
+        .origin = unit + halo[AXIS_Y] * pitch_y + halo[AXIS_Z] * pitch_z,
         .pitch_y = used[AXIS_Y] ? pitch_y : 0,
         .pitch_z = used[AXIS_Z] ? pitch_z : 0,
         .elements = planes * pitch_z + 2 * unit,

@@ -32,10 +32,11 @@ struct layout {
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
                           enum precision precision, struct layout *layout) MUST_CHECK;
 
-/* The layout of a field's classes, one byte per cell; see struct device_medium. Rows begin at
- * multiples of LAYOUT_ALIGN_BYTES; the 16 bytes before a row belong to it. `precision` has no
- * meaning. */
-void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT],
+/* The layout of a field's classes, one byte per cell, with `depth` (1 to CLASS_DEPTH_MOST) layers
+ * of halo; see struct device_medium. Rows begin at multiples of LAYOUT_ALIGN_BYTES; the 16 bytes
+ * before a row belong to it. `precision` has no meaning. */
+enum { CLASS_DEPTH_MOST = 8 };
+void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COUNT], int depth,
                        struct layout *layout);
 
 /* Set CLASS_FLAG in the classes of owned cells whose neighbours across all faces have their class:

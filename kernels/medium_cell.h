@@ -52,15 +52,15 @@ KERNEL_INLINE int64_t medium_table_length(int n, int m)
     return medium_closure_at(n, m, 6, 0);
 }
 
-/* The closure of a cell on `face`: patch: the face's, NULL for none; see struct device_medium. */
-KERNEL_INLINE int medium_closure(const uint8_t *patch, int n, int face, const int64_t *cells,
+/* The closure of a cell on `face`: patch and pitch: the face's, NULL for none; see struct
+ * device_medium. */
+KERNEL_INLINE int medium_closure(const uint8_t *patch, int64_t pitch, int n, int face,
                                  const int64_t *cell, int of_class)
 {
     const int axis = face / 2;
     const int across = axis == 0 ? 1 : 0;
     const int up = axis == 2 ? 1 : 2;
-    return patch == NULL ? of_class
-                         : (int)patch[cell[up] * cells[across] + cell[across]] * n + of_class;
+    return patch == NULL ? of_class : (int)patch[cell[up] * pitch + cell[across]] * n + of_class;
 }
 
 /* Newton steps for the temperature of a face that radiates: from the start below to rounding, for

@@ -99,15 +99,16 @@ struct operations {
      * face, owned or in the halo, and that many owned ones between two. */
     step_function *step;
 
-    /* Queued. Advance the cells of `boxes` (as for step) by `nsteps` (1 to steps_most) steps in one
-     * pass, with the bits and the face sums of that many calls of `step`. args[l]: coefficients of
-     * step l, without a medium, and with the same r, a and closed in each. d_in must be complete
-     * within nsteps cells of each box, edges and corners included, except beyond closed faces; the
-     * cells around a box are advanced as far as it needs them, and are not written. */
+    /* Queued. Advance the cells of `boxes` (as for step) by `nsteps` (1 to steps_most of their
+     * kind) steps in one pass, with the bits and the face sums of that many calls of `step`.
+     * args[l]: coefficients of step l; of one kind, with the same r, a, closed and classes in each.
+     * d_in, and the classes, must be complete within nsteps times the radius cells of each box,
+     * edges and corners included, except beyond closed faces; the cells around a box are advanced
+     * as far as it needs them, and are not written. */
     enum status (*steps)(struct queue *queue, const struct layout *layout,
                          const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
                          const struct box *boxes, int nboxes);
-    int steps_most; /* 0: `steps` is NULL */
+    int steps_most[KIND_COUNT]; /* 0: none of this kind */
     /* Queued. As `steps` of all owned cells and then `summarise` of the result, uniform, perhaps
      * with one read of the field less. *h_summary: as that of `summarise`; but where bad_cells is
      * not 0, call that instead: cells may be invalid, or are valid and above 2^18 K. NULL: use the

@@ -308,7 +308,7 @@ static const struct runtime runtime = {
 static const struct operations operations = {
     .step = step_production,
     .steps = steps,
-    .steps_most = STEPS_MOST,
+    .steps_most = {[KIND_UNIFORM] = STEPS_MOST},
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,

@@ -112,8 +112,8 @@ KERNEL_INLINE REAL NAMED(cross)(const struct NAMED(stencil) * s, const struct NA
     const int own = cell->of_class;
     const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * own;
     if (NAMED(is_closed)(s, cell, face)) {
-        const int closure =
-            medium_closure(m->d_patch[face], m->nclasses, face, s->layout->cells, cell->at, own);
+        const int closure = medium_closure(m->d_patch[face], m->patch_pitch[face], m->nclasses,
+                                           face, cell->at, own);
         const REAL half = cell->is.conductivity / numbers[NONLINEAR_W + axis];
         *difference = NAMED(nonlinear_face)(
             s->table + medium_closure_at(m->nclasses, m->nclosures, face, closure), half,

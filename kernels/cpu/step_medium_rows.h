@@ -179,7 +179,8 @@ KERNEL_INLINE int NAMED(closure_of)(const struct NAMED(stencil) * s, enum face f
 {
     const struct device_medium *m = s->medium;
     const int64_t cell[AXIS_COUNT] = {i, j, k};
-    return medium_closure(m->d_patch[face], m->nclasses, face, s->layout->cells, cell, of_class);
+    return medium_closure(m->d_patch[face], m->patch_pitch[face], m->nclasses, face, cell,
+                          of_class);
 }
 
 /* Its a, b and e. */
@@ -309,7 +310,8 @@ static inline struct NAMED(strip)
         }
     }
     const int64_t last = hi - lo - 1;
-    const int64_t number = classes_row_number(begin);
+    const int64_t number =
+        s->medium->numbered ? classes_row_number(begin) : -(begin - s->medium->d_class);
     const bool on_end = on[FACE_X_MIN] || on[FACE_X_MAX];
     const int *ends = on_end ? NAMED(ends_of)(s, begin, number) : NULL;
     return (struct NAMED(strip)){

@@ -369,7 +369,7 @@ static const struct runtime runtime = {
 static const struct operations operations = {
     .step = step_ahead,
     .steps = steps,
-    .steps_most = 3, /* so that longer passes are divided */
+    .steps_most = {[KIND_UNIFORM] = 3}, /* so that longer passes are divided */
     .steps_summarised = steps_summarised,
     .pack = pack,
     .unpack = unpack,

@@ -314,7 +314,7 @@ static const struct operations operations = {
     .step = hip_step_production,
     .steps = hip_steps,
     .steps_summarised = steps_summarised,
-    .steps_most = HIP_STEPS_MOST,
+    .steps_most = {[KIND_UNIFORM] = HIP_STEPS_MOST},
     .step_shapes = hip_step_shapes,
     .step_shape = hip_step_shape,
     .pack = pack,

@@ -127,3 +127,48 @@ int box_shell(const struct box *outer, const struct box *inner, struct box piece
     }
     return count;
 }
+
+/* One axis of box_pieces: at most three stretches, as boxes and shifts on that axis alone. */
+static int axis_pieces(const struct box *wide, enum axis axis, int64_t n, bool around,
+                       struct box_piece pieces[3])
+{
+    const int64_t lo = wide->lo[axis];
+    const int64_t hi = wide->hi[axis];
+    int count = 0;
+    const int64_t stretch[3][3] = {
+        {around ? n + lo : 0, around ? n : 1, around ? -n : -1}, /* lo, hi, shift */
+        {lo < 0 ? 0 : lo, hi < n ? hi : n, 0},
+        {around ? 0 : n - 1, around ? hi - n : n, around ? n : 1}};
+    const bool is_there[3] = {lo<0, true, hi> n};
+    for (int s = 0; s < 3; s++) {
+        if (is_there[s]) {
+            pieces[count].cells.lo[axis] = stretch[s][0];
+            pieces[count].cells.hi[axis] = stretch[s][1];
+            pieces[count].shift[axis] = stretch[s][2];
+            count++;
+        }
+    }
+    return count;
+}
+
+int box_pieces(const struct box *wide, const int64_t n[AXIS_COUNT], const bool around[AXIS_COUNT],
+               struct box_piece pieces[BOX_PIECES_MOST])
+{
+    struct box_piece of_axis[AXIS_COUNT][3];
+    int count[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        count[axis] = axis_pieces(wide, (enum axis)axis, n[axis], around[axis], of_axis[axis]);
+    }
+    const int total = count[AXIS_X] * count[AXIS_Y] * count[AXIS_Z];
+    for (int p = 0; p < total; p++) {
+        int rest = p;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            const struct box_piece *from = &of_axis[axis][rest % count[axis]];
+            rest /= count[axis];
+            pieces[p].cells.lo[axis] = from->cells.lo[axis];
+            pieces[p].cells.hi[axis] = from->cells.hi[axis];
+            pieces[p].shift[axis] = from->shift[axis];
+        }
+    }
+    return total;
+}

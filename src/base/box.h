@@ -65,4 +65,16 @@ struct box box_outside(const struct box *box, enum face face, int64_t width);
  * first so that the largest pieces are contiguous. Returns how many. */
 int box_shell(const struct box *outer, const struct box *inner, struct box pieces[FACE_COUNT]);
 
+/* Cells of the grid that stand for cells of another box: `cells` moved by `shift`. */
+struct box_piece {
+    struct box cells;
+    int64_t shift[AXIS_COUNT];
+};
+enum { BOX_PIECES_MOST = 27 };
+/* Cut `wide`, which may reach out of a grid of `n` cells, into such pieces; returns how many.
+ * Beyond the end of an axis there are the cells of the other end where it goes `around`, else one
+ * layer of the cells inside, and no more. */
+int box_pieces(const struct box *wide, const int64_t n[AXIS_COUNT], const bool around[AXIS_COUNT],
+               struct box_piece pieces[BOX_PIECES_MOST]);
+
 #endif

@@ -105,6 +105,7 @@ static enum status upload_classes(const struct backend *backend, struct device *
         }
     }
     medium->mask = classes_flag(l, medium->nclasses, classes);
+    medium->numbered = true;
     return upload(backend, device, queue, classes, (size_t)l->elements, (void **)&medium->d_class);
 }
 
@@ -215,7 +216,7 @@ static enum status create(const struct backend *backend, struct device *device, 
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         used[axis] = field->cells[axis] > 1;
     }
-    layout_of_classes(field->cells, used, &medium->layout);
+    layout_of_classes(field->cells, used, 1, &medium->layout);
     TRY(upload_classes(backend, device, queue, pattern, medium));
     return pattern == ALLOY ? upload_alloy(backend, device, queue, field->precision, medium)
                             : upload_table(backend, device, queue, field->precision, medium);

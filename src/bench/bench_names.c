@@ -15,7 +15,7 @@ const struct bench_pass bench_passes[BENCH_PASS_COUNT] = {
 
 bool bench_has_pass(const struct backend *backend, const struct bench_pass *pass)
 {
-    return pass->radius > 1 || pass->nsteps <= backend->operations->steps_most;
+    return pass->radius > 1 || pass->nsteps <= backend->operations->steps_most[KIND_UNIFORM];
 }
 
 const char *bench_kind_name(const struct study *study)

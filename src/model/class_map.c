@@ -15,19 +15,20 @@
 /* Cells that are painted at once, as floats. */
 enum { PIECE_CELLS = 4 << 20 };
 
-static void lay_out(const struct grid *grid, const struct box *owned, struct layout *layout)
+static void lay_out(const struct grid *grid, const struct box *owned, int depth,
+                    struct layout *layout)
 {
     int64_t cells[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         cells[axis] = box_extent(owned, (enum axis)axis);
     }
-    layout_of_classes(cells, grid->used, layout);
+    layout_of_classes(cells, grid->used, depth, layout);
 }
 
-uint64_t class_map_bytes(const struct grid *grid, const struct box *owned)
+uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int depth)
 {
     struct layout layout;
-    lay_out(grid, owned, &layout);
+    lay_out(grid, owned, depth, &layout);
     return (uint64_t)layout.elements;
 }
 
@@ -155,38 +156,28 @@ static enum status paint_box(const struct painting *painting, const struct box *
     return STATUS_OK;
 }
 
-/* The layer beyond one face of the block: of the neighbouring cells, around a periodic axis too;
- * beyond a closed face of the cells inside. */
-static enum status paint_layer(const struct painting *painting, enum face face,
-                               struct class_map *map)
+/* The cells with their halo: beyond the edge of the grid the cells around a periodic axis, or one
+ * layer that repeats the cells inside. */
+static struct box with_halo(const struct class_map *map, const int64_t cells[AXIS_COUNT])
 {
-    const struct grid *grid = &painting->problem->grid;
-    const enum axis axis = face_axis(face);
-    const bool low = face == face_of(axis, SIDE_MIN);
-    int64_t shift[AXIS_COUNT] = {0};
-    if (map->layout.halo[axis] == 0) {
-        return STATUS_OK;
+    struct box wide = map->owned;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t halo = map->layout.halo[axis];
+        const int64_t most = halo < cells[axis] ? halo : cells[axis];
+        wide.lo[axis] -= most;
+        wide.hi[axis] += most;
     }
-    const int64_t beyond = low ? map->owned.lo[axis] - 1 : map->owned.hi[axis];
-    int64_t from = beyond;
-    if (beyond < 0 || beyond >= grid->cells[axis]) {
-        const int64_t n = grid->cells[axis];
-        const bool around = painting->problem->boundary.periodic[axis];
-        from = around ? (beyond + n) % n : low ? 0 : n - 1;
-    }
-    struct box layer = map->owned;
-    layer.lo[axis] = from;
-    layer.hi[axis] = from + 1;
-    shift[axis] = beyond - from;
-    return paint_box(painting, &layer, shift, map);
+    return wide;
 }
 
 static enum status paint_all(const struct painting *painting, struct class_map *map)
 {
-    static const int64_t unshifted[AXIS_COUNT];
-    TRY(paint_box(painting, &map->owned, unshifted, map));
-    for (int face = 0; face < FACE_COUNT; face++) {
-        TRY(paint_layer(painting, (enum face)face, map));
+    const struct problem *problem = painting->problem;
+    const struct box wide = with_halo(map, problem->grid.cells);
+    struct box_piece pieces[BOX_PIECES_MOST];
+    const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
+    for (int p = 0; p < npieces; p++) {
+        TRY(paint_box(painting, &pieces[p].cells, pieces[p].shift, map));
     }
     return STATUS_OK;
 }
@@ -202,12 +193,12 @@ static void painting_end(struct painting *painting)
     free(painting->numbers);
 }
 
-static enum status painting_begin(struct painting *painting, const struct box *owned)
+static enum status painting_begin(struct painting *painting, const struct box *owned,
+                                  int64_t longest_row)
 {
     const struct settings *settings = painting->problem->settings;
     const size_t nparts = (size_t)settings->nparts;
-    const int64_t nx = box_extent(owned, AXIS_X);
-    const int64_t cells = nx > PIECE_CELLS ? nx : PIECE_CELLS;
+    const int64_t cells = longest_row > PIECE_CELLS ? longest_row : PIECE_CELLS;
     painting->brushes = calloc(nparts + 1, sizeof(struct brush *));
     painting->numbers = malloc((size_t)cells * sizeof *painting->numbers);
     if (painting->brushes == NULL || painting->numbers == NULL) {
@@ -223,19 +214,19 @@ static enum status painting_begin(struct painting *painting, const struct box *o
     return source_painter_create(painting->problem, box_cells(owned), cells, &painting->sources);
 }
 
-enum status class_map_create(const struct problem *problem, const struct box *owned,
+enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
                              class_reader *read, struct class_map *map)
 {
     struct painting painting = {.problem = problem, .read = read};
     *map = (struct class_map){.owned = *owned};
     enum status status = STATUS_OK;
-    lay_out(&problem->grid, owned, &map->layout);
+    lay_out(&problem->grid, owned, depth, &map->layout);
     map->h_class = calloc(1, (size_t)map->layout.elements);
     if (map->h_class == NULL) {
         return fail(STATUS_MEMORY, "no memory for the materials of %" PRId64 " cells",
                     box_cells(owned));
     }
-    TRY_GOTO(painting_begin(&painting, owned));
+    TRY_GOTO(painting_begin(&painting, owned, box_extent(owned, AXIS_X) + 2 * depth));
     for (int m = 0; painting.sources == NULL && m < problem->medium.nmaterials; m++) {
         map->keys[map->nkeys++] = (struct class_key){.material = m};
     }

@@ -6,7 +6,7 @@
 #include "kernels/layout.h"
 #include "model/problem.h"
 
-/* Host memory in the layout of medium_args (kernels/operations.h). */
+/* Host memory in the layout of device_medium (kernels/coefficients.h). */
 struct class_map {
     struct layout layout;
     struct box owned; /* global indices */
@@ -20,15 +20,15 @@ struct class_map {
 typedef enum status class_reader(const struct shape_setting *part, const struct grid *grid,
                                  const struct box *box, float *numbers);
 
-/* Paint `parts` and `sources` on the cells `owned` and on the layer around them. STATUS_INPUT, with
- * the line of the configuration, when a cell has no material or a shape is invalid; STATUS_MEMORY.
- * Not collective. */
-enum status class_map_create(const struct problem *problem, const struct box *owned,
+/* Paint `parts` and `sources` on the cells `owned` and `depth` layers around them. STATUS_INPUT,
+ * with the line of the configuration, when a cell has no material or a shape is invalid;
+ * STATUS_MEMORY. Not collective. */
+enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
                              class_reader *read, struct class_map *map) MUST_CHECK;
 void class_map_destroy(struct class_map *map); /* takes a zeroed one */
 
 /* The bytes of class_map_create's array, which is also needed on the device. */
-uint64_t class_map_bytes(const struct grid *grid, const struct box *owned);
+uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int depth);
 
 /* What the cells of one or more maps amount to. Integers and extremes: add over ranks in any
  * order. Starts as zeros. */

@@ -8,6 +8,14 @@
 #include "model/enthalpy.h"
 #include "model/wide.h"
 
+enum kind operator_kind(const struct problem *problem)
+{
+    if (problem->medium.nclasses > 0) {
+        return problem->medium.curves != NULL ? KIND_ENTHALPY : KIND_CLASSES;
+    }
+    return problem->radius > 1 ? KIND_HIGH_ORDER : KIND_UNIFORM;
+}
+
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op)
 {
@@ -189,7 +197,6 @@ static enum status set_high_order(const struct heat_operator *op, const struct p
 {
     const struct grid *grid = &problem->grid;
     struct high_order *high = &c->high_order;
-    c->kind = KIND_HIGH_ORDER;
     high->radius = op->radius;
     wide_weights(op->radius, problem->settings->run.precision, high->weight);
     memcpy(high->used, grid->used, sizeof high->used);
@@ -211,7 +218,7 @@ enum status operator_coefficients(const struct heat_operator *op, const struct p
                                   struct exact_sum *d_face_sum, struct coefficients *coefficients)
 {
     struct coefficients *c = coefficients;
-    *c = (struct coefficients){.r = {op->r[0], op->r[1], op->r[2]}};
+    *c = (struct coefficients){.kind = operator_kind(problem), .r = {op->r[0], op->r[1], op->r[2]}};
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         c->closed[f] = decomp_neighbour(decomp, rank, face) < 0;

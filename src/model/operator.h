@@ -20,6 +20,9 @@ struct heat_operator {
     struct closure closure;      /* of the faces of the domain; of classes: `closed` only */
 };
 
+/* The kind of a problem's coefficients. */
+enum kind operator_kind(const struct problem *problem);
+
 /* For a step of length `dt` from `time`, s. Values are rounded to the precision of the run, so that
  * the ledger uses the kernel's. STATUS_NUMERICS when a formula is not finite at that time;
  * the same on all ranks. Not collective. */

@@ -57,22 +57,76 @@ static enum status paint_patch(const struct problem *problem, enum face face, in
     return status;
 }
 
+/* The patches of the cells of one layer, inside the grid, to numbers[box_cells(layer)]. */
+static enum status paint_layer(const struct problem *problem, enum face face,
+                               const struct box *layer, float *numbers)
+{
+    for (int64_t c = 0; c < box_cells(layer); c++) {
+        numbers[c] = 0;
+    }
+    for (int number = 1; number < problem->boundary.nconditions[face]; number++) {
+        TRY(paint_patch(problem, face, number, layer, numbers));
+    }
+    return STATUS_OK;
+}
+
 static enum status paint_face(const struct problem *problem, enum face face,
                               const struct box *owned, struct patch_map *map)
 {
     const struct box layer = box_inside(owned, face, 1);
     const int64_t cells = box_cells(&layer);
-    float *numbers = calloc((size_t)cells, sizeof *numbers);
+    float *numbers = malloc((size_t)cells * sizeof *numbers);
     enum status status = STATUS_OK;
     map->h_patch[face] = malloc((size_t)cells);
     map->cells[face] = cells;
     TRY_GOTO(CHECK_MEMORY(numbers != NULL && map->h_patch[face] != NULL,
                           "no memory for the patches of a face"));
-    for (int number = 1; number < problem->boundary.nconditions[face]; number++) {
-        TRY_GOTO(paint_patch(problem, face, number, &layer, numbers));
-    }
+    TRY_GOTO(paint_layer(problem, face, &layer, numbers));
     for (int64_t c = 0; c < cells; c++) {
         map->h_patch[face][c] = (uint8_t)numbers[c];
+    }
+done:
+    free(numbers);
+    return status;
+}
+
+enum status patch_plane_create(const struct problem *problem, const struct box *owned,
+                               const struct patch_map *map, enum face face, int depth,
+                               struct patch_plane *plane)
+{
+    const enum axis normal = face_axis(face);
+    const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
+    const enum axis up = normal == AXIS_Z ? AXIS_Y : AXIS_Z;
+    struct box_piece pieces[BOX_PIECES_MOST];
+    enum status status = STATUS_OK;
+    *plane = (struct patch_plane){.bytes = NULL};
+    if (map->h_patch[face] == NULL) {
+        return STATUS_OK;
+    }
+    struct box wide = box_inside(owned, face, 1);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int halo = axis != (int)normal && problem->grid.used[axis] ? depth : 0;
+        wide.lo[axis] -= halo;
+        wide.hi[axis] += halo;
+    }
+    plane->pitch = box_extent(&wide, across);
+    plane->count = box_cells(&wide);
+    plane->origin =
+        (owned->lo[up] - wide.lo[up]) * plane->pitch + owned->lo[across] - wide.lo[across];
+    plane->bytes = calloc(1, (size_t)plane->count);
+    float *numbers = malloc((size_t)plane->count * sizeof *numbers);
+    TRY_GOTO(CHECK_MEMORY(numbers != NULL && plane->bytes != NULL,
+                          "no memory for the patches of a face"));
+    const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
+    for (int p = 0; p < npieces; p++) {
+        const struct box *cells = &pieces[p].cells;
+        const int64_t n = box_extent(cells, across);
+        const int64_t row = cells->lo[up] + pieces[p].shift[up] - wide.lo[up];
+        const int64_t column = cells->lo[across] + pieces[p].shift[across] - wide.lo[across];
+        TRY_GOTO(paint_layer(problem, face, cells, numbers));
+        for (int64_t c = 0; c < box_cells(cells); c++) {
+            plane->bytes[(row + c / n) * plane->pitch + column + c % n] = (uint8_t)numbers[c];
+        }
     }
 done:
     free(numbers);

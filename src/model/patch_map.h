@@ -6,11 +6,23 @@
 #include "model/problem.h"
 
 struct patch_map {
-    /* Host memory in the order of medium_args (kernels/operations.h); 0 outside patches. NULL for a
-     * face without patches and for one that is not at the edge of the domain. */
+    /* Host memory in the order of device_medium (kernels/coefficients.h), without halo; 0 outside
+     * patches. NULL for a face without patches and for one that is not at the edge of the domain.
+     */
     uint8_t *h_patch[FACE_COUNT];
     int64_t cells[FACE_COUNT];
 };
+
+/* One face with `depth` layers of halo in both directions. */
+struct patch_plane {
+    uint8_t *bytes;
+    int64_t count;
+    int64_t origin, pitch; /* of cell (0, 0); from a row to the next */
+};
+/* NULL bytes where the map has none. STATUS_MEMORY. */
+enum status patch_plane_create(const struct problem *problem, const struct box *owned,
+                               const struct patch_map *map, enum face face, int depth,
+                               struct patch_plane *plane) MUST_CHECK;
 
 /* Paint the patches on the cells `owned` (global indices). STATUS_INPUT, with the line of the
  * configuration, when a formula gives no number; STATUS_MEMORY. Not collective. */

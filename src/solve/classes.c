@@ -12,10 +12,10 @@
 /* Cells that classes_survey_alone holds at once. */
 enum { SURVEY_CELLS = 64 << 20 };
 
-static enum status survey_block(const struct problem *problem, const struct box *owned,
+static enum status survey_block(const struct problem *problem, const struct box *owned, int depth,
                                 struct class_map *map, struct class_survey *survey)
 {
-    TRY(class_map_create(problem, owned, field_file_read_box, map));
+    TRY(class_map_create(problem, owned, depth, field_file_read_box, map));
     return class_map_survey(map, problem, survey);
 }
 
@@ -60,15 +60,16 @@ static enum status open_patches(struct problem *problem, const struct team *team
     return STATUS_OK;
 }
 
-enum status classes_open(struct problem *problem, const struct team *team, struct classes *classes)
+enum status classes_open(struct problem *problem, const struct team *team, int depth,
+                         struct classes *classes)
 {
     const struct box owned = decomp_owned(&team->decomp, team->rank);
     struct class_survey survey = {0};
-    *classes = (struct classes){.dt = 0};
+    *classes = (struct classes){.depth = depth};
     if (problem->medium.nclasses == 0) {
         return STATUS_OK;
     }
-    TRY(status_agree(team->comm, survey_block(problem, &owned, &classes->map, &survey)));
+    TRY(status_agree(team->comm, survey_block(problem, &owned, depth, &classes->map, &survey)));
     TRY(add_surveys(team->comm, &survey));
     TRY(status_agree(team->comm, class_survey_apply(&survey, problem)));
     TRY(open_patches(problem, team, &owned, &classes->patches));
@@ -89,7 +90,7 @@ enum status classes_survey_alone(struct problem *problem)
         struct box part = box_of_cells(n);
         part.lo[AXIS_Z] = k;
         part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
-        enum status status = survey_block(problem, &part, &map, &survey);
+        enum status status = survey_block(problem, &part, 1, &map, &survey);
         if (status == STATUS_OK) {
             status = survey_patches(problem, &part, &patch_map, &patches);
         }
@@ -110,17 +111,26 @@ static size_t bytes_of_table(const struct problem *problem)
            precision_bytes(problem->settings->run.precision);
 }
 
-uint64_t classes_bytes(const struct problem *problem, const struct box *owned)
+static int tables_of(int depth)
+{
+    return (PASSES_AHEAD + 1) * depth + 1;
+}
+
+uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth)
 {
     if (problem->medium.nclasses == 0) {
         return 0;
     }
     uint64_t patches = 0;
     for (int f = 0; f < FACE_COUNT; f++) {
-        const struct box layer = box_inside(owned, (enum face)f, 1);
+        struct box layer = box_inside(owned, (enum face)f, 1);
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            layer.hi[axis] += axis != (int)face_axis((enum face)f) ? 2 * (int64_t)depth : 0;
+        }
         patches += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
     }
-    return class_map_bytes(&problem->grid, owned) + CLASS_TABLES * bytes_of_table(problem) +
+    return class_map_bytes(&problem->grid, owned, depth) +
+           (uint64_t)tables_of(depth) * bytes_of_table(problem) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
            changes_bytes(problem);
 }
@@ -164,9 +174,28 @@ static enum status keep_faces(struct classes *classes, const struct problem *pro
     return STATUS_OK;
 }
 
+static enum status send_patches(struct classes *classes, const struct problem *problem,
+                                const struct box *owned, struct engine *engine)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        struct patch_plane plane;
+        enum status status = patch_plane_create(problem, owned, &classes->patches, (enum face)f,
+                                                classes->depth, &plane);
+        if (status == STATUS_OK && plane.bytes != NULL) {
+            status = send(engine, plane.bytes, (size_t)plane.count, &classes->d_patch[f]);
+            classes->args.d_patch[f] = (const uint8_t *)classes->d_patch[f] + plane.origin;
+            classes->args.patch_pitch[f] = plane.pitch;
+        }
+        free(plane.bytes);
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
                              const struct team *team, struct engine *engine)
 {
+    const struct box map_owned = classes->map.owned;
     const struct medium *medium = &problem->medium;
     static const struct class_summary none[MEDIUM_CLASSES];
     double weights[MEDIUM_CLASSES] = {0};
@@ -190,13 +219,8 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     TRY(send(engine, weights, sizeof weights, &classes->d_weight));
     TRY(send(engine, materials, sizeof materials, &classes->d_material));
     TRY(send(engine, none, sizeof none, &classes->d_summaries));
-    for (int f = 0; f < FACE_COUNT; f++) {
-        if (classes->patches.h_patch[f] != NULL) {
-            TRY(send(engine, classes->patches.h_patch[f], (size_t)classes->patches.cells[f],
-                     &classes->d_patch[f]));
-        }
-    }
-    for (int slot = 0; slot < CLASS_TABLES; slot++) {
+    classes->ntables = tables_of(classes->depth);
+    for (int slot = 0; slot < classes->ntables; slot++) {
         TRY(engine->runtime->memory_alloc(engine->device, classes->table_bytes,
                                           &classes->d_table[slot]));
         TRY(engine->runtime->pinned_alloc(engine->device, classes->table_bytes,
@@ -210,6 +234,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .layout = classes->map.layout,
         .d_class = classes->d_class,
         .mask = mask,
+        .numbered = true,
         .nclasses = medium->nclasses,
         .nclosures = operator_closure_count(problem),
         .d_weight = classes->d_weight,
@@ -217,10 +242,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .one_curve = medium->curves != NULL && enthalpy_has_one_curve(medium),
         .perfused = medium->perfused,
     };
-    for (int f = 0; f < FACE_COUNT; f++) {
-        classes->args.d_patch[f] = classes->d_patch[f];
-    }
-    return STATUS_OK;
+    return send_patches(classes, problem, &map_owned, engine);
 }
 
 void classes_destroy(struct classes *classes, struct engine *engine)
@@ -233,7 +255,7 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     if (engine->device == NULL) {
         return;
     }
-    for (int slot = 0; slot < CLASS_TABLES; slot++) {
+    for (int slot = 0; slot < classes->ntables; slot++) {
         engine->runtime->memory_free(engine->device, classes->d_table[slot]);
         engine->runtime->pinned_free(engine->device, classes->h_table[slot]);
     }
@@ -252,7 +274,7 @@ void classes_destroy(struct classes *classes, struct engine *engine)
 /* The table to the next slot; the one before may still be read by steps in flight. */
 static enum status send_table(struct classes *classes, struct engine *engine)
 {
-    const int slot = (classes->slot + 1) % CLASS_TABLES;
+    const int slot = (classes->slot + 1) % classes->ntables;
     memcpy(classes->h_table[slot], classes->h_values, classes->table_bytes);
     TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_table[slot],
                                         classes->h_table[slot], classes->table_bytes));

@@ -10,9 +10,9 @@
 #include "solve/changes.h"
 #include "solve/engine.h"
 
-/* Tables in flight: those of the passes, here of one step, that may run, the next one, and one for
- * the outputs. */
-enum { CLASS_TABLES = PASSES_AHEAD + 2 };
+/* Tables in flight: those of the steps of passes that may run, of the next pass, and one for the
+ * outputs. */
+enum { CLASS_TABLES_MOST = (PASSES_AHEAD + 1) * STEPS_MOST + 1 };
 
 struct classes {
     struct class_map map;      /* until classes_allocate */
@@ -20,9 +20,11 @@ struct classes {
     void *d_class, *d_weight;
     void *d_material;  /* [MEDIUM_CLASSES]: the number of the material of each class */
     void *d_summaries; /* [MEDIUM_CLASSES]: for summarise_classes */
-    void *d_table[CLASS_TABLES];
-    void *h_table[CLASS_TABLES]; /* pinned */
-    void *h_values;              /* of the last table */
+    int depth;         /* layers of halo: steps of a pass at most */
+    int ntables;       /* CLASS_TABLES_MOST at most */
+    void *d_table[CLASS_TABLES_MOST];
+    void *h_table[CLASS_TABLES_MOST]; /* pinned */
+    void *h_values;                   /* of the last table */
     size_t table_bytes;
     struct changes changes;
     struct patch_map patches;
@@ -34,13 +36,13 @@ struct classes {
     struct event *ready;
 };
 
-/* Collective, agreed. Paint this rank's cells, and complete the problem by the survey of all. With
- * a uniform medium nothing. */
-enum status classes_open(struct problem *problem, const struct team *team,
+/* Collective, agreed. Paint this rank's cells, for passes of at most `depth` steps, and complete
+ * the problem by the survey of all. With a uniform medium nothing. */
+enum status classes_open(struct problem *problem, const struct team *team, int depth,
                          struct classes *classes) MUST_CHECK;
 
 /* Device memory that classes_allocate needs. */
-uint64_t classes_bytes(const struct problem *problem, const struct box *owned);
+uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth);
 
 /* Not collective. Copy the map to the device and free the host's. */
 enum status classes_allocate(struct classes *classes, const struct problem *problem,

@@ -36,7 +36,8 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
     TRY(field_layout(backend, decomp, rank, precision, &layout));
     TRY(steps_per_pass_halo(decomp, rank, &layout, decomp->halo_width / problem->radius,
                             problem->radius, &halo));
-    *bytes = fields + derived + classes_bytes(problem, &owned) +
+    *bytes = fields + derived +
+             classes_bytes(problem, &owned, decomp->halo_width / problem->radius) +
              source_files_bytes(problem, &owned) + transport_buffer_bytes(&halo, precision) +
              outputs->kept_bytes;
     return STATUS_OK;

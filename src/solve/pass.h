@@ -5,9 +5,9 @@
 #include "solve/stepper.h"
 
 struct pass {
-    int nsteps;                           /* 1 to stepper->passes.steps */
-    struct coefficients args[STEPS_MOST]; /* a medium, or sources that are not painted: one step */
-    struct field_summary *h_summary;      /* NULL: none; else where pass_may_summarise */
+    int nsteps;                             /* 1 to stepper->passes.steps */
+    struct coefficients levels[STEPS_MOST]; /* of each step */
+    struct field_summary *h_summary;        /* NULL: none; else where pass_may_summarise */
 };
 
 /* The length of the first of several parts that are as equal as possible, and at most `most`: 10

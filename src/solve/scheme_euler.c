@@ -80,22 +80,27 @@ static enum status limit_queue_depth(struct stepper *stepper)
     return engine->runtime->event_record(engine->bulk_queue, done);
 }
 
+/* The coefficients of one step of the pass, and its sources. */
+static enum status set_level(struct stepper *stepper, struct euler_pass *p, int level)
+{
+    const struct team *team = stepper->team;
+    const struct heat_operator *op = &p->op[level];
+    struct coefficients *c = &p->pass.levels[level];
+    const struct device_medium *medium = NULL;
+    widen_limits(stepper, op);
+    TRY(stepper_agree(stepper, operator_coefficients(op, stepper->problem, &team->decomp,
+                                                     team->rank, stepper->state->d_face_sum, c)));
+    TRY(stepper_find_sources(stepper, op, level));
+    TRY(stepper_medium(stepper, op, &medium));
+    coefficients_set_medium(c, medium);
+    return STATUS_OK;
+}
+
 static enum status queue_pass(struct stepper *stepper, struct euler_pass *p)
 {
-    const struct problem *problem = stepper->problem;
-    const struct team *team = stepper->team;
-    struct state *state = stepper->state;
-    for (int s = 0; s < p->pass.nsteps; s++) {
-        widen_limits(stepper, &p->op[s]);
-        TRY(stepper_agree(stepper,
-                          operator_coefficients(&p->op[s], problem, &team->decomp, team->rank,
-                                                state->d_face_sum, &p->pass.args[s])));
+    for (int level = 0; level < p->pass.nsteps; level++) {
+        TRY(set_level(stepper, p, level));
     }
-    /* several steps have no such sources and no classes */
-    TRY(stepper_find_sources(stepper, &p->op[0]));
-    const struct device_medium *medium = NULL;
-    TRY(stepper_medium(stepper, &p->op[0], &medium));
-    coefficients_set_medium(&p->pass.args[0], medium);
     TRY(pass_queue(stepper, &p->pass));
     return limit_queue_depth(stepper);
 }

@@ -12,7 +12,10 @@ enum status solver_open(MPI_Comm comm, const struct settings *settings, struct s
     TRY(team_create(comm, &solver->problem, &solver->team));
     TRY(engine_open(comm, settings, &solver->engine));
     TRY(team_place(&solver->team, solver->engine.backend, &solver->engine.info));
-    TRY(classes_open(&solver->problem, &solver->team, &solver->classes));
+    TRY(classes_open(
+        &solver->problem, &solver->team,
+        steps_per_pass_depth(&solver->problem, solver->engine.backend, &solver->team.decomp),
+        &solver->classes));
     struct pass_plan passes;
     TRY(status_agree(solver->team.comm,
                      steps_per_pass_plan(&solver->problem, solver->engine.backend,

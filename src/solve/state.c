@@ -3,7 +3,7 @@
 enum status state_create(struct engine *engine, const struct team *team, enum precision precision,
                          struct state *state)
 {
-    static const struct exact_sum zeros[LEDGER_SUMS];
+    static const struct exact_sum zeros[DEVICE_SUMS];
     *state = (struct state){0};
     TRY(field_create(engine->backend, engine->device, engine->output_queue, &team->decomp,
                      team->rank, precision, &state->field));

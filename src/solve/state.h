@@ -9,12 +9,13 @@
 #include "model/ledger.h"
 #include "solve/engine.h"
 
-/* The sums of the ledger on the device: those of the faces, then that of moving sources. */
-enum { SOURCE_SUM = FACE_COUNT, LEDGER_SUMS };
+/* The sums of the ledger on the device: those of the faces, then that of moving sources. Behind
+ * them lies one for cells of other ranks, which is never read. */
+enum { SOURCE_SUM = FACE_COUNT, LEDGER_SUMS, UNCOUNTED_SUM = LEDGER_SUMS, DEVICE_SUMS };
 
 struct state {
     struct field *field;
-    struct exact_sum *d_face_sum; /* LEDGER_SUMS sums of this rank since the last reduction */
+    struct exact_sum *d_face_sum; /* DEVICE_SUMS sums of this rank since the last reduction */
     struct ledger ledger;         /* of all ranks, as of the last reduction */
     int64_t step;                 /* steps done */
     double time;                  /* s, after these steps */

@@ -93,7 +93,7 @@ static enum status sources_allocate(struct stepper *stepper)
         any = any || !source_is_painted(sources->source[s].setting);
     }
     if (any) {
-        stepper->moving = calloc((size_t)sources->count, sizeof *stepper->moving);
+        stepper->moving = calloc((size_t)sources->count * STEPS_MOST, sizeof *stepper->moving);
         return CHECK_MEMORY(stepper->moving != NULL, "no memory for moving sources");
     }
     return STATUS_OK;
@@ -219,9 +219,9 @@ enum status stepper_operator_per_second(const struct stepper *stepper, struct he
 }
 
 /* The heat of source `s` in one cell is between these, K; below the limit of exact sums. */
-static enum status reach_of(const struct stepper *stepper, int s, double *least, double *most)
+static enum status reach_of(const struct stepper *stepper, const struct source_shape *shape, int s,
+                            double *least, double *most)
 {
-    const struct source_shape *shape = &stepper->moving[s].shape;
     const struct source_file *file =
         stepper->source_files.file != NULL ? &stepper->source_files.file[s] : NULL;
     const bool from_file = file != NULL && file->d_values != NULL;
@@ -237,76 +237,96 @@ static enum status reach_of(const struct stepper *stepper, int s, double *least,
                       s, fmax(fabs(a), fabs(b)), EXACT_SUM_LIMIT);
 }
 
-static enum status find_source(struct stepper *stepper, const struct heat_operator *op, int s)
+static enum status find_source(struct stepper *stepper, const struct heat_operator *op, int s,
+                               struct moving *moving)
 {
     const struct problem *problem = stepper->problem;
-    struct moving *moving = &stepper->moving[s];
     double least = 0;
     double most = 0;
     TRY(moving_at(problem, op, s, moving));
     if (!box_is_empty(&moving->box)) {
-        TRY(reach_of(stepper, s, &least, &most));
+        TRY(reach_of(stepper, &moving->shape, s, &least, &most));
         limits_add_moving(&stepper->check.limits, &problem->medium, least, most,
                           (double)box_cells(&moving->box));
     }
     return STATUS_OK;
 }
 
-enum status stepper_find_sources(struct stepper *stepper, const struct heat_operator *op)
+enum status stepper_find_sources(struct stepper *stepper, const struct heat_operator *op, int level)
 {
     const struct sources *sources = &stepper->problem->sources;
     enum status status = STATUS_OK;
     for (int s = 0; stepper->moving != NULL && s < sources->count && status == STATUS_OK; s++) {
         if (!source_is_painted(sources->source[s].setting)) {
-            status = find_source(stepper, op, s);
+            status = find_source(stepper, op, s, &stepper->moving[level * sources->count + s]);
         }
     }
     return status == STATUS_OK
                ? status
                : stepper_agree(stepper, fail_prefix(status, "after step %" PRId64 ": ",
-                                                    stepper->state->step));
+                                                    stepper->state->step + level));
 }
 
 /* Of the step that has been computed from d_now. */
 static enum status sum_perfusion(const struct stepper *stepper, struct queue *queue,
-                                 const struct device_medium *medium, const struct box *boxes,
-                                 int nboxes)
+                                 const struct heated *heated)
 {
     const struct field *field = stepper->state->field;
-    for (int b = 0; b < nboxes && stepper->problem->medium.perfused; b++) {
-        TRY(stepper->engine->operations->sum_perfusion(queue, &field->layout, medium, field->d_now,
-                                                       &boxes[b],
-                                                       &stepper->state->d_face_sum[SOURCE_SUM]));
+    for (int b = 0; b < heated->nboxes && stepper->problem->medium.perfused && heated->counts;
+         b++) {
+        TRY(stepper->engine->operations->sum_perfusion(
+            queue, heated->layout, &heated->coefficients->medium, field->d_now, &heated->boxes[b],
+            &stepper->state->d_face_sum[SOURCE_SUM]));
     }
     return STATUS_OK;
 }
 
-/* Each box was computed on this queue, and the next step waits for it there. */
-enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
-                                const struct device_medium *medium, const struct box *boxes,
-                                int nboxes)
+/* A source in boxes of cells whose global indices are those of the layout and `offset`. */
+static enum status heat_boxes(const struct stepper *stepper, struct queue *queue,
+                              const struct heated *heated, int s, const int64_t offset[AXIS_COUNT])
 {
-    const struct field *field = stepper->state->field;
-    const int64_t *offset = field->placement.offset;
-    TRY(sum_perfusion(stepper, queue, medium, boxes, nboxes));
-    for (int s = 0; stepper->moving != NULL && s < stepper->problem->sources.count; s++) {
-        const struct moving *moving = &stepper->moving[s];
-        const struct source_args args = {
-            .medium = medium,
-            .shape = moving->shape,
-            .offset = {offset[AXIS_X], offset[AXIS_Y], offset[AXIS_Z]},
-            .d_values =
-                stepper->source_files.file != NULL ? stepper->source_files.file[s].d_values : NULL,
-            .d_sum = &stepper->state->d_face_sum[SOURCE_SUM],
-        };
-        const struct box local = box_shift(
-            &moving->box, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
-        for (int b = 0; b < nboxes; b++) {
-            const struct box part = box_intersect(&local, &boxes[b]);
-            if (!box_is_empty(&part)) {
-                TRY(stepper->engine->operations->add_source(queue, &field->layout, &args,
-                                                            field->d_next, &part));
-            }
+    const struct moving *moving =
+        &stepper->moving[heated->level * stepper->problem->sources.count + s];
+    const struct source_file *file = stepper->source_files.file;
+    const int64_t to_local[AXIS_COUNT] = {-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]};
+    const struct source_args args = {
+        .medium = coefficients_medium(heated->coefficients),
+        .shape = moving->shape,
+        .offset = {offset[AXIS_X], offset[AXIS_Y], offset[AXIS_Z]},
+        .d_values = file != NULL ? file[s].d_values : NULL,
+        .d_sum = &stepper->state->d_face_sum[heated->counts ? SOURCE_SUM : UNCOUNTED_SUM],
+    };
+    const struct box local = box_shift(&moving->box, to_local);
+    for (int b = 0; b < heated->nboxes; b++) {
+        const struct box part = box_intersect(&local, &heated->boxes[b]);
+        if (!box_is_empty(&part)) {
+            TRY(stepper->engine->operations->add_source(queue, heated->layout, &args,
+                                                        stepper->state->field->d_next, &part));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Each box was computed on this queue, and the next step waits for it there. Cells of the halo
+ * beyond the end of a periodic axis are those of the other end. */
+enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
+                                const struct heated *heated)
+{
+    const struct problem *problem = stepper->problem;
+    const int nsources = stepper->moving != NULL ? problem->sources.count : 0;
+    TRY(sum_perfusion(stepper, queue, heated));
+    for (int n = 0; n < 27 * nsources; n++) {
+        const int image[AXIS_COUNT] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 % 3 - 1};
+        int64_t offset[AXIS_COUNT];
+        bool is_there = true;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            is_there = is_there &&
+                       (image[axis] == 0 || (problem->boundary.periodic[axis] && !heated->counts));
+            offset[axis] = stepper->state->field->placement.offset[axis] - heated->shift[axis] +
+                           image[axis] * problem->grid.cells[axis];
+        }
+        if (is_there) {
+            TRY(heat_boxes(stepper, queue, heated, n / 27, offset));
         }
     }
     return STATUS_OK;

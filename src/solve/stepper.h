@@ -41,7 +41,7 @@ struct stepper {
     int64_t exchanges;    /* of passes */
     int64_t summarise_at; /* diagnostics are taken there, so the pass may take the summary */
     struct numerics_check check;
-    struct moving *moving; /* of this step: one per entry of `sources`; NULL: all are painted */
+    struct moving *moving; /* [step of a pass][entry of `sources`]; NULL: all are painted */
     struct source_files source_files;
 };
 
@@ -90,15 +90,25 @@ enum status stepper_operator_before(const struct stepper *stepper,
 enum status stepper_operator_per_second(const struct stepper *stepper,
                                         struct heat_operator *op) MUST_CHECK;
 
-/* Find the sources, except painted ones, of the step that starts at the current state, and add them
- * to the limits. The same on all ranks; fails alike, agreed. */
-enum status stepper_find_sources(struct stepper *stepper,
-                                 const struct heat_operator *op) MUST_CHECK;
-/* Queued. Add them to the cells of these boxes of the next field, after the step on the queue; and
- * book the heat of perfusion, which the step includes. */
+/* Find the sources, except painted ones, of the step `level` steps after the current state, and add
+ * them to the limits. The same on all ranks; fails alike, agreed. */
+enum status stepper_find_sources(struct stepper *stepper, const struct heat_operator *op,
+                                 int level) MUST_CHECK;
+
+/* Boxes of the next field that a step has computed. */
+struct heated {
+    int level;   /* as for stepper_find_sources */
+    bool counts; /* for the ledger: owned cells */
+    const struct coefficients *coefficients;
+    const struct layout *layout; /* of the owned cells, or with some of the halo */
+    const int64_t *shift;        /* from indices of the field to those of the layout */
+    const struct box *boxes;     /* in those of the layout */
+    int nboxes;
+};
+/* Queued. Add the sources to these boxes, after the step on the queue; and book the heat of
+ * perfusion, which the step includes. */
 enum status stepper_add_sources(const struct stepper *stepper, struct queue *queue,
-                                const struct device_medium *medium, const struct box *boxes,
-                                int nboxes) MUST_CHECK;
+                                const struct heated *heated) MUST_CHECK;
 
 /* The coefficients of `op` on the device, for work that is then queued; NULL: uniform. Fails alike
  * on all ranks, agreed. */

@@ -3,25 +3,41 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* NULL: several steps can be one pass. */
-static const char *why_single(const struct problem *problem, const struct backend *backend)
+#include "model/operator.h"
+
+static bool has_moving_sources(const struct problem *problem, bool of_files)
 {
+    bool any = false;
     for (int s = 0; s < problem->sources.count; s++) {
-        if (!source_is_painted(problem->sources.source[s].setting)) {
-            return "moving sources are added after each step";
-        }
+        const struct source_setting *setting = problem->sources.source[s].setting;
+        any = any ||
+              (!source_is_painted(setting) && (!of_files || setting->shape.kind == INITIAL_FILE));
     }
-    if (problem->radius > 1) {
-        return "a stencil of an order above 2 is advanced step by step";
+    return any;
+}
+
+int steps_fused(const struct problem *problem, const struct backend *backend)
+{
+    const int most = backend->operations->steps_most[operator_kind(problem)];
+    const bool acts_after_each =
+        has_moving_sources(problem, false) || problem->medium.changes || problem->medium.perfused;
+    return most > 1 && !acts_after_each ? most : 1;
+}
+
+/* NULL: several steps can be one pass. The cells of other ranks are then advanced from the same
+ * values, but what a cell of the halo was between two exchanges is not known. */
+static const char *why_single(const struct problem *problem, const struct decomp *decomp)
+{
+    bool exchanges = false;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        exchanges = exchanges || decomp_exchanges(decomp, (enum axis)axis);
     }
-    if (problem->medium.nclasses > 0) {
-        return problem->medium.curves != NULL
-                   ? "properties that depend on temperature, melting and perfusion are advanced "
-                     "step by step"
-                   : "several materials, sources, radiation, patches and a heat transfer "
-                     "coefficient that is a formula are advanced step by step";
+    if (exchanges && problem->medium.changes) {
+        return "where a material becomes another one the ranks exchange after each step";
     }
-    return backend->operations->steps == NULL ? "the backend advances step by step" : NULL;
+    return exchanges && has_moving_sources(problem, true)
+               ? "sources from files are added to owned cells after each step"
+               : NULL;
 }
 
 /* The extent of the thinnest block on an axis with neighbours; INT64_MAX: there is none. */
@@ -39,8 +55,8 @@ static int64_t thinnest_block(const struct decomp *decomp, enum axis *axis)
 }
 
 /* auto: the layers within which the fastest is looked for. */
-static int most_to_try(const struct backend *backend, const struct decomp *decomp, int64_t steps,
-                       int64_t thinnest)
+static int most_to_try(const struct problem *problem, const struct backend *backend,
+                       const struct decomp *decomp, int64_t steps, int64_t thinnest)
 {
     enum {
         IN_CACHE = 1 << 18, /* cells per rank: caches hold them; memory is not read */
@@ -53,7 +69,7 @@ static int most_to_try(const struct backend *backend, const struct decomp *decom
     if (steps < FEW_STEPS || (!backend_has(backend, BACKEND_GPU) && cells < IN_CACHE)) {
         return 1;
     }
-    int64_t most = backend->operations->steps_most;
+    int64_t most = steps_fused(problem, backend);
     most = DEEPEST < most ? DEEPEST : most;
     most = thinnest / SHARE < most ? thinnest / SHARE : most;
     return most > 1 ? (int)most : 1;
@@ -63,7 +79,7 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
                                 const struct decomp *decomp, struct pass_plan *plan)
 {
     const struct settings *settings = problem->settings;
-    const char *single = why_single(problem, backend);
+    const char *single = why_single(problem, decomp);
     enum axis axis = AXIS_X;
     const int64_t thinnest = thinnest_block(decomp, &axis);
     *plan = (struct pass_plan){.most = 1, .steps = 1, .radius = problem->radius};
@@ -72,7 +88,7 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
         return STATUS_OK;
     }
     if (settings->run.steps_per_pass_auto) {
-        plan->most = most_to_try(backend, decomp, problem->timeline.steps, thinnest);
+        plan->most = most_to_try(problem, backend, decomp, problem->timeline.steps, thinnest);
         plan->steps = plan->most;
         snprintf(plan->reason, sizeof plan->reason, "%s",
                  plan->most > 1 ? "auto: the fastest is measured at the start"
@@ -82,11 +98,25 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
     plan->most = settings->run.steps_per_pass;
     plan->steps = plan->most;
     snprintf(plan->reason, sizeof plan->reason, "as configured");
-    if (thinnest >= plan->most) {
+    if (thinnest >= pass_layers(plan)) {
         return STATUS_OK;
     }
+    const int64_t possible = thinnest / problem->radius;
     return settings_fail(settings, "run.steps_per_pass",
                          "%d steps per pass need blocks of %d cells at least, and the thinnest on "
                          "%s has %" PRId64 "; give %" PRId64 " or less, or auto",
-                         plan->most, plan->most, axis_name(axis), thinnest, thinnest);
+                         plan->most, pass_layers(plan), axis_name(axis), thinnest,
+                         possible > 0 ? possible : 1);
+}
+
+int steps_per_pass_depth(const struct problem *problem, const struct backend *backend,
+                         const struct decomp *decomp)
+{
+    enum axis axis = AXIS_X;
+    if (why_single(problem, decomp) != NULL) {
+        return 1;
+    }
+    return problem->settings->run.steps_per_pass_auto
+               ? most_to_try(problem, backend, decomp, INT64_MAX, thinnest_block(decomp, &axis))
+               : problem->settings->run.steps_per_pass;
 }

@@ -39,6 +39,14 @@ static inline int pass_layers(const struct pass_plan *plan)
     return plan->most * plan->radius;
 }
 
+/* Steps of the problem that one kernel of the backend advances, 1 at least. A pass of more steps is
+ * several kernels with one exchange. */
+int steps_fused(const struct problem *problem, const struct backend *backend);
+
+/* The most steps that a pass may have, before the length of a step is known. */
+int steps_per_pass_depth(const struct problem *problem, const struct backend *backend,
+                         const struct decomp *decomp);
+
 /* Not collective; the same on all ranks, and in `plan`. The layers of the halo that the field
  * needs, and the steps of a pass, until others are measured to be faster (tuning_of_passes).
  * STATUS_INPUT, with the line of run.steps_per_pass, when a block is thinner than the halo would

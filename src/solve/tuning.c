@@ -331,12 +331,15 @@ static enum status pass_search_open(struct pass_search *search, struct stepper *
     const struct team *team = stepper->team;
     struct heat_operator op;
     *search = (struct pass_search){.stepper = stepper, .limit_s = least_search};
+    const struct device_medium *medium = NULL;
     TRY(operator_of_step(stepper->problem, stepper->state->step, &op));
+    TRY(stepper_medium(stepper, &op, &medium));
     TRY(engine->runtime->memory_alloc(engine->device, sizeof zeros, &search->d_sums));
     TRY(engine->runtime->copy_to_device(engine->bulk_queue, search->d_sums, zeros, sizeof zeros));
     for (int s = 0; s < STEPS_MOST; s++) {
         TRY(operator_coefficients(&op, stepper->problem, &team->decomp, team->rank,
-                                  (struct exact_sum *)search->d_sums, &search->pass.args[s]));
+                                  (struct exact_sum *)search->d_sums, &search->pass.levels[s]));
+        coefficients_set_medium(&search->pass.levels[s], medium);
     }
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
@@ -366,7 +369,8 @@ static bool is_to_be_searched(const struct stepper *stepper)
     const struct pass_plan *passes = &stepper->passes;
     const struct settings *settings = stepper->problem->settings;
     const bool by_overlap = stepper->halo != NULL && settings->run.overlap != OVERLAP_OFF;
-    return passes->most > 1 && passes->most <= stepper->engine->operations->steps_most &&
+    return passes->most > 1 &&
+           passes->most <= steps_fused(stepper->problem, stepper->engine->backend) &&
            (settings->run.steps_per_pass_auto || by_overlap) &&
            stepper->state->step < stepper->problem->timeline.steps;
 }

@@ -141,7 +141,7 @@ static void fill_classes(struct problem *p, enum pattern pattern, uint64_t *rand
         edge[axis] = random_below(random, 2) == 0 ? 1 + random_below(random, 40)
                                                   : 8 * (1 + random_below(random, 5));
     }
-    layout_of_classes(p->layout.cells, used, &m->layout);
+    layout_of_classes(p->layout.cells, used, 1, &m->layout);
     uint8_t *classes = malloc((size_t)m->layout.elements);
     assert_non_null(classes);
     memset(classes, 0xEE, (size_t)m->layout.elements);
@@ -168,6 +168,7 @@ static void fill_classes(struct problem *p, enum pattern pattern, uint64_t *rand
         }
     }
     m->mask = classes_flag(l, m->nclasses, classes);
+    m->numbered = true;
     m->d_class = classes;
 }
 
@@ -222,6 +223,7 @@ static void fill_table(struct problem *p, int npatches, uint64_t *random)
             patch[at] = (uint8_t)random_below(random, npatches);
         }
         m->d_patch[face] = patch;
+        m->patch_pitch[face] = cells[axis == AXIS_X ? AXIS_Y : AXIS_X];
     }
     m->same_axes = classes_same_axes(table, p->layout.precision, n);
     m->d_table = table;

@@ -253,7 +253,7 @@ static void run_passes(struct scene *s, uint64_t hash[2])
             exchange(s, s->halo_queue, d_next);
             must(runtime->copy_on_device(s->halo_queue, d_other[2], d_next, bytes));
         }
-        must(operations->steps(s->rig.queue, &s->layout, args, operations->steps_most,
+        must(operations->steps(s->rig.queue, &s->layout, args, operations->steps_most[KIND_UNIFORM],
                                d_field[(pass + 1) % 2], d_field[pass % 2], &owned, 1));
     }
     must(runtime->queue_wait(s->halo_queue));
@@ -348,7 +348,7 @@ static void a_busy_device_is_slow_and_not_stuck(void **state)
         struct companion companion;
         uint64_t hash[2];
         scene_open_closed(&s, backend);
-        const int in_passes = PASSES * backend->operations->steps_most;
+        const int in_passes = PASSES * backend->operations->steps_most[KIND_UNIFORM];
         const uint64_t expected[2] = {
             run(&s, backend->operations->step, false, in_passes),
             run(&s, backend->operations->step, false, PASSES * STEPS_BESIDE)};

@@ -37,7 +37,7 @@ static void scene_open(struct scene *scene, const struct backend *backend, const
     }
     rig_open(&scene->rig, backend);
     must(layout_create(cells, halo, precision, &scene->layout));
-    layout_of_classes(cells, used, &scene->class_layout);
+    layout_of_classes(cells, used, 1, &scene->class_layout);
     scene->h_field = host_field(&scene->layout);
     scene->h_class = calloc(1, (size_t)scene->class_layout.elements);
     scene->h_values = calloc((size_t)total, sizeof *scene->h_values);

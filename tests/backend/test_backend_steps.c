@@ -254,7 +254,7 @@ static void check_all(const struct problem *p)
     for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
-        if (p->nsteps <= rig.backend->operations->steps_most) {
+        if (p->nsteps <= rig.backend->operations->steps_most[KIND_UNIFORM]) {
             check_steps(&rig, p);
         }
         rig_close(&rig);
@@ -368,7 +368,8 @@ static void every_division_of_a_large_box(void **state)
     for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
-        for (int call = 0; call < CALLS && p.nsteps <= rig.backend->operations->steps_most;
+        for (int call = 0;
+             call < CALLS && p.nsteps <= rig.backend->operations->steps_most[KIND_UNIFORM];
              call++) {
             check_steps(&rig, &p);
         }

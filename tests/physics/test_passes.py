@@ -4,8 +4,10 @@ length with every number of ranks, on both backends, with and without overlap.""
 import os
 import unittest
 
+import media
+import nonlinear
 import problems
-from harness import checkpoints, some, thorough
+from harness import SMALL, checkpoints, some, thorough
 from test_bitwise import Bitwise, quiet
 
 CELLS = [37, 29, 23]
@@ -172,13 +174,63 @@ class Passes(Bitwise):
                              "run.steps_per_pass=8", "--set", "run.decomposition=[1, 1, 5]")
         self.assert_code(plan, 2)
 
+    def compare_media(self, seed, config, ranks_of):
+        """Where blocks are too thin for the halo, a decomposition is refused: fewer steps then."""
+        config["output"] = {"history": {"every": 5}}
+        reference = self.plain(config)
+        for steps, backend, overlap, ranks in ranks_of:
+            cells = max(config["grid"]["cells"])
+            steps = min(steps, cells // ranks)
+            self.expect_same(
+                reference, config, f"seed {seed}: {steps} steps, {backend}, {ranks} ranks",
+                ranks=ranks, sets=self.settings(steps, backend, overlap, *self.along(config, ranks)))
+
+    def along(self, config, ranks):
+        """Cut the longest axis."""
+        cells = config["grid"]["cells"]
+        blocks = [1] * len(cells)
+        blocks[cells.index(max(cells))] = ranks
+        return [f"run.decomposition={blocks}"]
+
+    def test_random_media(self):
+        """Classes, contacts, patches, radiation, painted and moving sources, formulas of time."""
+        for seed in range(3 if SMALL else 14):
+            config, _, _ = media.solved_problem(seed, 12)
+            self.compare_media(seed, config, ((3, "cpu", "on", 2), (4, "guard", "off", 3),
+                                              (2, "cpu", "off", 1)))
+
+    def test_random_nonlinear_media(self):
+        """k(T), c(T), melting, perfusion; where a material becomes another one, step by step."""
+        for seed in range(3 if SMALL else 14):
+            config = media.some_problem(seed)
+            config = (nonlinear.perfused_problem if seed % 3 == 2 else
+                      nonlinear.nonlinear_problem)(config, seed)
+            config["time"] = {"steps": 12}
+            self.compare_media(seed, config, ((4, "cpu", "on", 2), (3, "guard", "off", 3)))
+
+    def test_high_order(self):
+        for order, cells, steps in ((4, [37, 29, 23], 3), (8, [41, 33], 2), (6, [64], 4)):
+            config = problems.mixed(cells)
+            config["run"]["stencil"] = {"order": order}
+            config["time"]["dt"] *= 0.3
+            config["run"]["watch"] = {"every": 0}
+            self.compare_media(order, config, ((steps, "cpu", "on", 2), (2, "guard", "off", 3)))
+
     def test_what_goes_step_by_step_says_so(self):
         config = problems.mixed(CELLS)
-        config["boundary"]["z_max"] = {"type": "radiation", "emissivity": 0.5, "ambient": 300}
-        result, _ = self.start(config, sets=["run.steps_per_pass=4"])
+        del config["material"]
+        config["materials"] = [
+            {"name": "powder", "conductivity": 0.3, "becomes": "steel"},
+            {"name": "steel", "conductivity": 30.0, "density": 7800.0, "heat_capacity": 500.0,
+             "solidus": 1700.0, "latent_heat": 2.5e5}]
+        config["parts"] = [{"uniform": {"material": "powder"}}]
+        for face in config["boundary"]:
+            config["boundary"][face] = {"type": "flux", "value": 0.0}
+        config["time"] = {"steps": 3}
+        result, _ = self.start(config, ranks=2, sets=["run.steps_per_pass=4"])
         self.assert_code(result, 0)
-        self.assert_says(result, "warning", "run.steps_per_pass: 1 is used, not 4: ", "radiation",
-                         stream="err")
+        self.assert_says(result, "warning", "run.steps_per_pass: 1 is used, not 4: ",
+                         "becomes another one", stream="err")
 
     def test_plan_knows_the_halo(self):
         self.write(problems.mixed([64, 64, 64], closures=[problems.HOT] * 6))
