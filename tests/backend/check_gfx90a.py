@@ -3,7 +3,7 @@ that they are written for, and 16-byte loads in the step kernel.
 
 usage: check_gfx90a.py OBJECT...   (the objects of kernels/hip/*.hip.cpp of a Release build)
        check_gfx90a.py --offload PROGRAM   (with target regions of a Release build)
-Prints the table of docs/hip.md.
+Prints the table of docs/records/hip.md.
 """
 import pathlib
 import re

@@ -9,7 +9,7 @@ compiled for sm_90 and for sm_90a, where waves hand registers to others.
 
 usage: check_sm90.py CUOBJDUMP OBJECT...
 (the objects of kernels/hip/steps_staged_*.hip.cpp and step_radius_staged.hip.cpp)
-Prints the tables of docs/hip.md.
+Prints the tables of docs/records/hip.md.
 """
 import re
 import subprocess
