@@ -126,7 +126,33 @@ PHRASES = [
     (r"\bunknown sign\b", "unknown character"),
     (r"%\w+ letters\b|\bmost \w+ letters\b|\bletter by letter\b", "characters"),
     (r"(?<=\w) in all(?= ?[.,;:)|])", "in total"),
+    (r"\bbesides(?=[.,;:])", "in addition, also"),
+    (r"\bbecom(e|es|ing) of\b", "name what happens to it"),
+    (r"\bbecom(e|es|ing) others\b", "change into others"),
+    (r"\b(give|gives|giving|gave|given) up (an?|its|the file)\b", "release, remove, abandon"),
+    (r"\bno more\b(?! than)", "no longer"),
+    (r"\b(is|are) the most\b", "is an upper bound"),
+    (r"\bends? by (itself|themselves)\b|\bended by (itself|themselves)\b", "terminates normally"),
+    (r"\b(ends|changes|stops|breaks|touches|finds|opens|moves) no [a-z]+", "does not end a ..."),
+    (r"\btimes one\b", "efficiency, in percent"),
+    (r"\b(is|are) then not\b", "in these cases ... is ignored"),
+    (r"\bone word more\b|: a word\b", "say what changed"),
 ]
+
+# The same for the first words of a sentence, a heading, a list item, a table cell or a comment, with
+# regard to case. A question may begin with "What".
+HEADS = [
+    (r"What\b(?![^.!?:|\0]*\?)", "a subject and a verb"),
+    (r"Whether\b(?! or not\b)", "a subject and a verb; true if ..., is ...?"),
+    (r"Of\b(?! course\b)", "a subject and a verb"),
+    (r"[Tt]hat of\b|[Tt]hose (that|of|which|whose|who|in|on|at|with|without|from|for)\b",
+     "name the subject"),
+    (r"The same\b(?! [a-z]+ (is|are|was|were|has|have|holds?|applies|apply|runs?|gives?)\b)",
+     "name the subject"),
+]
+HEAD = r"(?:^|\0|[.!?]\)?) ?[*_\"'(`]*"
+# Source folders whose comments are checked for HEADS; strings are, everywhere.
+CLEAN_FOLDERS = ()
 
 
 def spaces(text):
@@ -135,6 +161,13 @@ def spaces(text):
 
 def not_text(text):
     return re.sub(r"[^\s]", "\0", text)
+
+
+def kind(piece):
+    """What stands in a text for some of its characters."""
+    if piece.isspace():
+        return "\0" if re.match(r"\n[ \t]*\n", piece) else " "
+    return piece[0]
 
 
 def comment_text(token):
@@ -147,7 +180,7 @@ def string_text(token):
     return re.sub(r'\\n|\\t|\\"|^"|"$', lambda m: spaces(m.group()), token)
 
 
-def c_text(source):
+def c_text(source, comments=True):
     """Comments and strings of C at their places, all else NUL; adjacent strings are one text."""
     pieces, end = [], 0
     token = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
@@ -159,40 +192,68 @@ def c_text(source):
             pieces.append(not_text(text) if "#include" in line.replace(" ", "")
                           else string_text(text))
         else:
-            pieces.append(comment_text(text) if text[0] == "/" else not_text(text))
+            is_text = text[0] == "/" and comments
+            pieces.append(comment_text(text) if is_text else not_text(text))
         end = found.end()
     return "".join([*pieces, not_text(source[end:])])
 
 
-def plain_text(source):
-    """Scripts, YAML, Markdown: a leading # or > is no part of a sentence."""
-    return re.sub(r"(?m)^[ \t]*[#>]+", lambda m: spaces(m.group()), source)
+def script_text(source):
+    """Scripts and YAML: a comment or docstring begins with NUL; the # of its next lines is not part
+    of a sentence."""
+    lines, follows = [], False
+    for line in source.splitlines(keepends=True):
+        marker = re.match(r"[ \t]*#+", line)
+        if marker:
+            line = (spaces if follows else not_text)(marker.group()) + line[marker.end():]
+        follows = bool(marker)
+        lines.append(re.sub(r'(?<=\S)[ \t]+# |^[ \t]*"{3}', lambda m: not_text(m.group()), line))
+    return "".join(lines)
 
 
-def text_of(path):
+def markdown_text(source):
+    """Headings, list items and table cells begin with NUL; a leading > is not part of a sentence."""
+    source = re.sub(r"(?m)^[ \t]*(#+|[-*]|\d+\.)(?=[ \t])|\|", lambda m: not_text(m.group()),
+                    source)
+    return re.sub(r"(?m)^[ \t]*>+", lambda m: spaces(m.group()), source)
+
+
+def text_of(path, comments=True):
+    """comments: those of C too, else its strings alone."""
     source = path.read_text()
-    return c_text(source) if path.name.endswith(C_SUFFIXES) else plain_text(source)
+    if path.name.endswith(C_SUFFIXES):
+        return c_text(source, comments)
+    return markdown_text(source) if path.suffix == ".md" else script_text(source)
 
 
 def sentences(text):
-    """The text with single blanks for white space, and the offset of each character before."""
-    pieces = [(match.start(), " " if match.group()[0].isspace() else match.group()[0])
-              for match in re.finditer(r"\s+|\0+|.", text)]
+    """The text with single blanks for white space and NUL for blank lines, and the offset of each
+    character before."""
+    pieces = [(match.start(), kind(match.group()))
+              for match in re.finditer(r"\n[ \t]*\n\s*|\s+|\0+|.", text)]
     return "".join(piece for _, piece in pieces), [offset for offset, _ in pieces]
 
 
-def find(text):
-    """[(line, phrase, advice)]; the first of PHRASES where two fit the same place."""
+def find(text, heads=False):
+    """[(line, phrase, advice)]; the first of PHRASES where two fit the same place. heads: of HEADS
+    instead."""
     joined, offsets = sentences(text)
     taken, found = [], []
-    for pattern, advice in PHRASES:
-        for match in re.finditer(pattern, joined, re.IGNORECASE):
-            start, end = match.span()
+    for pattern, advice in HEADS if heads else PHRASES:
+        for match in re.finditer(f"{HEAD}({pattern})" if heads else f"({pattern})", joined,
+                                 0 if heads else re.IGNORECASE):
+            start, end = match.span(1)
             if not any(start < b and a < end for a, b in taken):
                 taken.append((start, end))
                 line = text.count("\n", 0, offsets[start]) + 1
-                found.append((line, match.group().strip(), advice))
+                found.append((line, match.group(1).strip(), advice))
     return sorted(found)
+
+
+def places_in(path, name):
+    """[(line, phrase, advice)] of a file; name: its path below the root."""
+    clean = name.startswith(CLEAN_FOLDERS) or not name.startswith(PRODUCT_FOLDERS)
+    return sorted(find(text_of(path)) + find(text_of(path, comments=clean), heads=True))
 
 
 def places(root, folders):
@@ -200,8 +261,8 @@ def places(root, folders):
     found = files(root, folders or TEXTS, *SUFFIXES)
     if not folders:
         found += [root / name for name in TOP_FILES if (root / name).is_file()]
-    return [(path.relative_to(root).as_posix(), *place)
-            for path in found for place in find(text_of(path))]
+    names = [(path, path.relative_to(root).as_posix()) for path in found]
+    return [(name, *place) for path, name in names for place in places_in(path, name)]
 
 
 def folder_of(path):
