@@ -1,5 +1,5 @@
-# What `isotherm --version --verbose` reports: generated/app/build.h when CMake configures, and
-# generated/app/commit.h at each build.
+# The report of `isotherm --version --verbose`: CMake writes generated/app/build.h when it
+# configures, and generated/app/commit.h at each build.
 
 # A library is a row here: its name, the prefix of its pkg_check_modules, and its first module,
 # which has the version if there are several.

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# LUMI-G: modules and settings, the same for the build and for jobs.
+# LUMI-G: modules and settings for the build and for jobs.
 #   . jobscripts/env_lumi.sh                        Cray MPICH
 #   ISOTHERM_MPI=openmpi; . jobscripts/env_lumi.sh  your own Open MPI, in OPENMPI_DIR
 # NOT TRIED ON LUMI ITSELF. Versions as of January 2026 (software stack LUMI/25.09), from public
-# build scripts for the machine; `module avail` shows today's.
+# build scripts for the machine; `module avail` shows current ones.
 if ! command -v module >/dev/null; then
     echo "error: no command 'module': env_lumi.sh is for LUMI" >&2
     return 2

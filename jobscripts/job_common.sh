@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shared by the job scripts: arguments, Slurm's end time, the run, and what its exit code requires.
-# Sourced by *.sbatch; changes to the folder of submission.
+# The common part of the job scripts: arguments, Slurm's end time, the run, and the reaction to its
+# exit code. The scripts source it; it changes to the folder of submission.
 #
 #   sbatch [sbatch's options] jobscripts/X.sbatch CONFIG [options of `isotherm run`]
 #
@@ -30,7 +30,7 @@ job_die() {
     exit 2
 }
 
-# Newer versions of Slurm set SLURM_JOB_END_TIME, 22.05 does not; squeue prints it in local time.
+# Slurm 22.05 does not set SLURM_JOB_END_TIME, newer versions do; squeue prints it in local time.
 job_end_time() {
     local end
     [[ -z ${SLURM_JOB_END_TIME:-} && -n ${SLURM_JOB_ID:-} ]] || return 0
@@ -92,9 +92,9 @@ job_may_try_again() {
         { job_say "giving up: $tries starts without a checkpoint newer than $now"; return 1; }
 }
 
-# Requeue or not. 75: stopped in time. 4, and what a launcher reports of killed ranks (above 128):
-# perhaps a broken node, which may not be in the next job; a node that Slurm itself finds broken
-# makes it requeue the job without this function (--requeue). 2, 3 and 5 (wrong input, files,
+# Requeue the job or not. 75: stopped in time. 4, and the codes above 128 of a launcher for killed
+# ranks: perhaps a broken node, which may not be in the next job. If Slurm itself finds a broken
+# node, it requeues the job without this function (--requeue). 2, 3 and 5 (wrong input, files,
 # invalid values) would only occur again.
 job_again() {
     local code=$1
@@ -116,7 +116,7 @@ job_again() {
 # so that this shell receives signals; it passes TERM on as USR2, since mpirun kills on TERM.
 job_run() {
     local pid code signalled
-    # the program's own code: srun reports the largest of all ranks, 137 for one that it killed
+    # the program's own code: srun reports the largest of all ranks, 137 for a killed rank
     export ISOTHERM_EXIT_FILE=$PWD/isotherm-${SLURM_JOB_ID:-$$}.exit
     rm -f "$ISOTHERM_EXIT_FILE"
     "$@" "$job_program" run "${job_arguments[@]}" --restart auto &

@@ -3,10 +3,10 @@
 
     python3 jobscripts/node_study.py --isotherm build/hip-nvidia/isotherm --gpus 8
 
-Checks the node (`isotherm doctor`), then lets jobscripts/study.py run every case on 1, 2, 4, ...
-GPUs: six faces of mixed types, float64, nothing written. Prints the table of docs/halo.md and
-writes it to node_study.md in the folder of --output, beside the studies. The same command again
-continues where it stopped.
+The command checks the node (`isotherm doctor`), then lets jobscripts/study.py run every case on 1,
+2, 4, ... GPUs: six faces of mixed types, float64, no output. It prints the table of docs/halo.md
+and writes it to node_study.md in the folder of --output, next to the studies. A second call
+continues where the first stopped.
 """
 import argparse
 import csv
@@ -38,10 +38,10 @@ def arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--isotherm", default=os.environ.get("ISOTHERM", "isotherm"))
-    add("--gpus", type=int, required=True, help="of this node; a rank each")
+    add("--gpus", type=int, required=True, help="number of GPUs of this node, with a rank each")
     add("--backend", default="hip")
-    add("--case", action="append", choices=CASES, help="only this one (repeatable)")
-    add("--transport", action="append", help=f"only this one (repeatable); {', '.join(TRANSPORTS)}")
+    add("--case", action="append", choices=CASES, help="run this one only (repeatable)")
+    add("--transport", action="append", help=f"only this one (repeatable): {', '.join(TRANSPORTS)}")
     add("--steps-per-pass", default="1,auto", help="such as 1,4 (1,auto)")
     add("--repeats", type=int, default=3)
     add("--shrink", type=int, default=1, help="divide cells and steps by this, for a trial")
@@ -54,7 +54,7 @@ def arguments():
 
 
 def check_node(args):
-    """Placement and transports; what doctor finds is kept, and printed if it ends with an error."""
+    """Check placement and transports; keep the findings, and print them if doctor fails."""
     command = [*shlex.split(args.launcher.format(ranks=args.gpus)), args.isotherm, "doctor"]
     done = subprocess.run(command, capture_output=True, text=True)
     (args.output / "doctor.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
@@ -90,7 +90,7 @@ def study(args, case, transport, steps_per_pass):
 
 
 def line_of(rates):
-    """Rates in Gcell/s, and the share of as many times one GPU's."""
+    """Rates in Gcell/s, and the efficiency relative to one GPU."""
     return " | ".join(f"{rate / 1e9:.1f}" if count == 1 else
                       f"{rate / 1e9:.1f} ({100 * rate / (count * rates[1]):.1f} %)"
                       for count, rate in rates.items())

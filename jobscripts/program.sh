@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Where the program is: the one rule for all scripts.
+# Find the program: the one rule for all scripts.
 #
 #   bash jobscripts/program.sh [PRESET]     print its path (PRESET: cpu)
 #   . jobscripts/program.sh                 get the function

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What this machine needs to build, run and test Isotherm; the only list of packages.
+# The packages that this machine needs to build, run and test Isotherm; the only list of them.
 #
 #   bash jobscripts/setup.sh [run|test|offload|offload_nvidia]
 #                                  install what is missing, then stop
@@ -25,7 +25,7 @@ packages_jobs=(slurm-wlm munge python3-matplotlib)
 # Compile for MI250X on a machine without one. The distribution has no CUDA compiler.
 packages_gpu=(hipcc libamdhip64-dev rocm-device-libs)
 
-# The same by OpenMP. It replaces a libomp-dev of another version.
+# Compile for it by OpenMP. This replaces a libomp-dev of another version.
 packages_offload=(clang-15 lld-15 llvm-15 libomp-15-dev rocm-device-libs)
 
 # And for NVIDIA's GPUs, with the distribution's gcc.
@@ -155,7 +155,7 @@ setup_jobs() {
     (setup_packages jobs) || say "No Slurm or matplotlib: the tests that need them will be skipped."
 }
 
-# Does clang-15 have libFuzzer?
+# True if clang-15 has libFuzzer.
 has_fuzzer() {
     printf 'int LLVMFuzzerTestOneInput(void) { return 0; }\n' |
         clang-15 -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null
@@ -176,7 +176,7 @@ setup_oversubscribe() {
     fi
 }
 
-# write_environment FILE: what a shell needs so that `isotherm` and `mpirun` work as typed.
+# write_environment FILE: the settings of a shell so that `isotherm` and `mpirun` work as typed.
 write_environment() {
     cat >"$1" <<TEXT
 # Written by jobscripts/local.sh for this machine and folder. Use: . ./env.sh

@@ -4,9 +4,10 @@
     python3 jobscripts/studies.py --isotherm build/hip-nvidia/isotherm --backend hip
     python3 jobscripts/studies.py --isotherm build/cpu/isotherm --backend cpu --repeats 10
 
-Runs `isotherm bench` xcorr, diffusion and jacobi, and the time step of the solver at 256^3 cells;
-where PyTorch is installed, also its convolutions, as the published study does. Writes xcorr.json,
-diffusion.json, jacobi.json, step.json, torch.json and studies.md into the folder of --output.
+The command runs `isotherm bench` xcorr, diffusion and jacobi, and the time step of the solver at
+256^3 cells; where PyTorch is installed, also its convolutions, as the published study does. It
+writes xcorr.json, diffusion.json, jacobi.json, step.json, torch.json and studies.md into the folder
+of --output.
 """
 import argparse
 import json
@@ -35,7 +36,7 @@ def arguments():
                         help="the program; may be several words (ISOTHERM, else isotherm)")
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--size", type=int, nargs=3, help="cells; as published without it")
+    parser.add_argument("--size", type=int, nargs=3, help="cells (as published)")
     parser.add_argument("--radius", action="append", default=[], help="only this one (repeatable)")
     parser.add_argument("--output", type=Path, default=Path("out/studies"))
     return parser.parse_args()

@@ -5,8 +5,8 @@
     python3 jobscripts/study.py strong configs/strong_scaling.yaml --ranks 8,16,32 --repeats 3 \\
         --script jobscripts/frontier_cray.sbatch --ranks-per-node 8 --sbatch "-A abc123" --submit
 
-Shows the plan, asks, and starts the runs that have no report yet; --submit starts without asking.
-The same command again gathers the new reports and continues where it stopped.
+The command shows the plan, asks, and starts the runs that have no report yet; --submit starts
+without asking. A second call gathers the new reports and continues where the first stopped.
 """
 import argparse
 import csv

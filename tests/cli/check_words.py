@@ -139,8 +139,8 @@ PHRASES = [
     (r"\bone word more\b|: a word\b", "say what changed"),
 ]
 
-# The same for the first words of a sentence, a heading, a list item, a table cell or a comment, with
-# regard to case. A question may begin with "What".
+# (the first words of a sentence, a heading, a list item, a table cell or a comment, with regard to
+# case; what to write). A question may begin with "What".
 HEADS = [
     (r"What\b(?![^.!?:|\0]*\?)", "a subject and a verb"),
     (r"Whether\b(?! or not\b)", "a subject and a verb; true if ..., is ...?"),
@@ -199,14 +199,14 @@ def c_text(source, comments=True):
 
 
 def script_text(source):
-    """Scripts and YAML: a comment or docstring begins with NUL; the # of its next lines is not part
-    of a sentence."""
+    """Scripts and YAML: a comment or docstring begins with NUL; the # of its next lines is not
+    part of a sentence."""
     lines, follows = [], False
     for line in source.splitlines(keepends=True):
         marker = re.match(r"[ \t]*#+", line)
         if marker:
             line = (spaces if follows else not_text)(marker.group()) + line[marker.end():]
-        follows = bool(marker)
+        follows = bool(marker) and not line.startswith("#!")
         lines.append(re.sub(r'(?<=\S)[ \t]+# |^[ \t]*"{3}', lambda m: not_text(m.group()), line))
     return "".join(lines)
 
