@@ -14,7 +14,7 @@ struct leg {
     struct transport_state *state;
     struct transport_channel channels[HALO_MESSAGES_MAX];
     int nchannels;
-    int message[HALO_MESSAGES_MAX]; /* of the plan, by channel */
+    int message[HALO_MESSAGES_MAX]; /* index in the plan, by channel */
 };
 
 struct halo {
@@ -31,7 +31,7 @@ struct halo {
     struct box recv_box[HALO_MESSAGES_MAX];
     void *d_send[TRANSPORT_SLOTS][HALO_MESSAGES_MAX];
     void *d_recv[TRANSPORT_SLOTS][HALO_MESSAGES_MAX];
-    int slot; /* of the last exchange */
+    int slot; /* slot of the last exchange */
     bool in_flight;
 };
 
@@ -149,7 +149,7 @@ static enum status open_legs(struct halo *halo, const enum nearness of_message[]
     return STATUS_OK;
 }
 
-/* `like`: its transports; NULL: choose. */
+/* `like`: use its transports; NULL: choose. */
 static enum status build(struct halo *halo, const struct halo_options *options,
                          const struct halo *like)
 {
@@ -170,7 +170,7 @@ static enum status build(struct halo *halo, const struct halo_options *options,
     return open_legs(halo, of_message);
 }
 
-/* `options` or `like`. */
+/* One of `options` and `like` is NULL. */
 static enum status create(MPI_Comm comm, const struct transport_site *site, int node_ranks,
                           const struct halo_plan *plan, const struct layout *layout,
                           const struct halo_options *options, const struct halo *like,
@@ -244,7 +244,7 @@ int halo_trials(const struct halo *halo, const struct halo_trial **trials)
     return halo->choice.ntrials;
 }
 
-/* Does this rank have messages on this leg? */
+/* True if this rank has messages on this leg. */
 static bool is_used(const struct leg *leg)
 {
     return leg->transport != NULL && leg->nchannels > 0;

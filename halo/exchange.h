@@ -28,8 +28,8 @@ struct halo_flight {
 enum status halo_create(MPI_Comm comm, const struct backend *backend, struct device *device,
                         const struct halo_plan *plan, const struct layout *layout,
                         const struct halo_options *options, struct halo **halo) MUST_CHECK;
-/* Collective over the same ranks. Another exchange with the transports of `halo`, not verified
- * again: for a plan that is no wider than that with which they were. Fails as halo_create. */
+/* Collective over the ranks of `halo`. Create another exchange with its transports, without
+ * verification: for a plan that is not wider than the verified one. Fails as halo_create. */
 enum status halo_create_like(const struct halo *halo, const struct halo_plan *plan,
                              struct halo **like) MUST_CHECK;
 void halo_destroy(struct halo *halo); /* takes NULL; not while messages are in flight */
@@ -37,7 +37,7 @@ void halo_destroy(struct halo *halo); /* takes NULL; not while messages are in f
 /* The chosen transport's name ("peer + gpu-aware": on the node and beyond), and the reason. */
 const char *halo_transport_name(const struct halo *halo);
 const char *halo_transport_reason(const struct halo *halo);
-/* The trials, the same on all ranks. Returns their number. */
+/* The trials, which are equal on all ranks. Returns their number. */
 int halo_trials(const struct halo *halo, const struct halo_trial **trials);
 
 /* Start the exchange of d_field's halo: pack on `queue`, after its earlier work, and send. Except

@@ -20,8 +20,8 @@ struct halo_message {
     int peer;               /* may be this rank itself (periodic, one block) */
     struct box send;        /* the owned cells next to the face, edge or corner */
     struct box recv;        /* the halo cells beyond it */
-    int send_tag;           /* the direction as the peer sees it: distinguishes the messages */
-    int recv_tag;           /* of two ranks through several faces, edges and corners */
+    int send_tag;           /* the direction as the peer sees it: distinguishes messages */
+    int recv_tag;           /* between two ranks through several faces, edges and corners */
     int64_t cells;
 };
 

@@ -18,7 +18,7 @@
 
 static const char word[] = "halo-probe";
 
-/* What the probe reports through its pipe, one character each. */
+/* The reports of the probe through its pipe, one character each. */
 enum { SAYS_BEGUN = 'b', SAYS_GOOD = 'g', SAYS_WRONG = 'w' };
 
 /* ---- the probe itself ------------------------------------------------------------------------ */
@@ -33,7 +33,7 @@ bool halo_probe_is_asked(int argc, char **argv)
 
 static void say(int to, char letter)
 {
-    /* fails when the other end is closed: then it does not matter */
+    /* it fails only when the other end is closed, and then does not matter */
     const ssize_t written = write(to, &letter, 1);
     (void)written;
 }
@@ -236,7 +236,7 @@ static enum status judge(bool in_time, char letter, int ended)
                       WEXITSTATUS(ended));
 }
 
-/* *known: whether the trial began. */
+/* *known: true if the trial began. */
 static enum status run_probe(const struct backend *backend, int node_rank, int node_size,
                              bool *known)
 {

@@ -20,7 +20,7 @@ struct requests {
     MPI_Request send[HALO_MESSAGES_MAX];
     MPI_Request recv[TRANSPORT_SLOTS][HALO_MESSAGES_MAX];
     int posted;     /* slot whose receives are posted; -1: none */
-    double limit_s; /* of a wait; 0: none */
+    double limit_s; /* time limit of a wait; 0: none */
 };
 
 /* Set up one pair per channel. `max_count`: REQUESTS_MAX_COUNT, or less in tests. Call

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The first wins a tie. */
+/* On a tie the first wins. */
 const struct transport *const transports[] = {
     &transport_peer, &transport_gpu_aware, &transport_host, &transport_staged, NULL,
 };

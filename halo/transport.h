@@ -44,7 +44,7 @@ struct transport {
     void (*close)(struct transport_state *state); /* takes NULL */
     /* Prepare to receive into d_recv[slot]. Called before the faces are packed. */
     enum status (*post)(struct transport_state *state, int slot);
-    /* Send what is packed, on `queue`, into d_send[slot]. */
+    /* Send the data packed on `queue` into d_send[slot]. */
     enum status (*send)(struct transport_state *state, struct queue *queue, int slot);
     /* Make d_recv[slot] valid for later work on `queue`. */
     enum status (*finish)(struct transport_state *state, struct queue *queue, int slot);
@@ -57,9 +57,9 @@ extern const struct transport transport_gpu_aware; /* MPI reads and writes devic
 extern const struct transport transport_host;      /* MPI reads and writes host memory in place */
 extern const struct transport transport_staged;    /* through pinned host buffers */
 
-/* All of them, ended by NULL. */
+/* All transports, ended by NULL. */
 extern const struct transport *const transports[];
-/* NULL when there is none of that name. */
+/* The transport of that name, or NULL. */
 const struct transport *transport_find(const char *name);
 
 /* Send and receive buffers in the backend's own memory, one send buffer for both slots. */

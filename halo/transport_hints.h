@@ -1,5 +1,5 @@
-/* What the MPI library reports about device memory. Only hints, unreliable in both directions: see
- * trial.h for the verification. */
+/* The claims of the MPI library about device memory. They are only hints, unreliable in both
+ * directions; trial.h has the verification. */
 #ifndef ISOTHERM_HALO_TRANSPORT_HINTS_H
 #define ISOTHERM_HALO_TRANSPORT_HINTS_H
 

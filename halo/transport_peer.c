@@ -1,6 +1,6 @@
 /* The transport `peer`: within a node the packing kernel stores directly into the neighbour's
  * receive buffer, and flags in device memory report that a face is complete. The host never waits.
- * Why two slots are enough: docs/halo.md. */
+ * docs/halo.md explains why two slots are enough. */
 #include <stdlib.h>
 
 #include "base/comm.h"
@@ -11,7 +11,7 @@ enum {
     FLAG_BYTES = 64,   /* one cache line per flag: neighbours write them at the same time */
 };
 
-/* Sent to the neighbour of one message: where to store it. */
+/* The place for one message, sent to the neighbour that stores it. */
 struct offer {
     struct shared_handle handle;
     uint64_t recv_at[TRANSPORT_SLOTS];
@@ -24,7 +24,7 @@ struct transport_state {
     int nchannels;
     uint32_t exchange;               /* number of the last one sent */
     void *d_mine;                    /* receive buffers and flags */
-    struct shared_handle handle;     /* of d_mine */
+    struct shared_handle handle;     /* handle of d_mine */
     void *d_peer[HALO_MESSAGES_MAX]; /* memory of the channel's peer; the first such channel maps */
     uint32_t *d_flag_here[HALO_MESSAGES_MAX];
     uint32_t *d_flag_there[HALO_MESSAGES_MAX];
@@ -107,7 +107,7 @@ static enum status allocate(struct transport_state *state)
     return STATUS_OK;
 }
 
-/* Every offer is sent to the peer of its channel, with the tag of its message. */
+/* Send every offer to the peer of its channel, with the tag of its message. */
 static enum status swap_offers(struct transport_state *state)
 {
     MPI_Request requests[2 * HALO_MESSAGES_MAX];
@@ -167,7 +167,7 @@ static enum status peer_open(const struct transport_site *site, struct transport
         built->nchannels = nchannels;
         status = allocate(built);
     }
-    /* before any rank waits for the offer of one that failed */
+    /* before any rank waits for the offer of a failed rank */
     TRY_GOTO(status_agree(site->comm, status));
     TRY_GOTO(swap_offers(built));
     TRY_GOTO(map_peers(built));

@@ -13,7 +13,7 @@ const double trial_limit_s = 20;
 enum {
     SMALL_BYTES = 64,             /* eager with every library */
     LARGE_BYTES = 256 * 1024,     /* beyond the rendezvous limits of Open MPI, UCX and MPICH */
-    PROOFS = TRANSPORT_SLOTS + 1, /* each slot, and one of them again */
+    PROOFS = TRANSPORT_SLOTS + 1, /* each slot once, and one of them again */
     WARM_UPS = 2,
     TIMES = 5,
 };
@@ -28,8 +28,8 @@ struct rig {
     int nchannels;
     struct queue *queue;
     struct layout layout;
-    struct box box[HALO_MESSAGES_MAX]; /* of the field: one message's cells */
-    size_t at[HALO_MESSAGES_MAX];      /* the same in h_bytes */
+    struct box box[HALO_MESSAGES_MAX]; /* cells of one message in the field */
+    size_t at[HALO_MESSAGES_MAX];      /* offset of these cells in h_bytes */
     void *d_field;
     char *h_bytes;  /* pinned */
     bool is_packed; /* do not pack again */
@@ -274,7 +274,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A rank that fails continues as long as the others wait for it. */
+/* A failed rank continues as long as the others wait for it. */
 static enum status time_exchanges(struct rig *rig, bool transfer_alone, double seconds[TIMES])
 {
     enum status status = STATUS_OK;

@@ -49,7 +49,7 @@ struct picture_plane picture_plane_choose(const struct grid *grid, enum axis nor
     return plane;
 }
 
-/* A rank's samples: [first, last) in each direction; none when the plane is elsewhere. */
+/* The samples [first, last) of a rank in each direction; none when the plane is elsewhere. */
 struct part {
     int first[2];
     int last[2];
@@ -102,7 +102,7 @@ static enum status read_rows(struct field *field, const struct picture_plane *pl
     return STATUS_OK;
 }
 
-/* This rank's samples, to their places in the whole plane, [up][across]. */
+/* Copy this rank's samples to their places in the whole plane, [up][across]. */
 static enum status read_part(struct field *field, const struct picture_plane *plane, double *values)
 {
     const struct part part = part_of(plane, field);

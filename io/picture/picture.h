@@ -10,7 +10,7 @@
 #include "model/field.h"
 #include "model/grid.h"
 
-/* Whether this build has Cairo; without it picture_write fails. */
+/* True if this build has Cairo; without it picture_write fails. */
 bool picture_supported(void);
 
 /* Collective. Gather at most PICTURE_MAX_SAMPLES^2 cells of the plane in the middle of
@@ -35,10 +35,10 @@ struct picture_plane {
     int samples[2];
 };
 
-/* The plane in the middle of the grid across `normal`; of a 2D grid the whole. */
+/* The plane in the middle of the grid across `normal`; for a 2D grid the whole grid. */
 struct picture_plane picture_plane_choose(const struct grid *grid, enum axis normal);
 int64_t picture_sample_cell(const struct picture_plane *plane, int direction, int64_t p);
-/* Of a plane; title, step, time and values are left out. min, max: see picture_write. */
+/* The view of a plane, without title, step, time and values. min, max: see picture_write. */
 struct picture_view picture_view_of(const struct grid *grid, const struct picture_plane *plane,
                                     const struct picture_setting *setting, double min, double max);
 
@@ -46,7 +46,7 @@ struct picture_view picture_view_of(const struct grid *grid, const struct pictur
 enum { PICTURE_CURVE_COLORS = 7 };
 uint32_t picture_curve_color(int number);
 
-/* Widen a range by a share at both ends; one without extent, or not finite, to one that has some.
+/* Widen a range by a share at both ends; a range that is empty or not finite gets an extent.
  */
 void picture_widen(double range[2], double margin);
 

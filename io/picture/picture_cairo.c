@@ -20,8 +20,8 @@ bool picture_supported(void)
     return true;
 }
 
-/* Load the fonts with standard error closed: fontconfig complains there when it finds no fonts or
- * no cache, although Cairo then uses a font of its own. */
+/* Load the fonts with standard error closed: without fonts or a cache fontconfig complains there,
+ * although Cairo then uses its own font. */
 static void find_fonts(cairo_t *cairo)
 {
     static bool found;
@@ -49,7 +49,7 @@ static cairo_status_t append(void *file, const unsigned char *bytes, unsigned nb
                                                     : CAIRO_STATUS_WRITE_ERROR;
 }
 
-/* `svg`: where to write the image; NULL: pixels. */
+/* `svg`: the stream for the image; NULL: draw pixels. */
 static cairo_t *canvas_create(int width, int height, FILE *svg)
 {
     cairo_surface_t *surface = svg != NULL
@@ -107,7 +107,7 @@ static void draw_bar(cairo_t *cairo, const struct picture_view *view,
     draw_cells(cairo, view, values, (const int[]){1, BAR_SAMPLES}, bar);
 }
 
-/* With gaps where a value is not finite. */
+/* Draw a curve, with gaps where a value is not finite. */
 static void draw_curve(cairo_t *cairo, const struct picture_chart *chart,
                        const struct picture_curve *curve, const struct picture_place *plot)
 {
@@ -161,7 +161,7 @@ static void draw_curves(cairo_t *cairo, const struct picture_chart *chart,
     }
 }
 
-/* One of `view`, a plane, and `chart` is NULL. */
+/* Either `view`, a plane, or `chart` is NULL. */
 static void draw(cairo_t *cairo, const struct picture_view *view, const struct picture_chart *chart,
                  const struct picture_layout *layout)
 {

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "config/settings.h"
 
-/* What to draw. Samples are spread evenly over the lengths. */
+/* A plane or a curve to draw. Samples are spread evenly over the lengths. */
 struct picture_view {
     const char *title; /* UTF-8 */
     int64_t step;
@@ -39,15 +39,14 @@ enum status picture_draw(const struct picture_view *view, const char *path) MUST
 
 struct picture_curve {
     const char *name; /* in the legend */
-    const double *x;  /* count of each; a gap where y is not finite */
+    const double *x;  /* `count` values each; a gap where y is not finite */
     const double *y;
     int64_t count;
     uint32_t color; /* 0xRRGGBB */
     bool dashed;
 };
 
-/* Labels of m and s get the prefix or the unit of time that suits the range, as do those of J and
- * W.
+/* Labels in m, s, J and W get the prefix or the unit of time that suits the range.
  */
 struct picture_axis {
     const char *name;
@@ -68,7 +67,7 @@ struct picture_chart {
     int ncurves; /* at most PICTURE_MAX_CURVES */
 };
 
-/* As picture_draw. */
+/* Fails as picture_draw. */
 enum status picture_draw_chart(const struct picture_chart *chart, const char *path) MUST_CHECK;
 
 #endif

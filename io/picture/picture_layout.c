@@ -21,7 +21,7 @@ enum {
     LINE = 24, /* from one text to the next below */
     BAR_GAP = 28,
     BAR_WIDTH = 24,
-    KEY_WIDTH = 36, /* of a line in the legend */
+    KEY_WIDTH = 36, /* length of a line in the legend */
     LEGEND_WIDTH = 360,
     BESIDE = 1 + TICK + TICK_TO_LABEL + 2 * GAP, /* an axis, without its labels */
     CURVE = 0xa11c5c,
@@ -33,7 +33,7 @@ static const struct picture_style note_style = {16, CAIRO_FONT_WEIGHT_NORMAL, 0x
 
 /* Marks at first * step, (first + 1) * step ... with step 1, 2 or 5 times a power of ten. */
 struct ticks {
-    double lower; /* of the axis, in `unit` */
+    double lower; /* lower end of the axis, in `unit` */
     double upper;
     int pixels;
     double step;
@@ -86,7 +86,7 @@ static void add_text(struct picture_layout *layout, cairo_t *cairo,
     }
 }
 
-/* From x to the right margin, truncated where it is too long. */
+/* Write from x to the right margin, truncated where it is too long. */
 static void add_heading(struct picture_layout *layout, cairo_t *cairo,
                         const struct picture_style *style, int x, int y, const char *string)
 {
@@ -111,10 +111,10 @@ static void add_heading(struct picture_layout *layout, cairo_t *cairo,
 
 /* The scale for values of up to `most`: the first that they reach, or the last. */
 struct scale {
-    const char *unit; /* that values are given in ... */
+    const char *unit; /* unit of the values ... */
     const char *label;
     double limit;
-    double factor; /* ... and what they are multiplied by for the label */
+    double factor; /* ... and their factor for the label */
 };
 
 static struct ticks ticks_of(const struct picture_axis *axis, int pixels)
@@ -169,14 +169,14 @@ static double tick_value(const struct ticks *ticks, int i)
     return (double)(ticks->first + i) * ticks->step;
 }
 
-/* Counted from the axis's lower end. */
+/* The pixel of a tick, counted from the lower end of the axis. */
 static int tick_pixel(const struct ticks *ticks, int i)
 {
     const double fraction = (tick_value(ticks, i) - ticks->lower) / (ticks->upper - ticks->lower);
     return (int)lround(fraction * (ticks->pixels - 1));
 }
 
-/* %g prints no more digits than needed, 12 leave rounding errors out */
+/* %g omits trailing zeros, and 12 digits omit rounding errors */
 static void tick_label(const struct ticks *ticks, int i, char label[PICTURE_TEXT_BYTES])
 {
     snprintf(label, PICTURE_TEXT_BYTES, "%.12g", tick_value(ticks, i));
@@ -278,7 +278,7 @@ static void add_axis(struct picture_layout *layout, cairo_t *cairo,
     }
 }
 
-/* Above the picture and, the footer, below it. */
+/* The header above the picture and the footer below it. */
 static void add_headings(struct picture_layout *layout, cairo_t *cairo, const char *title,
                          const char *note, const char *footer)
 {
@@ -290,7 +290,7 @@ static void add_headings(struct picture_layout *layout, cairo_t *cairo, const ch
     }
 }
 
-/* Step and place; the range. */
+/* The footer: step and place, and the range. */
 static void describe(const struct picture_view *view,
                      char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES])
 {
@@ -319,12 +319,12 @@ static void plot_size(const struct picture_view *view, int size[2])
     size[!longer] = (int)fmax(round(other), PLOT_SHORT_SIDE_MIN);
 }
 
-/* The image around a plot with these ticks; `right`: what is to the right of the plot. */
+/* The image around a plot with these ticks; `right`: the width to the right of the plot. */
 static void place_plot(struct picture_layout *layout, cairo_t *cairo, const int size[2],
                        const struct ticks *across, const struct ticks *up, int right)
 {
     /* the margins are as wide as the labels in them need */
-    const int overhang = widest_label(cairo, across) / 2 + GAP; /* of a label at the axis's end */
+    const int overhang = widest_label(cairo, across) / 2 + GAP; /* a label at the end of the axis */
     const int left = (int)fmax(BESIDE + widest_label(cairo, up), overhang);
     const int top = 5 * GAP + 3 * LINE;
     const int wanted = (int)fmax(right, fmax(overhang, 4 * GAP));

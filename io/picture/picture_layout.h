@@ -16,7 +16,7 @@ struct picture_place {
 };
 
 struct picture_style {
-    int size; /* of the font */
+    int size; /* size of the font */
     cairo_font_weight_t weight;
     uint32_t color; /* 0xRRGGBB */
 };
@@ -36,11 +36,11 @@ struct picture_line {
 };
 
 struct picture_layout {
-    int width; /* of the image */
+    int width; /* size of the image */
     int height;
     struct picture_place plot;                     /* the cells or the curves */
     struct picture_place bar;                      /* the colours of the map; empty for curves */
-    struct picture_place keys[PICTURE_MAX_CURVES]; /* of the legend */
+    struct picture_place keys[PICTURE_MAX_CURVES]; /* keys of the legend */
     int nkeys;
     struct picture_text texts[PICTURE_MAX_TEXTS];
     int ntexts;
@@ -48,7 +48,7 @@ struct picture_layout {
     int nlines;
 };
 
-/* `cairo` measures the texts: any surface like the one that is drawn on. */
+/* `cairo` measures the texts; any surface like the target will do. */
 void picture_layout(cairo_t *cairo, const struct picture_view *view, struct picture_layout *layout);
 void picture_layout_chart(cairo_t *cairo, const struct picture_chart *chart,
                           struct picture_layout *layout);

@@ -35,7 +35,7 @@ const char *face_name(enum face face);
 /* "x", "y", "z". */
 const char *axis_name(enum axis axis);
 
-/* The cells with lo[a] <= index < hi[a] on every axis. Empty when any hi <= lo. */
+/* The cells with lo[a] <= index < hi[a] on every axis. The box is empty if any hi <= lo. */
 struct box {
     int64_t lo[AXIS_COUNT];
     int64_t hi[AXIS_COUNT];
@@ -62,7 +62,7 @@ struct box box_inside(const struct box *box, enum face face, int64_t width);
 struct box box_outside(const struct box *box, enum face face, int64_t width);
 
 /* Cut `outer` less `inner` (which must lie inside it) into at most 6 disjoint boxes, z slabs
- * first so that the largest pieces are contiguous. Returns how many. */
+ * first so that the largest pieces are contiguous. Returns their number. */
 int box_shell(const struct box *outer, const struct box *inner, struct box pieces[FACE_COUNT]);
 
 /* Cells of the grid that stand for cells of another box: `cells` moved by `shift`. */

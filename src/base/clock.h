@@ -32,7 +32,7 @@ struct clock_figures {
     double median_s, mean_s, best_s;
 };
 
-/* Of at least one; sorts `seconds`. */
+/* The figures of at least one value; sorts `seconds`. */
 static inline struct clock_figures clock_figures_of(double *seconds, int64_t count)
 {
     double sum = 0;

@@ -11,8 +11,8 @@
 
 static atomic_bool broken; /* the writer's thread sets it, too */
 
-/* Why this rank gave up. Written once, the code last, before `broken`: the other thread may notice
- * before the one that failed has reported. */
+/* The reason why this rank gave up. It is written once, the code last, before `broken`: the other
+ * thread may notice before the failed one has reported. */
 static struct {
     atomic_flag taken;
     atomic_int code;
@@ -50,7 +50,7 @@ enum status comm_check(int mpi_code, const char *what)
     char text[MPI_MAX_ERROR_STRING] = "unknown error";
     int length = 0;
     int started = 0;
-    /* MPI has no error texts before MPI_Init */
+    /* before MPI_Init MPI has no error texts */
     if (MPI_Initialized(&started) == MPI_SUCCESS && started != 0) {
         MPI_Error_string(mpi_code, text, &length);
     }

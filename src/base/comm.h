@@ -11,7 +11,7 @@
 /* Translate an MPI return code; `what` names the call for the message. */
 enum status comm_check(int mpi_code, const char *what) MUST_CHECK;
 #define TRY_MPI(call) TRY(comm_check((call), #call))
-/* The same for calls whose failure cannot be returned: comm_is_broken reports it later. */
+/* Like comm_check, for calls whose failure cannot be returned: comm_is_broken reports it later. */
 void comm_note(int mpi_code, const char *what);
 
 /* Not collective. True when an MPI call has failed on this rank, or the ranks could not agree on a
@@ -19,7 +19,7 @@ void comm_note(int mpi_code, const char *what);
  * (status_agree returns at once, files are left open), and `main` aborts all ranks. */
 bool comm_is_broken(void);
 
-/* The failure that broke it, whichever thread met it; recorded on this thread, too. */
+/* The failure that broke MPI, on any thread; it is recorded on this thread, too. */
 enum status comm_cause(void) MUST_CHECK;
 
 int comm_rank(MPI_Comm comm);
@@ -35,8 +35,8 @@ void comm_free(MPI_Comm *comm); /* takes MPI_COMM_NULL */
  * on this rank. */
 enum status status_agree(MPI_Comm comm, enum status mine) MUST_CHECK;
 
-/* From now on status_agree sleeps while it waits on this thread: where one rank works alone,
- * spinning would take cores from its threads. */
+/* From now on status_agree sleeps while it waits on this thread: if one rank works alone, spinning
+ * would take cores from its threads. */
 void comm_wait_asleep(void);
 
 /* The number of ranks on this node and the rank among them. Collective over `comm`. */

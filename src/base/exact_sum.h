@@ -15,8 +15,8 @@
 #include <string.h>
 
 /* Digits in base 2^40, least significant first: digit[d] counts multiples of 2^(40 (d - 2)) K.
- * Normalised: 0 <= digit[0..2] < 2^40; digit[3] carries the sign. Plain data: may be summed over
- * ranks as 4 x MPI_INT64_T (up to 2^23 ranks) and is then normalised again. */
+ * Normalised: 0 <= digit[0..2] < 2^40; digit[3] carries the sign. The struct is plain data, may be
+ * summed over ranks as 4 x MPI_INT64_T (up to 2^23 ranks), and is then normalised again. */
 struct exact_sum {
     int64_t digit[4];
 };
@@ -38,7 +38,8 @@ static inline int64_t exact_bits(double value)
     return bits;
 }
 
-/* Split `x` (|x| < EXACT_SUM_LIMIT) and add the parts to the counters. Branch-free: vectorizes. */
+/* Split `x` (|x| < EXACT_SUM_LIMIT) and add the parts to the counters. Without branches, so that
+ * loops vectorize. */
 static inline void exact_parts_add(struct exact_parts *parts, double x)
 {
     const double magic0 = 0x1.8p52;  /* multiples of 1 */

@@ -32,7 +32,7 @@ static int timed_fsync(int fd)
     return failed;
 }
 
-/* Only the beginning is shown: the whole path would leave no space for the reason. */
+/* The message shows only the beginning: the whole path would leave no space for the reason. */
 static enum status too_long(enum status code, const char *path)
 {
     return fail(code, "the path %.200s... is too long; at most %d characters are allowed", path,
@@ -138,7 +138,7 @@ static bool is_refusal(int reason)
 static enum status open_direct(struct file_output *file)
 {
     enum status status = STATUS_OK;
-    /* by the first of the threads that write; unless another has been refused since */
+    /* set by the first of the threads that write, unless another has been refused since */
 #pragma omp critical(file_open_direct)
     if (file->direct && file->direct_fd < 0) {
         file->direct_fd = open(file->path, O_WRONLY | O_DIRECT | O_CLOEXEC);
@@ -150,8 +150,8 @@ static enum status open_direct(struct file_output *file)
     return status;
 }
 
-/* Writes pages bypassing the page cache. `done` is the number of bytes written so. The rest is left
- * to the caller: what the file system refused, or what follows a write that ended within a page. */
+/* Write pages bypassing the page cache. `done` is the number of bytes written. The caller writes
+ * the rest: data that the file system refused, or that follow a write that ended within a page. */
 static enum status write_pages(struct file_output *file, const char *bytes, size_t nbytes,
                                uint64_t offset, size_t *done)
 {

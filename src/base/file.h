@@ -17,7 +17,7 @@ enum status path_join(const char *directory, const char *name, char path[PATH_BY
 /* Write all bytes to an open file; `path` is for the message. */
 enum status file_write(int fd, const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 
-/* The same at an offset. Starts the write-back at once, so that the later fsync waits less. */
+/* Write at an offset. Starts the write-back at once, so that the later fsync waits less. */
 enum status file_write_at(int fd, const char *path, const void *bytes, size_t nbytes,
                           uint64_t offset) MUST_CHECK;
 
@@ -40,7 +40,8 @@ enum status file_output_open(const char *path, bool direct, struct file_output *
  * ways, even when other threads or processes write the neighbouring bytes. */
 enum status file_output_write(struct file_output *file, const void *bytes, size_t nbytes,
                               uint64_t offset) MUST_CHECK;
-enum status file_output_close(struct file_output *file) MUST_CHECK; /* takes one that is not open */
+/* Takes a file that is not open. */
+enum status file_output_close(struct file_output *file) MUST_CHECK;
 
 /* Close; returns `status`, or STATUS_FILE when that is STATUS_OK and closing fails. */
 enum status file_close(int fd, const char *path, enum status status) MUST_CHECK;
@@ -55,7 +56,7 @@ enum status file_sync_named(const char *path) MUST_CHECK;
 /* Drop a flushed file from the page cache. */
 void file_forget(int fd);
 
-/* The time in s that this thread has spent in system calls that write to a file or wait for the
+/* Get the time in s that this thread has spent in system calls that write to a file or wait for the
  * disk; and set it, for a thread that others have helped (base/thread.h). */
 double file_disk_seconds(void);
 void file_disk_reset(double seconds);
@@ -64,7 +65,8 @@ void file_disk_reset(double seconds);
  * renamed. */
 enum status file_create(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 
-/* Write the beginning of an existing file, and 64 KiB of zeros after it; what follows stays. */
+/* Write the beginning of an existing file, and 64 KiB of zeros after it; the rest of the file
+ * stays. */
 enum status file_overwrite(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 
 /* Write a whole small file: temporary name, fsync, rename, fsync of the folder. Readers see the old
@@ -74,7 +76,7 @@ enum status file_replace(const char *path, const char *bytes, size_t nbytes) MUS
 /* STATUS_FILE when it cannot be removed. A file that does not exist is fine. */
 enum status file_remove(const char *path) MUST_CHECK;
 
-/* STATUS_FILE when file_replace could not create that file now. Leaves nothing behind. Call it
+/* STATUS_FILE when file_replace could not create that file now. The test leaves no file. Call it
  * before work whose result goes there. */
 enum status file_check_place(const char *path) MUST_CHECK;
 
@@ -93,7 +95,7 @@ enum status directory_check(const char *path) MUST_CHECK;
  * STATUS_OK where it does not report its size, as ramfs. */
 enum status directory_check_room(const char *directory, uint64_t bytes) MUST_CHECK;
 
-/* Also true when that cannot be determined: who then opens the file reports why. */
+/* Also true when this cannot be determined: the function that opens the file then reports why. */
 bool file_exists(const char *path);
 uint64_t file_size(const char *path); /* 0 when it does not exist */
 

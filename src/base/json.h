@@ -22,7 +22,7 @@ void json_begin(struct json *json, const char *key, char bracket); /* '{' or '['
 void json_end(struct json *json, char bracket);                    /* '}' or ']' */
 void json_string(struct json *json, const char *key, const char *value);
 void json_int(struct json *json, const char *key, int64_t value);
-/* 17 digits: reads back to the same bits. NaN and infinities become null. */
+/* Writes 17 digits, which read back to the same bits. NaN and infinities become null. */
 void json_real(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_int3(struct json *json, const char *key, const int64_t value[3]);

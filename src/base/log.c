@@ -14,7 +14,7 @@
 static int my_rank;
 static int rank_count = 1;
 static bool quiet_info;
-static int output_errno; /* of the last line that could not be written to standard output */
+static int output_errno; /* errno of the last line that could not be written to standard output */
 static atomic_bool transient_shown; /* the writer may warn from its own thread */
 
 void log_init(int rank, int nranks)
@@ -81,7 +81,7 @@ static void clear_transient(void)
     }
 }
 
-/* Table 3-7 of the Unicode Standard: which second bytes may follow a first one. */
+/* The second bytes that may follow a first one: table 3-7 of the Unicode Standard. */
 int utf8_length(const char *text)
 {
     static const struct {

@@ -17,20 +17,20 @@ char *log_clean(char *text);
 /* "65.5 kB": three significant digits. Returns `text`. */
 enum { BYTES_TEXT = 32 };
 const char *bytes_text(double bytes, char text[BYTES_TEXT]);
-/* The same in memory of the enclosing block, for messages. */
+/* bytes_text in memory of the enclosing block, for messages. */
 #define SIZE_TEXT(bytes) bytes_text((double)(bytes), (char[BYTES_TEXT]){0})
 /* "12 min", "3.4 s": two or three digits. Returns `text`. */
 enum { DURATION_TEXT = 32 };
 const char *duration_text(double seconds, char text[DURATION_TEXT]);
 
-/* Call first. A reader that leaves early (`| head`) or a stream that is closed ends no run. */
+/* Call first. The program continues when a reader leaves early (`| head`) or a stream is closed. */
 void log_open_streams(void);
 
 /* Until this is called the process counts as rank 0 of 1. */
 void log_init(int rank, int nranks);
 int log_rank(void);
 
-/* Turn log_info off. Warnings and errors still show. */
+/* Turn log_info off. Warnings and errors are still printed. */
 void log_set_quiet(bool quiet);
 
 /* A line on stdout / stderr, from rank 0 only. log_warn starts it with "warning: ". A progress line
@@ -38,8 +38,8 @@ void log_set_quiet(bool quiet);
 void log_info(const char *format, ...) PRINTF_LIKE(1, 2);
 void log_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* At the end: STATUS_FILE when this process could not write all of its standard output, and its
- * reader has not left. Not collective. */
+/* Call at the end. STATUS_FILE when this process could not write all of its standard output, and
+ * its reader has not left. Not collective. */
 enum status log_finish(void) MUST_CHECK;
 
 /* A line on stderr from the calling rank, with "error: " and, with several ranks, its number. */

@@ -34,19 +34,19 @@ struct option_name {
 struct option {
     enum option_kind kind;
     const char *name;     /* "--set" */
-    const char *argument; /* as --help shows it, "" for none */
+    const char *argument; /* in the form of --help, "" for none */
     const char *help;     /* one line */
     void *target;
 };
 
-/* What a command takes; `operands` are the arguments that are not options. */
+/* The arguments of a command; `operands` are the arguments that are not options. */
 struct command_line {
     const char *usage;            /* "isotherm run CONFIG [options]" */
-    const char *about;            /* a few lines on what it does */
+    const char *about;            /* a description of a few lines */
     const char *example;          /* a line or two to copy */
     const struct option *options; /* ends with OPTION_END */
     const char *only;             /* names of the options that --help shows; NULL: all */
-    const char *operand; /* what the operands are, for messages; NULL when there are none */
+    const char *operand;          /* name of the operands, for messages; NULL when there are none */
     int min_operands;
     int max_operands;
     const char **operands;

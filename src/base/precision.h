@@ -18,7 +18,7 @@ static inline const char *precision_name(enum precision precision)
     return precision == PRECISION_FLOAT64 ? "float64" : "float32";
 }
 
-/* `value` as this format holds it. */
+/* `value` rounded to this format. */
 static inline double precision_round(enum precision precision, double value)
 {
     return precision == PRECISION_FLOAT64 ? value : (double)(float)value;

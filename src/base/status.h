@@ -1,6 +1,6 @@
 /* Error codes, and the message that goes with them.
  *
- * Every function that can fail returns `enum status`. The one that detects the failure calls
+ * Every function that can fail returns `enum status`. The function that detects the failure calls
  * `fail`, which records a message for the user; its callers pass the code on with TRY. Only `main`
  * prints the message and ends the program. */
 #ifndef ISOTHERM_BASE_STATUS_H
@@ -37,7 +37,7 @@ enum { STATUS_MESSAGE_BYTES = 2048 };
         }                                                                                          \
     } while (0)
 
-/* The same in functions that clean up at a label `done` and return `status` there. */
+/* TRY for functions that clean up at a label `done` and return `status` there. */
 #define TRY_GOTO(call)                                                                             \
     do {                                                                                           \
         status = (call);                                                                           \
@@ -49,12 +49,11 @@ enum { STATUS_MESSAGE_BYTES = 2048 };
 /* STATUS_MEMORY, with the message, unless `allocated`. */
 #define CHECK_MEMORY(allocated, ...) ((allocated) ? STATUS_OK : fail(STATUS_MEMORY, __VA_ARGS__))
 
-/* Record the message of a failure and return `code` (never STATUS_OK). The message says what is
- * wrong, with the value, and what would be right; no newline at the end. A later call replaces it.
- * Not collective. */
+/* Record the message of a failure and return `code` (never STATUS_OK). The message gives the error,
+ * the value, and a valid one; no newline at the end. A later call replaces it. Not collective. */
 enum status fail(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Prepend context to the recorded message; nothing for STATUS_OK. Returns `code`. */
+/* Prepend context to the recorded message; no effect for STATUS_OK. Returns `code`. */
 enum status fail_prefix(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* The message recorded last on this thread, "" when there is none. Never NULL. */

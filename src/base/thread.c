@@ -19,7 +19,7 @@ enum status thread_start(pthread_t *thread, void *(*work)(void *argument), void 
                      : fail(STATUS_MEMORY, "a thread cannot be started: %s", strerror(code));
 }
 
-/* For few pieces no others are woken. */
+/* Few pieces do not wake other threads. */
 static int threads_for(int64_t count)
 {
     const int most = omp_get_max_threads();

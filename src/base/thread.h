@@ -1,4 +1,4 @@
-/* Threads besides the one that makes the steps, and work that is divided among threads. */
+/* Threads in addition to the one that makes the steps, and work that is divided among threads. */
 #ifndef ISOTHERM_BASE_THREAD_H
 #define ISOTHERM_BASE_THREAD_H
 
@@ -8,14 +8,14 @@
 #include "base/status.h"
 
 /* Start a thread with all signals blocked: they must interrupt the main thread. STATUS_MEMORY when
- * the system has none to give, as with a low `ulimit -u`. */
+ * the system refuses, for example with a low `ulimit -u`. */
 enum status thread_start(pthread_t *thread, void *(*work)(void *argument),
                          void *argument) MUST_CHECK;
 
-/* Call `work` for the pieces 0 to count - 1, dealt in order to the OpenMP threads of the caller: as
- * many as its omp_get_max_threads. `work` makes no MPI and no HDF5 call. After a failure no later
- * piece begins; returns the status of the lowest piece that failed, its message recorded on the
- * caller's thread. The caller's file_disk_seconds grow by the mean of the threads'. */
+/* Call `work` for the pieces 0 to count - 1, dealt in order to the OpenMP threads of the caller,
+ * whose number is its omp_get_max_threads. `work` makes no MPI and no HDF5 call. After a failure no
+ * later piece begins; returns the status of the lowest piece that failed, its message recorded on
+ * the caller's thread. The file_disk_seconds of the caller grow by the mean over the threads. */
 enum status thread_divide(int64_t count, enum status (*work)(void *context, int64_t piece),
                           void *context) MUST_CHECK;
 

@@ -72,7 +72,7 @@ static enum status open_device(struct doctor *doctor)
     return status_agree(MPI_COMM_WORLD, open_local(doctor, node_rank, node_size));
 }
 
-/* The first GPU backend that cannot run. */
+/* Find the first GPU backend that cannot run. */
 static void find_dead_backend(struct doctor_facts *facts)
 {
     for (int i = 0; i < backend_count(); i++) {

@@ -9,7 +9,7 @@
 #include "kernels/backend.h"
 #include "machine/rank_facts.h"
 
-/* Whether MPI can send device memory. */
+/* The ability of MPI to send device memory. */
 enum device_send { DEVICE_SEND_NOT_NEEDED, DEVICE_SEND_YES, DEVICE_SEND_NO };
 
 /* The input of the diagnosis, on rank 0. */
@@ -19,7 +19,7 @@ struct doctor_facts {
     const char *backend;
     char gpu_fails[256]; /* why the GPU backend of this build cannot run; "": it can, or there is
                             none */
-    int thread_level;    /* of MPI */
+    int thread_level;    /* thread level of MPI */
     struct mpi_hints hints;
     enum device_send device_send; /* tested, not claimed by MPI */
     char device_send_error[384];
@@ -44,7 +44,7 @@ struct doctor_pair {
     const char *transport;
     bool works;
     double seconds;
-    char why[384]; /* when it does not work */
+    char why[384]; /* the reason when it does not work */
 };
 enum { DOCTOR_PAIR_BYTES = 8 << 20, DOCTOR_PAIR_RANKS = 8 };
 
@@ -54,8 +54,8 @@ enum status doctor_measure_pairs(MPI_Comm comm, const struct backend *backend,
                                  struct device *device, struct doctor_pair **pairs,
                                  int *npairs) MUST_CHECK;
 
-/* Collective. Whether MPI can send device memory, from these measurements (rank 0), and with one
- * rank from a message to itself. */
+/* Collective. Determine from these measurements (rank 0), and with one rank from a message to
+ * itself, if MPI can send device memory. */
 enum status doctor_test_device_send(MPI_Comm comm, const struct backend *backend,
                                     const struct doctor_pair *pairs, int npairs,
                                     struct doctor_facts *facts) MUST_CHECK;

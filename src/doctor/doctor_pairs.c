@@ -41,7 +41,7 @@ static enum status probe(struct rig *rig)
     return STATUS_OK;
 }
 
-/* On the two ranks of `comm`. */
+/* Collective over the two ranks of `comm`. */
 static enum status try_pair(const struct rig *rig, MPI_Comm comm, const struct transport *transport,
                             struct halo_trial *trial)
 {

@@ -26,7 +26,7 @@ enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *thread
     return STATUS_OK;
 }
 
-/* With places the process is bound to the first of them already: its cores are not known here. */
+/* With OMP_PLACES the process is already bound to the first place; its cores are unknown here. */
 static bool environment_chooses(void)
 {
     static const char *const names[] = {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES",

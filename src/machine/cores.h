@@ -18,8 +18,8 @@ enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *thread
  * machine_examine finds the CPUs of all of them. */
 enum status cores_share(MPI_Comm comm) MUST_CHECK;
 
-/* The number of OpenMP threads for work that is concurrent with the time steps: where a GPU makes
- * these, all of the caller's but the one that drives it; else 1. */
+/* The number of OpenMP threads for work that is concurrent with the time steps: on a GPU all
+ * threads of the caller but the one that drives it; else 1. */
 int cores_beside(const struct backend *backend);
 
 /* The cores that this process may use; at least 1. */

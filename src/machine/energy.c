@@ -18,7 +18,7 @@ const struct energy_places energy_system = {
 
 enum { MOST_FILES = 16, PATH_BYTES = 512 };
 
-/* A file with a count of microjoules; `range`: where it wraps around, 0: never. */
+/* A file with a count of microjoules; it wraps around at `range`; 0: never. */
 struct counter_file {
     char path[PATH_BYTES];
     uint64_t range;
@@ -94,7 +94,7 @@ static void add_files(struct energy_meter *meter, const char *pattern, int *deni
     globfree(&found);
 }
 
-/* The packages, not their parts (intel-rapl:0:0): AMD's CPUs have the same names. */
+/* The packages, not their parts (intel-rapl:0:0). AMD's CPUs have these names, too. */
 static bool open_rapl(struct energy_meter *meter, const struct energy_places *places, char *why)
 {
     char pattern[PATH_BYTES];
@@ -134,7 +134,7 @@ static bool open_hwmon(struct energy_meter *meter, const struct energy_places *p
 
 /* ---- libraries ---- */
 
-/* The functions, by these names; false with `why` unless all are there. A pointer to a function is
+/* Load the functions of these names; false with `why` if one is missing. A pointer to a function is
  * read from dlsym's object pointer, as POSIX describes. */
 static bool load(struct energy_meter *meter, const char *library, const char *const names[],
                  void *functions[], char *why)

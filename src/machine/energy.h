@@ -1,5 +1,5 @@
-/* Energy counters: of an NVIDIA device by NVML, of an AMD one by ROCm SMI or the driver's files, of
- * the CPUs by the kernel's powercap files (RAPL). The libraries are loaded at run time. */
+/* Energy counters: NVML for NVIDIA devices, ROCm SMI or the driver's files for AMD devices, the
+ * kernel's powercap files (RAPL) for CPUs. The libraries are loaded at run time. */
 #ifndef ISOTHERM_MACHINE_ENERGY_H
 #define ISOTHERM_MACHINE_ENERGY_H
 
@@ -7,20 +7,20 @@
 
 struct energy_meter;
 
-/* Where to look; the tests have their own. */
+/* The places of libraries and files; tests have their own. */
 struct energy_places {
     const char *nvml;        /* library */
     const char *rocm_smi;    /* library */
     const char *pci_devices; /* folder of the devices' folders, named by address */
     const char *powercap;    /* folder of intel-rapl:0, ... */
 };
-/* Those of the system. */
+/* The places on a usual system. */
 extern const struct energy_places energy_system;
 
 enum { ENERGY_WORDS = 256 };
 
 /* The counter of the device at a PCI address ("0000:c1:00.0"), or of all CPU packages of the node
- * for "". NULL when there is none that can be read: `why` has the reason. Not collective. */
+ * for "". NULL when no counter can be read: `why` has the reason. Not collective. */
 struct energy_meter *energy_open(const struct energy_places *places, const char *pci,
                                  char why[ENERGY_WORDS]);
 void energy_close(struct energy_meter *meter); /* takes NULL */

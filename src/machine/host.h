@@ -6,14 +6,14 @@
 #include "machine/rank_facts.h"
 
 struct host {
-    const struct rank_facts *ranks; /* of all hosts */
+    const struct rank_facts *ranks; /* ranks of all hosts */
     int ranks_end;
     const char *name;
-    int nranks; /* here */
-    int first;  /* of these */
+    int nranks; /* number of ranks on this host */
+    int first;  /* the lowest of them */
     int machine_cores;
-    struct core_set cores; /* of all its ranks */
-    int threads;           /* of all its ranks, at least one each */
+    struct core_set cores; /* cores of all its ranks */
+    int threads;           /* threads of all its ranks, at least one each */
 };
 
 /* The host of rank `first`, the lowest there, of `nranks` ranks. */
@@ -32,12 +32,12 @@ struct crowd {
 };
 bool host_is_crowded(const struct host *host, struct crowd *crowd);
 
-/* Warn if the host of rank 0 is crowded: launchers fill the first host first. Not when its ranks
- * have one thread each and MPI is set to yield. */
+/* Warn if the host of rank 0 is crowded: launchers fill the first host first. No warning if its
+ * ranks have one thread each and MPI is set to yield. */
 void host_warn_of_crowd(const struct rank_facts *ranks, int nranks);
 
 /* The settings without which Open MPI's mpirun refuses to start that many ranks on this machine;
- * "" when there are none: they are set, Slurm starts the ranks, or it is another MPI. Needs no
+ * "" when none is missing, when Slurm starts the ranks, and for another MPI. Works before
  * MPI_Init. */
 enum { LAUNCH_BYTES = 256 };
 void host_launch_settings(int nranks, int cores, char text[LAUNCH_BYTES]);

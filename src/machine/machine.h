@@ -42,10 +42,10 @@ static inline void core_set_unite(struct core_set *set, const struct core_set *o
 
 struct machine {
     char host[64];
-    char cpus[128];        /* of this process, in the format of taskset: "0-7,64-71" */
-    struct core_set cores; /* of these CPUs; hyperthreads of one core count once */
-    int machine_cores;     /* of the machine */
-    int numa_nodes;        /* of the machine */
+    char cpus[128];        /* CPUs of this process, in the format of taskset: "0-7,64-71" */
+    struct core_set cores; /* cores of these CPUs; hyperthreads of one core count once */
+    int machine_cores;     /* number of cores of the machine */
+    int numa_nodes;        /* number of NUMA nodes of the machine */
     uint64_t numa;         /* bit n: NUMA node n has some of these CPUs */
     int device_numa;       /* NUMA node of the device; -1: none or unknown */
     int device_index;      /* among devices of its kind, by PCI address; -1: unknown */

@@ -17,7 +17,7 @@ struct rank_place {
     int group; /* ranks of the node with faster links between them; -1: none */
 };
 
-/* Fastest first. */
+/* The kinds of links, fastest first. */
 enum link { LINK_SELF, LINK_GROUP, LINK_NODE, LINK_NETWORK, LINK_COUNT };
 
 /* The relative time per byte on each link. On an MI250X node: 142 GB/s between the dies of a
@@ -30,12 +30,12 @@ struct placement_order {
     char name[96];                  /* "natural", or the boxes of nodes and groups */
     int64_t link_cells[LINK_COUNT]; /* halo cells per step over each link, all ranks */
     int64_t cost;                   /* sum of link_cells times link_cost */
-    int64_t natural_cost;           /* of the natural order */
+    int64_t natural_cost;           /* cost of the natural order */
 };
 
 /* Compare the natural order (rank = block) with orders in which the ranks of a node, and of a
  * group, own compact boxes of blocks; choose the cheapest, on a tie the natural one. Rank 0 keeps
- * block 0. `places`: one per rank. The same result on all ranks. Free with placement_free. Not
+ * block 0. `places`: one per rank. All ranks get the same result. Free with placement_free. Not
  * collective. */
 enum status placement_choose(const struct decomp *decomp, const struct rank_place *places,
                              struct placement_order *order) MUST_CHECK;

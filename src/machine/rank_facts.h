@@ -13,7 +13,7 @@ struct rank_facts {
     char device[128]; /* name */
     char pci[32];     /* address; "" for none */
     int devices;      /* visible to the process; 0: the backend has none */
-    int threads;      /* of the kernels; 0 for a GPU */
+    int threads;      /* threads of the kernels; 0 for a GPU */
 };
 
 /* Collective. The facts of all ranks on rank 0, to be freed; *all is NULL on the others. The

@@ -20,7 +20,7 @@ struct trial {
     struct device *device;
     struct queue *queue;
     struct layout layout;
-    struct coefficients coefficients; /* of high order: the weights do not matter here */
+    struct coefficients coefficients; /* for high order the weights do not matter here */
     void *d_in, *d_out;
 };
 
@@ -70,7 +70,7 @@ static enum status time_steps(struct trial *trial, int64_t steps, double *second
     return STATUS_OK;
 }
 
-/* The fastest round: the others were disturbed, or tried another tile. */
+/* Take the fastest round: the others were disturbed, or tried another tile. */
 static enum status time_rounds(struct trial *trial, double *seconds)
 {
     const double since = clock_seconds();
@@ -86,7 +86,7 @@ static enum status time_rounds(struct trial *trial, double *seconds)
     return STATUS_OK;
 }
 
-/* Whole rows, then whole planes; blocks one behind the other. */
+/* Take whole rows, then whole planes, with the blocks one behind the other. */
 static void choose_cells(const int64_t block[AXIS_COUNT], int nblocks, int64_t cells[AXIS_COUNT])
 {
     int64_t room = MOST_CELLS;
@@ -121,7 +121,7 @@ enum status step_rate_measure(const struct backend *backend, const int64_t cells
     TRY_GOTO(time_rounds(&trial, &seconds));
     *rate = (struct step_rate){.cells = chosen[0] * chosen[1] * chosen[2], .threads = info.threads};
     rate->cells_per_s = (double)rate->cells / seconds;
-    double load = 0; /* processes of the last minute */
+    double load = 0; /* running processes, mean of the last minute */
     rate->is_busy = getloadavg(&load, 1) == 1 && load > cores_count();
     memcpy(rate->device, info.name, sizeof rate->device);
 done:

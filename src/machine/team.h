@@ -16,7 +16,7 @@ struct team {
     struct decomp decomp;
     struct machine machine;
     struct placement_order placement;
-    struct rank_facts *rank_facts; /* of all ranks; rank 0 */
+    struct rank_facts *rank_facts; /* facts of all ranks; on rank 0 */
 };
 
 /* Collective. The ranks of `comm` with their blocks of the grid, in the launcher's order. The

@@ -15,7 +15,7 @@
 
 enum { ADDRESS_BYTES = 32 };
 
-/* Whether no lower rank of this node has the same device. */
+/* True if no lower rank of this node has the same device. */
 static enum status is_first_of_device(MPI_Comm comm, const char *pci, bool *first)
 {
     MPI_Comm node = MPI_COMM_NULL;
@@ -87,7 +87,7 @@ void team_energy_sample(struct team_energy *energy)
 
 void team_energy_restart(struct team_energy *energy)
 {
-    energy->last_s = clock_seconds(); /* a wrap-around before does not matter */
+    energy->last_s = clock_seconds(); /* an earlier wrap-around does not matter */
     read_now(energy);
     energy->begin_J = energy->last_J;
 }

@@ -1,4 +1,4 @@
-/* The energy of a run: of each device once, or of the CPUs of each node. */
+/* The energy of a run: each device counts once, or the CPUs of each node. */
 #ifndef ISOTHERM_MACHINE_TEAM_ENERGY_H
 #define ISOTHERM_MACHINE_TEAM_ENERGY_H
 
@@ -29,7 +29,7 @@ void team_energy_end(struct team_energy *energy); /* takes a zeroed one */
 /* Not collective; call it now and then: counters of CPUs wrap around within minutes. */
 void team_energy_sample(struct team_energy *energy);
 
-/* Not collective: the beginning is now. */
+/* Not collective. Begin the measurement now. */
 void team_energy_restart(struct team_energy *energy);
 
 /* Collective. The energy since the beginning, on rank 0. NaN unless every device has a counter. */

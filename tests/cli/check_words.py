@@ -151,8 +151,9 @@ HEADS = [
      "name the subject"),
 ]
 HEAD = r"(?:^|\0|[.!?]\)?) ?[*_\"'(`]*"
-# Source folders whose comments are checked for HEADS; strings are, everywhere.
-CLEAN_FOLDERS = ()
+# Source folders whose comments are checked for HEADS, without regard to case: one by one, while
+# comments are being rewritten. Messages and all other texts are checked everywhere.
+CLEAN_FOLDERS = ("src/base/", "src/doctor/", "src/machine/", "halo/", "io/picture/")
 
 
 def spaces(text):
@@ -180,20 +181,20 @@ def string_text(token):
     return re.sub(r'\\n|\\t|\\"|^"|"$', lambda m: spaces(m.group()), token)
 
 
-def c_text(source, comments=True):
+def c_text(source, comments=True, strings=True):
     """Comments and strings of C at their places, all else NUL; adjacent strings are one text."""
     pieces, end = [], 0
     token = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
     for found in token.finditer(source):
         pieces.append(not_text(source[end:found.start()]))
         text = found.group()
-        if text[0] == '"':
-            line = source[source.rfind("\n", 0, found.start()) + 1:found.start()]
-            pieces.append(not_text(text) if "#include" in line.replace(" ", "")
-                          else string_text(text))
+        line = source[source.rfind("\n", 0, found.start()) + 1:found.start()]
+        if text[0] == "/" and comments:
+            pieces.append(comment_text(text))
+        elif text[0] == '"' and strings and "#include" not in line.replace(" ", ""):
+            pieces.append(string_text(text))
         else:
-            is_text = text[0] == "/" and comments
-            pieces.append(comment_text(text) if is_text else not_text(text))
+            pieces.append(not_text(text))
         end = found.end()
     return "".join([*pieces, not_text(source[end:])])
 
@@ -218,11 +219,10 @@ def markdown_text(source):
     return re.sub(r"(?m)^[ \t]*>+", lambda m: spaces(m.group()), source)
 
 
-def text_of(path, comments=True):
-    """comments: those of C too, else its strings alone."""
+def text_of(path):
     source = path.read_text()
     if path.name.endswith(C_SUFFIXES):
-        return c_text(source, comments)
+        return c_text(source)
     return markdown_text(source) if path.suffix == ".md" else script_text(source)
 
 
@@ -234,14 +234,13 @@ def sentences(text):
     return "".join(piece for _, piece in pieces), [offset for offset, _ in pieces]
 
 
-def find(text, heads=False):
-    """[(line, phrase, advice)]; the first of PHRASES where two fit the same place. heads: of HEADS
-    instead."""
+def find(text, phrases=tuple((f"({phrase})", advice) for phrase, advice in PHRASES),
+         flags=re.IGNORECASE):
+    """[(line, phrase, advice)]; the first of the phrases, each a group, where two fit a place."""
     joined, offsets = sentences(text)
     taken, found = [], []
-    for pattern, advice in HEADS if heads else PHRASES:
-        for match in re.finditer(f"{HEAD}({pattern})" if heads else f"({pattern})", joined,
-                                 0 if heads else re.IGNORECASE):
+    for pattern, advice in phrases:
+        for match in re.finditer(pattern, joined, flags):
             start, end = match.span(1)
             if not any(start < b and a < end for a, b in taken):
                 taken.append((start, end))
@@ -250,10 +249,20 @@ def find(text, heads=False):
     return sorted(found)
 
 
+def find_heads(text, flags=0):
+    return find(text, [(f"{HEAD}({head})", advice) for head, advice in HEADS], flags)
+
+
 def places_in(path, name):
     """[(line, phrase, advice)] of a file; name: its path below the root."""
-    clean = name.startswith(CLEAN_FOLDERS) or not name.startswith(PRODUCT_FOLDERS)
-    return sorted(find(text_of(path)) + find(text_of(path, comments=clean), heads=True))
+    found = find(text_of(path))
+    if not path.name.endswith(C_SUFFIXES):
+        return sorted(found + find_heads(text_of(path)))
+    source = path.read_text()
+    found += find_heads(c_text(source, comments=False))
+    if name.startswith(CLEAN_FOLDERS):
+        found += find_heads(c_text(source, strings=False), re.IGNORECASE)
+    return sorted(found)
 
 
 def places(root, folders):
