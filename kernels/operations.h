@@ -18,7 +18,7 @@
 #include "kernels/runtime.h"
 #include "kernels/source_cell.h"
 
-/* What becomes of cells that reach a value of the field. Device memory. */
+/* Rule for changing the class of a cell when its field value reaches a threshold. Device memory. */
 struct class_changes {
     struct layout layout; /* as in medium_args */
     uint8_t *d_class;     /* the same; afterwards for steps with segments only: CLASS_FLAG is kept

@@ -55,7 +55,7 @@ static uint64_t value_bytes(const struct job *job)
             (uint64_t)derived_count(job->part->kept) * sizeof(double));
 }
 
-/* Rank 0. Overwriting a file that is needed no more takes less time than allocating another and
+/* Rank 0. Overwriting an obsolete file takes less time than allocating another and
  * freeing this one. */
 static enum status prepare(struct job *job)
 {

@@ -21,7 +21,7 @@ enum status step_files_list(const char *folder, int64_t **steps, int *count) MUS
 /* Remove the incomplete files of killed runs, and files that are given up. */
 enum status step_files_remove_temporaries(const char *folder) MUST_CHECK;
 
-/* Give up a file that is needed no more: it becomes a temporary one. False when that fails. */
+/* Mark an obsolete file for reuse by renaming it to a temporary name. False when that fails. */
 bool step_files_give_up(const char *folder, int64_t step);
 
 /* As remove_temporaries, but one of them may become `path`, with its contents, to be written over;

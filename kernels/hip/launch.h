@@ -100,7 +100,7 @@ hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scra
 
 /* Several steps in a pass; see steps.h. */
 enum { HIP_STEPS_MOST = 4 };
-/* What a kernel that can does besides. */
+/* Optional results of a pass, for kernels that support them. */
 struct hip_steps_besides {
     struct hip_scratch *d_scratch;
     /* the summary of the box, if not NULL: where cells are invalid or not below 2^18 K, only

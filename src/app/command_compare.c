@@ -29,10 +29,10 @@ static const struct option option_table[] = {
 static const struct command_line line = {
     .usage = "isotherm compare A B [--rtol X] [--atol X]",
     .about = "Compare two checkpoints, snapshot files or output folders cell by cell: the\n"
-             "largest absolute, relative and ULP difference, with its cell and step. Of a\n"
-             "folder, snapshots.vtkhdf is compared, or else the newest checkpoint. States\n"
-             "are matched by step. float32 with float64: ULP are those of float32. NaN\n"
-             "equals NaN only.\n"
+             "largest absolute, relative and ULP difference, with its cell and step. A\n"
+             "folder stands for its snapshots.vtkhdf, or else its newest checkpoint. States\n"
+             "are matched by step. Differences of float32 and float64 count ULP of float32.\n"
+             "NaN equals NaN only.\n"
              "Exit code: 0 when |a - b| <= atol + rtol max(|a|, |b|) in every cell, 1 when\n"
              "not, 2 when the two cannot be compared (grids or steps differ), 3 when a file\n"
              "cannot be read or is damaged.",

@@ -147,8 +147,9 @@ static void print_time(const struct plan *plan)
         printf(" as configured; the largest stable step is %.6g s\n", timeline->dt_stable);
     }
     if (settings->time.adapt_every > 0) {
-        printf("               longer where the temperatures allow it: adapted every %" PRId64
-               " step%s, so the steps below are the most\n",
+        printf("               adapted every %" PRId64
+               " step%s and lengthened where temperatures allow; the step count below is an "
+               "upper bound\n",
                settings->time.adapt_every, settings->time.adapt_every == 1 ? "" : "s");
     }
     printf("steps          %" PRId64 " to t = %.6g s", timeline->steps, timeline->end);

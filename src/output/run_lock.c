@@ -195,7 +195,7 @@ enum status run_lock_take(const char *directory, struct run_lock *lock)
                         "choose another folder with --output",
                         directory);
         }
-        log_info("%s of a run that did not end by itself is replaced", lock->path);
+        log_info("replaced stale lock %s: the run that created it no longer exists", lock->path);
     }
     snprintf(lock->text, sizeof lock->text, "%s", text);
     lock->touched_at = clock_seconds();

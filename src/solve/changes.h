@@ -1,4 +1,4 @@
-/* Materials that become others forever: before each step the classes of cells follow the field.
+/* Permanent changes of materials: before each step the classes of cells follow the field.
  * Every rank finds those of its halo from the same field, so that they are not exchanged. */
 #ifndef ISOTHERM_SOLVE_CHANGES_H
 #define ISOTHERM_SOLVE_CHANGES_H

@@ -130,10 +130,10 @@ PHRASES = [
     (r"\bbecom(e|es|ing) of\b", "name what happens to it"),
     (r"\bbecom(e|es|ing) others\b", "change into others"),
     (r"\b(give|gives|giving|gave|given) up (an?|its|the file)\b", "release, remove, abandon"),
-    (r"\bno more\b(?! than)", "no longer"),
+    (r"\bno more\b(?! (than|of)\b)", "no longer"),
     (r"\b(is|are) the most\b", "is an upper bound"),
     (r"\bends? by (itself|themselves)\b|\bended by (itself|themselves)\b", "terminates normally"),
-    (r"\b(ends|changes|stops|breaks|touches|finds|opens|moves) no [a-z]+", "does not end a ..."),
+    (r"\b(ends|changes|stops|breaks|moves) no [a-z]+", "does not end a ..."),
     (r"\btimes one\b", "efficiency, in percent"),
     (r"\b(is|are) then not\b", "in these cases ... is ignored"),
     (r"\bone word more\b|: a word\b", "say what changed"),
@@ -172,8 +172,9 @@ def kind(piece):
 
 
 def comment_text(token):
-    """A comment without its markers, of the same length."""
-    token = re.sub(r"^/[*/]+|\*/$", lambda m: spaces(m.group()), token)
+    """A comment without its markers, of the same length; NUL where it begins."""
+    token = re.sub(r"^/\*+", lambda m: not_text(m.group()), token)
+    token = re.sub(r"^//+|\*/$", lambda m: spaces(m.group()), token)
     return re.sub(r"(?m)^[ \t]*(\*|//)", lambda m: spaces(m.group()), token)
 
 

@@ -25,7 +25,11 @@ class CheckWords(unittest.TestCase):
                      "every so manieth cell", "so many bytes", "wait for ever", "made anew",
                      "whoever waits", "nobody reads it", "nothing to warn of", "--help tells more",
                      "what the run came to", "it wants a list", "it shall end",
-                     "it is told", "a whole number", "cannot make a file", "the file is whole"):
+                     "it is told", "a whole number", "cannot make a file", "the file is whole",
+                     "what becomes of it", "a file needed no more", "they give up a file",
+                     "the steps below are the most", "a run that ended by itself",
+                     "this ends no run", "four times one", "it is then not used",
+                     "can do besides."):
             with self.subTest(text):
                 self.assertEqual(len(self.found("a.md", f"x {text} y\n")), 1)
 
@@ -46,6 +50,41 @@ class CheckWords(unittest.TestCase):
                          [(1, "go on with")])
         self.assertEqual(self.found("a.sh", "# they go\n# on with it\n"), [(1, "go on with")])
         self.assertEqual(self.found("a.md", "they go\non with it\n"), [(1, "go on with")])
+
+    def heads(self, name, text):
+        """[(line, head)]"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            return [(line, phrase) for line, phrase, _ in check_words.places_in(path, name)]
+
+    def test_heads_of_sentences(self):
+        for head in ("What it does", "Whether it does", "Of a face", "Those that do", "That of it",
+                     "The same of it"):
+            for text in (f"{head}.\n", f"One.\n\n{head}.\n", f"One. {head}.\n", f"# {head}\n",
+                         f"- One.\n- {head}.\n", f"1. {head}.\n", f"| one | {head} |\n",
+                         f"**{head}** is.\n"):
+                with self.subTest(text):
+                    self.assertEqual(len(self.heads("a.md", text)), 1)
+        self.assertEqual(self.heads("a.sh", "x=1  # Of a\n# b. What\n#\n# of a\n"),
+                         [(1, "Of"), (2, "What")])
+        self.assertEqual(self.heads("a.py", '"""Whether it is."""\nx = 1  # Of a\n'),
+                         [(1, "Whether"), (2, "Of")])
+
+    def test_plain_heads(self):
+        text = """What is it? Of course. The same bits are found. This is what it does. It
+            knows whether it is. One of them. Does it do\nwhat it should, or what it\nof a
+            """
+        self.assertEqual(self.heads("a.md", text), [])
+        self.assertEqual(self.heads("a.yaml", "".join(f"# {line.strip()}\n"
+                                                      for line in text.splitlines())), [])
+
+    def test_heads_in_sources(self):
+        text = 'int a; /* of b */\n/* What it does. */\nf("What %s is. Whether");\n'
+        self.assertEqual(self.heads("src/other/a.c", text), [(3, "What"), (3, "Whether")])
+        self.assertEqual(self.heads("src/base/a.c", text),
+                         [(1, "of"), (2, "What"), (3, "What"), (3, "Whether")])
 
     def test_code_is_not_text(self):
         self.assertEqual(self.found("a.c", '#include "for ever.h"\nint shall = wants(nobody);\n'),
