@@ -129,6 +129,7 @@ PHRASES = [
     (r"\bbesides(?=[.,;:])", "in addition, also"),
     (r"\bbecom(e|es|ing) of\b", "name what happens to it"),
     (r"\bbecom(e|es|ing) others\b", "change into others"),
+    (r"\bbecom(e|es|ing) (a )?solid\b", "consolidates, solidifies"),
     (r"\b(give|gives|giving|gave|given) up (an?|its|the file)\b", "release, remove, abandon"),
     (r"\bno more\b(?! (than|of)\b)", "no longer"),
     (r"\b(is|are) the most\b", "is an upper bound"),
