@@ -61,6 +61,16 @@ static void end_at_once(const siginfo_t *info)
     _exit(code);
 }
 
+/* At a terminal: the checkpoint of a large field takes a while. */
+static void announce_end(void)
+{
+    static const char text[] = "\ninterrupted: the run ends with a checkpoint; interrupt again to "
+                               "end at once without one\n";
+    if (log_rank() == 0) {
+        (void)!write(STDOUT_FILENO, text, sizeof text - 1);
+    }
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -70,17 +80,23 @@ static void on_signal(int number, siginfo_t *info, void *context)
         end_at_once(info);
     } else {
         atomic_store(&stop_requested, number);
+        if (number == SIGINT) {
+            announce_end();
+        }
     }
 }
 
 void stop_listen(void)
 {
-    static const int signals[] = {SIGUSR1, SIGUSR2, SIGTERM};
+    static const int signals[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction action = {.sa_sigaction = on_signal};
         sigemptyset(&action.sa_mask);
         /* a signal must not interrupt a write */
         action.sa_flags = SA_RESTART | SA_SIGINFO;
+        if (signals[i] == SIGINT) {
+            action.sa_flags |= (int)SA_RESETHAND; /* the second one ends the program */
+        }
         sigaction(signals[i], &action, NULL);
     }
 }
@@ -269,7 +285,11 @@ static void describe_reason(const struct stop *stop, const struct outputs *outpu
                             const int64_t request[REQUEST_COUNT], char *text, size_t bytes)
 {
     if (request[REQUEST_SIGNAL]) {
-        snprintf(text, bytes, "signal %s", request[REQUEST_SIGNAL] == SIGTERM ? "TERM" : "USR2");
+        const int64_t number = request[REQUEST_SIGNAL];
+        snprintf(text, bytes, "signal %s",
+                 number == SIGTERM  ? "TERM"
+                 : number == SIGINT ? "INT"
+                                    : "USR2");
     } else if (request[REQUEST_FILE]) {
         snprintf(text, bytes, "the file %.4000s requests it; remove it before you continue",
                  stop->file);

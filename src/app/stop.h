@@ -2,14 +2,14 @@
  *
  *   USR1                    write a checkpoint and continue
  *   the clock               the same, if output.checkpoints.walltime is given
- *   USR2, TERM              write a checkpoint and stop (exit code 75)
+ *   USR2, TERM, INT         write a checkpoint and stop (exit code 75); a second INT kills
  *   `stop` in the output    the same, as long as that file exists
  *   the job's end is near   the same; from Slurm's SLURM_JOB_END_TIME or run.walltime
  *
- * Before the first step USR2 and TERM end the program at once, with the same exit code: reading,
- * painting and measuring may take minutes, and there is nothing to save. From then on a signal only
- * sets a flag on the rank that receives it. About four times a second all ranks agree on the
- * requests of any of them. */
+ * Before the first step USR2, TERM and INT end the program at once, with the same exit code:
+ * reading, painting and measuring may take minutes, and there is nothing to save. From then on a
+ * signal only sets a flag on the rank that receives it. About four times a second all ranks agree
+ * on the requests of any of them. */
 #ifndef ISOTHERM_APP_STOP_H
 #define ISOTHERM_APP_STOP_H
 

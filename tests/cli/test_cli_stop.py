@@ -45,7 +45,7 @@ class StopCase(Case):
 class Stop(StopCase):
     def test_signals(self):
         """To one rank only, and no checkpoints are configured."""
-        for number in some((signal.SIGUSR2, signal.SIGTERM), 1):
+        for number in some((signal.SIGINT, signal.SIGUSR2, signal.SIGTERM), 1):
             with self.subTest(number.name):
                 output = f"live_{number.name}"
                 live = Live(self, problem(ENDLESS), output=output)

@@ -151,7 +151,7 @@ class Early(Case):
         return live
 
     def test_a_run_ends_before_its_first_step(self):
-        for number in (signal.SIGTERM, signal.SIGUSR2):
+        for number in (signal.SIGTERM, signal.SIGUSR2, signal.SIGINT):
             with self.subTest(number.name):
                 live = self.begin(1)
                 os.kill(live.process.pid, number)
@@ -163,11 +163,6 @@ class Early(Case):
         live.signal(signal.SIGUSR2, rank=1)
         self.assertEqual(live.process.wait(30), 75)
         self.assertIn("stopped by a signal before the first step", live.text("out"))
-
-    def test_an_interrupt_ends_at_once(self):
-        live = self.begin(1)
-        os.kill(live.process.pid, signal.SIGINT)
-        self.assertEqual(live.process.wait(30), -signal.SIGINT)
 
     def test_other_commands_end(self):
         for words in (["verify"], ["bench", "kernels", "--backend", "cpu", "--size", 200, 200, 200,

@@ -38,6 +38,20 @@ class Hangs(Case):
         self.assert_says(result, "step", "checkpoints for", "writing snapshots for",
                          "ending the run with exit code 4")
 
+    def test_a_second_interrupt(self):
+        """The checkpoint that the first one asks for hangs: the second one ends the run."""
+        config = problems.mixed([15, 13, 11])
+        config["time"] = {"steps": ENDLESS, "dt": config["time"]["dt"]}
+        config["output"] = {"history": {"every": 50}}
+        fault = {"LD_PRELOAD": SHIM, "FAULT_FOLDER": f"{self.folder}/live/checkpoints",
+                 "FAULT_KIND": "HANG", "FAULT_AT": "1", "FAULT_CALLS": "fsync"}
+        live = Live(self, config, ranks=1, extra=fault)
+        live.wait_for_steps()
+        live.process.send_signal(signal.SIGINT)
+        live.wait_to_say("interrupt again to end at once", stream="out")
+        live.process.send_signal(signal.SIGINT)
+        self.assert_code(live.end(), -signal.SIGINT)
+
     def write_compressed(self, code, io="ompio", **fault):
         """A run whose compressed snapshot goes through MPI-IO under that fault."""
         config = problems.mixed([15, 13, 11])
