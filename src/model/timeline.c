@@ -327,14 +327,14 @@ static bool is_before(const struct timeline *timeline, int64_t step)
     return timeline->before_dt > 0 && step == timeline->start_step - 1;
 }
 
-/* The index of the stretch in which `step` begins; 0 for a step before the first. */
-static int64_t find_stretch(const struct timeline *timeline, int64_t step)
+/* The index of the last stretch that begins neither after `step` nor after `time`; 0 if all do. */
+static int64_t find_stretch(const struct timeline *timeline, int64_t step, double time)
 {
     int64_t low = 0;
     int64_t high = timeline->nstretches - 1;
     while (low < high) {
         const int64_t middle = (low + high + 1) / 2;
-        if (timeline->stretch[middle].first <= step) {
+        if (timeline->stretch[middle].first <= step && timeline->stretch[middle].start <= time) {
             low = middle;
         } else {
             high = middle - 1;
@@ -354,7 +354,7 @@ double timeline_time(const struct timeline *timeline, int64_t step)
         return timeline->end;
     }
     if (timeline->stretch != NULL) {
-        const struct stretch *stretch = &timeline->stretch[find_stretch(timeline, step)];
+        const struct stretch *stretch = &timeline->stretch[find_stretch(timeline, step, INFINITY)];
         first = stretch->first;
         start = stretch->start;
     }
@@ -370,7 +370,7 @@ double timeline_dt(const struct timeline *timeline, int64_t step)
         return timeline->dt_last;
     }
     if (timeline->stretch != NULL) {
-        const int64_t at = find_stretch(timeline, step);
+        const int64_t at = find_stretch(timeline, step, INFINITY);
         const bool lands =
             at + 1 < timeline->nstretches && timeline->stretch[at + 1].first == step + 1;
         return lands ? timeline->stretch[at].dt_last : timeline->dt;
@@ -387,8 +387,8 @@ double timeline_dt_before(const struct timeline *timeline, int64_t step)
  * exactly on one. */
 static bool lands_on(const struct timeline *timeline, double interval, int64_t step)
 {
-    const bool at_stretch =
-        timeline->stretch != NULL && timeline->stretch[find_stretch(timeline, step)].first == step;
+    const bool at_stretch = timeline->stretch != NULL &&
+                            timeline->stretch[find_stretch(timeline, step, INFINITY)].first == step;
     const double time = timeline_time(timeline, step);
     const double multiple = rint(time / interval) * interval;
     return at_stretch && fabs(time - multiple) <= tolerance(timeline, time);
@@ -406,20 +406,25 @@ bool timeline_is_due(const struct timeline *timeline, const struct cadence *cade
 int64_t timeline_next_due(const struct timeline *timeline, const struct cadence *cadence,
                           int64_t step)
 {
-    int64_t next = timeline->steps;
     if (!cadence_is_on(cadence) || step >= timeline->steps) {
         return -1;
     }
     if (cadence->every > 0) {
         const int64_t multiple = step - step % cadence->every;
-        return cadence->every < next - multiple ? multiple + cadence->every : next;
+        return cadence->every < timeline->steps - multiple ? multiple + cadence->every
+                                                           : timeline->steps;
     }
-    for (int64_t i = timeline->nstretches - 1; i >= 0 && timeline->stretch[i].first > step; i--) {
-        next = lands_on(timeline, cadence->interval, timeline->stretch[i].first)
-                   ? timeline->stretch[i].first
-                   : next;
+    /* no walk from `step`: other outputs may land a million times before the multiple */
+    const double passed = floor(timeline_time(timeline, step) / cadence->interval);
+    const double multiple = (passed + 1) * cadence->interval;
+    const double before = multiple - 2 * tolerance(timeline, multiple);
+    for (int64_t i = find_stretch(timeline, INT64_MAX, before); i < timeline->nstretches; i++) {
+        const int64_t first = timeline->stretch[i].first;
+        if (first > step && lands_on(timeline, cadence->interval, first)) {
+            return first;
+        }
     }
-    return next;
+    return timeline->steps;
 }
 
 int64_t timeline_count_due(const struct timeline *timeline, const struct cadence *cadence)

@@ -197,6 +197,27 @@ static void restarts_elsewhere_land_on_the_same_times(void **state)
     timeline_destroy(t);
 }
 
+/* A search that walks along the landings would look at 10^10 of them here. */
+static void the_next_output_is_found_without_a_walk(void **state)
+{
+    (void)state;
+    enum { OUTPUTS = 200000 };
+    struct scene scene;
+    lay(&scene, OUTPUTS * 0.01, 0, 0.01, OUTPUTS * 0.005, OUTPUTS * 0.007);
+    const struct timeline *t = &scene.timeline;
+    int64_t found = 0;
+    for (int64_t n = 0; n < t->steps; found++) {
+        assert_true(timeline_time(t, n) == (double)found * 0.01);
+        const int64_t half = timeline_next_due(t, &scene.region[0].file.cadence, n);
+        const int64_t late = timeline_next_due(t, &scene.region[1].file.cadence, n);
+        assert_true(timeline_time(t, half) == OUTPUTS * (found < OUTPUTS / 2 ? 0.005 : 0.01));
+        assert_true(late == t->steps || found < OUTPUTS / 10 * 7);
+        n = timeline_next_due(t, &scene.settings.output.snapshots.cadence, n);
+    }
+    assert_int_equal(found, OUTPUTS);
+    timeline_destroy(&scene.timeline);
+}
+
 static void too_many_landings_are_refused(void **state)
 {
     (void)state;
@@ -245,6 +266,7 @@ int main(void)
         cmocka_unit_test(counted_steps_run_out_between_landings),
         cmocka_unit_test(restarts_on_the_way_change_nothing),
         cmocka_unit_test(restarts_elsewhere_land_on_the_same_times),
+        cmocka_unit_test(the_next_output_is_found_without_a_walk),
         cmocka_unit_test(too_many_landings_are_refused),
         cmocka_unit_test(intervals_beyond_reason_are_refused_at_once),
     };
