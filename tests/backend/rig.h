@@ -3,15 +3,8 @@
 #ifndef ISOTHERM_TESTS_BACKEND_RIG_H
 #define ISOTHERM_TESTS_BACKEND_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "kernels/backend.h"
-
-/* after base/status.h, whose function `fail` its macro of that name would hide */
-#include <cmocka.h>
+#include "tests/test.h"
 
 struct rig {
     const struct backend *backend;

@@ -3,21 +3,12 @@
 #ifndef ISOTHERM_TESTS_IO_RIG_H
 #define ISOTHERM_TESTS_IO_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <mpi.h>
-
 #include "base/comm.h"
 #include "base/file.h"
 #include "io/checkpoint/checkpoint.h"
 #include "model/field.h"
 #include "model/grid.h"
-
-/* after base/status.h, whose function `fail` its macro of that name would hide */
-#include <cmocka.h>
+#include "tests/test_ranks.h"
 
 /* Fails the test with the recorded message unless the call succeeds. */
 #define must(call) must_at((call), #call, __FILE__, __LINE__)
@@ -74,11 +65,9 @@ enum status read_file(struct rig *rig, const char *path, const char *dataset);
 void folder_make_empty(const char *path);
 void folder_remove(const char *path);
 
-/* Collective over MPI_COMM_WORLD, then 0 when no rank failed: the value that main returns. */
-int rig_main(int argc, char **argv, const char *name, const struct CMUnitTest *tests,
-             size_t ntests);
-/* The folder that rig_main made for this program, "<argv[1], else name>.np<ranks>"; it stays, to
- * be looked at. */
+/* For TEST_MAIN_RANKS. Makes rig_folder, "<program>.np<ranks>"; it stays, to be
+ * looked at. */
+int rig_begin(void **state);
 extern char rig_folder[PATH_BYTES];
 
 #endif

@@ -37,9 +37,8 @@ static bool apart(const struct picture_place *a, const struct picture_place *b)
            b->y + b->height <= a->y;
 }
 
-static void test_nothing_touches(void **unused)
+TEST(test_nothing_touches)
 {
-    (void)unused;
     static const char *const units[] = {"K", "J", "W", "m"};
     static struct picture_layout layout;
     struct picture_curve curves[PICTURE_MAX_CURVES];
@@ -82,9 +81,8 @@ static bool has_text(const struct picture_layout *layout, const char *text)
 }
 
 /* The prefix suits the range. */
-static void test_units(void **unused)
+TEST(test_units)
 {
-    (void)unused;
     static const struct {
         const char *unit;
         double most;
@@ -113,9 +111,8 @@ static void chart_path(const char *name, char path[PATH_BYTES])
 }
 
 /* Between its points, too; a gap where a value is missing. */
-static void test_curves_are_drawn(void **unused)
+TEST(test_curves_are_drawn)
 {
-    (void)unused;
     static struct picture_layout layout;
     struct picture_curve curves[PICTURE_MAX_CURVES];
     struct picture_chart chart = chart_of(3, "K", 1.0, curves);
@@ -147,9 +144,8 @@ static void test_curves_are_drawn(void **unused)
 }
 
 /* The ending decides; a long curve without details needs few points. */
-static void test_svg(void **unused)
+TEST(test_svg)
 {
-    (void)unused;
     enum { MANY = 200000 };
     static double x[MANY];
     static double y[MANY];
@@ -174,13 +170,4 @@ static void test_svg(void **unused)
     free(bytes);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_touches),
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_curves_are_drawn),
-        cmocka_unit_test(test_svg),
-    };
-    return rig_main(argc, argv, "test_chart", tests, sizeof tests / sizeof tests[0]);
-}
+TEST_MAIN_RANKS(rig_begin, NULL)

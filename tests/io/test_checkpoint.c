@@ -63,9 +63,8 @@ static void round_trip(int writers, int readers, const int64_t cells[AXIS_COUNT]
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void test_round_trips(void **unused)
+TEST(test_round_trips)
 {
-    (void)unused;
     static const int64_t shapes[][AXIS_COUNT] = {{31, 1, 1}, {9, 14, 1}, {7, 5, 6}, {33, 17, 21}};
     for (int writers = 1; writers <= world_size(); writers++) {
         for (int readers = 1; readers <= world_size(); readers++) {
@@ -78,9 +77,8 @@ static void test_round_trips(void **unused)
     }
 }
 
-static void test_names_and_keep(void **unused)
+TEST(test_names_and_keep)
 {
-    (void)unused;
     struct rig rig;
     folder_make_empty(rig_folder);
     rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT64, "cpu");
@@ -126,9 +124,8 @@ static bool tells_who_reads(void)
 
 /* The file of step 10 becomes that of step 30, with the same bytes as a fresh one; unless it has
  * another name or somebody reads it. */
-static void test_overwriting(void **unused)
+TEST(test_overwriting)
 {
-    (void)unused;
     enum { PLAIN, LINKED, READ, CASES };
     struct rig rig;
     rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT64, "cpu");
@@ -198,9 +195,8 @@ static void put_file(const char *path, const char *text)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void test_stale_temporaries(void **unused)
+TEST(test_stale_temporaries)
 {
-    (void)unused;
     struct rig rig;
     char stale[PATH_BYTES];
     char strange[PATH_BYTES];
@@ -240,9 +236,8 @@ static void damage(const char *directory, const char *name, long at, bool cut)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void test_fallback(void **unused)
+TEST(test_fallback)
 {
-    (void)unused;
     struct rig rig;
     struct checkpoint_state state;
     char path[PATH_BYTES];
@@ -301,9 +296,8 @@ static void refuse(const int64_t cells[AXIS_COUNT], enum precision precision, do
     rig_close(&rig);
 }
 
-static void test_refusals(void **unused)
+TEST(test_refusals)
 {
-    (void)unused;
     static const int64_t other[AXIS_COUNT] = {7, 6, 5};
     struct rig rig;
     folder_make_empty(rig_folder);
@@ -355,9 +349,8 @@ static void limit_file_size(rlim_t bytes)
     setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-static void test_full_disk(void **unused)
+TEST(test_full_disk)
 {
-    (void)unused;
     static const int64_t cells[AXIS_COUNT] = {33, 17, 21};
     static const rlim_t limits[] = {100, 5000, 50000, 94248 + 512 + 2048 + 100};
     struct rig rig;
@@ -374,9 +367,8 @@ static void test_full_disk(void **unused)
 }
 
 /* A rank's hash of the device differs from what arrives in the file: as if a write were lost. */
-static void test_lost_write(void **unused)
+TEST(test_lost_write)
 {
-    (void)unused;
     struct rig rig;
     folder_make_empty(rig_folder);
     rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT64, "cpu");
@@ -391,9 +383,8 @@ static void test_lost_write(void **unused)
     rig_close(&rig);
 }
 
-static void test_no_folder(void **unused)
+TEST(test_no_folder)
 {
-    (void)unused;
     struct rig rig;
     char path[PATH_BYTES];
     folder_make_empty(rig_folder);
@@ -404,14 +395,4 @@ static void test_no_folder(void **unused)
     rig_close(&rig);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips), cmocka_unit_test(test_names_and_keep),
-        cmocka_unit_test(test_overwriting), cmocka_unit_test(test_stale_temporaries),
-        cmocka_unit_test(test_fallback),    cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_lost_write),
-        cmocka_unit_test(test_no_folder),
-    };
-    return rig_main(argc, argv, "test_checkpoint", tests, sizeof tests / sizeof tests[0]);
-}
+TEST_MAIN_RANKS(rig_begin, NULL)

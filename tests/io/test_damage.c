@@ -77,9 +77,8 @@ static void write_at(const char *path, char byte, size_t at)
     close(fd);
 }
 
-static void test_every_byte(void **unused)
+TEST(test_every_byte)
 {
-    (void)unused;
     struct scene scene;
     scene_open(&scene);
     int64_t wrong = 0;
@@ -95,9 +94,8 @@ static void test_every_byte(void **unused)
     assert_int_equal(wrong, 0);
 }
 
-static void test_every_length(void **unused)
+TEST(test_every_length)
 {
-    (void)unused;
     struct scene scene;
     scene_open(&scene);
     int64_t wrong = 0;
@@ -112,9 +110,8 @@ static void test_every_length(void **unused)
 }
 
 /* Nothing that is damaged is taken for want of something better. */
-static void test_all_damaged(void **unused)
+TEST(test_all_damaged)
 {
-    (void)unused;
     struct scene scene;
     char oldest[PATH_BYTES];
     scene_open(&scene);
@@ -126,12 +123,4 @@ static void test_all_damaged(void **unused)
     scene_close(&scene);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_every_length),
-        cmocka_unit_test(test_all_damaged),
-    };
-    return rig_main(argc, argv, "test_damage", tests, sizeof tests / sizeof tests[0]);
-}
+TEST_MAIN_RANKS(rig_begin, NULL)

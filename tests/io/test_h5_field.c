@@ -15,9 +15,8 @@ static void in_folder(const char *name, char path[PATH_BYTES])
     snprintf(path, PATH_BYTES, "%.2000s/%s", rig_folder, name);
 }
 
-static void test_pieces(void **unused)
+TEST(test_pieces)
 {
-    (void)unused;
     for (int64_t limit = 1; limit < 700; limit += 1 + limit / 5) {
         const int rank = comm_rank(MPI_COMM_WORLD);
         const int64_t cells[AXIS_COUNT] = {9, 8 - rank, 7};
@@ -101,9 +100,8 @@ static hid_t open_new(struct rig *rig, const char *path)
     return file;
 }
 
-static void test_transfers(void **unused)
+TEST(test_transfers)
 {
-    (void)unused;
     char path[PATH_BYTES];
     in_folder("transfers.h5", path);
     for (int precision = 0; precision < 2; precision++) {
@@ -200,9 +198,8 @@ static void read_good(const char *path, const char *name, int64_t nx, int64_t ny
     rig_close(&rig);
 }
 
-static void test_foreign_good(void **unused)
+TEST(test_foreign_good)
 {
-    (void)unused;
     char path[PATH_BYTES];
     in_folder("foreign.h5", path);
     make_foreign_file(path);
@@ -214,9 +211,8 @@ static void test_foreign_good(void **unused)
     read_good(path, "line", 13, 1, 1);
 }
 
-static void test_foreign_bad(void **unused)
+TEST(test_foreign_bad)
 {
-    (void)unused;
     static const struct {
         enum status status;
         const char *name;
@@ -244,14 +240,10 @@ static void test_foreign_bad(void **unused)
     rig_close(&rig);
 }
 
-int main(int argc, char **argv)
+static int begin(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_transfers),
-        cmocka_unit_test(test_foreign_good),
-        cmocka_unit_test(test_foreign_bad),
-    };
     h5_init();
-    return rig_main(argc, argv, "test_h5_field", tests, sizeof tests / sizeof tests[0]);
+    return rig_begin(state);
 }
+
+TEST_MAIN_RANKS(begin, NULL)

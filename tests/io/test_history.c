@@ -77,9 +77,15 @@ static void append_text(const char *text)
     fclose(file);
 }
 
-static void test_restarts(void **unused)
+static int prepare(void **unused)
 {
     (void)unused;
+    snprintf(path, sizeof path, "%.2000s/history.csv", rig_folder);
+    return 0;
+}
+
+TEST_WITH(test_restarts, prepare, NULL)
+{
     struct history *history = NULL;
     must(history_open(rig_folder, &COLUMNS, -1, &history));
     write_rows(history, 0, 9);
@@ -106,9 +112,8 @@ static void test_restarts(void **unused)
     must_fail(STATUS_OK, "", status_agree(MPI_COMM_SELF, history_close(NULL)));
 }
 
-static void test_missing_and_damaged(void **unused)
+TEST_WITH(test_missing_and_damaged, prepare, NULL)
 {
-    (void)unused;
     struct history *history = NULL;
     unlink(path);
     must(history_open(rig_folder, &COLUMNS, 5, &history)); /* somebody removed it */
@@ -127,9 +132,8 @@ static void test_missing_and_damaged(void **unused)
 
 /* A restart keeps the columns that the file has: none of faces, as 0.1.0 wrote it, or of others
  * than a new file would have. */
-static void test_columns_of_the_file(void **unused)
+TEST_WITH(test_columns_of_the_file, prepare, NULL)
 {
-    (void)unused;
     static const char *const tails[] = {
         "", ",flow_x_min_W,T_x_min_K",
         ",source_heat_J,flow_y_min_W,T_y_min_K,flow_z_max_W,T_z_max_K",
@@ -193,9 +197,8 @@ static void expect_left(int64_t restart_step, const char *rows, const char *left
     free(found);
 }
 
-static void test_whole_steps(void **unused)
+TEST_WITH(test_whole_steps, prepare, NULL)
 {
-    (void)unused;
     const char *two = "0,1\n0,2\n4,3\n4,4\n";
     expect_left(99, two, two, 4);
     expect_left(3, two, "0,1\n0,2\n", 0);
@@ -207,20 +210,4 @@ static void test_whole_steps(void **unused)
     expect_left(99, "", "", -1);
 }
 
-static int prepare(void **unused)
-{
-    (void)unused;
-    snprintf(path, sizeof path, "%.2000s/history.csv", rig_folder);
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_restarts, prepare),
-        cmocka_unit_test_setup(test_missing_and_damaged, prepare),
-        cmocka_unit_test_setup(test_columns_of_the_file, prepare),
-        cmocka_unit_test_setup(test_whole_steps, prepare),
-    };
-    return rig_main(argc, argv, "test_history", tests, sizeof tests / sizeof tests[0]);
-}
+TEST_MAIN_RANKS(rig_begin, NULL)

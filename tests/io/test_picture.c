@@ -137,9 +137,8 @@ static void check_planes(const int64_t cells[AXIS_COUNT], enum precision precisi
     rig_close(&rig);
 }
 
-static void test_every_cell_has_its_color(void **unused)
+TEST(test_every_cell_has_its_color)
 {
-    (void)unused;
     folder_make_empty(rig_folder);
     check_planes((const int64_t[]){13, 9, 11}, PRECISION_FLOAT64, "cpu");
     check_planes((const int64_t[]){13, 9, 11}, PRECISION_FLOAT32, "guard");
@@ -147,9 +146,8 @@ static void test_every_cell_has_its_color(void **unused)
 }
 
 /* More cells than are shown: evenly spread ones, from the middle of equal parts. */
-static void test_large_planes_are_thinned(void **unused)
+TEST(test_large_planes_are_thinned)
 {
-    (void)unused;
     struct rig rig;
     char path[PATH_BYTES];
     folder_make_empty(rig_folder);
@@ -176,9 +174,8 @@ static void test_large_planes_are_thinned(void **unused)
     rig_close(&rig);
 }
 
-static void test_same_bytes_on_any_ranks(void **unused)
+TEST(test_same_bytes_on_any_ranks)
 {
-    (void)unused;
     char *bytes[2] = {NULL, NULL};
     size_t nbytes[2] = {0, 0};
     folder_make_empty(rig_folder);
@@ -205,9 +202,8 @@ static void test_same_bytes_on_any_ranks(void **unused)
 }
 
 /* The curve passes through every cell's temperature, and is thin. */
-static void test_curve(void **unused)
+TEST(test_curve)
 {
-    (void)unused;
     struct rig rig;
     char path[PATH_BYTES];
     folder_make_empty(rig_folder);
@@ -248,9 +244,8 @@ static void expect_bar(cairo_surface_t *image, const struct picture_place *bar)
 
 /* A range from the configuration clips; a value that is not finite is grey; the map is the one
  * that is asked for. */
-static void test_fixed_range_and_bad_cells(void **unused)
+TEST(test_fixed_range_and_bad_cells)
 {
-    (void)unused;
     struct rig rig;
     char path[PATH_BYTES];
     folder_make_empty(rig_folder);
@@ -283,9 +278,8 @@ static void test_fixed_range_and_bad_cells(void **unused)
 }
 
 /* One value everywhere, or none that is a number: still a picture. */
-static void test_without_a_range(void **unused)
+TEST(test_without_a_range)
 {
-    (void)unused;
     struct rig rig;
     char path[PATH_BYTES];
     folder_make_empty(rig_folder);
@@ -300,9 +294,8 @@ static void test_without_a_range(void **unused)
     rig_close(&rig);
 }
 
-static void test_names_and_temporaries(void **unused)
+TEST(test_names_and_temporaries)
 {
-    (void)unused;
     struct rig rig;
     char path[PATH_BYTES];
     char expected[PATH_BYTES];
@@ -323,9 +316,8 @@ static void test_names_and_temporaries(void **unused)
 }
 
 /* A file stands where the folder should be; then a folder where the file should be. */
-static void test_no_place_to_write(void **unused)
+TEST(test_no_place_to_write)
 {
-    (void)unused;
     struct rig rig;
     char path[PATH_BYTES];
     folder_make_empty(rig_folder);
@@ -346,17 +338,4 @@ static void test_no_place_to_write(void **unused)
     rig_close(&rig);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_cell_has_its_color),
-        cmocka_unit_test(test_large_planes_are_thinned),
-        cmocka_unit_test(test_same_bytes_on_any_ranks),
-        cmocka_unit_test(test_curve),
-        cmocka_unit_test(test_fixed_range_and_bad_cells),
-        cmocka_unit_test(test_without_a_range),
-        cmocka_unit_test(test_names_and_temporaries),
-        cmocka_unit_test(test_no_place_to_write),
-    };
-    return rig_main(argc, argv, "test_picture", tests, sizeof tests / sizeof tests[0]);
-}
+TEST_MAIN_RANKS(rig_begin, NULL)

@@ -7,9 +7,8 @@
 #include "io/picture/colormap.h"
 
 /* Entries 0, 37, 128, 200 and 255 of the published tables of 256. */
-static void test_colormaps(void **unused)
+TEST(test_colormaps)
 {
-    (void)unused;
     static const int entries[5] = {0, 37, 128, 200, 255};
     static const uint32_t published[][5] = {
         [COLORMAP_INFERNO] = {0x000004, 0x290b55, 0xbc3754, 0xfb9d07, 0xfcffa4},
@@ -65,9 +64,8 @@ static void expect_tidy(const struct picture_layout *layout)
 }
 
 /* Grids and temperatures of any size. */
-static void test_texts_never_touch(void **unused)
+TEST(test_texts_never_touch)
 {
-    (void)unused;
     static const double lengths[][2] = {{0, 1},         {0, 1e-9},  {-1e9, 7e12},
                                         {1e6, 1e6 + 1}, {0.1, 0.9}, {-1234567, -1234566}};
     static const double ranges[][2] = {
@@ -120,9 +118,8 @@ static struct picture_view view_titled(const char *title)
 }
 
 /* UTF-8 as it is; too long a title ends in an ellipsis after a whole character. */
-static void test_titles(void **unused)
+TEST(test_titles)
 {
-    (void)unused;
     static struct picture_layout layout;
     struct picture_view view = view_titled("W\u00e4rme \u706b\tin\nsteel");
     layout_of(&view, &layout);
@@ -152,9 +149,8 @@ static bool has_text(const struct picture_layout *layout, const char *text)
     return found;
 }
 
-static void test_units(void **unused)
+TEST(test_units)
 {
-    (void)unused;
     static struct picture_layout layout;
     struct picture_view view = view_titled("units");
     view.quantity = "rate";
@@ -173,9 +169,8 @@ static bool inside(const struct picture_place *place, int x, int y, int margin)
 }
 
 /* Every text is to be seen, and nothing of it beyond its place. */
-static void test_texts_are_drawn_in_their_places(void **unused)
+TEST(test_texts_are_drawn_in_their_places)
 {
-    (void)unused;
     static struct picture_layout layout;
     int dark[PICTURE_MAX_TEXTS] = {0};
     char path[PATH_BYTES];
@@ -205,14 +200,4 @@ static void test_texts_are_drawn_in_their_places(void **unused)
     cairo_surface_destroy(image);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_colormaps),
-        cmocka_unit_test(test_texts_never_touch),
-        cmocka_unit_test(test_titles),
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_texts_are_drawn_in_their_places),
-    };
-    return rig_main(argc, argv, "test_picture_texts", tests, sizeof tests / sizeof tests[0]);
-}
+TEST_MAIN_RANKS(rig_begin, NULL)

@@ -152,9 +152,8 @@ static void try_shape(int64_t nx, int64_t ny, int64_t nz, enum precision precisi
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void test_decompositions(void **unused)
+TEST(test_decompositions)
 {
-    (void)unused;
     try_shape(7, 5, 6, PRECISION_FLOAT64);
     try_shape(13, 1, 1, PRECISION_FLOAT32);
     try_shape(1, 9, 4, PRECISION_FLOAT32);
@@ -179,9 +178,8 @@ static void flip(const char *path, off_t at, unsigned char bits)
 }
 
 /* Many pieces, dealt to one thread and to several. */
-static void test_threads(void **unused)
+TEST(test_threads)
 {
-    (void)unused;
     static const int64_t cells[AXIS_COUNT] = {301, 193, 93};
     static const enum raw_after after[] = {RAW_READ_BACK, RAW_FORGET};
     const int nranks = comm_size(MPI_COMM_WORLD);
@@ -209,9 +207,8 @@ static void test_threads(void **unused)
 }
 
 /* Pieces that any thread cannot write, and damage that any thread finds. */
-static void test_failing_threads(void **unused)
+TEST(test_failing_threads)
 {
-    (void)unused;
     static const int64_t cells[AXIS_COUNT] = {301, 193, 93};
     const struct box all = box_of_cells(cells);
     struct raw_place place;
@@ -264,9 +261,8 @@ static off_t offset_of(const char *path, const char *name)
 }
 
 /* Every byte of the cells and of their checksums. */
-static void test_every_byte(void **unused)
+TEST(test_every_byte)
 {
-    (void)unused;
     static const int64_t cells[AXIS_COUNT] = {7, 5, 6};
     char path[PATH_BYTES];
     in_folder("flipped.h5", path);
@@ -292,9 +288,8 @@ static void test_every_byte(void **unused)
 
 /* On all ranks: the first damaged block by its cells; lines exchanged; a file cut off; and the
  * readers that have to notice. */
-static void test_places(void **unused)
+TEST(test_places)
 {
-    (void)unused;
     static const int64_t cells[AXIS_COUNT] = {130, 75, 50};
     static const int ways[AXIS_COUNT] = {1, 1, 1};
     const enum precision f64 = PRECISION_FLOAT64;
@@ -332,13 +327,10 @@ static void test_places(void **unused)
     must(h5_raw_check(MPI_COMM_WORLD, path, "/T"));
 }
 
-int main(int argc, char **argv)
+static int begin(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decompositions),  cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_failing_threads), cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_places),
-    };
     h5_init();
-    return rig_main(argc, argv, "test_raw", tests, sizeof tests / sizeof tests[0]);
+    return rig_begin(state);
 }
+
+TEST_MAIN_RANKS(begin, NULL)

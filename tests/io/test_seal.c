@@ -41,9 +41,8 @@ static off_t write_small(char path[PATH_BYTES])
 }
 
 /* On rank 0 alone: every bit of the seal, and one bit of every other byte. */
-static void test_flipped_bits(void **unused)
+TEST(test_flipped_bits)
 {
-    (void)unused;
     char path[PATH_BYTES];
     const off_t size = write_small(path);
     if (comm_rank(MPI_COMM_WORLD) != 0) {
@@ -67,9 +66,8 @@ static void test_flipped_bits(void **unused)
     must(checkpoint_seal_check(MPI_COMM_SELF, path));
 }
 
-static void test_other_lengths(void **unused)
+TEST(test_other_lengths)
 {
-    (void)unused;
     char path[PATH_BYTES];
     const off_t size = write_small(path);
     if (comm_rank(MPI_COMM_WORLD) != 0) {
@@ -86,9 +84,8 @@ static void test_other_lengths(void **unused)
 }
 
 /* Whatever the damage, reading says STATUS_FILE and does not get as far as HDF5. */
-static void test_reading_damaged(void **unused)
+TEST(test_reading_damaged)
 {
-    (void)unused;
     static const int64_t cells[AXIS_COUNT] = {4, 3, 2};
     struct rig rig;
     struct checkpoint_state state;
@@ -109,9 +106,8 @@ static void test_reading_damaged(void **unused)
 
 /* Several blocks: the same seal for any number of ranks; exchanged blocks show, and a damaged one
  * is named. */
-static void test_blocks(void **unused)
+TEST(test_blocks)
 {
-    (void)unused;
     enum { BLOCK = 1 << 20, BYTES = CHECKPOINT_SEAL_BYTES + 3 * BLOCK + 12345 };
     char path[PATH_BYTES];
     char *content = malloc(BYTES);
@@ -157,9 +153,8 @@ static void test_blocks(void **unused)
 
 /* Many blocks: the same seal from one thread and from several, and the first damaged one is named.
  */
-static void test_threads(void **unused)
+TEST(test_threads)
 {
-    (void)unused;
     enum { BLOCK = 1 << 20, BLOCKS = 39, BYTES = CHECKPOINT_SEAL_BYTES + BLOCKS * BLOCK - 9 };
     char path[PATH_BYTES];
     char *content = malloc(BYTES);
@@ -199,12 +194,4 @@ static void test_threads(void **unused)
     free(content);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flipped_bits),    cmocka_unit_test(test_other_lengths),
-        cmocka_unit_test(test_reading_damaged), cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_threads),
-    };
-    return rig_main(argc, argv, "test_seal", tests, sizeof tests / sizeof tests[0]);
-}
+TEST_MAIN_RANKS(rig_begin, NULL)

@@ -161,9 +161,8 @@ static void write_case(const char *name, int64_t nx, int64_t ny, int64_t nz, enu
     work_close(&w);
 }
 
-static void test_shapes(void **unused)
+TEST(test_shapes)
 {
-    (void)unused;
     const enum precision f64 = PRECISION_FLOAT64;
     const enum precision f32 = PRECISION_FLOAT32;
     write_case("count_1", 7, 5, 6, f64, f32, 0, 1);
@@ -191,9 +190,8 @@ static void write_region(const char *name, const int64_t cells[AXIS_COUNT], enum
     work_close(&w);
 }
 
-static void test_regions(void **unused)
+TEST(test_regions)
 {
-    (void)unused;
     static const int64_t cells[AXIS_COUNT] = {23, 17, 19};
     static const int64_t plane[AXIS_COUNT] = {23, 17, 1};
     static const int64_t line[AXIS_COUNT] = {23, 1, 1};
@@ -225,9 +223,8 @@ static void test_regions(void **unused)
     write_region("region_1d", line, f64, 0, &thin, "{\"stride\": [3, 1, 1]}");
 }
 
-static void test_derived(void **unused)
+TEST(test_derived)
 {
-    (void)unused;
     static const int64_t cells[AXIS_COUNT] = {23, 17, 19};
     static const struct region_setting thin = {.stride = {3, 2, 5}};
     const unsigned all = (1U << (unsigned)DERIVED_COUNT) - 1;
@@ -246,9 +243,8 @@ static void test_derived(void **unused)
     work_close(&w);
 }
 
-static void test_restarts(void **unused)
+TEST(test_restarts)
 {
-    (void)unused;
     struct work w;
     work_open(&w, "restart", few, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
     for (int i = 0; i < 5; i++) {
@@ -299,9 +295,8 @@ static void leave_unfinished(const struct work *w, const char *name)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void test_killed_writes(void **unused)
+TEST(test_killed_writes)
 {
-    (void)unused;
     struct work w;
     work_open(&w, "killed", few, PRECISION_FLOAT64, PRECISION_FLOAT32, 0);
     work_write(&w, 10, 1);
@@ -335,9 +330,8 @@ static void spoil(const struct work *w, const char *name, long length)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void test_bad_files(void **unused)
+TEST(test_bad_files)
 {
-    (void)unused;
     struct work w;
     struct snapshots *none = NULL;
     work_open(&w, "moved", few, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
@@ -388,9 +382,8 @@ static bool is_there(const struct work *w, const char *name)
 }
 
 /* Readers crash on a series without a state, so there is none. */
-static void test_no_states(void **unused)
+TEST(test_no_states)
 {
-    (void)unused;
     struct work w;
     work_open(&w, "no_states", few, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
     assert_false(is_there(&w, "snapshots.vtkhdf"));
@@ -407,9 +400,8 @@ static void test_no_states(void **unused)
 
 /* The XDMF file grows in place, and is seldom copied to get room for more; another file of its name
  * is replaced. */
-static void test_many(void **unused)
+TEST(test_many)
 {
-    (void)unused;
     struct work w;
     int copies = 0;
     work_open(&w, "many", few, PRECISION_FLOAT64, PRECISION_FLOAT32, 0);
@@ -426,9 +418,8 @@ static void test_many(void **unused)
 }
 
 /* A series that the run does not go on with, by what its own file says of it. */
-static void test_cut(void **unused)
+TEST(test_cut)
 {
-    (void)unused;
     struct work w;
     work_open_derived(&w, "cut", few, PRECISION_FLOAT64, PRECISION_FLOAT32, 0, NULL,
                       1U << DERIVED_T_MAX);
@@ -455,9 +446,8 @@ static void limit_file_size(rlim_t bytes)
     setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-static void test_full_disk(void **unused)
+TEST(test_full_disk)
 {
-    (void)unused;
     static const int64_t cells[AXIS_COUNT] = {33, 17, 21};
     struct work w;
     work_open(&w, "full_disk", cells, PRECISION_FLOAT64, PRECISION_FLOAT64, 0);
@@ -476,9 +466,8 @@ static void test_full_disk(void **unused)
     work_close(&w);
 }
 
-static void test_bytes(void **unused)
+TEST(test_bytes)
 {
-    (void)unused;
     const struct grid grid = {.cells = {2048, 2048, 2048}};
     const struct snapshot_setting setting = {{1, 0}, PRECISION_FLOAT32, 0, 0};
     const double excess = (double)snapshot_file_bytes(&grid, &setting) / 0x1p35 - 1;
@@ -486,15 +475,4 @@ static void test_bytes(void **unused)
     assert_true(checkpoint_file_bytes(&grid, PRECISION_FLOAT64) >= UINT64_C(1) << 36);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_many),
-        cmocka_unit_test(test_regions),   cmocka_unit_test(test_derived),
-        cmocka_unit_test(test_restarts),  cmocka_unit_test(test_killed_writes),
-        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_no_states),
-        cmocka_unit_test(test_cut),       cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_bytes),
-    };
-    return rig_main(argc, argv, "test_snapshot", tests, sizeof tests / sizeof tests[0]);
-}
+TEST_MAIN_RANKS(rig_begin, NULL)

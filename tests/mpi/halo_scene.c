@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "halo/probe.h"
 #include "kernels/backends.h"
 #include "kernels/heat_cell.h"
 
@@ -23,13 +24,25 @@ struct way ways[WAYS] = {
     {"guard", {.transport = "auto", .node_ranks = 2}},
 };
 
-void use_backend(const char *name)
+static void use_backend(const char *name)
 {
     for (int n = 0; n < WAYS; n++) {
         if (strcmp(ways[n].backend, "guard") == 0) {
             ways[n].backend = name;
         }
     }
+}
+
+int halo_main(int argc, char **argv)
+{
+    if (halo_probe_is_asked(argc, argv)) {
+        return halo_probe_main(argc, argv);
+    }
+    if (argc > 1) {
+        use_backend(argv[1]);
+    }
+    MPI_Init(&argc, &argv);
+    return test_run_ranks(NULL, NULL);
 }
 
 void scene_open(struct scene *scene, const struct decomp *decomp, const struct way *way,

@@ -36,17 +36,3 @@ void demand_at(enum status status, const char *call, const char *file, int line)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
 }
-
-void mpi_rig_begin(int *argc, char ***argv)
-{
-    MPI_Init(argc, argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-}
-
-int mpi_rig_end(int failures)
-{
-    int total = 0;
-    MPI_Allreduce(&failures, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Finalize();
-    return total != 0;
-}

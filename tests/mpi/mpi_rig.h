@@ -3,9 +3,8 @@
 #ifndef ISOTHERM_TESTS_MPI_MPI_RIG_H
 #define ISOTHERM_TESTS_MPI_MPI_RIG_H
 
-#include <mpi.h>
-
 #include "../backend/rig.h"
+#include "tests/test_ranks.h"
 
 /* Count a failure; the test goes on. */
 #define check(condition) check_at((condition) ? 1 : 0, #condition, __FILE__, __LINE__)
@@ -17,9 +16,5 @@ void settle(void);
 /* End all ranks with the recorded message unless the call succeeds. */
 #define demand(call) demand_at((call), #call, __FILE__, __LINE__)
 void demand_at(enum status status, const char *call, const char *file, int line);
-
-/* MPI_Init with errors returned; the sum of all ranks' failures, and MPI_Finalize. */
-void mpi_rig_begin(int *argc, char ***argv);
-int mpi_rig_end(int failures);
 
 #endif

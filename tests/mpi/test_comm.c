@@ -23,9 +23,8 @@ static void message_of(int rank, char text[128])
     (void)snprintf(text + shown, 128 - (size_t)shown, "the disk of %d is on fire", rank);
 }
 
-static void lowest_failing_rank_speaks_for_all(void **state)
+TEST(lowest_failing_rank_speaks_for_all)
 {
-    (void)state;
     const int rank = comm_rank(MPI_COMM_WORLD);
     const int nranks = comm_size(MPI_COMM_WORLD);
     for (int failing = 0; failing < 1 << nranks; failing++) {
@@ -52,18 +51,16 @@ static void lowest_failing_rank_speaks_for_all(void **state)
     settle();
 }
 
-static void success_keeps_quiet(void **state)
+TEST(success_keeps_quiet)
 {
-    (void)state;
     fail_clear();
     check(status_agree(MPI_COMM_WORLD, STATUS_OK) == STATUS_OK);
     check(strcmp(fail_message(), "") == 0);
     settle();
 }
 
-static void mpi_codes_become_ours(void **state)
+TEST(mpi_codes_become_ours)
 {
-    (void)state;
     const int nranks = comm_size(MPI_COMM_WORLD);
     int number = 0;
     check(comm_check(MPI_SUCCESS, "MPI_Barrier") == STATUS_OK);
@@ -76,9 +73,8 @@ static void mpi_codes_become_ours(void **state)
     settle();
 }
 
-static void ranks_of_a_node_are_counted(void **state)
+TEST(ranks_of_a_node_are_counted)
 {
-    (void)state;
     int node_rank = -1;
     int node_size = -1;
     demand(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
@@ -89,9 +85,8 @@ static void ranks_of_a_node_are_counted(void **state)
 }
 
 /* The last test: MPI stays broken. */
-static void after_a_failed_call_nobody_is_waited_for(void **state)
+TEST(after_a_failed_call_nobody_is_waited_for)
 {
-    (void)state;
     check(comm_is_broken()); /* by mpi_codes_become_ours */
     for (int times = 0; times < 3; times++) {
         (void)fail(STATUS_MPI, "the line is dead");
@@ -105,15 +100,4 @@ static void after_a_failed_call_nobody_is_waited_for(void **state)
     settle();
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lowest_failing_rank_speaks_for_all),
-        cmocka_unit_test(success_keeps_quiet),
-        cmocka_unit_test(mpi_codes_become_ours),
-        cmocka_unit_test(ranks_of_a_node_are_counted),
-        cmocka_unit_test(after_a_failed_call_nobody_is_waited_for),
-    };
-    mpi_rig_begin(&argc, &argv);
-    return mpi_rig_end(cmocka_run_group_tests_name("comm", tests, NULL, NULL));
-}
+TEST_MAIN_RANKS(NULL, NULL)

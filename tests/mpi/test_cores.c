@@ -16,9 +16,8 @@ static int threads_on(int first, int count)
     return threads;
 }
 
-static void test_shared_cores(void **unused)
+TEST(test_shared_cores)
 {
-    (void)unused;
     const int nranks = comm_size(MPI_COMM_WORLD);
     check(threads_on(0, 64) == 64 / nranks);
     check(threads_on(MACHINE_MAX_CORES - 64, 64) == 64 / nranks);
@@ -28,9 +27,8 @@ static void test_shared_cores(void **unused)
     settle();
 }
 
-static void test_own_cores(void **unused)
+TEST(test_own_cores)
 {
-    (void)unused;
     const int rank = comm_rank(MPI_COMM_WORLD);
     check(threads_on(8 * rank, 8) == 8);
     check(threads_on(8 * rank, rank + 1) == rank + 1);
@@ -38,9 +36,8 @@ static void test_own_cores(void **unused)
 }
 
 /* Some ranks bound, others not: no core has more threads than it can carry. */
-static void test_mixed(void **unused)
+TEST(test_mixed)
 {
-    (void)unused;
     if (comm_size(MPI_COMM_WORLD) == 3) {
         const int rank = comm_rank(MPI_COMM_WORLD);
         check(threads_on(rank == 2 ? 8 : 0, rank == 0 ? 16 : 8) == (rank == 0 ? 8 : 4));
@@ -49,13 +46,4 @@ static void test_mixed(void **unused)
     settle();
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shared_cores),
-        cmocka_unit_test(test_own_cores),
-        cmocka_unit_test(test_mixed),
-    };
-    mpi_rig_begin(&argc, &argv);
-    return mpi_rig_end(cmocka_run_group_tests_name("cores", tests, NULL, NULL));
-}
+TEST_MAIN_RANKS(NULL, NULL)

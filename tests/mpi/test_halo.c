@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "halo/probe.h"
 #include "kernels/backends.h"
 
 #undef fail /* ours, of base/status.h */
@@ -139,18 +138,16 @@ static void narrow_case(const struct decomp *decomp, const struct way *way,
     number++;
 }
 
-static void halos_hold_the_neighbours_values(void **state)
+TEST(halos_hold_the_neighbours_values)
 {
-    (void)state;
     for (int width = 1; width <= MAX_WIDTH; width++) {
         all_cases(exchange_case, width);
         settle();
     }
 }
 
-static void edges_and_corners_come_when_asked_for(void **state)
+TEST(edges_and_corners_come_when_asked_for)
 {
-    (void)state;
     /* many ranks on few cores: every third width */
     const int step = comm_size(MPI_COMM_WORLD) > 5 ? 3 : 1;
     for (int width = 1; width <= MAX_WIDTH; width += step) {
@@ -159,9 +156,8 @@ static void edges_and_corners_come_when_asked_for(void **state)
     }
 }
 
-static void layers_beyond_the_width_are_left_alone(void **state)
+TEST(layers_beyond_the_width_are_left_alone)
 {
-    (void)state;
     for (int layers = 2; layers <= MAX_WIDTH; layers += 3) {
         all_cases(narrow_case, layers);
         settle();
@@ -218,9 +214,8 @@ static void counting_scene(struct scene *scene, const struct way *way)
     scene_open_on(scene, &counting, &decomp, 1, HALO_FACES, &way->wishes, PRECISION_FLOAT64);
 }
 
-static void the_host_waits_as_little_as_can_be(void **state)
+TEST(the_host_waits_as_little_as_can_be)
 {
-    (void)state;
     for (int way = 0; way < QUICK_WAYS; way++) {
         struct scene scene;
         struct halo_flight flight;
@@ -243,9 +238,8 @@ static void the_host_waits_as_little_as_can_be(void **state)
     settle();
 }
 
-static void a_failed_begin_leaves_nothing_behind(void **state)
+TEST(a_failed_begin_leaves_nothing_behind)
 {
-    (void)state;
     for (int way = 0; way < QUICK_WAYS; way++) {
         struct scene scene;
         struct halo_flight flight;
@@ -323,9 +317,8 @@ static void check_choice(const struct scene *scene, const struct way *way)
           (way->wishes.node_ranks > 0 && comm_size(MPI_COMM_WORLD) > way->wishes.node_ranks));
 }
 
-static void transports_are_chosen_with_a_reason(void **state)
+TEST(transports_are_chosen_with_a_reason)
 {
-    (void)state;
     for (int way = 0; way < WAYS; way++) {
         struct scene scene;
         counting_scene(&scene, &ways[way]);
@@ -352,20 +345,5 @@ static void transports_are_chosen_with_a_reason(void **state)
 
 int main(int argc, char **argv)
 {
-    if (halo_probe_is_asked(argc, argv)) {
-        return halo_probe_main(argc, argv);
-    }
-    if (argc > 1) {
-        use_backend(argv[1]);
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halos_hold_the_neighbours_values),
-        cmocka_unit_test(edges_and_corners_come_when_asked_for),
-        cmocka_unit_test(layers_beyond_the_width_are_left_alone),
-        cmocka_unit_test(the_host_waits_as_little_as_can_be),
-        cmocka_unit_test(a_failed_begin_leaves_nothing_behind),
-        cmocka_unit_test(transports_are_chosen_with_a_reason),
-    };
-    mpi_rig_begin(&argc, &argv);
-    return mpi_rig_end(cmocka_run_group_tests_name("halo", tests, NULL, NULL));
+    return halo_main(argc, argv);
 }

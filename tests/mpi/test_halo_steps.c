@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
-#include "halo/probe.h"
 #include "kernels/heat_cell.h"
 
 enum { STEPS = 4 };
@@ -155,9 +154,8 @@ static void step_case(const struct decomp *decomp, const struct way *way, enum p
     scene_close(&scene);
 }
 
-static void steps_equal_a_serial_run(void **state)
+TEST(steps_equal_a_serial_run)
 {
-    (void)state;
     for (int width = 1; width <= 3; width++) {
         all_cases(step_case, width);
         settle();
@@ -166,15 +164,5 @@ static void steps_equal_a_serial_run(void **state)
 
 int main(int argc, char **argv)
 {
-    if (halo_probe_is_asked(argc, argv)) {
-        return halo_probe_main(argc, argv);
-    }
-    if (argc > 1) {
-        use_backend(argv[1]);
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_equal_a_serial_run),
-    };
-    mpi_rig_begin(&argc, &argv);
-    return mpi_rig_end(cmocka_run_group_tests_name("halo steps", tests, NULL, NULL));
+    return halo_main(argc, argv);
 }

@@ -239,9 +239,8 @@ static void run_and_count(const struct settings *settings, const char *restart)
     check(memory.now == 0);
 }
 
-static void test_counts_what_a_run_allocates(void **unused)
+TEST(test_counts_what_a_run_allocates)
 {
-    (void)unused;
     static const char *const precisions[] = {"float64", "float32"};
     char folder[64]; /* stays, to be looked at */
     snprintf(folder, sizeof folder, "test_memory.np%d", comm_size(MPI_COMM_WORLD));
@@ -254,11 +253,4 @@ static void test_counts_what_a_run_allocates(void **unused)
     settle();
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts_what_a_run_allocates),
-    };
-    mpi_rig_begin(&argc, &argv);
-    return mpi_rig_end(cmocka_run_group_tests(tests, NULL, NULL));
-}
+TEST_MAIN_RANKS(NULL, NULL)

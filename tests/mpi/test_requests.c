@@ -60,9 +60,8 @@ static void exchange(size_t bytes, int max_count)
     free(memory);
 }
 
-static void any_length_arrives_whole(void **state)
+TEST(any_length_arrives_whole)
 {
-    (void)state;
     static const size_t lengths[] = {4, 1000, 1001, 2000, 65536, MOST_BYTES};
     static const int counts[] = {1, 7, 1000, 65536, REQUESTS_MAX_COUNT};
     for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
@@ -73,11 +72,4 @@ static void any_length_arrives_whole(void **state)
     settle();
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_length_arrives_whole),
-    };
-    mpi_rig_begin(&argc, &argv);
-    return mpi_rig_end(cmocka_run_group_tests_name("requests", tests, NULL, NULL));
-}
+TEST_MAIN_RANKS(NULL, NULL)

@@ -135,9 +135,8 @@ static enum status run_through(const struct settings *settings, const struct mis
 static const char *const precisions[] = {"float64", "float32"};
 
 /* 11 scenes, 2 precisions, 2 intervals, 240 steps each: 10,560 steps. */
-static void test_clean_runs(void **unused)
+TEST(test_clean_runs)
 {
-    (void)unused;
     static const char *const intervals[] = {"", ", watch: {every: 1}"};
     enum { STEPS = 240 };
     int64_t steps = 0;
@@ -161,9 +160,8 @@ static void test_clean_runs(void **unused)
 }
 
 /* Sign or exponent of a random cell's temperature, in a random scene after a random step. */
-static void test_flipped_bits(void **unused)
+TEST(test_flipped_bits)
 {
-    (void)unused;
     enum { TRIALS = 200, STEPS = 200, ENOUGH = TRIALS * 95 / 100 };
     uint64_t random = 20;
     int caught[2] = {0, 0};
@@ -199,9 +197,8 @@ static void test_flipped_bits(void **unused)
 }
 
 /* The message of an alarm at once: the cell, where it lies, and whose it is. */
-static void test_the_cell_is_named(void **unused)
+TEST(test_the_cell_is_named)
 {
-    (void)unused;
     struct settings *settings = make_settings(&scenes[0], "float64", 20, ", watch: {every: 1}");
     const struct mishap mishap = {.step = 5, .cell = {19, 14, 11}, .bit = 56};
     check(run_through(settings, &mishap) == STATUS_NUMERICS);
@@ -225,9 +222,8 @@ static void test_the_cell_is_named(void **unused)
     settle();
 }
 
-static void test_off(void **unused)
+TEST(test_off)
 {
-    (void)unused;
     struct settings *settings = make_settings(&scenes[0], "float64", 20, ", watch: {every: 0}");
     const struct mishap mishap = {.step = 5, .cell = {19, 14, 11}, .bit = 56};
     check(run_through(settings, &mishap) == STATUS_OK);
@@ -235,14 +231,4 @@ static void test_off(void **unused)
     settle();
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clean_runs),
-        cmocka_unit_test(test_flipped_bits),
-        cmocka_unit_test(test_the_cell_is_named),
-        cmocka_unit_test(test_off),
-    };
-    mpi_rig_begin(&argc, &argv);
-    return mpi_rig_end(cmocka_run_group_tests(tests, NULL, NULL));
-}
+TEST_MAIN_RANKS(NULL, NULL)

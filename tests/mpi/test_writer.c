@@ -127,15 +127,13 @@ static void run_all(bool background)
     settle();
 }
 
-static void test_background(void **unused)
+TEST(test_background)
 {
-    (void)unused;
     run_all(true);
 }
 
-static void test_foreground(void **unused)
+TEST(test_foreground)
 {
-    (void)unused;
     run_all(false);
 }
 
@@ -156,9 +154,8 @@ static int threads_of_job(const struct backend *table, int threads, bool backgro
 }
 
 /* Next to a GPU all but one, next to steps on CPUs one, and all of them while the steps wait. */
-static void test_threads(void **unused)
+TEST(test_threads)
 {
-    (void)unused;
     struct backend gpu = *backend;
     gpu.capabilities |= BACKEND_GPU;
     check(threads_of_job(&gpu, 4, true) == 3);
@@ -170,9 +167,8 @@ static void test_threads(void **unused)
 }
 
 /* More jobs than places: the loop waits, and counts that it did. */
-static void test_waiting(void **unused)
+TEST(test_waiting)
 {
-    (void)unused;
     struct writer *writer = begin(true);
     for (int n = 0; n < 6; n++) {
         check(hand_in(writer, n, NOBODY, 20) == STATUS_OK);
@@ -188,9 +184,8 @@ static void test_waiting(void **unused)
 }
 
 /* What is worth a message: not the waits of a run of seconds, nor a few in a long one. */
-static void test_waits_that_matter(void **unused)
+TEST(test_waits_that_matter)
 {
-    (void)unused;
     check(!writer_waits_matter(4.9, 5));
     check(writer_waits_matter(5.1, 6));
     check(writer_waits_matter(101, 1000));
@@ -200,9 +195,8 @@ static void test_waits_that_matter(void **unused)
 
 /* Job 1 fails on one rank: all ranks hear of it from a poll at the same boundary, job 2 is never
  * begun, and everything is given back. */
-static void test_failure(void **unused)
+TEST(test_failure)
 {
-    (void)unused;
     const int last = comm_size(MPI_COMM_WORLD) - 1;
     struct writer *writer = begin(true);
     check(hand_in(writer, 0, NOBODY, 0) == STATUS_OK);
@@ -229,9 +223,8 @@ static void test_failure(void **unused)
     settle();
 }
 
-static void test_failure_in_the_foreground(void **unused)
+TEST(test_failure_in_the_foreground)
 {
-    (void)unused;
     const int last = comm_size(MPI_COMM_WORLD) - 1;
     struct writer *writer = begin(false);
     check(hand_in(writer, 0, last, 0) == STATUS_FILE);
@@ -242,9 +235,8 @@ static void test_failure_in_the_foreground(void **unused)
 }
 
 /* A run that fails elsewhere goes away without asking: what was handed in is still written. */
-static void test_leaving(void **unused)
+TEST(test_leaving)
 {
-    (void)unused;
     struct writer *writer = begin(true);
     check(hand_in(writer, 0, NOBODY, 5) == STATUS_OK);
     check(hand_in(writer, 1, NOBODY, 5) == STATUS_OK);
@@ -370,9 +362,8 @@ static void hand_in_all_far(struct writer *writer, bool is_sent)
     check(atomic_load(&seen.most_in_flight) <= WRITER_SLOTS);
 }
 
-static void test_values_on_their_way(void **unused)
+TEST(test_values_on_their_way)
 {
-    (void)unused;
     struct writer *writer = begin_far(true);
     check(writer_copies_in_background(writer));
     hand_in_all_far(writer, true);
@@ -380,9 +371,8 @@ static void test_values_on_their_way(void **unused)
 }
 
 /* By polls alone the job is begun, and not before its values are there. */
-static void test_polls_let_it_go(void **unused)
+TEST(test_polls_let_it_go)
 {
-    (void)unused;
     struct writer *writer = begin_far(true);
     check(hand_in_far(writer, 0, true) == STATUS_OK);
     pause_for(20);
@@ -399,9 +389,8 @@ static void test_polls_let_it_go(void **unused)
 }
 
 /* No device memory, or more to capture than was foreseen: values are copied at once. */
-static void test_no_room(void **unused)
+TEST(test_no_room)
 {
-    (void)unused;
     struct writer *writer = begin_far(false);
     check(!writer_copies_in_background(writer));
     hand_in_all_far(writer, false);
@@ -437,17 +426,15 @@ static void fail_far(bool by_poll)
     end_far(writer);
 }
 
-static void test_a_copy_that_fails(void **unused)
+TEST(test_a_copy_that_fails)
 {
-    (void)unused;
     fail_far(true);
     fail_far(false);
 }
 
 /* A run that fails elsewhere: what is on its way arrives and is written. */
-static void test_leaving_far(void **unused)
+TEST(test_leaving_far)
 {
-    (void)unused;
     struct writer *writer = begin_far(true);
     check(hand_in_far(writer, 0, true) == STATUS_OK);
     check(writer_poll(writer) == STATUS_OK);
@@ -456,32 +443,26 @@ static void test_leaving_far(void **unused)
     settle();
 }
 
+static int open_device(void **state)
+{
+    (void)state;
+    backend = backend_find("cpu");
+    return backend->runtime->open(0, 1, &device) != STATUS_OK;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    backend->runtime->close(device);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_background),
-        cmocka_unit_test(test_foreground),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_waiting),
-        cmocka_unit_test(test_waits_that_matter),
-        cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_failure_in_the_foreground),
-        cmocka_unit_test(test_leaving),
-        cmocka_unit_test(test_values_on_their_way),
-        cmocka_unit_test(test_polls_let_it_go),
-        cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_a_copy_that_fails),
-        cmocka_unit_test(test_leaving_far),
-    };
     int granted = MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (granted != MPI_THREAD_MULTIPLE) {
         print_message("this MPI does not provide MPI_THREAD_MULTIPLE\n");
     }
-    backend = backend_find("cpu");
-    demand(backend->runtime->open(0, 1, &device));
-    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    backend->runtime->close(device);
-    return mpi_rig_end(failures);
+    return test_run_ranks(open_device, close_device);
 }

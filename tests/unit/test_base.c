@@ -2,11 +2,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <omp.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +13,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/thread.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 static char folder[64];
 
@@ -61,9 +55,8 @@ static enum status passes_on(int *reached)
     return STATUS_OK;
 }
 
-static void messages_travel_with_the_status(void **state)
+TEST(messages_travel_with_the_status)
 {
-    (void)state;
     int reached = 0;
     assert_int_equal(passes_on(&reached), STATUS_FILE);
     assert_int_equal(reached, 0);
@@ -78,9 +71,8 @@ static void messages_travel_with_the_status(void **state)
     assert_string_equal(fail_message(), "");
 }
 
-static void long_messages_are_cut_not_overrun(void **state)
+TEST(long_messages_are_cut_not_overrun)
 {
-    (void)state;
     static char text[2 * STATUS_MESSAGE_BYTES];
     memset(text, 'x', sizeof text - 1);
     assert_int_equal(fail(STATUS_INPUT, "%s", text), STATUS_INPUT);
@@ -92,9 +84,8 @@ static void long_messages_are_cut_not_overrun(void **state)
     fail_clear();
 }
 
-static void exit_codes_are_those_of_the_contract(void **state)
+TEST(exit_codes_are_those_of_the_contract)
 {
-    (void)state;
     assert_int_equal(status_exit_code(STATUS_OK), 0);
     assert_int_equal(status_exit_code(STATUS_INPUT), 2);
     assert_int_equal(status_exit_code(STATUS_FILE), 3);
@@ -118,9 +109,8 @@ static void expect_content(const char *path, const char *text)
     free(bytes);
 }
 
-static void replace_writes_all_or_nothing(void **state)
+TEST(replace_writes_all_or_nothing)
 {
-    (void)state;
     char path[PATH_BYTES];
     char temporary[PATH_BYTES];
     in_folder("report.json", path);
@@ -139,9 +129,8 @@ static void replace_writes_all_or_nothing(void **state)
     assert_int_equal(rmdir(temporary), 0);
 }
 
-static void replace_survives_a_failed_rename(void **state)
+TEST(replace_survives_a_failed_rename)
 {
-    (void)state;
     char path[PATH_BYTES];
     char inside[PATH_BYTES];
     char temporary[PATH_BYTES];
@@ -155,9 +144,8 @@ static void replace_survives_a_failed_rename(void **state)
     assert_false(file_exists(temporary));
 }
 
-static void replace_reports_a_full_disk(void **state)
+TEST(replace_reports_a_full_disk)
 {
-    (void)state;
     char path[PATH_BYTES];
     char temporary[PATH_BYTES];
     in_folder("full", path);
@@ -170,9 +158,8 @@ static void replace_reports_a_full_disk(void **state)
     assert_false(file_exists(temporary));
 }
 
-static void read_all_knows_its_limit(void **state)
+TEST(read_all_knows_its_limit)
 {
-    (void)state;
     char path[PATH_BYTES];
     in_folder("large", path);
     static char text[200000];
@@ -196,9 +183,8 @@ static void read_all_knows_its_limit(void **state)
     assert_null(bytes);
 }
 
-static void folders_are_made_with_their_parents(void **state)
+TEST(folders_are_made_with_their_parents)
 {
-    (void)state;
     char path[PATH_BYTES];
     in_folder("a/b/c", path);
     assert_int_equal(directory_make(path), STATUS_OK);
@@ -219,9 +205,8 @@ static void folders_are_made_with_their_parents(void **state)
     assert_true(file_exists(path)); /* nothing may replace it */
 }
 
-static void too_long_paths_are_refused(void **state)
+TEST(too_long_paths_are_refused)
 {
-    (void)state;
     static char name[2 * PATH_BYTES];
     memset(name, 'n', sizeof name - 1);
     char path[PATH_BYTES];
@@ -238,9 +223,8 @@ static void too_long_paths_are_refused(void **state)
     assert_int_equal(path_join("d", name, path), STATUS_INPUT);
 }
 
-static void bytes_are_told_in_the_unit_that_fits(void **state)
+TEST(bytes_are_told_in_the_unit_that_fits)
 {
-    (void)state;
     static const struct {
         double bytes;
         const char *text;
@@ -253,9 +237,8 @@ static void bytes_are_told_in_the_unit_that_fits(void **state)
     }
 }
 
-static void room_is_counted(void **state)
+TEST(room_is_counted)
 {
-    (void)state;
     assert_int_equal(directory_check_room(folder, 1), STATUS_OK);
     assert_int_equal(directory_check_room(folder, UINT64_C(1) << 62), STATUS_FILE);
     assert_non_null(strstr(fail_message(), folder));
@@ -300,9 +283,8 @@ static uint64_t write_large(const char *path, const char *from, size_t nbytes, u
     return file.direct_bytes;
 }
 
-static void whole_pages_go_past_the_cache(void **state)
+TEST(whole_pages_go_past_the_cache)
 {
-    (void)state;
     enum { PAGE = FILE_PAGE_BYTES, MIB = 1 << 20 };
     char path[PATH_BYTES];
     char *bytes = NULL;
@@ -325,9 +307,8 @@ static void whole_pages_go_past_the_cache(void **state)
     free(bytes);
 }
 
-static void what_a_terminal_would_obey_is_shown_as_question_marks(void **state)
+TEST(what_a_terminal_would_obey_is_shown_as_question_marks)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"plain\n\ttext", "plain\n\ttext"},
         {"\x1b[31mred\x7f\r", "?[31mred??"},
@@ -365,9 +346,8 @@ static enum status call_piece(void *context, int64_t piece)
                : fail(STATUS_FILE, "piece %d is bad", (int)piece);
 }
 
-static void every_piece_is_done_once(void **state)
+TEST(every_piece_is_done_once)
 {
-    (void)state;
     for (int threads = 1; threads <= 4; threads += 3) {
         struct pieces pieces = {.fails = {PIECES, PIECES}, .disk_s = 0.25};
         const double before = file_disk_seconds();
@@ -385,9 +365,8 @@ static void every_piece_is_done_once(void **state)
 }
 
 /* Whichever thread meets it first. */
-static void the_first_failure_is_told(void **state)
+TEST(the_first_failure_is_told)
 {
-    (void)state;
     for (int threads = 1; threads <= 4; threads++) {
         for (int first = 0; first < 20; first++) {
             struct pieces pieces = {.fails = {first, first + 9}};
@@ -408,24 +387,4 @@ static void the_first_failure_is_told(void **state)
     omp_set_num_threads(1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_travel_with_the_status),
-        cmocka_unit_test(long_messages_are_cut_not_overrun),
-        cmocka_unit_test(exit_codes_are_those_of_the_contract),
-        cmocka_unit_test(replace_writes_all_or_nothing),
-        cmocka_unit_test(replace_survives_a_failed_rename),
-        cmocka_unit_test(replace_reports_a_full_disk),
-        cmocka_unit_test(read_all_knows_its_limit),
-        cmocka_unit_test(folders_are_made_with_their_parents),
-        cmocka_unit_test(too_long_paths_are_refused),
-        cmocka_unit_test(bytes_are_told_in_the_unit_that_fits),
-        cmocka_unit_test(room_is_counted),
-        cmocka_unit_test(what_a_terminal_would_obey_is_shown_as_question_marks),
-        cmocka_unit_test(whole_pages_go_past_the_cache),
-        cmocka_unit_test(every_piece_is_done_once),
-        cmocka_unit_test(the_first_failure_is_told),
-    };
-    return cmocka_run_group_tests_name("base", tests, make_folder, remove_folder);
-}
+TEST_MAIN(make_folder, remove_folder)

@@ -1,19 +1,11 @@
 /* The energy of a bench's calls, with a counter that grows by 0.25 J with every reading. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <math.h>
-#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/bench_energy.h"
 #include "kernels/backends.h"
-
-/* after base/status.h, whose function `fail` its macro of that name would hide */
-#include <cmocka.h>
+#include "tests/test_ranks.h"
 
 static struct energy_meter *open_fake(void)
 {
@@ -47,9 +39,8 @@ static void measure(const struct bench_meter *meter, int *ncalls, struct bench_e
 }
 
 /* 10 ms between two readings are 10 calls of 1 ms. */
-static void energy_of_a_call(void **state)
+TEST(energy_of_a_call)
 {
-    (void)state;
     struct bench_meter meter = {.meter = open_fake()};
     struct bench_energy energy;
     int ncalls = 0;
@@ -65,9 +56,8 @@ static void energy_of_a_call(void **state)
     bench_meter_close(&meter);
 }
 
-static void nothing_is_called_without_a_counter(void **state)
+TEST(nothing_is_called_without_a_counter)
 {
-    (void)state;
     struct bench_meter meter = {.why = "none here"};
     struct bench_energy energy;
     int ncalls = 0;
@@ -79,9 +69,8 @@ static void nothing_is_called_without_a_counter(void **state)
     assert_string_equal(bench_energy_words(&energy, 1e6, text), "-");
 }
 
-static void energy_of_all_ranks(void **state)
+TEST(energy_of_all_ranks)
 {
-    (void)state;
     struct bench_team team = {
         .comm = MPI_COMM_SELF, .energy = {.meter = open_fake()}, .counts = true};
     struct bench_energy energy;
@@ -101,15 +90,4 @@ static void energy_of_all_ranks(void **state)
     bench_team_close(&team);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(energy_of_a_call),
-        cmocka_unit_test(nothing_is_called_without_a_counter),
-        cmocka_unit_test(energy_of_all_ranks),
-    };
-    MPI_Init(&argc, &argv);
-    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    MPI_Finalize();
-    return failures;
-}
+TEST_MAIN_RANKS(NULL, NULL)

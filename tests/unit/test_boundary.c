@@ -1,15 +1,9 @@
 /* Boundary closures against the formulas of the discretisation. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "model/boundary.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 #define K_COPPER 400.0
 
@@ -60,9 +54,8 @@ static void near(double found, double expected)
     assert_true(fabs(found - expected) <= 4e-16 * fabs(expected));
 }
 
-static void closures_follow_the_formulas(void **state)
+TEST(closures_follow_the_formulas)
 {
-    (void)state;
     struct scene scene;
     struct closure closure;
     make_scene(&scene);
@@ -82,9 +75,8 @@ static void closures_follow_the_formulas(void **state)
 }
 
 /* Fluxes, and the coefficient and ambient temperature of convection, at a time. */
-static void formulas_of_fluxes_and_convection(void **state)
+TEST(formulas_of_fluxes_and_convection)
 {
-    (void)state;
     struct scene scene;
     struct scene numbers;
     struct closure found;
@@ -106,9 +98,8 @@ static void formulas_of_fluxes_and_convection(void **state)
 }
 
 /* The face temperature balances the half cell, convection and radiation. */
-static void faces_radiate(void **state)
+TEST(faces_radiate)
 {
-    (void)state;
     const struct boundary_setting settings[] = {
         {.kind = BOUNDARY_RADIATION, .emissivity = 0.8, .ambient = 1200},
         {.kind = BOUNDARY_RADIATION, .emissivity = 1, .ambient = 3},
@@ -155,9 +146,8 @@ static void faces_radiate(void **state)
 
 /* What each closure is for: the two-point gradient at the face is the flux that the boundary
  * condition asks for, for any inside temperature. */
-static void closures_give_the_flux_asked_for(void **state)
+TEST(closures_give_the_flux_asked_for)
 {
-    (void)state;
     struct scene scene;
     struct closure closure;
     make_scene(&scene);
@@ -176,9 +166,8 @@ static void closures_give_the_flux_asked_for(void **state)
 
 /* Exactly the given temperature; otherwise what the flux through half a cell makes of the cell's.
  */
-static void faces_have_a_temperature(void **state)
+TEST(faces_have_a_temperature)
 {
-    (void)state;
     struct scene scene;
     struct closure closure;
     make_scene(&scene);
@@ -194,9 +183,8 @@ static void faces_have_a_temperature(void **state)
     assert_false(closure_is_prescribed(&closure, FACE_Y_MIN));
 }
 
-static void float32_closures_are_floats(void **state)
+TEST(float32_closures_are_floats)
 {
-    (void)state;
     struct scene scene;
     struct closure exact;
     struct closure rounded;
@@ -210,9 +198,8 @@ static void float32_closures_are_floats(void **state)
     assert_true(rounded.a[FACE_Y_MIN] != exact.a[FACE_Y_MIN]);
 }
 
-static void periodic_faces_stay_open(void **state)
+TEST(periodic_faces_stay_open)
 {
-    (void)state;
     struct scene scene;
     struct closure closure;
     make_scene(&scene);
@@ -232,9 +219,8 @@ static void periodic_faces_stay_open(void **state)
     assert_true(closure.a[FACE_Z_MAX] == 1 && closure.b[FACE_Z_MAX] == 0);
 }
 
-static void bad_values_are_caught(void **state)
+TEST(bad_values_are_caught)
 {
-    (void)state;
     struct scene scene;
     struct closure closure = {.a = {[FACE_X_MIN] = 77}};
     make_scene(&scene);
@@ -284,9 +270,8 @@ static void bad_values_are_caught(void **state)
                         "give one below 5.5e+11 K in magnitude");
 }
 
-static void bad_formulas_name_their_face(void **state)
+TEST(bad_formulas_name_their_face)
 {
-    (void)state;
     static const char text[] = "grid: {cells: [10], lower: [0], upper: [1]}\n"
                                "material: {conductivity: 1, density: 1, heat_capacity: 1}\n"
                                "initial: [{uniform: {value: 300}}]\n"
@@ -307,18 +292,4 @@ static void bad_formulas_name_their_face(void **state)
     settings_destroy(settings);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closures_follow_the_formulas),
-        cmocka_unit_test(formulas_of_fluxes_and_convection),
-        cmocka_unit_test(faces_radiate),
-        cmocka_unit_test(closures_give_the_flux_asked_for),
-        cmocka_unit_test(faces_have_a_temperature),
-        cmocka_unit_test(float32_closures_are_floats),
-        cmocka_unit_test(periodic_faces_stay_open),
-        cmocka_unit_test(bad_values_are_caught),
-        cmocka_unit_test(bad_formulas_name_their_face),
-    };
-    return cmocka_run_group_tests_name("boundary", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,15 +1,9 @@
 /* Index boxes: the algebra that interior, shell and halo layers are built from. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/box.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 enum { SIDE = 9 };
 
@@ -47,9 +41,8 @@ static struct box random_box_inside(const struct box *outer)
     return box;
 }
 
-static void shell_partitions_exactly(void **state)
+TEST(shell_partitions_exactly)
 {
-    (void)state;
     const int64_t whole_cells[AXIS_COUNT] = {SIDE, SIDE, SIDE};
     const struct box whole = box_of_cells(whole_cells);
     static unsigned char found[SIDE][SIDE][SIDE];
@@ -73,9 +66,8 @@ static void shell_partitions_exactly(void **state)
     }
 }
 
-static void shell_of_nothing_is_everything(void **state)
+TEST(shell_of_nothing_is_everything)
 {
-    (void)state;
     const struct box outer = {{1, 2, 3}, {4, 5, 6}};
     const struct box nothing = {{0, 0, 0}, {0, 0, 0}};
     struct box pieces[FACE_COUNT];
@@ -84,9 +76,8 @@ static void shell_of_nothing_is_everything(void **state)
     assert_int_equal(box_shell(&outer, &outer, pieces), 0);
 }
 
-static void layers_lie_where_they_say(void **state)
+TEST(layers_lie_where_they_say)
 {
-    (void)state;
     const struct box box = {{0, 10, -5}, {8, 13, 5}};
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
@@ -112,9 +103,8 @@ static void layers_lie_where_they_say(void **state)
     assert_true(box_equal(&all, &box));
 }
 
-static void counts_need_64_bits(void **state)
+TEST(counts_need_64_bits)
 {
-    (void)state;
     const int64_t cells[AXIS_COUNT] = {2048, 2048, 2048};
     const struct box box = box_of_cells(cells);
     assert_int_equal(box_cells(&box), INT64_C(8589934592));
@@ -123,9 +113,8 @@ static void counts_need_64_bits(void **state)
     assert_true(box_is_empty(&inside_out));
 }
 
-static void names_and_opposites(void **state)
+TEST(names_and_opposites)
 {
-    (void)state;
     static const char *const names[FACE_COUNT] = {"x_min", "x_max", "y_min",
                                                   "y_max", "z_min", "z_max"};
     for (int f = 0; f < FACE_COUNT; f++) {
@@ -138,14 +127,4 @@ static void names_and_opposites(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shell_partitions_exactly),
-        cmocka_unit_test(shell_of_nothing_is_everything),
-        cmocka_unit_test(layers_lie_where_they_say),
-        cmocka_unit_test(counts_need_64_bits),
-        cmocka_unit_test(names_and_opposites),
-    };
-    return cmocka_run_group_tests_name("box", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

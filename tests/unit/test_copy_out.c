@@ -104,9 +104,8 @@ static void check_later_steps(struct scene *s)
     assert_false(copy_out_is_under_way(s->copy_out));
 }
 
-static void later_steps_change_nothing(void **state)
+TEST(later_steps_change_nothing)
 {
-    (void)state;
     for_each_backend(check_later_steps, one_field);
 }
 
@@ -122,9 +121,8 @@ static void check_asking(struct scene *s)
     expect_step(s->h_values, 0);
 }
 
-static void it_arrives_when_it_says_so(void **state)
+TEST(it_arrives_when_it_says_so)
 {
-    (void)state;
     for_each_backend(check_asking, one_field);
 }
 
@@ -145,9 +143,8 @@ static void check_again(struct scene *s)
     expect_step(s->h_values + (size_t)CELLS * ((STEPS - 1) % 2), STEPS - 1);
 }
 
-static void the_room_is_used_again(void **state)
+TEST(the_room_is_used_again)
 {
-    (void)state;
     for_each_backend(check_again, one_field);
 }
 
@@ -180,15 +177,13 @@ static void check_parts(struct scene *s)
     assert_int_equal(at, 17 * 4 * 3);
 }
 
-static void parts_lie_side_by_side(void **state)
+TEST(parts_lie_side_by_side)
 {
-    (void)state;
     for_each_backend(check_parts, one_field + (17 * 4 * 3 * sizeof(float) + 63) / 64 * 64);
 }
 
-static void no_room_is_said(void **state)
+TEST(no_room_is_said)
 {
-    (void)state;
     struct scene s;
     struct copy_out *none = (struct copy_out *)(void *)&s;
     scene_open(&s, backend_find("guard"), one_field);
@@ -200,14 +195,4 @@ static void no_room_is_said(void **state)
     scene_close(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(later_steps_change_nothing),
-        cmocka_unit_test(it_arrives_when_it_says_so),
-        cmocka_unit_test(the_room_is_used_again),
-        cmocka_unit_test(parts_lie_side_by_side),
-        cmocka_unit_test(no_room_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

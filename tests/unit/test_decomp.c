@@ -1,15 +1,9 @@
 /* Decomposition: every cell has one owner, neighbours agree, `auto` is the true minimum. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/decomp.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 enum { MOST_RANKS = 64 };
 
@@ -154,9 +148,8 @@ static void check_auto(const int64_t cells[AXIS_COUNT], const bool periodic[AXIS
     check_neighbours(&decomp);
 }
 
-static void every_rank_count(void **state)
+TEST(every_rank_count)
 {
-    (void)state;
     for (int grid = 0; grid < GRID_COUNT; grid++) {
         for (int nranks = 1; nranks <= MOST_RANKS; nranks++) {
             check_auto(grids[grid], open_axes, nranks, 1);
@@ -165,9 +158,8 @@ static void every_rank_count(void **state)
     }
 }
 
-static void larger_blocks_come_first(void **state)
+TEST(larger_blocks_come_first)
 {
-    (void)state;
     const int64_t cells[AXIS_COUNT] = {11, 1, 1};
     struct decomp decomp;
     assert_int_equal(decomp_create(cells, open_axes, 4, 1, NULL, &decomp), STATUS_OK);
@@ -179,9 +171,8 @@ static void larger_blocks_come_first(void **state)
     }
 }
 
-static void ranks_are_numbered_x_first(void **state)
+TEST(ranks_are_numbered_x_first)
 {
-    (void)state;
     const int64_t cells[AXIS_COUNT] = {8, 9, 10};
     const int wanted[AXIS_COUNT] = {2, 3, 4};
     struct decomp decomp;
@@ -193,9 +184,8 @@ static void ranks_are_numbered_x_first(void **state)
     assert_int_equal(coords[AXIS_Z], 3);
 }
 
-static void ties_cut_z_first(void **state)
+TEST(ties_cut_z_first)
 {
-    (void)state;
     const int64_t cells[AXIS_COUNT] = {64, 64, 64};
     struct decomp decomp;
     assert_int_equal(decomp_create(cells, open_axes, 2, 1, NULL, &decomp), STATUS_OK);
@@ -204,9 +194,8 @@ static void ties_cut_z_first(void **state)
     assert_int_equal(decomp.ranks[AXIS_Z], 2);
 }
 
-static void periodic_axes_close_on_themselves(void **state)
+TEST(periodic_axes_close_on_themselves)
 {
-    (void)state;
     const int64_t cells[AXIS_COUNT] = {8, 8, 1};
     const bool periodic[AXIS_COUNT] = {true, true, true};
     const int wanted[AXIS_COUNT] = {2, 1, 1};
@@ -229,9 +218,8 @@ static void expect_refusal(const int64_t cells[AXIS_COUNT], const bool periodic[
     assert_int_equal(decomp.nranks, -7);
 }
 
-static void refusals_say_what_works(void **state)
+TEST(refusals_say_what_works)
 {
-    (void)state;
     const int64_t cells[AXIS_COUNT] = {10, 6, 1};
     const bool periodic[AXIS_COUNT] = {true, false, false};
     expect_refusal(cells, open_axes, 61, 1, NULL,
@@ -262,9 +250,8 @@ static void refusals_say_what_works(void **state)
                    "width (1); at most 10 blocks fit on x");
 }
 
-static void named_rank_count_is_the_largest(void **state)
+TEST(named_rank_count_is_the_largest)
 {
-    (void)state;
     for (int nranks = 2; nranks <= MOST_RANKS; nranks++) {
         struct decomp decomp;
         if (decomp_create(grids[6], open_axes, nranks, 2, NULL, &decomp) == STATUS_OK) {
@@ -280,9 +267,8 @@ static void named_rank_count_is_the_largest(void **state)
     }
 }
 
-static void many_ranks_on_a_large_grid(void **state)
+TEST(many_ranks_on_a_large_grid)
 {
-    (void)state;
     const int64_t cells[AXIS_COUNT] = {INT64_C(1) << 20, INT64_C(1) << 20, INT64_C(1) << 20};
     struct decomp decomp;
     assert_int_equal(decomp_create(cells, open_axes, 75264, 1, NULL, &decomp), STATUS_OK);
@@ -293,17 +279,4 @@ static void many_ranks_on_a_large_grid(void **state)
     assert_int_equal(decomp.ranks[AXIS_Z], 75269);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rank_count),
-        cmocka_unit_test(larger_blocks_come_first),
-        cmocka_unit_test(ranks_are_numbered_x_first),
-        cmocka_unit_test(ties_cut_z_first),
-        cmocka_unit_test(periodic_axes_close_on_themselves),
-        cmocka_unit_test(refusals_say_what_works),
-        cmocka_unit_test(named_rank_count_is_the_largest),
-        cmocka_unit_test(many_ranks_on_a_large_grid),
-    };
-    return cmocka_run_group_tests_name("decomp", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,16 +1,10 @@
 /* The doctor's diagnosis of invented machines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "doctor/doctor.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 enum { MOST_RANKS = 40 };
 
@@ -93,9 +87,8 @@ static void expect(bool wrong, const char *what, const char *mend)
     assert_non_null(strstr(findings[0].fix, mend));
 }
 
-static void a_healthy_node_has_no_findings(void **state)
+TEST(a_healthy_node_has_no_findings)
 {
-    (void)state;
     healthy_gpu_node(8);
     expect_none();
     healthy_gpu_node(32); /* the same addresses on four hosts */
@@ -106,9 +99,8 @@ static void a_healthy_node_has_no_findings(void **state)
     expect_none();
 }
 
-static void two_ranks_on_one_device(void **state)
+TEST(two_ranks_on_one_device)
 {
-    (void)state;
     healthy_gpu_node(16);
     (void)snprintf(ranks[11].pci, sizeof ranks[11].pci, "%s", ranks[9].pci);
     expect(true, "ranks 9, 11 on node1 share the device 0000:c2:00.0", "one rank per device");
@@ -120,16 +112,14 @@ static void two_ranks_on_one_device(void **state)
     expect(true, "ranks 0, 1, 2, 3, 4, 5 and 2 more on node0 share", "--gpus-per-task=1");
 }
 
-static void devices_without_a_rank_are_noted(void **state)
+TEST(devices_without_a_rank_are_noted)
 {
-    (void)state;
     healthy_gpu_node(6);
     expect(false, "6 of the 8 devices of node0", "as many ranks");
 }
 
-static void a_rank_far_from_its_device(void **state)
+TEST(a_rank_far_from_its_device)
 {
-    (void)state;
     healthy_gpu_node(8);
     ranks[5].machine.numa = 1;
     expect(true, "rank 5 on node0 runs far from the device: rank 5 on NUMA node 0, its device on 2",
@@ -143,9 +133,8 @@ static void a_rank_far_from_its_device(void **state)
     expect_none();
 }
 
-static void more_threads_than_cores(void **state)
+TEST(more_threads_than_cores)
 {
-    (void)state;
     cpu_node(2, 4, 8);
     set_cores(1, 4, 1);
     expect(true, "rank 1 on laptop: more threads than cores (rank 1: 4 threads, bound to 1 core)",
@@ -154,9 +143,8 @@ static void more_threads_than_cores(void **state)
     expect(true, "rank 0: 16 threads, bound to 8 cores", "OMP_NUM_THREADS");
 }
 
-static void ranks_crowd_on_shared_cores(void **state)
+TEST(ranks_crowd_on_shared_cores)
 {
-    (void)state;
     cpu_node(3, 4, 8);
     expect(true, "the 3 ranks of laptop run 12 threads on 8 cores", "fewer ranks or threads");
     cpu_node(2, 1, 8);
@@ -165,9 +153,8 @@ static void ranks_crowd_on_shared_cores(void **state)
     expect(true, "the 2 ranks of laptop run 2 threads on 1 core", "bind");
 }
 
-static void bound_to_one_core(void **state)
+TEST(bound_to_one_core)
 {
-    (void)state;
     cpu_node(2, 1, 8);
     set_cores(0, 0, 1);
     set_cores(1, 1, 1);
@@ -183,16 +170,14 @@ static void bound_to_one_core(void **state)
     expect(true, "and 2 more on node0 are bound to one core each", "-c THREADS");
 }
 
-static void idle_cores_are_noted(void **state)
+TEST(idle_cores_are_noted)
 {
-    (void)state;
     cpu_node(2, 1, 8);
     expect(false, "2 of the 8 cores of laptop", "OMP_NUM_THREADS");
 }
 
-static void libraries_are_judged(void **state)
+TEST(libraries_are_judged)
 {
-    (void)state;
     healthy_gpu_node(8);
     facts.device_send = DEVICE_SEND_NO;
     (void)snprintf(facts.device_send_error, sizeof facts.device_send_error, "zeros came");
@@ -215,9 +200,8 @@ static void libraries_are_judged(void **state)
     expect(false, "none is available: hip: no driver", "driver");
 }
 
-static void many_hosts_do_not_overflow(void **state)
+TEST(many_hosts_do_not_overflow)
 {
-    (void)state;
     healthy_gpu_node(MOST_RANKS);
     for (int rank = 0; rank < MOST_RANKS; rank++) {
         (void)snprintf(ranks[rank].machine.host, sizeof ranks[rank].machine.host, "n%d", rank);
@@ -227,9 +211,8 @@ static void many_hosts_do_not_overflow(void **state)
     assert_int_equal(doctor_diagnose(&facts, findings), DOCTOR_MAX_FINDINGS);
 }
 
-static void numa_nodes_as_text(void **state)
+TEST(numa_nodes_as_text)
 {
-    (void)state;
     static const struct {
         uint64_t numa;
         const char *text;
@@ -241,20 +224,4 @@ static void numa_nodes_as_text(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_healthy_node_has_no_findings),
-        cmocka_unit_test(two_ranks_on_one_device),
-        cmocka_unit_test(devices_without_a_rank_are_noted),
-        cmocka_unit_test(a_rank_far_from_its_device),
-        cmocka_unit_test(more_threads_than_cores),
-        cmocka_unit_test(ranks_crowd_on_shared_cores),
-        cmocka_unit_test(bound_to_one_core),
-        cmocka_unit_test(idle_cores_are_noted),
-        cmocka_unit_test(libraries_are_judged),
-        cmocka_unit_test(many_hosts_do_not_overflow),
-        cmocka_unit_test(numa_nodes_as_text),
-    };
-    return cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

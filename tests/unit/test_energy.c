@@ -1,11 +1,5 @@
 /* Energy counters: from powercap and hwmon trees of our own, and from a library that stands in for
  * NVML and ROCm SMI. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <ftw.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +9,7 @@
 #include <unistd.h>
 
 #include "machine/energy.h"
+#include "tests/test.h"
 
 static char root[64];
 
@@ -65,9 +60,8 @@ static void cannot_open(const struct energy_places *where, const char *pci, cons
     }
 }
 
-static void cpus_by_powercap(void **state)
+TEST(cpus_by_powercap)
 {
-    (void)state;
     const struct energy_places where = places();
     cannot_open(&where, "", "no energy counter of the CPUs");
     put("intel-rapl:0/energy_uj", "1000000\n");
@@ -87,9 +81,8 @@ static void cpus_by_powercap(void **state)
     cannot_open(&where, "", "may not be read by this user");
 }
 
-static void devices_by_nvml(void **state)
+TEST(devices_by_nvml)
 {
-    (void)state;
     struct energy_places where = places();
     assert_int_equal(unsetenv("FAKE_ENERGY"), 0);
     cannot_open(&where, "0000:c1:00.0", "NVML: initialization failed, code 9");
@@ -105,9 +98,8 @@ static void devices_by_nvml(void **state)
     cannot_open(&where, "0000:c1:00.0", "libm.so.6 has no nvmlInit_v2");
 }
 
-static void devices_by_rocm_smi_or_hwmon(void **state)
+TEST(devices_by_rocm_smi_or_hwmon)
 {
-    (void)state;
     struct energy_places where = places();
     put("0000:de:00.0/vendor", "0x1002\n");
     put("0000:d9:00.0/vendor", "0x1002\n");
@@ -135,18 +127,17 @@ static int remove_entry(const char *path, const struct stat *entry, int kind, st
     return remove(path);
 }
 
-int main(void)
+static int make_root(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpus_by_powercap),
-        cmocka_unit_test(devices_by_nvml),
-        cmocka_unit_test(devices_by_rocm_smi_or_hwmon),
-    };
+    (void)state;
     snprintf(root, sizeof root, "/tmp/isotherm_energy_XXXXXX");
-    if (mkdtemp(root) == NULL) {
-        return 1;
-    }
-    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    (void)nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-    return failures;
+    return mkdtemp(root) == NULL;
 }
+
+static int remove_root(void **state)
+{
+    (void)state;
+    return nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+TEST_MAIN(make_root, remove_root)

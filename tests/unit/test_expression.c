@@ -1,15 +1,10 @@
 /* Formulas: values, names, and the messages for what does not parse. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/expression.h"
-
-#include <cmocka.h> /* last: its macro fail() hides the function of that name */
+#include "tests/test.h"
 
 static const char *const names[] = {"x", "y", "z"};
 
@@ -26,9 +21,8 @@ static double value_at(const char *text, double x, double y, double z)
     return result;
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     const double pi = acos(-1.0);
     const struct {
         const char *text;
@@ -73,9 +67,8 @@ static void test_values(void **state)
 }
 
 /* Evaluating anew takes the new values, and nothing of the evaluation at creation stays. */
-static void test_evaluates_again(void **state)
+TEST(test_evaluates_again)
 {
-    (void)state;
     struct expression *expression = NULL;
     assert_int_equal(expression_create("x*x - 1/y", names, 2, &expression), STATUS_OK);
     for (int i = 1; i < 100; i++) {
@@ -90,9 +83,8 @@ static void test_evaluates_again(void **state)
 
 #define KNOWN "; names are x, y, z, pi, e, functions " EXPRESSION_FUNCTIONS
 
-static void test_messages(void **state)
+TEST(test_messages)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"", "Expression is empty ()"},
         {"1 +", "Unexpected end of expression at column 5 (1 +)"},
@@ -116,9 +108,8 @@ static void test_messages(void **state)
 }
 
 /* What messages and the reference list is there. */
-static void test_listed_functions(void **state)
+TEST(test_listed_functions)
 {
-    (void)state;
     char list[] = EXPRESSION_FUNCTIONS;
     char *rest = NULL;
     int count = 0;
@@ -136,9 +127,8 @@ static void test_listed_functions(void **state)
 }
 
 /* Whatever the text, creation answers with a status: nothing is thrown or printed. */
-static void test_odd_texts(void **state)
+TEST(test_odd_texts)
 {
-    (void)state;
     static const char *const texts[] = {"\"abc\"", "'",     "((((",  "))))",   "sqrt(-1)", "1/0",
                                         "?",       "1 ? 2", ":",     "#",      "x{",       "1e400",
                                         "é",       "sum()", "min()", "sin",    "a b c",    "_",
@@ -167,12 +157,4 @@ static void test_odd_texts(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_evaluates_again),
-        cmocka_unit_test(test_messages),  cmocka_unit_test(test_listed_functions),
-        cmocka_unit_test(test_odd_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -121,9 +121,8 @@ static void boxes_travel(struct rig *rig, enum precision precision)
     field_destroy(field);
 }
 
-static void boxes_travel_unchanged(void **state)
+TEST(boxes_travel_unchanged)
 {
-    (void)state;
     everywhere(boxes_travel);
 }
 
@@ -162,9 +161,8 @@ static void layers_are_summed(struct rig *rig, enum precision precision)
     field_destroy(field);
 }
 
-static void sums_of_layers(void **state)
+TEST(sums_of_layers)
 {
-    (void)state;
     everywhere(layers_are_summed);
 }
 
@@ -210,9 +208,8 @@ static void starts_as_nan(struct rig *rig, enum precision precision)
     field_destroy(field);
 }
 
-static void fresh_fields_are_nan(void **state)
+TEST(fresh_fields_are_nan)
 {
-    (void)state;
     everywhere(starts_as_nan);
 }
 
@@ -317,9 +314,8 @@ static void paints_like_the_formulas(struct rig *rig, enum precision precision)
     }
 }
 
-static void shapes_paint_the_same_everywhere(void **state)
+TEST(shapes_paint_the_same_everywhere)
 {
-    (void)state;
     everywhere(paints_like_the_formulas);
 }
 
@@ -381,15 +377,13 @@ static void threads_paint_alike(struct rig *rig, enum precision precision)
     omp_set_num_threads(nthreads_before);
 }
 
-static void threads_paint_the_same_bits(void **state)
+TEST(threads_paint_the_same_bits)
 {
-    (void)state;
     everywhere(threads_paint_alike);
 }
 
-static void box_edges_are_half_open(void **state)
+TEST(box_edges_are_half_open)
 {
-    (void)state;
     /* centres at 0.5, 1.5, ... 7.5 */
     const int64_t n[AXIS_COUNT] = {8, 1, 1};
     struct settings settings = {.grid = {.cells = {8, 1, 1}, .upper = {8, 1, 1}}};
@@ -411,9 +405,8 @@ static void box_edges_are_half_open(void **state)
     rig_close(&rig);
 }
 
-static void bad_formulas_name_the_cell(void **state)
+TEST(bad_formulas_name_the_cell)
 {
-    (void)state;
     const int64_t n[AXIS_COUNT] = {8, 1, 1};
     struct settings settings = {.grid = {.cells = {8, 1, 1}, .upper = {8, 1, 1}}};
     struct grid grid;
@@ -441,9 +434,8 @@ static void bad_formulas_name_the_cell(void **state)
 }
 
 /* A formula that is bad in many cells, or in the last one only: the message is of the first. */
-static void threads_name_the_first_bad_cell(void **state)
+TEST(threads_name_the_first_bad_cell)
 {
-    (void)state;
     const int64_t n[AXIS_COUNT] = {64, 40, 32};
     struct settings settings = {.grid = {.cells = {64, 40, 32}, .upper = {64, 40, 32}}};
     const int nthreads_before = omp_get_max_threads();
@@ -484,17 +476,4 @@ static void threads_name_the_first_bad_cell(void **state)
     rig_close(&rig);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(boxes_travel_unchanged),
-        cmocka_unit_test(sums_of_layers),
-        cmocka_unit_test(fresh_fields_are_nan),
-        cmocka_unit_test(shapes_paint_the_same_everywhere),
-        cmocka_unit_test(threads_paint_the_same_bits),
-        cmocka_unit_test(box_edges_are_half_open),
-        cmocka_unit_test(bad_formulas_name_the_cell),
-        cmocka_unit_test(threads_name_the_first_bad_cell),
-    };
-    return cmocka_run_group_tests_name("field", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,14 +1,9 @@
 /* The exponential function with fixed bits: within 1 ulp of the C library's long double one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
 #include <math.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "kernels/fixed_exp.h"
+#include "tests/test.h"
 
 static double worst_ulps(double from, double to, int samples)
 {
@@ -23,17 +18,15 @@ static double worst_ulps(double from, double to, int samples)
     return worst;
 }
 
-static void test_accuracy(void **state)
+TEST(test_accuracy)
 {
-    (void)state;
     assert_true(worst_ulps(-16, 0, 200000) < 1);
     assert_true(worst_ulps(-708, 709, 200000) < 1);
     assert_true(worst_ulps(-1e-9, 1e-9, 1000) < 1);
 }
 
-static void test_exact_values(void **state)
+TEST(test_exact_values)
 {
-    (void)state;
     assert_true(fixed_exp(0) == 1);
     assert_true(fixed_exp(-0.0) == 1);
     /* the same on every backend and compiler */
@@ -42,11 +35,4 @@ static void test_exact_values(void **state)
     assert_true(fixed_exp(1) == 0x1.5bf0a8b145769p+1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accuracy),
-        cmocka_unit_test(test_exact_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

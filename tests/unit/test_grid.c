@@ -1,17 +1,11 @@
 /* The grid, the medium, and the timeline of a run. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "model/timeline.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 static struct settings plain_settings(void)
 {
@@ -40,9 +34,8 @@ static struct timeline make_timeline(const struct settings *settings)
     return timeline;
 }
 
-static void grid_has_centres_and_spacing(void **state)
+TEST(grid_has_centres_and_spacing)
 {
-    (void)state;
     struct settings settings = plain_settings();
     settings.grid.cells[AXIS_X] = 4;
     settings.grid.cells[AXIS_Z] = 1;
@@ -64,9 +57,8 @@ static void grid_has_centres_and_spacing(void **state)
     assert_int_equal(grid_total_cells(&grid), INT64_C(1) << 40);
 }
 
-static void stable_step_follows_the_formula(void **state)
+TEST(stable_step_follows_the_formula)
 {
-    (void)state;
     struct settings settings = plain_settings();
     settings.material.conductivity = 400;
     settings.material.density = 8960;
@@ -85,9 +77,8 @@ static void stable_step_follows_the_formula(void **state)
     assert_true(fabs(medium_stable_dt(&medium, &grid) / expected - 1) < 1e-14);
 }
 
-static void last_step_lands_on_the_end(void **state)
+TEST(last_step_lands_on_the_end)
 {
-    (void)state;
     struct settings settings = plain_settings();
     for (int n = 1; n < 2000; n++) {
         settings.time.safety = 0.1 + 0.00045 * n;
@@ -108,9 +99,8 @@ static void last_step_lands_on_the_end(void **state)
     }
 }
 
-static void whole_numbers_of_steps_stay_whole(void **state)
+TEST(whole_numbers_of_steps_stay_whole)
 {
-    (void)state;
     struct settings settings = plain_settings();
     settings.time.dt_auto = false;
     /* quotients that come out a little above or below the whole number */
@@ -130,9 +120,8 @@ static void whole_numbers_of_steps_stay_whole(void **state)
     }
 }
 
-static void a_sliver_is_a_step_of_its_own(void **state)
+TEST(a_sliver_is_a_step_of_its_own)
 {
-    (void)state;
     struct settings settings = plain_settings();
     settings.time.dt_auto = false;
     settings.time.dt = 1e-3;
@@ -142,9 +131,8 @@ static void a_sliver_is_a_step_of_its_own(void **state)
     assert_true(fabs(timeline.dt_last / 1e-6 - 1) < 1e-9);
 }
 
-static void an_end_within_one_step_shortens_it(void **state)
+TEST(an_end_within_one_step_shortens_it)
 {
-    (void)state;
     struct settings settings = plain_settings();
     settings.time.end = 1e-5;
     const struct timeline timeline = make_timeline(&settings);
@@ -153,9 +141,8 @@ static void an_end_within_one_step_shortens_it(void **state)
     assert_true(timeline_dt(&timeline, 0) == 1e-5 && timeline_time(&timeline, 1) == 1e-5);
 }
 
-static void counted_steps_define_the_end(void **state)
+TEST(counted_steps_define_the_end)
 {
-    (void)state;
     struct settings settings = plain_settings();
     settings.time.by_steps = true;
     settings.time.steps = 123;
@@ -166,9 +153,8 @@ static void counted_steps_define_the_end(void **state)
     assert_true(timeline.end == 123 * timeline.dt);
 }
 
-static void restarts_on_the_way_change_nothing(void **state)
+TEST(restarts_on_the_way_change_nothing)
 {
-    (void)state;
     struct settings settings = plain_settings();
     const struct timeline whole = make_timeline(&settings);
     for (int64_t step = 0; step <= whole.steps; step++) {
@@ -179,9 +165,8 @@ static void restarts_on_the_way_change_nothing(void **state)
     }
 }
 
-static void restarts_go_on_to_a_later_end(void **state)
+TEST(restarts_go_on_to_a_later_end)
 {
-    (void)state;
     struct settings settings = plain_settings();
     const struct timeline first = make_timeline(&settings);
     settings.time.end = 0.0277;
@@ -231,17 +216,15 @@ static void expect_refusal(const char *time, const char *key, const char *part)
     settings_destroy(settings);
 }
 
-static void unstable_steps_are_refused(void **state)
+TEST(unstable_steps_are_refused)
 {
-    (void)state;
     expect_refusal("end: 1, dt: 0.0051", "time.dt",
                    "unstable on this grid; the largest stable one is 0.005");
     expect_refusal("end: 1, dt: 1e-17", "time.end", "at most 2^53");
 }
 
-static void the_stable_step_itself_is_fine(void **state)
+TEST(the_stable_step_itself_is_fine)
 {
-    (void)state;
     struct settings settings = plain_settings();
     settings.time.dt_auto = false;
     const struct timeline automatic = make_timeline(&(struct settings){
@@ -253,9 +236,8 @@ static void the_stable_step_itself_is_fine(void **state)
     assert_true(make_timeline(&settings).dt == settings.time.dt);
 }
 
-static void unused_axes_are_shown_as_thick_as_a_cell(void **state)
+TEST(unused_axes_are_shown_as_thick_as_a_cell)
 {
-    (void)state;
     struct settings settings = plain_settings();
     struct grid grid;
     double shown[AXIS_COUNT];
@@ -277,21 +259,4 @@ static void unused_axes_are_shown_as_thick_as_a_cell(void **state)
     assert_true(shown[AXIS_X] == 0.1 && shown[AXIS_Y] == 0.25 && shown[AXIS_Z] == 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid_has_centres_and_spacing),
-        cmocka_unit_test(unused_axes_are_shown_as_thick_as_a_cell),
-        cmocka_unit_test(stable_step_follows_the_formula),
-        cmocka_unit_test(last_step_lands_on_the_end),
-        cmocka_unit_test(whole_numbers_of_steps_stay_whole),
-        cmocka_unit_test(a_sliver_is_a_step_of_its_own),
-        cmocka_unit_test(an_end_within_one_step_shortens_it),
-        cmocka_unit_test(counted_steps_define_the_end),
-        cmocka_unit_test(restarts_on_the_way_change_nothing),
-        cmocka_unit_test(restarts_go_on_to_a_later_end),
-        cmocka_unit_test(unstable_steps_are_refused),
-        cmocka_unit_test(the_stable_step_itself_is_fine),
-    };
-    return cmocka_run_group_tests_name("grid", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,15 +1,9 @@
 /* The plans of all ranks together: what one sends another expects, and nothing is left out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "halo/plan.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 enum { MOST_RANKS = 36, MAX_WIDTH = 8 };
 
@@ -125,9 +119,8 @@ static void check_plans(const struct decomp *decomp, int width, enum halo_reach 
     }
 }
 
-static void sends_and_receives_match(void **state)
+TEST(sends_and_receives_match)
 {
-    (void)state;
     static const int blocks[][AXIS_COUNT] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 2}, {2, 2, 2},
                                              {3, 2, 1}, {3, 3, 3}, {1, 1, 5}, {4, 3, 3}};
     for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
@@ -152,9 +145,8 @@ static void sends_and_receives_match(void **state)
     }
 }
 
-static void a_block_in_the_middle_has_26_messages(void **state)
+TEST(a_block_in_the_middle_has_26_messages)
 {
-    (void)state;
     static const int64_t cells[AXIS_COUNT] = {12, 13, 14};
     static const bool closed[AXIS_COUNT];
     static struct halo_plan plans[MOST_RANKS];
@@ -190,9 +182,8 @@ static void refuse(const struct decomp *decomp, int width, const char *words)
     }
 }
 
-static void what_cannot_be_is_refused_on_all_ranks(void **state)
+TEST(what_cannot_be_is_refused_on_all_ranks)
 {
-    (void)state;
     static const int64_t cells[AXIS_COUNT] = {11, 40, 3};
     static const bool around_y[AXIS_COUNT] = {false, true, false};
     struct decomp decomp;
@@ -208,12 +199,4 @@ static void what_cannot_be_is_refused_on_all_ranks(void **state)
     refuse(&decomp, 4, "the field has 3 halo layers on x");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sends_and_receives_match),
-        cmocka_unit_test(a_block_in_the_middle_has_26_messages),
-        cmocka_unit_test(what_cannot_be_is_refused_on_all_ranks),
-    };
-    return cmocka_run_group_tests_name("halo plan", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,16 +1,10 @@
 /* The heat ledger: on a plain 1D loop, what the faces let through is what the cells gained. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "kernels/heat_cell.h"
 #include "model/ledger.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 enum { NX = 10 };
 
@@ -95,9 +89,8 @@ static void expect_no_drift(const struct rod *rod, const struct heat_operator *o
     assert_true(fabs(heat - start - came) <= 1e-13 * start);
 }
 
-static void heat_in_equals_heat_gained(void **state)
+TEST(heat_in_equals_heat_gained)
 {
-    (void)state;
     const struct boundary_setting cases[] = {
         {.kind = BOUNDARY_TEMPERATURE, .value = 500},
         {.kind = BOUNDARY_FLUX, .value = 30000},
@@ -127,9 +120,8 @@ static void heat_in_equals_heat_gained(void **state)
     }
 }
 
-static void insulated_faces_let_exactly_nothing_through(void **state)
+TEST(insulated_faces_let_exactly_nothing_through)
 {
-    (void)state;
     const struct boundary_setting insulated = {.kind = BOUNDARY_FLUX, .value = 0};
     struct rod rod;
     struct heat_operator op;
@@ -144,9 +136,8 @@ static void insulated_faces_let_exactly_nothing_through(void **state)
 }
 
 /* J per K and cell, the cells of a face, and the sign, from numbers that can be done by hand. */
-static void one_face_by_hand(void **state)
+TEST(one_face_by_hand)
 {
-    (void)state;
     struct grid grid = {
         .cells = {4, 3, 2},
         .used = {true, true, true},
@@ -179,9 +170,8 @@ static void one_face_by_hand(void **state)
 }
 
 /* A small difference of large sums keeps its digits: 1e9 steps near a steady state. */
-static void long_runs_keep_their_digits(void **state)
+TEST(long_runs_keep_their_digits)
 {
-    (void)state;
     const struct grid grid = {
         .cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {1, 1, 1}};
     const struct medium medium = {.conductivity = 1, .heat_capacity_volume = 1, .diffusivity = 1};
@@ -197,9 +187,8 @@ static void long_runs_keep_their_digits(void **state)
 }
 
 /* Small and large drifts of either sign, beyond what one term of an exact sum holds. */
-static void a_drift_is_forgiven(void **state)
+TEST(a_drift_is_forgiven)
 {
-    (void)state;
     const struct grid grid = {
         .cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {0.1, 0.1, 0.1}};
     const struct medium medium = {.conductivity = 1, .heat_capacity_volume = 3e6, .diffusivity = 1};
@@ -213,14 +202,4 @@ static void a_drift_is_forgiven(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heat_in_equals_heat_gained),
-        cmocka_unit_test(insulated_faces_let_exactly_nothing_through),
-        cmocka_unit_test(one_face_by_hand),
-        cmocka_unit_test(long_runs_keep_their_digits),
-        cmocka_unit_test(a_drift_is_forgiven),
-    };
-    return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

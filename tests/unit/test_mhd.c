@@ -1,18 +1,12 @@
 /* The expressions of the study `mhd` against the equations themselves: periodic fields whose
  * derivatives are known in closed form, put into the equations as they stand in
  * docs/studies_mhd.md. The difference must fall with the sixth power of the spacing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
-
 #include "kernels/study/mhd.h"
+#include "tests/test.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -200,9 +194,8 @@ static double worst_error(int n, enum precision precision)
     return worst;
 }
 
-static void the_order_is_six(void **state)
+TEST(the_order_is_six)
 {
-    (void)state;
     const double errors[] = {worst_error(16, PRECISION_FLOAT64), worst_error(32, PRECISION_FLOAT64),
                              worst_error(64, PRECISION_FLOAT64)};
     print_message("errors %.2e %.2e %.2e\n", errors[0], errors[1], errors[2]);
@@ -223,9 +216,8 @@ static double uniform(const void *context, int field, int x, int y, int z)
     return f >= MHD_UX && f <= MHD_UZ ? 0.0 : 0.25 * (f + 1);
 }
 
-static void a_uniform_state_is_only_heated(void **state)
+TEST(a_uniform_state_is_only_heated)
 {
-    (void)state;
     const struct study_problem problem = problem_of(16, PRECISION_FLOAT64);
     const double *p = problem.parameter;
     double results[STUDY_MOST_FIELDS];
@@ -246,9 +238,8 @@ static void a_uniform_state_is_only_heated(void **state)
     }
 }
 
-static void the_exponential_of_float32_is_accurate(void **state)
+TEST(the_exponential_of_float32_is_accurate)
 {
-    (void)state;
     for (int n = -87000; n <= 88000; n++) {
         const float x = (float)n / 1000.0F;
         const double wanted = exp((double)x);
@@ -260,9 +251,8 @@ static void the_exponential_of_float32_is_accurate(void **state)
 }
 
 /* The document's measure: all fields read once and written once. */
-static void the_traffic_is_that_of_the_study(void **state)
+TEST(the_traffic_is_that_of_the_study)
 {
-    (void)state;
     struct study_case wanted;
     struct study_problem problem;
     assert_true(study_mhd.published(0, PRECISION_FLOAT64, &wanted));
@@ -276,13 +266,4 @@ static void the_traffic_is_that_of_the_study(void **state)
     assert_false(study_mhd.published(2, PRECISION_FLOAT64, &wanted));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_is_six),
-        cmocka_unit_test(a_uniform_state_is_only_heated),
-        cmocka_unit_test(the_exponential_of_float32_is_accurate),
-        cmocka_unit_test(the_traffic_is_that_of_the_study),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

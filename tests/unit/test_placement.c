@@ -1,15 +1,9 @@
 /* Which rank holds which block, with invented machines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine/placement.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 enum { MOST_RANKS = 64 };
 
@@ -94,9 +88,8 @@ static void place_mi250x(int nranks, struct rank_place *places)
     }
 }
 
-static void modules_get_the_heaviest_faces(void **state)
+TEST(modules_get_the_heaviest_faces)
 {
-    (void)state;
     /* y faces are the heaviest, then z, then x: in the ranks' own order a module would take x */
     static const int blocks[AXIS_COUNT] = {2, 2, 2};
     static const int64_t cells[AXIS_COUNT] = {128, 32, 64};
@@ -119,9 +112,8 @@ static void modules_get_the_heaviest_faces(void **state)
     placement_free(&order);
 }
 
-static void two_nodes_share_the_smallest_surface(void **state)
+TEST(two_nodes_share_the_smallest_surface)
 {
-    (void)state;
     /* 16 blocks of a cube as 4 x 2 x 2: in the ranks' own order a node is a plane of 4 x 2 blocks,
      * and the nodes meet in 8 faces; as cubes they meet in 4 */
     static const int blocks[AXIS_COUNT] = {4, 2, 2};
@@ -139,9 +131,8 @@ static void two_nodes_share_the_smallest_surface(void **state)
     placement_free(&order);
 }
 
-static void ranks_dealt_round_the_nodes_are_collected(void **state)
+TEST(ranks_dealt_round_the_nodes_are_collected)
 {
-    (void)state;
     static const int blocks[AXIS_COUNT] = {1, 1, 7};
     static const int64_t cells[AXIS_COUNT] = {9, 8, 21};
     struct decomp decomp;
@@ -160,9 +151,8 @@ static void ranks_dealt_round_the_nodes_are_collected(void **state)
     placement_free(&order);
 }
 
-static void nothing_gained_leaves_the_natural_order(void **state)
+TEST(nothing_gained_leaves_the_natural_order)
 {
-    (void)state;
     static const int cubes[][AXIS_COUNT] = {{1, 1, 1}, {1, 1, 16}, {2, 2, 4}, {3, 5, 1}};
     for (int c = 0; c < 4; c++) {
         const int64_t cells[AXIS_COUNT] = {16, 16, 32};
@@ -184,9 +174,8 @@ static void nothing_gained_leaves_the_natural_order(void **state)
 }
 
 /* Any machine, any blocks: a permutation that keeps rank 0 and costs no more. */
-static void any_machine_gets_a_permutation(void **state)
+TEST(any_machine_gets_a_permutation)
 {
-    (void)state;
     static const int shapes[][AXIS_COUNT] = {{2, 3, 2}, {4, 4, 4}, {1, 5, 3}, {6, 1, 2},
                                              {3, 3, 3}, {8, 4, 1}, {1, 1, 2}, {2, 2, 6}};
     unsigned random = 12345;
@@ -216,9 +205,8 @@ static void any_machine_gets_a_permutation(void **state)
     assert_in_range(reordered, 100, 399);
 }
 
-static void groups_are_modules_or_numa_nodes(void **state)
+TEST(groups_are_modules_or_numa_nodes)
 {
-    (void)state;
     struct backend cpu = {.capabilities = BACKEND_HOST_ACCESS};
     struct backend gpu = {.capabilities = BACKEND_GPU | BACKEND_HOST_ACCESS};
     struct device_info info = {.name = "AMD Instinct MI250X"};
@@ -236,15 +224,4 @@ static void groups_are_modules_or_numa_nodes(void **state)
     assert_int_equal(placement_group(&machine, &cpu, &info), -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modules_get_the_heaviest_faces),
-        cmocka_unit_test(two_nodes_share_the_smallest_surface),
-        cmocka_unit_test(ranks_dealt_round_the_nodes_are_collected),
-        cmocka_unit_test(nothing_gained_leaves_the_natural_order),
-        cmocka_unit_test(any_machine_gets_a_permutation),
-        cmocka_unit_test(groups_are_modules_or_numa_nodes),
-    };
-    return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,15 +1,10 @@
 /* Cell averages on another grid: the heat, the bounds, the order of accuracy and the bits. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/regrid.h"
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 static const struct {
     int64_t from[AXIS_COUNT];
@@ -84,9 +79,8 @@ static void range(const double *field, int64_t cells, double *low, double *high,
     *mean = (double)(sum / (long double)cells);
 }
 
-static void test_heat_and_bounds(void **state)
+TEST(test_heat_and_bounds)
 {
-    (void)state;
     for (int p = 0; p < NPAIRS; p++) {
         for (unsigned seed = 1; seed < 20; seed++) {
             double low, high, mean, new_low, new_high, new_mean;
@@ -102,9 +96,8 @@ static void test_heat_and_bounds(void **state)
     }
 }
 
-static void test_uniform_and_same(void **state)
+TEST(test_uniform_and_same)
 {
-    (void)state;
     for (int p = 0; p < NPAIRS; p++) {
         const int64_t n = count(pairs[p].from);
         double *field = rough(n, 7);
@@ -124,9 +117,8 @@ static void test_uniform_and_same(void **state)
 }
 
 /* Any part of the new grid, as a rank has it. */
-static void test_parts_have_the_same_bits(void **state)
+TEST(test_parts_have_the_same_bits)
 {
-    (void)state;
     for (int p = 0; p < NPAIRS; p++) {
         const int64_t *to = pairs[p].to;
         struct regrid regrid;
@@ -234,9 +226,8 @@ static struct errors errors(int64_t n, const int64_t ratio[2], int dimensions)
  * with the maximum the slope is 0: the error there depends on where in the cell it is, and has a
  * bound of second order. The orders are means of both steps, since at a broken ratio the errors
  * also depend on how the cells lie to each other. */
-static void test_second_order(void **state)
+TEST(test_second_order)
 {
-    (void)state;
     static const int64_t ratios[][2] = {{2, 1}, {7, 4}, {3, 4}};
     for (int r = 0; r < 3; r++) {
         for (int dimensions = 1; dimensions <= 3; dimensions++) {
@@ -254,9 +245,8 @@ static void test_second_order(void **state)
     }
 }
 
-static void test_too_many(void **state)
+TEST(test_too_many)
 {
-    (void)state;
     const int64_t from[AXIS_COUNT] = {INT64_C(1) << 40, 1, 1};
     const int64_t to[AXIS_COUNT] = {(INT64_C(1) << 40) - 1, 1, 1};
     struct regrid regrid;
@@ -270,11 +260,4 @@ static void test_too_many(void **state)
     assert_true(source.hi[0] == large[0] && source.lo[0] == large[0] - 7);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heat_and_bounds), cmocka_unit_test(test_uniform_and_same),
-        cmocka_unit_test(test_parts_have_the_same_bits), cmocka_unit_test(test_second_order),
-        cmocka_unit_test(test_too_many)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

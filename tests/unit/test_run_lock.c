@@ -1,10 +1,6 @@
 /* The lock on the output folder: which locks count, and which a dead run has left. */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +10,7 @@
 #include <unistd.h>
 
 #include "output/run_lock.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 static char folder[64];
 static char path[PATH_BYTES];
@@ -35,6 +29,8 @@ static int remove_folder(void **state)
     unlink(path);
     return rmdir(folder);
 }
+
+#define IN_FOLDER(name) TEST_WITH(name, make_folder, remove_folder)
 
 static void write_text(const char *text)
 {
@@ -76,16 +72,14 @@ static void check_taken(void)
     assert_false(file_exists(path));
 }
 
-static void a_free_folder_is_taken(void **state)
+IN_FOLDER(a_free_folder_is_taken)
 {
-    (void)state;
     check_taken();
 }
 
 /* A process of its own takes the lock and is killed. */
-static void a_live_process_holds_it_until_it_is_dead(void **state)
+IN_FOLDER(a_live_process_holds_it_until_it_is_dead)
 {
-    (void)state;
     struct run_lock lock;
     const pid_t child = fork();
     if (child == 0) {
@@ -109,9 +103,8 @@ static void a_live_process_holds_it_until_it_is_dead(void **state)
     check_taken();
 }
 
-static void a_process_that_got_its_number_later_is_another(void **state)
+IN_FOLDER(a_process_that_got_its_number_later_is_another)
 {
-    (void)state;
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     write_lock(host, (long)getppid(), "1", "none");
@@ -120,9 +113,8 @@ static void a_process_that_got_its_number_later_is_another(void **state)
     check_taken();
 }
 
-static void on_another_host_its_age_counts(void **state)
+IN_FOLDER(on_another_host_its_age_counts)
 {
-    (void)state;
     write_lock("elsewhere", 1, "1", "none");
     check_refused("(process 1 on elsewhere, since 2026-01-02T03:04Z)");
     set_age(240);
@@ -131,9 +123,8 @@ static void on_another_host_its_age_counts(void **state)
     check_taken();
 }
 
-static void a_requeued_job_is_not_blocked(void **state)
+IN_FOLDER(a_requeued_job_is_not_blocked)
 {
-    (void)state;
     write_lock("elsewhere", 1, "1", "77");
     setenv("SLURM_JOB_ID", "78", 1);
     check_refused("elsewhere");
@@ -142,18 +133,16 @@ static void a_requeued_job_is_not_blocked(void **state)
     unsetenv("SLURM_JOB_ID");
 }
 
-static void one_that_was_cut_short_is_replaced(void **state)
+IN_FOLDER(one_that_was_cut_short_is_replaced)
 {
-    (void)state;
     write_text("");
     check_taken();
     write_text("host elsewhere\nproc");
     check_taken();
 }
 
-static void it_is_touched_and_nobody_elses_is(void **state)
+IN_FOLDER(it_is_touched_and_nobody_elses_is)
 {
-    (void)state;
     struct run_lock lock;
     assert_int_equal(run_lock_take(folder, &lock), STATUS_OK);
     struct stat found;
@@ -172,18 +161,4 @@ static void it_is_touched_and_nobody_elses_is(void **state)
     assert_true(file_exists(path));
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(a_free_folder_is_taken),
-        IN_FOLDER(a_live_process_holds_it_until_it_is_dead),
-        IN_FOLDER(a_process_that_got_its_number_later_is_another),
-        IN_FOLDER(on_another_host_its_age_counts),
-        IN_FOLDER(a_requeued_job_is_not_blocked),
-        IN_FOLDER(one_that_was_cut_short_is_replaced),
-        IN_FOLDER(it_is_touched_and_nobody_elses_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

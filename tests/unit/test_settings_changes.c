@@ -83,9 +83,8 @@ static bool needs_class(const struct schema_key *row)
     return row->type != SCHEMA_SECTION || row->kinds != 0;
 }
 
-static void test_every_key_says_what_a_restart_does(void **state)
+TEST(test_every_key_says_what_a_restart_does)
 {
-    (void)state;
     int count;
     const struct schema_key *table = schema_table(&count);
     for (int i = 0; i < count; i++) {
@@ -261,9 +260,8 @@ static int try_row(const struct schema_key *row, struct settings *before, struct
     return 1;
 }
 
-static void test_every_key_is_compared(void **state)
+TEST(test_every_key_is_compared)
 {
-    (void)state;
     int count;
     int tried = 0;
     const struct schema_key *table = schema_table(&count);
@@ -329,9 +327,8 @@ static const struct {
      SCHEMA_RESTART_FREE},
 };
 
-static void test_what_is_said(void **state)
+TEST(test_what_is_said)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct settings_changes changes = compare_texts(base_text, base_text, &cases[i].set, 1);
         int n = 0;
@@ -363,9 +360,8 @@ static void expect_one(const char *from, const char *to, const char *expected)
     free(text);
 }
 
-static void test_lines_and_writing(void **state)
+TEST(test_lines_and_writing)
 {
-    (void)state;
     expect_one("end: 10", "end: 20", "time.end: 10 -> 20 (line 23 of c.yaml)");
     expect_one("density: 7850", "density: 7851",
                "material.density: 7850 -> 7851 (line 8 of c.yaml)");
@@ -378,13 +374,4 @@ static void test_lines_and_writing(void **state)
     expect_one("time:", "output: {history: {}}\ntime:", NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_key_says_what_a_restart_does),
-        cmocka_unit_test(test_every_key_is_compared),
-        cmocka_unit_test(test_what_is_said),
-        cmocka_unit_test(test_lines_and_writing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

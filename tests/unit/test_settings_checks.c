@@ -118,9 +118,8 @@ static const struct damage kelvins[] = {
      "c.yaml:22: run.watch.temperature: unknown (celsius); give one of absolute, difference"},
 };
 
-static void test_kelvins(void **state)
+TEST(test_kelvins)
 {
-    (void)state;
     EXPECT_ALL(kelvins);
     static const char *const difference[] = {"run.watch.temperature=difference"};
     for (size_t i = 0; i + 1 < sizeof kelvins / sizeof kelvins[0]; i++) {
@@ -226,42 +225,29 @@ static const struct damage yaml[] = {
      "c.yaml:24: not valid YAML: did not find expected key while parsing a block mapping"},
 };
 
-static void test_geometry(void **state)
+TEST(test_geometry)
 {
-    (void)state;
     EXPECT_ALL(geometry);
 }
 
-static void test_boundaries(void **state)
+TEST(test_boundaries)
 {
-    (void)state;
     EXPECT_ALL(boundaries);
 }
 
-static void test_formulas(void **state)
+TEST(test_formulas)
 {
-    (void)state;
     EXPECT_ALL(formulas);
 }
 
-static void test_entries(void **state)
+TEST(test_entries)
 {
-    (void)state;
     EXPECT_ALL(entries);
 }
 
-static void test_yaml(void **state)
+TEST(test_yaml)
 {
-    (void)state;
     EXPECT_ALL(yaml);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_geometry), cmocka_unit_test(test_boundaries),
-        cmocka_unit_test(test_formulas), cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_yaml),     cmocka_unit_test(test_kelvins),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -2,17 +2,12 @@
 #ifndef ISOTHERM_TESTS_UNIT_TEST_SETTINGS_COMMON_H
 #define ISOTHERM_TESTS_UNIT_TEST_SETTINGS_COMMON_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/settings.h"
-
-#include <cmocka.h> /* last: its macro fail() hides the function of that name */
+#include "tests/test.h"
 
 static const char base_text[] =
     "title: base\n"                                                /* 1 */

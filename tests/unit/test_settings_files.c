@@ -18,9 +18,8 @@ static char *read_whole(const char *path, size_t *nbytes)
     return bytes;
 }
 
-static void test_shipped_configurations(void **state)
+TEST(test_shipped_configurations)
 {
-    (void)state;
     int count = 0;
     DIR *folder = opendir(CONFIGS_DIRECTORY);
     assert_non_null(folder);
@@ -54,9 +53,8 @@ static void test_shipped_configurations(void **state)
     assert_true(count >= 10);
 }
 
-static void test_reference_page(void **state)
+TEST(test_reference_page)
 {
-    (void)state;
     size_t nbytes = 0;
     char *page = read_whole(REFERENCE_PAGE, &nbytes);
     char *reference = settings_reference();
@@ -77,9 +75,8 @@ static void expect_unreadable(const char *path, const char *message)
     assert_string_equal(fail_message(), message);
 }
 
-static void test_unreadable_files(void **state)
+TEST(test_unreadable_files)
 {
-    (void)state;
     expect_unreadable("/nowhere/c.yaml", "cannot open /nowhere/c.yaml: No such file or directory");
     expect_unreadable("/tmp", "cannot read /tmp: Is a directory");
     expect_unreadable("/dev/zero", "/dev/zero is not a file but a pipe or a device; give a file");
@@ -95,9 +92,8 @@ static void test_unreadable_files(void **state)
     rmdir(folder);
 }
 
-static void test_huge_file(void **state)
+TEST(test_huge_file)
 {
-    (void)state;
     char path[] = "/tmp/isotherm_huge_XXXXXX";
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -114,9 +110,8 @@ static void test_huge_file(void **state)
     unlink(path);
 }
 
-static void test_not_a_configuration(void **state)
+TEST(test_not_a_configuration)
 {
-    (void)state;
     static const char keys[] =
         "give the keys: title, grid, material, materials, parts, contacts, sources, "
         "initial, boundary, time, run, output";
@@ -140,9 +135,8 @@ static void test_not_a_configuration(void **state)
 }
 
 /* libyaml would take it as the end, and the rest would not count. */
-static void test_zero_bytes(void **state)
+TEST(test_zero_bytes)
 {
-    (void)state;
     static const struct settings_overrides none;
     static const char wide[] = "\xff\xfet\0i\0t\0l\0e\0:\0 \0a\0\n\0";
     static const char say[] = "not a text file: a zero byte; give a configuration in YAML (UTF-8)";
@@ -175,9 +169,8 @@ static void test_zero_bytes(void **state)
 }
 
 /* What a short file can blow up to, and nesting without end. */
-static void test_bombs(void **state)
+TEST(test_bombs)
 {
-    (void)state;
     expect_refused("a: &a [1,1,1,1,1,1,1,1,1,1]\n"
                    "b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
                    "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
@@ -240,9 +233,8 @@ static void damage_bytes(char *text, size_t *nbytes, uint64_t *seed)
 
 /* Damaged text is read or refused with a message, never worse (run under ASan too). What is read
  * must come back the same from its own text. */
-static void test_mutations(void **state)
+TEST(test_mutations)
 {
-    (void)state;
     size_t nbytes = 0;
     int accepted = 0;
     char *original = read_whole(CONFIGS_DIRECTORY "/quickstart.yaml", &nbytes);
@@ -274,17 +266,4 @@ static void test_mutations(void **state)
     assert_true(accepted > 0 && accepted < i);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shipped_configurations),
-        cmocka_unit_test(test_reference_page),
-        cmocka_unit_test(test_unreadable_files),
-        cmocka_unit_test(test_huge_file),
-        cmocka_unit_test(test_not_a_configuration),
-        cmocka_unit_test(test_zero_bytes),
-        cmocka_unit_test(test_bombs),
-        cmocka_unit_test(test_mutations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

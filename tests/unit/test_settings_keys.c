@@ -271,40 +271,34 @@ static const struct damage choices[] = {
      "c.yaml:22: output.pictures.plane: unknown (xy); give one of x, y, z"},
 };
 
-static void test_unknown_keys(void **state)
+TEST(test_unknown_keys)
 {
-    (void)state;
     EXPECT_ALL(unknown_keys);
 }
 
-static void test_missing_keys(void **state)
+TEST(test_missing_keys)
 {
-    (void)state;
     EXPECT_ALL(missing_keys);
 }
 
-static void test_wrong_types(void **state)
+TEST(test_wrong_types)
 {
-    (void)state;
     EXPECT_ALL(wrong_types);
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
-    (void)state;
     EXPECT_ALL(ranges);
 }
 
-static void test_choices(void **state)
+TEST(test_choices)
 {
-    (void)state;
     EXPECT_ALL(choices);
 }
 
 /* All of them at once, in the order of the file, the command line last. */
-static void test_several(void **state)
+TEST(test_several)
 {
-    (void)state;
     static const char *const sets[] = {"time.end=never", "time.end.x=1"};
     char *text = base_with("lower: [0, 0]\n  upper: [0.4, 0.3]\nmaterial:\n  conductivity: 45\n  "
                            "density: 7850\n  heat_capacity: 490",
@@ -344,9 +338,8 @@ static void test_several(void **state)
     free(text);
 }
 
-static void test_more_than_ten(void **state)
+TEST(test_more_than_ten)
 {
-    (void)state;
     char shapes[1024] = "- uniform: {value: 300}";
     size_t used = strlen(shapes);
     for (int i = 0; i < 12; i++) {
@@ -366,9 +359,8 @@ static void test_more_than_ten(void **state)
 }
 
 /* What an attribute of a file can hold is not much. */
-static void test_longest_text(void **state)
+TEST(test_longest_text)
 {
-    (void)state;
     enum { MOST = 4000 };
     char title[sizeof "title=" + MOST + 1] = "title=";
     const char *const set = title;
@@ -382,13 +374,4 @@ static void test_longest_text(void **state)
     assert_non_null(strstr(fail_message(), "...): 4001 bytes, of at most 4000; give a string"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unknown_keys),  cmocka_unit_test(test_missing_keys),
-        cmocka_unit_test(test_wrong_types),   cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_choices),       cmocka_unit_test(test_several),
-        cmocka_unit_test(test_more_than_ten), cmocka_unit_test(test_longest_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -125,9 +125,8 @@ static const struct damage regions[] = {
      "c.yaml:22: output.snapshots.interval: given together with every; give one of them"},
 };
 
-static void bad_regions_are_refused(void **state)
+TEST(bad_regions_are_refused)
 {
-    (void)state;
     EXPECT_ALL(regions);
 }
 
@@ -173,15 +172,13 @@ static const struct damage samples[] = {
      "c.yaml:23: output.lines[0]: neither every (in steps) nor interval (in s); give one of them"},
 };
 
-static void bad_samples_are_refused(void **state)
+TEST(bad_samples_are_refused)
 {
-    (void)state;
     EXPECT_ALL(samples);
 }
 
-static void regions_are_read(void **state)
+TEST(regions_are_read)
 {
-    (void)state;
     char *text = base_with(TIME, REGION("{name: mid_1, every: 3, slice: {axis: y, at: 0.1}}\n"
                                         "    - name: Box-2\n"
                                         "      interval: 0.25\n"
@@ -211,9 +208,8 @@ static void regions_are_read(void **state)
 }
 
 /* --set: one of every and interval takes the place of the other. */
-static void sets_reach_into_regions(void **state)
+TEST(sets_reach_into_regions)
 {
-    (void)state;
     static const char *const sets[] = {"output.regions[0].interval=0.5",
                                        "output.regions[1].name=other", "output.regions[1].every=9"};
     char *text = base_with(TIME, REGION("{name: a, every: 3}"));
@@ -226,13 +222,4 @@ static void sets_reach_into_regions(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_regions_are_refused),
-        cmocka_unit_test(bad_samples_are_refused),
-        cmocka_unit_test(regions_are_read),
-        cmocka_unit_test(sets_reach_into_regions),
-    };
-    return cmocka_run_group_tests_name("settings of outputs", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -4,9 +4,8 @@
 
 #include <locale.h>
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     struct settings *s = read_good(base_text, NULL, 0);
     assert_string_equal(s->title, "base");
     const int64_t cells[] = {16, 12, 1};
@@ -46,9 +45,8 @@ static void test_values(void **state)
     settings_destroy(s);
 }
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
-    (void)state;
     char *text = base_with("title: base\n", "");
     struct settings *s = read_good(text, NULL, 0);
     assert_string_equal(s->title, "untitled");
@@ -69,9 +67,8 @@ static void test_defaults(void **state)
 }
 
 /* Seconds of simulated time instead of steps; the default of the history gives way. */
-static void test_intervals(void **state)
+TEST(test_intervals)
 {
-    (void)state;
     static const char *const sets[] = {"output.history.interval=0.5",
                                        "output.checkpoints={interval: 2, walltime: 60}",
                                        "output.pictures={interval: 3}"};
@@ -89,9 +86,8 @@ static void test_intervals(void **state)
     settings_destroy(s);
 }
 
-static void test_everything_given(void **state)
+TEST(test_everything_given)
 {
-    (void)state;
     char *text =
         base_with("  end: 10\n", "  steps: 9007199254740992\n  dt: 1e-3\n  safety: 1\n"
                                  "run:\n  backend: guard\n  precision: float32\n"
@@ -132,9 +128,8 @@ static void test_everything_given(void **state)
     free(text);
 }
 
-static void test_given_sections_have_defaults(void **state)
+TEST(test_given_sections_have_defaults)
 {
-    (void)state;
     char *text = base_with("time:", "run:\noutput:\n  history: {}\n  snapshots: {every: 3}\n"
                                     "  checkpoints: {every: 3}\n  pictures: {every: 3}\ntime:");
     struct settings *s = read_good(text, NULL, 0);
@@ -150,9 +145,8 @@ static void test_given_sections_have_defaults(void **state)
 }
 
 /* Formulas, files, anchors, quotes, comments, carriage returns. */
-static void test_other_spellings(void **state)
+TEST(test_other_spellings)
 {
-    (void)state;
     static const char text[] = "grid: {cells: [4], lower: [-1, 0, 0], upper: [1, 1, 1]} # a rod\r\n"
                                "material: {conductivity: 1E0, density: +1, heat_capacity: .5}\r\n"
                                "initial:\r\n"
@@ -174,9 +168,8 @@ static void test_other_spellings(void **state)
 }
 
 /* One value for a list of one, and integers as a calculator writes them. */
-static void test_lists_of_one(void **state)
+TEST(test_lists_of_one)
 {
-    (void)state;
     static const char text[] =
         "grid: {cells: 4e2, lower: -1, upper: 1}\n"
         "material: {conductivity: 1, density: 1, heat_capacity: 1}\n"
@@ -211,9 +204,8 @@ static void test_lists_of_one(void **state)
 }
 
 /* What reaches out of the grid by rounding only, or does not matter, is accepted. */
-static void test_tolerance(void **state)
+TEST(test_tolerance)
 {
-    (void)state;
     static const char *const changes[][2] = {
         {"upper: [0.3, 0.2]", "upper: [0.4000000000001, 0.2]"},
         {"lower: [0.2, 0.1]", "lower: [0.2, -0.0000000000001]"},
@@ -256,9 +248,8 @@ static void assert_same(const struct settings *a, const struct settings *b)
     assert_string_equal(a->text, b->text);
 }
 
-static void test_text_round_trip(void **state)
+TEST(test_text_round_trip)
 {
-    (void)state;
     static const char *const sets[] = {"title=\"a: b # c\\n\\\"quoted\\\" \\u00e9\"",
                                        "output=",
                                        "boundary.y_max.value=300 + (t > 5 ? 1 : 2)",
@@ -277,9 +268,8 @@ static void test_text_round_trip(void **state)
 }
 
 /* Checks elsewhere name the place a key came from, or the nearest place above it. */
-static void test_settings_fail(void **state)
+TEST(test_settings_fail)
 {
-    (void)state;
     static const char *const sets[] = {"run.decomposition=[2, 2]"};
     struct settings *s = read_good(base_text, sets, 1);
     assert_int_equal(settings_fail(s, "grid.cells", "too few (%d)", 3), STATUS_INPUT);
@@ -300,9 +290,8 @@ static void test_settings_fail(void **state)
 }
 
 /* Numbers are read with a point, whatever the locale says. */
-static void test_locale(void **state)
+TEST(test_locale)
 {
-    (void)state;
     static const char *const commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE"};
     for (int i = 0; i < 3 && setlocale(LC_ALL, commas[i]) == NULL; i++) {
     }
@@ -312,20 +301,4 @@ static void test_locale(void **state)
     setlocale(LC_ALL, "C");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_everything_given),
-        cmocka_unit_test(test_intervals),
-        cmocka_unit_test(test_given_sections_have_defaults),
-        cmocka_unit_test(test_other_spellings),
-        cmocka_unit_test(test_lists_of_one),
-        cmocka_unit_test(test_tolerance),
-        cmocka_unit_test(test_text_round_trip),
-        cmocka_unit_test(test_settings_fail),
-        cmocka_unit_test(test_locale),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

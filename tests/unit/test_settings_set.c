@@ -7,9 +7,8 @@ static struct settings *with(const char *first, const char *second)
     return read_good(base_text, sets, second != NULL ? 2 : 1);
 }
 
-static void test_replaces_values(void **state)
+TEST(test_replaces_values)
 {
-    (void)state;
     struct settings *s = with("grid.cells=[8, 9]", "material.density=2.5e3");
     assert_int_equal(s->grid.cells[0], 8);
     assert_int_equal(s->grid.cells[1], 9);
@@ -25,9 +24,8 @@ static void test_replaces_values(void **state)
     settings_destroy(s);
 }
 
-static void test_reaches_into_lists(void **state)
+TEST(test_reaches_into_lists)
 {
-    (void)state;
     struct settings *s = with("initial.1.sphere.radius=0.1", "initial[1].sphere.value=1000");
     assert_true(s->initial[1].radius == 0.1);
     assert_true(s->initial[1].value == 1000);
@@ -42,9 +40,8 @@ static void test_reaches_into_lists(void **state)
     settings_destroy(s);
 }
 
-static void test_makes_sections(void **state)
+TEST(test_makes_sections)
 {
-    (void)state;
     struct settings *s = with("output.pictures.every=5", "run.halo.overlap=on");
     assert_int_equal(s->output.pictures.cadence.every, 5);
     assert_int_equal(s->run.overlap, OVERLAP_ON);
@@ -55,9 +52,8 @@ static void test_makes_sections(void **state)
     settings_destroy(s);
 }
 
-static void test_replaces_subtrees(void **state)
+TEST(test_replaces_subtrees)
 {
-    (void)state;
     struct settings *s = with("boundary.x_min={type: flux, value: 0}", NULL);
     assert_int_equal(s->boundary[FACE_X_MIN].kind, BOUNDARY_FLUX);
     settings_destroy(s);
@@ -71,9 +67,8 @@ static void test_replaces_subtrees(void **state)
 }
 
 /* Texts and formulas need no quotes of YAML's own. */
-static void test_takes_texts_as_they_stand(void **state)
+TEST(test_takes_texts_as_they_stand)
 {
-    (void)state;
     struct settings *s = with("boundary.x_min.value=t > 5 ? 1 : 2", "title=a: b # c");
     assert_string_equal(s->boundary[FACE_X_MIN].expression, "t > 5 ? 1 : 2");
     assert_string_equal(s->title, "a: b # c");
@@ -87,9 +82,8 @@ static void test_takes_texts_as_they_stand(void **state)
     settings_destroy(s);
 }
 
-static void test_steps_and_end_replace_each_other(void **state)
+TEST(test_steps_and_end_replace_each_other)
 {
-    (void)state;
     struct settings *s = with("time.steps=5", NULL);
     assert_true(s->time.by_steps);
     assert_int_equal(s->time.steps, 5);
@@ -101,9 +95,8 @@ static void test_steps_and_end_replace_each_other(void **state)
     settings_destroy(s);
 }
 
-static void test_text_has_them(void **state)
+TEST(test_text_has_them)
 {
-    (void)state;
     struct settings *s = with("material.density=1234", "output.directory=elsewhere");
     assert_non_null(strstr(s->text, "density: 1234"));
     assert_non_null(strstr(s->text, "directory: elsewhere"));
@@ -163,17 +156,15 @@ static const struct {
     {"title='a", "not valid YAML: found unexpected end of stream while scanning a quoted scalar"},
 };
 
-static void test_messages_are_one_line(void **state)
+TEST(test_messages_are_one_line)
 {
-    (void)state;
     static const char *const sets[] = {"material=--- a\n--- b"};
     expect_refused(base_text, sets, 1,
                    "--set material=--- a --- b: a second YAML document starts here; give one");
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         char message[1024];
         snprintf(message, sizeof message, "--set %s: %s", refusals[i].set, refusals[i].message);
@@ -182,9 +173,8 @@ static void test_refusals(void **state)
 }
 
 /* A --set can leave a key of the file without sense: then the file's line is the one named. */
-static void test_blames_the_right_place(void **state)
+TEST(test_blames_the_right_place)
 {
-    (void)state;
     static const char *const type[] = {"boundary.x_min.type=convection"};
     expect_refused(base_text, type, 1,
                    "c.yaml:18: boundary.x_min.value: not a key of type convection (350); valid "
@@ -199,9 +189,8 @@ static void test_blames_the_right_place(void **state)
                    "temperature, flux, convection, radiation, periodic");
 }
 
-static void test_on_an_empty_file(void **state)
+TEST(test_on_an_empty_file)
 {
-    (void)state;
     static const char *const sets[] = {
         "grid.cells=[4]", "material={conductivity: 1, density: 1, heat_capacity: 1}",
         "initial=[uniform: {value: 1}]",
@@ -210,9 +199,8 @@ static void test_on_an_empty_file(void **state)
 }
 
 /* An option of its own stands before its value in messages, which is no YAML. */
-static void test_options(void **state)
+TEST(test_options)
 {
-    (void)state;
     static const struct settings_option options[] = {
         {"--output", "output.directory", "it's [here]: # null"}, {"--backend", "run.backend", ""}};
     static const char *const sets[] = {"output.directory=elsewhere"};
@@ -230,9 +218,8 @@ static void test_options(void **state)
 }
 
 /* They would be in every file of the run. */
-static void test_not_utf8(void **state)
+TEST(test_not_utf8)
 {
-    (void)state;
     static const char *const title[] = {"title=a\x80z"};
     expect_refused(base_text, title, 1,
                    "--set title=a?z: not valid UTF-8: byte 0x80 at column 8; give UTF-8");
@@ -257,22 +244,4 @@ static void test_not_utf8(void **state)
     assert_null(strstr(fail_message(), "\x9b"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replaces_values),
-        cmocka_unit_test(test_reaches_into_lists),
-        cmocka_unit_test(test_makes_sections),
-        cmocka_unit_test(test_replaces_subtrees),
-        cmocka_unit_test(test_takes_texts_as_they_stand),
-        cmocka_unit_test(test_steps_and_end_replace_each_other),
-        cmocka_unit_test(test_text_has_them),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_messages_are_one_line),
-        cmocka_unit_test(test_blames_the_right_place),
-        cmocka_unit_test(test_on_an_empty_file),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_not_utf8),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -2,6 +2,13 @@
 #include "config/units.h"
 #include "test_settings_common.h"
 
+static void skip_unless(bool sensible)
+{
+    if (!sensible) {
+        skip();
+    }
+}
+
 static struct settings *with(const char *first, const char *second)
 {
     const char *const sets[] = {first, second};
@@ -20,9 +27,9 @@ static double seconds(const char *text)
 }
 
 /* "123.4 ms" has the bits of 123.4e-3, whatever the prefix. */
-static void test_prefixes_are_exact(void **state)
+TEST(test_prefixes_are_exact)
 {
-    (void)state;
+    skip_unless(units_supported());
     static const struct schema_unit second = {"s", "a time", NULL};
     static const struct {
         const char *unit;
@@ -47,9 +54,9 @@ static void test_prefixes_are_exact(void **state)
     assert_true(seconds("+.5E+1ks") == 5000);
 }
 
-static void test_every_kind(void **state)
+TEST(test_every_kind)
 {
-    (void)state;
+    skip_unless(units_supported());
     struct settings *s = with("grid.upper=[400 mm, 3 dm]", "material.conductivity=0.45 W/(cm K)");
     assert_true(s->grid.upper[0] == 0.4 && s->grid.upper[1] == 0.3 && s->grid.upper[2] == 1);
     assert_true(s->material.conductivity == 45);
@@ -79,9 +86,9 @@ static void test_every_kind(void **state)
 }
 
 /* What a run stores can be read without UDUNITS, and is the same configuration. */
-static void test_stored_as_plain_numbers(void **state)
+TEST(test_stored_as_plain_numbers)
 {
-    (void)state;
+    skip_unless(units_supported());
     struct settings *s = with("grid.upper=[400 mm, '3 dm']", "time.end=0.1 min");
     assert_non_null(strstr(s->text, "upper: [0.4, 0.3]\n"));
     assert_non_null(strstr(s->text, "end: 6\n"));
@@ -92,9 +99,9 @@ static void test_stored_as_plain_numbers(void **state)
     settings_destroy(s);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
+    skip_unless(units_supported());
     static const struct damage cases[] = {
         {"density: 7850", "density: 5 kg",
          "c.yaml:8: material.density: not a density (5 kg); give a number above 0, in kg/m^3, such "
@@ -131,9 +138,9 @@ static void test_refused(void **state)
 }
 
 /* A zero point of a scale is neither added to a difference nor left out. */
-static void test_differences(void **state)
+TEST(test_differences)
 {
-    (void)state;
+    skip_unless(units_supported());
     static const char *const sets[] = {"run.watch.temperature=difference",
                                        "boundary.x_min.value=20 degC"};
     expect_refused(base_text, sets, 2,
@@ -145,9 +152,9 @@ static void test_differences(void **state)
     settings_destroy(s);
 }
 
-static void test_no_database(void **state)
+TEST(test_no_database)
 {
-    (void)state;
+    skip_unless(units_supported());
     setenv("UDUNITS2_XML_PATH", "/nowhere.xml", 1);
     static const char *const sets[] = {"time.end=3 min"};
     expect_refused(base_text, sets, 1,
@@ -157,9 +164,9 @@ static void test_no_database(void **state)
     unsetenv("UDUNITS2_XML_PATH");
 }
 
-static void test_no_library(void **state)
+TEST(test_no_library)
 {
-    (void)state;
+    skip_unless(!units_supported());
     static const char *const sets[] = {"time.end=3 min", "boundary.x_min.value=20 degC"};
     expect_refused(base_text, sets, 2,
                    "--set boundary.x_min.value=20 degC: boundary.x_min.value: this build has no "
@@ -171,15 +178,4 @@ static void test_no_library(void **state)
     settings_destroy(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_prefixes_are_exact),
-                                       cmocka_unit_test(test_every_kind),
-                                       cmocka_unit_test(test_stored_as_plain_numbers),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_differences),
-                                       cmocka_unit_test(test_no_database)};
-    const struct CMUnitTest without[] = {cmocka_unit_test(test_no_library)};
-    return units_supported() ? cmocka_run_group_tests(tests, NULL, NULL)
-                             : cmocka_run_group_tests(without, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

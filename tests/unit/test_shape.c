@@ -34,9 +34,8 @@ static bool holds_any(const struct grid *grid, const struct shape_setting *shape
 
 /* Spheres and boxes of many sizes at many places, from far smaller than a cell to larger than the
  * grid, some of them with a centre of a cell exactly on their edge. */
-static void same_as_looking_at_each_cell(void **state)
+TEST(same_as_looking_at_each_cell)
 {
-    (void)state;
     static const int64_t grids[][AXIS_COUNT] = {{8, 5, 3}, {7, 10, 1}, {1, 1, 16}};
     static const double sizes[] = {1e-9, 0.01, 0.03125, 0.0625, 0.1, 0.11, 0.3, 2};
     int found[2] = {0};
@@ -63,9 +62,8 @@ static void same_as_looking_at_each_cell(void **state)
     assert_true(found[false] > 500 && found[true] > 500);
 }
 
-static void the_message_has_key_and_cells(void **state)
+TEST(the_message_has_key_and_cells)
 {
-    (void)state;
     struct shape_setting shapes[] = {
         {.kind = INITIAL_UNIFORM},
         {.kind = INITIAL_SPHERE, .center = {0.2, 0.2}, .radius = 1e-6},
@@ -85,9 +83,8 @@ static void the_message_has_key_and_cells(void **state)
     assert_non_null(strstr(fail_message(), "initial[2].box: contains no cell centre"));
 }
 
-static void empty_regions_are_refused(void **state)
+TEST(empty_regions_are_refused)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"box: {lower: [0.013, 0], upper: [0.037, 0.1]}",
          "c.yaml:24: output.regions[0].box: no cell is left in x; the cells are 0.025 m long, and "
@@ -115,9 +112,8 @@ static void empty_regions_are_refused(void **state)
 }
 
 /* The corners and the middle are looked at; nothing between two centres is. */
-static void formulas_are_tried(void **state)
+TEST(formulas_are_tried)
 {
-    (void)state;
     static const struct {
         const char *formula, *says; /* NULL: nothing */
     } cases[] = {
@@ -143,13 +139,4 @@ static void formulas_are_tried(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_looking_at_each_cell),
-        cmocka_unit_test(the_message_has_key_and_cells),
-        cmocka_unit_test(empty_regions_are_refused),
-        cmocka_unit_test(formulas_are_tried),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

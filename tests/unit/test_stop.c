@@ -1,20 +1,13 @@
 /* The arithmetic of ending well. */
 #include <float.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "app/hang_monitor.h"
 #include "app/stop.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 /* From one step on, agreeing every quarter of a second, whatever a step takes. */
-static void the_interval_settles(void **state)
+TEST(the_interval_settles)
 {
-    (void)state;
     static const double step_seconds[] = {1e-6, 3e-4, 0.04, 0.2};
     for (int i = 0; i < 4; i++) {
         int64_t steps = 1;
@@ -28,24 +21,21 @@ static void the_interval_settles(void **state)
     }
 }
 
-static void steps_longer_than_the_interval_are_asked_after_each(void **state)
+TEST(steps_longer_than_the_interval_are_asked_after_each)
 {
-    (void)state;
     assert_int_equal(stop_next_interval(1, 0.3), 1);
     assert_int_equal(stop_next_interval(1, 1e4), 1);
     /* from many short steps to one long one at once: the next question must not come late */
     assert_int_equal(stop_next_interval(1000, 1000 * 60.0), 1);
 }
 
-static void a_clock_without_progress_is_survived(void **state)
+TEST(a_clock_without_progress_is_survived)
 {
-    (void)state;
     assert_int_equal(stop_next_interval(7, 0.0), 14);
 }
 
-static void the_reserve_covers_each_part(void **state)
+TEST(the_reserve_covers_each_part)
 {
-    (void)state;
     assert_true(stop_reserve(3, 0, 0) >= 3);
     assert_true(stop_reserve(0, 10, 0) >= 10);
     assert_true(stop_reserve(0, 0, 30) >= 30);
@@ -53,9 +43,8 @@ static void the_reserve_covers_each_part(void **state)
     assert_true(stop_reserve(3, 10, 30) <= 60);
 }
 
-static void the_guess_grows_with_the_file_and_shrinks_with_the_nodes(void **state)
+TEST(the_guess_grows_with_the_file_and_shrinks_with_the_nodes)
 {
-    (void)state;
     const double file = 8.0 * 512 * 512 * 512 * 8; /* 8 blocks of 512^3 in float64 */
     assert_true(stop_guess_checkpoint(file, 1) > 15);
     assert_true(stop_guess_checkpoint(file, 1) < 60);
@@ -65,17 +54,15 @@ static void the_guess_grows_with_the_file_and_shrinks_with_the_nodes(void **stat
 }
 
 /* A slow file system raises the bar by itself; short steps do not lower it. */
-static void the_watchdog_is_patient(void **state)
+TEST(the_watchdog_is_patient)
 {
-    (void)state;
     assert_true(hang_monitor_limit(300, 20, 0.001) == 300);
     assert_true(hang_monitor_limit(300, 20, 60) == 1200);
     assert_true(hang_monitor_limit(300, 0, 1e6) == 300);
 }
 
-static void ends_are_unix_times(void **state)
+TEST(ends_are_unix_times)
 {
-    (void)state;
     double end = 0;
     assert_true(stop_parse_end("1763700000", &end));
     assert_true(end == 1763700000.0);
@@ -86,16 +73,4 @@ static void ends_are_unix_times(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_interval_settles),
-        cmocka_unit_test(steps_longer_than_the_interval_are_asked_after_each),
-        cmocka_unit_test(a_clock_without_progress_is_survived),
-        cmocka_unit_test(the_reserve_covers_each_part),
-        cmocka_unit_test(the_guess_grows_with_the_file_and_shrinks_with_the_nodes),
-        cmocka_unit_test(the_watchdog_is_patient),
-        cmocka_unit_test(ends_are_unix_times),
-    };
-    return cmocka_run_group_tests_name("stop", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

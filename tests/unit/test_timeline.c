@@ -1,18 +1,12 @@
 /* Steps that land on the times of outputs. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/timeline.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 enum { REGIONS = 3 };
 
@@ -96,9 +90,8 @@ static void expect_landings(const struct scene *scene, const struct cadence *cad
     assert_true(k > 1);
 }
 
-static void steps_land_on_every_multiple(void **state)
+TEST(steps_land_on_every_multiple)
 {
-    (void)state;
     struct scene scene;
     lay(&scene, 0.1, 0, 0.0123, 0, 0);
     expect_sound(&scene);
@@ -111,9 +104,8 @@ static void steps_land_on_every_multiple(void **state)
     timeline_destroy(&scene.timeline);
 }
 
-static void intervals_of_whole_steps_change_no_step(void **state)
+TEST(intervals_of_whole_steps_change_no_step)
 {
-    (void)state;
     struct scene scene;
     lay(&scene, 0.5, 0, 16.0 / 1024, 0, 4.0 / 1024);
     expect_sound(&scene);
@@ -126,9 +118,8 @@ static void intervals_of_whole_steps_change_no_step(void **state)
 }
 
 /* 3 x 0.1 is not 0.3 in floating point: one landing all the same, which serves both. */
-static void landings_that_differ_by_rounding_are_one(void **state)
+TEST(landings_that_differ_by_rounding_are_one)
 {
-    (void)state;
     struct scene scene;
     lay(&scene, 3.001, 0, 0.3, 0.1, 0.7);
     expect_sound(&scene);
@@ -138,9 +129,8 @@ static void landings_that_differ_by_rounding_are_one(void **state)
     timeline_destroy(&scene.timeline);
 }
 
-static void intervals_shorter_than_a_step_shorten_all(void **state)
+TEST(intervals_shorter_than_a_step_shorten_all)
 {
-    (void)state;
     struct scene scene;
     lay(&scene, 0.01, 0, 0.0003, 0, 0);
     expect_sound(&scene);
@@ -148,9 +138,8 @@ static void intervals_shorter_than_a_step_shorten_all(void **state)
     timeline_destroy(&scene.timeline);
 }
 
-static void counted_steps_run_out_between_landings(void **state)
+TEST(counted_steps_run_out_between_landings)
 {
-    (void)state;
     for (int64_t steps = 1; steps < 60; steps++) {
         struct scene scene;
         lay(&scene, 0, steps, 0.0123, 0.0077, 0);
@@ -160,9 +149,8 @@ static void counted_steps_run_out_between_landings(void **state)
     }
 }
 
-static void restarts_on_the_way_change_nothing(void **state)
+TEST(restarts_on_the_way_change_nothing)
 {
-    (void)state;
     struct scene scene;
     struct scene again;
     lay(&scene, 0.1, 0, 0.0123, 0.0077, 0);
@@ -177,9 +165,8 @@ static void restarts_on_the_way_change_nothing(void **state)
     timeline_destroy(&scene.timeline);
 }
 
-static void restarts_elsewhere_land_on_the_same_times(void **state)
+TEST(restarts_elsewhere_land_on_the_same_times)
 {
-    (void)state;
     struct scene scene;
     lay(&scene, 0.1, 0, 0.0123, 0, 0);
     struct timeline *t = &scene.timeline;
@@ -198,9 +185,8 @@ static void restarts_elsewhere_land_on_the_same_times(void **state)
 }
 
 /* A search that walks along the landings would look at 10^10 of them here. */
-static void the_next_output_is_found_without_a_walk(void **state)
+TEST(the_next_output_is_found_without_a_walk)
 {
-    (void)state;
     enum { OUTPUTS = 200000 };
     struct scene scene;
     lay(&scene, OUTPUTS * 0.01, 0, 0.01, OUTPUTS * 0.005, OUTPUTS * 0.007);
@@ -218,9 +204,8 @@ static void the_next_output_is_found_without_a_walk(void **state)
     timeline_destroy(&scene.timeline);
 }
 
-static void too_many_landings_are_refused(void **state)
+TEST(too_many_landings_are_refused)
 {
-    (void)state;
     struct scene scene;
     lay(&scene, 10, 0, 0, 0, 0);
     timeline_destroy(&scene.timeline);
@@ -236,9 +221,8 @@ static void too_many_landings_are_refused(void **state)
 }
 
 /* Multiples that are one number: no walk along them would end. */
-static void intervals_beyond_reason_are_refused_at_once(void **state)
+TEST(intervals_beyond_reason_are_refused_at_once)
 {
-    (void)state;
     static const double intervals[] = {1e-30, 1e-300, 4e-324, 1e-14};
     for (size_t i = 0; i < 2 * sizeof intervals / sizeof intervals[0]; i++) {
         struct scene scene;
@@ -256,19 +240,4 @@ static void intervals_beyond_reason_are_refused_at_once(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_land_on_every_multiple),
-        cmocka_unit_test(intervals_of_whole_steps_change_no_step),
-        cmocka_unit_test(landings_that_differ_by_rounding_are_one),
-        cmocka_unit_test(intervals_shorter_than_a_step_shorten_all),
-        cmocka_unit_test(counted_steps_run_out_between_landings),
-        cmocka_unit_test(restarts_on_the_way_change_nothing),
-        cmocka_unit_test(restarts_elsewhere_land_on_the_same_times),
-        cmocka_unit_test(the_next_output_is_found_without_a_walk),
-        cmocka_unit_test(too_many_landings_are_refused),
-        cmocka_unit_test(intervals_beyond_reason_are_refused_at_once),
-    };
-    return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

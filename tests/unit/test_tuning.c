@@ -1,14 +1,8 @@
 /* The search for the fastest launch shape, on a made-up backend whose clock the test sets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "kernels/backends.h"
 #include "solve/tuning.h"
-
-/* after base/status.h, whose function `fail` its macro of that name would hide */
-#include <cmocka.h>
+#include "tests/test.h"
 
 static void must(enum status status)
 {
@@ -98,9 +92,8 @@ static void scene_close(struct scene *scene)
     scene->backend.runtime->close(scene->target.device);
 }
 
-static void the_fastest_is_taken(void **state)
+TEST(the_fastest_is_taken)
 {
-    (void)state;
     struct scene scene;
     struct tuning_result result;
     scene_open(&scene);
@@ -113,9 +106,8 @@ static void the_fastest_is_taken(void **state)
     scene_close(&scene);
 }
 
-static void noise_does_not_move_the_rule(void **state)
+TEST(noise_does_not_move_the_rule)
 {
-    (void)state;
     struct scene scene;
     struct tuning_result result;
     scene_open(&scene);
@@ -127,9 +119,8 @@ static void noise_does_not_move_the_rule(void **state)
     scene_close(&scene);
 }
 
-static void small_boxes_and_other_backends_are_left_alone(void **state)
+TEST(small_boxes_and_other_backends_are_left_alone)
 {
-    (void)state;
     struct scene scene;
     struct tuning_result result;
     scene_open(&scene);
@@ -145,12 +136,4 @@ static void small_boxes_and_other_backends_are_left_alone(void **state)
     scene_close(&scene);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fastest_is_taken),
-        cmocka_unit_test(noise_does_not_move_the_rule),
-        cmocka_unit_test(small_boxes_and_other_backends_are_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,14 +1,8 @@
 /* The weights of wider stencils: exact for polynomials, and without loss of heat. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "model/wide.h"
-
-#include <cmocka.h>
-#undef fail /* ours, of base/status.h */
+#include "tests/test.h"
 
 static const double K = 2.5; /* W/(m K) */
 static const double H = 0.1; /* m */
@@ -78,9 +72,8 @@ static void check_power(int radius, const struct closing *closing, int degree)
     assert_true(fabs(in + power_slope(degree, 0)) < 2e-13);
 }
 
-static void rows_at_faces_are_exact_for_polynomials(void **state)
+TEST(rows_at_faces_are_exact_for_polynomials)
 {
-    (void)state;
     for (int radius = 2; radius <= 4; radius++) {
         for (int c = 0; c < CLOSINGS; c++) {
             for (int degree = 0; degree <= 2 * radius - 1; degree++) {
@@ -90,9 +83,8 @@ static void rows_at_faces_are_exact_for_polynomials(void **state)
     }
 }
 
-static void inner_weights_are_exact_for_polynomials(void **state)
+TEST(inner_weights_are_exact_for_polynomials)
 {
-    (void)state;
     for (int radius = 2; radius <= 4; radius++) {
         double weight[WIDE_RADIUS_MOST];
         wide_weights(radius, PRECISION_FLOAT64, weight);
@@ -145,9 +137,8 @@ static void check_balance(int radius, enum precision precision, const struct clo
     }
 }
 
-static void no_heat_is_lost(void **state)
+TEST(no_heat_is_lost)
 {
-    (void)state;
     for (int radius = 2; radius <= 4; radius++) {
         for (int c = 0; c < CLOSINGS; c++) {
             check_balance(radius, PRECISION_FLOAT64, &closings[c]);
@@ -157,9 +148,8 @@ static void no_heat_is_lost(void **state)
 }
 
 /* Rounding the weights leaves the conductivity as it is. */
-static void a_parabola_is_exact_to_the_last_bit(void **state)
+TEST(a_parabola_is_exact_to_the_last_bit)
 {
-    (void)state;
     for (int radius = 2; radius <= 4; radius++) {
         for (int precision = 0; precision < 2; precision++) {
             double weight[WIDE_RADIUS_MOST];
@@ -175,13 +165,4 @@ static void a_parabola_is_exact_to_the_last_bit(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_at_faces_are_exact_for_polynomials),
-        cmocka_unit_test(inner_weights_are_exact_for_polynomials),
-        cmocka_unit_test(no_heat_is_lost),
-        cmocka_unit_test(a_parabola_is_exact_to_the_last_bit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
