@@ -1,7 +1,6 @@
 #include "bench/bench_copy_out.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 
 enum { ROUNDS = 3, MAX_STEPS = 1000 };
 
@@ -100,19 +99,16 @@ done:
     return status;
 }
 
-void bench_copy_out_report(const struct bench_copy_out *r, struct json *json)
+void bench_copy_out_report(const struct bench_copy_out *r, struct table *table, struct json *json)
 {
-    log_info("copy out, %s: %d steps %.2f ms, a copy of %.3f GB to the host %.2f ms (%.1f GB/s), "
-             "both at once %.2f ms",
-             precision_name(r->precision), r->steps, 1e3 * r->steps_s, 1e-9 * r->bytes,
-             1e3 * r->copy_s, 1e-9 * r->bytes / r->copy_s, 1e3 * r->both_s);
-    json_begin(json, NULL, '{');
-    json_string(json, "precision", precision_name(r->precision));
-    json_real(json, "bytes", r->bytes);
-    json_int(json, "steps", r->steps);
-    json_real(json, "steps_ms", 1e3 * r->steps_s);
-    json_real(json, "copy_ms", 1e3 * r->copy_s);
-    json_real(json, "both_ms", 1e3 * r->both_s);
-    json_real(json, "copy_GBs", 1e-9 * r->bytes / r->copy_s);
-    json_end(json, '}');
+    table_row_begin(table, json);
+    table_text(table, "precision", "copy out", -10, precision_name(r->precision));
+    table_int(table, "steps", "steps", 8, r->steps);
+    table_real(table, "steps_ms", "steps ms", 9, 2, 1e3 * r->steps_s);
+    table_real(table, "bytes", NULL, 0, 0, r->bytes);
+    table_real(table, NULL, "copy GB", 9, 3, 1e-9 * r->bytes);
+    table_real(table, "copy_ms", "copy ms", 9, 2, 1e3 * r->copy_s);
+    table_real(table, "copy_GBs", "GB/s", 9, 1, 1e-9 * r->bytes / r->copy_s);
+    table_real(table, "both_ms", "both ms", 9, 2, 1e3 * r->both_s);
+    table_row_end(table);
 }

@@ -2,7 +2,7 @@
 #ifndef ISOTHERM_BENCH_BENCH_COPY_OUT_H
 #define ISOTHERM_BENCH_BENCH_COPY_OUT_H
 
-#include "base/json.h"
+#include "base/table.h"
 #include "kernels/backend.h"
 
 struct bench_copy_out {
@@ -20,6 +20,8 @@ enum status bench_copy_out_measure(const struct backend *backend, struct device 
                                    const struct coefficients *args, void *d_out, const void *d_in,
                                    struct bench_copy_out *result) MUST_CHECK;
 
-void bench_copy_out_report(const struct bench_copy_out *result, struct json *json);
+/* One row: the steps alone, the copy alone, and both concurrently. */
+void bench_copy_out_report(const struct bench_copy_out *result, struct table *table,
+                           struct json *json);
 
 #endif

@@ -220,3 +220,35 @@ void bench_energy_report(const struct bench_energy *energy, double updates, stru
         json_string(json, "energy_why", energy->why);
     }
 }
+
+void bench_energy_columns(struct table *table, const struct bench_energy *energy, double updates)
+{
+    const double rate = 1e-6 * updates / energy->joules;
+    table_real(table, "energy_J", NULL, 0, 0, energy->joules);
+    table_real(table, "watts", NULL, 0, 0, energy->watts);
+    table_real(table, "Mupdates_per_J", "Mcell/J", 8, 1, rate);
+    if (energy->why[0] == '\0') {
+        table_text(table, "energy_source", NULL, 0, energy->source);
+    } else {
+        table_text(table, "energy_why", NULL, 0, energy->why);
+    }
+}
+
+void bench_columns(struct table *table, const struct bench_figures *f)
+{
+    const double bytes = f->fetch_bytes + f->write_bytes;
+    const double rate = bytes / f->time.median_s;
+    const double updates = f->updates / f->time.median_s;
+    table_real(table, "ms", "ms", 9, 4, 1e3 * f->time.median_s);
+    table_real(table, "mean_ms", "mean ms", 9, 4, 1e3 * f->time.mean_s);
+    table_real(table, "best_ms", "best ms", 9, 4, 1e3 * f->time.best_s);
+    table_real(table, "fetch_bytes", NULL, 0, 0, f->fetch_bytes);
+    table_real(table, "write_bytes", NULL, 0, 0, f->write_bytes);
+    table_real(table, "bandwidth_GBs", "GB/s", 9, 2, 1e-9 * rate);
+    table_real(table, "mean_bandwidth_GBs", NULL, 0, 0, 1e-9 * bytes / f->time.mean_s);
+    table_real(table, "copy_GBs", NULL, 0, 0, 1e-9 * f->copy_rate);
+    table_real(table, "percent_of_copy", "% copy", 7, 1, 100.0 * rate / f->copy_rate);
+    table_real(table, "cell_updates_per_s", NULL, 0, 0, updates);
+    table_real(table, NULL, "Gcell/s", 9, 3, 1e-9 * updates);
+    bench_energy_columns(table, &f->energy, f->updates);
+}

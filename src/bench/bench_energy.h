@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/status.h"
+#include "base/table.h"
 #include "bench/bench.h"
 #include "kernels/backend.h"
 #include "machine/team_energy.h"
@@ -91,5 +92,21 @@ const char *bench_energy_words(const struct bench_energy *energy, double updates
 /* Members of the row: energy_J, watts, Mupdates_per_J (that is, per second and watt) and
  * energy_source, or energy_why. */
 void bench_energy_report(const struct bench_energy *energy, double updates, struct json *json);
+
+/* The column Mcell/J, and the members above. */
+void bench_energy_columns(struct table *table, const struct bench_energy *energy, double updates);
+
+/* The measured figures of one call of a kernel. */
+struct bench_figures {
+    struct clock_figures time;
+    double fetch_bytes, write_bytes;
+    double updates;   /* of cells */
+    double copy_rate; /* of a copy on the device, bytes/s, read plus write */
+    struct bench_energy energy;
+};
+
+/* The columns of all kernels: times, bandwidth, its share of the copy, updates per second, energy.
+ */
+void bench_columns(struct table *table, const struct bench_figures *figures);
 
 #endif

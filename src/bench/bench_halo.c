@@ -27,6 +27,7 @@ struct halo_bench {
     int64_t size[AXIS_COUNT]; /* per rank */
     struct bench_team team;
     struct json json;
+    struct table table; /* of messages, steps and passes in turn */
 };
 
 static enum status time_message(struct halo_bench *bench, struct device *device, const char *name,
@@ -34,21 +35,16 @@ static enum status time_message(struct halo_bench *bench, struct device *device,
 {
     struct halo_trial trial;
     TRY(halo_time_pairs(MPI_COMM_WORLD, bench->backend, device, name, bytes, &trial));
-    const double rate = trial.works ? (double)bytes / trial.seconds * 1e-9 : NAN;
-    struct json *json = &bench->json;
-    json_begin(json, NULL, '{');
-    json_string(json, "transport", name);
-    json_int(json, "bytes", (int64_t)bytes);
-    json_bool(json, "works", trial.works);
-    json_real(json, "us", trial.works ? 1e6 * trial.seconds : NAN);
-    json_real(json, "bandwidth_GBs", rate);
-    json_string(json, "why_not", trial.why);
-    json_end(json, '}');
-    if (trial.works) {
-        log_info("  %-10s %12zu %12.1f %12.2f", name, bytes, 1e6 * trial.seconds, rate);
-    } else {
-        log_info("  %-10s does not work here: %s", name, trial.why);
-    }
+    const double seconds = trial.works ? trial.seconds : NAN;
+    struct table *table = &bench->table;
+    table_row_begin(table, &bench->json);
+    table_text(table, "transport", "transport", -10, name);
+    table_int(table, "bytes", "bytes", 12, (int64_t)bytes);
+    json_bool(&bench->json, "works", trial.works);
+    table_real(table, "us", "us", 12, 1, 1e6 * seconds);
+    table_real(table, "bandwidth_GBs", "GB/s per way", 12, 2, 1e-9 * (double)bytes / seconds);
+    table_text(table, "why_not", trial.works ? NULL : "", -1, trial.why);
+    table_row_end(table);
     return STATUS_OK;
 }
 
@@ -63,7 +59,7 @@ static enum status time_messages(struct halo_bench *bench, struct device *device
     static const size_t sizes[] = {64 << 10, 1 << 20, 16 << 20, 128 << 20};
     log_info("messages between pairs of ranks, both directions at once (peer: includes packing, "
              "which is the transfer)");
-    log_info("  %-10s %12s %12s %12s", "transport", "bytes", "us", "GB/s per way");
+    bench->table.has_heading = false;
     json_begin(&bench->json, "rows", '[');
     enum status status = STATUS_OK;
     for (int t = 0; halo_transport_at(t) != NULL && status == STATUS_OK; t++) {
@@ -216,27 +212,21 @@ done:
 static void report_steps(struct halo_bench *bench, const char *precision, const char *transport,
                          const struct step_times *times)
 {
-    const double exposed = times->overlapped - times->alone;
-    const double hidden = times->before - times->overlapped;
     const double cells =
         (double)(bench->size[AXIS_X] * bench->size[AXIS_Y] * bench->size[AXIS_Z]) * bench->nranks;
-    char per_joule[16];
-    struct json *json = &bench->json;
-    json_begin(json, NULL, '{');
-    json_string(json, "transport", transport);
-    json_string(json, "precision", precision);
-    json_int3(json, "cells_of_a_rank", bench->size);
-    json_real(json, "step_us", 1e6 * times->overlapped);
-    json_real(json, "step_without_overlap_us", 1e6 * times->before);
-    json_real(json, "step_without_exchange_us", 1e6 * times->alone);
-    json_real(json, "hidden_us", 1e6 * hidden);
-    json_real(json, "exposed_us", 1e6 * exposed);
-    bench_energy_report(&times->energy, cells, json);
-    json_end(json, '}');
-    log_info("  %-10s %-8s %11.1f %11.1f %11.1f %11.1f %11.1f %7.1f %% %8s", transport, precision,
-             1e6 * times->alone, 1e6 * times->before, 1e6 * times->overlapped, 1e6 * hidden,
-             1e6 * exposed, 100 * times->alone / times->overlapped,
-             bench_energy_words(&times->energy, cells, per_joule));
+    struct table *table = &bench->table;
+    table_row_begin(table, &bench->json);
+    table_text(table, "transport", "transport", -10, transport);
+    table_text(table, "precision", "", -8, precision);
+    table_int3(table, "cells_of_a_rank", bench->size);
+    table_real(table, "step_without_exchange_us", "alone", 11, 1, 1e6 * times->alone);
+    table_real(table, "step_without_overlap_us", "before", 11, 1, 1e6 * times->before);
+    table_real(table, "step_us", "overlapped", 11, 1, 1e6 * times->overlapped);
+    table_real(table, "hidden_us", "hidden", 11, 1, 1e6 * (times->before - times->overlapped));
+    table_real(table, "exposed_us", "exposed", 11, 1, 1e6 * (times->overlapped - times->alone));
+    table_real(table, NULL, "% alone/ovl", 11, 1, 100 * times->alone / times->overlapped);
+    bench_energy_columns(table, &times->energy, cells);
+    table_row_end(table);
 }
 
 static enum status time_transport(struct halo_bench *bench, const char *transport,
@@ -265,8 +255,7 @@ static enum status time_all_steps(struct halo_bench *bench, const bool wanted[2]
 {
     log_info("steps, %lld x %lld x %lld cells per rank, us", (long long)bench->size[0],
              (long long)bench->size[1], (long long)bench->size[2]);
-    log_info("  %-10s %-8s %11s %11s %11s %11s %11s %9s %8s", "transport", "", "alone", "before",
-             "overlapped", "hidden", "exposed", "alone/ovl", "Mcell/J");
+    bench->table.has_heading = false;
     json_begin(&bench->json, "steps", '[');
     for (int t = 0; halo_transport_at(t) != NULL; t++) {
         if (is_offered(bench->backend, halo_transport_at(t))) {
@@ -280,18 +269,15 @@ static enum status time_all_steps(struct halo_bench *bench, const bool wanted[2]
 static void report_pass(struct halo_bench *bench, const char *precision,
                         const struct stepper *stepper, const struct pass_trial *trial)
 {
-    const char *overlap = pass_overlap_name(trial);
-    struct json *json = &bench->json;
-    json_begin(json, NULL, '{');
-    json_string(json, "transport", halo_transport_name(stepper->halo));
-    json_string(json, "precision", precision);
-    json_int3(json, "cells_of_a_rank", bench->size);
-    json_int(json, "steps_per_pass", trial->steps);
-    json_string(json, "overlap", overlap);
-    json_real(json, "step_us", 1e6 * trial->seconds);
-    json_end(json, '}');
-    log_info("  %-10s %-8s %6d %8s %11.1f", halo_transport_name(stepper->halo), precision,
-             trial->steps, overlap, 1e6 * trial->seconds);
+    struct table *table = &bench->table;
+    table_row_begin(table, &bench->json);
+    table_text(table, "transport", "transport", -10, halo_transport_name(stepper->halo));
+    table_text(table, "precision", "", -8, precision);
+    table_int3(table, "cells_of_a_rank", bench->size);
+    table_int(table, "steps_per_pass", "steps", 6, trial->steps);
+    table_text(table, "overlap", "overlap", 8, pass_overlap_name(trial));
+    table_real(table, "step_us", "us", 11, 1, 1e6 * trial->seconds);
+    table_row_end(table);
 }
 
 /* What run.steps_per_pass: auto measures. */
@@ -316,7 +302,7 @@ done:
 static enum status time_all_passes(struct halo_bench *bench, const bool wanted[2])
 {
     log_info("passes of several steps with exchange, us per step");
-    log_info("  %-10s %-8s %6s %8s %11s", "transport", "", "steps", "overlap", "us");
+    bench->table.has_heading = false;
     json_begin(&bench->json, "passes", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
         if (wanted[p]) {

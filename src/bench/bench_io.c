@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -286,32 +287,31 @@ static struct figures figures_of(struct io_bench *bench, int s)
     return f;
 }
 
-static void report_row(struct json *json, const struct io_bench *bench, int s,
+static void report_row(struct table *table, struct json *json, const struct io_bench *bench, int s,
                        const struct figures *f, double ceiling)
 {
     const struct subject *subject = &subjects[s];
-    const double percent = 100 * f->rate / ceiling;
-    const double cells = (double)cells_of(bench);
-    char per_joule[16];
-    json_begin(json, NULL, '{');
-    json_string(json, "what", subject->name);
-    json_string(json, "precision", precision_name(subject->precision));
-    json_int(json, "compress", subject->compress);
-    json_int(json, "bytes", (int64_t)bytes_of(bench, subject));
-    json_real(json, "capture_s", f->capture_s);
-    json_real(json, "write_s", f->write_s);
-    json_real(json, "GBs", f->rate);
-    json_real(json, "percent_of_ceiling", percent);
-    bench_energy_report(&f->energy, cells, json);
-    json_end(json, '}');
-    log_info("  %-24s %9.1f %10.4f %10.4f %8.3f %8.1f %% %8s", subject->name,
-             (double)bytes_of(bench, subject) * 1e-6, f->capture_s, f->write_s, f->rate, percent,
-             bench_energy_words(&f->energy, cells, per_joule));
+    const double bytes = (double)bytes_of(bench, subject);
+    table_row_begin(table, json);
+    table_text(table, "what", "", -24, subject->name);
+    table_text(table, "precision", NULL, 0, precision_name(subject->precision));
+    table_int(table, "compress", NULL, 0, subject->compress);
+    table_real(table, "bytes", NULL, 0, 0, bytes);
+    table_real(table, NULL, "MB", 9, 1, 1e-6 * bytes);
+    table_real(table, "capture_s", "capture, s", 10, 4, f->capture_s);
+    table_real(table, "write_s", "write, s", 10, 4, f->write_s);
+    table_real(table, "GBs", "GB/s", 8, 3, f->rate);
+    table_real(table, "percent_of_ceiling", "% ceiling", 10, 1, 100 * f->rate / ceiling);
+    bench_energy_columns(table, &f->energy, (double)cells_of(bench));
+    table_row_end(table);
 }
 
 static void report(struct io_bench *bench, double copy, struct json *json)
 {
     const struct solver *solver = &bench->solver;
+    const int64_t *cells = solver->problem.grid.cells;
+    const int *ranks = solver->team.decomp.ranks;
+    struct table table = {.has_heading = false};
     struct figures figures[SUBJECTS];
     double ceiling = 0;
     for (int s = 0; s < SUBJECTS; s++) {
@@ -324,25 +324,18 @@ static void report(struct io_bench *bench, double copy, struct json *json)
     json_string(json, "device", solver->engine.info.name);
     json_real(json, "copy_GBs", copy);
     json_int(json, "ranks", solver->team.nranks);
-    json_int3(json, "cells", solver->problem.grid.cells);
-    json_int3(json, "decomposition",
-              (int64_t[]){solver->team.decomp.ranks[0], solver->team.decomp.ranks[1],
-                          solver->team.decomp.ranks[2]});
+    json_int3(json, "cells", cells);
+    json_int3(json, "decomposition", (int64_t[]){ranks[0], ranks[1], ranks[2]});
     json_string(json, "directory", bench->request->directory);
     json_int(json, "repeats", bench->request->repeats);
     json_real(json, "ceiling_GBs", ceiling);
-    log_info(
-        "output of %lld x %lld x %lld cells from %d rank%s (%d x %d x %d) to %s, median of %lld",
-        (long long)solver->problem.grid.cells[0], (long long)solver->problem.grid.cells[1],
-        (long long)solver->problem.grid.cells[2], solver->team.nranks,
-        solver->team.nranks == 1 ? "" : "s", solver->team.decomp.ranks[0],
-        solver->team.decomp.ranks[1], solver->team.decomp.ranks[2], bench->request->directory,
-        (long long)bench->request->repeats);
-    log_info("  %-24s %9s %10s %10s %8s %10s %8s", "", "MB", "capture, s", "write, s", "GB/s",
-             "of ceiling", "Mcell/J");
+    log_info("output of %" PRId64 " x %" PRId64 " x %" PRId64 " cells from %d rank%s (%d x %d x "
+             "%d) to %s, median of %" PRId64,
+             cells[0], cells[1], cells[2], solver->team.nranks, solver->team.nranks == 1 ? "" : "s",
+             ranks[0], ranks[1], ranks[2], bench->request->directory, bench->request->repeats);
     json_begin(json, "rows", '[');
     for (int s = 0; s < SUBJECTS; s++) {
-        report_row(json, bench, s, &figures[s], ceiling);
+        report_row(&table, json, bench, s, &figures[s], ceiling);
     }
     json_end(json, ']');
     json_end(json, '}');

@@ -302,12 +302,16 @@ static enum status measure(struct bench *bench)
     return STATUS_OK;
 }
 
+static bool is_production(const struct bench *bench, const struct row *row)
+{
+    return row->step != NULL && row->step == bench->backend->operations->step &&
+           row->medium == NULL;
+}
+
 static bool has_production(const struct bench *bench)
 {
     for (int r = 0; r < bench->nrows; r++) {
-        const struct row *row = &bench->rows[r];
-        if (row->step != NULL && row->step == bench->backend->operations->step &&
-            row->medium == NULL) {
+        if (is_production(bench, &bench->rows[r])) {
             return true;
         }
     }
@@ -347,73 +351,48 @@ static enum status tune(struct bench *bench)
 
 /* ---- reporting ---- */
 
-struct work {
-    double fetch_bytes, write_bytes, cells;
-};
-
-static struct work work_of(const struct bench *bench, const struct row *row)
+static struct bench_figures figures_of(const struct bench *bench, const struct row *row)
 {
+    struct bench_figures f = {.time = clock_figures_of(row->seconds, bench->request->repeats),
+                              .energy = row->energy};
     if (row->study != NULL) {
         const struct study_traffic traffic = bench->study->traffic(&bench->problem);
-        return (struct work){(double)traffic.fetch_bytes, (double)traffic.write_bytes,
-                             (double)traffic.points};
+        f.fetch_bytes = (double)traffic.fetch_bytes;
+        f.write_bytes = (double)traffic.write_bytes;
+        f.updates = (double)traffic.points;
+        return f;
     }
-    const double bytes = (double)cells_bytes(bench) * (row->nsteps > 0 ? row->nsteps : 1);
-    const double cells = bytes / (double)precision_bytes(bench->layout.precision);
-    return (struct work){bytes + (row->medium != NULL ? cells : 0.0), bytes, cells};
+    f.write_bytes = (double)cells_bytes(bench) * (row->nsteps > 0 ? row->nsteps : 1);
+    f.updates = f.write_bytes / (double)precision_bytes(bench->layout.precision);
+    f.fetch_bytes = f.write_bytes + (row->medium != NULL ? f.updates : 0.0);
+    return f;
 }
 
-static void report_row(const struct bench *bench, const struct row *row, double *copy_rate,
-                       struct json *json)
-{
-    const struct work work = work_of(bench, row);
-    const struct clock_figures f = clock_figures_of(row->seconds, bench->request->repeats);
-    const double bytes = work.fetch_bytes + work.write_bytes;
-    const double rate = bytes / f.median_s;
-    const bool is_copy = row == bench->rows;
-    char per_joule[16];
-    *copy_rate = is_copy ? rate : *copy_rate;
-    log_info("  %-18s %8.3f %8.3f %8.3f %9.2f %7.1f %9.3f %8s  %s", row->name, 1e3 * f.median_s,
-             1e3 * f.mean_s, 1e3 * f.best_s, rate * 1e-9, 100.0 * rate / *copy_rate,
-             work.cells / f.median_s * 1e-9,
-             bench_energy_words(&row->energy, work.cells, per_joule), row->about);
-    if (is_copy) {
-        return;
-    }
-    json_begin(json, NULL, '{');
-    json_string(json, "kernel", row->name);
-    json_string(json, "kind", bench_kind_name(bench->study));
-    if (row->step == bench->backend->operations->step && row->step != NULL && row->medium == NULL &&
-        bench->tuning.shape != NULL) {
-        json_string(json, "launch_shape", bench->tuning.shape);
-    }
-    json_string(json, "precision", precision_name(bench->layout.precision));
-    json_int3(json, "cells", bench->request->size);
-    json_real(json, "ms", 1e3 * f.median_s);
-    json_real(json, "mean_ms", 1e3 * f.mean_s);
-    json_real(json, "best_ms", 1e3 * f.best_s);
-    json_real(json, "fetch_bytes", work.fetch_bytes);
-    json_real(json, "write_bytes", work.write_bytes);
-    json_real(json, "bandwidth_GBs", rate * 1e-9);
-    json_real(json, "mean_bandwidth_GBs", bytes / f.mean_s * 1e-9);
-    json_real(json, "copy_GBs", *copy_rate * 1e-9);
-    json_real(json, "percent_of_copy", 100.0 * rate / *copy_rate);
-    json_real(json, "cell_updates_per_s", work.cells / f.median_s);
-    bench_energy_report(&row->energy, work.cells, json);
-    json_end(json, '}');
-}
-
+/* The copy, which is the first, is not in the JSON file. */
 static void report(const struct bench *bench, struct json *json, double *copy_GBs)
 {
     const int64_t *size = bench->request->size;
+    struct table table = {.has_heading = false};
     double copy_rate = 0;
     log_info("%s, %s, %" PRId64 " x %" PRId64 " x %" PRId64 " %s, median of %" PRId64,
              bench_kind_name(bench->study), precision_name(bench->layout.precision), size[0],
              size[1], size[2], bench->study == NULL ? "cells" : "points", bench->request->repeats);
-    log_info("  %-18s %8s %8s %8s %9s %7s %9s %8s", "kernel", "ms", "mean ms", "best ms", "GB/s",
-             "% copy", "Gcell/s", "Mcell/J");
     for (int r = 0; r < bench->nrows; r++) {
-        report_row(bench, &bench->rows[r], &copy_rate, json);
+        const struct row *row = &bench->rows[r];
+        struct bench_figures f = figures_of(bench, row);
+        copy_rate = r == 0 ? (f.fetch_bytes + f.write_bytes) / f.time.median_s : copy_rate;
+        f.copy_rate = copy_rate;
+        table_row_begin(&table, r > 0 ? json : NULL);
+        table_text(&table, "kernel", "kernel", -18, row->name);
+        table_text(&table, "kind", NULL, 0, bench_kind_name(bench->study));
+        if (is_production(bench, row) && bench->tuning.shape != NULL) {
+            table_text(&table, "launch_shape", NULL, 0, bench->tuning.shape);
+        }
+        table_text(&table, "precision", NULL, 0, precision_name(bench->layout.precision));
+        table_int3(&table, "cells", size);
+        bench_columns(&table, &f);
+        table_text(&table, NULL, "", -1, row->about);
+        table_row_end(&table);
     }
     *copy_GBs = *copy_GBs == 0 ? copy_rate * 1e-9 : *copy_GBs;
 }
@@ -456,6 +435,7 @@ done:
 static enum status bench_device(struct bench *prototype, const bool wanted[2], struct json *json)
 {
     struct findings findings = {.copy_GBs = 0};
+    struct table copy_out = {.has_heading = false};
     struct device_info info;
     TRY(bench_begin_device(prototype->request, prototype->backend, prototype->device, json,
                            &prototype->meter, &info));
@@ -470,7 +450,7 @@ static enum status bench_device(struct bench *prototype, const bool wanted[2], s
     json_end(json, ']');
     json_begin(json, "copy_out", '[');
     for (int c = 0; c < findings.ncopy_out; c++) {
-        bench_copy_out_report(&findings.copy_out[c], json);
+        bench_copy_out_report(&findings.copy_out[c], &copy_out, json);
     }
     json_end(json, ']');
     json_real(json, "copy_GBs", findings.copy_GBs);
