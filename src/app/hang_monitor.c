@@ -1,20 +1,20 @@
 #include "app/hang_monitor.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "app/exit_note.h"
-#include "app/hang_window.h"
-#include "base/clock.h"
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -24,20 +24,34 @@
 static const double SILENCE = 2.0; /* s */
 static const double SLOWEST_TICK = 0.5;
 
+/* The state of one rank. */
+struct beat {
+    _Alignas(64) int rank;
+    int pid;
+    atomic_int phase;
+    _Atomic int64_t step;
+    _Atomic int64_t tick; /* ns, monotonic: of the monitor's last check */
+};
+
+/* Shared by the ranks of a node. */
+struct window {
+    atomic_int reports; /* requested reports of all ranks so far */
+    atomic_int ending;  /* the exit code with which all ranks end; 0: none */
+    struct beat beat[];
+};
+
 struct hang_monitor {
-    const struct phases *phases; /* observed, borrowed */
-    struct hang_window *window;
-    size_t bytes;
-    int mates, mine; /* ranks in the window; index of this one */
+    const struct phases *phases;  /* observed, borrowed */
+    const struct halo_plan *plan; /* borrowed */
     double patience, factor, grace;
-    int neighbour[HALO_MESSAGES_MAX]; /* ranks that exchange halos with this one */
-    int nneighbours;
+    struct window *window;
+    size_t bytes;
+    int mates; /* ranks in the window */
+    struct beat *mine;
     char node[64];
     pthread_t thread;
     bool has_thread;
-    pthread_mutex_t lock; /* for `done` */
-    pthread_cond_t wake;
-    bool done;
+    int end; /* an eventfd: ends the thread */
 };
 
 double hang_monitor_limit(double patience, double factor, double longest)
@@ -53,17 +67,25 @@ static const char *phase_name(const struct hang_monitor *monitor, int phase)
     return name != NULL ? name : "?";
 }
 
-/* Not through stdio: the main thread may hang with its lock. */
-static void say(const char *line)
+static const char *write_name(const struct hang_monitor *monitor)
 {
-    size_t left = strlen(line);
-    while (left > 0) {
-        const ssize_t written = write(STDERR_FILENO, line, left);
-        if (written <= 0) {
-            return;
-        }
-        line += written;
-        left -= (size_t)written;
+    return phase_name(monitor, PHASE_OUTPUTS + atomic_load(&monitor->phases->written));
+}
+
+/* A line. Not through stdio: the main thread may hang with its lock. */
+static void say(const char *format, ...) PRINTF_LIKE(1, 2);
+static void say(const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line - 1, format, args);
+    va_end(args);
+    const size_t length = strlen(line);
+    line[length] = '\n';
+    ssize_t written = 0;
+    for (size_t done = 0; done <= length && written >= 0; done += (size_t)written) {
+        written = write(STDERR_FILENO, line + done, length + 1 - done);
     }
 }
 
@@ -77,248 +99,192 @@ static bool is_silent(const struct beat *beat)
     return seconds_since(atomic_load(&beat->tick)) > SILENCE;
 }
 
-static const struct beat *find_mate(const struct hang_monitor *monitor, int rank)
+static bool is_silent_mate(const struct hang_monitor *monitor, int rank)
 {
+    bool silent = false;
     for (int i = 0; i < monitor->mates; i++) {
-        if (monitor->window->beat[i].rank == rank) {
-            return &monitor->window->beat[i];
-        }
+        const struct beat *mate = &monitor->window->beat[i];
+        silent = silent || (mate->rank == rank && is_silent(mate));
     }
-    return NULL;
+    return silent;
 }
 
-static void append_neighbours(const struct hang_monitor *monitor, char *text, size_t bytes)
+/* The ranks that exchange halos with this one, each once. */
+static void list_neighbours(const struct hang_monitor *monitor, char *text, size_t bytes)
 {
-    for (int n = 0; n < monitor->nneighbours; n++) {
-        const size_t used = strlen(text);
-        const struct beat *mate = find_mate(monitor, monitor->neighbour[n]);
-        snprintf(text + used, bytes - used, "%s %d%s", n == 0 ? "; it exchanges with ranks" : ",",
-                 monitor->neighbour[n], mate != NULL && is_silent(mate) ? " (silent)" : "");
+    const struct halo_message *message = monitor->plan->message;
+    const char *separator = "; it exchanges with ranks";
+    for (int m = 0; m < monitor->plan->nmessages; m++) {
+        const int peer = message[m].peer;
+        bool known = peer == monitor->mine->rank;
+        for (int before = 0; before < m; before++) {
+            known = known || message[before].peer == peer;
+        }
+        if (!known) {
+            const size_t used = strlen(text);
+            snprintf(text + used, bytes - used, "%s %d%s", separator, peer,
+                     is_silent_mate(monitor, peer) ? " (silent)" : "");
+            separator = ",";
+        }
     }
 }
 
 static void report_own(const struct hang_monitor *monitor)
 {
-    const struct beat *beat = &monitor->window->beat[monitor->mine];
     const struct phases *phases = monitor->phases;
     const int phase = atomic_load(&phases->present);
-    char text[512];
-    snprintf(text, sizeof text,
-             "watchdog: rank %d (%.60s, pid %d): step %" PRId64 ", %s for %.1f s", beat->rank,
-             monitor->node, beat->pid, atomic_load(&phases->step), phase_name(monitor, phase),
-             seconds_since(atomic_load(&phases->since)));
-    if (phase == PHASE_HALO_BEGIN || phase == PHASE_HALO_END) {
-        append_neighbours(monitor, text, sizeof text - 1);
-    }
     const int64_t write_since = atomic_load(&phases->write_since);
+    char others[512] = "";
+    char writing[128] = "";
+    if (phase == PHASE_HALO_BEGIN || phase == PHASE_HALO_END) {
+        list_neighbours(monitor, others, sizeof others);
+    }
     if (write_since > 0) {
-        const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "; writing %s for %.1f s",
-                 phase_name(monitor, PHASE_OUTPUTS + atomic_load(&phases->written)),
+        snprintf(writing, sizeof writing, "; writing %s for %.1f s", write_name(monitor),
                  seconds_since(write_since));
     }
-    const size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "\n");
-    say(text);
+    say("watchdog: rank %d (%.60s, pid %d): step %" PRId64 ", %s for %.1f s%s%s",
+        monitor->mine->rank, monitor->node, monitor->mine->pid, atomic_load(&phases->step),
+        phase_name(monitor, phase), seconds_since(atomic_load(&phases->since)), others, writing);
 }
 
 /* The first rank that is not silent reports the silent ones. */
 static void report_silent(const struct hang_monitor *monitor)
 {
-    const struct hang_window *window = monitor->window;
-    for (int i = 0; i < monitor->mine; i++) {
-        if (!is_silent(&window->beat[i])) {
-            return;
-        }
+    const struct beat *first = monitor->window->beat;
+    while (first != monitor->mine && is_silent(first)) {
+        first++;
     }
-    for (int i = 0; i < monitor->mates; i++) {
-        const struct beat *beat = &window->beat[i];
-        if (i == monitor->mine || !is_silent(beat)) {
-            continue;
+    for (int i = 0; i < monitor->mates && first == monitor->mine; i++) {
+        const struct beat *beat = &monitor->window->beat[i];
+        if (beat != monitor->mine && is_silent(beat)) {
+            say("watchdog: rank %d (%.60s, pid %d) has not answered for %.1f s: its process is "
+                "stopped; last seen at step %" PRId64 ", %s",
+                beat->rank, monitor->node, beat->pid, seconds_since(atomic_load(&beat->tick)),
+                atomic_load(&beat->step), phase_name(monitor, atomic_load(&beat->phase)));
         }
-        char text[512];
-        snprintf(text, sizeof text,
-                 "watchdog: rank %d (%.60s, pid %d) has not answered for %.1f s: its process is "
-                 "stopped; last seen at step %" PRId64 ", %s\n",
-                 beat->rank, monitor->node, beat->pid, seconds_since(atomic_load(&beat->tick)),
-                 atomic_load(&beat->step), phase_name(monitor, atomic_load(&beat->phase)));
-        say(text);
     }
 }
 
 /* ---- the end ---- */
 
-/* _exit, not MPI_Abort: the main thread may hold locks inside MPI. Every rank exits by itself; a
- * launcher that sees one rank exit without MPI_Finalize kills the others, too. Stopped processes
- * are woken, so that their threads notice the end. */
-static void end_all(const struct hang_monitor *monitor, double limit)
+/* True for the rank that ends the node first. */
+static bool is_first_to_end(const struct hang_monitor *monitor, enum status status)
 {
-    struct hang_window *window = monitor->window;
-    const struct beat *beat = &window->beat[monitor->mine];
-    const struct phases *phases = monitor->phases;
-    const bool writes = atomic_load(&phases->write_since) > 0;
-    const int code = status_exit_code(STATUS_MPI);
-    if (atomic_exchange(&window->ending, code) == 0) {
-        char text[256];
-        snprintf(text, sizeof text,
-                 "watchdog: error: rank %d: no progress %.1f s after the first warning, in %s%s%s: "
-                 "ending the run with exit code %d\n",
-                 beat->rank, limit, phase_name(monitor, atomic_load(&phases->present)),
-                 writes ? " while writing " : "",
-                 writes ? phase_name(monitor, PHASE_OUTPUTS + atomic_load(&phases->written)) : "",
-                 code);
-        say(text);
-    }
-    bool woken = false;
-    for (int i = 0; i < monitor->mates; i++) {
-        if (i != monitor->mine && is_silent(&window->beat[i])) {
-            kill(window->beat[i].pid, SIGCONT);
-            woken = true;
-        }
-    }
-    if (woken) {
-        /* enough for their threads to notice */
-        const struct timespec pause = {.tv_sec = 2};
-        nanosleep(&pause, NULL);
-    }
-    for (int i = 0; i < monitor->mates; i++) {
-        if (i != monitor->mine && is_silent(&window->beat[i])) {
-            kill(window->beat[i].pid, SIGKILL);
-        }
-    }
-    exit_note(code);
-    _exit(code);
+    return atomic_exchange(&monitor->window->ending, status_exit_code(status)) == 0;
 }
 
-/* MPI-IO has failed on this rank without returning: end all ranks now, with the true reason,
- * instead of after the grace time. */
-static void end_lost_file(const struct hang_monitor *monitor)
+/* _exit, not MPI_Abort: the main thread may hold locks inside MPI. Every rank exits by itself; a
+ * launcher that sees one rank exit without MPI_Finalize kills the others, too. Stopped processes
+ * are woken, so that their threads notice the end, and killed if they do not. */
+static void end_all(const struct hang_monitor *monitor, enum status status)
 {
-    struct hang_window *window = monitor->window;
-    const int code = status_exit_code(STATUS_FILE);
-    const char *trouble = h5_trouble();
-    if (trouble == NULL) {
-        return;
+    static const int signals[] = {SIGCONT, SIGKILL};
+    for (int s = 0; s < 2; s++) {
+        bool any = false;
+        for (int i = 0; i < monitor->mates; i++) {
+            const struct beat *beat = &monitor->window->beat[i];
+            if (beat != monitor->mine && is_silent(beat)) {
+                kill(beat->pid, signals[s]);
+                any = true;
+            }
+        }
+        if (any && signals[s] == SIGCONT) {
+            nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+        }
     }
-    if (atomic_exchange(&window->ending, code) == 0) {
-        char text[STATUS_MESSAGE_BYTES + 64];
-        snprintf(text, sizeof text,
-                 "error: rank %d: %s; the call does not return, so the run ends\n",
-                 window->beat[monitor->mine].rank, trouble);
-        say(text);
-    }
-    exit_note(code);
-    _exit(code);
+    exit_note(status_exit_code(status));
+    _exit(status_exit_code(status));
 }
 
 /* ---- the thread ---- */
 
-static bool pause_until(struct hang_monitor *monitor, double seconds)
+/* A stay of the step loop in a phase, or of the writer's thread in an output. */
+struct stay {
+    int64_t since;   /* the overdue one, by its start; 0: in time */
+    int64_t noticed; /* ns */
+};
+
+/* Requests a report of all ranks when a stay becomes overdue. */
+static bool is_overdue(const struct hang_monitor *monitor, struct stay *stay, int64_t since,
+                       double limit, const char *continues)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    const int64_t ns = until.tv_nsec + (int64_t)(seconds * 1e9);
-    until.tv_sec += ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
-    pthread_mutex_lock(&monitor->lock);
-    int woken = 0;
-    while (!monitor->done && woken == 0) {
-        woken = pthread_cond_timedwait(&monitor->wake, &monitor->lock, &until);
+    if (stay->since > 0 && since != stay->since) {
+        say("watchdog: rank %d %s", monitor->mine->rank, continues);
+        stay->since = 0;
     }
-    const bool done = monitor->done;
-    pthread_mutex_unlock(&monitor->lock);
-    return done;
-}
-
-static double write_limit(const struct hang_monitor *monitor, int kind)
-{
-    return hang_monitor_limit(monitor->patience, monitor->factor,
-                              (double)atomic_load(&monitor->phases->longest_write[kind]) * 1e-9);
-}
-
-/* Steps that wait for a file have the limit of that file. */
-static double phase_limit(const struct hang_monitor *monitor, int phase)
-{
-    const struct phases *phases = monitor->phases;
-    const double limit = hang_monitor_limit(monitor->patience, monitor->factor,
-                                            (double)atomic_load(&phases->longest[phase]) * 1e-9);
-    return atomic_load(&phases->write_since) > 0
-               ? fmax(limit, write_limit(monitor, atomic_load(&phases->written)))
-               : limit;
+    if (stay->since == 0 && since > 0 && seconds_since(since) > limit) {
+        *stay = (struct stay){since, phases_now()};
+        atomic_fetch_add(&monitor->window->reports, 1);
+    }
+    return stay->since > 0;
 }
 
 struct alarm {
     int answered;           /* of window->reports */
     int64_t reported_since; /* the phase that was reported, by its start; 0: none */
-    int64_t overdue_at;     /* ns; 0: in time */
-    int64_t stuck_since;    /* the overdue phase, by its start */
-    int64_t late_write;     /* the overdue write, by its start; 0: none */
+    struct stay step, write;
 };
 
-/* An overdue write in the background is reported once. It ends the run only when the steps wait for
- * it. */
-static void check_writer(const struct hang_monitor *monitor, struct alarm *alarm)
+static double limit_of(const struct hang_monitor *monitor, const _Atomic int64_t *longest)
 {
-    struct hang_window *window = monitor->window;
-    const struct beat *beat = &window->beat[monitor->mine];
-    const int64_t since = atomic_load(&monitor->phases->write_since);
-    if (alarm->late_write > 0 && since != alarm->late_write) {
-        char text[96];
-        snprintf(text, sizeof text, "watchdog: rank %d has completed the write\n", beat->rank);
-        say(text);
-        alarm->late_write = 0;
-    }
-    if (since > 0 && alarm->late_write == 0 &&
-        seconds_since(since) > write_limit(monitor, atomic_load(&monitor->phases->written))) {
-        alarm->late_write = since;
-        atomic_fetch_add(&window->reports, 1);
-    }
+    return hang_monitor_limit(monitor->patience, monitor->factor,
+                              (double)atomic_load(longest) * 1e-9);
 }
 
+static void answer(const struct hang_monitor *monitor, int64_t since, struct alarm *alarm)
+{
+    const int reports = atomic_load(&monitor->window->reports);
+    if (reports != alarm->answered && alarm->reported_since != since) {
+        alarm->reported_since = since;
+        report_own(monitor);
+        report_silent(monitor);
+    }
+    alarm->answered = reports;
+}
+
+/* An overdue write in the background is reported. It ends the run only when the steps wait for it;
+ * then they have the limit of that file. */
 static void check(const struct hang_monitor *monitor, struct alarm *alarm)
 {
-    struct hang_window *window = monitor->window;
     const struct phases *phases = monitor->phases;
-    struct beat *beat = &window->beat[monitor->mine];
+    struct beat *beat = monitor->mine;
     const int phase = atomic_load(&phases->present);
     const int64_t since = atomic_load(&phases->since);
+    const int64_t write_since = atomic_load(&phases->write_since);
     atomic_store(&beat->phase, phase);
     atomic_store(&beat->step, atomic_load(&phases->step));
     atomic_store(&beat->tick, phases_now());
-    const int ending = atomic_load(&window->ending);
+    const int ending = atomic_load(&monitor->window->ending);
     if (ending != 0) {
         _exit(ending);
     }
-    const double limit = phase_limit(monitor, phase);
-    check_writer(monitor, alarm);
-    if (alarm->overdue_at > 0 && since != alarm->stuck_since) {
-        char text[96];
-        snprintf(text, sizeof text, "watchdog: rank %d continues\n", beat->rank);
-        say(text);
-        alarm->overdue_at = 0;
-    }
-    if (alarm->overdue_at == 0 && seconds_since(since) > limit) {
-        alarm->overdue_at = phases_now();
-        alarm->stuck_since = since;
-        if (alarm->reported_since != since) {
-            atomic_fetch_add(&window->reports, 1);
+    double limit = limit_of(monitor, &phases->longest[phase]);
+    const double write_limit =
+        limit_of(monitor, &phases->longest_write[atomic_load(&phases->written)]);
+    limit = write_since > 0 ? fmax(limit, write_limit) : limit;
+    const bool write_overdue =
+        is_overdue(monitor, &alarm->write, write_since, write_limit, "has completed the write");
+    const bool overdue = is_overdue(monitor, &alarm->step, since, limit, "continues");
+    answer(monitor, since, alarm);
+    const char *trouble = overdue || write_overdue ? h5_trouble() : NULL;
+    if (trouble != NULL) { /* MPI-IO has failed on this rank without returning */
+        if (is_first_to_end(monitor, STATUS_FILE)) {
+            say("error: rank %d: %s; the call does not return, so the run ends", beat->rank,
+                trouble);
         }
+        end_all(monitor, STATUS_FILE);
     }
-    const int reports = atomic_load(&window->reports);
-    if (reports != alarm->answered) {
-        alarm->answered = reports;
-        if (alarm->reported_since != since) {
-            alarm->reported_since = since;
-            report_own(monitor);
-            report_silent(monitor);
-        }
-    }
-    if (alarm->overdue_at > 0 || alarm->late_write > 0) {
-        end_lost_file(monitor);
-    }
-    if (alarm->overdue_at > 0 && seconds_since(alarm->overdue_at) > monitor->grace) {
+    if (overdue && seconds_since(alarm->step.noticed) > monitor->grace) {
         report_silent(monitor);
-        end_all(monitor, monitor->grace);
+        if (is_first_to_end(monitor, STATUS_MPI)) {
+            say("watchdog: error: rank %d: no progress %.1f s after the first warning, in %s%s%s: "
+                "ending the run with exit code %d",
+                beat->rank, monitor->grace, phase_name(monitor, phase),
+                write_since > 0 ? " while writing " : "",
+                write_since > 0 ? write_name(monitor) : "", status_exit_code(STATUS_MPI));
+        }
+        end_all(monitor, STATUS_MPI);
     }
 }
 
@@ -327,65 +293,62 @@ static void *watch(void *argument)
     struct hang_monitor *monitor = argument;
     struct alarm alarm = {.answered = atomic_load(&monitor->window->reports)};
     const double tick = fmin(SLOWEST_TICK, monitor->patience / 4);
-    while (!pause_until(monitor, tick)) {
+    struct pollfd end = {.fd = monitor->end, .events = POLLIN};
+    while (poll(&end, 1, (int)ceil(1e3 * tick)) == 0) {
         check(monitor, &alarm);
     }
     return NULL;
 }
 
-static enum status start_thread(struct hang_monitor *monitor)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&monitor->lock, NULL);
-    pthread_cond_init(&monitor->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
-    TRY(thread_start(&monitor->thread, watch, monitor));
-    monitor->has_thread = true;
-    return STATUS_OK;
-}
-
 /* ---- creation ---- */
 
+/* The window is an anonymous file, which the other ranks open through its process: nothing is left
+ * over. Without it each rank of the node has memory of its own. */
 static enum status open_window(const struct team *team, struct hang_monitor *monitor)
 {
     MPI_Comm node;
+    char path[64] = "";
     TRY_MPI(
         MPI_Comm_split_type(team->comm, MPI_COMM_TYPE_SHARED, team->rank, MPI_INFO_NULL, &node));
-    enum status status =
-        hang_window_share(node, &monitor->mates, &monitor->mine, &monitor->window, &monitor->bytes);
+    const int place = comm_rank(node);
+    monitor->mates = comm_size(node);
+    monitor->bytes = sizeof *monitor->window + (size_t)monitor->mates * sizeof *monitor->mine;
+    int file = place == 0 ? memfd_create("isotherm", MFD_CLOEXEC) : -1;
+    if (file >= 0 && ftruncate(file, (off_t)monitor->bytes) == 0) {
+        snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), file);
+    }
+    enum status status = comm_check(MPI_Bcast(path, sizeof path, MPI_CHAR, 0, node), "MPI_Bcast");
+    file = place == 0 ? file : open(path, O_RDWR | O_CLOEXEC);
+    int shared = path[0] != '\0' && file >= 0;
     if (status == STATUS_OK) {
-        struct beat *beat = &monitor->window->beat[monitor->mine];
-        beat->rank = team->rank;
-        beat->pid = (int)getpid();
-        atomic_store(&beat->phase, PHASE_START);
-        atomic_store(&beat->tick, phases_now());
-        /* no rank reads before all have written */
-        status = comm_check(MPI_Barrier(node), "starting the watchdog");
+        status = comm_check(MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MIN, node),
+                            "MPI_Allreduce");
     }
     comm_free(&node);
-    return status;
-}
-
-static void list_neighbours(const struct halo_plan *plan, int rank, struct hang_monitor *monitor)
-{
-    for (int m = 0; m < plan->nmessages; m++) {
-        const int peer = plan->message[m].peer;
-        bool known = peer == rank;
-        for (int n = 0; n < monitor->nneighbours; n++) {
-            known = known || monitor->neighbour[n] == peer;
-        }
-        if (!known) {
-            monitor->neighbour[monitor->nneighbours++] = peer;
-        }
+    const int flags = shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    void *memory = mmap(NULL, monitor->bytes, PROT_READ | PROT_WRITE, flags, shared ? file : -1, 0);
+    if (file >= 0) {
+        close(file);
     }
+    TRY(status);
+    TRY(CHECK_MEMORY(memory != MAP_FAILED, "no memory for the watchdog"));
+    monitor->window = memory;
+    monitor->mates = shared ? monitor->mates : 1;
+    monitor->mine = &monitor->window->beat[shared ? place : 0];
+    monitor->mine->rank = team->rank;
+    monitor->mine->pid = (int)getpid();
+    atomic_store(&monitor->mine->phase, PHASE_START);
+    atomic_store(&monitor->mine->tick, phases_now());
+    return STATUS_OK;
 }
 
-static enum status start(const struct team *team, struct hang_monitor *monitor)
+static enum status start_thread(struct hang_monitor *monitor)
 {
-    TRY(open_window(team, monitor));
-    return start_thread(monitor);
+    monitor->end = eventfd(0, EFD_CLOEXEC);
+    TRY(CHECK_MEMORY(monitor->end >= 0, "no file descriptor for the watchdog"));
+    TRY(thread_start(&monitor->thread, watch, monitor));
+    monitor->has_thread = true;
+    return STATUS_OK;
 }
 
 enum status hang_monitor_create(const struct team *team, const struct settings *settings,
@@ -397,15 +360,18 @@ enum status hang_monitor_create(const struct team *team, const struct settings *
         return STATUS_OK;
     }
     struct hang_monitor *built = calloc(1, sizeof *built);
-    TRY(status_agree(team->comm, built == NULL ? fail(STATUS_MEMORY, "no memory for the watchdog")
-                                               : STATUS_OK));
+    TRY(status_agree(team->comm, CHECK_MEMORY(built != NULL, "no memory for the watchdog")));
     built->phases = phases;
+    built->plan = plan;
     built->patience = settings->run.watchdog_patience;
     built->factor = settings->run.watchdog_factor;
     built->grace = settings->run.watchdog_grace;
+    built->end = -1;
     gethostname(built->node, sizeof built->node - 1);
-    list_neighbours(plan, team->rank, built);
-    const enum status status = status_agree(team->comm, start(team, built));
+    enum status status = status_agree(team->comm, open_window(team, built));
+    if (status == STATUS_OK) { /* every rank has written its beat: now they may be read */
+        status = status_agree(team->comm, start_thread(built));
+    }
     if (status == STATUS_OK) {
         *monitor = built;
         return STATUS_OK;
@@ -425,17 +391,15 @@ void hang_monitor_destroy(struct hang_monitor *monitor)
         return;
     }
     if (monitor->has_thread) {
-        pthread_mutex_lock(&monitor->lock);
-        monitor->done = true;
-        pthread_cond_signal(&monitor->wake);
-        pthread_mutex_unlock(&monitor->lock);
+        eventfd_write(monitor->end, 1);
         pthread_join(monitor->thread, NULL);
-        pthread_cond_destroy(&monitor->wake);
-        pthread_mutex_destroy(&monitor->lock);
+    }
+    if (monitor->end >= 0) {
+        close(monitor->end);
     }
     if (monitor->window != NULL) {
         /* this rank has finished and must not count as silent */
-        atomic_store(&monitor->window->beat[monitor->mine].tick, INT64_MAX);
+        atomic_store(&monitor->mine->tick, INT64_MAX);
         munmap(monitor->window, monitor->bytes);
     }
     free(monitor);
