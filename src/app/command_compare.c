@@ -36,8 +36,8 @@ static const struct command_line line = {
              "Exit code: 0 when |a - b| <= atol + rtol max(|a|, |b|) in every cell, 1 when\n"
              "not, 2 when the two cannot be compared (grids or steps differ), 3 when a file\n"
              "cannot be read or is damaged.",
-    .example = "  isotherm compare out/a out/b\n"
-               "  mpirun -n 4 isotherm compare a/snapshots.vtkhdf b/snapshots.vtkhdf --rtol 1e-6",
+    .example = "  $ isotherm compare out/a out/b\n"
+               "  $ mpirun -n 4 isotherm compare a.vtkhdf b.vtkhdf --rtol 1e-6",
     .options = option_table,
     .operand = "A or B (two files or folders)",
     .min_operands = 2,

@@ -19,8 +19,8 @@ static const struct command_line line = {
     .usage = "isotherm init [KIND [FILE]]",
     .about = "Write a commented configuration to start from, which runs as it is, to FILE\n"
              "(KIND.yaml). Without KIND: list the kinds. An existing file is never replaced.",
-    .example = "  isotherm init rod\n"
-               "  isotherm run rod.yaml",
+    .example = "  $ isotherm init rod\n"
+               "  $ isotherm run rod.yaml",
     .options = option_table,
     .max_operands = OPERANDS,
     .operands = operands,

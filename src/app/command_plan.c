@@ -41,7 +41,7 @@ static const struct command_line line = {
     .about = "Show what `isotherm run` would do: decomposition, memory per rank, halo traffic,\n"
              "time step and its limit, wall time, file sizes, and warnings about performance\n"
              "problems. Measures the step for half a second on this machine; writes nothing.",
-    .example = "  isotherm plan configs/weak_scaling.yaml --ranks 64",
+    .example = "  $ isotherm plan configs/weak_scaling.yaml --ranks 64",
     .options = option_table,
     .operand = "CONFIG",
     .min_operands = 1,
@@ -432,7 +432,7 @@ static const struct command_line check_line = {
     .about = "Check a configuration: one line and exit code 0 if it is valid, else all errors\n"
              "with their lines, and exit code 2. `isotherm plan` makes the same checks and\n"
              "shows what the run needs, with warnings.",
-    .example = "  isotherm check configs/quickstart.yaml --ranks 4 --set time.end=60",
+    .example = "  $ isotherm check configs/quickstart.yaml --ranks 4 --set time.end=60",
     .options = check_options,
     .operand = "CONFIG",
     .min_operands = 1,

@@ -38,9 +38,8 @@ static const struct command_line line = {
     .about = "Solve the heat equation defined in CONFIG (YAML) on all ranks of the launcher,\n"
              "and write report.json, history.csv, snapshots, checkpoints and pictures.\n"
              "docs/configuration.md lists all keys; `isotherm plan` shows the needs of a run.",
-    .example = "  mpirun -n 2 isotherm run configs/quickstart.yaml --output out/a\n"
-               "  mpirun -n 3 isotherm run configs/quickstart.yaml --output out/a "
-               "--restart auto",
+    .example = "  $ mpirun -n 2 isotherm run rod.yaml --output out/a\n"
+               "  $ mpirun -n 3 isotherm run rod.yaml --output out/a --restart auto",
     .options = option_table,
     .operand = "CONFIG",
     .min_operands = 1,

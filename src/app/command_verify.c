@@ -45,7 +45,7 @@ static const struct command_line line = {
              "successively shorter steps. Expected: 2.00 in space and 1.00 in time, each\n"
              "within 0.05; otherwise the exit code is 5. --order 4, 6 or 8 measures that order\n"
              "of run.stencil.order instead, apart from the error of the time steps.",
-    .example = "  isotherm verify\n  mpirun -n 3 isotherm verify --json orders.json",
+    .example = "  $ isotherm verify\n  $ mpirun -n 3 isotherm verify --json orders.json",
     .options = option_table,
     .min_operands = 0,
     .max_operands = 0,

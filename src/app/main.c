@@ -7,8 +7,8 @@
 
 #include "app/about.h"
 #include "app/commands.h"
+#include "app/completion.h"
 #include "app/exit_note.h"
-#include "app/manual.h"
 #include "app/stop.h"
 #include "base/comm.h"
 #include "base/log.h"
@@ -29,13 +29,14 @@ static void print_overview(FILE *stream)
 {
     fprintf(stream,
             "isotherm %s: heat and diffusion on structured grids, on many ranks\n\n"
-            "usage: isotherm COMMAND ...      mpirun -n N isotherm run CONFIG\n\n",
+            "Usage: isotherm COMMAND ...\n"
+            "  or:  mpirun -n N isotherm run CONFIG\n\n",
             ISOTHERM_VERSION);
     for (int i = 0; i < COMMAND_COUNT; i++) {
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
     fprintf(stream, "\nSee isotherm COMMAND --help for details; isotherm --version [--verbose]\n"
-                    "prints the version and how it was built.\n"
+                    "prints the version and how it was built.\n\n"
                     "Exit codes: 0 success, 1 files differ (compare) or problems found (doctor),\n"
                     "2 wrong input, 3 file, 4 device, memory or MPI, 5 invalid values in the\n"
                     "solution, 75 stopped early: submit again to resume.\n");
@@ -229,12 +230,6 @@ static bool needs_mpi(const struct command *command, int argc, char **argv)
     return command->uses_mpi || (word != NULL && word->uses_mpi);
 }
 
-/* Not for users: the build writes the man pages with `isotherm --write-manual FOLDER`. */
-static bool is_manual_asked(int argc, char **argv)
-{
-    return argc == 3 && strcmp(argv[1], "--write-manual") == 0;
-}
-
 static enum status run(const struct command *command, bool uses_mpi, int argc, char **argv)
 {
     TRY(uses_mpi ? start_mpi(&argc, &argv) : STATUS_OK);
@@ -249,8 +244,9 @@ int main(int argc, char **argv)
         return halo_probe_main(argc, argv);
     }
     log_open_streams();
-    if (is_manual_asked(argc, argv)) {
-        return end(manual_write(commands, COMMAND_COUNT, argv[2]), false);
+    if (argc == 2 && strcmp(argv[1], "--completion") == 0) { /* not for users: for the build */
+        completion_print(stdout, commands, COMMAND_COUNT);
+        return end(STATUS_OK, false);
     }
     const struct command *command = NULL;
     const int answered = answer_at_once(argc, argv, &command);

@@ -143,7 +143,7 @@ bool options_shown(const struct command_line *line, const struct option *option)
 
 void options_help(const struct command_line *line, FILE *stream)
 {
-    fprintf(stream, "usage: %s\n\n%s\n\n", line->usage, line->about);
+    fprintf(stream, "Usage: %s\n\n%s\n\nOptions:\n", line->usage, line->about);
     for (const struct option *o = line->options; o->kind != OPTION_END; o++) {
         char left[64];
         if (!options_shown(line, o)) {
@@ -151,8 +151,8 @@ void options_help(const struct command_line *line, FILE *stream)
         }
         snprintf(left, sizeof left, "%s %s", o->name, o->argument);
         const struct option_name *name = o->kind == OPTION_NAME ? o->target : NULL;
-        fprintf(stream, "  %-26s %s%s\n", left, name != NULL ? name->known() : "", o->help);
+        fprintf(stream, "  %-25s  %s%s\n", left, name != NULL ? name->known() : "", o->help);
     }
-    fprintf(stream, "  %-26s %s\n", "--help", "show this help");
-    fprintf(stream, "\n%s\n", line->example);
+    fprintf(stream, "  %-25s  %s\n", "--help", "show this help");
+    fprintf(stream, "\nExamples:\n%s\n", line->example);
 }

@@ -38,10 +38,9 @@ static const struct command_line line = {
              "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
              "  halo      under mpirun: each transport, and its cost per step\n"
              "  io        under mpirun: snapshots and checkpoints compared with plain writes\n"
-             "  diffusion, mhd, xcorr   stencil studies with tuned kernels: docs/studies.md\n"
-             "  jacobi    Jacobi's iteration by HIP and by OpenMP offloading: docs/studies.md\n"
+             "  diffusion, jacobi, mhd, xcorr   stencil studies: docs/studies.md\n"
              "Each has its own help page: isotherm bench halo --help.",
-    .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
+    .example = "  $ isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
     .operand = "what to measure (kernels, halo, io, diffusion, jacobi, mhd or xcorr)",
     .min_operands = 1,
@@ -112,7 +111,7 @@ static const struct command_line kernels_page = {
              "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
              "The kernels alternate; times are by the device's clock. --medium adds the step\n"
              "in a medium of N classes (one byte per cell more); the alloys melt.",
-    .example = "  isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
+    .example = "  $ isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
     .only = "--backend --size --precision --kernel --medium --tune --repeats --json",
 };
@@ -122,7 +121,7 @@ static const struct command_line halo_page = {
     .about = "Measure each transport by message size, and its cost per step: the same blocks\n"
              "without the exchange, with the exchange before the step, and with the exchange\n"
              "during the step.",
-    .example = "  mpirun -n 2 isotherm bench halo --size 128 128 128 --json halo.json",
+    .example = "  $ mpirun -n 2 isotherm bench halo --size 128 128 128 --json halo.json",
     .options = option_table,
     .only = "--backend --size --precision --json",
 };
@@ -132,7 +131,7 @@ static const struct command_line io_page = {
     .about = "Measure snapshots and checkpoints as in a run, in float64 and float32, compared\n"
              "with plain writes and fsync of the same bytes, as by `dd conv=fsync`. The two\n"
              "alternate. The files are removed.",
-    .example = "  mpirun -n 2 isotherm bench io --directory /scratch/me --json io.json",
+    .example = "  $ mpirun -n 2 isotherm bench io --directory /scratch/me --json io.json",
     .options = option_table,
     .only = "--backend --size --repeats --directory --json",
 };
@@ -143,7 +142,7 @@ static const struct command_line diffusion_page = {
              "(order 0 to 8): 64 MiB in float32, 128 MiB in float64. Each kernel is checked\n"
              "bit by bit and shown in its fastest launch shape. docs/studies.md has published\n"
              "figures.",
-    .example = "  isotherm bench diffusion --radius 1 --precision float32",
+    .example = "  $ isotherm bench diffusion --radius 1 --precision float32",
     .options = option_table,
     .only = "--backend --size --precision --kernel --radius --repeats --json",
 };
@@ -154,7 +153,7 @@ static const struct command_line xcorr_page = {
              "order of their addresses: 64 MiB in float32, 128 MiB in float64, radius 1 to\n"
              "1024. Each kernel is checked bit by bit and shown in its fastest launch shape.\n"
              "docs/studies.md has published figures.",
-    .example = "  isotherm bench xcorr --radius 1 --radius 16 --precision float32",
+    .example = "  $ isotherm bench xcorr --radius 1 --radius 16 --precision float32",
     .options = option_table,
     .only = "--backend --size --precision --kernel --radius --repeats --json",
 };
@@ -165,7 +164,7 @@ static const struct command_line jacobi_page = {
              "its four kernels, in float64: HIP kernels, and OpenMP target regions whose\n"
              "arrays are mapped in several ways. Without --backend: every backend that runs\n"
              "here. Each is checked bit by bit. docs/studies.md has published figures.",
-    .example = "  isotherm bench jacobi --size 1024 1024 1 --backend offload",
+    .example = "  $ isotherm bench jacobi --size 1024 1024 1 --backend offload",
     .options = option_table,
     .only = "--backend --size --repeats --json",
 };
@@ -177,7 +176,7 @@ static const struct command_line mhd_page = {
              "kernel is checked bit by bit and shown in its fastest launch shape. 'ideal':\n"
              "every field read once and written once at the peak bandwidth of the memory.\n"
              "docs/studies_mhd.md has published figures.",
-    .example = "  isotherm bench mhd --size 128 128 128 --precision float64",
+    .example = "  $ isotherm bench mhd --size 128 128 128 --precision float64",
     .options = option_table,
     .only = "--backend --size --precision --kernel --repeats --json",
 };

@@ -33,9 +33,9 @@ static const struct command_line line = {
              "memory, threads, HDF5, and the placement of ranks; measure the bandwidth\n"
              "between ranks; report problems and how to fix them. Start it with the same\n"
              "launcher options as a run. Exit code 0: no problems found; 1: problems found.",
-    .example = "  isotherm doctor\n"
-               "  mpirun -n 2 isotherm doctor\n"
-               "  srun -N 2 --ntasks-per-node=8 -c 7 --gpus-per-task=1 isotherm doctor",
+    .example = "  $ isotherm doctor\n"
+               "  $ mpirun -n 2 isotherm doctor\n"
+               "  $ srun -N 2 --ntasks-per-node=8 -c 7 --gpus-per-task=1 isotherm doctor",
     .options = option_table,
 };
 

@@ -37,8 +37,8 @@ static const struct command_line line = {
     .about = "Draw what the output folder DIR holds, also while the run continues. WHAT is one\n"
              "of: history, heat, faces, flows, melt_pool, melt_pool_volume, probes, snapshots,\n"
              "the name of a line or of a region; without it: everything.",
-    .example = "  isotherm plot out/quickstart\n"
-               "  isotherm plot out/a snapshots --time 60 --plane x --output middle.svg",
+    .example = "  $ isotherm plot out/quickstart\n"
+               "  $ isotherm plot out/a snapshots --time 60 --plane x --output middle.svg",
     .options = option_table,
     .operand = "DIR",
     .min_operands = 1,

@@ -391,7 +391,7 @@ class Words(Input):
     def test_no_words_at_all(self):
         result = self.isotherm()
         self.assert_code(result, 2)
-        self.assert_says(result, "usage: isotherm COMMAND", "run", "plan", "bench", "verify")
+        self.assert_says(result, "Usage: isotherm COMMAND", "run", "plan", "bench", "verify")
 
     @thorough
     def test_configuration_missing(self):

@@ -28,7 +28,7 @@ class Help(Case):
                 result = self.isotherm(*words)
                 self.assert_code(result, 0)
                 self.assertEqual(result.err, "")
-                self.assert_says(result, "usage: isotherm", stream="out")
+                self.assert_says(result, "Usage: isotherm", stream="out")
                 self.check_page(result.out)
 
     def test_names_every_command_and_option(self):
@@ -68,7 +68,7 @@ class Help(Case):
     def test_once_from_many_ranks(self):
         result = self.isotherm("run", "--help", ranks=3)
         self.assert_code(result, 0)
-        self.assertEqual(result.out.count("usage: isotherm run"), 1, result)
+        self.assertEqual(result.out.count("Usage: isotherm run"), 1, result)
 
     def test_version(self):
         result = self.isotherm("--version")

@@ -35,17 +35,19 @@ def commands():
     return re.findall(r"^  (\w+) +\S", output(BINARY, "--help")[1], re.M)
 
 
-def options(command):
+def options(*command):
     """Of its help page, with the names that follow each."""
-    page = output(BINARY, command, "--help")[1]
+    page = output(BINARY, *command, "--help")[1]
     return dict(re.findall(r"^  (--[\w-]+) *(.*)$", page, re.M))
 
 BENCHMARKS = ["kernels", "halo", "io", "diffusion", "xcorr", "jacobi", "mhd"]
 
+@unittest.skipIf(shutil.which("help2man") is None, "no help2man")
 class Pages(unittest.TestCase):
     def test_a_page_for_each_command(self):
         pages = {page.name for page in (SHARE / "man/man1").iterdir()}
-        self.assertEqual(pages, {"isotherm.1", *(f"isotherm-{name}.1" for name in commands())})
+        names = [*commands(), *(f"bench-{name}" for name in BENCHMARKS)]
+        self.assertEqual(pages, {"isotherm.1", *(f"isotherm-{name}.1" for name in names)})
 
     def check(self, *words):
         if shutil.which(words[0]) is None:
@@ -65,16 +67,23 @@ class Pages(unittest.TestCase):
     def test_they_say_what_help_says(self):
         if shutil.which("groff") is None:
             self.skipTest("no groff")
-        for name in commands():
+        for words in (*([name] for name in commands()), *(["bench", name] for name in BENCHMARKS)):
+            name = "-".join(words)
             _, page = output("groff", "-man", "-Tascii", "-P-cbu", "-rLL=200n",
                              SHARE / f"man/man1/isotherm-{name}.1")
+            heads = re.findall(r"^[A-Z ]+$", page, re.M)
+            self.assertEqual([head for head in heads if head != "NAME"],
+                             ["SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO"], name)
+            examples = output(BINARY, *words, "--help")[1].partition("Examples:\n")[2]
+            for example in examples.splitlines():
+                self.assertIn(example.strip(), page, "each on a line of its own")
             page = " ".join(page.split())
             self.assertIn(f"isotherm-{name} - ", page)
-            for option, text in options(name).items():
+            for option, text in options(*words).items():
                 self.assertIn(option, page)
-                if option != "--help":
-                    self.assertIn(" ".join(text.split()[-3:]), page, f"{name} {option}")
-        _, page = output("groff", "-man", "-Tascii", "-P-cbu", SHARE / "man/man1/isotherm.1")
+                self.assertIn(" ".join(text.split()[-3:]), page, f"{name} {option}")
+        _, page = output("groff", "-man", "-Tascii", "-P-cbu", "-rLL=200n",
+                         SHARE / "man/man1/isotherm.1")
         for name in commands():
             self.assertIn(f"isotherm-{name}(1)", page)
         self.assertRegex(page, r"75 +stopped early: submit again")

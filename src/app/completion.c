@@ -1,8 +1,7 @@
-/* The words for shell completion. */
 #include <ctype.h>
 #include <string.h>
 
-#include "app/manual.h"
+#include "app/completion.h"
 #include "config/schema.h"
 
 /* A list of names for a reader: "auto, cpu". */
@@ -123,7 +122,7 @@ static void print_keys(FILE *stream)
     }
 }
 
-void manual_print_words(FILE *stream, const struct command *const commands[], int ncommands)
+void completion_print(FILE *stream, const struct command *const commands[], int ncommands)
 {
     for (int i = 0; i < ncommands; i++) {
         fprintf(stream, "|%s||%s\n", commands[i]->name, commands[i]->summary);
