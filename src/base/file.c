@@ -47,6 +47,12 @@ enum status path_join(const char *directory, const char *name, char path[PATH_BY
     return STATUS_OK;
 }
 
+bool path_ends_in(const char *path, const char *ending)
+{
+    const size_t length = strlen(path);
+    return length > strlen(ending) && strcmp(path + length - strlen(ending), ending) == 0;
+}
+
 static enum status sync_parent(const char *path)
 {
     char parent[PATH_BYTES];

@@ -14,6 +14,9 @@ enum { PATH_BYTES = 4096 };
 /* Join with '/'. STATUS_INPUT when it does not fit PATH_BYTES. */
 enum status path_join(const char *directory, const char *name, char path[PATH_BYTES]) MUST_CHECK;
 
+/* A path is longer than its ending. */
+bool path_ends_in(const char *path, const char *ending);
+
 /* Write all bytes to an open file; `path` is for the message. */
 enum status file_write(int fd, const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 

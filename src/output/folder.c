@@ -59,12 +59,6 @@ enum status folder_visit_steps(const char *directory, const char *name, output_v
     return folder_scan(folder, visit_step, &walk);
 }
 
-bool name_ends_in(const char *name, const char *ending)
-{
-    const size_t length = strlen(name);
-    return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
-}
-
 enum status folder_report_uncut(const char *name, enum status status)
 {
     if (status != STATUS_OK) {

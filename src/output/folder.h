@@ -17,8 +17,6 @@ enum status folder_scan(const char *directory,
                         enum status (*visit)(void *context, const char *entry),
                         void *context) MUST_CHECK;
 
-bool name_ends_in(const char *name, const char *ending);
-
 /* Reports that an output which this run does not continue could not be truncated: not a reason to
  * end the run. Returns STATUS_OK. */
 enum status folder_report_uncut(const char *name, enum status status);

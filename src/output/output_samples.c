@@ -326,7 +326,7 @@ static bool is_line(const char *directory, const char *entry)
 {
     char path[PATH_BYTES];
     bool is = false;
-    if (!name_ends_in(entry, ".csv") || path_join(directory, entry, path) != STATUS_OK ||
+    if (!path_ends_in(entry, ".csv") || path_join(directory, entry, path) != STATUS_OK ||
         series_is_line(path, &is) != STATUS_OK) {
         fail_clear(); /* not readable: not a file of ours */
         return false;

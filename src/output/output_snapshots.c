@@ -211,7 +211,7 @@ static bool is_series(const char *directory, const char *entry, char name[256])
     char path[PATH_BYTES];
     struct stat about;
     for (int i = 0; i < ENDINGS; i++) {
-        if (name_ends_in(entry, endings[i])) {
+        if (path_ends_in(entry, endings[i])) {
             snprintf(name, 256, "%.*s", (int)(strlen(entry) - strlen(endings[i])), entry);
             return path_join(directory, name, path) == STATUS_OK && stat(path, &about) == 0 &&
                    S_ISDIR(about.st_mode);

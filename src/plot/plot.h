@@ -8,8 +8,6 @@
 #include "base/file.h"
 #include "base/status.h"
 
-extern const struct command command_plot;
-
 struct plot {
     const char *directory;
     const char *with;   /* the folder to compare with; NULL: none */
@@ -22,7 +20,7 @@ struct plot {
     int drawn;
 };
 
-/* ---- for the files of this folder ---- */
+/* ---- plot.c ---- */
 
 /* Where a picture goes; makes the folder. STATUS_INPUT for a second picture of one file. */
 enum status plot_path(struct plot *plot, const char *name, char path[PATH_BYTES]) MUST_CHECK;
@@ -33,10 +31,17 @@ void plot_done(struct plot *plot, const char *path);
 enum status plot_leave_out(const struct plot *plot, const char *name, const char *format, ...)
     PRINTF_LIKE(3, 4) MUST_CHECK;
 
+/* ---- plot_curves.c ---- */
+
 enum status plot_history(struct plot *plot) MUST_CHECK;
 enum status plot_probes(struct plot *plot) MUST_CHECK;
 enum status plot_line(struct plot *plot, const char *name) MUST_CHECK;
+
+/* ---- plot_plane.c ---- */
+
 /* A plane of a series of snapshots: NAME.vtkhdf. */
 enum status plot_plane(struct plot *plot, const char *name) MUST_CHECK;
+
+extern const struct command command_plot;
 
 #endif

@@ -170,12 +170,6 @@ static enum status add_column(const struct tables *tables, const char *column, c
     return STATUS_OK;
 }
 
-static bool ends_in(const char *text, const char *ending)
-{
-    const size_t length = strlen(text);
-    return length > strlen(ending) && strcmp(text + length - strlen(ending), ending) == 0;
-}
-
 /* All columns NAME that begin and end so, with what is between as label. */
 static enum status add_columns(const struct tables *tables, const char *begin, const char *end,
                                struct curves *curves)
@@ -185,7 +179,7 @@ static enum status add_columns(const struct tables *tables, const char *begin, c
         char name[CSV_NAME_BYTES];
         char label[CSV_NAME_BYTES];
         TRY(csv_column_name(table, c, name));
-        if (strncmp(name, begin, strlen(begin)) == 0 && ends_in(name, end)) {
+        if (strncmp(name, begin, strlen(begin)) == 0 && path_ends_in(name, end)) {
             const int length = (int)(strlen(name) - strlen(begin) - strlen(end));
             snprintf(label, sizeof label, "%.*s", length, name + strlen(begin));
             /* opposite faces may have the same curve */
