@@ -19,20 +19,20 @@ void settings_destroy(struct settings *settings)
     free(settings);
 }
 
-enum status settings_fail(const struct settings *settings, const char *key, const char *format, ...)
+enum status settings_fail_at(struct settings_origin *origin, const char *key, const char *format,
+                             ...)
 {
     char message[STATUS_MESSAGE_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    if (settings->origin == NULL) {
-        /* not read from a file, as in `verify` */
+    if (origin == NULL) {
         return fail(STATUS_INPUT, "%s: %s", key, message);
     }
     bool exact;
-    const struct tree *node = tree_find(settings->origin->root, key, &exact);
-    return origin_fail(settings->origin, node, key, "%s", message);
+    const struct tree *node = tree_find(origin->root, key, &exact);
+    return origin_fail(origin, node, key, "%s", message);
 }
 
 const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT])

@@ -294,6 +294,65 @@ struct picture_setting {
     enum colormap colormap;
 };
 
+struct time_setting {
+    bool by_steps; /* `steps` was given, not `end` */
+    double end;    /* s */
+    int64_t steps;
+    bool dt_auto;
+    double dt;           /* s, when not auto */
+    double safety;       /* of the largest stable step, when auto */
+    int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
+};
+
+struct run_setting {
+    char *backend;
+    enum precision precision;
+    int stencil_order; /* 2, 4, 6 or 8 */
+    bool decomposition_auto;
+    int decomposition[AXIS_COUNT];
+    bool steps_per_pass_auto;
+    int steps_per_pass; /* when not auto */
+    char *transport;
+    enum overlap overlap;
+    int64_t watch_every; /* steps between two checks of the solution; 0: none */
+    enum temperature_scale temperature;
+    bool walltime_auto;       /* Slurm's end of the job, when there is one */
+    double walltime;          /* s from the start, when not auto */
+    double walltime_margin;   /* s */
+    double watchdog_patience; /* s; 0: no watchdog */
+    double watchdog_factor;
+    double watchdog_grace; /* s */
+};
+
+struct output_setting {
+    char *directory;
+    enum writer_choice writer;
+    struct cadence history;
+    enum truth history_materials; /* columns of each material */
+    enum truth history_melt_pool; /* columns of the melt pool */
+    struct snapshot_setting snapshots;
+    struct region_setting *regions;
+    int nregions;
+    struct {
+        int64_t every;    /* steps from one sample to the next */
+        double isotherm;  /* K */
+        double threshold; /* K */
+    } derived;
+    bool melting_auto; /* the solidus of what melts */
+    double melting;    /* K, when not auto */
+    struct {
+        struct cadence cadence;
+        struct probe_setting *points;
+        int npoints;
+    } probes;
+    struct line_setting *lines;
+    int nlines;
+    struct checkpoint_setting checkpoints;
+    struct picture_setting pictures;
+};
+
+struct settings_origin;
+
 struct settings {
     char *title;
     struct {
@@ -317,60 +376,9 @@ struct settings {
     struct shape_setting *initial;
     int ninitial;
     struct boundary_setting boundary[FACE_COUNT];
-    struct {
-        bool by_steps; /* `steps` was given, not `end` */
-        double end;    /* s */
-        int64_t steps;
-        bool dt_auto;
-        double dt;           /* s, when not auto */
-        double safety;       /* of the largest stable step, when auto */
-        int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
-    } time;
-    struct {
-        char *backend;
-        enum precision precision;
-        int stencil_order; /* 2, 4, 6 or 8 */
-        bool decomposition_auto;
-        int decomposition[AXIS_COUNT];
-        bool steps_per_pass_auto;
-        int steps_per_pass; /* when not auto */
-        char *transport;
-        enum overlap overlap;
-        int64_t watch_every; /* steps between two checks of the solution; 0: none */
-        enum temperature_scale temperature;
-        bool walltime_auto;       /* Slurm's end of the job, when there is one */
-        double walltime;          /* s from the start, when not auto */
-        double walltime_margin;   /* s */
-        double watchdog_patience; /* s; 0: no watchdog */
-        double watchdog_factor;
-        double watchdog_grace; /* s */
-    } run;
-    struct {
-        char *directory;
-        enum writer_choice writer;
-        struct cadence history;
-        enum truth history_materials; /* columns of each material */
-        enum truth history_melt_pool; /* columns of the melt pool */
-        struct snapshot_setting snapshots;
-        struct region_setting *regions;
-        int nregions;
-        struct {
-            int64_t every;    /* steps from one sample to the next */
-            double isotherm;  /* K */
-            double threshold; /* K */
-        } derived;
-        bool melting_auto; /* the solidus of what melts */
-        double melting;    /* K, when not auto */
-        struct {
-            struct cadence cadence;
-            struct probe_setting *points;
-            int npoints;
-        } probes;
-        struct line_setting *lines;
-        int nlines;
-        struct checkpoint_setting checkpoints;
-        struct picture_setting pictures;
-    } output;
+    struct time_setting time;
+    struct run_setting run;
+    struct output_setting output;
 
     char *converted;                /* the values with a unit, as numbers; for other ranks */
     char *text;                     /* the effective configuration as YAML, with overrides */
@@ -416,9 +424,11 @@ void settings_destroy(struct settings *settings); /* takes NULL */
 /* Record a STATUS_INPUT failure about `key` ("grid.cells", "initial[1].box.lower",
  * "boundary.x_min"), prefixed with the file and line (or the --set) of its value. For checks
  * that need more than the configuration (rank count, files). The arguments may contain
- * fail_message(). */
-enum status settings_fail(const struct settings *settings, const char *key, const char *format, ...)
-    PRINTF_LIKE(3, 4);
+ * fail_message(). Without an origin, as in a program that fills the settings itself, the message
+ * begins with the key. */
+enum status settings_fail_at(struct settings_origin *origin, const char *key, const char *format,
+                             ...) PRINTF_LIKE(3, 4);
+#define settings_fail(settings, ...) settings_fail_at((settings)->origin, __VA_ARGS__)
 
 /* The message for a value below 0 K: "kelvins? -20 K is below absolute zero; did you mean ...". */
 enum { BELOW_ZERO_TEXT = 200 };

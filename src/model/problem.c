@@ -1,10 +1,23 @@
 #include "model/problem.h"
 
+#include "model/derived.h"
 #include "model/wide.h"
 
 enum status problem_create(const struct settings *settings, struct problem *problem)
 {
-    struct problem built = {.settings = settings, .radius = wide_radius(settings)};
+    struct problem built = {
+        .settings = settings,
+        .origin = settings->origin,
+        .title = settings->title,
+        .text = settings->text,
+        .precision = settings->run.precision,
+        .time = settings->time,
+        .run = settings->run,
+        .output = settings->output,
+        .derived = derived_of_settings(settings),
+        .melting = settings_melting(settings),
+        .radius = wide_radius(settings),
+    };
     enum status status = STATUS_OK;
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));

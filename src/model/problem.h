@@ -11,8 +11,19 @@
 #include "model/source.h"
 #include "model/timeline.h"
 
+/* What is needed of the settings is copied here, with borrowed strings and lists. Only the files
+ * that make the members below read the settings themselves. */
 struct problem {
     const struct settings *settings; /* borrowed */
+    struct settings_origin *origin;  /* the lines of the keys; for settings_fail_at only */
+    const char *title;
+    const char *text; /* the effective configuration, for files */
+    enum precision precision;
+    struct time_setting time;
+    struct run_setting run;
+    struct output_setting output;
+    unsigned derived; /* bits of derived_kind: the fields that outputs use, or that change cells */
+    double melting;   /* K: a cell above counts as melted; NAN: no material melts */
     struct grid grid;
     int radius; /* of the stencil: the layers of cells that a step reads beyond its own */
     struct medium medium;
