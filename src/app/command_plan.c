@@ -74,18 +74,18 @@ static void print_blocks(const struct plan *plan)
     printf("grid           %" PRId64 " x %" PRId64 " x %" PRId64 " = %" PRId64
            " cells, %dD, %s, spacing %.4g x %.4g x %.4g m\n",
            n[0], n[1], n[2], grid_total_cells(&plan->problem.grid), plan->problem.grid.dimensions,
-           precision_name(plan->settings->run.precision), plan->problem.grid.spacing[0],
+           precision_name(plan->problem.precision), plan->problem.grid.spacing[0],
            plan->problem.grid.spacing[1], plan->problem.grid.spacing[2]);
     if (plan->problem.radius > 1) {
         printf("stencil        order %d, %d cells on either side; it has no maximum principle, so "
                "that "
                "run.watch checks the heat only\n",
-               plan->settings->run.stencil_order, plan->problem.radius);
+               plan->problem.run.stencil_order, plan->problem.radius);
     }
     printf("decomposition  %d rank%s as %d x %d x %d (%s)\n", plan->decomp.nranks,
            plan->decomp.nranks == 1 ? "" : "s", p[0], p[1], p[2],
-           plan->settings->run.decomposition_auto ? "auto: minimal halo traffic, x faces weighted"
-                                                  : "as configured");
+           plan->problem.run.decomposition_auto ? "auto: minimal halo traffic, x faces weighted"
+                                                : "as configured");
     printf("cells/rank     %" PRId64 " .. %" PRId64 " (the largest is %.1f %% above the mean)\n",
            plan->min_cells, plan->max_cells,
            100.0 * ((double)plan->max_cells * plan->decomp.nranks /
@@ -97,7 +97,7 @@ static void print_blocks(const struct plan *plan)
         printf("on a GPU       another %s on the device for outputs in flight\n",
                SIZE_TEXT(plan->max_copy_bytes));
     }
-    const bool auto_steps = plan->settings->run.steps_per_pass_auto && plan->passes.most > 1;
+    const bool auto_steps = plan->problem.run.steps_per_pass_auto && plan->passes.most > 1;
     printf("steps/pass     %s%d (%s)\n", auto_steps ? "1 to " : "", plan->passes.most,
            plan->passes.reason);
     printf("halo/%s      %s .. %s sent by each rank, at most %d message%s\n",
@@ -111,7 +111,7 @@ static enum status print_placement(const struct plan *plan)
 {
     const struct decomp *decomp = &plan->decomp;
     const int nranks = decomp->nranks;
-    const double width = (double)precision_bytes(plan->settings->run.precision);
+    const double width = (double)precision_bytes(plan->problem.precision);
     char reason[256];
     struct placement_order order;
     struct rank_place *places = malloc((size_t)nranks * sizeof *places);
@@ -137,20 +137,20 @@ static enum status print_placement(const struct plan *plan)
 
 static void print_time(const struct plan *plan)
 {
-    const struct settings *settings = plan->settings;
+    const struct time_setting *time = &plan->problem.time;
     const struct timeline *timeline = &plan->problem.timeline;
     printf("time step      %s%.6g s", timeline->nstretches > 1 ? "at most " : "", timeline->dt);
-    if (settings->time.dt_auto) {
-        printf(" = safety %g x the largest stable step %.6g s\n", settings->time.safety,
+    if (time->dt_auto) {
+        printf(" = safety %g x the largest stable step %.6g s\n", time->safety,
                timeline->dt_stable);
     } else {
         printf(" as configured; the largest stable step is %.6g s\n", timeline->dt_stable);
     }
-    if (settings->time.adapt_every > 0) {
+    if (time->adapt_every > 0) {
         printf("               adapted every %" PRId64
                " step%s and lengthened where temperatures allow; the step count below is an "
                "upper bound\n",
-               settings->time.adapt_every, settings->time.adapt_every == 1 ? "" : "s");
+               time->adapt_every, time->adapt_every == 1 ? "" : "s");
     }
     printf("steps          %" PRId64 " to t = %.6g s", timeline->steps, timeline->end);
     if (timeline->nstretches > 1) {
@@ -180,7 +180,7 @@ static void print_wall_time(const struct plan *plan)
     char whole[DURATION_TEXT];
     char each[DURATION_TEXT];
     char where[64] = "";
-    if (step_rate_measure(plan->backend, cells, plan->settings->run.precision, plan->problem.radius,
+    if (step_rate_measure(plan->backend, cells, plan->problem.precision, plan->problem.radius,
                           together, &rate) != STATUS_OK) {
         printf("wall time      unknown: %s\n", fail_message());
         fail_clear();
@@ -232,7 +232,7 @@ static void warn_of_blocks(struct plan *plan)
              " cells thick in %s: mostly halo; use fewer ranks or another run.decomposition",
              plan->thinnest, axis_name(plan->thinnest_axis));
     }
-    const double cell_bytes = (double)precision_bytes(plan->settings->run.precision);
+    const double cell_bytes = (double)precision_bytes(plan->problem.precision);
     const double share = (double)plan->max_halo / ((double)plan->min_cells * cell_bytes);
     if (share > 0.2 * plan->passes.most) {
         warn(plan, "a rank sends up to %.0f %% of its cells per step: the exchange will dominate",
@@ -279,7 +279,7 @@ static void warn_of_landings(struct plan *plan)
     char shortest[CADENCE_KEY_BYTES] = "";
     double interval = INFINITY;
     const struct cadence *cadence = NULL;
-    for (int i = 0; (cadence = settings_cadence(plan->settings, i, key)) != NULL; i++) {
+    for (int i = 0; (cadence = settings_cadence(&plan->problem.output, i, key)) != NULL; i++) {
         if (cadence->interval > 0 && cadence->interval < interval) {
             interval = cadence->interval;
             memcpy(shortest, key, sizeof shortest);
@@ -295,24 +295,24 @@ static void warn_of_landings(struct plan *plan)
 
 static void warn_of_initial(struct plan *plan)
 {
-    for (int entry = 0; entry < plan->settings->ninitial; entry++) {
-        if (shape_check_cells(plan->settings, &plan->problem.grid, "initial",
-                              &plan->settings->initial[entry], entry) != STATUS_OK) {
+    for (int entry = 0; entry < plan->problem.ninitial; entry++) {
+        if (shape_check_cells(plan->problem.origin, &plan->problem.grid, "initial",
+                              &plan->problem.initial[entry], entry) != STATUS_OK) {
             warn(plan, "%s", fail_message());
             fail_clear();
         }
-        if (plan_is_missing(&plan->settings->initial[entry])) {
+        if (plan_is_missing(&plan->problem.initial[entry])) {
             warn(plan, "initial[%d].file: %.200s does not exist yet; a run will need it", entry,
-                 plan->settings->initial[entry].path);
+                 plan->problem.initial[entry].path);
         }
     }
 }
 
 static void warn_of_time(struct plan *plan)
 {
-    const struct settings *settings = plan->settings;
+    const struct time_setting *time = &plan->problem.time;
     const struct timeline *timeline = &plan->problem.timeline;
-    const double best = settings->time.safety * timeline->dt_stable;
+    const double best = time->safety * timeline->dt_stable;
     if (timeline->dt < 0.1 * best) {
         warn(plan, "dt is %.3g times smaller than necessary: %.4g s is stable and takes %.3g steps",
              best / timeline->dt, best, ceil(timeline->end / best));
@@ -320,7 +320,7 @@ static void warn_of_time(struct plan *plan)
     warn_of_landings(plan);
     char key[CADENCE_KEY_BYTES];
     const struct cadence *cadence = NULL;
-    for (int i = 0; (cadence = settings_cadence(settings, i, key)) != NULL; i++) {
+    for (int i = 0; (cadence = settings_cadence(&plan->problem.output, i, key)) != NULL; i++) {
         if (cadence_is_on(cadence)) {
             warn_of_cadence(plan, key, cadence);
         }
@@ -358,7 +358,7 @@ static enum status warn_of_memory(struct plan *plan)
 static void warn_of_disk(struct plan *plan, double bytes)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s", plan->settings->output.directory);
+    snprintf(path, sizeof path, "%s", plan->problem.output.directory);
     while (!file_exists(path)) {
         char *slash = strrchr(path, '/');
         if (slash == NULL || slash == path) {
@@ -375,7 +375,7 @@ static void warn_of_disk(struct plan *plan, double bytes)
 
 static enum status show(struct plan *plan)
 {
-    log_info("plan for %s", plan->settings->title);
+    log_info("plan for %s", plan->problem.title);
     print_blocks(plan);
     TRY(print_placement(plan));
     print_time(plan);

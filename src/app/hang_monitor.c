@@ -351,21 +351,21 @@ static enum status start_thread(struct hang_monitor *monitor)
     return STATUS_OK;
 }
 
-enum status hang_monitor_create(const struct team *team, const struct settings *settings,
+enum status hang_monitor_create(const struct team *team, const struct run_setting *run,
                                 const struct halo_plan *plan, const struct phases *phases,
                                 struct hang_monitor **monitor)
 {
     *monitor = NULL;
-    if (settings->run.watchdog_patience == 0) {
+    if (run->watchdog_patience == 0) {
         return STATUS_OK;
     }
     struct hang_monitor *built = calloc(1, sizeof *built);
     TRY(status_agree(team->comm, CHECK_MEMORY(built != NULL, "no memory for the watchdog")));
     built->phases = phases;
     built->plan = plan;
-    built->patience = settings->run.watchdog_patience;
-    built->factor = settings->run.watchdog_factor;
-    built->grace = settings->run.watchdog_grace;
+    built->patience = run->watchdog_patience;
+    built->factor = run->watchdog_factor;
+    built->grace = run->watchdog_grace;
     built->end = -1;
     gethostname(built->node, sizeof built->node - 1);
     enum status status = status_agree(team->comm, open_window(team, built));

@@ -19,7 +19,7 @@ struct hang_monitor;
 /* Collective. *monitor is also NULL when run.watchdog.patience is 0, and, with a warning, when no
  * thread can be started. Without shared memory on a
  * node each rank monitors itself only. `plan` and `phases` must outlive the monitor. */
-enum status hang_monitor_create(const struct team *team, const struct settings *settings,
+enum status hang_monitor_create(const struct team *team, const struct run_setting *run,
                                 const struct halo_plan *plan, const struct phases *phases,
                                 struct hang_monitor **monitor) MUST_CHECK;
 void hang_monitor_destroy(struct hang_monitor *monitor); /* takes NULL; not collective */

@@ -15,10 +15,10 @@ static enum status examine_rank(struct plan *plan, int rank)
     const int64_t cells = box_cells(&owned);
     struct layout layout;
     struct halo_plan exchange;
-    TRY(field_layout(plan->backend, &plan->decomp, rank, plan->settings->run.precision, &layout));
+    TRY(field_layout(plan->backend, &plan->decomp, rank, plan->problem.precision, &layout));
     TRY(steps_per_pass_halo(&plan->decomp, rank, &layout, plan->passes.most, plan->passes.radius,
                             &exchange));
-    const int64_t halo = (int64_t)halo_plan_bytes(&exchange, plan->settings->run.precision);
+    const int64_t halo = (int64_t)halo_plan_bytes(&exchange, plan->problem.precision);
     const int messages = exchange.nmessages;
     plan->min_cells = rank == 0 || cells < plan->min_cells ? cells : plan->min_cells;
     plan->max_cells = cells > plan->max_cells ? cells : plan->max_cells;
@@ -51,9 +51,9 @@ bool plan_is_missing(const struct shape_setting *shape)
 
 static enum status check_initial(const struct plan *plan)
 {
-    for (int entry = 0; entry < plan->settings->ninitial; entry++) {
-        if (!plan_is_missing(&plan->settings->initial[entry])) {
-            TRY(initial_check(plan->settings, &plan->problem.grid, entry));
+    for (int entry = 0; entry < plan->problem.ninitial; entry++) {
+        if (!plan_is_missing(&plan->problem.initial[entry])) {
+            TRY(initial_check(&plan->problem, entry));
         }
     }
     return STATUS_OK;
@@ -62,7 +62,7 @@ static enum status check_initial(const struct plan *plan)
 enum status plan_create(const struct settings *settings, int64_t nranks, struct plan *plan)
 {
     char why[256];
-    *plan = (struct plan){.settings = settings};
+    *plan = (struct plan){0};
     TRY(problem_create(settings, &plan->problem));
     TRY(classes_survey_alone(&plan->problem));
     TRY(check_initial(plan));

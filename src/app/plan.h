@@ -7,7 +7,6 @@
 #include "solve/steps_per_pass.h"
 
 struct plan {
-    const struct settings *settings; /* borrowed */
     const struct backend *backend;
     struct problem problem;
     struct decomp decomp;

@@ -35,16 +35,15 @@ static enum status allocate(struct solver *solver)
 
 static enum status set_state(struct solver *solver, const struct simulate_options *options)
 {
-    const struct settings *settings = solver->problem.settings;
+    const struct output_setting *requests = &solver->problem.output;
     bool found = false;
     if (options->restart != NULL) {
         TRY(restart_from(&solver->stepper, &solver->problem, options->restart,
                          options->restart_changed, &found));
     }
     if (options->restart != NULL && !found) {
-        TRY(outputs_check(&solver->team, settings, OUTPUT_RETRY, ""));
-        log_info("no checkpoint in %s: starting from the initial state",
-                 settings->output.directory);
+        TRY(outputs_check(&solver->team, requests, OUTPUT_RETRY, ""));
+        log_info("no checkpoint in %s: starting from the initial state", requests->directory);
     }
     return found ? STATUS_OK : initial_state(&solver->stepper);
 }
@@ -56,10 +55,9 @@ static void print_header(const struct solver *solver)
     const struct team *team = &solver->team;
     const int64_t *n = problem->grid.cells;
     const int *p = team->decomp.ranks;
-    log_info("%s: %lld x %lld x %lld cells, %s, %d rank%s as %d x %d x %d",
-             problem->settings->title, (long long)n[0], (long long)n[1], (long long)n[2],
-             precision_name(problem->settings->run.precision), team->nranks,
-             team->nranks == 1 ? "" : "s", p[0], p[1], p[2]);
+    log_info("%s: %lld x %lld x %lld cells, %s, %d rank%s as %d x %d x %d", problem->title,
+             (long long)n[0], (long long)n[1], (long long)n[2], precision_name(problem->precision),
+             team->nranks, team->nranks == 1 ? "" : "s", p[0], p[1], p[2]);
     log_info("backend %s on %s (%s)", solver->engine.backend->name, solver->engine.info.name,
              solver->engine.reason);
     if (team->rank_facts != NULL) {
@@ -76,17 +74,16 @@ static void print_header(const struct solver *solver)
              timeline->dt, timeline->end);
 }
 
-static enum status open_all(struct simulation *s, const struct settings *settings,
-                            const struct simulate_options *options)
+static enum status open_all(struct simulation *s, const struct simulate_options *options)
 {
     struct solver *solver = &s->solver;
     if (options->folder != OUTPUT_RETRY) {
         /* before the state is created, which takes time */
-        TRY(outputs_check(&solver->team, settings, options->folder,
+        TRY(outputs_check(&solver->team, &solver->problem.output, options->folder,
                           options->restart != NULL ? options->restart : ""));
     }
-    TRY(hang_monitor_create(&solver->team, settings, &solver->stepper.plan, &solver->phases,
-                            &s->monitor));
+    TRY(hang_monitor_create(&solver->team, &solver->problem.run, &solver->stepper.plan,
+                            &solver->phases, &s->monitor));
     TRY(set_state(solver, options));
     print_header(solver);
     TRY(tuning_of_stepper(&solver->stepper));
@@ -148,7 +145,7 @@ enum status simulate(MPI_Comm comm, const struct settings *settings,
                                      : STATUS_OK));
     TRY_GOTO(solver_open(comm, settings, &s->solver));
     TRY_GOTO(allocate(&s->solver));
-    TRY_GOTO(open_all(s, settings, options));
+    TRY_GOTO(open_all(s, options));
     status = advance(s);
     if (status == STATUS_NUMERICS) {
         status = outputs_postmortem(s->outputs);

@@ -138,11 +138,11 @@ static double unix_time(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static enum status set_end(struct stop *stop, const struct settings *settings)
+static enum status set_end(struct stop *stop, const struct run_setting *run)
 {
     stop->end = HUGE_VAL;
-    if (!settings->run.walltime_auto) {
-        stop->end = unix_time() + settings->run.walltime;
+    if (!run->walltime_auto) {
+        stop->end = unix_time() + run->walltime;
         return STATUS_OK;
     }
     const char *text = getenv("SLURM_JOB_END_TIME");
@@ -169,26 +169,25 @@ static enum status count_nodes(MPI_Comm comm, int *nodes)
                       "counting nodes");
 }
 
-static enum status prepare(const struct settings *settings, struct stop *stop)
+static enum status prepare(const struct problem *problem, struct stop *stop)
 {
-    TRY(set_end(stop, settings));
-    return path_join(settings->output.directory, "stop", stop->file);
+    TRY(set_end(stop, &problem->run));
+    return path_join(problem->output.directory, "stop", stop->file);
 }
 
 enum status stop_create(const struct team *team, const struct problem *problem, struct stop **stop)
 {
-    const struct settings *settings = problem->settings;
     *stop = NULL;
     int nodes = 1;
     struct stop *built = calloc(1, sizeof *built);
-    enum status status = built != NULL ? prepare(settings, built)
+    enum status status = built != NULL ? prepare(problem, built)
                                        : fail(STATUS_MEMORY, "no memory for the signals' state");
     TRY_GOTO(status_agree(team->comm, status));
     TRY_GOTO(count_nodes(team->comm, &nodes));
-    const uint64_t bytes = checkpoint_file_bytes(&problem->grid, settings->run.precision);
+    const uint64_t bytes = checkpoint_file_bytes(&problem->grid, problem->precision);
     built->checkpoint = stop_guess_checkpoint((double)bytes, nodes);
-    built->margin = settings->run.walltime_margin;
-    built->walltime = settings->output.checkpoints.walltime;
+    built->margin = problem->run.walltime_margin;
+    built->walltime = problem->output.checkpoints.walltime;
     built->checkpoint_step = -1;
     built->checkpoint_at = MPI_Wtime();
     built->looked_at = -HUGE_VAL;

@@ -49,10 +49,11 @@ const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT])
     return text;
 }
 
-const struct cadence *settings_cadence(const struct settings *settings, int index,
+const struct cadence *settings_cadence(const struct output_setting *output, int index,
                                        char key[CADENCE_KEY_BYTES])
 {
-    const char *top = (const char *)settings;
+    const char *section = (const char *)output;
+    const size_t start = offsetof(struct settings, output);
     const struct schema_key *list = NULL; /* whose entries the next rows with [] are of */
     int nrows;
     const struct schema_key *row = schema_table(&nrows);
@@ -62,7 +63,7 @@ const struct cadence *settings_cadence(const struct settings *settings, int inde
             continue;
         }
         const bool listed = strstr(row->path, "[]") != NULL;
-        const int count = listed ? *(const int *)(top + list->alternative) : 1;
+        const int count = listed ? *(const int *)(section + list->alternative - start) : 1;
         if (index >= count) {
             index -= count;
             continue;
@@ -70,9 +71,9 @@ const struct cadence *settings_cadence(const struct settings *settings, int inde
         if (!listed) {
             const int length = (int)(strlen(row->path) - strlen(".every"));
             snprintf(key, CADENCE_KEY_BYTES, "%.*s", length, row->path);
-            return (const struct cadence *)(top + row->offset);
+            return (const struct cadence *)(section + row->offset - start);
         }
-        const char *entries = *(char *const *)(top + list->offset);
+        const char *entries = *(char *const *)(section + list->offset - start);
         snprintf(key, CADENCE_KEY_BYTES, "%s[%d]", list->path, index);
         return (const struct cadence *)(entries + (size_t)index * list->entry_bytes + row->offset);
     }

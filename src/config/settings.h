@@ -438,7 +438,7 @@ const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT]);
 /* The cadence of output number `index`, from 0; NULL after the last. `key`: of its section, for
  * messages. */
 enum { CADENCE_KEY_BYTES = 64 };
-const struct cadence *settings_cadence(const struct settings *settings, int index,
+const struct cadence *settings_cadence(const struct output_setting *output, int index,
                                        char key[CADENCE_KEY_BYTES]);
 
 /* The reference of all keys as Markdown, for docs/configuration.md. Caller frees. NULL when out of

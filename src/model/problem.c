@@ -14,6 +14,8 @@ enum status problem_create(const struct settings *settings, struct problem *prob
         .time = settings->time,
         .run = settings->run,
         .output = settings->output,
+        .initial = settings->initial,
+        .ninitial = settings->ninitial,
         .derived = derived_of_settings(settings),
         .melting = settings_melting(settings),
         .radius = wide_radius(settings),

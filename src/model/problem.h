@@ -22,6 +22,8 @@ struct problem {
     struct time_setting time;
     struct run_setting run;
     struct output_setting output;
+    const struct shape_setting *initial; /* the state at step 0: each over the earlier ones */
+    int ninitial;
     unsigned derived; /* bits of derived_kind: the fields that outputs use, or that change cells */
     double melting;   /* K: a cell above counts as melted; NAN: no material melts */
     struct grid grid;

@@ -81,7 +81,7 @@ static bool has_cells(const struct grid *grid, const struct shape_setting *shape
     return shape_holds(grid, shape, center);
 }
 
-enum status shape_check_cells(const struct settings *settings, const struct grid *grid,
+enum status shape_check_cells(struct settings_origin *origin, const struct grid *grid,
                               const char *list, const struct shape_setting *shape, int entry)
 {
     static const char *const kinds[] = {[INITIAL_SPHERE] = "sphere",
@@ -101,9 +101,9 @@ enum status shape_check_cells(const struct settings *settings, const struct grid
                                      used > 0 ? " x " : "", grid->spacing[axis]);
         }
     }
-    return settings_fail(settings, key,
-                         "contains no cell centre and so has no effect; the cells are %s m large",
-                         cell);
+    return settings_fail_at(
+        origin, key, "contains no cell centre and so has no effect; the cells are %s m large",
+        cell);
 }
 
 enum status shape_formula(const struct shape_setting *shape, struct expression **expression)

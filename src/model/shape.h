@@ -20,7 +20,7 @@ bool shape_is_partial(const struct shape_setting *shape);
 
 /* STATUS_INPUT, with the line in the configuration, when a shape, entry `entry` of `list`
  * ("initial", "parts"), contains no cell centre. Exact, without a loop over all cells. */
-enum status shape_check_cells(const struct settings *settings, const struct grid *grid,
+enum status shape_check_cells(struct settings_origin *origin, const struct grid *grid,
                               const char *list, const struct shape_setting *shape,
                               int entry) MUST_CHECK;
 

@@ -65,7 +65,7 @@ static double next_landing(const struct settings *settings, const struct timelin
     double next = INFINITY;
     char key[CADENCE_KEY_BYTES];
     const struct cadence *cadence = NULL;
-    for (int i = 0; (cadence = settings_cadence(settings, i, key)) != NULL; i++) {
+    for (int i = 0; (cadence = settings_cadence(&settings->output, i, key)) != NULL; i++) {
         if (cadence->interval > 0) {
             double multiple = floor(after / cadence->interval);
             while (multiple * cadence->interval <= after) {
@@ -92,7 +92,7 @@ static double shortest_interval(const struct settings *settings,
     char key[CADENCE_KEY_BYTES];
     double shortest = INFINITY;
     const struct cadence *cadence = NULL;
-    for (int i = 0; (cadence = settings_cadence(settings, i, key)) != NULL; i++) {
+    for (int i = 0; (cadence = settings_cadence(&settings->output, i, key)) != NULL; i++) {
         if (cadence->interval > 0 && cadence->interval < shortest) {
             shortest = cadence->interval;
             snprintf(shortest_key, CADENCE_KEY_BYTES + 16, "%s.interval", key);

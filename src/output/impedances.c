@@ -30,30 +30,30 @@ static void print_note(FILE *out, const struct probe_setting *probe)
     fputc('\n', out);
 }
 
-static enum status make_notes(const struct settings *settings, char **notes)
+static enum status make_notes(const struct output_setting *requests, char **notes)
 {
     size_t bytes = 0;
     FILE *out = open_memstream(notes, &bytes);
     TRY(CHECK_MEMORY(out != NULL, "no memory for the notes of probes.csv"));
-    for (int p = 0; p < settings->output.probes.npoints; p++) {
-        if (settings->output.probes.points[p].has_impedance) {
-            print_note(out, &settings->output.probes.points[p]);
+    for (int p = 0; p < requests->probes.npoints; p++) {
+        if (requests->probes.points[p].has_impedance) {
+            print_note(out, &requests->probes.points[p]);
         }
     }
     return CHECK_MEMORY(fclose(out) == 0, "no memory for the notes of probes.csv");
 }
 
-enum status impedances_create(const struct settings *settings, struct impedances *impedances)
+enum status impedances_create(const struct output_setting *requests, struct impedances *impedances)
 {
-    const int n = settings->output.probes.npoints;
+    const int n = requests->probes.npoints;
     *impedances = (struct impedances){
-        .settings = settings,
+        .requests = requests,
         .columns = calloc((size_t)n, sizeof *impedances->columns),
         .row = calloc(2 * (size_t)n, sizeof *impedances->row),
     };
     bool enough = impedances->columns != NULL && impedances->row != NULL;
     for (int p = 0; enough && p < n; p++) {
-        const struct probe_setting *probe = &settings->output.probes.points[p];
+        const struct probe_setting *probe = &requests->probes.points[p];
         if (probe->has_impedance) {
             char *column = malloc(COLUMN_BYTES);
             impedances->columns[impedances->count++] = column;
@@ -62,7 +62,7 @@ enum status impedances_create(const struct settings *settings, struct impedances
         }
     }
     TRY(CHECK_MEMORY(enough, "no memory for the columns of probes.csv"));
-    return make_notes(settings, &impedances->notes);
+    return make_notes(requests, &impedances->notes);
 }
 
 void impedances_destroy(struct impedances *impedances)
@@ -80,10 +80,10 @@ void impedances_destroy(struct impedances *impedances)
 static enum status power_of(const struct stepper *stepper, const struct heat_operator *op,
                             const char *name, double *watts)
 {
-    const struct settings *settings = stepper->problem->settings;
+    const struct sources *sources = &stepper->problem->sources;
     *watts = 0;
-    for (int s = 0; s < settings->nsources; s++) {
-        const char *other = settings->sources[s].name;
+    for (int s = 0; s < sources->count; s++) {
+        const char *other = sources->source[s].setting->name;
         double part = 0;
         if (name == NULL || (other != NULL && strcmp(name, other) == 0)) {
             TRY(source_files_power(&stepper->source_files, stepper->problem, op, s, &part));
@@ -93,11 +93,11 @@ static enum status power_of(const struct stepper *stepper, const struct heat_ope
     return STATUS_OK;
 }
 
-static double reference_of(const struct settings *settings, const struct probe_setting *probe,
+static double reference_of(const struct output_setting *requests, const struct probe_setting *probe,
                            const double *temperatures)
 {
     int p = 0;
-    while (probe->to != NULL && strcmp(settings->output.probes.points[p].name, probe->to) != 0) {
+    while (probe->to != NULL && strcmp(requests->probes.points[p].name, probe->to) != 0) {
         p++;
     }
     return probe->to != NULL ? temperatures[p] : probe->reference;
@@ -106,16 +106,16 @@ static double reference_of(const struct settings *settings, const struct probe_s
 static enum status fill_row(struct impedances *impedances, const struct stepper *stepper,
                             const struct heat_operator *op, const double *temperatures)
 {
-    const struct settings *settings = impedances->settings;
-    const int n = settings->output.probes.npoints;
+    const struct output_setting *requests = impedances->requests;
+    const int n = requests->probes.npoints;
     double *next = impedances->row + n;
     memcpy(impedances->row, temperatures, (size_t)n * sizeof *temperatures);
     for (int p = 0; p < n; p++) {
-        const struct probe_setting *probe = &settings->output.probes.points[p];
+        const struct probe_setting *probe = &requests->probes.points[p];
         double watts = 0;
         if (probe->has_impedance) {
             TRY(power_of(stepper, op, probe->source, &watts));
-            const double rise = temperatures[p] - reference_of(settings, probe, temperatures);
+            const double rise = temperatures[p] - reference_of(requests, probe, temperatures);
             *next++ = watts != 0 ? rise / watts : NAN;
         }
     }

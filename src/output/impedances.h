@@ -6,7 +6,7 @@
 #include "solve/stepper.h"
 
 struct impedances {
-    const struct settings *settings; /* borrowed */
+    const struct output_setting *requests; /* borrowed */
     int count;
     char **columns; /* their names */
     char *notes;    /* lines that say what they are relative to */
@@ -14,7 +14,7 @@ struct impedances {
 };
 
 /* STATUS_MEMORY. Destroy it also after a failure. */
-enum status impedances_create(const struct settings *settings,
+enum status impedances_create(const struct output_setting *requests,
                               struct impedances *impedances) MUST_CHECK;
 void impedances_destroy(struct impedances *impedances); /* takes a zeroed one */
 

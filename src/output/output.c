@@ -47,7 +47,7 @@ enum status output_memory_need(const struct problem *problem, const struct box *
         kept +=
             output_kinds[k]->kept_bytes != NULL ? output_kinds[k]->kept_bytes(problem, owned) : 0;
     }
-    const bool background = problem->settings->output.writer == WRITER_AUTO;
+    const bool background = problem->output.writer == WRITER_AUTO;
     *need = (struct output_memory){.host_bytes = most * WRITER_SLOTS,
                                    .device_bytes = background ? most : 0,
                                    .kept_bytes = kept};

@@ -66,9 +66,10 @@ struct output_kind {
     double (*plan)(const struct problem *problem);
 
     /* Rank 0. Visit all files of this kind in the folder; stops at a failure. */
-    enum status (*visit)(const struct settings *settings, output_visitor *visit, void *context);
-    /* Rank 0. Remove what lies after `step`, unless these settings write it. */
-    enum status (*roll_back)(const struct settings *settings, int64_t step);
+    enum status (*visit)(const struct output_setting *requests, output_visitor *visit,
+                         void *context);
+    /* Rank 0. Remove what lies after `step`, unless a run with these outputs writes it. */
+    enum status (*roll_back)(const struct output_setting *requests, int64_t step);
 };
 
 /* In the order of writing: checkpoints last, so that the other files are complete up to the step at

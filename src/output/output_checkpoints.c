@@ -20,20 +20,19 @@ struct checkpoint_job {
 };
 
 /* By a cadence; checkpoints on request are independent of it. */
-static bool is_on(const struct settings *settings)
+static bool is_on(const struct output_setting *requests)
 {
-    const struct checkpoint_setting *checkpoints = &settings->output.checkpoints;
+    const struct checkpoint_setting *checkpoints = &requests->checkpoints;
     return cadence_is_on(&checkpoints->cadence) || checkpoints->walltime > 0;
 }
 
 /* Without what a killed run left in it. */
-static enum status make_folder(const struct settings *settings)
+static enum status make_folder(const struct output_setting *requests)
 {
     char folder[PATH_BYTES];
-    TRY(path_join(settings->output.directory, "checkpoints", folder));
-    TRY(checkpoint_remove_temporaries(settings->output.directory));
-    return cadence_is_on(&settings->output.checkpoints.cadence) ? directory_make(folder)
-                                                                : STATUS_OK;
+    TRY(path_join(requests->directory, "checkpoints", folder));
+    TRY(checkpoint_remove_temporaries(requests->directory));
+    return cadence_is_on(&requests->checkpoints.cadence) ? directory_make(folder) : STATUS_OK;
 }
 
 static enum status open_output(const struct output_context *in, void **object)
@@ -44,8 +43,8 @@ static enum status open_output(const struct output_context *in, void **object)
         status = fail(STATUS_MEMORY, "no memory for the checkpoints' names");
     } else {
         built->submitted_step = -1;
-        built->directory = in->team->rank == 0 ? in->problem->settings->output.directory : NULL;
-        status = in->team->rank == 0 ? make_folder(in->problem->settings) : STATUS_OK;
+        built->directory = in->team->rank == 0 ? in->problem->output.directory : NULL;
+        status = in->team->rank == 0 ? make_folder(&in->problem->output) : STATUS_OK;
     }
     *object = built;
     return status_agree(in->team->comm, status);
@@ -66,12 +65,11 @@ static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
 {
     const struct checkpoint_job *job = context;
     const struct problem *problem = job->problem;
-    const struct settings *settings = problem->settings;
-    TRY(checkpoint_put(comm, settings->output.directory, &job->part, &problem->grid,
-                       &problem->medium, &job->state, settings->text,
-                       settings->output.checkpoints.keep));
+    const struct output_setting *requests = &problem->output;
+    TRY(checkpoint_put(comm, requests->directory, &job->part, &problem->grid, &problem->medium,
+                       &job->state, problem->text, requests->checkpoints.keep));
     snprintf(job->output->valid, PATH_BYTES, "%.4000s/checkpoints/step_%010lld.h5",
-             settings->output.directory, (long long)job->state.step);
+             requests->directory, (long long)job->state.step);
     *bytes = comm_rank(comm) == 0 ? file_size(job->output->valid) : 0;
     return STATUS_OK;
 }
@@ -111,7 +109,7 @@ enum status checkpoint_output_submit(struct checkpoint_output *output,
                                                .ledger = state->ledger,
                                                .boundary_heat = in->summary->boundary_heat,
                                                .source_heat = in->summary->source_heat};
-    if (in->problem->settings->time.adapt_every > 0) {
+    if (in->problem->time.adapt_every > 0) {
         context->state.adapted_step = in->problem->timeline.start_step;
         context->state.adapted_time = in->problem->timeline.start_time;
         context->state.adapted_dt = in->problem->timeline.dt;
@@ -141,22 +139,20 @@ static void list(const void *object, const struct output_context *in)
 static enum status capture_bytes(const struct problem *problem, const struct box *owned,
                                  uint64_t *bytes)
 {
-    const struct settings *settings = problem->settings;
-    const unsigned kept = derived_kept(derived_of_settings(settings));
+    const struct output_setting *requests = &problem->output;
+    const unsigned kept = derived_kept(problem->derived);
     const bool enthalpy = problem->medium.curves != NULL;
-    *bytes =
-        is_on(settings) ? checkpoint_part_bytes(owned, settings->run.precision, enthalpy, kept) : 0;
+    *bytes = is_on(requests) ? checkpoint_part_bytes(owned, problem->precision, enthalpy, kept) : 0;
     return STATUS_OK;
 }
 
 static double plan(const struct problem *problem)
 {
-    const struct checkpoint_setting *setting = &problem->settings->output.checkpoints;
-    const int fields = derived_count(derived_kept(derived_of_settings(problem->settings)));
-    const double bytes =
-        (problem->medium.curves != NULL ? 2 : 1) *
-            (double)checkpoint_file_bytes(&problem->grid, problem->settings->run.precision) +
-        fields * (double)sizeof(double) * (double)grid_total_cells(&problem->grid);
+    const struct checkpoint_setting *setting = &problem->output.checkpoints;
+    const int fields = derived_count(derived_kept(problem->derived));
+    const double bytes = (problem->medium.curves != NULL ? 2 : 1) *
+                             (double)checkpoint_file_bytes(&problem->grid, problem->precision) +
+                         fields * (double)sizeof(double) * (double)grid_total_cells(&problem->grid);
     const int64_t count =
         timeline_count_due(&problem->timeline, &setting->cadence) - 1; /* not at 0 */
     const int64_t kept = count < setting->keep ? count : setting->keep;
@@ -173,9 +169,10 @@ static double plan(const struct problem *problem)
     return count > 0 ? bytes * (double)(kept + 1) : 0;
 }
 
-static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
+static enum status visit(const struct output_setting *requests, output_visitor *visitor,
+                         void *context)
 {
-    const char *directory = settings->output.directory;
+    const char *directory = requests->directory;
     TRY(folder_visit_file(directory, "postmortem.h5", visitor, context));
     return folder_visit_steps(directory, "checkpoints", visitor, context);
 }

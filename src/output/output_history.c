@@ -46,7 +46,7 @@ static const char *column_name(const char *name, char text[NAME_BYTES])
 
 static int count_materials(const struct problem *problem)
 {
-    const bool wanted = problem->settings->output.history_materials == TRUTH_YES;
+    const bool wanted = problem->output.history_materials == TRUTH_YES;
     return wanted && problem->medium.nmaterials > 1 ? problem->medium.nmaterials : 0;
 }
 
@@ -63,7 +63,7 @@ static int count_patches(const struct problem *problem)
 
 static bool wants_pool(const struct problem *problem)
 {
-    return problem->settings->output.history_melt_pool == TRUTH_YES;
+    return problem->output.history_melt_pool == TRUTH_YES;
 }
 
 static int count_pool(const struct problem *problem)
@@ -168,7 +168,7 @@ static enum status check(const struct output_context *in)
     char *more = NULL;
     TRY(list_more(in->problem, &more));
     const enum status status =
-        history_check(in->problem->settings->output.directory, more[0] != '\0' ? more : NULL);
+        history_check(in->problem->output.directory, more[0] != '\0' ? more : NULL);
     free(more);
     return status;
 }
@@ -188,8 +188,7 @@ static enum status open_file(const struct output_context *in, struct history_out
     struct history_columns wanted = {0};
     list_columns(in->problem, &wanted);
     wanted.more = output->more[0] != '\0' ? output->more : NULL;
-    TRY(history_open(in->problem->settings->output.directory, &wanted, in->restart_step,
-                     &output->history));
+    TRY(history_open(in->problem->output.directory, &wanted, in->restart_step, &output->history));
     const struct history_columns *has = history_columns_of(output->history);
     bool all = (has->sources || !wanted.sources) && has->more == wanted.more;
     output->has_more = has->more != NULL;
@@ -218,9 +217,9 @@ static void free_output(struct history_output *output)
 
 static enum status open_history(const struct output_context *in, void **object)
 {
-    const struct settings *settings = in->problem->settings;
+    const struct output_setting *requests = &in->problem->output;
     MPI_Comm comm = in->team->comm;
-    if (!cadence_is_on(&settings->output.history)) {
+    if (!cadence_is_on(&requests->history)) {
         return STATUS_OK;
     }
     struct history_output *built = calloc(1, sizeof *built);
@@ -284,12 +283,12 @@ static enum status flush(void *object, const struct output_context *in)
 static void list(const void *object, const struct output_context *in)
 {
     (void)object;
-    log_info("  history      %s/history.csv", in->problem->settings->output.directory);
+    log_info("  history      %s/history.csv", in->problem->output.directory);
 }
 
 static double plan(const struct problem *problem)
 {
-    const struct cadence *cadence = &problem->settings->output.history;
+    const struct cadence *cadence = &problem->output.history;
     const int64_t rows = timeline_count_due(&problem->timeline, cadence);
     printf("history        %lld row%s\n", (long long)rows, rows == 1 ? "" : "s");
     struct history_columns columns;
@@ -305,20 +304,21 @@ static double plan(const struct problem *problem)
 
 static uint64_t kept_bytes(const struct problem *problem, const struct box *owned)
 {
-    const bool on = cadence_is_on(&problem->settings->output.history) && wants_pool(problem);
+    const bool on = cadence_is_on(&problem->output.history) && wants_pool(problem);
     return on ? melt_pool_bytes(owned) : 0;
 }
 
-static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
+static enum status visit(const struct output_setting *requests, output_visitor *visitor,
+                         void *context)
 {
-    return folder_visit_file(settings->output.directory, "history.csv", visitor, context);
+    return folder_visit_file(requests->directory, "history.csv", visitor, context);
 }
 
-static enum status roll_back(const struct settings *settings, int64_t step)
+static enum status roll_back(const struct output_setting *requests, int64_t step)
 {
-    return cadence_is_on(&settings->output.history)
+    return cadence_is_on(&requests->history)
                ? STATUS_OK
-               : folder_cut_csv(settings->output.directory, "history.csv", step);
+               : folder_cut_csv(requests->directory, "history.csv", step);
 }
 
 extern const struct output_kind output_history;

@@ -14,22 +14,22 @@ struct picture_output {
     char last[PATH_BYTES]; /* rank 0; "" before the first one */
 };
 
-static bool is_on(const struct settings *settings)
+static bool is_on(const struct output_setting *requests)
 {
-    return cadence_is_on(&settings->output.pictures.cadence);
+    return cadence_is_on(&requests->pictures.cadence);
 }
 
-static enum status make_folder(const struct settings *settings)
+static enum status make_folder(const struct output_setting *requests)
 {
     char folder[PATH_BYTES];
-    TRY(path_join(settings->output.directory, "pictures", folder));
+    TRY(path_join(requests->directory, "pictures", folder));
     return directory_make(folder);
 }
 
 static enum status open_output(const struct output_context *in, void **object)
 {
-    const struct settings *settings = in->problem->settings;
-    if (!is_on(settings)) {
+    const struct output_setting *requests = &in->problem->output;
+    if (!is_on(requests)) {
         return STATUS_OK;
     }
     if (!picture_supported()) {
@@ -41,7 +41,7 @@ static enum status open_output(const struct output_context *in, void **object)
     if (*object == NULL) {
         status = fail(STATUS_MEMORY, "no memory for a picture's name");
     } else if (in->team->rank == 0) {
-        status = make_folder(settings);
+        status = make_folder(requests);
     }
     return status_agree(in->team->comm, status);
 }
@@ -49,13 +49,12 @@ static enum status open_output(const struct output_context *in, void **object)
 static enum status write_picture(void *object, const struct output_context *in)
 {
     struct picture_output *output = object;
-    const struct settings *settings = in->problem->settings;
+    const struct output_setting *requests = &in->problem->output;
     const double since = MPI_Wtime();
     const double disk_since = file_disk_seconds();
-    TRY(picture_write(in->team->comm, settings->output.directory, in->state->field,
-                      &in->problem->grid, &settings->output.pictures, settings->title,
-                      in->state->step, in->state->time, in->summary->min, in->summary->max,
-                      output->last));
+    TRY(picture_write(in->team->comm, requests->directory, in->state->field, &in->problem->grid,
+                      &requests->pictures, in->problem->title, in->state->step, in->state->time,
+                      in->summary->min, in->summary->max, output->last));
     writer_count(in->writer, in->kind, 1, file_size(output->last), since, disk_since);
     return STATUS_OK;
 }
@@ -71,15 +70,16 @@ static void list(const void *object, const struct output_context *in)
 
 static double plan(const struct problem *problem)
 {
-    const struct cadence *cadence = &problem->settings->output.pictures.cadence;
+    const struct cadence *cadence = &problem->output.pictures.cadence;
     const int64_t count = timeline_count_due(&problem->timeline, cadence);
     printf("pictures       %lld\n", (long long)count);
     return 1e5 * (double)count;
 }
 
-static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
+static enum status visit(const struct output_setting *requests, output_visitor *visitor,
+                         void *context)
 {
-    return folder_visit_steps(settings->output.directory, "pictures", visitor, context);
+    return folder_visit_steps(requests->directory, "pictures", visitor, context);
 }
 
 static enum status cut_picture(void *context, const char *path)
@@ -93,9 +93,9 @@ static enum status cut_picture(void *context, const char *path)
 }
 
 /* Also those that this run will draw again. */
-static enum status roll_back(const struct settings *settings, int64_t step)
+static enum status roll_back(const struct output_setting *requests, int64_t step)
 {
-    return visit(settings, cut_picture, &step);
+    return visit(requests, cut_picture, &step);
 }
 
 extern const struct output_kind output_pictures;

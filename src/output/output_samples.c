@@ -57,12 +57,12 @@ static void put(const struct grid *grid, const double at[AXIS_COUNT], double *po
     }
 }
 
-static enum status probe_points(const struct settings *settings, const struct grid *grid,
+static enum status probe_points(const struct output_setting *requests, const struct grid *grid,
                                 struct points *points)
 {
-    TRY(points_alloc(settings->output.probes.npoints, true, points));
+    TRY(points_alloc(requests->probes.npoints, true, points));
     for (int64_t p = 0; p < points->count; p++) {
-        const struct probe_setting *probe = &settings->output.probes.points[p];
+        const struct probe_setting *probe = &requests->probes.points[p];
         points->names[p] = probe->name;
         put(grid, probe->at, points->at + p * AXIS_COUNT);
     }
@@ -88,14 +88,14 @@ static enum status line_points(const struct line_setting *line, const struct gri
 }
 
 /* Series number `index`, the probes (*line NULL) before the lines; false after the last. */
-static bool find_series(const struct settings *settings, int index,
+static bool find_series(const struct output_setting *requests, int index,
                         const struct line_setting **line, const struct cadence **cadence)
 {
-    *line = index > 0 ? &settings->output.lines[index - 1] : NULL;
-    if (index > settings->output.nlines) {
+    *line = index > 0 ? &requests->lines[index - 1] : NULL;
+    if (index > requests->nlines) {
         return false;
     }
-    *cadence = *line != NULL ? &(*line)->cadence : &settings->output.probes.cadence;
+    *cadence = *line != NULL ? &(*line)->cadence : &requests->probes.cadence;
     return true;
 }
 
@@ -120,12 +120,12 @@ static enum status make_setup(const struct output_context *in, const struct line
 {
     const struct problem *problem = in->problem;
     if (line == NULL) {
-        TRY(impedances_create(problem->settings, impedances));
+        TRY(impedances_create(&problem->output, impedances));
     }
     TRY(line != NULL ? line_points(line, &problem->grid, points)
-                     : probe_points(problem->settings, &problem->grid, points));
+                     : probe_points(&problem->output, &problem->grid, points));
     snprintf(csv_name, NAME_BYTES, "%s.csv", line != NULL ? line->name : "probes");
-    *setup = (struct series_setup){.directory = problem->settings->output.directory,
+    *setup = (struct series_setup){.directory = problem->output.directory,
                                    .csv_name = csv_name,
                                    .names = points->names,
                                    .points = points->at,
@@ -142,7 +142,7 @@ static enum status check(const struct output_context *in)
     const struct line_setting *line = NULL;
     const struct cadence *cadence = NULL;
     enum status status = STATUS_OK;
-    for (int i = 0; find_series(in->problem->settings, i, &line, &cadence); i++) {
+    for (int i = 0; find_series(&in->problem->output, i, &line, &cadence); i++) {
         struct points points = {0};
         struct impedances impedances = {0};
         struct series_setup setup;
@@ -190,8 +190,8 @@ static void close_outputs(void *object)
 
 static enum status open_outputs(const struct output_context *in, void **object)
 {
-    const struct settings *settings = in->problem->settings;
-    const size_t most = (size_t)settings->output.nlines + 1;
+    const struct output_setting *requests = &in->problem->output;
+    const size_t most = (size_t)requests->nlines + 1;
     struct sample_outputs *outputs =
         calloc(1, sizeof *outputs + most * sizeof(struct sample_output));
     const struct line_setting *line = NULL;
@@ -200,7 +200,7 @@ static enum status open_outputs(const struct output_context *in, void **object)
                                          ? fail(STATUS_MEMORY, "no memory for the list of outputs")
                                          : STATUS_OK));
     *object = outputs;
-    for (int i = 0; find_series(settings, i, &line, &cadence); i++) {
+    for (int i = 0; find_series(requests, i, &line, &cadence); i++) {
         if (cadence_is_on(cadence)) {
             outputs->output[outputs->count].cadence = cadence;
             TRY(open_series(in, line, &outputs->output[outputs->count++]));
@@ -271,21 +271,21 @@ static void list(const void *object, const struct output_context *in)
     for (int i = 0; i < outputs->count; i++) {
         const char *name = outputs->output[i].name;
         log_info("  %-11s  %s/%s.csv", name != NULL ? "line" : "probes",
-                 in->problem->settings->output.directory, name != NULL ? name : "probes");
+                 in->problem->output.directory, name != NULL ? name : "probes");
     }
 }
 
 /* As if this rank owned all corners. */
 static uint64_t kept_bytes(const struct problem *problem, const struct box *owned)
 {
-    const struct settings *settings = problem->settings;
+    const struct output_setting *requests = &problem->output;
     const struct line_setting *line = NULL;
     const struct cadence *cadence = NULL;
     uint64_t bytes = 0;
     (void)owned;
-    for (int i = 0; find_series(settings, i, &line, &cadence); i++) {
-        const int64_t points = line != NULL ? line->points : settings->output.probes.npoints;
-        bytes += cadence_is_on(cadence) ? sampler_bytes(points, settings->run.precision) : 0;
+    for (int i = 0; find_series(requests, i, &line, &cadence); i++) {
+        const int64_t points = line != NULL ? line->points : requests->probes.npoints;
+        bytes += cadence_is_on(cadence) ? sampler_bytes(points, problem->precision) : 0;
     }
     return bytes;
 }
@@ -295,18 +295,15 @@ static double plan(const struct problem *problem)
     const struct line_setting *line = NULL;
     const struct cadence *cadence = NULL;
     double total = 0;
-    for (int i = 0; find_series(problem->settings, i, &line, &cadence); i++) {
+    for (int i = 0; find_series(&problem->output, i, &line, &cadence); i++) {
         const int64_t steps = timeline_count_due(&problem->timeline, cadence);
-        const int64_t points =
-            line != NULL ? line->points : problem->settings->output.probes.npoints;
+        const int64_t points = line != NULL ? line->points : problem->output.probes.npoints;
         if (cadence_is_on(cadence)) {
             printf("%-14s %lld time%s %lld point%s\n", line != NULL ? line->name : "probes",
                    (long long)steps, steps == 1 ? "" : "s", (long long)points,
                    points == 1 ? "" : "s");
             for (int64_t p = 0; p < points && line == NULL; p++) {
-                total += problem->settings->output.probes.points[p].has_impedance
-                             ? 25.0 * (double)steps
-                             : 0;
+                total += problem->output.probes.points[p].has_impedance ? 25.0 * (double)steps : 0;
             }
             /* the rows of a line also have the position */
             total += (double)(steps * points) * (line != NULL ? 110.0 : 25.0);
@@ -316,7 +313,7 @@ static double plan(const struct problem *problem)
 }
 
 struct walk {
-    const struct settings *settings;
+    const struct output_setting *requests;
     output_visitor *visit;
     void *context;
     int64_t step;
@@ -337,7 +334,7 @@ static bool is_line(const char *directory, const char *entry)
 static enum status visit_entry(void *context, const char *entry)
 {
     const struct walk *walk = context;
-    const char *directory = walk->settings->output.directory;
+    const char *directory = walk->requests->directory;
     return is_line(directory, entry)
                ? folder_visit_file(directory, entry, walk->visit, walk->context)
                : STATUS_OK;
@@ -348,28 +345,29 @@ static void csv_name(const struct line_setting *line, char name[PATH_BYTES])
     snprintf(name, PATH_BYTES, "%.200s.csv", line->name);
 }
 
-/* Includes the files of these settings, even if incomplete. probes.h5: from version 0.1.0. */
-static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
+/* Includes the files of these outputs, even if incomplete. probes.h5: from version 0.1.0. */
+static enum status visit(const struct output_setting *requests, output_visitor *visitor,
+                         void *context)
 {
-    const char *directory = settings->output.directory;
-    struct walk walk = {.settings = settings, .visit = visitor, .context = context};
+    const char *directory = requests->directory;
+    struct walk walk = {.requests = requests, .visit = visitor, .context = context};
     TRY(folder_scan(directory, visit_entry, &walk));
-    for (int i = 0; i < settings->output.nlines; i++) {
+    for (int i = 0; i < requests->nlines; i++) {
         char name[PATH_BYTES];
-        csv_name(&settings->output.lines[i], name);
+        csv_name(&requests->lines[i], name);
         TRY(folder_visit_file(directory, name, visitor, context));
     }
     TRY(folder_visit_file(directory, "probes.csv", visitor, context));
     return folder_visit_file(directory, "probes.h5", visitor, context);
 }
 
-static bool is_written(const struct settings *settings, const char *entry)
+static bool is_written(const struct output_setting *requests, const char *entry)
 {
-    for (int i = 0; i < settings->output.nlines; i++) {
+    for (int i = 0; i < requests->nlines; i++) {
         char name[PATH_BYTES];
-        csv_name(&settings->output.lines[i], name);
+        csv_name(&requests->lines[i], name);
         if (strcmp(entry, name) == 0) {
-            return cadence_is_on(&settings->output.lines[i].cadence);
+            return cadence_is_on(&requests->lines[i].cadence);
         }
     }
     return false;
@@ -378,20 +376,19 @@ static bool is_written(const struct settings *settings, const char *entry)
 static enum status cut_entry(void *context, const char *entry)
 {
     const struct walk *walk = context;
-    const char *directory = walk->settings->output.directory;
-    return is_line(directory, entry) && !is_written(walk->settings, entry)
+    const char *directory = walk->requests->directory;
+    return is_line(directory, entry) && !is_written(walk->requests, entry)
                ? folder_cut_csv(directory, entry, walk->step)
                : STATUS_OK;
 }
 
-static enum status roll_back(const struct settings *settings, int64_t step)
+static enum status roll_back(const struct output_setting *requests, int64_t step)
 {
-    const char *directory = settings->output.directory;
-    struct walk walk = {.settings = settings, .step = step};
+    const char *directory = requests->directory;
+    struct walk walk = {.requests = requests, .step = step};
     TRY(folder_scan(directory, cut_entry, &walk));
-    return cadence_is_on(&settings->output.probes.cadence)
-               ? STATUS_OK
-               : folder_cut_csv(directory, "probes.csv", step);
+    return cadence_is_on(&requests->probes.cadence) ? STATUS_OK
+                                                    : folder_cut_csv(directory, "probes.csv", step);
 }
 
 extern const struct output_kind output_samples;

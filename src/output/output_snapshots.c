@@ -28,18 +28,18 @@ struct snapshot_outputs {
 /* Series number `index`, the whole grid before the regions; false after the last. */
 static bool find_series(const struct problem *problem, int index, struct series_output *output)
 {
-    const struct settings *settings = problem->settings;
+    const struct output_setting *requests = &problem->output;
     *output = (struct series_output){0};
     if (index == 0) {
         output->name = "snapshots";
-        output->setting = &settings->output.snapshots;
+        output->setting = &requests->snapshots;
         view_whole(&problem->grid, &output->view);
         return true;
     }
-    if (index > settings->output.nregions) {
+    if (index > requests->nregions) {
         return false;
     }
-    const struct region_setting *region = &settings->output.regions[index - 1];
+    const struct region_setting *region = &requests->regions[index - 1];
     output->name = region->name;
     output->setting = &region->file;
     view_create(&problem->grid, region, &output->view);
@@ -56,7 +56,7 @@ static enum status check(const struct output_context *in)
     struct series_output output;
     for (int i = 0; find_series(in->problem, i, &output); i++) {
         if (is_on(&output)) {
-            TRY(snapshots_check(in->problem->settings->output.directory, output.name, &output.view,
+            TRY(snapshots_check(in->problem->output.directory, output.name, &output.view,
                                 output.setting, in->restart_step));
         }
     }
@@ -75,15 +75,15 @@ static void close_outputs(void *object)
 /* On the writer's communicator, whose jobs use the files. */
 static enum status open_series(const struct output_context *in, struct series_output *output)
 {
-    const struct settings *settings = in->problem->settings;
-    return snapshots_open(writer_comm(in->writer), settings->output.directory, output->name,
-                          &output->view, output->setting, settings->title, settings->text,
+    const struct problem *problem = in->problem;
+    return snapshots_open(writer_comm(in->writer), problem->output.directory, output->name,
+                          &output->view, output->setting, problem->title, problem->text,
                           in->restart_step, &output->snapshots);
 }
 
 static enum status open_outputs(const struct output_context *in, void **object)
 {
-    const size_t most = (size_t)in->problem->settings->output.nregions + 1;
+    const size_t most = (size_t)in->problem->output.nregions + 1;
     struct series_output output;
     struct snapshot_outputs *outputs = calloc(1, sizeof *outputs + most * sizeof output);
     TRY(status_agree(in->team->comm, outputs == NULL
@@ -159,7 +159,7 @@ static enum status write_due(void *object, const struct output_context *in)
 static void list(const void *object, const struct output_context *in)
 {
     const struct snapshot_outputs *outputs = object;
-    const char *directory = in->problem->settings->output.directory;
+    const char *directory = in->problem->output.directory;
     for (int i = 0; i < outputs->count; i++) {
         const char *name = outputs->output[i].name;
         log_info("  %-11s  %s/%s.vtkhdf  (ParaView 5.13 and later, h5py)",
@@ -233,7 +233,7 @@ static enum status visit_series(const char *directory, const char *name, output_
 }
 
 struct walk {
-    const struct settings *settings;
+    const struct output_setting *requests;
     output_visitor *visit;
     void *context;
     int64_t step;
@@ -242,33 +242,34 @@ struct walk {
 static enum status visit_entry(void *context, const char *entry)
 {
     const struct walk *walk = context;
-    const char *directory = walk->settings->output.directory;
+    const char *directory = walk->requests->directory;
     char name[256];
     return is_series(directory, entry, name)
                ? visit_series(directory, name, walk->visit, walk->context)
                : STATUS_OK;
 }
 
-/* Includes the series of these settings, even if incomplete. */
-static enum status visit(const struct settings *settings, output_visitor *visitor, void *context)
+/* Includes the series of these outputs, even if incomplete. */
+static enum status visit(const struct output_setting *requests, output_visitor *visitor,
+                         void *context)
 {
-    const char *directory = settings->output.directory;
-    struct walk walk = {.settings = settings, .visit = visitor, .context = context};
+    const char *directory = requests->directory;
+    struct walk walk = {.requests = requests, .visit = visitor, .context = context};
     TRY(folder_scan(directory, visit_entry, &walk));
     TRY(visit_series(directory, "snapshots", visitor, context));
-    for (int i = 0; i < settings->output.nregions; i++) {
-        TRY(visit_series(directory, settings->output.regions[i].name, visitor, context));
+    for (int i = 0; i < requests->nregions; i++) {
+        TRY(visit_series(directory, requests->regions[i].name, visitor, context));
     }
     return STATUS_OK;
 }
 
-static bool is_written(const struct settings *settings, const char *name)
+static bool is_written(const struct output_setting *requests, const char *name)
 {
     if (strcmp(name, "snapshots") == 0) {
-        return cadence_is_on(&settings->output.snapshots.cadence);
+        return cadence_is_on(&requests->snapshots.cadence);
     }
-    for (int i = 0; i < settings->output.nregions; i++) {
-        const struct region_setting *region = &settings->output.regions[i];
+    for (int i = 0; i < requests->nregions; i++) {
+        const struct region_setting *region = &requests->regions[i];
         if (strcmp(name, region->name) == 0) {
             return cadence_is_on(&region->file.cadence);
         }
@@ -279,7 +280,7 @@ static bool is_written(const struct settings *settings, const char *name)
 static enum status cut_entry(void *context, const char *entry)
 {
     const struct walk *walk = context;
-    const char *directory = walk->settings->output.directory;
+    const char *directory = walk->requests->directory;
     char name[256];
     char list_name[PATH_BYTES];
     char path[PATH_BYTES];
@@ -288,16 +289,16 @@ static enum status cut_entry(void *context, const char *entry)
     }
     snprintf(list_name, sizeof list_name, "%.200s.vtkhdf", name);
     TRY(path_join(directory, list_name, path));
-    if (is_written(walk->settings, name) || !file_exists(path)) {
+    if (is_written(walk->requests, name) || !file_exists(path)) {
         return STATUS_OK;
     }
     return folder_report_uncut(name, snapshots_cut(directory, name, walk->step));
 }
 
-static enum status roll_back(const struct settings *settings, int64_t step)
+static enum status roll_back(const struct output_setting *requests, int64_t step)
 {
-    struct walk walk = {.settings = settings, .step = step};
-    return folder_scan(settings->output.directory, cut_entry, &walk);
+    struct walk walk = {.requests = requests, .step = step};
+    return folder_scan(requests->directory, cut_entry, &walk);
 }
 
 extern const struct output_kind output_snapshots;

@@ -46,13 +46,13 @@ static const struct output_context *context(struct outputs *o, int kind)
 
 /* ---- opening and closing ---- */
 
-enum status outputs_check(const struct team *team, const struct settings *settings,
+enum status outputs_check(const struct team *team, const struct output_setting *requests,
                           enum output_mode mode, const char *from)
 {
     enum status status = STATUS_OK;
     if (team->rank == 0) {
-        TRY_GOTO(run_lock_check(settings->output.directory));
-        TRY_GOTO(run_folder_check(settings, mode, from));
+        TRY_GOTO(run_lock_check(requests->directory));
+        TRY_GOTO(run_folder_check(requests, mode, from));
     }
 done:
     return status_agree(team->comm, status);
@@ -60,11 +60,11 @@ done:
 
 static enum status list_cadences(struct outputs *o)
 {
-    const struct settings *settings = o->in.problem->settings;
+    const struct output_setting *requests = &o->in.problem->output;
     const struct cadence *cadence = NULL;
     char key[CADENCE_KEY_BYTES];
     int count = 0;
-    while (settings_cadence(settings, count, key) != NULL) {
+    while (settings_cadence(requests, count, key) != NULL) {
         count++;
     }
     o->due = calloc((size_t)count + 1, sizeof *o->due);
@@ -73,7 +73,7 @@ static enum status list_cadences(struct outputs *o)
     }
     for (int i = 0; i < count; i++) {
         const struct output_kind *kind = NULL;
-        cadence = settings_cadence(settings, i, key);
+        cadence = settings_cadence(requests, i, key);
         if (cadence_is_on(cadence) && output_section_of(key, &kind) != NULL) {
             o->due[o->ndue++] = (struct due){.cadence = cadence, .kind = output_number(kind)};
         }
@@ -94,22 +94,22 @@ static bool is_on(const struct outputs *o, int kind)
 /* Rank 0. All outputs are checked before anything is changed. */
 static enum status prepare_folder(struct outputs *o, enum output_mode mode)
 {
-    const struct settings *settings = o->in.problem->settings;
+    const struct output_setting *requests = &o->in.problem->output;
     const struct state *state = o->in.state;
-    o->continued = run_folder_is_continued(settings->output.directory, state->restarted_from);
+    o->continued = run_folder_is_continued(requests->directory, state->restarted_from);
     o->in.restart_step = o->continued ? state->first_step : -1;
-    TRY(directory_make(settings->output.directory));
-    TRY(run_lock_take(settings->output.directory, &o->lock));
-    TRY(run_folder_check(settings, mode, state->restarted_from));
+    TRY(directory_make(requests->directory));
+    TRY(run_lock_take(requests->directory, &o->lock));
+    TRY(run_folder_check(requests, mode, state->restarted_from));
     if (!o->continued) {
-        return run_folder_clear(settings);
+        return run_folder_clear(requests);
     }
     for (int k = 0; k < OUTPUT_KINDS; k++) {
         if (output_kinds[k]->check != NULL && is_on(o, k)) {
             TRY(output_kinds[k]->check(context(o, k)));
         }
     }
-    return run_folder_roll_back(settings, state->first_step, mode != OUTPUT_RETRY);
+    return run_folder_roll_back(requests, state->first_step, mode != OUTPUT_RETRY);
 }
 
 /* Allocate memory for the largest capture before the first step. Collective. */
@@ -134,7 +134,7 @@ static enum status open_all(struct outputs *o, enum output_mode mode)
 {
     const struct team *team = o->in.team;
     const struct engine *engine = o->in.engine;
-    const bool background = o->in.problem->settings->output.writer == WRITER_AUTO;
+    const bool background = o->in.problem->output.writer == WRITER_AUTO;
     TRY(status_agree(team->comm, list_cadences(o)));
     TRY(writer_create(team->comm, engine->backend, engine->device, background,
                       o->in.stepper->phases, &o->writer));
@@ -232,7 +232,7 @@ static unsigned kinds_due(const struct outputs *o, int64_t step)
 bool outputs_summarise(const struct outputs *o, int64_t step)
 {
     const unsigned due = kinds_due(o, step);
-    const bool unwatched = o->in.problem->settings->run.watch_every == 0;
+    const bool unwatched = o->in.problem->run.watch_every == 0;
     for (int k = 0; k < OUTPUT_KINDS; k++) {
         const enum output_summary summary = output_kinds[k]->summary;
         if ((due >> (unsigned)k & 1U) != 0 &&
@@ -362,7 +362,7 @@ static enum status write_state(struct stepper *stepper, const char *reason, char
     const struct problem *problem = stepper->problem;
     const struct state *state = stepper->state;
     struct diagnostics now = {.boundary_heat = 0};
-    TRY(path_join(problem->settings->output.directory, "postmortem.h5", path));
+    TRY(path_join(problem->output.directory, "postmortem.h5", path));
     /* invalid cells leave no ledger; an invalid boundary formula does */
     const enum status status = diagnostics_take(stepper, &now);
     if (status == STATUS_NUMERICS) {
@@ -377,7 +377,7 @@ static enum status write_state(struct stepper *stepper, const char *reason, char
                                      .source_heat = now.source_heat};
     TRY(diagnostics_field_hash(stepper, &saved.field_hash));
     return checkpoint_write_postmortem(stepper->team->comm, path, state->field, &problem->grid,
-                                       &problem->medium, &saved, problem->settings->text, reason);
+                                       &problem->medium, &saved, problem->text, reason);
 }
 
 static enum status write_postmortem(struct stepper *stepper, const char *last_checkpoint)
@@ -419,7 +419,7 @@ enum status outputs_postmortem(struct outputs *o)
         log_warn("%s", fail_message());
     }
     if (o->in.team->rank == 0 &&
-        checkpoint_remove_temporaries(o->in.problem->settings->output.directory) != STATUS_OK) {
+        checkpoint_remove_temporaries(o->in.problem->output.directory) != STATUS_OK) {
         log_warn("%s", fail_message());
     }
     fail_set_agreed(reason);
@@ -430,7 +430,7 @@ enum status outputs_postmortem(struct outputs *o)
 static enum status write_report(const struct outputs *o, uint64_t hash, const struct run_cost *cost)
 {
     const struct state *state = o->in.state;
-    const char *directory = o->in.problem->settings->output.directory;
+    const char *directory = o->in.problem->output.directory;
     char path[PATH_BYTES];
     TRY(path_join(directory, "report.json", path));
     if (o->continued && state->step == state->first_step && file_exists(path)) {
@@ -454,7 +454,7 @@ static void print_result(struct outputs *o, uint64_t hash, double wall)
     log_info("temperature  %.6g .. %.6g K, mean %.9g K; heat drift %.3g J of %.6g J", d->min,
              d->max, d->mean, d->heat_drift, d->heat);
     log_info("field hash   %016llx", (unsigned long long)hash);
-    log_info("  report       %s/report.json", problem->settings->output.directory);
+    log_info("  report       %s/report.json", problem->output.directory);
     for (int k = 0; k < OUTPUT_KINDS; k++) {
         if (o->object[k] != NULL) {
             output_kinds[k]->list(o->object[k], context(o, k));

@@ -16,7 +16,7 @@ void outputs_close(struct outputs *outputs); /* takes NULL */
 
 /* Collective. Fails as outputs_open would, before any work; writes nothing. `from`: the checkpoint
  * of a restart, "" for none. */
-enum status outputs_check(const struct team *team, const struct settings *settings,
+enum status outputs_check(const struct team *team, const struct output_setting *requests,
                           enum output_mode mode, const char *from) MUST_CHECK;
 
 /* The next step at which outputs_write has work; INT64_MAX: none. The same on all ranks. */

@@ -9,7 +9,7 @@
 
 static int64_t bytes_per_exchange(const struct stepper *stepper)
 {
-    return (int64_t)halo_plan_bytes(&stepper->plan, stepper->problem->settings->run.precision);
+    return (int64_t)halo_plan_bytes(&stepper->plan, stepper->problem->precision);
 }
 
 static void write_halo(struct json *json, const struct stepper *stepper)
@@ -38,12 +38,12 @@ static void write_halo(struct json *json, const struct stepper *stepper)
 
 static void write_passes(struct json *json, const struct stepper *stepper)
 {
-    const struct settings *settings = stepper->problem->settings;
+    const struct run_setting *run = &stepper->problem->run;
     json_begin(json, "steps_per_pass", '{');
-    if (settings->run.steps_per_pass_auto) {
+    if (run->steps_per_pass_auto) {
         json_string(json, "setting", "auto");
     } else {
-        json_int(json, "setting", settings->run.steps_per_pass);
+        json_int(json, "setting", run->steps_per_pass);
     }
     json_int(json, "chosen", stepper->passes.steps);
     json_string(json, "reason", stepper->passes.reason);
@@ -87,7 +87,7 @@ static void write_placement(struct json *json, const struct stepper *stepper)
 {
     static const char *const keys[LINK_COUNT] = {"self", "group", "node", "network"};
     const struct placement_order *order = &stepper->team->placement;
-    const int64_t width = (int64_t)precision_bytes(stepper->problem->settings->run.precision);
+    const int64_t width = (int64_t)precision_bytes(stepper->problem->precision);
     char reason[256];
     placement_reason(order, reason, sizeof reason);
     json_begin(json, "placement", '{');
@@ -124,7 +124,7 @@ static void write_speed(struct json *json, const struct stepper *stepper,
     const int64_t steps = stepper->state->step - stepper->state->first_step;
     const double updates = (double)grid_total_cells(&stepper->problem->grid) * (double)steps;
     const double rate = wall > 0 ? updates / wall : 0;
-    const double bytes = 2.0 * (double)precision_bytes(stepper->problem->settings->run.precision);
+    const double bytes = 2.0 * (double)precision_bytes(stepper->problem->precision);
     json_real(json, "wall_s", wall);
     json_real(json, "cell_updates_per_s", rate);
     json_real(json, "bandwidth_GBs", rate * bytes * 1e-9);
@@ -218,8 +218,8 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     TRY(json_open(&json));
     json_begin(&json, NULL, '{');
     json_string(&json, "version", ISOTHERM_VERSION);
-    json_string(&json, "title", stepper->problem->settings->title);
-    json_string(&json, "precision", precision_name(stepper->problem->settings->run.precision));
+    json_string(&json, "title", stepper->problem->title);
+    json_string(&json, "precision", precision_name(stepper->problem->precision));
     json_int3(&json, "cells", stepper->problem->grid.cells);
     json_int(&json, "steps", stepper->state->step);
     json_int(&json, "first_step", stepper->state->first_step);
@@ -237,7 +237,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     write_speed(&json, stepper, cost);
     write_output(&json, writer);
     write_result(&json, stepper->problem, final, field_hash);
-    json_string(&json, "config", stepper->problem->settings->text);
+    json_string(&json, "config", stepper->problem->text);
     json_end(&json, '}');
     return json_save(&json, path);
 }

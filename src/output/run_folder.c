@@ -11,12 +11,12 @@
 #include "output/folder.h"
 
 /* Visit each of a run's files in the folder, with its path as context; stops when a visit fails. */
-static enum status visit_all(const struct settings *settings, output_visitor *visit)
+static enum status visit_all(const struct output_setting *requests, output_visitor *visit)
 {
-    char *directory = settings->output.directory;
+    char *directory = requests->directory;
     TRY(folder_visit_file(directory, "report.json", visit, directory));
     for (int k = 0; k < OUTPUT_KINDS; k++) {
-        TRY(output_kinds[k]->visit(settings, visit, directory));
+        TRY(output_kinds[k]->visit(requests, visit, directory));
     }
     return STATUS_OK;
 }
@@ -88,12 +88,12 @@ bool run_folder_is_continued(const char *directory, const char *from)
     return from[0] != '\0' && checkpoint_step_here(directory, from) >= 0;
 }
 
-enum status run_folder_check(const struct settings *settings, enum output_mode mode,
+enum status run_folder_check(const struct output_setting *requests, enum output_mode mode,
                              const char *from)
 {
-    const char *directory = settings->output.directory;
+    const char *directory = requests->directory;
     if (mode == OUTPUT_REPLACE) {
-        TRY(visit_all(settings, refuse_linked));
+        TRY(visit_all(requests, refuse_linked));
     }
     if (run_folder_is_continued(directory, from)) {
         return mode == OUTPUT_FRESH ? refuse_later(directory, checkpoint_step_here(directory, from))
@@ -102,8 +102,8 @@ enum status run_folder_check(const struct settings *settings, enum output_mode m
     if (mode == OUTPUT_REPLACE) {
         return STATUS_OK;
     }
-    TRY(visit_all(settings, mode == OUTPUT_FRESH ? refuse_file : refuse_finished));
-    return visit_all(settings, refuse_linked);
+    TRY(visit_all(requests, mode == OUTPUT_FRESH ? refuse_file : refuse_finished));
+    return visit_all(requests, refuse_linked);
 }
 
 static enum status remove_file(void *context, const char *path)
@@ -112,20 +112,20 @@ static enum status remove_file(void *context, const char *path)
     return file_remove(path);
 }
 
-enum status run_folder_clear(const struct settings *settings)
+enum status run_folder_clear(const struct output_setting *requests)
 {
-    return visit_all(settings, remove_file);
+    return visit_all(requests, remove_file);
 }
 
-enum status run_folder_roll_back(const struct settings *settings, int64_t step,
+enum status run_folder_roll_back(const struct output_setting *requests, int64_t step,
                                  bool with_checkpoints)
 {
     if (with_checkpoints) {
-        TRY(checkpoint_give_up_after(settings->output.directory, step));
+        TRY(checkpoint_give_up_after(requests->directory, step));
     }
     for (int k = 0; k < OUTPUT_KINDS; k++) {
         if (output_kinds[k]->roll_back != NULL) {
-            TRY(output_kinds[k]->roll_back(settings, step));
+            TRY(output_kinds[k]->roll_back(requests, step));
         }
     }
     return STATUS_OK;

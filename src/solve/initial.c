@@ -11,38 +11,37 @@
 /* Only a warning: a parameter study may shrink a shape to nothing. */
 static void warn_of_shape(const struct problem *problem, int entry)
 {
-    const struct settings *settings = problem->settings;
-    if (shape_check_cells(settings, &problem->grid, "initial", &settings->initial[entry], entry) !=
-        STATUS_OK) {
+    if (shape_check_cells(problem->origin, &problem->grid, "initial", &problem->initial[entry],
+                          entry) != STATUS_OK) {
         log_warn("%s", fail_message());
         fail_clear();
     }
 }
 
 /* Prefixes a message with the place in the configuration; the code stays. */
-static enum status with_place(const struct settings *settings, int entry, enum status status)
+static enum status with_place(const struct problem *problem, int entry, enum status status)
 {
     static const char *const parts[] = {
         [INITIAL_EXPRESSION] = ".expression.value", [INITIAL_FILE] = ".file"};
     if (status == STATUS_INPUT || status == STATUS_FILE) {
-        const char *part = parts[settings->initial[entry].kind];
+        const char *part = parts[problem->initial[entry].kind];
         char key[48];
         snprintf(key, sizeof key, "initial[%d]%s", entry, part != NULL ? part : "");
-        settings_fail(settings, key, "%s", fail_message());
+        settings_fail_at(problem->origin, key, "%s", fail_message());
     }
     return status;
 }
 
-enum status initial_check(const struct settings *settings, const struct grid *grid, int entry)
+enum status initial_check(const struct problem *problem, int entry)
 {
-    const struct shape_setting *shape = &settings->initial[entry];
+    const struct shape_setting *shape = &problem->initial[entry];
     enum status status = STATUS_OK;
     if (shape->kind == INITIAL_FILE) {
-        status = field_file_check(shape, grid);
+        status = field_file_check(shape, &problem->grid);
     } else if (shape->kind == INITIAL_EXPRESSION) {
-        status = shape_try_formula(shape, grid);
+        status = shape_try_formula(shape, &problem->grid);
     }
-    return with_place(settings, entry, status);
+    return with_place(problem, entry, status);
 }
 
 static enum status paint(const struct stepper *stepper, int entry)
@@ -50,20 +49,20 @@ static enum status paint(const struct stepper *stepper, int entry)
     const struct problem *problem = stepper->problem;
     MPI_Comm comm = stepper->team->comm;
     struct field *field = stepper->state->field;
-    const struct shape_setting *shape = &problem->settings->initial[entry];
+    const struct shape_setting *shape = &problem->initial[entry];
     enum status status = STATUS_OK;
     if (shape->kind == INITIAL_FILE) {
         status = field_file_read(comm, shape, field, &problem->grid);
     } else {
         status = field_paint(field, &problem->grid, shape, problem->radius);
     }
-    return status_agree(comm, with_place(problem->settings, entry, status));
+    return status_agree(comm, with_place(problem, entry, status));
 }
 
 /* The shapes may leave cells uncovered, which are still NaN. */
 static enum status check_covered(struct stepper *stepper)
 {
-    const struct settings *settings = stepper->problem->settings;
+    const struct problem *problem = stepper->problem;
     MPI_Comm comm = stepper->team->comm;
     struct diagnostics diagnostics;
     struct heat_operator op;
@@ -72,22 +71,22 @@ static enum status check_covered(struct stepper *stepper)
     if (status == STATUS_NUMERICS) {
         return status_agree(
             comm,
-            settings_fail(
-                settings, "initial",
+            settings_fail_at(
+                problem->origin, "initial",
                 "some cells have no temperature; start the list with '- uniform: {value: 300}'"));
     }
-    const bool absolute = settings->run.temperature == TEMPERATURE_ABSOLUTE;
+    const bool absolute = problem->run.temperature == TEMPERATURE_ABSOLUTE;
     if (status == STATUS_OK && absolute && diagnostics.min < BELOW_ZERO) {
         char text[BELOW_ZERO_TEXT];
-        return status_agree(comm, settings_fail(settings, "initial", "%s",
-                                                settings_below_zero(diagnostics.min, text)));
+        return status_agree(comm, settings_fail_at(problem->origin, "initial", "%s",
+                                                   settings_below_zero(diagnostics.min, text)));
     }
     return status;
 }
 
 enum status initial_state(struct stepper *stepper)
 {
-    for (int entry = 0; entry < stepper->problem->settings->ninitial; entry++) {
+    for (int entry = 0; entry < stepper->problem->ninitial; entry++) {
         warn_of_shape(stepper->problem, entry);
         TRY(paint(stepper, entry));
     }

@@ -10,7 +10,6 @@ enum status initial_state(struct stepper *stepper) MUST_CHECK;
 
 /* Not collective. Check entry `entry` before a run: the shape of a file, the value of a formula in
  * a few cells. STATUS_INPUT or STATUS_FILE, with the entry's place. */
-enum status initial_check(const struct settings *settings, const struct grid *grid,
-                          int entry) MUST_CHECK;
+enum status initial_check(const struct problem *problem, int entry) MUST_CHECK;
 
 #endif

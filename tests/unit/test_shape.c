@@ -54,7 +54,7 @@ TEST(same_as_looking_at_each_cell)
             }
             const bool expected = holds_any(&grid, &shape);
             const enum status status =
-                shape_check_cells(&settings, &grid, "initial", &settings.initial[0], 0);
+                shape_check_cells(settings.origin, &grid, "initial", &settings.initial[0], 0);
             assert_int_equal(status, expected ? STATUS_OK : STATUS_INPUT);
             found[expected]++;
         }
@@ -72,13 +72,13 @@ TEST(the_message_has_key_and_cells)
     struct settings settings = {.initial = shapes, .ninitial = 3};
     struct grid grid;
     make_grid(&settings, (const int64_t[]){20000000, 10, 1}, &grid);
-    assert_int_equal(shape_check_cells(&settings, &grid, "initial", &settings.initial[0], 0),
+    assert_int_equal(shape_check_cells(settings.origin, &grid, "initial", &settings.initial[0], 0),
                      STATUS_OK);
-    assert_int_equal(shape_check_cells(&settings, &grid, "initial", &settings.initial[1], 1),
+    assert_int_equal(shape_check_cells(settings.origin, &grid, "initial", &settings.initial[1], 1),
                      STATUS_INPUT);
     assert_string_equal(fail_message(), "initial[1].sphere: contains no cell centre and so has no "
                                         "effect; the cells are 5e-08 x 0.11 m large");
-    assert_int_equal(shape_check_cells(&settings, &grid, "initial", &settings.initial[2], 2),
+    assert_int_equal(shape_check_cells(settings.origin, &grid, "initial", &settings.initial[2], 2),
                      STATUS_INPUT);
     assert_non_null(strstr(fail_message(), "initial[2].box: contains no cell centre"));
 }

@@ -59,7 +59,7 @@ static void expect_sound(const struct scene *scene)
         assert_true(dt > 0 && dt <= t->dt * (1 + 1e-9));
         assert_true(fabs(after - before - dt) <= 8 * DBL_EPSILON * after);
     }
-    for (int i = 0; (cadence = settings_cadence(&scene->settings, i, key)) != NULL; i++) {
+    for (int i = 0; (cadence = settings_cadence(&scene->settings.output, i, key)) != NULL; i++) {
         int64_t found = 0;
         int64_t next = -1;
         for (int64_t n = t->steps; n >= 0; n--) {
