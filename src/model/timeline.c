@@ -15,21 +15,23 @@
 /* Each ends in at least one file access. */
 enum { MAX_STRETCHES = 1000000 };
 
-static enum status choose_dt(const struct settings *settings, double dt_stable, double *dt)
+static enum status choose_dt(struct timeline *timeline)
 {
-    if (!(dt_stable > 0) || !isfinite(dt_stable)) {
-        return settings_fail(settings, "material.conductivity",
-                             "the largest stable time step would be %g s: the grid spacing or the "
-                             "diffusivity is far out of range",
-                             dt_stable);
+    const struct time_setting *setting = &timeline->setting;
+    const double stable = timeline->dt_stable;
+    if (!(stable > 0) || !isfinite(stable)) {
+        return settings_fail_at(timeline->origin, "material.conductivity",
+                                "the largest stable time step would be %g s: the grid spacing or "
+                                "the diffusivity is far out of range",
+                                stable);
     }
-    *dt = settings->time.dt_auto ? settings->time.safety * dt_stable : settings->time.dt;
+    timeline->dt = setting->dt_auto ? setting->safety * stable : setting->dt;
     /* a dt copied from a printed limit may exceed it in its last digits */
-    if (*dt > dt_stable * (1 + 1e-12)) {
-        return settings_fail(settings, settings->time.dt_auto ? "time.safety" : "time.dt",
-                             "the time step %.17g s is unstable on this grid; the largest stable "
-                             "one is %.17g s (`dt: auto` chooses it)",
-                             *dt, dt_stable);
+    if (timeline->dt > stable * (1 + 1e-12)) {
+        return settings_fail_at(timeline->origin, setting->dt_auto ? "time.safety" : "time.dt",
+                                "the time step %.17g s is unstable on this grid; the largest "
+                                "stable one is %.17g s (`dt: auto` chooses it)",
+                                timeline->dt, stable);
     }
     return STATUS_OK;
 }
@@ -58,14 +60,13 @@ static double tolerance(const struct timeline *timeline, double time)
 }
 
 /* The first multiple of an interval after `time`, s; infinite without intervals. */
-static double next_landing(const struct settings *settings, const struct timeline *timeline,
-                           double time)
+static double next_landing(const struct timeline *timeline, double time)
 {
     const double after = time + tolerance(timeline, time);
     double next = INFINITY;
     char key[CADENCE_KEY_BYTES];
     const struct cadence *cadence = NULL;
-    for (int i = 0; (cadence = settings_cadence(&settings->output, i, key)) != NULL; i++) {
+    for (int i = 0; (cadence = settings_cadence(timeline->output, i, key)) != NULL; i++) {
         if (cadence->interval > 0) {
             double multiple = floor(after / cadence->interval);
             while (multiple * cadence->interval <= after) {
@@ -77,22 +78,22 @@ static double next_landing(const struct settings *settings, const struct timelin
     return next;
 }
 
-static enum status refuse_steps(const struct settings *settings, const struct timeline *timeline)
+static enum status refuse_steps(const struct timeline *timeline)
 {
-    const double left = settings->time.end - timeline->start_time;
-    return settings_fail(settings, "time.end",
-                         "reaching %g s in steps of %g s takes %g of them; at most 2^53 = %.0f",
-                         settings->time.end, timeline->dt, left / timeline->dt, MAX_STEPS);
+    const double left = timeline->setting.end - timeline->start_time;
+    return settings_fail_at(timeline->origin, "time.end",
+                            "reaching %g s in steps of %g s takes %g of them; at most 2^53 = %.0f",
+                            timeline->setting.end, timeline->dt, left / timeline->dt, MAX_STEPS);
 }
 
 /* The shortest interval of all outputs, and its key; infinite without intervals. */
-static double shortest_interval(const struct settings *settings,
+static double shortest_interval(const struct timeline *timeline,
                                 char shortest_key[CADENCE_KEY_BYTES + 16])
 {
     char key[CADENCE_KEY_BYTES];
     double shortest = INFINITY;
     const struct cadence *cadence = NULL;
-    for (int i = 0; (cadence = settings_cadence(&settings->output, i, key)) != NULL; i++) {
+    for (int i = 0; (cadence = settings_cadence(timeline->output, i, key)) != NULL; i++) {
         if (cadence->interval > 0 && cadence->interval < shortest) {
             shortest = cadence->interval;
             snprintf(shortest_key, CADENCE_KEY_BYTES + 16, "%s.interval", key);
@@ -101,32 +102,34 @@ static double shortest_interval(const struct settings *settings,
     return shortest;
 }
 
-static enum status refuse_landings(const struct settings *settings)
+static enum status refuse_landings(const struct timeline *timeline)
 {
     char key[CADENCE_KEY_BYTES + 16];
-    const double shortest = shortest_interval(settings, key);
-    return settings_fail(
-        settings, key, "an output every %g s is written more than %d times; give a longer interval",
-        shortest, (int)MAX_STRETCHES);
+    const double shortest = shortest_interval(timeline, key);
+    return settings_fail_at(
+        timeline->origin, key,
+        "an output every %g s is written more than %d times; give a longer interval", shortest,
+        (int)MAX_STRETCHES);
 }
 
 /* The multiples of an interval must be distinct times up to the end; else lay_stretches would not
  * advance. */
-static enum status check_intervals(const struct settings *settings, const struct timeline *timeline)
+static enum status check_intervals(const struct timeline *timeline)
 {
     char key[CADENCE_KEY_BYTES + 16];
-    const double shortest = shortest_interval(settings, key);
-    const double steps = (double)(settings->time.steps - timeline->start_step);
-    const double end = settings->time.by_steps
+    const double shortest = shortest_interval(timeline, key);
+    const double steps = (double)(timeline->setting.steps - timeline->start_step);
+    const double end = timeline->setting.by_steps
                            ? timeline->start_time + fmax(steps, 0) * timeline->dt
-                           : fmax(settings->time.end, timeline->start_time);
+                           : fmax(timeline->setting.end, timeline->start_time);
     if (shortest > tolerance(timeline, end)) {
         return STATUS_OK;
     }
-    return settings_fail(settings, key,
-                         "an output every %g s is far too often for steps of %g s up to t = %g s; "
-                         "give a longer interval",
-                         shortest, timeline->dt, end);
+    return settings_fail_at(
+        timeline->origin, key,
+        "an output every %g s is far too often for steps of %g s up to t = %g s; "
+        "give a longer interval",
+        shortest, timeline->dt, end);
 }
 
 static enum status add_stretch(struct timeline *timeline, int64_t *capacity, int64_t first,
@@ -148,11 +151,11 @@ static enum status add_stretch(struct timeline *timeline, int64_t *capacity, int
 }
 
 /* From start_step and start_time, landing by landing, to the end or the last step. */
-static enum status lay_stretches(const struct settings *settings, struct timeline *timeline)
+static enum status lay_stretches(struct timeline *timeline)
 {
-    const bool by_steps = settings->time.by_steps;
-    const double final = by_steps ? INFINITY : fmax(settings->time.end, timeline->start_time);
-    const double last_step = by_steps ? (double)settings->time.steps : MAX_STEPS;
+    const bool by_steps = timeline->setting.by_steps;
+    const double final = by_steps ? INFINITY : fmax(timeline->setting.end, timeline->start_time);
+    const double last_step = by_steps ? (double)timeline->setting.steps : MAX_STEPS;
     double step = (double)timeline->start_step;
     double time = timeline->start_time;
     int64_t capacity = 0;
@@ -160,10 +163,10 @@ static enum status lay_stretches(const struct settings *settings, struct timelin
     timeline->steps = timeline->start_step;
     while (time < final && step < last_step) {
         if (timeline->nstretches == MAX_STRETCHES) {
-            return refuse_landings(settings);
+            return refuse_landings(timeline);
         }
         TRY(add_stretch(timeline, &capacity, (int64_t)step, time));
-        double landing = next_landing(settings, timeline, time);
+        double landing = next_landing(timeline, time);
         if (!by_steps && landing >= final - tolerance(timeline, final)) {
             landing = final;
         }
@@ -172,7 +175,7 @@ static enum status lay_stretches(const struct settings *settings, struct timelin
             isfinite(landing) ? count_between(timeline, time, landing, &dt_last) : INFINITY;
         if (step + count > last_step) { /* the steps run out before the landing */
             if (!by_steps) {
-                return refuse_steps(settings, timeline);
+                return refuse_steps(timeline);
             }
             count = last_step - step;
             landing = time + count * timeline->dt;
@@ -188,43 +191,44 @@ static enum status lay_stretches(const struct settings *settings, struct timelin
     return STATUS_OK;
 }
 
-static void count_by_steps(const struct settings *settings, struct timeline *timeline)
+static void count_by_steps(struct timeline *timeline)
 {
-    const int64_t steps = settings->time.steps;
+    const int64_t steps = timeline->setting.steps;
     const int64_t left = steps > timeline->start_step ? steps - timeline->start_step : 0;
     timeline->steps = timeline->start_step + left;
     timeline->end = timeline->start_time + (double)left * timeline->dt;
 }
 
-static enum status count_to_end(const struct settings *settings, struct timeline *timeline)
+static enum status count_to_end(struct timeline *timeline)
 {
-    const double quotient = fmax(settings->time.end - timeline->start_time, 0) / timeline->dt;
+    const double quotient = fmax(timeline->setting.end - timeline->start_time, 0) / timeline->dt;
     if (!(quotient <= MAX_STEPS - (double)timeline->start_step)) {
-        return refuse_steps(settings, timeline);
+        return refuse_steps(timeline);
     }
-    timeline->end = fmax(settings->time.end, timeline->start_time);
+    timeline->end = fmax(timeline->setting.end, timeline->start_time);
     timeline->steps =
         timeline->start_step +
         (int64_t)count_between(timeline, timeline->start_time, timeline->end, &timeline->dt_last);
     return STATUS_OK;
 }
 
-static enum status count_steps(const struct settings *settings, struct timeline *timeline)
+static enum status count_steps(struct timeline *timeline)
 {
     char key[CADENCE_KEY_BYTES + 16];
-    if (settings->time.by_steps && (double)settings->time.steps > MAX_STEPS) {
-        return settings_fail(settings, "time.steps", "%" PRId64 " steps; at most 2^53 = %.0f",
-                             settings->time.steps, MAX_STEPS);
+    if (timeline->setting.by_steps && (double)timeline->setting.steps > MAX_STEPS) {
+        return settings_fail_at(timeline->origin, "time.steps",
+                                "%" PRId64 " steps; at most 2^53 = %.0f", timeline->setting.steps,
+                                MAX_STEPS);
     }
     timeline->dt_last = timeline->dt;
-    if (isfinite(shortest_interval(settings, key))) {
-        TRY(check_intervals(settings, timeline));
-        return lay_stretches(settings, timeline);
+    if (isfinite(shortest_interval(timeline, key))) {
+        TRY(check_intervals(timeline));
+        return lay_stretches(timeline);
     }
-    if (!settings->time.by_steps) {
-        return count_to_end(settings, timeline);
+    if (!timeline->setting.by_steps) {
+        return count_to_end(timeline);
     }
-    count_by_steps(settings, timeline);
+    count_by_steps(timeline);
     return STATUS_OK;
 }
 
@@ -249,12 +253,15 @@ enum status timeline_create(const struct settings *settings, const struct grid *
                             const struct medium *medium, struct timeline *timeline)
 {
     const bool is_wide = settings->run.stencil_order > 2;
-    struct timeline built = {.dt_stable = is_wide ? wide_stable_dt(settings, grid, medium)
+    struct timeline built = {.setting = settings->time,
+                             .output = &settings->output,
+                             .origin = settings->origin,
+                             .dt_stable = is_wide ? wide_stable_dt(settings, grid, medium)
                                                   : medium_stable_dt(medium, grid),
                              .share = 1};
     TRY(check_adaptation(settings, medium));
-    TRY(choose_dt(settings, built.dt_stable, &built.dt));
-    const enum status status = count_steps(settings, &built);
+    TRY(choose_dt(&built));
+    const enum status status = count_steps(&built);
     if (status == STATUS_OK) {
         *timeline = built;
     } else {
@@ -270,8 +277,7 @@ void timeline_destroy(struct timeline *timeline)
     timeline->nstretches = 0;
 }
 
-enum status timeline_continue(struct timeline *timeline, const struct settings *settings,
-                              int64_t step, double time)
+enum status timeline_continue(struct timeline *timeline, int64_t step, double time)
 {
     if (step <= timeline->steps && timeline_time(timeline, step) == time) {
         return STATUS_OK;
@@ -280,16 +286,15 @@ enum status timeline_continue(struct timeline *timeline, const struct settings *
     timeline->start_step = step;
     timeline->start_time = time;
     timeline->before_dt = 0;
-    return count_steps(settings, timeline);
+    return count_steps(timeline);
 }
 
 /* The same run with other steps; the old ones are kept when they are refused. */
-static enum status replace(struct timeline *timeline, const struct settings *settings,
-                           struct timeline *by)
+static enum status replace(struct timeline *timeline, struct timeline *by)
 {
     by->stretch = NULL;
     by->nstretches = 0;
-    const enum status status = count_steps(settings, by);
+    const enum status status = count_steps(by);
     timeline_destroy(status == STATUS_OK ? timeline : by);
     if (status == STATUS_OK) {
         *timeline = *by;
@@ -297,8 +302,7 @@ static enum status replace(struct timeline *timeline, const struct settings *set
     return status;
 }
 
-enum status timeline_adapt(struct timeline *timeline, const struct settings *settings, int64_t step,
-                           double dt)
+enum status timeline_adapt(struct timeline *timeline, int64_t step, double dt)
 {
     struct timeline changed = *timeline;
     if (dt == timeline->dt) {
@@ -309,17 +313,17 @@ enum status timeline_adapt(struct timeline *timeline, const struct settings *set
     changed.start_time = timeline_time(timeline, step);
     changed.before_time = step > 0 ? timeline_time(timeline, step - 1) : 0;
     changed.before_dt = step > 0 ? timeline_dt(timeline, step - 1) : 0;
-    return replace(timeline, settings, &changed);
+    return replace(timeline, &changed);
 }
 
-enum status timeline_restore(struct timeline *timeline, const struct settings *settings,
-                             int64_t start_step, double start_time, double dt)
+enum status timeline_restore(struct timeline *timeline, int64_t start_step, double start_time,
+                             double dt)
 {
     struct timeline changed = *timeline;
     changed.dt = dt;
     changed.start_step = start_step;
     changed.start_time = start_time;
-    return replace(timeline, settings, &changed);
+    return replace(timeline, &changed);
 }
 
 static bool is_before(const struct timeline *timeline, int64_t step)

@@ -13,11 +13,14 @@ struct stretch {
 };
 
 /* All steps have length dt except those that land on a time: the last one, on `end`, and one before
- * each output with an interval in simulated time. A pure function of the settings and of where a
- * restart or timeline_adapt changed the steps; so a restart reproduces the same steps. */
+ * each output with an interval in simulated time. A pure function of the first two members and of
+ * where a restart or timeline_adapt changed the steps; so a restart reproduces the same steps. */
 struct timeline {
-    double dt;               /* s */
-    double dt_stable;        /* s, the largest stable step */
+    struct time_setting setting;
+    const struct output_setting *output; /* borrowed: the intervals on which steps land */
+    struct settings_origin *origin;      /* for messages */
+    double dt;                           /* s */
+    double dt_stable;                    /* s, the largest stable step */
     double share;            /* of medium's fastest_rate: the largest rate that can occur */
     int64_t start_step;      /* 0, or the step at which a restart or timeline_adapt changed them */
     double start_time;       /* s */
@@ -39,15 +42,13 @@ void timeline_destroy(struct timeline *timeline); /* takes a zeroed one */
 /* Continue from a state at `step` and `time`. Nothing changes if the timeline passes through it, as
  * after a restart with the same settings; otherwise the remaining steps begin there, up to the
  * configured step count or end. */
-enum status timeline_continue(struct timeline *timeline, const struct settings *settings,
-                              int64_t step, double time) MUST_CHECK;
+enum status timeline_continue(struct timeline *timeline, int64_t step, double time) MUST_CHECK;
 
 /* From `step` on, where the state is, let steps have this length. Fails as timeline_create. */
-enum status timeline_adapt(struct timeline *timeline, const struct settings *settings, int64_t step,
-                           double dt) MUST_CHECK;
+enum status timeline_adapt(struct timeline *timeline, int64_t step, double dt) MUST_CHECK;
 /* As it was after timeline_adapt, in another run. Before timeline_continue. */
-enum status timeline_restore(struct timeline *timeline, const struct settings *settings,
-                             int64_t start_step, double start_time, double dt) MUST_CHECK;
+enum status timeline_restore(struct timeline *timeline, int64_t start_step, double start_time,
+                             double dt) MUST_CHECK;
 
 double timeline_time(const struct timeline *timeline, int64_t step);
 double timeline_dt(const struct timeline *timeline,

@@ -34,13 +34,12 @@ static double step_of(const struct problem *problem, double share)
 {
     const double closed = problem->medium.nmaterials > 1 ? 2 : 1.5;
     const struct timeline *timeline = &problem->timeline;
-    return problem->settings->time.safety * timeline->dt_stable / fmin(1, closed * share);
+    return problem->time.safety * timeline->dt_stable / fmin(1, closed * share);
 }
 
 enum status adaptive_step(struct stepper *stepper, struct problem *problem)
 {
-    const struct settings *settings = problem->settings;
-    const int64_t every = settings->time.adapt_every;
+    const int64_t every = problem->time.adapt_every;
     const struct state *state = stepper->state;
     struct timeline *timeline = &problem->timeline;
     struct heat_operator op;
@@ -59,13 +58,13 @@ enum status adaptive_step(struct stepper *stepper, struct problem *problem)
     /* in between, a restart keeps the step, unless its settings no longer allow it */
     const bool keeps = !due && dt >= timeline->dt;
     TRY(status_agree(stepper->team->comm,
-                     keeps ? STATUS_OK : timeline_adapt(timeline, settings, state->step, dt)));
+                     keeps ? STATUS_OK : timeline_adapt(timeline, state->step, dt)));
     timeline->share = timeline->dt > step_of(problem, 1) ? share : 1;
     return STATUS_OK;
 }
 
 int64_t adaptive_next(const struct stepper *stepper)
 {
-    const int64_t every = stepper->problem->settings->time.adapt_every;
+    const int64_t every = stepper->problem->time.adapt_every;
     return every > 0 ? (stepper->state->step / every + 1) * every : INT64_MAX;
 }

@@ -131,11 +131,11 @@ static enum status continue_state(struct stepper *stepper, struct problem *probl
     struct state *state = stepper->state;
     state->step = saved->step;
     state->first_step = saved->step;
-    if (problem->settings->time.adapt_every > 0 && saved->adapted_dt > 0) {
-        TRY(timeline_restore(&problem->timeline, problem->settings, saved->adapted_step,
-                             saved->adapted_time, saved->adapted_dt));
+    if (problem->time.adapt_every > 0 && saved->adapted_dt > 0) {
+        TRY(timeline_restore(&problem->timeline, saved->adapted_step, saved->adapted_time,
+                             saved->adapted_dt));
     }
-    TRY(timeline_continue(&problem->timeline, problem->settings, saved->step, saved->time));
+    TRY(timeline_continue(&problem->timeline, saved->step, saved->time));
     state->time = timeline_time(&problem->timeline, saved->step);
     TRY(continue_ledger(stepper, saved));
     return saved->changed ? balance_ledger(stepper) : STATUS_OK;

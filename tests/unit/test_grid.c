@@ -160,7 +160,7 @@ TEST(restarts_on_the_way_change_nothing)
     for (int64_t step = 0; step <= whole.steps; step++) {
         struct timeline timeline = whole;
         const double time = timeline_time(&whole, step);
-        assert_int_equal(timeline_continue(&timeline, &settings, step, time), STATUS_OK);
+        assert_int_equal(timeline_continue(&timeline, step, time), STATUS_OK);
         assert_memory_equal(&timeline, &whole, sizeof whole);
     }
 }
@@ -172,7 +172,7 @@ TEST(restarts_go_on_to_a_later_end)
     settings.time.end = 0.0277;
     struct timeline timeline = make_timeline(&settings);
     assert_true(first.dt_last < first.dt);
-    assert_int_equal(timeline_continue(&timeline, &settings, first.steps, first.end), STATUS_OK);
+    assert_int_equal(timeline_continue(&timeline, first.steps, first.end), STATUS_OK);
     assert_true(timeline_time(&timeline, first.steps) == first.end);
     assert_true(timeline_time(&timeline, timeline.steps) == 0.0277);
     assert_true(timeline_dt(&timeline, first.steps) == timeline.dt);
@@ -181,7 +181,7 @@ TEST(restarts_go_on_to_a_later_end)
     /* and from beyond the end there is nothing left to do */
     settings.time.end = 0.005;
     timeline = make_timeline(&settings);
-    assert_int_equal(timeline_continue(&timeline, &settings, first.steps, first.end), STATUS_OK);
+    assert_int_equal(timeline_continue(&timeline, first.steps, first.end), STATUS_OK);
     assert_int_equal(timeline.steps, first.steps);
     assert_true(timeline_time(&timeline, first.steps) == first.end);
 }

@@ -158,7 +158,7 @@ TEST(restarts_on_the_way_change_nothing)
         lay(&again, 0.1, 0, 0.0123, 0.0077, 0);
         const struct stretch *before = again.timeline.stretch;
         const double time = timeline_time(&scene.timeline, n);
-        assert_int_equal(timeline_continue(&again.timeline, &again.settings, n, time), STATUS_OK);
+        assert_int_equal(timeline_continue(&again.timeline, n, time), STATUS_OK);
         assert_ptr_equal(again.timeline.stretch, before);
         timeline_destroy(&again.timeline);
     }
@@ -170,7 +170,7 @@ TEST(restarts_elsewhere_land_on_the_same_times)
     struct scene scene;
     lay(&scene, 0.1, 0, 0.0123, 0, 0);
     struct timeline *t = &scene.timeline;
-    assert_int_equal(timeline_continue(t, &scene.settings, 1000, 0.05), STATUS_OK);
+    assert_int_equal(timeline_continue(t, 1000, 0.05), STATUS_OK);
     assert_true(timeline_time(t, 1000) == 0.05);
     assert_true(t->end == 0.1);
     int64_t k = 5; /* 5 x 0.0123 is the first behind 0.05 */
