@@ -35,8 +35,9 @@ enum schema_flag {
     SCHEMA_SAME = 128,     /* a single number is that of all entries */
     SCHEMA_ONE_KIND = 256, /* list: an entry is a mapping with one key, its kind (struct
                               shape_setting comes first in it) */
-    SCHEMA_OR_TABLE = 512  /* or a table over temperature: then the struct table_setting * at
+    SCHEMA_OR_TABLE = 512, /* or a table over temperature: then the struct table_setting * at
                               `alternative` is it */
+    SCHEMA_POINT = 1024    /* coordinates: as many as the grid has axes, or `max_count` */
 };
 
 /* What a restart does when the value of this key differs from the checkpoint's. */
@@ -79,13 +80,16 @@ struct schema_key {
     enum schema_restart restart; /* keys, lists, and sections that `kinds` select */
     unsigned kinds; /* 0: always; else SCHEMA_KIND bits of the selector for which it applies */
     int min_count;  /* values in a list; 0: a single value */
-    int max_count;
+    int max_count;  /* list: of entries; 0: any number */
     const struct schema_limit *limit;
     const struct schema_choice *choices;
     const char *variables; /* of a formula: "x, y, z" */
     const char *fallback;  /* the default, as in the YAML file; NULL: none */
     const char *rival;     /* the key of the same section that excludes this one, and that may be
                               given in its place */
+    const char *needs;     /* the key of the same section without which this one has no meaning;
+                              after a comma: more for the message */
+    const char *one_of;    /* section, list: the keys, "end, steps", of which one must be given */
     /* a check after all keys have been read; list: of each entry */
     enum status (*check)(const struct settings *settings, const struct item *item);
     const struct schema_unit *unit; /* NULL: a number without one */
@@ -107,6 +111,9 @@ const struct schema_key *schema_table(int *count);
 /* The key of that name in the section whose keys have the prefix `members` ("": the top level) and
  * that applies to `kinds` (0: any); NULL when there is none. */
 const struct schema_key *schema_child(const char *members, const char *name, unsigned kinds);
+
+/* The key of that name in the same section. */
+const struct schema_key *schema_beside(const struct schema_key *key, const char *name);
 
 /* True when `key` is directly below `members`; *name is then its last part. */
 bool schema_is_child(const struct schema_key *key, const char *members, const char **name);

@@ -49,8 +49,9 @@
 /* The condition of a patch is its first member, so that IN_FACE holds for it too. */
 #define IN_PATCH(member) offsetof(struct patch_setting, member)
 #define FACE_POINT(path_, offset_, help_)                                                          \
-    KEY(path_, REAL, WARN, offset_, help_, .flags = SCHEMA_REQUIRED | SCHEMA_ONES, .min_count = 1, \
-        .max_count = PATCH_AXES, .limit = &finite, .unit = &metre, .example = "[0.1, 0.2]")
+    KEY(path_, REAL, WARN, offset_, help_, .flags = SCHEMA_REQUIRED | SCHEMA_ONES | SCHEMA_POINT,  \
+        .min_count = 1, .max_count = PATCH_AXES, .limit = &finite, .unit = &metre,                 \
+        .example = "[0.1, 0.2]")
 #define CLOSED_KINDS                                                                               \
     (SCHEMA_KIND(BOUNDARY_TEMPERATURE) | SCHEMA_KIND(BOUNDARY_FLUX) |                              \
      SCHEMA_KIND(BOUNDARY_CONVECTION) | SCHEMA_KIND(BOUNDARY_RADIATION))
@@ -75,7 +76,7 @@
              struct patch_setting,                                                                 \
              "Parts of the face with conditions of their own: a list of shapes, which may "        \
              "overlap; later entries overwrite earlier ones. At most 255 per face, in 2D and 3D.", \
-             .kinds = CLOSED_KINDS, .check = settings_check_patch,                                 \
+             .kinds = CLOSED_KINDS, .max_count = MOST_PATCHES, .check = settings_check_patch,      \
              .example = "- {disc: {center: [0.1, 0.2], radius: 0.01}, type: flux, value: 1e5}"),   \
         KEY("boundary.*.patches[].name", TEXT, WARN, IN_PATCH(name),                               \
             "A name. A named patch has columns in `history.csv`.", .example = "heater"),           \

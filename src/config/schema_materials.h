@@ -12,6 +12,11 @@
             .flags = SCHEMA_REQUIRED | SCHEMA_SAME | SCHEMA_OR_TABLE, .min_count = 1,              \
             .max_count = 3, .alternative = IN_MATERIAL(solid.conductivity_table),                  \
             .limit = &positive, .unit = &conductivity, .example = "[0.9, 0.9, 0.3]"),              \
+        KEY("materials[].becomes", TEXT, ASK, IN_MATERIAL(becomes),                                \
+            "The material that a cell of this one becomes, forever, when it is molten: as soon "   \
+            "as it reaches the liquidus of that material. Density, heat capacity, melting and "    \
+            "the liquid are those of that material; here is `conductivity` only, of the solid.",   \
+            .example = "steel"),                                                                   \
         KEY("materials[].density", REAL, ASK, IN_MATERIAL(density), "Density rho.",                \
             .flags = SCHEMA_REQUIRED, .rival = "becomes", .limit = &positive, .unit = &density),   \
         KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(solid.heat_capacity),              \
@@ -19,26 +24,24 @@
             .rival = "becomes", .alternative = IN_MATERIAL(solid.heat_capacity_table),             \
             .limit = &positive, .unit = &heat_capacity, .example = "[[300, 450], [1700, 800]]"),   \
         KEY("materials[].latent_heat", REAL, ASK, IN_MATERIAL(latent_heat),                        \
-            "The heat of melting per mass; the keys above are those of the solid.",                \
+            "The heat of melting per mass; outside of `liquid`, the keys are those of the solid.", \
             .flags = SCHEMA_NOTED, .alternative = IN_MATERIAL(melts), .limit = &not_negative,      \
-            .unit = &latent_heat),                                                                 \
+            .unit = &latent_heat, .rival = "becomes",                                              \
+            .needs = "solidus, the temperature at which the material melts"),                      \
         KEY("materials[].solidus", REAL, ASK, IN_MATERIAL(solidus),                                \
             "With `latent_heat`: the temperature at which it begins to melt.",                     \
             .flags = SCHEMA_NOTED, .alternative = IN_MATERIAL(has_solidus), .limit = &temperature, \
-            .unit = &kelvin),                                                                      \
+            .unit = &kelvin, .rival = "becomes", .needs = "latent_heat, which may be 0"),          \
         KEY("materials[].liquidus", REAL, ASK, IN_MATERIAL(liquidus),                              \
             "The temperature above which it is liquid. Left out: the solidus.",                    \
             .flags = SCHEMA_NOTED, .alternative = IN_MATERIAL(has_liquidus),                       \
-            .limit = &temperature, .unit = &kelvin),                                               \
-        KEY("materials[].becomes", TEXT, ASK, IN_MATERIAL(becomes),                                \
-            "The material that a cell of this one becomes, forever, when it is molten: as soon "   \
-            "as it reaches the liquidus of that material. Density, heat capacity, melting and "    \
-            "the liquid are those of that material; here is `conductivity` only, of the solid.",   \
-            .example = "steel"),                                                                   \
+            .limit = &temperature, .unit = &kelvin, .rival = "becomes",                            \
+            .needs = "latent_heat, which may be 0"),                                               \
         SECTION(                                                                                   \
             "materials[].liquid",                                                                  \
             "Properties above the liquidus, where they differ; between solidus and liquidus they " \
-            "change linearly."),                                                                   \
+            "change linearly.",                                                                    \
+            .rival = "becomes", .needs = "latent_heat, which may be 0"),                           \
         KEY("materials[].liquid.conductivity", REAL, ASK, IN_MATERIAL(liquid.conductivity),        \
             "Thermal conductivity of the liquid.", .flags = SCHEMA_SAME | SCHEMA_OR_TABLE,         \
             .min_count = 1, .max_count = 3, .alternative = IN_MATERIAL(liquid.conductivity_table), \
@@ -50,7 +53,8 @@
         SECTION("materials[].perfusion",                                                           \
                 "Blood flow and metabolism of a tissue (Pennes): the heat per volume and time is " \
                 "rate * blood_density * blood_heat_capacity * (arterial_temperature - T) + "       \
-                "metabolic_heat."),                                                                \
+                "metabolic_heat.",                                                                 \
+                .rival = "becomes"),                                                               \
         KEY("materials[].perfusion.rate", REAL, ASK, IN_MATERIAL(perfusion.rate),                  \
             "The perfusion rate: volume of blood per volume of tissue and time.",                  \
             .flags = SCHEMA_REQUIRED | SCHEMA_NOTED, .alternative = IN_MATERIAL(perfusion.given),  \

@@ -7,7 +7,7 @@
 
 #define SAMPLE_ROWS                                                                                \
     SECTION("output.probes", "The temperature at points, in `probes.csv`. Off when left out.",     \
-            .check = settings_check_cadence),                                                      \
+            .one_of = "every, interval"),                                                          \
         CADENCE("output.probes", AT(output.probes.cadence)),                                       \
         LIST("output.probes.points", FREE, AT(output.probes.points), AT(output.probes.npoints),    \
              struct probe_setting,                                                                 \
@@ -20,34 +20,34 @@
             "The name of the column. Use letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,     \
             .example = "core"),                                                                    \
         POINT("output.probes.points[].at", FREE, IN_PROBE(at), "The position, inside the grid.",   \
-              .flags = SCHEMA_REQUIRED, .check = settings_check_inside),                           \
+              .check = settings_check_inside),                                                     \
         SECTION("output.probes.points[].impedance",                                                \
                 "Also the thermal impedance of the probe, (T - reference) / power, as the column " \
                 "Zth_NAME_K_per_W. The power is that of the step before the row; `nan` where it "  \
                 "is 0.",                                                                           \
                 .flags = SCHEMA_NOTED, .alternative = IN_PROBE(has_impedance),                     \
-                .check = settings_check_impedance),                                                \
+                .one_of = "reference, to", .check = settings_check_impedance),                     \
         KEY("output.probes.points[].impedance.reference", REAL, FREE, IN_PROBE(reference),         \
             "The temperature of the reference, such as that of the ambient.",                      \
             .flags = SCHEMA_NOTED, .alternative = IN_PROBE(has_reference), .rival = "to",          \
             .limit = &temperature, .unit = &kelvin, .check = settings_check_kelvins),              \
         KEY("output.probes.points[].impedance.to", TEXT, FREE, IN_PROBE(to),                       \
             "Instead of `reference`: the name of the probe whose temperature is the reference.",   \
-            .rival = "reference", .example = "case"),                                              \
+            .rival = "reference", .example = "case", .check = settings_check_impedance_to),        \
         KEY("output.probes.points[].impedance.source", TEXT, FREE, IN_PROBE(source),               \
             "The power is that of the sources of this name. Left out: of all sources.",            \
-            .example = "heater"),                                                                  \
+            .example = "heater", .check = settings_check_impedance_source),                        \
         LIST("output.lines", FREE, AT(output.lines), AT(output.nlines), struct line_setting,       \
              "The temperature along straight lines, in NAME.csv.",                                 \
              .example =                                                                            \
                  "- {name: axis, from: [0, 0.5, 0.5], to: [1, 0.5, 0.5], points: 101, every: 10}", \
-             .check = settings_check_file),                                                        \
+             .one_of = "every, interval", .check = settings_check_file),                           \
         KEY("output.lines[].name", TEXT, FREE, IN_LINE(name),                                      \
             "The file is NAME.csv. Use letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,       \
             .example = "axis"),                                                                    \
         POINT("output.lines[].from", FREE, IN_LINE(from), "The first point.",                      \
-              .flags = SCHEMA_REQUIRED, .check = settings_check_inside),                           \
-        POINT("output.lines[].to", FREE, IN_LINE(to), "The last point.", .flags = SCHEMA_REQUIRED, \
+              .check = settings_check_inside),                                                     \
+        POINT("output.lines[].to", FREE, IN_LINE(to), "The last point.",                           \
               .check = settings_check_inside),                                                     \
         KEY("output.lines[].points", LONG, FREE, IN_LINE(points),                                  \
             "The number of points, evenly spaced, both ends included.", .flags = SCHEMA_REQUIRED,  \

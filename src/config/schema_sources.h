@@ -15,9 +15,11 @@
                 "taken at the middle of each step.",                                               \
                 .flags = SCHEMA_OR_FORMULA, .limit = &finite, .fallback = "1",                     \
                 .example = "\"t < 0.5 ? 1 : 0\"")
+#define POWERED .one_of = "density, power"
 #define DENSITY(path_)                                                                             \
     KEY(path_ ".material", TEXT, WARN, IN_ENTRY(material),                                         \
-        "Only the cells of this material. Left out: of all.", .example = "steel"),                 \
+        "Only the cells of this material. Left out: of all.", .example = "steel",                  \
+        .check = settings_check_source_material),                                                  \
         KEY(path_ ".density", REAL, WARN, IN_SOURCE(density),                                      \
             "The heat per volume and time; below 0 a sink.", .limit = &finite, .rival = "power",   \
             .unit = &power_density),                                                               \
@@ -34,12 +36,12 @@
         "key `power` is given.",                                                                   \
         .example = "track.csv"),                                                                   \
         OF_TIME(path_ ".x", at[AXIS_X], "Instead of `path`: the position, as a formula of t.",     \
-                .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &metre,                      \
-                .example = "\"0.8*t\""),                                                           \
+                .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &metre, .rival = "path",     \
+                .check = settings_check_source_position, .example = "\"0.8*t\""),                  \
         OF_TIME(path_ ".y", at[AXIS_Y], "The same.", .flags = SCHEMA_OR_FORMULA, .limit = &finite, \
-                .unit = &metre),                                                                   \
+                .unit = &metre, .rival = "path", .check = settings_check_source_position),         \
         OF_TIME(path_ ".z", at[AXIS_Z], "The same.", .flags = SCHEMA_OR_FORMULA, .limit = &finite, \
-                .unit = &metre),                                                                   \
+                .unit = &metre, .rival = "path", .check = settings_check_source_position),         \
         OF_TIME(path_ ".power", power,                                                             \
                 "The power, a number or a formula of t; required without `path`.",                 \
                 .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &power),                     \
@@ -53,20 +55,24 @@
 #define MOVING_ROWS                                                                                \
     SHAPE("sources", WARN, "gaussian", SOURCE_GAUSSIAN,                                            \
           "A beam with a Gaussian profile, moving or at rest: exp(-2 d^2) of the peak at d radii " \
-          "from its centre. What lies outside the grid is lost."),                                 \
+          "from its centre. What lies outside the grid is lost.",                                  \
+          .one_of = "power, path"),                                                                \
         KEY("sources[].gaussian.surface", CHOICE, WARN, IN_SOURCE(surface),                        \
             "The face that it heats: the layer of cells there. `none`: the volume.",               \
-            .choices = surfaces, .fallback = "none"),                                              \
+            .choices = surfaces, .fallback = "none", .check = settings_check_source_surface),      \
         KEY("sources[].gaussian.radius", REAL, WARN, IN_SOURCE(radius),                            \
             "The radius to 1/e^2 of the peak; three values for x, y, z.",                          \
             .flags = SCHEMA_REQUIRED | SCHEMA_SAME, .min_count = 1, .max_count = 3,                \
-            .limit = &positive, .unit = &metre, .example = "[50e-6, 50e-6, 30e-6]"),               \
+            .limit = &positive, .unit = &metre, .example = "[50e-6, 50e-6, 30e-6]",                \
+            .check = settings_check_source_radius),                                                \
         MOVES("sources[].gaussian"),                                                               \
         SHAPE("sources", WARN, "goldak", SOURCE_GOLDAK,                                            \
               "Goldak's double ellipsoid, which moves along a face: exp(-3 d^2) of the peak at d " \
-              "half axes from its centre, in the half space below."),                              \
+              "half axes from its centre, in the half space below.",                               \
+              .one_of = "power, path"),                                                            \
         KEY("sources[].goldak.surface", CHOICE, WARN, IN_SOURCE(surface),                          \
-            "The face from which it is deep.", .choices = &surfaces[1], .fallback = "z_max"),      \
+            "The face from which it is deep.", .choices = &surfaces[1], .fallback = "z_max",       \
+            .check = settings_check_source_surface),                                               \
         HALF_AXIS("sources[].goldak.front", front, "The half axis ahead of the centre."),          \
         HALF_AXIS("sources[].goldak.rear", rear, "The half axis behind it."),                      \
         HALF_AXIS("sources[].goldak.width", width, "The half axis to both sides."),                \
@@ -84,11 +90,12 @@
          "The first kinds are shapes of cells, as in `initial`.",                                  \
          .flags = SCHEMA_ONE_KIND,                                                                 \
          .example = "- box: {lower: [0, 0, 0], upper: [1, 1, 0.1], power: 5}",                     \
-         .check = settings_check_source),                                                          \
-        SHAPE("sources", WARN, "uniform", INITIAL_UNIFORM, "All cells, or all of a material."),    \
-        DENSITY("sources[].uniform"), SHAPES("sources", WARN, DENSITY),                            \
+         .max_count = MOST_SOURCES, .check = settings_check_source),                               \
+        SHAPE("sources", WARN, "uniform", INITIAL_UNIFORM, "All cells, or all of a material.",     \
+              POWERED),                                                                            \
+        DENSITY("sources[].uniform"), SHAPES("sources", WARN, DENSITY, POWERED),                   \
         SHAPE("sources", WARN, "expression", INITIAL_EXPRESSION,                                   \
-              "The cells at whose centre a condition holds."),                                     \
+              "The cells at whose centre a condition holds.", POWERED),                            \
         KEY("sources[].expression.where", FORMULA, WARN, IN_ENTRY(expression),                     \
             "A condition on the centre (x, y, z) of a cell, in m; a number other than 0 also "     \
             "holds.",                                                                              \

@@ -115,34 +115,31 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
         .limit = &temperature, .unit = &kelvin, .check = settings_check_kelvins)
 #define MATERIAL(path_)                                                                            \
     KEY(path_ ".material", TEXT, ASK, IN_ENTRY(material), "The name of the material.",             \
-        .flags = SCHEMA_REQUIRED, .example = "steel")
+        .flags = SCHEMA_REQUIRED, .example = "steel", .check = settings_check_part_material)
 #define POSITION(path_, restart_, offset_, help_, ...)                                             \
     KEY(path_, REAL, restart_, offset_, help_, .limit = &finite, .unit = &metre, __VA_ARGS__)
-#define SHAPES(list_, restart_, VALUE)                                                             \
+#define SHAPES(list_, restart_, VALUE, ...)                                                        \
     SHAPE(list_, restart_, "sphere", INITIAL_SPHERE,                                               \
           "The cells whose centre lies in a sphere (2D: a disc). It must overlap the grid.",       \
-          .check = settings_check_sphere),                                                         \
-        POINT(list_ "[].sphere.center", restart_, IN_ENTRY(center), "The centre.",                 \
-              .flags = SCHEMA_REQUIRED),                                                           \
+          .check = settings_check_sphere, __VA_ARGS__),                                            \
+        POINT(list_ "[].sphere.center", restart_, IN_ENTRY(center), "The centre."),                \
         KEY(list_ "[].sphere.radius", REAL, restart_, IN_ENTRY(radius), "The radius.",             \
             .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),                         \
         VALUE(list_ "[].sphere"),                                                                  \
         SHAPE(list_, restart_, "box", INITIAL_BOX,                                                 \
               "The cells whose centre lies in a box inside the grid.",                             \
-              .check = settings_check_box),                                                        \
-        POINT(list_ "[].box.lower", restart_, IN_ENTRY(lower), "The lower corner.",                \
-              .flags = SCHEMA_REQUIRED),                                                           \
-        POINT(list_ "[].box.upper", restart_, IN_ENTRY(upper), "The upper corner.",                \
-              .flags = SCHEMA_REQUIRED),                                                           \
+              .check = settings_check_box, __VA_ARGS__),                                           \
+        POINT(list_ "[].box.lower", restart_, IN_ENTRY(lower), "The lower corner."),               \
+        POINT(list_ "[].box.upper", restart_, IN_ENTRY(upper), "The upper corner."),               \
         VALUE(list_ "[].box"),                                                                     \
         SHAPE(                                                                                     \
             list_, restart_, "cylinder", INITIAL_CYLINDER,                                         \
             "The cells whose centre lies in a cylinder along an axis. It must overlap the grid.",  \
-            .check = settings_check_sphere),                                                       \
+            .check = settings_check_sphere, __VA_ARGS__),                                          \
         KEY(list_ "[].cylinder.axis", CHOICE, restart_, IN_ENTRY(axis),                            \
             "The direction of the cylinder.", .flags = SCHEMA_REQUIRED, .choices = axes),          \
         POINT(list_ "[].cylinder.center", restart_, IN_ENTRY(center),                              \
-              "A point on the centre line.", .flags = SCHEMA_REQUIRED),                            \
+              "A point on the centre line."),                                                      \
         KEY(list_ "[].cylinder.radius", REAL, restart_, IN_ENTRY(radius), "The radius.",           \
             .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),                         \
         POSITION(list_ "[].cylinder.from", restart_, IN_ENTRY(from),                               \
@@ -152,7 +149,7 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
         VALUE(list_ "[].cylinder"),                                                                \
         SHAPE(list_, restart_, "layer", INITIAL_LAYER,                                             \
               "The cells whose centre lies between two planes, from `from` to below `to`.",        \
-              .check = settings_check_layer),                                                      \
+              .check = settings_check_layer, __VA_ARGS__),                                         \
         KEY(list_ "[].layer.axis", CHOICE, restart_, IN_ENTRY(axis),                               \
             "The axis normal to the layer.", .flags = SCHEMA_REQUIRED, .choices = axes),           \
         POSITION(list_ "[].layer.from", restart_, IN_ENTRY(from), "The lower plane.",              \
@@ -161,9 +158,12 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
                  .flags = SCHEMA_REQUIRED),                                                        \
         VALUE(list_ "[].layer")
 
+#define COORDINATES(path_, restart_, offset_, flags_, help_, ...)                                  \
+    KEY(path_, REAL, restart_, offset_, help_, .flags = SCHEMA_POINT | (flags_), .min_count = 1,   \
+        .max_count = 3, .limit = &finite, .unit = &metre, .example = "[0.1, 0.2, 0.3]",            \
+        __VA_ARGS__)
 #define POINT(path_, restart_, offset_, help_, ...)                                                \
-    KEY(path_, REAL, restart_, offset_, help_, .min_count = 1, .max_count = 3, .limit = &finite,   \
-        .unit = &metre, .example = "[0.1, 0.2, 0.3]", __VA_ARGS__)
+    COORDINATES(path_, restart_, offset_, SCHEMA_REQUIRED, help_, __VA_ARGS__)
 
 #define CADENCE(path_, offset_, ...)                                                               \
     KEY(path_ ".every", LONG, FREE, (offset_) + offsetof(struct cadence, every),                   \
@@ -198,14 +198,14 @@ static const struct schema_key table[] = {
         "The number of cells along x, y, z; an axis left out has one.",
         .flags = SCHEMA_REQUIRED | SCHEMA_ONES, .min_count = 1, .max_count = 3, .limit = &from_one,
         .example = "[128, 128, 64]"),
-    POINT("grid.lower", ASK, AT(grid.lower),
-          "The lower corner of the grid. As many entries as `grid.cells`, or 3.",
-          .fallback = "[0, 0, 0]"),
-    POINT("grid.upper", ASK, AT(grid.upper), "The upper corner of the grid.", .flags = SCHEMA_ONES,
-          .fallback = "[1, 1, 1]"),
+    COORDINATES("grid.lower", ASK, AT(grid.lower), 0,
+                "The lower corner of the grid. As many entries as `grid.cells`, or 3.",
+                .fallback = "[0, 0, 0]"),
+    COORDINATES("grid.upper", ASK, AT(grid.upper), SCHEMA_ONES, "The upper corner of the grid.",
+                .fallback = "[1, 1, 1]"),
 
-    SECTION("material", "The material, uniform over the grid. Either this or `materials`.",
-            .check = settings_check_material),
+    SECTION("material", "The material, uniform over the grid.", .flags = SCHEMA_REQUIRED,
+            .rival = "materials", .check = settings_check_material),
     KEY("material.conductivity", REAL, ASK, AT(material.conductivity), "Thermal conductivity k.",
         .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &conductivity),
     KEY("material.density", REAL, ASK, AT(material.density), "Density rho.",
@@ -217,7 +217,7 @@ static const struct schema_key table[] = {
     LIST("materials", ASK, AT(materials), AT(nmaterials), struct material_setting,
          "Materials, for a grid of several of them; `parts` says where. At most 255.",
          .example = "- {name: steel, conductivity: 45, density: 7850, heat_capacity: 470}",
-         .check = settings_check_materials),
+         .max_count = MOST_MATERIALS, .rival = "material", .check = settings_check_materials),
     MATERIAL_ROWS,
     LIST("parts", ASK, AT(parts), AT(nparts), struct shape_setting,
          "The material of each cell: a list of shapes, each of one kind, as in `initial`. Later "
@@ -293,7 +293,7 @@ static const struct schema_key table[] = {
     BOUNDARY_ROWS,
 
     SECTION("time", "The length of the run (either `end` or `steps`) and the time step.",
-            .flags = SCHEMA_REQUIRED, .check = settings_check_time),
+            .flags = SCHEMA_REQUIRED, .one_of = "end, steps"),
     KEY("time.end", REAL, FREE, AT(time.end),
         "The simulated time at the end; the last step is shortened to land exactly on it.",
         .limit = &positive, .rival = "steps", .unit = &second),
@@ -310,7 +310,7 @@ static const struct schema_key table[] = {
         "With `dt: auto`, where properties depend on temperature: the interval at which the stable "
         "step becomes that of the temperatures which can occur from then on, where it is longer "
         "than that of all temperatures. 0: never.",
-        .limit = &from_zero, .fallback = "0", .unit = &steps),
+        .limit = &from_zero, .fallback = "0", .unit = &steps, .check = settings_check_adaptation),
 
     SECTION("run",
             "How the run uses the machine. Only `precision` and `stencil` change the result; "
@@ -395,8 +395,7 @@ static const struct schema_key table[] = {
     SECTION(
         "output.history",
         "A line of `history.csv`: minimum, maximum and mean temperature, heat, the heat ledger, "
-        "and for each face the heat flow through it and its mean temperature. On by default.",
-        .check = settings_check_cadence),
+        "and for each face the heat flow through it and its mean temperature. On by default."),
     CADENCE("output.history", AT(output.history), .fallback = "10"),
     KEY("output.history.materials", CHOICE, FREE, AT(output.history_materials),
         "`true`: also the minimum, maximum and mean temperature and the heat of each material of "
@@ -413,13 +412,13 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_OR_AUTO, .alternative = AT(output.melting_auto), .limit = &temperature,
         .fallback = "auto", .unit = &kelvin),
     SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
-            .check = settings_check_cadence),
+            .one_of = "every, interval"),
     CADENCE("output.snapshots", AT(output.snapshots.cadence)),
     FILE_FORMAT("output.snapshots", AT(output.snapshots)),
     LIST("output.regions", FREE, AT(output.regions), AT(output.nregions), struct region_setting,
          "Parts of the grid, each with its own file next to `snapshots.vtkhdf`.",
          .example = "- {name: middle, slice: {axis: z, at: 0.5}, every: 10}",
-         .check = settings_check_file),
+         .one_of = "every, interval", .check = settings_check_file),
     KEY("output.regions[].name", TEXT, FREE, IN_REGION(name),
         "The files are NAME.vtkhdf and NAME.xdmf. Use letters, digits, _ and -.",
         .flags = SCHEMA_REQUIRED, .example = "middle"),
@@ -427,10 +426,8 @@ static const struct schema_key table[] = {
     SECTION("output.regions[].box",
             "The cells whose centre lies in a box inside the grid. Left out: the whole grid.",
             .flags = SCHEMA_NOTED, .alternative = IN_REGION(has_box), .check = settings_check_box),
-    POINT("output.regions[].box.lower", FREE, IN_REGION(lower), "The lower corner.",
-          .flags = SCHEMA_REQUIRED),
-    POINT("output.regions[].box.upper", FREE, IN_REGION(upper), "The upper corner.",
-          .flags = SCHEMA_REQUIRED),
+    POINT("output.regions[].box.lower", FREE, IN_REGION(lower), "The lower corner."),
+    POINT("output.regions[].box.upper", FREE, IN_REGION(upper), "The upper corner."),
     SECTION("output.regions[].slice",
             "One layer of cells of the box: those that a plane intersects.", .flags = SCHEMA_NOTED,
             .alternative = IN_REGION(has_slice), .check = settings_check_slice),
@@ -466,7 +463,7 @@ static const struct schema_key table[] = {
     SAMPLE_ROWS,
     SECTION("output.checkpoints",
             "The exact state, from which `--restart` continues. Off when left out.",
-            .check = settings_check_cadence),
+            .one_of = "every, interval, walltime"),
     CADENCE("output.checkpoints", AT(output.checkpoints.cadence)),
     KEY("output.checkpoints.walltime", REAL, FREE, AT(output.checkpoints.walltime),
         "Also write one when this much wall-clock time has passed since the last, to within a "
@@ -476,7 +473,7 @@ static const struct schema_key table[] = {
         "The number of checkpoints kept.", .limit = &int_from_one, .fallback = "2"),
     SECTION("output.pictures",
             "PNG pictures of the mid-plane, with a colour bar. Off when left out.",
-            .check = settings_check_cadence),
+            .one_of = "every, interval"),
     CADENCE("output.pictures", AT(output.pictures.cadence)),
     KEY("output.pictures.plane", CHOICE, FREE, AT(output.pictures.plane_normal),
         "The axis normal to the plane; of a 2D problem the whole grid is shown.", .choices = axes,

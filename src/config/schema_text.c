@@ -58,6 +58,14 @@ const struct schema_key *schema_child(const char *members, const char *name, uns
     return NULL;
 }
 
+const struct schema_key *schema_beside(const struct schema_key *key, const char *name)
+{
+    const char *dot = strrchr(key->path, '.');
+    char members[96];
+    snprintf(members, sizeof members, "%.*s", dot != NULL ? (int)(dot - key->path) : 0, key->path);
+    return schema_child(members, name, 0);
+}
+
 static void append(char text[SCHEMA_TEXT_BYTES], const char *more)
 {
     const size_t used = strlen(text);

@@ -1,4 +1,5 @@
 /* Iteration over the keys of a configuration in the order of the schema. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ struct item item_below(const struct item *section, const struct schema_key *row,
     struct item item = {.origin = section->origin,
                         .row = row,
                         .base = section->base,
-                        .node = tree_child(section->node, name)};
+                        .node = tree_child(section->node, name),
+                        .beside = section->node};
     snprintf(item.key, sizeof item.key, "%.180s%s%.60s", section->key,
              section->key[0] != '\0' ? "." : "", name);
     if (row != NULL && row->type == SCHEMA_SECTION) {
@@ -86,6 +88,19 @@ bool item_next(const struct item *section, int *row, struct item *item)
         }
     }
     return false;
+}
+
+enum status item_fail(const struct item *item, const char *below, const char *format, ...)
+{
+    char message[STATUS_MESSAGE_BYTES];
+    char key[TREE_KEY_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    snprintf(key, sizeof key, "%.190s%s%.60s", item->key, below != NULL ? "." : "",
+             below != NULL ? below : "");
+    return settings_fail_at(item->origin, key, "%s", message);
 }
 
 static enum status append(struct item_list *list, const struct item *item)

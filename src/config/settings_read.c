@@ -20,6 +20,10 @@ static enum status read_entries(const struct item *list)
         const bool empty = node->kind == TREE_LIST || tree_is_empty(node);
         return value_fail(list, empty ? "empty" : "not a list", "");
     }
+    if (list->row->max_count > 0 && node->nchildren > list->row->max_count) {
+        return item_fail(list, NULL, "%d entries; give at most %d", node->nchildren,
+                         list->row->max_count);
+    }
     char *entries = origin_memory(list->origin, (size_t)node->nchildren * list->row->entry_bytes);
     if (entries == NULL) {
         return STATUS_MEMORY;
@@ -81,10 +85,14 @@ static enum status read_absent(const struct item *section, struct item *item)
     if (section->node != NULL && (row->flags & SCHEMA_REQUIRED) != 0 && !replaced) {
         struct tree nothing = *section->node;
         struct item missing = *item;
+        char more[64] = "";
+        if (row->rival != NULL) {
+            snprintf(more, sizeof more, ", and so is %s", row->rival);
+        }
         nothing.kind = TREE_SCALAR;
         nothing.text = "";
         missing.node = &nothing;
-        return value_fail(&missing, "missing", "");
+        return value_fail(&missing, "missing", more);
     }
     if (row->type == SCHEMA_SECTION) {
         return read_section(item);

@@ -59,8 +59,11 @@ static void write_section(FILE *out, const struct schema_key *section)
     const size_t length = strlen(section->path);
     int count;
     const struct schema_key *table = schema_table(&count);
-    fprintf(out, "\n## %s\n\n%s%s\n\n", section->path, section->help,
-            (section->flags & SCHEMA_REQUIRED) != 0 ? " Required." : "");
+    fprintf(out, "\n## %s\n\n%s", section->path, section->help);
+    if ((section->flags & SCHEMA_REQUIRED) != 0) {
+        fprintf(out, section->rival != NULL ? " Required, or `%s`." : " Required.", section->rival);
+    }
+    fputs("\n\n", out);
     bool listed = false;
     for (int i = 0; i < count; i++) {
         const char *path = table[i].path;

@@ -12,10 +12,11 @@ struct item {
     const struct schema_key *row;
     char
         *base; /* what row->offset counts from; section, entry: what its keys' offsets count from */
-    struct tree *node;        /* in the file; NULL: left out */
-    char key[TREE_KEY_BYTES]; /* "initial[1].sphere.radius" */
-    int index;                /* of an entry */
-    unsigned kinds;           /* of a section's keys those that apply: SCHEMA_KIND bits; 0: any */
+    struct tree *node;         /* in the file; NULL: left out */
+    const struct tree *beside; /* the section in the file that has the key; NULL: left out */
+    char key[TREE_KEY_BYTES];  /* "initial[1].sphere.radius" */
+    int index;                 /* of an entry */
+    unsigned kinds;            /* of a section's keys those that apply: SCHEMA_KIND bits; 0: any */
 };
 
 struct item item_top(const struct settings *settings);
@@ -33,6 +34,11 @@ void item_select(struct item *section);
 /* The next key of the section, in the order of the schema: those that apply, and of `initial` the
  * given kind. *row starts at 0. False after the last. */
 bool item_next(const struct item *section, int *row, struct item *item);
+
+/* Record STATUS_INPUT about the item, or about a key `below` it ("liquid.conductivity"; NULL: the
+ * item). */
+enum status item_fail(const struct item *item, const char *below, const char *format, ...)
+    PRINTF_LIKE(3, 4);
 
 /* All keys, each section and entry before its own keys; caller frees. */
 struct item_list {

@@ -87,7 +87,7 @@ MISTAKES = {
     "dt above the stable limit": ("  dt: auto", "  dt: 0.01", 22,
                                   ["time.dt", "0.01", "unstable", "0.00166666", "auto"]),
     "both steps and end": ("  steps: 5\n", "  steps: 5\n  end: 1.0\n", 21,
-                           ["time.steps", "time.end", "give one of them"]),
+                           ["time.steps", "together with end", "give one of them"]),
     "neither steps nor end": ("  steps: 5\n", "", 20,
                               ["time", "neither end nor steps", "give one of them"]),
     "interval beyond reason": ("history: {every: 1}", "history: {interval: 1e-30}", 27,

@@ -167,8 +167,9 @@ class Powder(Materials):
                  "arterial_temperature": 310.0}
         for key, expected, materials in (
                 ("density", "given together with becomes", [{**POWDER, "density": 4.0}, ALLOY]),
-                ("liquid", "leave it out", [{**POWDER, "liquid": {"conductivity": 1.0}}, ALLOY]),
-                ("perfusion", "blood does not flow", [{**POWDER, "perfusion": blood}, ALLOY]),
+                ("liquid", "given together with becomes",
+                 [{**POWDER, "liquid": {"conductivity": 1.0}}, ALLOY]),
+                ("perfusion", "given together with becomes", [{**POWDER, "perfusion": blood}, ALLOY]),
                 ("becomes", "no material has the name 'steel'",
                  [{**POWDER, "becomes": "steel"}, ALLOY]),
                 ("becomes", "the material itself", [{**POWDER, "becomes": "powder"}, ALLOY]),

@@ -78,14 +78,14 @@ class WrongInput(Case):
         self.check(patches({**disc, "type": "periodic"}), where + "[0].type", "radiation")
         self.check(patches(disc, value=None, type="periodic"), where, "not a key of type periodic")
         self.check(patches({**shapeless, "disc": {"center": [0.01], "radius": 1.0}}),
-                   where + "[0].disc.center", "1 coordinate; give 2")
+                   where + "[0].disc.center", "1 entry ([0.01]); give 2, one per axis along the face")
         self.check(patches({**shapeless, "rectangle": {"lower": [0.0, 0.02],
                                                        "upper": [0.02, 0.01]}}),
                    where + "[0].rectangle.upper", "no length")
         self.check(patches({**disc, "name": "a"}, {**disc, "name": "a"}),
                    where + "[1].name", "second patch with the name 'a'")
         self.check(patches({**disc, "name": "x_min"}), where + "[0].name", "the name of a face")
-        self.check(patches(*[disc] * 256), where, "256 patches; give at most 255")
+        self.check(patches(*[disc] * 256), where, "256 entries; give at most 255")
         self.check(patches({**shapeless, "where": "sqrt(x - 1)"}), where + "[0].where",
                    "not a number")
         self.check(patches({**shapeless, "where": "u < 1"}), where + "[0].where", "u")
@@ -130,7 +130,7 @@ class WrongInput(Case):
         self.check(radiating_difference, "boundary.x_min.emissivity", "absolute temperatures")
         self.check(unknown, "parts[0].uniform.material", "'m00'", "m0, m1")
         self.check(uncovered, "parts", "have no material")
-        self.check(twice, "materials[1]", "second material with the name 'm0'")
+        self.check(twice, "materials[1]", "already has this name (m0)")
         self.check(both, "materials", "given together with material")
         self.check(neither, "material", "missing")
         self.check(no_parts, "parts", "missing")

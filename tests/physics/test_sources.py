@@ -246,7 +246,7 @@ class WrongInput(Sources):
             (self.folder / "track.csv").write_text(text)
             return but(x=None, y=None, z=None, path="track.csv", power=None, **changes)
 
-        self.check(but(power=None), "sources[0].gaussian", "no power")
+        self.check(but(power=None), "sources[0].gaussian", "neither power nor path")
         self.check(but(x=0.5), "sources[0].gaussian.x", "outside the grid in x")
         self.check(but(y=None), "sources[0].gaussian.y", "missing")
         self.check(but(radius=[1e-3, 1e-3]), "sources[0].gaussian.radius", "no radius along z")
@@ -378,12 +378,12 @@ class Impedance(Sources):
         heater = [{"uniform": {"power": 40.0, "name": "heater"}}]
         key = "output.probes.points[0].impedance"
         for sources, impedance, expected in (
-                (heater, {}, [key, "without a reference", "`to`"]),
+                (heater, {}, [key, "neither reference nor to"]),
                 (heater, {"reference": 300, "to": "p1"}, [f"{key}.to", "together with reference"]),
                 (heater, {"to": "p0"}, [f"{key}.to", "the probe itself"]),
                 (heater, {"to": "case"}, [f"{key}.to", "'case'", "probes: p0, p1"]),
                 (heater, {"reference": 300, "source": "die"},
-                 [f"{key}.source", "'die'", "names of sources: heater"]),
+                 [f"{key}.source", "'die'", "sources: heater"]),
                 (heater, {"reference": -20}, [f"{key}.reference", "kelvins"]),
                 (None, {"reference": 300}, [key, "no power", "sources"])):
             config = self.config(sources, {"impedance": impedance}, {})

@@ -192,7 +192,7 @@ static const struct damage entries[] = {
     {"uniform: {value: 300}", "file: {path: \"\"}",
      "c.yaml:11: initial[0].file.path: empty; give a string, such as start.h5"},
     {"end: 10", "end: 10\n  steps: 5",
-     "c.yaml:24: time.steps: given together with time.end; give one of them"},
+     "c.yaml:24: time.steps: given together with end; give one of them"},
     {"end: 10", "end: 10\n  end: 11",
      "c.yaml:24: time.end: given twice, first on line 23; keep one"},
     {"time:", "grid: {}\ntime:", "c.yaml:22: grid: given twice, first on line 2; keep one"},

@@ -10,15 +10,13 @@ static const struct damage regions[] = {
     {TIME, "output: {history: {every: 3, interval: 2}}\n" TIME,
      "c.yaml:22: output.history.interval: given together with every; give one of them"},
     {TIME, "output: {checkpoints: {keep: 3}}\n" TIME,
-     "c.yaml:22: output.checkpoints: neither every (in steps) nor interval (in s); give one of "
-     "them"},
+     "c.yaml:22: output.checkpoints: neither every nor interval nor walltime; give one of them"},
     {TIME, "output: {checkpoints: {walltime: 0}}\n" TIME,
      "c.yaml:22: output.checkpoints.walltime: out of range (0); give a number above 0, in s"},
     {TIME, REGION("{name: a, every: 1, interval: 2}"),
      "c.yaml:24: output.regions[0].interval: given together with every; give one of them"},
     {TIME, REGION("{name: a}"),
-     "c.yaml:24: output.regions[0]: neither every (in steps) nor interval (in s); give one of "
-     "them"},
+     "c.yaml:24: output.regions[0]: neither every nor interval; give one of them"},
     {TIME, REGION("{every: 1}"),
      "c.yaml:24: output.regions[0].name: missing; give a string, such as middle"},
     {TIME, REGION("{name: a, interval: 0}"),
@@ -152,7 +150,7 @@ static const struct damage samples[] = {
      "c.yaml:22: output.probes.points: missing; give a list of entries, such as - {name: core, at: "
      "[0.5, 0.5, 0.5]}"},
     {TIME, "output: {probes: {points: [{name: a, at: [0, 0]}]}}\n" TIME,
-     "c.yaml:22: output.probes: neither every (in steps) nor interval (in s); give one of them"},
+     "c.yaml:22: output.probes: neither every nor interval; give one of them"},
     {TIME, LINE("{name: a, from: [0, 0], to: [0.4, 0.4], points: 3, every: 1}"),
      "c.yaml:23: output.lines[0].to: the point lies outside the grid in y (0.4); give a value from "
      "0 to 0.3"},
@@ -169,7 +167,7 @@ static const struct damage samples[] = {
           "to: [0.4, 0.3], points: 3, every: 1}"),
      "c.yaml:23: output.lines[1].name: output.lines[0] already has this name (A); choose another"},
     {TIME, LINE("{name: a, from: [0, 0], to: [0.4, 0.3], points: 3}"),
-     "c.yaml:23: output.lines[0]: neither every (in steps) nor interval (in s); give one of them"},
+     "c.yaml:23: output.lines[0]: neither every nor interval; give one of them"},
 };
 
 TEST(bad_samples_are_refused)

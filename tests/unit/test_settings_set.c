@@ -145,7 +145,7 @@ static const struct {
      "initial[0]: two kinds in one entry (uniform, sphere); begin a new entry with '- sphere:'"},
     {"material.density.x=3", "material.density: a single value (7850); it has no part 'x'"},
     {"time.steps=abc", "time.steps: not an integer (abc); give an integer of 1 or more"},
-    {"time={end: 1, steps: 1}", "time.steps: given together with time.end; give one of them"},
+    {"time={end: 1, steps: 1}", "time.steps: given together with end; give one of them"},
     {"initial[1].sphere.center=[9, 9]",
      "initial[1].sphere.center: the sphere lies outside the grid (it is 12.2332 m away, the radius "
      "is 0.05 m); give a centre nearer to the grid or a larger radius"},
