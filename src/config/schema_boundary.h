@@ -2,31 +2,45 @@
 #ifndef ISOTHERM_CONFIG_SCHEMA_BOUNDARY_H
 #define ISOTHERM_CONFIG_SCHEMA_BOUNDARY_H
 
+#include "config/schema.h"
+#include "config/settings.h"
+
+/* The types of a face, and of a patch. */
+#define CLOSED_TYPES                                                                               \
+    {"temperature", BOUNDARY_TEMPERATURE}, {"flux", BOUNDARY_FLUX},                                \
+        {"convection", BOUNDARY_CONVECTION},                                                       \
+    {                                                                                              \
+        "radiation", BOUNDARY_RADIATION                                                            \
+    }
+static const struct schema_choice patch_types[] = {CLOSED_TYPES, {NULL, 0}};
+static const struct schema_choice boundary_types[] = {
+    CLOSED_TYPES, {"periodic", BOUNDARY_PERIODIC}, {NULL, 0}};
+
 #define IN_FACE(member) offsetof(struct boundary_setting, member)
 
 #define FACE(name_, face_, help_)                                                                  \
     SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]),      \
             .check = settings_check_face)
 /* A quantity of a boundary condition: a number or a formula of t. */
-#define VARYING(path_, member_, formula_, kinds_, help_, ...)                                      \
-    KEY(path_, REAL, WARN, IN_FACE(member_), help_, .alternative = IN_FACE(formula_),              \
-        .kinds = kinds_, .variables = "t", __VA_ARGS__)
+#define VARYING(path_, number_, kinds_, help_, ...)                                                \
+    KEY(path_, REAL, WARN, IN_FACE(number[number_].value), help_,                                  \
+        .alternative = IN_FACE(number[number_].formula), .kinds = kinds_, .variables = "t",        \
+        __VA_ARGS__)
 #define CONDITION(path_)                                                                           \
-    VARYING(path_ ".value", value, expression, SCHEMA_KIND(BOUNDARY_TEMPERATURE),                  \
+    VARYING(path_ ".value", BOUNDARY_VALUE, SCHEMA_KIND(BOUNDARY_TEMPERATURE),                     \
             "Type temperature: the temperature of the face, a number or a formula of the time t "  \
             "in s.",                                                                               \
             .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,  \
             .check = settings_check_kelvins),                                                      \
-        VARYING(path_ ".value", value, expression, SCHEMA_KIND(BOUNDARY_FLUX),                     \
+        VARYING(path_ ".value", BOUNDARY_VALUE, SCHEMA_KIND(BOUNDARY_FLUX),                        \
                 "Type flux: the heat flux into the domain; 0 insulates.",                          \
                 .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &finite,                    \
                 .unit = &heat_flux),                                                               \
-        VARYING(path_ ".coefficient", coefficient, coefficient_expression,                         \
-                SCHEMA_KIND(BOUNDARY_CONVECTION),                                                  \
+        VARYING(path_ ".coefficient", BOUNDARY_COEFFICIENT, SCHEMA_KIND(BOUNDARY_CONVECTION),      \
                 "Type convection: the heat transfer coefficient.",                                 \
                 .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &not_negative,              \
                 .unit = &heat_transfer),                                                           \
-        VARYING(path_ ".ambient", ambient, ambient_expression,                                     \
+        VARYING(path_ ".ambient", BOUNDARY_AMBIENT,                                                \
                 SCHEMA_KIND(BOUNDARY_CONVECTION) | SCHEMA_KIND(BOUNDARY_RADIATION),                \
                 "Types convection and radiation: the ambient temperature.",                        \
                 .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature,               \
@@ -39,8 +53,7 @@
         KEY(path_ ".emissivity", REAL, WARN, IN_FACE(emissivity),                                  \
             "Type convection: the emissivity of a face that also radiates.",                       \
             .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &share, .fallback = "0"),          \
-        VARYING(path_ ".surroundings", surroundings, surroundings_expression,                      \
-                SCHEMA_KIND(BOUNDARY_CONVECTION),                                                  \
+        VARYING(path_ ".surroundings", BOUNDARY_SURROUNDINGS, SCHEMA_KIND(BOUNDARY_CONVECTION),    \
                 "Type convection: the temperature of what the face radiates to; by default the "   \
                 "ambient temperature.",                                                            \
                 .flags = SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,                \
@@ -52,9 +65,7 @@
     KEY(path_, REAL, WARN, offset_, help_, .flags = SCHEMA_REQUIRED | SCHEMA_ONES | SCHEMA_POINT,  \
         .min_count = 1, .max_count = PATCH_AXES, .limit = &finite, .unit = &metre,                 \
         .example = "[0.1, 0.2]")
-#define CLOSED_KINDS                                                                               \
-    (SCHEMA_KIND(BOUNDARY_TEMPERATURE) | SCHEMA_KIND(BOUNDARY_FLUX) |                              \
-     SCHEMA_KIND(BOUNDARY_CONVECTION) | SCHEMA_KIND(BOUNDARY_RADIATION))
+#define CLOSED_KINDS (~(SCHEMA_KIND(BOUNDARY_UNUSED) | SCHEMA_KIND(BOUNDARY_PERIODIC)))
 
 #define BOUNDARY_ROWS                                                                              \
     SECTION("boundary",                                                                            \

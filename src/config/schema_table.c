@@ -48,15 +48,6 @@ static const struct schema_unit perfusion_rate = {"1/s", "a volume per volume an
                                                   "30 1/min"};
 static const struct schema_unit steps = {"steps", NULL, NULL};
 
-static const struct schema_choice boundary_types[] = {
-    {"temperature", BOUNDARY_TEMPERATURE}, {"flux", BOUNDARY_FLUX},
-    {"convection", BOUNDARY_CONVECTION},   {"radiation", BOUNDARY_RADIATION},
-    {"periodic", BOUNDARY_PERIODIC},       {NULL, 0}};
-static const struct schema_choice patch_types[] = {{"temperature", BOUNDARY_TEMPERATURE},
-                                                   {"flux", BOUNDARY_FLUX},
-                                                   {"convection", BOUNDARY_CONVECTION},
-                                                   {"radiation", BOUNDARY_RADIATION},
-                                                   {NULL, 0}};
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
 static const struct schema_choice orders[] = {{"2", 2}, {"4", 4}, {"6", 6}, {"8", 8}, {NULL, 0}};

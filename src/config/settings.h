@@ -163,20 +163,22 @@ enum boundary_kind {
     BOUNDARY_PERIODIC,
 };
 
+/* The quantities of a condition: numbers or formulas of t (s). Unused ones are 0. */
+enum boundary_number {
+    BOUNDARY_VALUE,        /* temperature: K; flux: W/m^2 into the domain */
+    BOUNDARY_COEFFICIENT,  /* convection: W/(m^2 K) */
+    BOUNDARY_AMBIENT,      /* convection, radiation: K */
+    BOUNDARY_SURROUNDINGS, /* convection: K, to which it radiates, if given; else to the ambient */
+    BOUNDARY_NUMBERS,
+};
+
 struct boundary_setting {
     enum boundary_kind kind;
-    bool may_be_negative; /* the expression: the field is a difference of temperatures */
+    bool may_be_negative; /* a temperature: the field is a difference of temperatures */
     bool has_surroundings;
     int npatches;
-    double value;        /* temperature: K; flux: W/m^2 into the domain */
-    double coefficient;  /* convection: W/(m^2 K) */
-    double ambient;      /* convection, radiation: K */
-    double emissivity;   /* radiation; convection with it: above 0 */
-    double surroundings; /* convection: K, to which it radiates, if given; else to the ambient */
-    char *expression;    /* the value as a function of t (s); NULL when it is a number */
-    char *coefficient_expression;
-    char *ambient_expression;
-    char *surroundings_expression;
+    struct number_setting number[BOUNDARY_NUMBERS];
+    double emissivity;             /* radiation; convection with it: above 0 */
     struct patch_setting *patches; /* of a face; later ones overwrite earlier ones */
 };
 

@@ -25,46 +25,6 @@ const char *boundary_key(enum face face, int patch, const char *name, char key[B
     return key;
 }
 
-static const char *formula_of(const struct boundary_setting *setting, enum boundary_number number)
-{
-    const char *const formulas[BOUNDARY_NUMBERS] = {
-        [BOUNDARY_VALUE] = setting->expression,
-        [BOUNDARY_COEFFICIENT] = setting->coefficient_expression,
-        [BOUNDARY_AMBIENT] = setting->ambient_expression,
-        [BOUNDARY_SURROUNDINGS] = setting->surroundings_expression,
-    };
-    return formulas[number];
-}
-
-static double number_of(const struct boundary_setting *setting, enum boundary_number number)
-{
-    const double numbers[BOUNDARY_NUMBERS] = {
-        [BOUNDARY_VALUE] = setting->value,
-        [BOUNDARY_COEFFICIENT] = setting->coefficient,
-        [BOUNDARY_AMBIENT] = setting->ambient,
-        [BOUNDARY_SURROUNDINGS] = setting->surroundings,
-    };
-    return numbers[number];
-}
-
-static bool uses(const struct boundary_setting *setting, enum boundary_number number)
-{
-    switch (setting->kind) {
-    case BOUNDARY_TEMPERATURE:
-    case BOUNDARY_FLUX:
-        return number == BOUNDARY_VALUE;
-    case BOUNDARY_CONVECTION:
-        return number == BOUNDARY_COEFFICIENT || number == BOUNDARY_AMBIENT ||
-               (number == BOUNDARY_SURROUNDINGS && setting->has_surroundings);
-    case BOUNDARY_RADIATION:
-        return number == BOUNDARY_AMBIENT;
-    case BOUNDARY_UNUSED:
-    case BOUNDARY_PERIODIC:
-        break;
-    }
-    return false;
-}
-
 static enum status create_condition(const struct settings *settings,
                                     const struct boundary_setting *setting, enum face face,
                                     int patch, struct boundary_condition *condition)
@@ -73,12 +33,10 @@ static enum status create_condition(const struct settings *settings,
     condition->setting = *setting;
     condition->name = patch > 0 ? settings->boundary[face].patches[patch - 1].name : NULL;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
-        const char *formula = formula_of(setting, (enum boundary_number)n);
-        if (formula == NULL || !uses(setting, (enum boundary_number)n)) {
-            continue;
-        }
+        const char *formula = setting->number[n].formula;
         const enum status status =
-            expression_create(formula, variables, 1, &condition->expression[n]);
+            formula != NULL ? expression_create(formula, variables, 1, &condition->expression[n])
+                            : STATUS_OK;
         if (status == STATUS_INPUT) {
             char key[BOUNDARY_KEY_BYTES];
             return settings_fail(settings, boundary_key(face, patch, number_names[n], key), "%s",
@@ -170,63 +128,51 @@ bool boundary_varies(const struct boundary *boundary)
     return false;
 }
 
-static struct face_closure close_radiating(const struct boundary_state *now, double k, double h)
+/* The flux that does not depend on the temperature of the face, W/m^2. */
+static double constant_flux(const struct boundary_state *now)
 {
-    const double half = h / (2 * k);
-    const double film = now->number[BOUNDARY_COEFFICIENT];
+    return now->kind == BOUNDARY_FLUX ? now->number[BOUNDARY_VALUE] : 0;
+}
+
+/* That and the ambient's share of convection. */
+static double inward(const struct boundary_state *now, double radiated)
+{
     const double around = now->number[BOUNDARY_SURROUNDINGS];
-    const double radiated = now->emissivity * STEFAN_BOLTZMANN;
-    return (struct face_closure){
-        .a = 1 + film * half,
-        .b = (film * now->number[BOUNDARY_AMBIENT] +
-              radiated * (around * around) * (around * around)) *
-             half,
-        .e = radiated * half,
-    };
+    return constant_flux(now) + now->number[BOUNDARY_COEFFICIENT] * now->number[BOUNDARY_AMBIENT] +
+           radiated * (around * around) * (around * around);
 }
 
 struct face_closure boundary_close(const struct boundary_state *now, double k, double h)
 {
+    const double half = h / (2 * k);
+    const double coefficient = now->number[BOUNDARY_COEFFICIENT];
+    const double radiated = now->emissivity * STEFAN_BOLTZMANN;
     if (now->emissivity > 0) {
-        return close_radiating(now, k, h);
-    }
-    const double film = now->number[BOUNDARY_COEFFICIENT] * h;
-    switch (now->kind) {
-    case BOUNDARY_TEMPERATURE:
-        return (struct face_closure){.a = -1, .b = 2 * now->number[BOUNDARY_VALUE]};
-    case BOUNDARY_FLUX:
-        return (struct face_closure){.a = 1, .b = now->number[BOUNDARY_VALUE] * h / k};
-    case BOUNDARY_CONVECTION:
         return (struct face_closure){
-            .a = (2 * k - film) / (2 * k + film),
-            .b = 2 * film * now->number[BOUNDARY_AMBIENT] / (2 * k + film),
+            .a = 1 + coefficient * half,
+            .b = inward(now, radiated) * half,
+            .e = radiated * half,
         };
-    case BOUNDARY_RADIATION:
-    case BOUNDARY_UNUSED:
-    case BOUNDARY_PERIODIC:
-        break;
     }
-    return (struct face_closure){.a = 1};
+    if (now->kind == BOUNDARY_TEMPERATURE) {
+        return (struct face_closure){.a = -1, .b = 2 * now->number[BOUNDARY_VALUE]};
+    }
+    const double film = coefficient * h;
+    return (struct face_closure){
+        .a = (2 * k - film) / (2 * k + film),
+        .b = 2 * (film * now->number[BOUNDARY_AMBIENT] + constant_flux(now) * h) / (2 * k + film),
+    };
 }
 
 struct face_exchange boundary_exchange(const struct boundary_state *now)
 {
-    const double film = now->number[BOUNDARY_COEFFICIENT];
-    const double around = now->number[BOUNDARY_SURROUNDINGS];
     const double radiated = now->emissivity * STEFAN_BOLTZMANN;
     if (now->kind == BOUNDARY_TEMPERATURE) {
         return (struct face_exchange){.s0 = now->number[BOUNDARY_VALUE], .s1 = 1, .fixed = true};
     }
-    if (now->kind == BOUNDARY_FLUX) {
-        return (struct face_exchange){.s0 = now->number[BOUNDARY_VALUE]};
-    }
-    if (now->kind != BOUNDARY_CONVECTION && now->kind != BOUNDARY_RADIATION) {
-        return (struct face_exchange){.s0 = 0};
-    }
     return (struct face_exchange){
-        .s0 =
-            film * now->number[BOUNDARY_AMBIENT] + radiated * (around * around) * (around * around),
-        .s1 = film,
+        .s0 = inward(now, radiated),
+        .s1 = now->number[BOUNDARY_COEFFICIENT],
         .s4 = radiated,
     };
 }
@@ -237,7 +183,7 @@ struct face_exchange boundary_exchange(const struct boundary_state *now)
 static enum status check_formula(const struct boundary_setting *setting,
                                  enum boundary_number number, double t, double found)
 {
-    const char *formula = formula_of(setting, number);
+    const char *formula = setting->number[number].formula;
     const double shown = isnan(found) ? NAN : found; /* without its sign */
     if (number == BOUNDARY_COEFFICIENT) {
         return found >= 0 && found <= MOST_COEFFICIENT
@@ -302,13 +248,13 @@ static enum status evaluate(const struct boundary_condition *condition, double l
     now->emissivity = boundary_radiates(setting) ? setting->emissivity : 0;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
         *number = (enum boundary_number)n;
-        now->number[n] = uses(setting, *number) ? number_of(setting, *number) : 0;
+        now->number[n] = setting->number[n].value;
         if (condition->expression[n] != NULL) {
             now->number[n] = expression_evaluate(condition->expression[n], &t);
             TRY(check_formula(setting, *number, t, now->number[n]));
         }
     }
-    if (!uses(setting, BOUNDARY_SURROUNDINGS)) {
+    if (!setting->has_surroundings) {
         now->number[BOUNDARY_SURROUNDINGS] = now->number[BOUNDARY_AMBIENT];
     }
     /* the worst class: that of the smallest conductivity */

@@ -10,15 +10,6 @@
 #include "model/grid.h"
 #include "model/medium.h"
 
-/* The quantities of a condition: numbers or formulas of t. */
-enum boundary_number {
-    BOUNDARY_VALUE,
-    BOUNDARY_COEFFICIENT,
-    BOUNDARY_AMBIENT,
-    BOUNDARY_SURROUNDINGS,
-    BOUNDARY_NUMBERS,
-};
-
 struct boundary_condition {
     struct boundary_setting setting;                 /* borrows strings of the settings */
     struct expression *expression[BOUNDARY_NUMBERS]; /* of t; NULL for a number */
@@ -67,10 +58,9 @@ enum status boundary_evaluate(const struct boundary *boundary, const struct grid
 
 /* outside = a inside + b (docs/numerics.md), unrounded, where the cells inside have the
  * conductivity k, W/(m K), and the extent h, m, across the face:
- *   temperature Tb:      a = -1, b = 2 Tb
- *   flux q into it:      a = 1,  b = q h / k
- *   convection hc, Ta:   a = (2k - hc h) / (2k + hc h), b = 2 hc h Ta / (2k + hc h)
- *   periodic, unused:    a = 1,  b = 0
+ *   temperature Tb:            a = -1, b = 2 Tb
+ *   flux q, convection hc, Ta: a = (2k - hc h) / (2k + hc h), b = 2 (hc h Ta + q h) / (2k + hc h)
+ *   periodic, unused:          q = 0, hc = 0
  * With radiation outside = 2 F - inside, with the temperature F of the face from
  * a F + e F^4 = inside + b; hc = 0 without convection:
  *   a = 1 + hc h / (2k), b = (hc Ta + eps sigma Ts^4) h / (2k), e = eps sigma h / (2k) */

@@ -19,9 +19,8 @@ static const char *class_need(const struct settings *settings, const struct boun
     if (boundary_radiates(face)) {
         return "radiation";
     }
-    return constant && face->kind == BOUNDARY_CONVECTION && face->coefficient_expression != NULL
-               ? "a coefficient of time"
-               : NULL;
+    return constant && face->number[BOUNDARY_COEFFICIENT].formula != NULL ? "a coefficient of time"
+                                                                          : NULL;
 }
 
 static bool has_one_isotropic(const struct settings *settings)

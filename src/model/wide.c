@@ -224,7 +224,8 @@ static bool is_held(const struct boundary_setting *face, double k, double h)
 {
     return face->kind == BOUNDARY_TEMPERATURE ||
            (face->kind == BOUNDARY_CONVECTION &&
-            (face->coefficient_expression != NULL || face->coefficient * h > k));
+            (face->number[BOUNDARY_COEFFICIENT].formula != NULL ||
+             face->number[BOUNDARY_COEFFICIENT].value * h > k));
 }
 
 double wide_stable_dt(const struct settings *settings, const struct grid *grid,

@@ -27,14 +27,16 @@ static void make_scene(struct scene *scene)
     settings->material.conductivity = K_COPPER;
     settings->material.density = 9000;
     settings->material.heat_capacity = 385;
-    settings->boundary[FACE_X_MIN] =
-        (struct boundary_setting){.kind = BOUNDARY_TEMPERATURE, .value = 300};
+    settings->boundary[FACE_X_MIN] = (struct boundary_setting){.kind = BOUNDARY_TEMPERATURE,
+                                                               .number[BOUNDARY_VALUE].value = 300};
     settings->boundary[FACE_X_MAX] =
-        (struct boundary_setting){.kind = BOUNDARY_FLUX, .value = -2500};
+        (struct boundary_setting){.kind = BOUNDARY_FLUX, .number[BOUNDARY_VALUE].value = -2500};
     settings->boundary[FACE_Y_MIN] =
-        (struct boundary_setting){.kind = BOUNDARY_CONVECTION, .coefficient = 750, .ambient = 273};
-    settings->boundary[FACE_Y_MAX] =
-        (struct boundary_setting){.kind = BOUNDARY_TEMPERATURE, .expression = "273 + 100*t"};
+        (struct boundary_setting){.kind = BOUNDARY_CONVECTION,
+                                  .number[BOUNDARY_COEFFICIENT].value = 750,
+                                  .number[BOUNDARY_AMBIENT].value = 273};
+    settings->boundary[FACE_Y_MAX] = (struct boundary_setting){
+        .kind = BOUNDARY_TEMPERATURE, .number[BOUNDARY_VALUE].formula = "273 + 100*t"};
     grid_create(settings, &scene->grid);
     assert_int_equal(medium_create(settings, &scene->medium), STATUS_OK);
 }
@@ -83,13 +85,13 @@ TEST(formulas_of_fluxes_and_convection)
     struct closure expected;
     make_scene(&scene);
     make_scene(&numbers);
-    scene.settings.boundary[FACE_X_MAX].expression = "-2000 - 1000*t";
-    scene.settings.boundary[FACE_Y_MIN].ambient_expression = "270 + 6*t";
+    scene.settings.boundary[FACE_X_MAX].number[BOUNDARY_VALUE].formula = "-2000 - 1000*t";
+    scene.settings.boundary[FACE_Y_MIN].number[BOUNDARY_AMBIENT].formula = "270 + 6*t";
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &found), STATUS_OK);
     assert_int_equal(close_at(&numbers, PRECISION_FLOAT64, 0.5, &expected), STATUS_OK);
     assert_memory_equal(&found, &expected, sizeof found);
     assert_int_equal(scene.medium.nclasses, 0);
-    scene.settings.boundary[FACE_Y_MIN].coefficient_expression = "700 + 100*t";
+    scene.settings.boundary[FACE_Y_MIN].number[BOUNDARY_COEFFICIENT].formula = "700 + 100*t";
     assert_int_equal(medium_create(&scene.settings, &scene.medium), STATUS_OK);
     assert_int_equal(scene.medium.nclasses, 1); /* a varies */
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &found), STATUS_OK);
@@ -101,14 +103,17 @@ TEST(formulas_of_fluxes_and_convection)
 TEST(faces_radiate)
 {
     const struct boundary_setting settings[] = {
-        {.kind = BOUNDARY_RADIATION, .emissivity = 0.8, .ambient = 1200},
-        {.kind = BOUNDARY_RADIATION, .emissivity = 1, .ambient = 3},
-        {.kind = BOUNDARY_CONVECTION, .emissivity = 0.3, .coefficient = 40, .ambient = 290},
+        {.kind = BOUNDARY_RADIATION, .emissivity = 0.8, .number[BOUNDARY_AMBIENT].value = 1200},
+        {.kind = BOUNDARY_RADIATION, .emissivity = 1, .number[BOUNDARY_AMBIENT].value = 3},
+        {.kind = BOUNDARY_CONVECTION,
+         .emissivity = 0.3,
+         .number[BOUNDARY_COEFFICIENT].value = 40,
+         .number[BOUNDARY_AMBIENT].value = 290},
         {.kind = BOUNDARY_CONVECTION,
          .emissivity = 0.9,
-         .coefficient = 5,
-         .ambient = 290,
-         .surroundings = 1500,
+         .number[BOUNDARY_COEFFICIENT].value = 5,
+         .number[BOUNDARY_AMBIENT].value = 290,
+         .number[BOUNDARY_SURROUNDINGS].value = 1500,
          .has_surroundings = true},
     };
     const double h = 0.1;
@@ -129,11 +134,15 @@ TEST(faces_radiate)
         const struct face_closure closure = boundary_close(&now, k, h);
         const double outside = medium_outside_float64(inside, closure.a, closure.b, closure.e);
         const double face = (inside + outside) / 2;
-        const double around = settings[n % 4].has_surroundings ? 1500 : settings[n % 4].ambient;
+        const double around = settings[n % 4].has_surroundings
+                                  ? 1500
+                                  : settings[n % 4].number[BOUNDARY_AMBIENT].value;
         const double in =
-            settings[n % 4].coefficient * (settings[n % 4].ambient - face) +
+            settings[n % 4].number[BOUNDARY_COEFFICIENT].value *
+                (settings[n % 4].number[BOUNDARY_AMBIENT].value - face) +
             settings[n % 4].emissivity * 5.670374419e-8 * (pow(around, 4) - pow(face, 4));
-        const double scale = 2 * k / h * (face + inside) + settings[n % 4].coefficient * 290 +
+        const double scale = 2 * k / h * (face + inside) +
+                             settings[n % 4].number[BOUNDARY_COEFFICIENT].value * 290 +
                              5.670374419e-8 * (pow(around, 4) + pow(face, 4));
         assert_true(fabs(2 * k / h * (face - inside) - in) < 4e-15 * scale);
         const float single = medium_outside_float32((float)inside, (float)closure.a,
@@ -224,7 +233,7 @@ TEST(bad_values_are_caught)
     struct scene scene;
     struct closure closure = {.a = {[FACE_X_MIN] = 77}};
     make_scene(&scene);
-    scene.settings.boundary[FACE_Y_MAX].expression = "sqrt(1 - t)";
+    scene.settings.boundary[FACE_Y_MAX].number[BOUNDARY_VALUE].formula = "sqrt(1 - t)";
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 1, &closure), STATUS_OK);
     closure.a[FACE_X_MIN] = 77;
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 2, &closure), STATUS_NUMERICS);
@@ -233,37 +242,37 @@ TEST(bad_values_are_caught)
                         "temperature must be finite and below 5.5e+11 K in magnitude");
     assert_true(closure.a[FACE_X_MIN] == 77);
     make_scene(&scene);
-    scene.settings.boundary[FACE_X_MAX].expression = "1/(t - 2)";
+    scene.settings.boundary[FACE_X_MAX].number[BOUNDARY_VALUE].formula = "1/(t - 2)";
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 2, &closure), STATUS_NUMERICS);
     assert_string_equal(fail_message(), "boundary.x_max.value: \"1/(t - 2)\" gives inf W/m^2 at "
                                         "t = 2 s; a heat flux must be finite");
     make_scene(&scene);
-    scene.settings.boundary[FACE_Y_MIN].coefficient_expression = "1 - t";
+    scene.settings.boundary[FACE_Y_MIN].number[BOUNDARY_COEFFICIENT].formula = "1 - t";
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 2, &closure), STATUS_NUMERICS);
     assert_string_equal(fail_message(),
                         "boundary.y_min.coefficient: \"1 - t\" gives -1 W/(m^2 K) at t = 2 s; a "
                         "heat transfer coefficient must be finite and not negative");
     make_scene(&scene);
-    scene.settings.boundary[FACE_Y_MIN].ambient_expression = "20 - 30*t";
+    scene.settings.boundary[FACE_Y_MIN].number[BOUNDARY_AMBIENT].formula = "20 - 30*t";
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 1, &closure), STATUS_NUMERICS);
     assert_non_null(strstr(fail_message(), "boundary.y_min.ambient: \"20 - 30*t\" at t = 1 s: "
                                            "kelvins? -10 K is below absolute zero"));
     make_scene(&scene);
     scene.settings.boundary[FACE_Y_MIN].emissivity = 1;
-    scene.settings.boundary[FACE_Y_MIN].ambient_expression = "1e6*t";
+    scene.settings.boundary[FACE_Y_MIN].number[BOUNDARY_AMBIENT].formula = "1e6*t";
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 1, &closure), STATUS_NUMERICS);
     assert_non_null(strstr(fail_message(), "boundary.y_min.ambient: a face that radiates to 1e+06 "
                                            "K cannot be solved for on this grid"));
     make_scene(&scene);
-    scene.settings.boundary[FACE_X_MAX].value = 1e17;
+    scene.settings.boundary[FACE_X_MAX].number[BOUNDARY_VALUE].value = 1e17;
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_NUMERICS);
     assert_string_equal(fail_message(),
                         "boundary.x_max.value: this flux (1e+17 W/m^2) changes the temperature by "
                         "2.5e+13 K within one cell; give one that changes it by less than 1.1e+12 "
                         "K, or a finer grid");
     make_scene(&scene);
-    scene.settings.boundary[FACE_Y_MIN].ambient = -9e11;
-    scene.settings.boundary[FACE_Y_MIN].coefficient = 1e9;
+    scene.settings.boundary[FACE_Y_MIN].number[BOUNDARY_AMBIENT].value = -9e11;
+    scene.settings.boundary[FACE_Y_MIN].number[BOUNDARY_COEFFICIENT].value = 1e9;
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_NUMERICS);
     assert_string_equal(fail_message(),
                         "boundary.y_min.ambient: this temperature (-9e+11 K) is too far from 0; "
@@ -282,13 +291,13 @@ TEST(bad_formulas_name_their_face)
     struct settings *settings = NULL;
     assert_int_equal(settings_read_text("case.yaml", text, NULL, 0, &settings), STATUS_OK);
     char formula[] = "300 + (t";
-    settings->boundary[FACE_X_MIN].expression = formula;
+    settings->boundary[FACE_X_MIN].number[BOUNDARY_VALUE].formula = formula;
     struct boundary boundary = {.periodic = {true, false, false}};
     assert_int_equal(boundary_create(settings, &boundary), STATUS_INPUT);
     assert_non_null(strstr(fail_message(), "case.yaml:5"));
     assert_non_null(strstr(fail_message(), "boundary.x_min.value"));
     assert_true(boundary.periodic[AXIS_X]); /* nothing half-built is handed out */
-    settings->boundary[FACE_X_MIN].expression = NULL;
+    settings->boundary[FACE_X_MIN].number[BOUNDARY_VALUE].formula = NULL;
     settings_destroy(settings);
 }
 

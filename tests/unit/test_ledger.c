@@ -92,10 +92,12 @@ static void expect_no_drift(const struct rod *rod, const struct heat_operator *o
 TEST(heat_in_equals_heat_gained)
 {
     const struct boundary_setting cases[] = {
-        {.kind = BOUNDARY_TEMPERATURE, .value = 500},
-        {.kind = BOUNDARY_FLUX, .value = 30000},
-        {.kind = BOUNDARY_CONVECTION, .coefficient = 900, .ambient = 1200},
-        {.kind = BOUNDARY_TEMPERATURE, .expression = "300 + 200*sin(t/500)"},
+        {.kind = BOUNDARY_TEMPERATURE, .number[BOUNDARY_VALUE].value = 500},
+        {.kind = BOUNDARY_FLUX, .number[BOUNDARY_VALUE].value = 30000},
+        {.kind = BOUNDARY_CONVECTION,
+         .number[BOUNDARY_COEFFICIENT].value = 900,
+         .number[BOUNDARY_AMBIENT].value = 1200},
+        {.kind = BOUNDARY_TEMPERATURE, .number[BOUNDARY_VALUE].formula = "300 + 200*sin(t/500)"},
     };
     enum { CASES = sizeof cases / sizeof cases[0] };
     for (int left = 0; left < CASES; left++) {
@@ -122,7 +124,8 @@ TEST(heat_in_equals_heat_gained)
 
 TEST(insulated_faces_let_exactly_nothing_through)
 {
-    const struct boundary_setting insulated = {.kind = BOUNDARY_FLUX, .value = 0};
+    const struct boundary_setting insulated = {.kind = BOUNDARY_FLUX,
+                                               .number[BOUNDARY_VALUE].value = 0};
     struct rod rod;
     struct heat_operator op;
     make_rod(&rod, insulated, insulated);

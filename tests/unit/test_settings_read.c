@@ -30,14 +30,14 @@ TEST(test_values)
     assert_true(s->initial[2].value == 200);
 
     assert_int_equal(s->boundary[FACE_X_MIN].kind, BOUNDARY_TEMPERATURE);
-    assert_true(s->boundary[FACE_X_MIN].value == 350);
-    assert_null(s->boundary[FACE_X_MIN].expression);
+    assert_true(s->boundary[FACE_X_MIN].number[BOUNDARY_VALUE].value == 350);
+    assert_null(s->boundary[FACE_X_MIN].number[BOUNDARY_VALUE].formula);
     assert_int_equal(s->boundary[FACE_X_MAX].kind, BOUNDARY_FLUX);
-    assert_true(s->boundary[FACE_X_MAX].value == -5);
+    assert_true(s->boundary[FACE_X_MAX].number[BOUNDARY_VALUE].value == -5);
     assert_int_equal(s->boundary[FACE_Y_MIN].kind, BOUNDARY_CONVECTION);
-    assert_true(s->boundary[FACE_Y_MIN].coefficient == 10);
-    assert_true(s->boundary[FACE_Y_MIN].ambient == 293);
-    assert_string_equal(s->boundary[FACE_Y_MAX].expression, "300 + t");
+    assert_true(s->boundary[FACE_Y_MIN].number[BOUNDARY_COEFFICIENT].value == 10);
+    assert_true(s->boundary[FACE_Y_MIN].number[BOUNDARY_AMBIENT].value == 293);
+    assert_string_equal(s->boundary[FACE_Y_MAX].number[BOUNDARY_VALUE].formula, "300 + t");
     assert_int_equal(s->boundary[FACE_Z_MIN].kind, BOUNDARY_UNUSED);
     assert_int_equal(s->boundary[FACE_Z_MAX].kind, BOUNDARY_UNUSED);
     assert_false(s->time.by_steps);
@@ -236,9 +236,10 @@ static void assert_same(const struct settings *a, const struct settings *b)
     }
     for (int face = 0; face < FACE_COUNT; face++) {
         assert_int_equal(a->boundary[face].kind, b->boundary[face].kind);
-        assert_true(a->boundary[face].value == b->boundary[face].value);
-        assert_true((a->boundary[face].expression == NULL) ==
-                    (b->boundary[face].expression == NULL));
+        assert_true(a->boundary[face].number[BOUNDARY_VALUE].value ==
+                    b->boundary[face].number[BOUNDARY_VALUE].value);
+        assert_true((a->boundary[face].number[BOUNDARY_VALUE].formula == NULL) ==
+                    (b->boundary[face].number[BOUNDARY_VALUE].formula == NULL));
     }
     assert_true(a->time.by_steps == b->time.by_steps);
     assert_int_equal(a->time.steps, b->time.steps);

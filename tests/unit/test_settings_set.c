@@ -61,7 +61,7 @@ TEST(test_replaces_subtrees)
                                        "boundary.x_max.type=temperature",
                                        "run.watch.temperature=difference"};
     s = read_good(base_text, sets, 3);
-    assert_string_equal(s->boundary[FACE_X_MIN].expression, "300 + 10*sin(t)");
+    assert_string_equal(s->boundary[FACE_X_MIN].number[BOUNDARY_VALUE].formula, "300 + 10*sin(t)");
     assert_int_equal(s->boundary[FACE_X_MAX].kind, BOUNDARY_TEMPERATURE);
     settings_destroy(s);
 }
@@ -70,7 +70,7 @@ TEST(test_replaces_subtrees)
 TEST(test_takes_texts_as_they_stand)
 {
     struct settings *s = with("boundary.x_min.value=t > 5 ? 1 : 2", "title=a: b # c");
-    assert_string_equal(s->boundary[FACE_X_MIN].expression, "t > 5 ? 1 : 2");
+    assert_string_equal(s->boundary[FACE_X_MIN].number[BOUNDARY_VALUE].formula, "t > 5 ? 1 : 2");
     assert_string_equal(s->title, "a: b # c");
     settings_destroy(s);
     s = with("initial[0]={expression: {value: x}}", "initial[0].expression.value=x > y ? x : y");

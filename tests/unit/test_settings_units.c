@@ -65,13 +65,13 @@ TEST(test_every_kind)
     assert_true(s->material.density == 7850 && s->material.heat_capacity == 490);
     settings_destroy(s);
     s = with("boundary.x_max.value=-5 kW/m²", "boundary.y_min.coefficient=1 mW/mm^2/K");
-    assert_true(s->boundary[FACE_X_MAX].value == -5000);
-    assert_true(s->boundary[FACE_Y_MIN].coefficient == 1000);
+    assert_true(s->boundary[FACE_X_MAX].number[BOUNDARY_VALUE].value == -5000);
+    assert_true(s->boundary[FACE_Y_MIN].number[BOUNDARY_COEFFICIENT].value == 1000);
     settings_destroy(s);
     s = with("boundary.x_min.value=80 degC", "boundary.y_max.value=36.6 °C");
-    assert_true(s->boundary[FACE_X_MIN].value == 353.15 &&
-                s->boundary[FACE_X_MIN].expression == NULL);
-    assert_true(s->boundary[FACE_Y_MAX].value == 309.75);
+    assert_true(s->boundary[FACE_X_MIN].number[BOUNDARY_VALUE].value == 353.15 &&
+                s->boundary[FACE_X_MIN].number[BOUNDARY_VALUE].formula == NULL);
+    assert_true(s->boundary[FACE_Y_MAX].number[BOUNDARY_VALUE].value == 309.75);
     settings_destroy(s);
     s = with("initial[0].uniform.value=-20 degC",
              "output.pictures={every: 5, range: [0 degC, 900 K]}");
@@ -80,7 +80,7 @@ TEST(test_every_kind)
     settings_destroy(s);
     s = with("time.dt=2 ms", "boundary.x_min.value=32 degF");
     assert_true(!s->time.dt_auto && s->time.dt == 0.002);
-    assert_float_equal(s->boundary[FACE_X_MIN].value, 273.15, 1e-12);
+    assert_float_equal(s->boundary[FACE_X_MIN].number[BOUNDARY_VALUE].value, 273.15, 1e-12);
     settings_destroy(s);
     assert_true(seconds("3 min") == 180 && seconds("0.1 h") == 360 && seconds("2 d") == 172800);
 }
@@ -148,7 +148,7 @@ TEST(test_differences)
                    "difference of temperatures, which run.watch.temperature asks for: its scale "
                    "has a zero point of its own; give a difference in K");
     struct settings *s = with("run.watch.temperature=difference", "boundary.x_min.value=-20 mK");
-    assert_true(s->boundary[FACE_X_MIN].value == -0.02);
+    assert_true(s->boundary[FACE_X_MIN].number[BOUNDARY_VALUE].value == -0.02);
     settings_destroy(s);
 }
 
