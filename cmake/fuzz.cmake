@@ -6,7 +6,7 @@ endif()
 add_library(OpenMP::OpenMP_C INTERFACE IMPORTED)
 target_include_directories(OpenMP::OpenMP_C INTERFACE ${PROJECT_SOURCE_DIR}/tests/fuzz/serial)
 target_compile_options(OpenMP::OpenMP_C INTERFACE -Wno-unknown-pragmas
-  -Wno-unused-variable) # some serve a pragma only
+  -Wno-unused-variable -Wno-unused-parameter) # some serve a pragma only
 
 function(isotherm_instrument target)
   set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined)

@@ -25,7 +25,7 @@ packages_jobs=(slurm-wlm munge python3-matplotlib)
 # Compile for MI250X on a machine without one. The distribution has no CUDA compiler.
 packages_gpu=(hipcc libamdhip64-dev rocm-device-libs)
 
-# Compile for it by OpenMP. This replaces a libomp-dev of another version.
+# Compile the OpenMP variants of bench jacobi for it. This replaces a libomp-dev of another version.
 packages_offload=(clang-15 lld-15 llvm-15 libomp-15-dev rocm-device-libs)
 
 # And for NVIDIA's GPUs, with the distribution's gcc.

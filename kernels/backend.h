@@ -23,9 +23,6 @@ enum backend_capability {
     /* Kernels run along rows: fastest for contiguous rows (layout_close_rows) and boxes of whole
      * rows. */
     BACKEND_ALONG_ROWS = 1 << 5,
-    /* Operations accept a medium of classes, and sources are added. Else the operations that exist
-     * for these alone are NULL. */
-    BACKEND_MEDIA = 1 << 6,
 };
 
 struct backend {

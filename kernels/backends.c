@@ -8,18 +8,12 @@
 #ifdef ISOTHERM_WITH_HIP
 #include "kernels/hip/backend_hip.h"
 #endif
-#ifdef ISOTHERM_WITH_OFFLOAD
-#include "kernels/offload/backend_offload.h"
-#endif
 
 static const struct backend *const backends[] = {
 #ifdef ISOTHERM_WITH_HIP
     &backend_hip,
 #endif
     &backend_cpu,
-#ifdef ISOTHERM_WITH_OFFLOAD
-    &backend_offload,
-#endif
     &backend_guard,
 };
 

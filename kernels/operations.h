@@ -1,8 +1,7 @@
 /* Operations on fields: a table of kernels that take boxes, strides, pointers and coefficients.
  *
  * All functions put their work on a queue; see runtime.h for the order of work. Members that may be
- * NULL say so. Without BACKEND_MEDIA a medium is never given, and add_source, sum_perfusion,
- * summarise_classes, number_classes, change_classes, convert and liquid_fraction are NULL. */
+ * NULL say so. */
 #ifndef ISOTHERM_KERNELS_OPERATIONS_H
 #define ISOTHERM_KERNELS_OPERATIONS_H
 

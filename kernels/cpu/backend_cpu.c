@@ -334,8 +334,8 @@ static const struct operations operations = {
 const struct backend backend_cpu = {
     .name = "cpu",
     .about = "OpenMP threads and SIMD on this machine's processor",
-    .capabilities = BACKEND_HOST_ACCESS | BACKEND_HOST_POINTERS | BACKEND_NODE_MEMORY |
-                    BACKEND_ALONG_ROWS | BACKEND_MEDIA,
+    .capabilities =
+        BACKEND_HOST_ACCESS | BACKEND_HOST_POINTERS | BACKEND_NODE_MEMORY | BACKEND_ALONG_ROWS,
     .runtime = &runtime,
     .operations = &operations,
 };

@@ -26,7 +26,6 @@ struct jacobi_work {
 struct jacobi_kernels {
     const char *name;
     const char *about;
-    bool maps_host_memory; /* the arrays are host memory; else device memory */
     /* Queued. *h_sum is valid after queue_wait. */
     enum status (*run)(struct queue *queue, const struct jacobi_grid *grid, enum jacobi_part part,
                        const struct jacobi_work *work);
@@ -55,9 +54,17 @@ extern const char *const jacobi_part_name[JACOBI_PARTS];
 double jacobi_bytes(const struct jacobi_grid *grid, enum jacobi_part part);
 double jacobi_operations(const struct jacobi_grid *grid, enum jacobi_part part);
 
-/* Each ended by one without a name; by backend: study_jacobi. */
-extern const struct jacobi_kernels jacobi_cpu[];
-extern const struct jacobi_kernels jacobi_hip[];
-extern const struct jacobi_kernels jacobi_offload[];
+/* A programming model: the backends cpu and hip, and `offload`, OpenMP target regions that map the
+ * memory of cpu to the device, or run on the host where no device runs them. */
+struct jacobi_model {
+    const char *name;
+    const struct backend *backend;        /* of the arrays */
+    const struct jacobi_kernels *kernels; /* ended by one without a name */
+    bool (*has_device)(
+        void); /* whether regions run on another device than the backend's, or NULL */
+};
+
+extern const struct jacobi_kernels jacobi_cpu[], jacobi_hip[], jacobi_offload[];
+bool jacobi_offload_has_device(void);
 
 #endif

@@ -12,9 +12,6 @@
 #ifdef ISOTHERM_WITH_HIP
 #include "kernels/hip/backend_hip.h"
 #endif
-#ifdef ISOTHERM_WITH_OFFLOAD
-#include "kernels/offload/backend_offload.h"
-#endif
 
 static const struct {
     const struct study *study;
@@ -44,28 +41,18 @@ static const struct {
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 
-static const struct {
-    const struct backend *backend;
-    const struct jacobi_kernels *kernels;
-} jacobi_table[] = {
-    {&backend_cpu, jacobi_cpu},
+static const struct jacobi_model jacobi_models[] = {
 #ifdef ISOTHERM_WITH_HIP
-    {&backend_hip, jacobi_hip},
+    {"hip", &backend_hip, jacobi_hip, NULL},
 #endif
-#ifdef ISOTHERM_WITH_OFFLOAD
-    {&backend_offload, jacobi_offload},
-#endif
+    {"cpu", &backend_cpu, jacobi_cpu, NULL},
+    {"offload", &backend_cpu, jacobi_offload, jacobi_offload_has_device},
 };
 
-const struct jacobi_kernels *study_jacobi(const struct backend *backend)
+const struct jacobi_model *study_jacobi(int index)
 {
-    static const struct jacobi_kernels none;
-    for (size_t row = 0; row < sizeof jacobi_table / sizeof jacobi_table[0]; row++) {
-        if (jacobi_table[row].backend == backend) {
-            return jacobi_table[row].kernels;
-        }
-    }
-    return &none;
+    const int count = (int)(sizeof jacobi_models / sizeof jacobi_models[0]);
+    return index < count ? &jacobi_models[index] : NULL;
 }
 
 /* Studies have their rows together. */

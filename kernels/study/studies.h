@@ -18,7 +18,7 @@ int study_shapes(const struct study_kernel *kernel, const struct study_problem *
 bool study_agrees(const struct study *study, enum precision precision, const void *a,
                   const void *b);
 
-/* The kernels of a backend for the Jacobi iteration, ended by one without a name. */
-const struct jacobi_kernels *study_jacobi(const struct backend *backend);
+/* The index-th programming model of the Jacobi iteration; NULL after the last. */
+const struct jacobi_model *study_jacobi(int index);
 
 #endif

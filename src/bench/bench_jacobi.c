@@ -1,6 +1,8 @@
 /* isotherm bench jacobi: the four kernels of the Jacobi iteration and the whole of it, of every
  * backend that runs here, beside the copy. */
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +23,8 @@ enum { U, AU, RES, RHS, ARRAYS };
 
 struct bench {
     const struct bench_request *request;
-    const struct backend *backend;
+    const struct jacobi_model *model;
+    const struct backend *backend; /* of the model */
     struct device *device;
     struct queue *queue;
     struct stopwatch *stopwatch;
@@ -33,7 +36,7 @@ struct bench {
     double *array[ARRAYS];      /* the kernels' */
     void *h_sum;
     void *d_sum;
-    double copy; /* GB/s */
+    double copy; /* GB/s; NaN: unknown */
     char device_name[sizeof(((struct device_info *)NULL)->name)];
     struct bench_meter meter;
     struct json *json;
@@ -97,16 +100,9 @@ static enum status open_arrays(struct bench *bench)
     TRY(runtime->copy_to_device(bench->queue, bench->d_sum, &zero, sizeof zero));
     for (int a = 0; a < ARRAYS; a++) {
         void *memory = NULL;
-        if (bench->kernels->maps_host_memory) {
-            TRY(runtime->pinned_alloc(bench->device, array_bytes(bench), &memory));
-            memcpy(memory, bench->h_start[a], array_bytes(bench));
-        } else {
-            TRY(runtime->memory_alloc(bench->device, array_bytes(bench), &memory));
-            bench->array[a] = memory; /* freed also if the copy fails */
-            TRY(runtime->copy_to_device(bench->queue, memory, bench->h_start[a],
-                                        array_bytes(bench)));
-        }
+        TRY(runtime->memory_alloc(bench->device, array_bytes(bench), &memory));
         bench->array[a] = memory;
+        TRY(runtime->copy_to_device(bench->queue, memory, bench->h_start[a], array_bytes(bench)));
     }
     return runtime->queue_wait(bench->queue);
 }
@@ -115,8 +111,7 @@ static void close_arrays(struct bench *bench)
 {
     const struct runtime *runtime = bench->backend->runtime;
     for (int a = 0; a < ARRAYS; a++) {
-        (bench->kernels->maps_host_memory ? runtime->pinned_free
-                                          : runtime->memory_free)(bench->device, bench->array[a]);
+        runtime->memory_free(bench->device, bench->array[a]);
         bench->array[a] = NULL;
     }
     runtime->memory_free(bench->device, bench->d_sum);
@@ -153,13 +148,9 @@ static enum status compare(struct bench *bench)
     enum status status = CHECK_MEMORY(h_values != NULL, "no host memory for the check");
     static const char *const names[ARRAYS] = {"u", "A u", "the residual", "f"};
     for (int a = 0; a < ARRAYS && status == STATUS_OK; a++) {
-        if (bench->kernels->maps_host_memory) {
-            memcpy(h_values, bench->array[a], array_bytes(bench));
-        } else {
-            TRY_GOTO(
-                runtime->copy_to_host(bench->queue, h_values, bench->array[a], array_bytes(bench)));
-            TRY_GOTO(runtime->queue_wait(bench->queue));
-        }
+        TRY_GOTO(
+            runtime->copy_to_host(bench->queue, h_values, bench->array[a], array_bytes(bench)));
+        TRY_GOTO(runtime->queue_wait(bench->queue));
         if (memcmp(h_values, bench->h_expected[a], array_bytes(bench)) != 0) {
             status = fail(STATUS_DEVICE, "bench jacobi, %s: %s differs from the host's result",
                           bench->kernels->name, names[a]);
@@ -228,7 +219,7 @@ static void report(struct bench *bench, int part, const struct timing *timing, d
     json_begin(json, NULL, '{');
     json_string(json, "kernel", name);
     json_string(json, "kind", "jacobi");
-    json_string(json, "backend", bench->backend->name);
+    json_string(json, "backend", bench->model->name);
     json_string(json, "device", bench->device_name);
     json_string(json, "variant", bench->kernels->name);
     json_string(json, "precision", "float64");
@@ -286,47 +277,62 @@ done:
 
 /* ---- all of it ---- */
 
-static enum status bench_backend(struct bench *bench, const struct backend *backend)
+/* The copy of a device that only OpenMP can use is unknown. */
+static enum status describe(struct bench *bench)
 {
     struct device_info info;
-    enum status status = STATUS_OK;
-    bench->backend = backend;
-    TRY(backend->runtime->open(0, 1, &bench->device));
-    TRY_GOTO(backend->runtime->info(bench->device, &info));
+    TRY(bench->backend->runtime->info(bench->device, &info));
+    TRY(bench_time_copy(bench->backend, bench->device, array_bytes(bench), &bench->copy));
     memcpy(bench->device_name, info.name, sizeof info.name);
-    TRY_GOTO(bench_time_copy(backend, bench->device, array_bytes(bench), &bench->copy));
-    log_info("backend %s on %s, %" PRId64 " x %" PRId64 " nodes, float64, copy %.0f GB/s",
-             backend->name, info.name, bench->grid.nx, bench->grid.ny, bench->copy);
     bench_meter_open(info.address, &bench->meter);
+    if (bench->model->has_device != NULL && bench->model->has_device()) {
+        snprintf(bench->device_name, sizeof bench->device_name, "OpenMP device, host %.90s",
+                 info.name);
+        bench->copy = (double)NAN;
+    }
+    return STATUS_OK;
+}
+
+static enum status bench_model(struct bench *bench, const struct jacobi_model *model)
+{
+    enum status status = STATUS_OK;
+    bench->model = model;
+    bench->backend = model->backend;
+    TRY(bench->backend->runtime->open(0, 1, &bench->device));
+    TRY_GOTO(describe(bench));
+    log_info("backend %s on %s, %" PRId64 " x %" PRId64 " nodes, float64, copy %.0f GB/s",
+             model->name, bench->device_name, bench->grid.nx, bench->grid.ny, bench->copy);
     log_info("  %-14s %-10s %10s %7s %9s %8s %9s", "variant", "kernel", "ms", "%", "GB/s", "% copy",
              "GFLOP/s");
-    for (bench->kernels = study_jacobi(backend); bench->kernels->name != NULL; bench->kernels++) {
+    for (bench->kernels = model->kernels; bench->kernels->name != NULL; bench->kernels++) {
         TRY_GOTO(bench_kernels_of(bench));
     }
 done:
     bench_meter_close(&bench->meter);
-    backend->runtime->close(bench->device);
+    bench->backend->runtime->close(bench->device);
     return status;
 }
 
-/* With `auto` every backend that has these kernels and runs here, so that they can be compared. */
-static enum status bench_backends(struct bench *bench, const struct backend *only)
+/* With `auto` all that run here, so that they can be compared. */
+static enum status bench_models(struct bench *bench)
 {
+    const char *wanted = bench->request->backend.name;
+    const bool all = strcmp(wanted, "auto") == 0;
     char device[sizeof bench->device_name] = "";
     double copy = 0; /* of the first, as is the device */
     json_begin(bench->json, NULL, '{');
     json_begin(bench->json, "rows", '[');
-    for (int b = 0; b < backend_count(); b++) {
-        const struct backend *backend = backend_at(b);
-        if (study_jacobi(backend)->name == NULL || (only != NULL && only != backend)) {
+    for (int m = 0; study_jacobi(m) != NULL; m++) {
+        const struct jacobi_model *model = study_jacobi(m);
+        if (!all && strcmp(wanted, model->name) != 0) {
             continue;
         }
-        if (only == NULL && backend->runtime->probe() != STATUS_OK) {
-            log_info("backend %s: %s", backend->name, fail_message());
+        if (all && model->backend->runtime->probe() != STATUS_OK) {
+            log_info("backend %s: %s", model->name, fail_message());
             fail_clear();
             continue;
         }
-        TRY(bench_backend(bench, backend));
+        TRY(bench_model(bench, model));
         if (copy == 0) {
             copy = bench->copy;
             memcpy(device, bench->device_name, sizeof device);
@@ -339,28 +345,37 @@ static enum status bench_backends(struct bench *bench, const struct backend *onl
     return STATUS_OK;
 }
 
+/* A model of this name, or a backend, which is then without these kernels. */
+static enum status check_model(const char *name)
+{
+    const struct backend *backend;
+    char why[256];
+    for (int m = 0; study_jacobi(m) != NULL; m++) {
+        if (strcmp(name, study_jacobi(m)->name) == 0) {
+            return fail_prefix(study_jacobi(m)->backend->runtime->probe(),
+                               "the backend '%s' cannot run here: ", name);
+        }
+    }
+    TRY(backend_choose(name, &backend, why, sizeof why));
+    return strcmp(name, "auto") == 0
+               ? STATUS_OK
+               : fail(STATUS_INPUT, "--backend %s: bench jacobi has no kernels for it", name);
+}
+
 enum status bench_jacobi(const struct bench_request *request)
 {
     const int64_t *size = request->size;
-    const struct backend *only = NULL;
     struct json json;
     struct bench bench = {.request = request, .json = &json};
-    char why[256];
     enum status status = STATUS_OK;
     TRY(jacobi_create(size[AXIS_X] > 0 ? size[AXIS_X] : DEFAULT_NODES,
                       size[AXIS_Y] > 0 ? size[AXIS_Y] : DEFAULT_NODES, &bench.grid));
-    if (strcmp(request->backend.name, "auto") != 0) {
-        TRY(backend_choose(request->backend.name, &only, why, sizeof why));
-        if (study_jacobi(only)->name == NULL) {
-            return fail(STATUS_INPUT, "--backend %s: bench jacobi has no kernels for it",
-                        only->name);
-        }
-    }
+    TRY(check_model(request->backend.name));
     TRY(json_check_place(request->json));
     bench_warn_of_binding();
     TRY_GOTO(make_expected(&bench));
     TRY_GOTO(json_open(&json));
-    TRY_GOTO(json_finish(&json, bench_backends(&bench, only), request->json));
+    TRY_GOTO(json_finish(&json, bench_models(&bench), request->json));
 done:
     for (int a = 0; a < ARRAYS; a++) {
         free(bench.h_start[a]);

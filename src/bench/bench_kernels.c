@@ -467,7 +467,7 @@ enum status bench_kernels(const struct bench_request *request)
     TRY(bench_choose_precisions(request->precision, wanted));
     TRY(backend_choose(request->backend.name, &prototype.backend, why, sizeof why));
     TRY(bench_check_names(request, prototype.backend));
-    TRY(bench_media_check(prototype.backend, &request->media));
+    TRY(bench_media_check(&request->media));
     TRY(json_check_place(request->json));
     TRY(prototype.backend->runtime->open(0, 1, &prototype.device));
     enum status status = json_open(&json);

@@ -30,12 +30,8 @@ static enum status read_word(const char *word, enum pattern *pattern, int *nclas
                 word, MEDIUM_CLASSES);
 }
 
-enum status bench_media_check(const struct backend *backend, const struct option_list *words)
+enum status bench_media_check(const struct option_list *words)
 {
-    if (words->count > 0 && !backend_has(backend, BACKEND_MEDIA)) {
-        return fail(STATUS_INPUT, "--medium: the backend %s steps uniform media only",
-                    backend->name);
-    }
     for (int m = 0; m < words->count; m++) {
         enum pattern pattern;
         int nclasses;

@@ -15,8 +15,7 @@ enum status bench_media_create(const struct backend *backend, struct device *dev
 void bench_media_destroy(const struct backend *backend, struct device *device,
                          struct device_medium media[OPTIONS_MAX_LIST]);
 
-/* STATUS_INPUT unless every word names a medium, and the backend has kernels for media. */
-enum status bench_media_check(const struct backend *backend,
-                              const struct option_list *words) MUST_CHECK;
+/* STATUS_INPUT unless every word names a medium. */
+enum status bench_media_check(const struct option_list *words) MUST_CHECK;
 
 #endif

@@ -3,23 +3,6 @@
 #include "base/comm.h"
 #include "kernels/backends.h"
 #include "machine/cores.h"
-#include "model/medium.h"
-
-/* A backend without BACKEND_MEDIA takes uniform media without sources. */
-static enum status check_medium(const struct settings *settings, const struct backend *backend)
-{
-    char room[MEDIUM_KEY_BYTES];
-    const char *what = "sources";
-    const char *key = settings->nsources > 0 ? "sources" : medium_class_key(settings, room, &what);
-    if (key == NULL || backend_has(backend, BACKEND_MEDIA)) {
-        return STATUS_OK;
-    }
-    return settings_fail(settings, key,
-                         "the backend '%s' has no step for %s: it advances one material whose "
-                         "faces have constant coefficients, without sources; choose another "
-                         "run.backend, or auto",
-                         backend->name, what);
-}
 
 enum status engine_choose(const struct settings *settings, const struct backend **backend,
                           char *why, size_t why_bytes)
@@ -28,8 +11,7 @@ enum status engine_choose(const struct settings *settings, const struct backend 
     if (status == STATUS_INPUT) {
         return settings_fail(settings, "run.backend", "%s", fail_message());
     }
-    TRY(status);
-    return check_medium(settings, *backend);
+    return status;
 }
 
 static enum status create_queues(struct engine *engine)

@@ -32,18 +32,14 @@ LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "jacobi_norm_of": 8}
 LEAST_WAVES_ELSE = 4
 # The same for OpenMP's target regions, by the function that has them: docs/studies.md.
-OFFLOAD_WAVES = {"cells_float64": 7, "cells_float32": 8, "rows_float64": 4, "wide_float64": 8,
-                 "wide_float32": 8, "pack_float64": 8, "unpack_float64": 8, "find_float64": 4,
-                 "hash_float64": 4, "laplacian": 8, "boundary": 8, "update": 8, "norm_of": 4}
-# Reductions: clang's device library keeps a stack there for calls that it might make.
-OFFLOAD_SCRATCH = ("find_", "hash_", "inward_", "norm_of")
+OFFLOAD_WAVES = {"laplacian": 8, "boundary": 8, "update": 8, "norm_of": 4}
+# A reduction: clang's device library keeps a stack there for calls that it might make.
+OFFLOAD_SCRATCH = "norm_of"
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
-# steps_tile and steps_sums those of all levels; of flux_ and track_ for OpenMP the layouts.
+# steps_tile and steps_sums those of all levels.
 SCALAR_SPILLS = {"steps_tile": 60, "steps_sums": 300, "step_march": 40, "mhd_cached": 160,
-                 "mhd_shared": 220,
-                 "flux_float64": 30, "flux_float32": 30,
-                 "track_float64": 20, "track_float32": 20}
+                 "mhd_shared": 220}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}
 WIDE_LOADS = {"step_march": 4}

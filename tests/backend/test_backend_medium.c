@@ -157,9 +157,6 @@ static void check_flux(struct rig *rig, const struct problem *p)
 static void check_all(const struct problem *p, bool samples)
 {
     for (int b = 0; b < rig_backend_count(); b++) {
-        if (!backend_has(rig_backend_at(b), BACKEND_MEDIA)) {
-            continue;
-        }
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
         const struct operations *operations = rig.backend->operations;
@@ -315,9 +312,6 @@ static void the_first_calls_and_the_later_ones_agree(void **state)
         p.nboxes = random_partition(&random, &owned, 1, p.boxes);
         problem_solve(&p);
         for (int b = 0; b < rig_backend_count(); b++) {
-            if (!backend_has(rig_backend_at(b), BACKEND_MEDIA)) {
-                continue;
-            }
             struct rig rig;
             rig_open(&rig, rig_backend_at(b));
             for (int call = 0; call < 17; call++) {

@@ -111,9 +111,6 @@ static void check_boxes(struct problem *p, int nthreads)
     problem_solve(p);
     omp_set_num_threads(nthreads);
     for (int b = 0; b < rig_backend_count(); b++) {
-        if (!backend_has(rig_backend_at(b), BACKEND_MEDIA)) {
-            continue;
-        }
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
         problem_check_step(&rig, rig.backend->operations->step, "step", p, true);

@@ -185,9 +185,6 @@ static void test_sources(void **state)
 {
     (void)state;
     for (int b = 0; b < rig_backend_count(); b++) {
-        if (!backend_has(rig_backend_at(b), BACKEND_MEDIA)) {
-            continue;
-        }
         for (int n = 0; n < 2 * NSHAPES * KINDS; n++) {
             struct scene scene;
             scene_open(&scene, rig_backend_at(b), shapes[n / 2 % NSHAPES],

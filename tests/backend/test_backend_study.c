@@ -170,9 +170,7 @@ static void check_case(struct rig *rig, const struct study *study, const struct 
 
 static void check_study(struct rig *rig, const struct study_sizes *sizes)
 {
-    if (strcmp(rig->backend->name, "offload") != 0) { /* it has Jacobi's iteration only */
-        assert_non_null(study_kernels(sizes->study, rig->backend)->name);
-    }
+    assert_non_null(study_kernels(sizes->study, rig->backend)->name);
     for (int s = 0; s < sizes->count; s++) {
         struct study_case wanted = sizes->cases[s];
         for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {

@@ -23,7 +23,7 @@ CONFIG = BASE | {"src/config"}
 KERNELS = BASE | {"kernels"}
 MODEL = CONFIG | KERNELS | {"src/model"}
 BACKENDS = {"kernels/backends"}
-EVERY_BACKEND = {"kernels/cpu", "kernels/guard", "kernels/hip", "kernels/offload"}
+EVERY_BACKEND = {"kernels/cpu", "kernels/guard", "kernels/hip"}
 HALO = MODEL | BACKENDS | {"halo"}
 FILES = MODEL | {"io/hdf5", "io/raw"}
 IO = FILES | {"io/checkpoint", "io/snapshot", "io/series", "io/picture", "io/compare"}
@@ -40,7 +40,6 @@ MAY_INCLUDE = {
     "kernels/cpu": KERNELS,
     "kernels/guard": KERNELS | {"kernels/cpu"},
     "kernels/hip": KERNELS,
-    "kernels/offload": KERNELS | {"kernels/cpu"},
     "kernels/study": KERNELS | EVERY_BACKEND,
     "kernels/backends": KERNELS | EVERY_BACKEND,  # the table
     "src/model": MODEL,
@@ -75,7 +74,7 @@ NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.
 MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/studies\.c|kernels/hip/arch\.h|"
-                        r"kernels/cpu/stream\.h|kernels/offload/target\.h|"
+                        r"kernels/cpu/stream\.h|kernels/study/jacobi_offload\.c|"
                         r"halo/transport_\w+\.c|src/base/precision\.h")
 # What arch.h and stream.h found out may be asked for beside them.
 MAY_ASK = {"kernels/hip": r"#\s*(if|elif) !?ARCH_HAS_\w+",

@@ -232,11 +232,6 @@ def some(items, count):
     return list(items)[:count] if SMALL else list(items)
 
 
-def has_backend(name):
-    """Whether this build offers it to users."""
-    return name in isotherm("--version", "--verbose").out.split("backends")[1].split("\n")[0]
-
-
 class Case(unittest.TestCase):
     """A test with a folder of its own, removed afterwards; all paths are relative to it."""
 

@@ -4,7 +4,7 @@ field's hash among them, and every byte of history.csv."""
 import unittest
 
 import problems
-from harness import SMALL, Case, checkpoints, has_backend, some, thorough
+from harness import SMALL, Case, checkpoints, some, thorough
 
 KEYS = ["field_hash", "mean_K", "heat_J", "boundary_heat_J", "heat_drift_J", "min_K", "max_K",
         "steps", "time"]
@@ -94,16 +94,6 @@ class ThreeDimensions:
                 self.expect_way(run, "backend", backend)
                 if transport != "auto":
                     self.expect_way(run, "halo_transport", transport)
-
-    def test_offload(self):
-        """Target regions, on the host where no device runs them."""
-        if not has_backend("offload"):
-            self.skipTest("the compiler has no OpenMP target regions")
-        reference = self.reference(self.config)
-        for ranks in some((3, 1, 2), 1):
-            run = self.expect_same(reference, quiet(self.config), f"offload, {ranks} ranks",
-                                   "--backend", "offload", ranks=ranks)
-            self.expect_way(run, "backend", "offload")
 
     def test_restart_on_other_ranks(self):
         reference = self.reference(self.config)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 import problems
-from harness import SMALL, Case, checkpoints, has_backend, short_dt, some
+from harness import SMALL, Case, checkpoints, short_dt, some
 from test_bitwise import Bitwise, quiet
 
 ORDERS = (4, 6, 8)
@@ -44,16 +44,6 @@ class Same(Bitwise):
             with self.subTest(order=order):
                 self.compare(problem(self.CELLS, order, precision),
                              some(ways[n:] + ways[:n], 1 if SMALL else 4)[:2])
-
-    def test_offload(self):
-        """Target regions, on the host where no device runs them."""
-        if not has_backend("offload"):
-            self.skipTest("the compiler has no OpenMP target regions")
-        for order in some(ORDERS, 1):
-            precision = "float32" if order == 6 else "float64"
-            with self.subTest(order=order):
-                self.compare(problem(self.CELLS, order, precision),
-                             some(((1, "offload", "off"), (3, "offload", "on")), 1))
 
     def test_blocks_as_thick_as_the_radius(self):
         config = problem([37, 18, 16], 8)
