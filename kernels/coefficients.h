@@ -11,6 +11,7 @@
 #include "kernels/layout.h"
 #include "kernels/medium_cell.h"
 #include "kernels/nonlinear_cell.h"
+#include "kernels/source_cell.h"
 #include "kernels/wide_cell.h"
 
 /* The expression of a cell, and with it the members of `struct coefficients` that count. */
@@ -55,6 +56,14 @@ struct high_order {
     struct wide_closure closure[FACE_COUNT];
 };
 
+/* A heat source that is added to cells after a step; see source_cell.h. */
+struct heat_source {
+    struct box box;            /* of the grid: the cells that it may heat; empty: none */
+    struct source_shape shape; /* in K of the reference heat capacity; with d_values: peak_front, in
+                                  K per W/m^3 */
+    const float *d_values;     /* NULL: the shape; else W/m^3 of the owned cells, [z][y][x] */
+};
+
 struct coefficients {
     enum kind kind;
     double r[AXIS_COUNT];    /* alpha dt / h^2; 0 on an unused axis. For a float32 field r, a and b
@@ -71,6 +80,10 @@ struct coefficients {
     struct exact_sum *d_face_sum[FACE_COUNT];
     struct device_medium medium;
     struct high_order high_order;
+    const struct heat_source *sources; /* host memory, until the step is queued */
+    int nsources;
+    /* Device memory: where the exact sum of the heat of sources and of perfusion is added, K. */
+    struct exact_sum *d_source_sum;
 };
 
 /* NULL: the kind has no classes. */

@@ -62,7 +62,7 @@ static const double WIDE_TOLERANCE = 0.6;
 static enum status local_square_error(const struct solver *solver, struct expression *exact,
                                       double *sum)
 {
-    struct field *field = solver->state.field;
+    struct field *field = solver->level.field;
     const struct grid *grid = &solver->problem.grid;
     const double time = solver->state.time;
     const int64_t *n = field->layout.cells;

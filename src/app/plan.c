@@ -70,7 +70,7 @@ enum status plan_create(const struct settings *settings, int64_t nranks, struct 
         return fail(STATUS_INPUT, "--ranks %" PRId64 " is more than MPI supports", nranks);
     }
     TRY(problem_decompose(&plan->problem, (int)nranks, &plan->decomp));
-    TRY(engine_choose(settings, &plan->backend, why, sizeof why));
+    TRY(engine_choose(&plan->problem, &plan->backend, why, sizeof why));
     TRY(steps_per_pass_plan(&plan->problem, plan->backend, &plan->decomp, &plan->passes));
     plan->decomp.halo_width = pass_layers(&plan->passes);
     for (int rank = 0; rank < plan->decomp.nranks; rank++) {

@@ -82,7 +82,7 @@ static enum status open_all(struct simulation *s, const struct simulate_options 
         TRY(outputs_check(&solver->team, &solver->problem.output, options->folder,
                           options->restart != NULL ? options->restart : ""));
     }
-    TRY(hang_monitor_create(&solver->team, &solver->problem.run, &solver->stepper.plan,
+    TRY(hang_monitor_create(&solver->team, &solver->problem.run, &solver->level.plan,
                             &solver->phases, &s->monitor));
     TRY(set_state(solver, options));
     print_header(solver);

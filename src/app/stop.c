@@ -260,7 +260,7 @@ static enum status agree(struct stop *stop, const struct stepper *stepper, struc
 {
     const struct team *team = stepper->team;
     /* queued steps must be complete: otherwise the measured times would be too short */
-    enum status status = engine_wait(stepper->engine);
+    enum status status = engine_wait(stepper->level->engine);
     status = status == STATUS_OK ? outputs_keep_folder(outputs) : status;
     const double now = MPI_Wtime();
     if (stop->agreed_at > 0) {
@@ -348,12 +348,12 @@ enum status stop_handle_requests(struct stop *stop, struct stepper *stepper,
         return STATUS_OK;
     }
     int64_t request[REQUEST_COUNT];
-    const int before = phases_enter(stepper->phases, PHASE_AGREE);
+    const int before = phases_enter(stepper->level->phases, PHASE_AGREE);
     TRY(agree(stop, stepper, outputs, request));
     stop->steps = request[REQUEST_INTERVAL];
     stop->next_step = step + stop->steps;
     TRY(act(stop, stepper, outputs, request));
-    phases_enter(stepper->phases, before);
+    phases_enter(stepper->level->phases, before);
     stop->event_at = MPI_Wtime();
     stop->agreed_at = stop->event_at;
     return STATUS_OK;

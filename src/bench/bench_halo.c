@@ -144,7 +144,7 @@ static enum status run_batch(struct stepper *stepper, int64_t steps, double *sec
     const double start = MPI_Wtime();
     /* on failure its neighbours wait in MPI: no agreement is possible */
     TRY(stepper_advance(stepper, steps));
-    TRY(engine_wait(stepper->engine));
+    TRY(engine_wait(stepper->level->engine));
     *seconds = (MPI_Wtime() - start) / (double)steps;
     return comm_check(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, comm),
                       "MPI_Allreduce");
@@ -198,10 +198,10 @@ static enum status time_run(struct halo_bench *bench, const char *precision, con
         status = measure_energy(bench, stepper, times);
     } else {
         /* without the exchange: the values are wrong, the work is the same */
-        struct halo *halo = stepper->halo;
-        stepper->halo = NULL;
+        struct halo *halo = stepper->level->halo;
+        stepper->level->halo = NULL;
         status = time_steps(stepper, &times->alone);
-        stepper->halo = halo;
+        stepper->level->halo = halo;
     }
 done:
     solver_destroy(&solver);
@@ -271,7 +271,7 @@ static void report_pass(struct halo_bench *bench, const char *precision,
 {
     struct table *table = &bench->table;
     table_row_begin(table, &bench->json);
-    table_text(table, "transport", "transport", -10, halo_transport_name(stepper->halo));
+    table_text(table, "transport", "transport", -10, halo_transport_name(stepper->level->halo));
     table_text(table, "precision", "", -8, precision);
     table_int3(table, "cells_of_a_rank", bench->size);
     table_int(table, "steps_per_pass", "steps", 6, trial->steps);

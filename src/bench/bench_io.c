@@ -175,7 +175,7 @@ static enum status put_snapshot(struct io_bench *bench, struct snapshots *snapsh
     struct snapshot_capture capture;
     double since = 0;
     TRY(begin(bench, &since));
-    TRY(status_agree(solver->team.comm, snapshots_capture(snapshots, solver->state.field, NULL, 0,
+    TRY(status_agree(solver->team.comm, snapshots_capture(snapshots, solver->level.field, NULL, 0,
                                                           0, bench->memory, &capture)));
     TRY(end(bench, since, capture_s));
     TRY(begin(bench, &since));
@@ -209,7 +209,7 @@ static enum status time_checkpoint(struct io_bench *bench, double *capture_s, do
     TRY(diagnostics_field_hash(&solver->stepper, &state.field_hash));
     TRY(begin(bench, &since));
     TRY(status_agree(solver->team.comm,
-                     checkpoint_capture(solver->state.field, NULL, bench->memory, &part)));
+                     checkpoint_capture(solver->level.field, NULL, bench->memory, &part)));
     TRY(end(bench, since, capture_s));
     TRY(begin(bench, &since));
     TRY(checkpoint_put(solver->team.comm, bench->folder, &part, &solver->problem.grid,
@@ -366,7 +366,7 @@ static enum status make_settings(const struct bench_request *request, struct set
 static enum status make_memory(struct io_bench *bench)
 {
     const struct solver *solver = &bench->solver;
-    const struct box owned = layout_owned(&solver->state.field->layout);
+    const struct box owned = layout_owned(&solver->level.field->layout);
     const uint64_t whole = bytes_of(bench, &subjects[WRITE_ONE]);
     const size_t mine = raw_room_bytes((size_t)box_cells(&owned) * sizeof(double));
     const size_t bytes = solver->team.rank == 0 && whole > mine ? (size_t)whole : mine;

@@ -105,7 +105,7 @@ enum status enthalpy_table(const struct problem *problem, double time, double dt
 {
     const struct medium *medium = &problem->medium;
     const struct writing w = {
-        .precision = problem->settings->run.precision, .table = table, .scale = scale_of(medium)};
+        .precision = problem->precision, .table = table, .scale = scale_of(medium)};
     const int n = medium->nclasses;
     const int m = n * boundary_most_conditions(&problem->boundary);
     for (int c = 0; c < n; c++) {

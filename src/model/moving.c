@@ -157,17 +157,17 @@ static void find_box(const struct grid *grid, const struct source_setting *setti
 }
 
 enum status moving_at(const struct problem *problem, const struct heat_operator *op, int s,
-                      struct moving *moving)
+                      struct heat_source *source)
 {
     const struct grid *grid = &problem->grid;
     const struct source_setting *setting = problem->sources.source[s].setting;
     const double t = op->time + op->dt / 2;
-    struct source_shape *shape = &moving->shape;
+    struct source_shape *shape = &source->shape;
     struct path_row row;
     bool on;
-    *moving = (struct moving){.box = {{0}}};
+    *source = (struct heat_source){.box = {{0}}};
     if (setting->shape.kind == INITIAL_FILE) {
-        moving->box = box_of_cells(grid->cells);
+        source->box = box_of_cells(grid->cells);
         shape->peak_front = op->source[s] * op->dt / problem->medium.heat_capacity_volume;
         return STATUS_OK;
     }
@@ -188,7 +188,7 @@ enum status moving_at(const struct problem *problem, const struct heat_operator 
     } else {
         fill_gaussian(grid, setting, kelvin, shape);
     }
-    find_box(grid, setting, row.at, shape, &moving->box);
+    find_box(grid, setting, row.at, shape, &source->box);
     return STATUS_OK;
 }
 

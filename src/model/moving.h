@@ -6,17 +6,10 @@
 #include "kernels/source_cell.h"
 #include "model/operator.h"
 
-/* One source in one step. */
-struct moving {
-    struct box box;            /* of the grid: the cells that it may heat; empty: none */
-    struct source_shape shape; /* in K of the reference heat capacity; of a file: peak_front, in K
-                                  per W/m^3 */
-};
-
 /* Entry `s` of `sources`, which is not painted, in the step of `op`: at its middle.
  * STATUS_NUMERICS, the same on all ranks, when a formula has no finite value. Not collective. */
 enum status moving_at(const struct problem *problem, const struct heat_operator *op, int s,
-                      struct moving *moving) MUST_CHECK;
+                      struct heat_source *source) MUST_CHECK;
 
 /* The power of a beam or a double ellipsoid in the step of `op`, W, with what its shape has outside
  * the grid. Fails as moving_at. */

@@ -20,7 +20,7 @@ enum status operator_create(const struct problem *problem, double time, double d
                             struct heat_operator *op)
 {
     const struct grid *grid = &problem->grid;
-    const enum precision precision = problem->settings->run.precision;
+    const enum precision precision = problem->precision;
     op->time = time;
     op->dt = dt;
     op->radius = problem->radius;
@@ -127,7 +127,7 @@ int64_t operator_table_length(const struct problem *problem)
 static enum status set_closures(const struct heat_operator *op, const struct problem *problem,
                                 void *table)
 {
-    const enum precision precision = problem->settings->run.precision;
+    const enum precision precision = problem->precision;
     const int n = problem->medium.nclasses;
     const int m = operator_closure_count(problem);
     struct class_closure *closures = calloc((size_t)m, sizeof *closures);
@@ -157,14 +157,14 @@ double operator_class_source(const struct heat_operator *op, const struct proble
         density += class_key_has(key, s) ? op->source[s] : 0;
     }
     const double q = density * op->dt / problem->medium.heat_capacity_volume;
-    return precision_round(problem->settings->run.precision, q);
+    return precision_round(problem->precision, q);
 }
 
 enum status operator_table(const struct heat_operator *op, const struct problem *problem,
                            bool same_dt, void *table)
 {
     const struct medium *medium = &problem->medium;
-    const enum precision precision = problem->settings->run.precision;
+    const enum precision precision = problem->precision;
     const int n = medium->nclasses;
     const double scale = op->dt / medium->heat_capacity_volume;
     if (medium->curves != NULL) {
@@ -198,7 +198,7 @@ static enum status set_high_order(const struct heat_operator *op, const struct p
     const struct grid *grid = &problem->grid;
     struct high_order *high = &c->high_order;
     high->radius = op->radius;
-    wide_weights(op->radius, problem->settings->run.precision, high->weight);
+    wide_weights(op->radius, problem->precision, high->weight);
     memcpy(high->used, grid->used, sizeof high->used);
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);

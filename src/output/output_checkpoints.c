@@ -76,7 +76,7 @@ static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
 
 static enum status capture(const struct output_context *in, struct checkpoint_job *job)
 {
-    struct field *field = in->state->field;
+    struct field *field = in->stepper->level->field;
     struct writer_room room;
     TRY(writer_reserve(in->writer, checkpoint_capture_bytes(field), &room));
     if (job == NULL) {

@@ -52,9 +52,9 @@ static enum status write_picture(void *object, const struct output_context *in)
     const struct output_setting *requests = &in->problem->output;
     const double since = MPI_Wtime();
     const double disk_since = file_disk_seconds();
-    TRY(picture_write(in->team->comm, requests->directory, in->state->field, &in->problem->grid,
-                      &requests->pictures, in->problem->title, in->state->step, in->state->time,
-                      in->summary->min, in->summary->max, output->last));
+    TRY(picture_write(in->team->comm, requests->directory, in->stepper->level->field,
+                      &in->problem->grid, &requests->pictures, in->problem->title, in->state->step,
+                      in->state->time, in->summary->min, in->summary->max, output->last));
     writer_count(in->writer, in->kind, 1, file_size(output->last), since, disk_since);
     return STATUS_OK;
 }

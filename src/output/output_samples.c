@@ -167,8 +167,8 @@ static enum status open_series(const struct output_context *in, const struct lin
     enum status status = STATUS_OK;
     output->name = line != NULL ? line->name : NULL;
     TRY_GOTO(make_setup(in, line, &points, &output->impedances, name, &setup));
-    TRY_GOTO(sampler_create(in->state->field, &problem->grid, problem->boundary.periodic, points.at,
-                            points.count, &output->sampler));
+    TRY_GOTO(sampler_create(in->stepper->level->field, &problem->grid, problem->boundary.periodic,
+                            points.at, points.count, &output->sampler));
     if (in->team->rank == 0) {
         TRY_GOTO(series_open(&setup, in->restart_step, &output->series));
     }
@@ -234,8 +234,8 @@ static enum status write_values(struct sample_outputs *outputs, const struct out
             continue;
         }
         TRY(status_agree(comm, engine_settle(in->engine)));
-        TRY(sampler_take(comm, output->sampler, in->state->field, faces_closure_at, closures,
-                         &values));
+        TRY(sampler_take(comm, output->sampler, in->stepper->level->field, faces_closure_at,
+                         closures, &values));
         TRY(impedances_take(&output->impedances, in->stepper, values));
         values = output->impedances.count > 0 ? output->impedances.row : values;
         TRY(status_agree(comm, output->series != NULL ? write_series(output->series, in, values)

@@ -115,7 +115,7 @@ static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
 static enum status capture(const struct series_output *output, const struct output_context *in,
                            struct snapshot_job *job)
 {
-    struct field *field = in->state->field;
+    struct field *field = in->stepper->level->field;
     struct writer_room room;
     TRY(writer_reserve(in->writer, snapshots_capture_bytes(output->snapshots, field), &room));
     if (job == NULL) {

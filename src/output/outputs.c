@@ -137,12 +137,12 @@ static enum status open_all(struct outputs *o, enum output_mode mode)
     const bool background = o->in.problem->output.writer == WRITER_AUTO;
     TRY(status_agree(team->comm, list_cadences(o)));
     TRY(writer_create(team->comm, engine->backend, engine->device, background,
-                      o->in.stepper->phases, &o->writer));
+                      o->in.stepper->level->phases, &o->writer));
     o->in.writer = o->writer;
     TRY(status_agree(team->comm, team->rank == 0 ? prepare_folder(o, mode) : STATUS_OK));
     TRY_MPI(MPI_Bcast(&o->in.restart_step, 1, MPI_INT64_T, 0, team->comm));
     for (int k = 0; k < OUTPUT_KINDS; k++) {
-        o->in.stepper->phases->name[PHASE_OUTPUTS + k] = output_kinds[k]->name;
+        o->in.stepper->level->phases->name[PHASE_OUTPUTS + k] = output_kinds[k]->name;
         TRY(output_kinds[k]->open(context(o, k), &o->object[k]));
     }
     return prepare_memory(o);
@@ -157,7 +157,7 @@ enum status outputs_open(struct stepper *stepper, enum output_mode mode, struct 
                      built == NULL ? fail(STATUS_MEMORY, "no memory for the outputs") : STATUS_OK));
     built->in = (struct output_context){.problem = stepper->problem,
                                         .team = team,
-                                        .engine = stepper->engine,
+                                        .engine = stepper->level->engine,
                                         .state = stepper->state,
                                         .stepper = stepper,
                                         .restart_step = -1,
@@ -272,13 +272,13 @@ static enum status write_kind(struct outputs *o, int kind,
                               enum status (*write)(void *object, const struct output_context *in))
 {
     const double since = MPI_Wtime();
-    const int before = phases_enter(o->in.stepper->phases, PHASE_OUTPUTS + kind);
+    const int before = phases_enter(o->in.stepper->level->phases, PHASE_OUTPUTS + kind);
     if (output_kinds[kind]->needs_others_on_disk) {
         TRY(flush_all(o));
     }
     TRY(write(o->object[kind], context(o, kind)));
     writer_expose(o->writer, kind, since);
-    phases_enter(o->in.stepper->phases, before);
+    phases_enter(o->in.stepper->level->phases, before);
     return STATUS_OK;
 }
 
@@ -325,9 +325,9 @@ enum status outputs_checkpoint(struct outputs *o, bool wait)
     TRY(refresh(o));
     TRY(write_kind(o, kind, submit_checkpoint));
     if (wait) {
-        const int before = phases_enter(o->in.stepper->phases, PHASE_OUTPUTS + kind);
+        const int before = phases_enter(o->in.stepper->level->phases, PHASE_OUTPUTS + kind);
         TRY(writer_finish(o->writer));
-        phases_enter(o->in.stepper->phases, before);
+        phases_enter(o->in.stepper->level->phases, before);
     }
     return STATUS_OK;
 }
@@ -351,9 +351,9 @@ enum status outputs_keep_folder(struct outputs *o)
 
 enum status outputs_wait(struct outputs *o)
 {
-    const int before = phases_enter(o->in.stepper->phases, PHASE_WRITER);
+    const int before = phases_enter(o->in.stepper->level->phases, PHASE_WRITER);
     TRY(writer_finish(o->writer));
-    phases_enter(o->in.stepper->phases, before);
+    phases_enter(o->in.stepper->level->phases, before);
     return STATUS_OK;
 }
 
@@ -376,8 +376,9 @@ static enum status write_state(struct stepper *stepper, const char *reason, char
                                      .boundary_heat = now.boundary_heat,
                                      .source_heat = now.source_heat};
     TRY(diagnostics_field_hash(stepper, &saved.field_hash));
-    return checkpoint_write_postmortem(stepper->team->comm, path, state->field, &problem->grid,
-                                       &problem->medium, &saved, problem->text, reason);
+    return checkpoint_write_postmortem(stepper->team->comm, path, stepper->level->field,
+                                       &problem->grid, &problem->medium, &saved, problem->text,
+                                       reason);
 }
 
 static enum status write_postmortem(struct stepper *stepper, const char *last_checkpoint)
@@ -466,7 +467,7 @@ enum status outputs_finish(struct outputs *o, const struct run_cost *cost)
 {
     const struct team *team = o->in.team;
     uint64_t hash = 0;
-    phases_enter(o->in.stepper->phases, PHASE_END);
+    phases_enter(o->in.stepper->level->phases, PHASE_END);
     TRY(refresh(o));
     TRY(flush_all(o));
     TRY(diagnostics_field_hash(o->in.stepper, &hash));

@@ -9,16 +9,17 @@
 
 static int64_t bytes_per_exchange(const struct stepper *stepper)
 {
-    return (int64_t)halo_plan_bytes(&stepper->plan, stepper->problem->precision);
+    return (int64_t)halo_plan_bytes(&stepper->level->plan, stepper->problem->precision);
 }
 
 static void write_halo(struct json *json, const struct stepper *stepper)
 {
     const struct halo_trial *trials = NULL;
-    const int ntrials = stepper->halo != NULL ? halo_trials(stepper->halo, &trials) : 0;
+    const int ntrials =
+        stepper->level->halo != NULL ? halo_trials(stepper->level->halo, &trials) : 0;
     json_begin(json, "halo", '{');
     json_string(json, "transport",
-                stepper->halo != NULL ? halo_transport_name(stepper->halo) : "none");
+                stepper->level->halo != NULL ? halo_transport_name(stepper->level->halo) : "none");
     json_begin(json, "trials", '[');
     for (int n = 0; n < ntrials; n++) {
         json_begin(json, NULL, '{');
@@ -30,8 +31,8 @@ static void write_halo(struct json *json, const struct stepper *stepper)
         json_end(json, '}');
     }
     json_end(json, ']');
-    json_int(json, "exchanges", stepper->exchanges);
-    json_int(json, "messages_per_exchange", stepper->plan.nmessages);
+    json_int(json, "exchanges", stepper->level->exchanges);
+    json_int(json, "messages_per_exchange", stepper->level->plan.nmessages);
     json_int(json, "bytes_per_exchange", bytes_per_exchange(stepper));
     json_end(json, '}');
 }
@@ -64,21 +65,23 @@ static void write_passes(struct json *json, const struct stepper *stepper)
 
 static void write_machine(struct json *json, const struct stepper *stepper)
 {
-    json_string(json, "backend", stepper->engine->backend->name);
-    json_string(json, "backend_reason", stepper->engine->reason);
-    json_string(json, "device", stepper->engine->info.name);
-    json_int(json, "threads", stepper->engine->info.threads);
+    json_string(json, "backend", stepper->level->engine->backend->name);
+    json_string(json, "backend_reason", stepper->level->engine->reason);
+    json_string(json, "device", stepper->level->engine->info.name);
+    json_int(json, "threads", stepper->level->engine->info.threads);
     json_int(json, "ranks", stepper->team->nranks);
     json_int3(json, "decomposition",
               (int64_t[]){stepper->team->decomp.ranks[0], stepper->team->decomp.ranks[1],
                           stepper->team->decomp.ranks[2]});
-    const bool exchanges = stepper->halo != NULL;
-    json_string(json, "halo_transport", exchanges ? halo_transport_name(stepper->halo) : "none");
+    const bool exchanges = stepper->level->halo != NULL;
+    json_string(json, "halo_transport",
+                exchanges ? halo_transport_name(stepper->level->halo) : "none");
     json_string(json, "halo_transport_reason",
-                exchanges ? halo_transport_reason(stepper->halo) : "one rank and no periodic axis");
-    json_bool(json, "halo_overlap", stepper->overlap);
+                exchanges ? halo_transport_reason(stepper->level->halo)
+                          : "one rank and no periodic axis");
+    json_bool(json, "halo_overlap", stepper->level->overlap);
     const double steps = stepper->passes.steps;
-    json_real(json, "halo_messages_per_step", stepper->plan.nmessages / steps);
+    json_real(json, "halo_messages_per_step", stepper->level->plan.nmessages / steps);
     json_real(json, "halo_bytes_per_step", (double)bytes_per_exchange(stepper) / steps);
     write_halo(json, stepper);
 }
@@ -129,7 +132,7 @@ static void write_speed(struct json *json, const struct stepper *stepper,
     json_real(json, "cell_updates_per_s", rate);
     json_real(json, "bandwidth_GBs", rate * bytes * 1e-9);
     write_energy(json, cost, updates);
-    const struct phases *phases = stepper->phases;
+    const struct phases *phases = stepper->level->phases;
     json_begin(json, "phase_share", '{');
     double rest = wall;
     for (int phase = 0; phase < PHASES; phase++) {

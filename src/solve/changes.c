@@ -52,7 +52,7 @@ enum status changes_allocate(struct changes *changes, const struct problem *prob
     for (int c = 0; c < MEDIUM_CLASSES; c++) {
         at[c] = INFINITY;
         if (c < medium->nclasses) {
-            at[c] = medium_changes_at(medium, problem->settings->run.precision, c);
+            at[c] = medium_changes_at(medium, problem->precision, c);
             to[c] = (uint8_t)medium_next_class(medium, c);
             may_change[c] = to[c] != c;
         }

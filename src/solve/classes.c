@@ -107,8 +107,7 @@ enum status classes_survey_alone(struct problem *problem)
 
 static size_t bytes_of_table(const struct problem *problem)
 {
-    return (size_t)operator_table_length(problem) *
-           precision_bytes(problem->settings->run.precision);
+    return (size_t)operator_table_length(problem) * precision_bytes(problem->precision);
 }
 
 static int tables_of(int depth)
@@ -300,8 +299,7 @@ enum status classes_update(struct classes *classes, const struct problem *proble
         if (!same_dt) { /* else the g are those of before */
             classes->args.same_axes =
                 problem->medium.curves == NULL &&
-                classes_same_axes(classes->h_values, problem->settings->run.precision,
-                                  problem->medium.nclasses);
+                classes_same_axes(classes->h_values, problem->precision, problem->medium.nclasses);
         }
         classes->time = op->time;
         classes->dt = op->dt;

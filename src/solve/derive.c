@@ -10,7 +10,7 @@
 static enum status restore_into(struct stepper *stepper, enum derived_kind kind, double *h_values,
                                 bool *found)
 {
-    struct field *field = stepper->state->field;
+    struct field *field = stepper->level->field;
     const struct derived *derived = field->derived;
     const struct box owned = layout_owned(&derived->layout);
     const struct box global = box_shift(&owned, field->placement.offset);
@@ -21,7 +21,7 @@ static enum status restore_into(struct stepper *stepper, enum derived_kind kind,
 
 static enum status restore(struct stepper *stepper, enum derived_kind kind, bool *found)
 {
-    const struct box owned = layout_owned(&stepper->state->field->derived->layout);
+    const struct box owned = layout_owned(&stepper->level->field->derived->layout);
     const size_t bytes = (size_t)box_cells(&owned) * sizeof(double);
     MPI_Comm comm = stepper->team->comm;
     double *h_values = malloc(bytes);
@@ -57,19 +57,19 @@ static int tracked_of(int kind)
 
 static enum status take_sample(struct stepper *stepper, unsigned mask, bool first)
 {
-    const struct settings *settings = stepper->problem->settings;
-    struct engine *engine = stepper->engine;
-    struct field *field = stepper->state->field;
+    const struct problem *problem = stepper->problem;
+    struct engine *engine = stepper->level->engine;
+    struct field *field = stepper->level->field;
     struct derived *derived = field->derived;
     const double time = stepper->state->time;
     struct track_args args = {
         .first = first,
         .time = time,
         .weight = first ? 0 : time - derived->sampled_time,
-        .isotherm = settings->output.derived.isotherm,
-        .threshold = settings->output.derived.threshold,
+        .isotherm = problem->output.derived.isotherm,
+        .threshold = problem->output.derived.threshold,
         /* as the field has it: at a melting point */
-        .melting = precision_round(settings->run.precision, settings_melting(settings)),
+        .melting = precision_round(problem->precision, problem->melting),
     };
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (tracked_of(kind) >= 0 && derived_wants(mask, kind)) {
@@ -86,7 +86,7 @@ static enum status take_sample(struct stepper *stepper, unsigned mask, bool firs
 static enum status write_marks(struct stepper *stepper)
 {
     const struct medium *medium = &stepper->problem->medium;
-    struct field *field = stepper->state->field;
+    struct field *field = stepper->level->field;
     const enum precision precision = field->layout.precision;
     const struct box owned = layout_owned(&field->layout);
     bool is_next[MOST_MATERIALS] = {false};
@@ -111,10 +111,10 @@ done:
 /* As the steps do, from marks in the buffer of the next field. */
 static enum status follow_marks(struct stepper *stepper)
 {
-    struct engine *engine = stepper->engine;
-    const struct field *field = stepper->state->field;
-    const struct changes *changes = &stepper->classes->changes;
-    TRY(stepper_exchange(stepper));
+    struct engine *engine = stepper->level->engine;
+    const struct field *field = stepper->level->field;
+    const struct changes *changes = &stepper->level->classes->changes;
+    TRY(level_exchange(stepper->level));
     TRY(changes_of_owned(changes, engine, field, engine->bulk_queue));
     TRY(changes_of_halo(changes, engine, field, engine->halo_queue));
     return engine_wait(engine);
@@ -123,7 +123,7 @@ static enum status follow_marks(struct stepper *stepper)
 /* The classes follow the derived field of their materials. */
 static enum status restore_classes(struct stepper *stepper)
 {
-    struct field *field = stepper->state->field;
+    struct field *field = stepper->level->field;
     MPI_Comm comm = stepper->team->comm;
     if (!stepper->problem->medium.changes) {
         return STATUS_OK;
@@ -138,8 +138,8 @@ static enum status restore_classes(struct stepper *stepper)
 /* Samples are taken at multiples of `every`: the latest is not after the state. */
 static enum status restore_all(struct stepper *stepper)
 {
-    struct derived *derived = stepper->state->field->derived;
-    const int64_t every = stepper->problem->settings->output.derived.every;
+    struct derived *derived = stepper->level->field->derived;
+    const int64_t every = stepper->problem->output.derived.every;
     const bool changes = stepper->problem->medium.changes;
     const unsigned kept = changes ? derived_kept(derived->mask) : derived_sampled(derived->mask);
     unsigned missing = 0;
@@ -167,9 +167,9 @@ static enum status restore_all(struct stepper *stepper)
 
 enum status derive_open(struct stepper *stepper)
 {
-    const struct engine *engine = stepper->engine;
-    struct field *field = stepper->state->field;
-    const unsigned mask = derived_of_settings(stepper->problem->settings);
+    const struct engine *engine = stepper->level->engine;
+    struct field *field = stepper->level->field;
+    const unsigned mask = stepper->problem->derived;
     if (mask == 0) {
         return STATUS_OK;
     }
@@ -179,28 +179,28 @@ enum status derive_open(struct stepper *stepper)
     if (stepper->state->restarted_from[0] != '\0') {
         TRY(restore_all(stepper));
     }
-    return status_agree(stepper->team->comm,
-                        classes_show(stepper->classes, stepper->problem, stepper->engine, field));
+    return status_agree(stepper->team->comm, classes_show(stepper->level->classes, stepper->problem,
+                                                          stepper->level->engine, field));
 }
 
 static bool keeps_samples(const struct stepper *stepper)
 {
-    const struct derived *derived = stepper->state->field->derived;
+    const struct derived *derived = stepper->level->field->derived;
     return derived != NULL && derived_sampled(derived->mask) != 0;
 }
 
 int64_t derive_next(const struct stepper *stepper)
 {
-    const int64_t every = stepper->problem->settings->output.derived.every;
+    const int64_t every = stepper->problem->output.derived.every;
     return keeps_samples(stepper) ? (stepper->state->step / every + 1) * every : INT64_MAX;
 }
 
 enum status derive_sample(struct stepper *stepper)
 {
     const struct state *state = stepper->state;
-    struct derived *derived = state->field->derived;
+    struct derived *derived = stepper->level->field->derived;
     if (!keeps_samples(stepper) || derived->sampled_step == state->step ||
-        state->step % stepper->problem->settings->output.derived.every != 0) {
+        state->step % stepper->problem->output.derived.every != 0) {
         return STATUS_OK;
     }
     TRY(status_agree(stepper->team->comm, take_sample(stepper, derived->mask, !derived->started)));
@@ -215,21 +215,21 @@ enum status derive_sample(struct stepper *stepper)
  * run only while waited for (guard) the others would never send. */
 static enum status complete_halo(struct stepper *stepper)
 {
-    if (stepper->halo == NULL) {
+    if (stepper->level->halo == NULL) {
         return STATUS_OK;
     }
-    const int before = phases_enter(stepper->phases, PHASE_HALO_BEGIN);
-    TRY(stepper_exchange(stepper));
-    TRY(stepper->engine->runtime->queue_wait(stepper->engine->halo_queue));
-    phases_enter(stepper->phases, before);
+    const int before = phases_enter(stepper->level->phases, PHASE_HALO_BEGIN);
+    TRY(level_exchange(stepper->level));
+    TRY(stepper->level->engine->runtime->queue_wait(stepper->level->engine->halo_queue));
+    phases_enter(stepper->level->phases, before);
     return STATUS_OK;
 }
 
 static enum status derive_flux(struct stepper *stepper)
 {
     const struct team *team = stepper->team;
-    struct engine *engine = stepper->engine;
-    struct field *field = stepper->state->field;
+    struct engine *engine = stepper->level->engine;
+    struct field *field = stepper->level->field;
     struct heat_operator op;
     struct flux_args args;
     TRY(stepper_operator(stepper, &op));
@@ -237,7 +237,7 @@ static enum status derive_flux(struct stepper *stepper)
     TRY(stepper_medium(stepper, &op, &args.medium));
     TRY(complete_halo(stepper));
     TRY(engine_settle(engine));
-    TRY(changes_of_halo(&stepper->classes->changes, engine, field, engine->bulk_queue));
+    TRY(changes_of_halo(&stepper->level->classes->changes, engine, field, engine->bulk_queue));
     TRY(engine->operations->flux_squared(engine->bulk_queue, &field->layout,
                                          &field->derived->layout, &args, field->d_now,
                                          field->derived->d_values[DERIVED_FLUX]));
@@ -246,18 +246,18 @@ static enum status derive_flux(struct stepper *stepper)
 
 static enum status derive_liquid(struct stepper *stepper)
 {
-    struct engine *engine = stepper->engine;
-    struct field *field = stepper->state->field;
+    struct engine *engine = stepper->level->engine;
+    struct field *field = stepper->level->field;
     TRY(engine_settle(engine));
     TRY(engine->operations->liquid_fraction(
-        engine->bulk_queue, &field->layout, &field->derived->layout, &stepper->classes->args,
+        engine->bulk_queue, &field->layout, &field->derived->layout, &stepper->level->classes->args,
         field->d_now, field->derived->d_values[DERIVED_LIQUID]));
     return engine_settle(engine);
 }
 
 enum status derive_present(struct stepper *stepper, unsigned mask)
 {
-    const struct derived *derived = stepper->state->field->derived;
+    const struct derived *derived = stepper->level->field->derived;
     const unsigned wanted = derived != NULL ? derived->mask & mask : 0;
     if (derived_wants(wanted, DERIVED_FLUX)) {
         TRY(derive_flux(stepper));

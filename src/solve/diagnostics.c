@@ -5,20 +5,19 @@
 #include "base/comm.h"
 
 /* Queued. */
-static enum status read_sums(struct engine *engine, const struct state *state,
-                             struct exact_sum sums[LEDGER_SUMS])
+static enum status read_sums(const struct level *level, struct exact_sum sums[LEDGER_SUMS])
 {
-    return engine->runtime->copy_to_host(engine->bulk_queue, sums, state->d_face_sum,
-                                         LEDGER_SUMS * sizeof *sums);
+    return level->engine->runtime->copy_to_host(level->engine->bulk_queue, sums, level->d_sums,
+                                                LEDGER_SUMS * sizeof *sums);
 }
 
 /* Collective. Add what was read to the ledger, and reset the device's sums before the next pass. */
 static enum status book_sums(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
 {
     static const struct exact_sum zeros[LEDGER_SUMS];
-    const struct engine *engine = stepper->engine;
+    const struct engine *engine = stepper->level->engine;
     struct state *state = stepper->state;
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, state->d_face_sum, zeros,
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, stepper->level->d_sums, zeros,
                                         sizeof zeros));
     TRY(exact_sums_reduce(stepper->team->comm, sums, LEDGER_SUMS));
     exact_sum_add(&state->ledger.source_sum, &sums[SOURCE_SUM]);
@@ -30,9 +29,9 @@ static enum status book_sums(struct stepper *stepper, struct exact_sum sums[LEDG
 
 static enum status gather_rank(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
 {
-    struct engine *engine = stepper->engine;
+    struct engine *engine = stepper->level->engine;
     TRY(engine_settle(engine));
-    TRY(read_sums(engine, stepper->state, sums));
+    TRY(read_sums(stepper->level, sums));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
@@ -47,8 +46,8 @@ enum status diagnostics_gather_ledger(struct stepper *stepper)
 static enum status summarise_rank(struct stepper *stepper, struct field_summary *mine,
                                   struct exact_sum sums[LEDGER_SUMS])
 {
-    struct engine *engine = stepper->engine;
-    const struct field *field = stepper->state->field;
+    struct engine *engine = stepper->level->engine;
+    const struct field *field = stepper->level->field;
     const bool weighted = stepper->problem->medium.nclasses > 0 && field->d_shown == NULL;
     struct field_summary enthalpy;
     struct state *state = stepper->state;
@@ -56,14 +55,14 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     TRY(engine_settle(engine));
     if (!taken) {
         TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
-                                          weighted ? &stepper->classes->args : NULL,
+                                          weighted ? &stepper->level->classes->args : NULL,
                                           field_temperature(field), mine));
     }
     if (field->d_shown != NULL) {
         TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
                                           NULL, field->d_now, &enthalpy));
     }
-    TRY(read_sums(engine, stepper->state, sums));
+    TRY(read_sums(stepper->level, sums));
     TRY(engine->runtime->queue_wait(engine->bulk_queue));
     if (taken) {
         *mine = state->summary;
@@ -171,16 +170,16 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
 
 enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics)
 {
-    const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
+    const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
     const enum status status = take(stepper, diagnostics);
-    phases_enter(stepper->phases, before);
+    phases_enter(stepper->level->phases, before);
     return status;
 }
 
 static enum status hash_rank(struct stepper *stepper, uint64_t *mine)
 {
-    struct engine *engine = stepper->engine;
-    const struct field *field = stepper->state->field;
+    struct engine *engine = stepper->level->engine;
+    const struct field *field = stepper->level->field;
     TRY(engine_wait(engine));
     TRY(engine->operations->hash(engine->bulk_queue, &field->layout, &field->placement,
                                  field->d_now, mine));

@@ -4,12 +4,12 @@
 #include "kernels/backends.h"
 #include "machine/cores.h"
 
-enum status engine_choose(const struct settings *settings, const struct backend **backend,
-                          char *why, size_t why_bytes)
+enum status engine_choose(const struct problem *problem, const struct backend **backend, char *why,
+                          size_t why_bytes)
 {
-    const enum status status = backend_choose(settings->run.backend, backend, why, why_bytes);
+    const enum status status = backend_choose(problem->run.backend, backend, why, why_bytes);
     if (status == STATUS_INPUT) {
-        return settings_fail(settings, "run.backend", "%s", fail_message());
+        return settings_fail_at(problem->origin, "run.backend", "%s", fail_message());
     }
     return status;
 }
@@ -27,10 +27,10 @@ static enum status create_queues(struct engine *engine)
     return runtime->event_create(engine->device, &engine->halo_done);
 }
 
-static enum status open_device(const struct settings *settings, int node_rank, int node_size,
+static enum status open_device(const struct problem *problem, int node_rank, int node_size,
                                struct engine *engine)
 {
-    TRY(engine_choose(settings, &engine->backend, engine->reason, sizeof engine->reason));
+    TRY(engine_choose(problem, &engine->backend, engine->reason, sizeof engine->reason));
     engine->runtime = engine->backend->runtime;
     engine->operations = engine->backend->operations;
     TRY(engine->runtime->open(node_rank, node_size, &engine->device));
@@ -38,14 +38,14 @@ static enum status open_device(const struct settings *settings, int node_rank, i
     return create_queues(engine);
 }
 
-enum status engine_open(MPI_Comm comm, const struct settings *settings, struct engine *engine)
+enum status engine_open(MPI_Comm comm, const struct problem *problem, struct engine *engine)
 {
     int node_rank = 0;
     int node_size = 1;
     *engine = (struct engine){0};
     TRY(comm_node_rank(comm, &node_rank, &node_size));
     TRY(cores_share(comm));
-    return status_agree(comm, open_device(settings, node_rank, node_size, engine));
+    return status_agree(comm, open_device(problem, node_rank, node_size, engine));
 }
 
 void engine_close(struct engine *engine)

@@ -4,8 +4,8 @@
 
 #include <mpi.h>
 
-#include "config/settings.h"
 #include "kernels/backend.h"
+#include "model/problem.h"
 
 /* Passes over the field in flight on the device: enough to hide the host's time, few enough to
  * notice a stop or a failure soon. */
@@ -29,13 +29,13 @@ struct engine {
 
 /* Collective. Choose the backend by run.backend and open the device of this rank. STATUS_INPUT
  * names the line of run.backend, or of what the backend cannot do. The outcome is agreed. */
-enum status engine_open(MPI_Comm comm, const struct settings *settings,
+enum status engine_open(MPI_Comm comm, const struct problem *problem,
                         struct engine *engine) MUST_CHECK;
 void engine_close(struct engine *engine); /* takes a zeroed or half-opened one */
 
 /* Only the backend, and the reason (at least 256 bytes). Not collective. */
-enum status engine_choose(const struct settings *settings, const struct backend **backend,
-                          char *why, size_t why_bytes) MUST_CHECK;
+enum status engine_choose(const struct problem *problem, const struct backend **backend, char *why,
+                          size_t why_bytes) MUST_CHECK;
 
 /* Queued: later work on bulk_queue or output_queue sees all that was queued on halo_queue and
  * bulk_queue. */

@@ -13,16 +13,16 @@ static enum status sum_faces(struct stepper *stepper, const struct heat_operator
                              struct exact_sum sums[FACE_COUNT])
 {
     const struct team *team = stepper->team;
-    const struct box owned = layout_owned(&stepper->state->field->layout);
+    const struct box owned = layout_owned(&stepper->level->field->layout);
     struct box layers[FACE_COUNT]; /* empty: none */
-    TRY(engine_settle(stepper->engine));
+    TRY(engine_settle(stepper->level->engine));
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         const bool has = stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
                          decomp_neighbour(&team->decomp, team->rank, face) < 0;
         layers[f] = box_inside(&owned, face, has ? 1 : 0);
     }
-    return field_sums(stepper->state->field, layers, FACE_COUNT, sums);
+    return field_sums(stepper->level->field, layers, FACE_COUNT, sums);
 }
 
 /* The sums of this rank's cells in the layer `depth` cells inside each closed face, K. */
@@ -30,7 +30,7 @@ static enum status sum_layers(struct stepper *stepper, const struct coefficients
                               struct exact_sum sums[FACE_COUNT])
 {
     const struct problem *problem = stepper->problem;
-    const struct field *field = stepper->state->field;
+    const struct field *field = stepper->level->field;
     const int64_t *offset = field->placement.offset;
     const struct box owned = layout_owned(&field->layout);
     const struct box domain =
@@ -38,7 +38,7 @@ static enum status sum_layers(struct stepper *stepper, const struct coefficients
                                        problem->grid.cells[AXIS_Z]}},
                   (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
     struct box layers[FACE_COUNT];
-    TRY(engine_settle(stepper->engine));
+    TRY(engine_settle(stepper->level->engine));
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         const bool has = problem->grid.used[face_axis(face)] && wide->closed[f];
@@ -46,7 +46,7 @@ static enum status sum_layers(struct stepper *stepper, const struct coefficients
         const struct box layer = box_inside(&rest, face, has ? 1 : 0);
         layers[f] = box_intersect(&layer, &owned);
     }
-    return field_sums(stepper->state->field, layers, FACE_COUNT, sums);
+    return field_sums(stepper->level->field, layers, FACE_COUNT, sums);
 }
 
 /* The inward flow of each closed face, W, with the flux of a wider stencil (kernels/wide_cell.h),
@@ -146,11 +146,11 @@ static struct class_closure close_enthalpy(const struct problem *problem, enum a
 /* The cells inside `face`, if the field is an enthalpy; the caller frees. */
 static enum status read_enthalpy(const struct stepper *stepper, enum face face, void **values)
 {
-    struct field *field = stepper->state->field;
+    struct field *field = stepper->level->field;
     const struct box owned = layout_owned(&field->layout);
     const struct box box = box_inside(&owned, face, 1);
     *values = NULL;
-    if (field->d_shown == NULL || stepper->classes->h_face_class[face] == NULL) {
+    if (field->d_shown == NULL || stepper->level->classes->h_face_class[face] == NULL) {
         return STATUS_OK;
     }
     *values = malloc((size_t)box_cells(&box) * precision_bytes(field->layout.precision));
@@ -192,7 +192,7 @@ static void sum_layer(const struct face_layer *layer, const struct class_closure
 static enum status sum_face(struct stepper *stepper, const struct heat_operator *op, enum face face,
                             struct exact_sum (*sums)[FACE_SUMS])
 {
-    struct field *field = stepper->state->field;
+    struct field *field = stepper->level->field;
     const struct box owned = layout_owned(&field->layout);
     const struct box box = box_inside(&owned, face, 1);
     const enum precision precision = field->layout.precision;
@@ -207,8 +207,8 @@ static enum status sum_face(struct stepper *stepper, const struct heat_operator 
     TRY_GOTO(read_enthalpy(stepper, face, &enthalpy));
     const struct face_layer layer = {
         .cells = box_cells(&box),
-        .classes = stepper->classes->h_face_class[face],
-        .patches = stepper->classes->patches.h_patch[face],
+        .classes = stepper->level->classes->h_face_class[face],
+        .patches = stepper->level->classes->patches.h_patch[face],
         .nclasses = stepper->problem->medium.nclasses,
         .nconditions = stepper->problem->boundary.nconditions[face],
         .values = values,
@@ -238,9 +238,9 @@ static int first_of(const struct boundary *boundary, int face)
 static enum status sum_mine(struct stepper *stepper, const struct heat_operator *op,
                             struct exact_sum (*sums)[FACE_SUMS])
 {
-    TRY(engine_wait(stepper->engine));
+    TRY(engine_wait(stepper->level->engine));
     for (int f = 0; f < FACE_COUNT; f++) {
-        if (stepper->classes->h_face_class[f] != NULL) {
+        if (stepper->level->classes->h_face_class[f] != NULL) {
             TRY(sum_face(stepper, op, (enum face)f,
                          sums + first_of(&stepper->problem->boundary, f)));
         }
@@ -345,8 +345,8 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     const enum axis axis = face_axis(face);
     const enum axis u = axis == AXIS_X ? AXIS_Y : AXIS_X;
     const enum axis v = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
-    const int64_t *cells = stepper->state->field->layout.cells;
-    const struct classes *classes = stepper->classes;
+    const int64_t *cells = stepper->level->field->layout.cells;
+    const struct classes *classes = stepper->level->classes;
     const int64_t at = cell[v] * cells[u] + cell[u];
     const uint8_t *patches = classes->patches.h_patch[face];
     const int patch = patches != NULL ? patches[at] : 0;
@@ -356,15 +356,15 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     return closures->enthalpy[face] == NULL
                ? *closure
                : close_enthalpy(stepper->problem, axis, closure, of_class,
-                                precision_get(stepper->state->field->layout.precision,
+                                precision_get(stepper->level->field->layout.precision,
                                               closures->enthalpy[face], at));
 }
 
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)
 {
-    const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
+    const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
     const enum status status = stepper->problem->medium.nclasses > 0 ? take_classes(stepper, faces)
                                                                      : take_uniform(stepper, faces);
-    phases_enter(stepper->phases, before);
+    phases_enter(stepper->level->phases, before);
     return status;
 }

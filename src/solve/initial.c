@@ -48,7 +48,7 @@ static enum status paint(const struct stepper *stepper, int entry)
 {
     const struct problem *problem = stepper->problem;
     MPI_Comm comm = stepper->team->comm;
-    struct field *field = stepper->state->field;
+    struct field *field = stepper->level->field;
     const struct shape_setting *shape = &problem->initial[entry];
     enum status status = STATUS_OK;
     if (shape->kind == INITIAL_FILE) {

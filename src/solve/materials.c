@@ -9,9 +9,9 @@
 static enum status find_mine(struct stepper *stepper, const void *d_field,
                              struct class_summary *summaries)
 {
-    struct engine *engine = stepper->engine;
-    const struct classes *classes = stepper->classes;
-    const struct field *field = stepper->state->field;
+    struct engine *engine = stepper->level->engine;
+    const struct classes *classes = stepper->level->classes;
+    const struct field *field = stepper->level->field;
     const size_t bytes = MEDIUM_CLASSES * sizeof *summaries;
     for (int m = 0; m < MEDIUM_CLASSES; m++) {
         summaries[m] = (struct class_summary)CLASS_SUMMARY_NONE;
@@ -62,7 +62,7 @@ static enum status take_heat_of_enthalpy(struct stepper *stepper,
     const struct medium *medium = &stepper->problem->medium;
     const double volume = grid_cell_volume(&stepper->problem->grid);
     struct class_summary summaries[MEDIUM_CLASSES];
-    TRY(find_all(stepper, stepper->state->field->d_now, summaries));
+    TRY(find_all(stepper, stepper->level->field->d_now, summaries));
     for (int m = 0; m < medium->nmaterials; m++) {
         materials[m].heat =
             medium->heat_capacity_volume * volume * exact_sum_value(&summaries[m].sum);
@@ -75,7 +75,7 @@ static enum status take(struct stepper *stepper, struct material_diagnostics *ma
     const struct medium *medium = &stepper->problem->medium;
     const double volume = grid_cell_volume(&stepper->problem->grid);
     struct class_summary summaries[MEDIUM_CLASSES];
-    TRY(find_all(stepper, field_temperature(stepper->state->field), summaries));
+    TRY(find_all(stepper, field_temperature(stepper->level->field), summaries));
     for (int m = 0; m < medium->nmaterials; m++) {
         const struct class_summary *found = &summaries[m];
         const double sum = exact_sum_value(&found->sum);
@@ -92,8 +92,8 @@ static enum status take(struct stepper *stepper, struct material_diagnostics *ma
 
 enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials)
 {
-    const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
+    const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
     const enum status status = take(stepper, materials);
-    phases_enter(stepper->phases, before);
+    phases_enter(stepper->level->phases, before);
     return status;
 }

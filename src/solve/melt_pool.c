@@ -28,13 +28,13 @@ uint64_t melt_pool_bytes(const struct box *owned)
 
 enum status melt_pool_open(const struct stepper *stepper, struct melt_pool **pool)
 {
-    const struct engine *engine = stepper->engine;
+    const struct engine *engine = stepper->level->engine;
     struct melt_pool *opened = calloc(1, sizeof *opened);
     enum status status = STATUS_OK;
     *pool = NULL;
     TRY(CHECK_MEMORY(opened != NULL, "no memory for the melt pool"));
     opened->engine = engine;
-    opened->mine = count_planes(stepper->state->field->layout.cells);
+    opened->mine = count_planes(stepper->level->field->layout.cells);
     opened->h_mine = calloc(opened->mine, sizeof(uint64_t));
     opened->h_all = calloc(count_planes(stepper->problem->grid.cells), sizeof(uint64_t));
     const bool enough = opened->h_mine != NULL && opened->h_all != NULL;
@@ -60,8 +60,8 @@ void melt_pool_close(struct melt_pool *pool)
 
 static enum status find_mine(struct melt_pool *pool, struct stepper *stepper, double limit)
 {
-    struct engine *engine = stepper->engine;
-    const struct field *field = stepper->state->field;
+    struct engine *engine = stepper->level->engine;
+    const struct field *field = stepper->level->field;
     const size_t bytes = pool->mine * sizeof(uint64_t);
     memset(pool->h_mine, 0, bytes);
     TRY(engine_wait(engine));
@@ -76,7 +76,7 @@ static enum status find_mine(struct melt_pool *pool, struct stepper *stepper, do
 static enum status find_all(struct melt_pool *pool, const struct stepper *stepper)
 {
     MPI_Comm comm = stepper->team->comm;
-    const struct field *field = stepper->state->field;
+    const struct field *field = stepper->level->field;
     const int64_t *n = stepper->problem->grid.cells;
     const size_t count = count_planes(n);
     const uint64_t *mine = pool->h_mine + 1;
@@ -123,10 +123,10 @@ static double find_extent(const uint64_t *planes, int64_t n, double limit)
 static enum status take(struct melt_pool *pool, struct stepper *stepper,
                         struct melt_pool_diagnostics *found)
 {
-    const struct settings *settings = stepper->problem->settings;
-    const struct grid *grid = &stepper->problem->grid;
+    const struct problem *problem = stepper->problem;
+    const struct grid *grid = &problem->grid;
     /* as the field has it: at a melting point */
-    const double limit = precision_round(settings->run.precision, settings_melting(settings));
+    const double limit = precision_round(problem->precision, problem->melting);
     TRY(status_agree(stepper->team->comm, find_mine(pool, stepper, limit)));
     TRY(find_all(pool, stepper));
     const uint64_t *planes = pool->h_all + 1;
@@ -141,8 +141,8 @@ static enum status take(struct melt_pool *pool, struct stepper *stepper,
 enum status melt_pool_take(struct melt_pool *pool, struct stepper *stepper,
                            struct melt_pool_diagnostics *found)
 {
-    const int before = phases_enter(stepper->phases, PHASE_DIAGNOSTICS);
+    const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
     const enum status status = take(pool, stepper, found);
-    phases_enter(stepper->phases, before);
+    phases_enter(stepper->level->phases, before);
     return status;
 }

@@ -24,15 +24,14 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
                            const struct decomp *decomp, int rank,
                            const struct output_memory *outputs, uint64_t *bytes)
 {
-    const struct settings *settings = problem->settings;
-    const enum precision precision = settings->run.precision;
+    const enum precision precision = problem->precision;
     const struct box owned = decomp_owned(decomp, rank);
     uint64_t fields = 0;
     uint64_t derived = 0;
     struct layout layout;
     struct halo_plan halo;
     TRY(field_bytes(backend, decomp, rank, precision, &fields));
-    TRY(derived_bytes(&owned, derived_of_settings(settings), &derived));
+    TRY(derived_bytes(&owned, problem->derived, &derived));
     TRY(field_layout(backend, decomp, rank, precision, &layout));
     TRY(steps_per_pass_halo(decomp, rank, &layout, decomp->halo_width / problem->radius,
                             problem->radius, &halo));
@@ -109,7 +108,7 @@ done:
 enum status memory_check(const struct problem *problem, const struct team *team,
                          const struct output_memory *outputs, struct engine *engine)
 {
-    const bool float64 = problem->settings->run.precision == PRECISION_FLOAT64;
+    const bool float64 = problem->precision == PRECISION_FLOAT64;
     bool room = false;
     struct need mine;
     MPI_Comm node;

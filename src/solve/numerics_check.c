@@ -25,13 +25,13 @@ struct search {
 
 static const double *plane_at(const struct search *search, int64_t k)
 {
-    const int64_t *n = search->stepper->state->field->layout.cells;
+    const int64_t *n = search->stepper->level->field->layout.cells;
     return search->plane + (k % 3) * n[AXIS_X] * n[AXIS_Y];
 }
 
 static enum status load_plane(const struct search *search, int64_t k)
 {
-    struct field *field = search->stepper->state->field;
+    struct field *field = search->stepper->level->field;
     const int64_t cells = field->layout.cells[AXIS_X] * field->layout.cells[AXIS_Y];
     struct box box = layout_owned(&field->layout);
     box.lo[AXIS_Z] = k;
@@ -48,7 +48,7 @@ static enum status load_plane(const struct search *search, int64_t k)
  * the roughest place for long. */
 static double roughness(const struct search *search, int64_t i, int64_t j, int64_t k)
 {
-    const int64_t *n = search->stepper->state->field->layout.cells;
+    const int64_t *n = search->stepper->level->field->layout.cells;
     const double *plane = plane_at(search, k);
     const int64_t at = j * n[AXIS_X] + i;
     double sum = 0;
@@ -76,7 +76,7 @@ static double roughness(const struct search *search, int64_t i, int64_t j, int64
 
 static void search_plane(const struct search *search, int64_t k, struct suspect *worst)
 {
-    const struct field *field = search->stepper->state->field;
+    const struct field *field = search->stepper->level->field;
     const int64_t *n = field->layout.cells;
     const int64_t *all = field->placement.global_cells;
     const int64_t *offset = field->placement.offset;
@@ -98,7 +98,7 @@ static void search_plane(const struct search *search, int64_t k, struct suspect 
 
 static enum status search_planes(struct search *search, struct suspect *worst)
 {
-    const int64_t *n = search->stepper->state->field->layout.cells;
+    const int64_t *n = search->stepper->level->field->layout.cells;
     const size_t cells = (size_t)(n[AXIS_X] * n[AXIS_Y]);
     search->values = malloc(cells * sizeof(double));
     search->plane = malloc(3 * cells * sizeof(double));
@@ -154,7 +154,7 @@ static enum status check_range(struct stepper *stepper, const struct diagnostics
 {
     double low = 0;
     double high = 0;
-    limits_range(&stepper->check.limits, stepper->problem->settings->run.precision, &low, &high);
+    limits_range(&stepper->state->check.limits, stepper->problem->precision, &low, &high);
     if (d->min >= low && d->max <= high) {
         return STATUS_OK;
     }
@@ -168,7 +168,8 @@ static enum status check_range(struct stepper *stepper, const struct diagnostics
              "invalid values in the solution: at step %" PRId64 " (t = %g s) temperatures reach "
              "from %.9g to %.9g K, but the maximum principle allows only %.9g .. %.9g K since step "
              "%" PRId64 "; furthest out of range is %s",
-             stepper->state->step, d->time, d->min, d->max, low, high, stepper->check.step, place);
+             stepper->state->step, d->time, d->min, d->max, low, high, stepper->state->check.step,
+             place);
     return status_agree(stepper->team->comm, status);
 }
 
@@ -184,12 +185,11 @@ static double arithmetic_slack(const struct stepper *stepper, const struct diagn
 
 static enum status check_ledger(struct stepper *stepper, const struct diagnostics *d, double slack)
 {
-    const struct numerics_check *check = &stepper->check;
+    const struct numerics_check *check = &stepper->state->check;
     const double capacity =
         stepper->problem->medium.heat_capacity_volume * grid_cell_volume(&stepper->problem->grid);
-    const double rounding =
-        limits_rounding(&check->limits, &stepper->problem->grid,
-                        stepper->problem->settings->run.precision, d->min, d->max);
+    const double rounding = limits_rounding(&check->limits, &stepper->problem->grid,
+                                            stepper->problem->precision, d->min, d->max);
     const double allowed = capacity * rounding + slack + check->slack;
     const double change = d->heat_drift - check->drift;
     if (fabs(change) <= allowed) {
@@ -212,21 +212,21 @@ static enum status check_ledger(struct stepper *stepper, const struct diagnostic
 
 bool numerics_check_is_due(const struct stepper *stepper, int64_t step)
 {
-    const int64_t every = stepper->problem->settings->run.watch_every;
+    const int64_t every = stepper->problem->run.watch_every;
     return every > 0 && step % every == 0;
 }
 
 int64_t numerics_check_next(const struct stepper *stepper)
 {
-    const int64_t every = stepper->problem->settings->run.watch_every;
+    const int64_t every = stepper->problem->run.watch_every;
     return every > 0 ? (stepper->state->step / every + 1) * every : INT64_MAX;
 }
 
 enum status numerics_check(struct stepper *stepper, const struct diagnostics *d)
 {
-    struct numerics_check *check = &stepper->check;
+    struct numerics_check *check = &stepper->state->check;
     struct heat_operator op;
-    if (stepper->problem->settings->run.watch_every == 0 ||
+    if (stepper->problem->run.watch_every == 0 ||
         (check->begun && check->step == stepper->state->step)) {
         return STATUS_OK;
     }

@@ -18,17 +18,16 @@ struct region {
     int beyond;                /* layers of the halo among them */
 };
 
-static struct region region_of(const struct stepper *stepper, int beyond)
+static struct region region_of(const struct level *level, int beyond)
 {
-    const struct team *team = stepper->team;
-    const struct layout *layout = &stepper->state->field->layout;
+    const struct layout *layout = &level->field->layout;
     /* rows begin at aligned elements; the padding before them is as long */
     const int unit = LAYOUT_ALIGN_BYTES / (int)precision_bytes(layout->precision);
     struct region r = {.layout = *layout, .cells = layout_owned(layout), .beyond = beyond};
     struct box whole = r.cells;
     for (int f = 0; f < FACE_COUNT && beyond > 0; f++) {
         const enum face face = (enum face)f;
-        if (decomp_neighbour(&team->decomp, team->rank, face) >= 0) {
+        if (decomp_neighbour(level->decomp, level->rank, face) >= 0) {
             const int rows = (beyond + unit - 1) / unit * unit;
             whole = box_shrink_face(&whole, face, face == FACE_X_MIN ? -rows : -beyond);
             r.cells = box_shrink_face(&r.cells, face, -beyond);
@@ -73,14 +72,84 @@ static struct coefficients coefficients_in(const struct region *region,
     return c;
 }
 
-/* Advance boxes (in indices of the field) by the steps of a stage, then heat them. */
-static enum status launch(const struct stepper *stepper, struct queue *queue,
-                          const struct pass *pass, const struct stage *stage,
-                          const struct region *region, bool silent, const struct box *boxes,
-                          int nboxes)
+/* The layout of boxes to be heated, and where they lie. */
+struct heated {
+    const struct region *region;
+    const struct coefficients *coefficients;
+    struct exact_sum *d_sum;
+    const struct box *boxes; /* in indices of the region */
+    int nboxes;
+};
+
+/* One source in boxes of cells whose global indices are those of the region and `offset`. */
+static enum status heat_boxes(const struct level *level, struct queue *queue,
+                              const struct heated *heated, const struct heat_source *source,
+                              const int64_t offset[AXIS_COUNT])
 {
-    const struct operations *operations = stepper->engine->operations;
-    const struct field *field = stepper->state->field;
+    const int64_t to_local[AXIS_COUNT] = {-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]};
+    const struct source_args args = {
+        .medium = coefficients_medium(heated->coefficients),
+        .shape = source->shape,
+        .offset = {offset[AXIS_X], offset[AXIS_Y], offset[AXIS_Z]},
+        .d_values = source->d_values,
+        .d_sum = heated->d_sum,
+    };
+    const struct box local = box_shift(&source->box, to_local);
+    for (int b = 0; b < heated->nboxes; b++) {
+        const struct box part = box_intersect(&local, &heated->boxes[b]);
+        if (!box_is_empty(&part)) {
+            TRY(level->engine->operations->add_source(queue, &heated->region->layout, &args,
+                                                      level->field->d_next, &part));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Each box was computed on this queue, and the next step waits for it there. Cells of the halo
+ * beyond the end of a periodic axis are those of the other end. */
+static enum status add_sources(const struct level *level, struct queue *queue,
+                               const struct heated *heated)
+{
+    const struct placement *placement = &level->field->placement;
+    const bool has_halo = heated->region->beyond > 0;
+    for (int n = 0; n < 27 * heated->coefficients->nsources; n++) {
+        const int image[AXIS_COUNT] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 % 3 - 1};
+        int64_t offset[AXIS_COUNT];
+        bool is_there = true;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            is_there =
+                is_there && (image[axis] == 0 || (has_halo && level->decomp->periodic[axis]));
+            offset[axis] = placement->offset[axis] - heated->region->shift[axis] +
+                           image[axis] * placement->global_cells[axis];
+        }
+        if (is_there) {
+            TRY(heat_boxes(level, queue, heated, &heated->coefficients->sources[n / 27], offset));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* The heat of perfusion in the step that has been computed from d_now. */
+static enum status sum_perfusion(const struct level *level, struct queue *queue,
+                                 const struct heated *heated)
+{
+    const struct device_medium *medium = coefficients_medium(heated->coefficients);
+    for (int b = 0; b < heated->nboxes && medium != NULL && medium->perfused; b++) {
+        TRY(level->engine->operations->sum_perfusion(queue, &heated->region->layout, medium,
+                                                     level->field->d_now, &heated->boxes[b],
+                                                     heated->d_sum));
+    }
+    return STATUS_OK;
+}
+
+/* Advance boxes (in indices of the field) of a region, then heat them. */
+static enum status launch(const struct level *level, struct queue *queue,
+                          const struct region *region, bool silent,
+                          const struct coefficients *coefficients, int nsteps,
+                          const struct box *boxes, int nboxes)
+{
+    const struct operations *operations = level->engine->operations;
+    const struct field *field = level->field;
     struct coefficients levels[STEPS_MOST];
     struct box moved[FACE_COUNT];
     if (nboxes == 0) {
@@ -89,27 +158,35 @@ static enum status launch(const struct stepper *stepper, struct queue *queue,
     for (int b = 0; b < nboxes; b++) {
         moved[b] = box_shift(&boxes[b], region->shift);
     }
-    for (int s = 0; s < stage->nsteps; s++) {
-        levels[s] = coefficients_in(region, &pass->levels[stage->first + s], silent);
+    for (int s = 0; s < nsteps; s++) {
+        levels[s] = coefficients_in(region, &coefficients[s], silent);
     }
-    TRY(stage->nsteps == 1 ? operations->step(queue, &region->layout, levels, field->d_next,
-                                              field->d_now, moved, nboxes)
-                           : operations->steps(queue, &region->layout, levels, stage->nsteps,
-                                               field->d_next, field->d_now, moved, nboxes));
-    const struct heated heated = {.level = stage->first,
-                                  .counts = !silent,
+    TRY(nsteps == 1 ? operations->step(queue, &region->layout, levels, field->d_next, field->d_now,
+                                       moved, nboxes)
+                    : operations->steps(queue, &region->layout, levels, nsteps, field->d_next,
+                                        field->d_now, moved, nboxes));
+    const struct heated heated = {.region = region,
                                   .coefficients = &levels[0],
-                                  .layout = &region->layout,
-                                  .shift = region->shift,
+                                  .d_sum = silent ? &level->d_sums[UNCOUNTED_SUM]
+                                                  : coefficients->d_source_sum,
                                   .boxes = moved,
                                   .nboxes = nboxes};
-    return stepper_add_sources(stepper, queue, &heated);
+    TRY(silent ? STATUS_OK : sum_perfusion(level, queue, &heated));
+    return add_sources(level, queue, &heated);
+}
+
+enum status advance_box(const struct level *level, struct queue *queue,
+                        const struct coefficients *coefficients, int nsteps,
+                        const struct box *boxes, int nboxes)
+{
+    const struct region owned = region_of(level, 0);
+    return launch(level, queue, &owned, false, coefficients, nsteps, boxes, nboxes);
 }
 
 /* Does the ledger need sums over owned cells? */
-static bool has_sums(const struct stepper *stepper, const struct coefficients *c)
+static bool has_sums(const struct coefficients *c)
 {
-    bool any = stepper->moving != NULL;
+    bool any = c->nsources > 0;
     for (int face = 0; face < FACE_COUNT; face++) {
         any = any || c->d_face_sum[face] != NULL;
     }
@@ -118,77 +195,73 @@ static bool has_sums(const struct stepper *stepper, const struct coefficients *c
 
 /* Advance the cells of a stage without those of `inner`. The ledger counts owned cells only: where
  * it needs sums, the cells of the halo are a launch of their own. */
-static enum status advance_around(const struct stepper *stepper, struct queue *queue,
+static enum status advance_around(const struct level *level, struct queue *queue,
                                   const struct pass *pass, const struct stage *stage,
                                   const struct box *inner)
 {
-    const struct region region = region_of(stepper, stage->beyond);
-    const struct box owned = layout_owned(&stepper->state->field->layout);
+    const struct region region = region_of(level, stage->beyond);
+    const struct coefficients *coefficients = &pass->levels[stage->first];
+    const struct box owned = layout_owned(&level->field->layout);
+    const bool apart = stage->beyond > 0 && has_sums(coefficients);
     struct box boxes[FACE_COUNT];
-    int nboxes = 0;
-    if (stage->beyond == 0 || !has_sums(stepper, &pass->levels[stage->first])) {
-        nboxes = box_shell(&region.cells, inner, boxes);
-        return launch(stepper, queue, pass, stage, &region, false, boxes, nboxes);
-    }
-    nboxes = box_shell(&owned, inner, boxes);
-    TRY(launch(stepper, queue, pass, stage, &region, false, boxes, nboxes));
-    nboxes = box_shell(&region.cells, &owned, boxes);
-    return launch(stepper, queue, pass, stage, &region, true, boxes, nboxes);
+    int nboxes = box_shell(apart ? &owned : &region.cells, inner, boxes);
+    TRY(launch(level, queue, &region, false, coefficients, stage->nsteps, boxes, nboxes));
+    nboxes = apart ? box_shell(&region.cells, &owned, boxes) : 0;
+    return launch(level, queue, &region, true, coefficients, stage->nsteps, boxes, nboxes);
 }
 
 static const struct box nothing = {{0, 0, 0}, {0, 0, 0}};
 
-static enum status stage_overlapped(struct stepper *stepper, const struct pass *pass,
+static enum status stage_overlapped(struct level *level, const struct pass *pass,
                                     const struct stage *stage)
 {
-    struct engine *engine = stepper->engine;
+    struct engine *engine = level->engine;
     const struct runtime *runtime = engine->runtime;
-    const struct field *field = stepper->state->field;
-    const struct region owned = region_of(stepper, 0);
+    const struct field *field = level->field;
     struct halo_flight flight;
 
-    phases_enter(stepper->phases, PHASE_HALO_BEGIN);
+    phases_enter(level->phases, PHASE_HALO_BEGIN);
     TRY(runtime->event_record(engine->bulk_queue, engine->bulk_done));
     TRY(runtime->event_record(engine->halo_queue, engine->halo_done));
-    TRY(halo_begin(stepper->halo, engine->halo_queue, field->d_now, &flight));
+    TRY(halo_begin(level->halo, engine->halo_queue, field->d_now, &flight));
 
-    phases_enter(stepper->phases, PHASE_INTERIOR);
+    phases_enter(level->phases, PHASE_INTERIOR);
     /* the interior reads cells that the previous shell wrote */
     TRY(runtime->event_wait(engine->bulk_queue, engine->halo_done));
-    TRY(changes_of_owned(&stepper->classes->changes, engine, field, engine->bulk_queue));
-    if (!box_is_empty(&stepper->interior)) {
-        TRY(launch(stepper, engine->bulk_queue, pass, stage, &owned, false, &stepper->interior, 1));
+    TRY(changes_of_owned(&level->classes->changes, engine, field, engine->bulk_queue));
+    if (!box_is_empty(&level->interior)) {
+        TRY(advance_box(level, engine->bulk_queue, &pass->levels[stage->first], stage->nsteps,
+                        &level->interior, 1));
     }
 
-    phases_enter(stepper->phases, PHASE_HALO_END);
+    phases_enter(level->phases, PHASE_HALO_END);
     TRY(halo_end(&flight));
 
-    phases_enter(stepper->phases, PHASE_SHELL);
+    phases_enter(level->phases, PHASE_SHELL);
     /* and the shell reads cells that the previous interior wrote */
     TRY(runtime->event_wait(engine->halo_queue, engine->bulk_done));
-    TRY(changes_of_halo(&stepper->classes->changes, engine, field, engine->halo_queue));
-    return advance_around(stepper, engine->halo_queue, pass, stage, &stepper->interior);
+    TRY(changes_of_halo(&level->classes->changes, engine, field, engine->halo_queue));
+    return advance_around(level, engine->halo_queue, pass, stage, &level->interior);
 }
 
-bool pass_may_summarise(const struct stepper *stepper, int nsteps)
+bool pass_may_summarise(const struct level *level, enum kind kind, int nsteps)
 {
-    return stepper->engine->operations->steps_summarised != NULL && !stepper->overlap &&
-           stepper->problem->medium.nclasses == 0 && nsteps > 1 &&
-           nsteps <= steps_fused(stepper->problem, stepper->engine->backend);
+    return level->engine->operations->steps_summarised != NULL && !level->overlap &&
+           kind == KIND_UNIFORM && nsteps > 1 && nsteps <= level->fused;
 }
 
-static enum status stage_plain(struct stepper *stepper, const struct pass *pass,
+static enum status stage_plain(struct level *level, const struct pass *pass,
                                const struct stage *stage)
 {
-    struct engine *engine = stepper->engine;
-    const struct field *field = stepper->state->field;
-    phases_enter(stepper->phases, PHASE_INTERIOR);
+    struct engine *engine = level->engine;
+    const struct field *field = level->field;
+    phases_enter(level->phases, PHASE_INTERIOR);
     if (pass->h_summary != NULL) {
         return engine->operations->steps_summarised(engine->bulk_queue, &field->layout,
                                                     &field->placement, pass->levels, pass->nsteps,
                                                     field->d_next, field->d_now, pass->h_summary);
     }
-    return advance_around(stepper, engine->bulk_queue, pass, stage, &nothing);
+    return advance_around(level, engine->bulk_queue, pass, stage, &nothing);
 }
 
 /* Let later work on `to` see that on `from`. */
@@ -199,34 +272,34 @@ static enum status join(struct engine *engine, struct queue *from, struct event 
     return engine->runtime->event_wait(to, done);
 }
 
-static enum status first_stage(struct stepper *stepper, const struct pass *pass,
+static enum status first_stage(struct level *level, const struct pass *pass,
                                const struct stage *stage)
 {
-    struct engine *engine = stepper->engine;
-    const struct field *field = stepper->state->field;
-    const struct changes *changes = &stepper->classes->changes;
-    if (stepper->overlap) {
-        return stage_overlapped(stepper, pass, stage);
+    struct engine *engine = level->engine;
+    const struct field *field = level->field;
+    const struct changes *changes = &level->classes->changes;
+    if (level->overlap) {
+        return stage_overlapped(level, pass, stage);
     }
-    if (stepper->halo != NULL) {
-        TRY(stepper_exchange(stepper));
+    if (level->halo != NULL) {
+        TRY(level_exchange(level));
         TRY(join(engine, engine->halo_queue, engine->halo_done, engine->bulk_queue));
     }
     TRY(changes_of_owned(changes, engine, field, engine->bulk_queue));
     TRY(changes_of_halo(changes, engine, field, engine->bulk_queue));
-    return stage_plain(stepper, pass, stage);
+    return stage_plain(level, pass, stage);
 }
 
-enum status pass_queue(struct stepper *stepper, const struct pass *pass)
+enum status pass_queue(struct level *level, const struct pass *pass)
 {
-    struct engine *engine = stepper->engine;
-    const int most = steps_fused(stepper->problem, engine->backend);
-    const int radius = stepper->problem->radius;
+    struct engine *engine = level->engine;
+    const int most = level->fused;
+    const int radius = level->radius;
     struct stage stage = {.nsteps = pass_share(pass->nsteps, most)};
     stage.beyond = radius * (pass->nsteps - stage.nsteps);
-    TRY(first_stage(stepper, pass, &stage));
-    stepper->exchanges += stepper->halo != NULL;
-    field_swap(stepper->state->field);
+    TRY(first_stage(level, pass, &stage));
+    level->exchanges += level->halo != NULL;
+    field_swap(level->field);
     if (stage.nsteps == pass->nsteps) {
         return STATUS_OK;
     }
@@ -235,10 +308,9 @@ enum status pass_queue(struct stepper *stepper, const struct pass *pass)
         stage.first += stage.nsteps;
         stage.nsteps = pass_share(pass->nsteps - stage.first, most);
         stage.beyond = radius * (pass->nsteps - stage.first - stage.nsteps);
-        TRY(changes_of_owned(&stepper->classes->changes, engine, stepper->state->field,
-                             engine->bulk_queue));
-        TRY(stage_plain(stepper, pass, &stage));
-        field_swap(stepper->state->field);
+        TRY(changes_of_owned(&level->classes->changes, engine, level->field, engine->bulk_queue));
+        TRY(stage_plain(level, pass, &stage));
+        field_swap(level->field);
     }
     return join(engine, engine->bulk_queue, engine->bulk_done, engine->halo_queue);
 }

@@ -2,10 +2,10 @@
 #ifndef ISOTHERM_SOLVE_PASS_H
 #define ISOTHERM_SOLVE_PASS_H
 
-#include "solve/stepper.h"
+#include "solve/level.h"
 
 struct pass {
-    int nsteps;                             /* 1 to stepper->passes.steps */
+    int nsteps;                             /* 1 to STEPS_MOST; the halo is as deep */
     struct coefficients levels[STEPS_MOST]; /* of each step */
     struct field_summary *h_summary;        /* NULL: none; else where pass_may_summarise */
 };
@@ -18,11 +18,18 @@ static inline int pass_share(int64_t total, int most)
     return (int)((total + parts - 1) / parts);
 }
 
-/* Whether a pass of this length can take the summary of its result with less work. */
-bool pass_may_summarise(const struct stepper *stepper, int nsteps);
+/* Whether a pass of this length with coefficients of this kind can take the summary of its result
+ * with less work. */
+bool pass_may_summarise(const struct level *level, enum kind kind, int nsteps);
+
+/* Queued. Advance boxes by `nsteps` steps (at most level->fused), from d_next = d_now, and heat
+ * them by the sources of the coefficients, one for each step. */
+enum status advance_box(const struct level *level, struct queue *queue,
+                        const struct coefficients *coefficients, int nsteps,
+                        const struct box *boxes, int nboxes) MUST_CHECK;
 
 /* Collective through the halo; queued. Advance the field by the steps of `pass`, and swap it. Where
  * the backend can fuse fewer steps, kernels follow each other with one exchange. */
-enum status pass_queue(struct stepper *stepper, const struct pass *pass) MUST_CHECK;
+enum status pass_queue(struct level *level, const struct pass *pass) MUST_CHECK;
 
 #endif

@@ -153,12 +153,12 @@ enum status restart_from(struct stepper *stepper, struct problem *problem, const
     struct checkpoint_state saved;
     *found = true;
     if (strcmp(from, "auto") == 0) {
-        TRY(checkpoint_read_newest(comm, problem->settings->output.directory, state->field,
+        TRY(checkpoint_read_newest(comm, problem->output.directory, stepper->level->field,
                                    &problem->grid, &problem->medium, &terms, &saved, found,
                                    state->restarted_from));
     } else {
-        TRY(checkpoint_read(comm, from, state->field, &problem->grid, &problem->medium, &terms,
-                            &saved));
+        TRY(checkpoint_read(comm, from, stepper->level->field, &problem->grid, &problem->medium,
+                            &terms, &saved));
         snprintf(state->restarted_from, PATH_BYTES, "%s", from);
     }
     if (!*found) {

@@ -9,10 +9,7 @@
 struct stepper;
 
 struct scheme {
-    const char *name;
-    int order;          /* of accuracy in time */
-    int fields;         /* that it stores */
-    int fused_substeps; /* the most steps of one pass over the field */
+    const char *name; /* for report.json */
 
     /* Collective through the halo; queued. Advance the stepper's state by `steps` steps of the
      * problem's timeline, with its ledger and limits. */

@@ -10,7 +10,7 @@ enum status solver_open(MPI_Comm comm, const struct settings *settings, struct s
     phases_init(&solver->phases);
     TRY(status_agree(comm, problem_create(settings, &solver->problem)));
     TRY(team_create(comm, &solver->problem, &solver->team));
-    TRY(engine_open(comm, settings, &solver->engine));
+    TRY(engine_open(comm, &solver->problem, &solver->engine));
     TRY(team_place(&solver->team, solver->engine.backend, &solver->engine.info));
     TRY(classes_open(
         &solver->problem, &solver->team,
@@ -28,13 +28,14 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
 {
     struct engine *engine = &solver->engine;
     const struct team *team = &solver->team;
-    const enum precision precision = solver->problem.settings->run.precision;
-    TRY(memory_check(&solver->problem, team, outputs, engine));
-    TRY(status_agree(team->comm, state_create(engine, team, precision, &solver->state)));
+    const struct problem *problem = &solver->problem;
+    TRY(memory_check(problem, team, outputs, engine));
     TRY(status_agree(team->comm,
-                     classes_allocate(&solver->classes, &solver->problem, team, engine)));
-    return stepper_create(&solver->problem, team, engine, &solver->classes, &solver->state,
-                          &solver->phases, &solver->stepper);
+                     level_create(engine, &solver->classes, &solver->phases, team,
+                                  problem->precision, problem->radius,
+                                  steps_fused(problem, engine->backend), &solver->level)));
+    TRY(status_agree(team->comm, classes_allocate(&solver->classes, problem, team, engine)));
+    return stepper_create(problem, team, &solver->level, &solver->state, &solver->stepper);
 }
 
 enum status solver_create(MPI_Comm comm, const struct settings *settings, struct solver *solver)
@@ -49,7 +50,8 @@ enum status solver_create(MPI_Comm comm, const struct settings *settings, struct
 void solver_destroy(struct solver *solver)
 {
     stepper_destroy(&solver->stepper);
-    state_destroy(&solver->engine, &solver->state);
+    settings_changes_free(&solver->state.changes);
+    level_destroy(&solver->level);
     classes_destroy(&solver->classes, &solver->engine);
     engine_close(&solver->engine);
     team_destroy(&solver->team);

@@ -17,6 +17,7 @@ struct solver {
     struct team team;
     struct engine engine;
     struct classes classes;
+    struct level level;
     struct state state;
     struct stepper stepper;
     struct phases phases;

@@ -11,13 +11,13 @@
 
 static bool is_file(const struct problem *problem, int s)
 {
-    return problem->settings->sources[s].shape.kind == INITIAL_FILE;
+    return problem->sources.source[s].setting->shape.kind == INITIAL_FILE;
 }
 
 uint64_t source_files_bytes(const struct problem *problem, const struct box *owned)
 {
     uint64_t bytes = 0;
-    for (int s = 0; s < problem->settings->nsources; s++) {
+    for (int s = 0; s < problem->sources.count; s++) {
         bytes += is_file(problem, s) ? (uint64_t)box_cells(owned) * sizeof(float) : 0;
     }
     return bytes;
@@ -26,7 +26,7 @@ uint64_t source_files_bytes(const struct problem *problem, const struct box *own
 static enum status read_values(const struct problem *problem, int s, const struct box *owned,
                                float *values, struct source_file *file)
 {
-    const struct shape_setting *shape = &problem->settings->sources[s].shape;
+    const struct shape_setting *shape = &problem->sources.source[s].setting->shape;
     TRY(field_file_read_box(shape, &problem->grid, owned, values));
     for (int64_t c = 0; c < box_cells(owned); c++) {
         const double value = (double)values[c];
@@ -55,7 +55,7 @@ static enum status load(const struct problem *problem, int s, const struct box *
     const enum status status = read_values(problem, s, owned, values, file);
     if (status == STATUS_INPUT || status == STATUS_FILE) {
         snprintf(key, sizeof key, "sources[%d].file", s);
-        settings_fail(problem->settings, key, "%s", fail_message());
+        settings_fail_at(problem->origin, key, "%s", fail_message());
     }
     TRY(status);
     TRY(engine->runtime->memory_alloc(engine->device, bytes, &d_values));
@@ -94,7 +94,7 @@ enum status source_files_open(const struct problem *problem, const struct team *
                               struct engine *engine, struct source_files *files)
 {
     const struct box owned = decomp_owned(&team->decomp, team->rank);
-    *files = (struct source_files){.count = problem->settings->nsources};
+    *files = (struct source_files){.count = problem->sources.count};
     if (source_files_bytes(problem, &owned) == 0) {
         return STATUS_OK;
     }

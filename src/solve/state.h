@@ -1,24 +1,28 @@
-/* The state of the solution on one rank: field, ledger, step and time. */
+/* The state of a run on one rank besides the level: ledger, limits, step and time. */
 #ifndef ISOTHERM_SOLVE_STATE_H
 #define ISOTHERM_SOLVE_STATE_H
 
 #include "base/file.h"
 #include "config/settings_changes.h"
-#include "machine/team.h"
-#include "model/field.h"
+#include "kernels/operations.h"
 #include "model/ledger.h"
-#include "solve/engine.h"
+#include "model/limits.h"
 
-/* The sums of the ledger on the device: those of the faces, then that of moving sources. Behind
- * them lies one for cells of other ranks, which is never read. */
-enum { SOURCE_SUM = FACE_COUNT, LEDGER_SUMS, UNCOUNTED_SUM = LEDGER_SUMS, DEVICE_SUMS };
+/* The state of numerics_check.h between checks, the same on all ranks. */
+struct numerics_check {
+    bool begun;
+    struct limits limits; /* updated by every step */
+    int64_t step;         /* of the last check */
+    double drift;         /* J, of the ledger at that step */
+    double slack;         /* J, its rounding error */
+};
 
+/* Starts zeroed, at step 0. */
 struct state {
-    struct field *field;
-    struct exact_sum *d_face_sum; /* DEVICE_SUMS sums of this rank since the last reduction */
-    struct ledger ledger;         /* of all ranks, as of the last reduction */
-    int64_t step;                 /* steps done */
-    double time;                  /* s, after these steps */
+    struct ledger ledger;        /* of all ranks, as of the last reduction */
+    struct numerics_check check; /* of all ranks */
+    int64_t step;                /* steps done */
+    double time;                 /* s, after these steps */
     /* Of step summary_step, 0: of none. Taken by the pass that led there; valid once the bulk queue
      * was waited for. */
     struct field_summary summary;
@@ -28,10 +32,5 @@ struct state {
     char restarted_from[PATH_BYTES]; /* that checkpoint; "" for a new run */
     struct settings_changes changes; /* since it was written; rank 0 */
 };
-
-/* At step 0, with a field of NaN. `engine` must outlive the state. Not collective. */
-enum status state_create(struct engine *engine, const struct team *team, enum precision precision,
-                         struct state *state) MUST_CHECK;
-void state_destroy(struct engine *engine, struct state *state); /* takes a half-built one */
 
 #endif

@@ -78,7 +78,7 @@ static int most_to_try(const struct problem *problem, const struct backend *back
 enum status steps_per_pass_plan(const struct problem *problem, const struct backend *backend,
                                 const struct decomp *decomp, struct pass_plan *plan)
 {
-    const struct settings *settings = problem->settings;
+    const struct run_setting *run = &problem->run;
     const char *single = why_single(problem, decomp);
     enum axis axis = AXIS_X;
     const int64_t thinnest = thinnest_block(decomp, &axis);
@@ -87,7 +87,7 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
         snprintf(plan->reason, sizeof plan->reason, "%s", single);
         return STATUS_OK;
     }
-    if (settings->run.steps_per_pass_auto) {
+    if (run->steps_per_pass_auto) {
         plan->most = most_to_try(problem, backend, decomp, problem->timeline.steps, thinnest);
         plan->steps = plan->most;
         snprintf(plan->reason, sizeof plan->reason, "%s",
@@ -95,18 +95,18 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
                                 : "auto: few steps, few cells or thin blocks");
         return STATUS_OK;
     }
-    plan->most = settings->run.steps_per_pass;
+    plan->most = run->steps_per_pass;
     plan->steps = plan->most;
     snprintf(plan->reason, sizeof plan->reason, "as configured");
     if (thinnest >= pass_layers(plan)) {
         return STATUS_OK;
     }
     const int64_t possible = thinnest / problem->radius;
-    return settings_fail(settings, "run.steps_per_pass",
-                         "%d steps per pass need blocks of %d cells at least, and the thinnest on "
-                         "%s has %" PRId64 "; give %" PRId64 " or less, or auto",
-                         plan->most, pass_layers(plan), axis_name(axis), thinnest,
-                         possible > 0 ? possible : 1);
+    return settings_fail_at(
+        problem->origin, "run.steps_per_pass",
+        "%d steps per pass need blocks of %d cells at least, and the thinnest on "
+        "%s has %" PRId64 "; give %" PRId64 " or less, or auto",
+        plan->most, pass_layers(plan), axis_name(axis), thinnest, possible > 0 ? possible : 1);
 }
 
 int steps_per_pass_depth(const struct problem *problem, const struct backend *backend,
@@ -116,7 +116,7 @@ int steps_per_pass_depth(const struct problem *problem, const struct backend *ba
     if (why_single(problem, decomp) != NULL) {
         return 1;
     }
-    return problem->settings->run.steps_per_pass_auto
+    return problem->run.steps_per_pass_auto
                ? most_to_try(problem, backend, decomp, INT64_MAX, thinnest_block(decomp, &axis))
-               : problem->settings->run.steps_per_pass;
+               : problem->run.steps_per_pass;
 }

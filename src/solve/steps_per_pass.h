@@ -13,7 +13,7 @@ struct stepper;
 struct pass_trial {
     int steps;
     bool overlap;
-    bool thick;     /* shell: see stepper_divide */
+    bool thick;     /* shell: see level_divide */
     double seconds; /* per step, of the slowest rank */
 };
 enum { PASS_TRIALS_MAX = STEPS_MOST + 2 };

@@ -138,30 +138,30 @@ done:
 
 static enum status tune_rank(struct stepper *stepper, struct tuning_result *result)
 {
-    const struct field *field = stepper->state->field;
+    const struct field *field = stepper->level->field;
     const struct team *team = stepper->team;
     struct tuning_target target = {
-        .backend = stepper->engine->backend,
-        .device = stepper->engine->device,
-        .queue = stepper->engine->bulk_queue,
+        .backend = stepper->level->engine->backend,
+        .device = stepper->level->engine->device,
+        .queue = stepper->level->engine->bulk_queue,
         .layout = &field->layout,
         .d_out = field->d_next,
         .d_in = field->d_now,
-        .box = stepper->overlap ? stepper->interior : layout_owned(&field->layout),
+        .box = stepper->level->overlap ? stepper->level->interior : layout_owned(&field->layout),
     };
     struct heat_operator op;
     /* the length of the step does not matter here */
     TRY(operator_of_step(stepper->problem, stepper->state->step, &op));
     TRY(operator_coefficients(&op, stepper->problem, &team->decomp, team->rank,
-                              stepper->state->d_face_sum, &target.args));
+                              stepper->level->d_sums, &target.args));
     return tuning_choose(&target, result);
 }
 
 enum status tuning_of_stepper(struct stepper *stepper)
 {
     /* shapes are those of the kernel of a uniform medium, with the 7-point stencil */
-    if (stepper->engine->operations->step_shape == NULL || stepper->problem->medium.nclasses > 0 ||
-        stepper->problem->radius > 1) {
+    if (stepper->level->engine->operations->step_shape == NULL ||
+        stepper->problem->medium.nclasses > 0 || stepper->problem->radius > 1) {
         return STATUS_OK; /* on all ranks */
     }
     struct tuning_result result;
@@ -201,10 +201,10 @@ static enum status time_passes(struct pass_search *search, int passes, double *s
     TRY_MPI(MPI_Barrier(comm));
     const double start = clock_seconds();
     for (int n = 0; n < passes; n++) {
-        TRY(pass_queue(stepper, &search->pass));
-        field_swap(stepper->state->field);
+        TRY(pass_queue(stepper->level, &search->pass));
+        field_swap(stepper->level->field);
     }
-    TRY(engine_wait(stepper->engine));
+    TRY(engine_wait(stepper->level->engine));
     *seconds = clock_seconds() - start;
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, comm));
     search->spent_s += *seconds;
@@ -214,9 +214,10 @@ static enum status time_passes(struct pass_search *search, int passes, double *s
 
 static void use_overlap(struct stepper *stepper, const struct pass_trial *trial)
 {
-    stepper_divide(stepper, false);
-    stepper->overlap = trial->overlap && stepper_may_overlap(stepper);
-    stepper_divide(stepper, trial->thick);
+    level_divide(stepper->level, false);
+    stepper->level->overlap =
+        trial->overlap && level_may_overlap(stepper->level, stepper->problem->run.overlap);
+    level_divide(stepper->level, trial->thick);
 }
 
 static double fastest_so_far(const struct pass_plan *passes)
@@ -263,7 +264,7 @@ static enum status add_trial(struct pass_search *search, struct pass_trial trial
 /* Several steps first without overlap, if that is allowed; one step by rule. */
 static enum status try_steps(struct pass_search *search, int steps)
 {
-    const enum overlap setting = search->stepper->problem->settings->run.overlap;
+    const enum overlap setting = search->stepper->problem->run.overlap;
     const bool by_rule = steps == 1 || setting != OVERLAP_AUTO;
     TRY(stepper_use_passes(search->stepper, steps));
     return add_trial(search, (struct pass_trial){.steps = steps, .overlap = by_rule});
@@ -275,7 +276,7 @@ static enum status try_all(struct pass_search *search)
     static const int order[STEPS_MOST] = {1, 4, 3, 2, 5, 6, 7, 8};
     struct stepper *stepper = search->stepper;
     const struct pass_plan *passes = &stepper->passes;
-    const bool all = stepper->problem->settings->run.steps_per_pass_auto;
+    const bool all = stepper->problem->run.steps_per_pass_auto;
     const double left =
         (double)(stepper->problem->timeline.steps - stepper->state->step) * search_share;
     for (int i = 0; i < STEPS_MOST; i++) {
@@ -307,27 +308,28 @@ static enum status try_overlap(struct pass_search *search)
 {
     struct stepper *stepper = search->stepper;
     const struct pass_trial *best = fastest_trial(&stepper->passes, true);
-    if (stepper->halo == NULL || best == NULL) {
+    if (stepper->level->halo == NULL || best == NULL) {
         return STATUS_OK;
     }
     struct pass_trial trial = {.steps = best->steps, .overlap = true};
     const bool is_new = !best->overlap;
     TRY(stepper_use_passes(stepper, trial.steps));
-    int may = stepper_may_overlap(stepper);
+    int may = level_may_overlap(stepper->level, stepper->problem->run.overlap);
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &may, 1, MPI_INT, MPI_MAX, stepper->team->comm));
     if (may != 0 && is_new) {
         TRY(add_trial(search, trial));
     }
     trial.thick = true;
-    return may != 0 && backend_has(stepper->engine->backend, BACKEND_GPU) ? add_trial(search, trial)
-                                                                          : STATUS_OK;
+    return may != 0 && backend_has(stepper->level->engine->backend, BACKEND_GPU)
+               ? add_trial(search, trial)
+               : STATUS_OK;
 }
 
 /* On the host: the arguments of the steps, all alike. */
 static enum status pass_search_open(struct pass_search *search, struct stepper *stepper)
 {
     static const struct exact_sum zeros[LEDGER_SUMS];
-    const struct engine *engine = stepper->engine;
+    const struct engine *engine = stepper->level->engine;
     const struct team *team = stepper->team;
     struct heat_operator op;
     *search = (struct pass_search){.stepper = stepper, .limit_s = least_search};
@@ -353,9 +355,9 @@ static enum status search_passes(struct pass_search *search)
     const struct pass_trial *best = fastest_trial(passes, false);
     TRY(stepper_use_passes(stepper, best->steps));
     use_overlap(stepper, best);
-    stepper->exchanges = 0;
+    stepper->level->exchanges = 0;
     passes->search_s = search->spent_s;
-    if (stepper->problem->settings->run.steps_per_pass_auto) {
+    if (stepper->problem->run.steps_per_pass_auto) {
         snprintf(passes->reason, sizeof passes->reason,
                  "the fastest of %d variants, found in %.2f s", passes->ntrials, passes->search_s);
     }
@@ -367,11 +369,11 @@ static enum status search_passes(struct pass_search *search)
 static bool is_to_be_searched(const struct stepper *stepper)
 {
     const struct pass_plan *passes = &stepper->passes;
-    const struct settings *settings = stepper->problem->settings;
-    const bool by_overlap = stepper->halo != NULL && settings->run.overlap != OVERLAP_OFF;
+    const struct run_setting *run = &stepper->problem->run;
+    const bool by_overlap = stepper->level->halo != NULL && run->overlap != OVERLAP_OFF;
     return passes->most > 1 &&
-           passes->most <= steps_fused(stepper->problem, stepper->engine->backend) &&
-           (settings->run.steps_per_pass_auto || by_overlap) &&
+           passes->most <= steps_fused(stepper->problem, stepper->level->engine->backend) &&
+           (run->steps_per_pass_auto || by_overlap) &&
            stepper->state->step < stepper->problem->timeline.steps;
 }
 
@@ -381,12 +383,12 @@ enum status tuning_of_passes(struct stepper *stepper)
     if (!is_to_be_searched(stepper)) {
         return STATUS_OK;
     }
-    const int before = phases_enter(stepper->phases, PHASE_START);
+    const int before = phases_enter(stepper->level->phases, PHASE_START);
     enum status status;
     TRY_GOTO(status_agree(stepper->team->comm, pass_search_open(&search, stepper)));
     TRY_GOTO(search_passes(&search));
 done:
-    phases_enter(stepper->phases, before);
-    stepper->engine->runtime->memory_free(stepper->engine->device, search.d_sums);
+    phases_enter(stepper->level->phases, before);
+    stepper->level->engine->runtime->memory_free(stepper->level->engine->device, search.d_sums);
     return status;
 }

@@ -87,7 +87,7 @@ struct mishap {
 
 static void flip(struct solver *solver, const struct mishap *mishap)
 {
-    struct field *field = solver->state.field;
+    struct field *field = solver->level.field;
     const int64_t *at = mishap->cell;
     const struct box global = {.lo = {at[0], at[1], at[2]},
                                .hi = {at[0] + 1, at[1] + 1, at[2] + 1}};

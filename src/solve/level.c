@@ -1,0 +1,92 @@
+#include "solve/level.h"
+
+#include "base/comm.h"
+
+enum status level_create(struct engine *engine, struct classes *classes, struct phases *phases,
+                         const struct team *team, enum precision precision, int radius, int fused,
+                         struct level *level)
+{
+    static const struct exact_sum zeros[DEVICE_SUMS];
+    void *d_sums = NULL;
+    *level = (struct level){.engine = engine,
+                            .classes = classes,
+                            .phases = phases,
+                            .decomp = &team->decomp,
+                            .rank = team->rank,
+                            .radius = radius,
+                            .fused = fused};
+    TRY(field_create(engine->backend, engine->device, engine->output_queue, &team->decomp,
+                     team->rank, precision, &level->field));
+    TRY(engine->runtime->memory_alloc(engine->device, sizeof zeros, &d_sums));
+    level->d_sums = (struct exact_sum *)d_sums;
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_sums, zeros, sizeof zeros));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+void level_destroy(struct level *level)
+{
+    halo_destroy(level->halo);
+    field_destroy(level->field);
+    if (level->d_sums != NULL) {
+        level->engine->runtime->memory_free(level->engine->device, level->d_sums);
+    }
+}
+
+void level_divide(struct level *level, bool thick)
+{
+    const struct box owned = layout_owned(&level->field->layout);
+    level->interior = owned;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const int64_t quarter = box_extent(&owned, face_axis(face)) / 4;
+        const int64_t width = thick && quarter > level->plan.width ? quarter : level->plan.width;
+        if (decomp_neighbour(level->decomp, level->rank, face) >= 0) {
+            level->interior = box_shrink_face(&level->interior, face, width);
+        }
+    }
+    if (box_is_empty(&level->interior)) {
+        level->interior = (struct box){{0, 0, 0}, {0, 0, 0}};
+    }
+}
+
+/* Overlap needs an interior larger than the shell. For kernels along rows, the shell of an axis
+ * divided in x is strided in memory and costs more than overlap can hide (docs/kernels_cpu.md). */
+bool level_may_overlap(const struct level *level, enum overlap setting)
+{
+    if (level->halo == NULL || setting != OVERLAP_AUTO) {
+        return level->halo != NULL && setting == OVERLAP_ON;
+    }
+    const struct box *interior = &level->interior;
+    const struct box owned = layout_owned(&level->field->layout);
+    const bool whole_rows = interior->lo[AXIS_X] == 0 && interior->hi[AXIS_X] == owned.hi[AXIS_X];
+    return 2 * box_cells(interior) > box_cells(&owned) &&
+           (!backend_has(level->engine->backend, BACKEND_ALONG_ROWS) || whole_rows);
+}
+
+enum status level_use_plan(struct level *level, const struct halo_plan *plan)
+{
+    if (level->halo != NULL && plan->width != level->plan.width) {
+        struct halo *halo = NULL;
+        TRY(halo_create_like(level->halo, plan, &halo));
+        halo_destroy(level->halo);
+        level->halo = halo;
+    }
+    level->plan = *plan;
+    level_divide(level, false);
+    return STATUS_OK;
+}
+
+enum status level_exchange(struct level *level)
+{
+    struct engine *engine = level->engine;
+    struct halo_flight flight;
+    if (level->halo == NULL) {
+        return STATUS_OK;
+    }
+    TRY(engine->runtime->event_record(engine->bulk_queue, engine->bulk_done));
+    TRY(engine->runtime->event_wait(engine->halo_queue, engine->bulk_done));
+    phases_enter(level->phases, PHASE_HALO_BEGIN);
+    TRY(halo_begin(level->halo, engine->halo_queue, level->field->d_now, &flight));
+    phases_enter(level->phases, PHASE_HALO_END);
+    return halo_end(&flight);
+}

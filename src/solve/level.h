@@ -1,0 +1,56 @@
+/* One grid on one rank: fields, coefficients on the device, halo and queues. A pass advances a
+ * level; it knows no time and no problem. */
+#ifndef ISOTHERM_SOLVE_LEVEL_H
+#define ISOTHERM_SOLVE_LEVEL_H
+
+#include "halo/exchange.h"
+#include "machine/team.h"
+#include "model/field.h"
+#include "solve/classes.h"
+#include "solve/engine.h"
+#include "solve/phases.h"
+
+/* The sums of the ledger on the device: those of the faces, then that of sources. Behind them lies
+ * one for cells of other ranks, which is never read. */
+enum { SOURCE_SUM = FACE_COUNT, LEDGER_SUMS, UNCOUNTED_SUM = LEDGER_SUMS, DEVICE_SUMS };
+
+struct level {
+    struct engine *engine;   /* borrowed, as are the next four: backend and queues */
+    struct classes *classes; /* of the medium; empty for a uniform one */
+    struct phases *phases;
+    const struct decomp *decomp;
+    int rank;
+    int radius;               /* of the stencil: layers of the halo per step */
+    int fused;                /* steps that one kernel advances: steps_fused */
+    struct field *field;      /* layout, and the temperatures of two steps */
+    struct exact_sum *d_sums; /* DEVICE_SUMS sums of this rank since the last reduction */
+    struct halo_plan plan;
+    struct halo *halo;   /* NULL: nothing to exchange */
+    bool overlap;        /* of the exchange with the interior */
+    struct box interior; /* the cells that are computed meanwhile */
+    int64_t exchanges;   /* of passes */
+};
+
+/* Not collective. A field of NaN without halo; engine, classes, phases and team must outlive the
+ * level. */
+enum status level_create(struct engine *engine, struct classes *classes, struct phases *phases,
+                         const struct team *team, enum precision precision, int radius, int fused,
+                         struct level *level) MUST_CHECK;
+void level_destroy(struct level *level); /* takes a zeroed or half-built one */
+
+/* Divide the owned cells into those that are computed during the exchange and the others, at least
+ * as thick as the halo; `thick`: about a quarter of the block. */
+void level_divide(struct level *level, bool thick);
+
+/* Not collective. Whether `setting` (run.halo.overlap) lets the interior be computed during the
+ * exchange; with auto, whether it pays by rule. */
+bool level_may_overlap(const struct level *level, enum overlap setting) MUST_CHECK;
+
+/* Collective, agreed. Use this plan, with the transport of the halo that there is. */
+enum status level_use_plan(struct level *level, const struct halo_plan *plan) MUST_CHECK;
+
+/* Collective through the halo; queued. Fill the halo of the current field on halo_queue, after the
+ * work on bulk_queue. No effect without a halo. */
+enum status level_exchange(struct level *level) MUST_CHECK;
+
+#endif
