@@ -11,7 +11,7 @@
 #include "io/hdf5/h5_link.h"
 #include "io/raw/h5_raw.h"
 
-/* Of one piece in memory, and so of one read. */
+/* Size of one piece in memory, and so of one read. */
 enum { PIECE_CELLS = 1 << 20 };
 
 /* ---- the difference of two numbers ----------------------------------------------------------- */
@@ -193,7 +193,7 @@ done:
     return status;
 }
 
-/* Collective, agreed: are the data intact? */
+/* Collective, agreed: STATUS_FILE unless the data are intact. */
 static enum status check_state(MPI_Comm comm, const struct frames *frames, int64_t n)
 {
     return h5_raw_check(comm, frames->frame[n].path, frames->frame[n].dataset);

@@ -14,7 +14,7 @@
 struct frame {
     int64_t step;  /* -1: not in the file */
     double time;   /* s; NaN: not in the file */
-    char *path;    /* of the file with the data, which may differ from the one the user names */
+    char *path;    /* the file with the data, which may differ from the one the user names */
     char *dataset; /* in that file */
     enum precision precision; /* float32 for any format of 4 bytes or fewer */
 };
@@ -23,7 +23,7 @@ struct frame {
  * series of snapshots. */
 struct frames {
     char path[PATH_BYTES];
-    char name[64];    /* of the dataset */
+    char name[64];    /* name of the dataset */
     bool is_series;   /* the file lists its states in /snap */
     bool from_folder; /* the user named the folder, not the file */
     int64_t count;
@@ -39,7 +39,7 @@ struct frames {
  * STATUS_INPUT without such a dataset. Free with frames_free, on failure too. */
 enum status frames_read(MPI_Comm comm, const char *path, const char *name,
                         struct frames *frames) MUST_CHECK;
-/* The same on one process without MPI, for a file; the seal of a checkpoint is not checked. */
+/* frames_read on one process without MPI, for a file; the seal of a checkpoint is not checked. */
 enum status frames_read_alone(const char *path, const char *name, struct frames *frames) MUST_CHECK;
 void frames_free(struct frames *frames);
 /* Not collective. The cells of `box` in state n, [z][y][x]. */

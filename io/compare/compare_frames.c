@@ -19,7 +19,7 @@ static bool is_folder(const char *path)
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/* Also when it cannot be accessed: the error is reported when it is opened. */
+/* Also true when it cannot be accessed: opening it then reports the error. */
 static bool is_named(const char *path)
 {
     struct stat found;
@@ -64,8 +64,8 @@ static enum status find_in_folder(const char *directory, char path[PATH_BYTES])
     return step_file_path(folder, newest, path);
 }
 
-/* Is the file meant to be a checkpoint? Any part of a seal counts, so that damage to the others is
- * found; other files begin with HDF5's signature. */
+/* True if the file is meant to be a checkpoint. Any part of a seal counts, so that damage to the
+ * other parts is found; other files begin with HDF5's signature. */
 static bool has_seal(const char *path)
 {
     static const char other[] = "\211HDF\r\n\032\n";
@@ -249,7 +249,7 @@ static enum status read_links(hid_t file, int64_t listed, struct frames *frames)
 
 /* ---- the states ------------------------------------------------------------------------------ */
 
-/* Is the name in the file, with all its groups? */
+/* *found: true if the name is in the file, with all its groups. */
 static enum status find_name(hid_t file, const char *path, const char *name, bool *found)
 {
     char part[H5_NAME_BYTES];

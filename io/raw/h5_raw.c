@@ -15,7 +15,7 @@ static void sums_name(const char *name, char sums[NAME_BYTES])
     snprintf(sums, NAME_BYTES, "/checksums/%s", slash == NULL ? name : slash + 1);
 }
 
-/* With space allocated in the file, and nothing written to it. */
+/* Create a dataset with allocated space in the file, and write nothing to it. */
 static enum status make_dataset(hid_t file, const char *name, hid_t type, int rank,
                                 const hsize_t *shape, hid_t *dataset)
 {
@@ -25,7 +25,7 @@ static enum status make_dataset(hid_t file, const char *name, hid_t type, int ra
     H5Pset_create_intermediate_group(link, 1);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    H5Pset_obj_track_times(creation, false); /* the same bytes at any time of day */
+    H5Pset_obj_track_times(creation, false); /* the bytes must not depend on the time of day */
     *dataset = H5Dcreate2(file, name, type, space, link, creation, H5P_DEFAULT);
     H5Pclose(link);
     H5Pclose(creation);
@@ -88,11 +88,11 @@ uint64_t h5_raw_bytes(const int64_t cells[AXIS_COUNT], enum precision precision)
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-/* What rank 0 finds. */
+/* The findings of rank 0. */
 struct found {
     bool has_sums;
     struct raw_place place;
-    char path[PATH_BYTES]; /* of the file that holds the dataset */
+    char path[PATH_BYTES]; /* path of the file that holds the dataset */
 };
 
 static enum status find_cells(hid_t dataset, const char *name, struct raw_place *place)
@@ -158,7 +158,7 @@ static enum status find_sums(hid_t file, const char *of_sums, bool *found)
     return there < 0 ? h5_fail("cannot read %s", of_sums) : STATUS_OK;
 }
 
-/* `file` is the one that holds the dataset. */
+/* `file` holds the dataset. */
 static enum status find_in(hid_t file, hid_t dataset, const char *name, struct found *found,
                            uint64_t **sums)
 {

@@ -1,5 +1,5 @@
 /* Contiguous datasets with our own checksums: HDF5's side of raw.h. The checksums of /NAME are in
- * /checksums/NAME, one number per block. (Compressed datasets have those of HDF5.) */
+ * /checksums/NAME, one number per block. (HDF5 adds its own to compressed datasets.) */
 #ifndef ISOTHERM_IO_RAW_H5_RAW_H
 #define ISOTHERM_IO_RAW_H5_RAW_H
 
@@ -7,7 +7,7 @@
 #include "io/raw/raw.h"
 
 /* Not collective. Create the dataset, without values, in a file that is open through the plain
- * driver. `place`: where values and checksums lie once the file is closed. */
+ * driver. `place`: the offsets of values and checksums once the file is closed. */
 enum status h5_raw_make(hid_t file, const char *name, const int64_t cells[AXIS_COUNT],
                         enum precision precision, struct raw_place *place) MUST_CHECK;
 

@@ -19,8 +19,8 @@ enum {
     LINE_CELLS = 65536,
     BLOCK_BYTES = 1 << 20, /* about, in whole lines */
     MOST_BLOCKS = 4096,
-    WRITE_BYTES = 8 << 20, /* of one system call; a multiple of common stripes */
-    PIECE_BYTES = 8 << 20, /* that a thread reads at a time */
+    WRITE_BYTES = 8 << 20, /* size of one system call; a multiple of common stripes */
+    PIECE_BYTES = 8 << 20, /* size of one read of a thread */
     READ_BYTES = 256 << 10 /* stays in the core's cache until it is summed */
 };
 
@@ -118,7 +118,7 @@ void *raw_align(void *memory, const int64_t cells[AXIS_COUNT], enum precision pr
     return in_page(memory, &place, raw_run_begin(&place, box));
 }
 
-/* What a rank finds when it reads back its share. */
+/* The results of a rank that reads back its share. */
 struct found {
     uint64_t *sums; /* NULL: it does not read */
     uint64_t hash;
@@ -191,8 +191,8 @@ done:
     return status;
 }
 
-/* Reading back at once: a file system that lets one thread at a time write to a file lets the
- * others read meanwhile. */
+/* Read back at once: a file system that lets one thread at a time write to a file lets the others
+ * read meanwhile. */
 static enum status write_piece(void *divided, int64_t number)
 {
     const struct divided *d = divided;
@@ -264,7 +264,7 @@ static enum status write_sums(struct file_output *file, const struct raw_place *
                          place->sums_offset);
 }
 
-/* Collective, agreed: the sum of what the ranks have in `mine`. */
+/* Collective, agreed: the sum of `mine` over the ranks. */
 static enum status add_up(MPI_Comm comm, const struct raw_place *place, const uint64_t *mine,
                           uint64_t *sums)
 {
@@ -327,7 +327,7 @@ static enum status compare_sums(const char *path, const char *name, const struct
 
 /* ---- all datasets of a file ----------------------------------------------------------------- */
 
-/* Collective, agreed: does each rank find what it has written? */
+/* Collective, agreed: STATUS_FILE unless each rank reads the data that it has written. */
 static enum status check_found(MPI_Comm comm, const char *path, const struct raw_place *place,
                                const struct raw_part *part, const uint64_t *mine,
                                const struct found *found)

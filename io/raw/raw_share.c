@@ -5,7 +5,7 @@
 
 #include "base/comm.h"
 
-/* The least that a rank writes of exchanged cells: few long writes. */
+/* The minimum of exchanged cells that a rank writes: few long writes. */
 enum { LEAST_BYTES = 1 << 20 };
 
 static int64_t clamp(int64_t value, int64_t high)
@@ -113,7 +113,7 @@ struct raw_run raw_run_piece(const struct raw_run *run, int64_t number, int64_t 
                             run->begin + clamp((number + 1) * cells, length)};
 }
 
-/* How many cells of the box come before a flat index. The box's memory has the same order, so the
+/* The number of cells of the box before a flat index. The box's memory has the same order, so the
  * cells of a run are contiguous there. */
 static int64_t cells_before(const struct raw_place *place, const struct box *box, int64_t index)
 {

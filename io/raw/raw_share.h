@@ -1,7 +1,7 @@
-/* Which rank reads or writes which cells of a dataset: every rank a run of cells that is contiguous
- * in the file, its share. Where the ranks' own blocks are such runs (cut along the slowest axis
- * only), each writes its own. Otherwise the cells are first exchanged, piece by piece, so that
- * every rank writes long runs. For raw.c. */
+/* The division of a dataset's cells among ranks: every rank reads or writes a run of cells that is
+ * contiguous in the file, its share. Where the ranks' own blocks are such runs (cut along the
+ * slowest axis only), each writes its own. Otherwise the cells are first exchanged, piece by piece,
+ * so that every rank writes long runs. For raw.c. */
 #ifndef ISOTHERM_IO_RAW_RAW_SHARE_H
 #define ISOTHERM_IO_RAW_RAW_SHARE_H
 
@@ -11,10 +11,10 @@
 #include "base/precision.h"
 #include "base/status.h"
 
-/* The place of a dataset in its file, and its blocks. Without pointers: rank 0 broadcasts it. */
+/* The place of a dataset in its file, and its blocks. It has no pointers: rank 0 broadcasts it. */
 struct raw_place {
-    uint64_t offset;           /* of the cells, bytes from the beginning of the file */
-    uint64_t sums_offset;      /* of the checksums, 8 bytes per block */
+    uint64_t offset;           /* offset of the cells, bytes from the beginning of the file */
+    uint64_t sums_offset;      /* offset of the checksums, 8 bytes per block */
     int64_t cells[AXIS_COUNT]; /* shape (nz, ny, nx) */
     int64_t line_cells, block_lines, blocks;
     enum precision precision;
@@ -27,12 +27,12 @@ struct raw_run {
 
 struct raw_shares {
     int nranks, rank;
-    struct box *boxes;    /* what each rank holds in memory */
-    struct raw_run *runs; /* its share: whole lines */
+    struct box *boxes;    /* cells in the memory of each rank */
+    struct raw_run *runs; /* share of each rank: whole lines */
     bool own;             /* the two are the same: no exchange */
 };
 
-/* Collective, agreed. `box`: what this rank holds; the boxes of all ranks cover the dataset. Free
+/* Collective, agreed. `box`: the cells of this rank; the boxes of all ranks cover the dataset. Free
  * with raw_shares_free, on failure too. */
 enum status raw_shares_create(MPI_Comm comm, const struct raw_place *place, const struct box *box,
                               struct raw_shares *shares) MUST_CHECK;

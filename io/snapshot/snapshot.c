@@ -21,7 +21,7 @@ struct snapshots {
     struct view view;
     struct snapshot_setting setting; /* precision is the file's */
     struct snapshot_series series;
-    struct snapshot_list list; /* for the write half; the same on all ranks */
+    struct snapshot_list list; /* for the write half; equal on all ranks */
     struct snapshot_lists lists;
     int64_t captured_step; /* for the capture half */
 };
@@ -129,7 +129,7 @@ static enum status prepare(const char *directory, const char *name, const char *
                         "no memory for the snapshots");
 }
 
-/* Of the list; -1 when it is empty. */
+/* The last step of the list; -1 when it is empty. */
 static int64_t last_step(const struct snapshots *s)
 {
     return s->list.count > 0 ? s->list.steps[s->list.count - 1] : -1;
@@ -192,7 +192,7 @@ static enum status make_file(const struct snapshots *s, int64_t step)
     uint64_t bytes = snapshot_file_bytes(&s->view.grid, &s->setting);
     if (s->setting.compress > 0 && directory_check_room(s->series.folder, bytes) != STATUS_OK) {
         fail_clear();
-        bytes /= 10; /* a size that compressed values may well have */
+        bytes /= 10; /* a common size of compressed values */
     }
     TRY(directory_check_room(s->series.folder, bytes));
     return snapshot_file_start(&s->series, step, bytes);
@@ -310,7 +310,7 @@ static struct box part_of(const struct snapshots *s, const struct field *field)
     return view_part(&s->view, &owned);
 }
 
-/* Of one field. */
+/* The bytes of one field. */
 static size_t values_bytes(const struct snapshot_setting *setting, const struct box *part)
 {
     return raw_room_bytes((size_t)box_cells(part) * precision_bytes(setting->precision));

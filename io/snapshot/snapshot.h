@@ -43,7 +43,7 @@ enum status snapshots_open(MPI_Comm comm, const char *directory, const char *nam
                            struct snapshots **snapshots) MUST_CHECK;
 void snapshots_close(struct snapshots *snapshots); /* takes NULL */
 
-/* Not collective; changes nothing. The checks of snapshots_open before it continues files. */
+/* Not collective; changes nothing. Make the checks of snapshots_open before it continues files. */
 enum status snapshots_check(const char *directory, const char *name, const struct view *view,
                             const struct snapshot_setting *setting,
                             int64_t restart_step) MUST_CHECK;

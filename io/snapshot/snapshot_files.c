@@ -43,7 +43,7 @@ void snapshot_lists_close(struct snapshot_lists *lists)
     *lists = (struct snapshot_lists){0};
 }
 
-/* Under its temporary name, without values. */
+/* Create the file under its temporary name, without values. */
 static enum status make_temporary(const struct snapshot_series *series, const char *path)
 {
     hid_t file = H5I_INVALID_HID;
@@ -51,7 +51,7 @@ static enum status make_temporary(const struct snapshot_series *series, const ch
     return h5_save_temporary(file, path, false, snapshot_write_root(file, series));
 }
 
-/* For xarray: the centres of the cells, and the time. */
+/* Add the centres of the cells and the time, for xarray. */
 static enum status make_coordinates(hid_t file, const struct grid *grid, double time)
 {
     static const char *const long_names[AXIS_COUNT] = {

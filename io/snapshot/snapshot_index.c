@@ -142,7 +142,7 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
     return status;
 }
 
-/* Empty, and chunked to have checksums. */
+/* Create an empty dataset, chunked to have checksums. */
 static enum status make_list(hid_t file, const char *name, hid_t type)
 {
     const hsize_t length = 0;
@@ -211,7 +211,7 @@ enum status snapshot_write_root(hid_t file, const struct snapshot_series *series
     return h5_text_dataset(file, "/configuration", series->config_text);
 }
 
-/* Without snapshots. */
+/* Create the file without snapshots. */
 static enum status make_structure(hid_t file, const struct snapshot_series *series,
                                   enum precision precision)
 {

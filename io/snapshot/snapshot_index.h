@@ -38,12 +38,12 @@ void snapshot_list_free(struct snapshot_list *list);
 /* Set the names and paths of a series. */
 enum status snapshot_series_name(const char *directory, const char *name,
                                  struct snapshot_series *series) MUST_CHECK;
-void snapshot_series_free(struct snapshot_series *series); /* what it owns */
+void snapshot_series_free(struct snapshot_series *series); /* frees the members */
 
 /* NAME.vtkhdf in memory. Zeroed: not created yet. */
 struct snapshot_index {
     hid_t file;
-    int64_t count; /* of the snapshots in it */
+    int64_t count; /* number of snapshots in it */
 };
 
 /* Replace NAME.vtkhdf by one that holds the list, of which `index` has the first entries. */
@@ -75,7 +75,7 @@ enum status snapshot_index_read(const struct snapshot_series *series, int64_t re
 /* Fill in the rest of a series, whose names are set, from its NAME.vtkhdf. The caller frees it. */
 enum status snapshot_series_read(struct snapshot_series *series) MUST_CHECK;
 
-/* The file of a step, under its temporary name. First: create it, with space for `bytes`. */
+/* The file of a step, under its temporary name. First call: create it, with space for `bytes`. */
 enum status snapshot_file_start(const struct snapshot_series *series, int64_t step,
                                 uint64_t bytes) MUST_CHECK;
 /* Contiguous: create the datasets without values, and give their places (one for each of
@@ -86,7 +86,7 @@ enum status snapshot_file_lay_out(const struct snapshot_series *series, enum pre
  * the file to disk. */
 enum status snapshot_file_finish(const struct snapshot_series *series, int64_t step,
                                  double time) MUST_CHECK;
-/* Last: give it its name. */
+/* The last call: give the file its name. */
 enum status snapshot_file_publish(const struct snapshot_series *series, int64_t step) MUST_CHECK;
 
 /* Remove the files that the list does not hold, and incomplete ones. */

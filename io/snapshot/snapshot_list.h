@@ -12,11 +12,11 @@
 /* Constant during a run. */
 struct snapshot_series {
     char name[128];
-    char path[PATH_BYTES];      /* of NAME.vtkhdf */
-    char xdmf_path[PATH_BYTES]; /* of NAME.xdmf */
-    char folder[PATH_BYTES];    /* NAME */
+    char path[PATH_BYTES];      /* path of NAME.vtkhdf */
+    char xdmf_path[PATH_BYTES]; /* path of NAME.xdmf */
+    char folder[PATH_BYTES];    /* path of NAME */
     struct grid grid;
-    unsigned derived; /* mask of the fields besides T */
+    unsigned derived; /* mask of the fields in addition to T */
     char *title;
     char *config_text;
 };
@@ -31,7 +31,7 @@ struct snapshot_list {
 
 enum { SNAPSHOT_NAME_BYTES = 192 };
 
-/* Where a snapshot lies as seen from NAME.vtkhdf. */
+/* The path of a snapshot relative to NAME.vtkhdf. */
 static inline void snapshot_relative_path(const struct snapshot_series *series, int64_t step,
                                           char path[SNAPSHOT_NAME_BYTES])
 {

@@ -1,4 +1,4 @@
-/* NAME.xdmf: the same data for readers without VTKHDF support.
+/* NAME.xdmf describes the data to readers without VTKHDF support.
  *
  * It grows in place. After the last step there is reserved room in a processing instruction, which
  * readers skip: "<?more      ?>", and then the closing tags. A step is written there between "? "
@@ -15,8 +15,8 @@
 
 /* The state of the file. Zeroed: not written yet. */
 struct xdmf {
-    int64_t count;        /* of the steps in it */
-    uint64_t bytes;       /* its length */
+    int64_t count;        /* number of steps in it */
+    uint64_t bytes;       /* length of the file */
     uint64_t room, limit; /* offsets of the reserved room */
 };
 

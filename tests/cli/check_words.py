@@ -154,7 +154,8 @@ HEADS = [
 HEAD = r"(?:^|\0|[.!?]\)?) ?[*_\"'(`]*"
 # Source folders whose comments are checked for HEADS, without regard to case: one by one, while
 # comments are being rewritten. Messages and all other texts are checked everywhere.
-CLEAN_FOLDERS = ("src/base/", "src/doctor/", "src/machine/", "halo/", "io/picture/")
+CLEAN_FOLDERS = ("src/base/", "src/doctor/", "src/machine/", "halo/", "io/compare/", "io/picture/",
+                 "io/raw/", "io/snapshot/")
 
 
 def spaces(text):
