@@ -73,7 +73,7 @@ struct box_piece {
 enum { BOX_PIECES_MOST = 27 };
 /* Cut `wide`, which may reach out of a grid of `n` cells, into such pieces; returns how many.
  * Beyond the end of an axis there are the cells of the other end where it goes `around`, else one
- * layer of the cells inside, and no more. */
+ * layer of the cells inside. */
 int box_pieces(const struct box *wide, const int64_t n[AXIS_COUNT], const bool around[AXIS_COUNT],
                struct box_piece pieces[BOX_PIECES_MOST]);
 
