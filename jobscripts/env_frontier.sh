@@ -3,7 +3,7 @@
 #   . jobscripts/env_frontier.sh                        Cray MPICH
 #   ISOTHERM_MPI=openmpi; . jobscripts/env_frontier.sh  your own Open MPI, in OPENMPI_DIR
 # NOT TRIED ON FRONTIER ITSELF. Versions as of 2025 (programming environment 24.11), from public
-# build scripts for the machine; `module avail` shows current ones. cce and rocm must fit each other:
+# build scripts for the machine; `module avail` shows new ones. cce and rocm must fit each other:
 # Frontier User Guide, compatible compiler and ROCm versions.
 if ! command -v module >/dev/null; then
     echo "error: no command 'module': env_frontier.sh is for Frontier" >&2

@@ -216,7 +216,7 @@ def script_text(source):
 
 
 def markdown_text(source):
-    """Headings, list items and table cells begin with NUL; a leading > is not part of a sentence."""
+    """A heading, list item or table cell begins with NUL; a leading > is not part of a sentence."""
     source = re.sub(r"(?m)^[ \t]*(#+|[-*]|\d+\.)(?=[ \t])|\|", lambda m: not_text(m.group()),
                     source)
     return re.sub(r"(?m)^[ \t]*>+", lambda m: spaces(m.group()), source)
