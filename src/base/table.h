@@ -10,7 +10,7 @@ enum { TABLE_LINE_BYTES = 1024 };
 
 /* A zeroed one is ready for its first row. */
 struct table {
-    struct json *json; /* of the present row; NULL: text only */
+    struct json *json; /* receives the present row; NULL: text only */
     bool has_heading;  /* printed, with the first row */
     char heading[TABLE_LINE_BYTES];
     char line[TABLE_LINE_BYTES];

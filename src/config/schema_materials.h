@@ -13,9 +13,9 @@
             .max_count = 3, .alternative = IN_MATERIAL(solid.conductivity_table),                  \
             .limit = &positive, .unit = &conductivity, .example = "[0.9, 0.9, 0.3]"),              \
         KEY("materials[].becomes", TEXT, ASK, IN_MATERIAL(becomes),                                \
-            "The material that a cell of this one becomes, forever, when it is molten: as soon "   \
-            "as it reaches the liquidus of that material. Density, heat capacity, melting and "    \
-            "the liquid are those of that material; here is `conductivity` only, of the solid.",   \
+            "The material that a cell of this one changes into, permanently, as soon as it "       \
+            "reaches the liquidus of that material. Density, heat capacity, melting and the "      \
+            "liquid come from that material; give only `conductivity`, of the solid.",             \
             .example = "steel"),                                                                   \
         KEY("materials[].density", REAL, ASK, IN_MATERIAL(density), "Density rho.",                \
             .flags = SCHEMA_REQUIRED, .rival = "becomes", .limit = &positive, .unit = &density),   \
@@ -24,7 +24,7 @@
             .rival = "becomes", .alternative = IN_MATERIAL(solid.heat_capacity_table),             \
             .limit = &positive, .unit = &heat_capacity, .example = "[[300, 450], [1700, 800]]"),   \
         KEY("materials[].latent_heat", REAL, ASK, IN_MATERIAL(latent_heat),                        \
-            "The heat of melting per mass; outside of `liquid`, the keys are those of the solid.", \
+            "The heat of melting per mass; keys outside of `liquid` describe the solid.",          \
             .flags = SCHEMA_NOTED, .alternative = IN_MATERIAL(melts), .limit = &not_negative,      \
             .unit = &latent_heat, .rival = "becomes",                                              \
             .needs = "solidus, the temperature at which the material melts"),                      \

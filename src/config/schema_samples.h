@@ -23,19 +23,19 @@
               .check = settings_check_inside),                                                     \
         SECTION("output.probes.points[].impedance",                                                \
                 "Also the thermal impedance of the probe, (T - reference) / power, as the column " \
-                "Zth_NAME_K_per_W. The power is that of the step before the row; `nan` where it "  \
+                "Zth_NAME_K_per_W. It uses the power in the step before the row; `nan` where it "  \
                 "is 0.",                                                                           \
                 .flags = SCHEMA_NOTED, .alternative = IN_PROBE(has_impedance),                     \
                 .one_of = "reference, to", .check = settings_check_impedance),                     \
         KEY("output.probes.points[].impedance.reference", REAL, FREE, IN_PROBE(reference),         \
-            "The temperature of the reference, such as that of the ambient.",                      \
+            "The temperature of the reference, such as the ambient temperature.",                  \
             .flags = SCHEMA_NOTED, .alternative = IN_PROBE(has_reference), .rival = "to",          \
             .limit = &temperature, .unit = &kelvin, .check = settings_check_kelvins),              \
         KEY("output.probes.points[].impedance.to", TEXT, FREE, IN_PROBE(to),                       \
             "Instead of `reference`: the name of the probe whose temperature is the reference.",   \
             .rival = "reference", .example = "case", .check = settings_check_impedance_to),        \
         KEY("output.probes.points[].impedance.source", TEXT, FREE, IN_PROBE(source),               \
-            "The power is that of the sources of this name. Left out: of all sources.",            \
+            "The name of the sources whose power counts. Left out: all sources.",                  \
             .example = "heater", .check = settings_check_impedance_source),                        \
         LIST("output.lines", FREE, AT(output.lines), AT(output.nlines), struct line_setting,       \
              "The temperature along straight lines, in NAME.csv.",                                 \

@@ -18,7 +18,7 @@
 #define POWERED .one_of = "density, power"
 #define DENSITY(path_)                                                                             \
     KEY(path_ ".material", TEXT, WARN, IN_ENTRY(material),                                         \
-        "Only the cells of this material. Left out: of all.", .example = "steel",                  \
+        "The material of the heated cells. Left out: all cells.", .example = "steel",              \
         .check = settings_check_source_material),                                                  \
         KEY(path_ ".density", REAL, WARN, IN_SOURCE(density),                                      \
             "The heat per volume and time; below 0 a sink.", .limit = &finite, .rival = "power",   \
@@ -35,13 +35,15 @@
         "the rows, no heat before the first and after the last. The power is left out if the "     \
         "key `power` is given.",                                                                   \
         .example = "track.csv"),                                                                   \
-        OF_TIME(path_ ".x", at[AXIS_X], "Instead of `path`: the position, as a formula of t.",     \
+        OF_TIME(path_ ".x", at[AXIS_X], "Instead of `path`: the x position, a formula of t.",      \
                 .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &metre, .rival = "path",     \
                 .check = settings_check_source_position, .example = "\"0.8*t\""),                  \
-        OF_TIME(path_ ".y", at[AXIS_Y], "The same.", .flags = SCHEMA_OR_FORMULA, .limit = &finite, \
-                .unit = &metre, .rival = "path", .check = settings_check_source_position),         \
-        OF_TIME(path_ ".z", at[AXIS_Z], "The same.", .flags = SCHEMA_OR_FORMULA, .limit = &finite, \
-                .unit = &metre, .rival = "path", .check = settings_check_source_position),         \
+        OF_TIME(path_ ".y", at[AXIS_Y], "The y position.", .flags = SCHEMA_OR_FORMULA,             \
+                .limit = &finite, .unit = &metre, .rival = "path",                                 \
+                .check = settings_check_source_position),                                          \
+        OF_TIME(path_ ".z", at[AXIS_Z], "The z position.", .flags = SCHEMA_OR_FORMULA,             \
+                .limit = &finite, .unit = &metre, .rival = "path",                                 \
+                .check = settings_check_source_position),                                          \
         OF_TIME(path_ ".power", power,                                                             \
                 "The power, a number or a formula of t; required without `path`.",                 \
                 .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &power),                     \
@@ -55,7 +57,7 @@
 #define MOVING_ROWS                                                                                \
     SHAPE("sources", WARN, "gaussian", SOURCE_GAUSSIAN,                                            \
           "A beam with a Gaussian profile, moving or at rest: exp(-2 d^2) of the peak at d radii " \
-          "from its centre. What lies outside the grid is lost.",                                  \
+          "from its centre. The part outside the grid is lost.",                                   \
           .one_of = "power, path"),                                                                \
         KEY("sources[].gaussian.surface", CHOICE, WARN, IN_SOURCE(surface),                        \
             "The face that it heats: the layer of cells there. `none`: the volume.",               \

@@ -206,7 +206,7 @@ static const struct schema_key table[] = {
         .limit = &positive, .unit = &heat_capacity),
 
     LIST("materials", ASK, AT(materials), AT(nmaterials), struct material_setting,
-         "Materials, for a grid of several of them; `parts` says where. At most 255.",
+         "Several materials on one grid; `parts` assigns them to cells. At most 255.",
          .example = "- {name: steel, conductivity: 45, density: 7850, heat_capacity: 470}",
          .max_count = MOST_MATERIALS, .rival = "material", .check = settings_check_materials),
     MATERIAL_ROWS,
@@ -299,8 +299,8 @@ static const struct schema_key table[] = {
         .fallback = "0.9"),
     KEY("time.adapt_every", LONG, WARN, AT(time.adapt_every),
         "With `dt: auto`, where properties depend on temperature: the interval at which the stable "
-        "step becomes that of the temperatures which can occur from then on, where it is longer "
-        "than that of all temperatures. 0: never.",
+        "step is computed again for the temperatures that can still occur. The step never becomes "
+        "shorter than the one for all temperatures. 0: never.",
         .limit = &from_zero, .fallback = "0", .unit = &steps, .check = settings_check_adaptation),
 
     SECTION("run",
@@ -335,10 +335,10 @@ static const struct schema_key table[] = {
         .fallback = "auto"),
     SECTION("run.halo", "The halo exchange between ranks."),
     KEY("run.halo.transport", NAME, FREE, AT(run.transport),
-        "How halos are sent between ranks. `auto`: the fastest transport that passes a test.",
+        "The transport of halos between ranks. `auto`: the fastest transport that passes a test.",
         .choices = transports, .fallback = "auto"),
     KEY("run.halo.overlap", CHOICE, FREE, AT(run.overlap),
-        "Whether the interior is computed during the halo exchange.", .choices = overlaps,
+        "`on`: the interior is computed during the halo exchange.", .choices = overlaps,
         .fallback = "auto"),
     SECTION("run.watch",
             "Checks of the solution during the run: temperatures stay within the initial and "
