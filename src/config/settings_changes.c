@@ -27,18 +27,12 @@ static bool same_value(const struct schema_key *row, const char *a, const char *
             return auto_a == auto_b;
         }
     }
-    if ((row->flags & SCHEMA_OR_FORMULA) != 0) {
-        const char *formula_a = text_at(a, row->alternative);
-        const char *formula_b = text_at(b, row->alternative);
-        if (formula_a != NULL || formula_b != NULL) {
-            return same_text(formula_a, formula_b);
-        }
-    }
-    if ((row->flags & SCHEMA_OR_TABLE) != 0) {
-        const struct table_setting *table_a = (const void *)text_at(a, row->alternative);
-        const struct table_setting *table_b = (const void *)text_at(b, row->alternative);
-        if (table_a != NULL || table_b != NULL) {
-            return table_same(table_a, table_b);
+    if ((row->flags & (SCHEMA_OR_FORMULA | SCHEMA_OR_TABLE)) != 0) {
+        const void *other_a = text_at(a, row->alternative);
+        const void *other_b = text_at(b, row->alternative);
+        if (other_a != NULL || other_b != NULL) {
+            return (row->flags & SCHEMA_OR_TABLE) != 0 ? table_same(other_a, other_b)
+                                                       : same_text(other_a, other_b);
         }
     }
     const size_t count = row->max_count > 0 ? (size_t)row->max_count : 1;

@@ -62,6 +62,19 @@ static enum status fail_unknown(const struct item *section, const struct tree *n
                        nearest != NULL ? "'? " : "", keys);
 }
 
+/* A node that is no section: WHAT (the value); and its keys, of which `ask` wants one or some. */
+static enum status fail_kind(const struct item *section, const char *what, const char *ask)
+{
+    const struct tree *node = section->node;
+    char keys[SCHEMA_TEXT_BYTES];
+    char shown[TREE_SHOW_BYTES];
+    const bool empty = tree_is_empty(node);
+    return origin_fail(section->origin, node, section->key[0] != '\0' ? section->key : NULL,
+                       "%s%s%s%s; %s %s", what, empty ? "" : " (",
+                       empty ? "" : tree_show(node, shown), empty ? "" : ")", ask,
+                       schema_list_keys(item_members(section), 0, keys));
+}
+
 /* Collects all unknown keys; `unknown`: there were some. */
 static enum status check_known(const struct item *section, bool *unknown)
 {
@@ -129,14 +142,8 @@ static enum status read_item(const struct item *section, struct item *item)
 static enum status check_shape(const struct item *entry)
 {
     const struct tree *node = entry->node;
-    char keys[SCHEMA_TEXT_BYTES];
-    char shown[TREE_SHOW_BYTES];
     if (node->kind != TREE_MAPPING || node->nchildren == 0) {
-        const bool empty = tree_is_empty(node);
-        return origin_fail(entry->origin, node, entry->key,
-                           "not an entry%s%s%s; give exactly one of: %s", empty ? "" : " (",
-                           empty ? "" : tree_show(node, shown), empty ? "" : ")",
-                           schema_list_keys(item_members(entry), 0, keys));
+        return fail_kind(entry, "not an entry", "give exactly one of:");
     }
     for (const struct tree *kind = node->first; kind != NULL; kind = kind->next) {
         if (schema_child(item_members(entry), kind->key, 0) == NULL) {
@@ -159,17 +166,13 @@ static enum status check_shape(const struct item *entry)
 static enum status read_section(struct item *section)
 {
     const struct tree *node = section->node;
-    char keys[SCHEMA_TEXT_BYTES];
-    char shown[TREE_SHOW_BYTES];
     const char *name;
     if (section->row != NULL && (section->row->flags & SCHEMA_ONE_KIND) != 0) {
         TRY(check_shape(section));
     } else if (node != NULL && node->kind != TREE_MAPPING && !tree_is_empty(node)) {
-        return section->row->type == SCHEMA_SECTION
-                   ? value_fail(section, "not a section", "")
-                   : origin_fail(section->origin, node, section->key,
-                                 "not a section (%s); give the keys: %s", tree_show(node, shown),
-                                 schema_list_keys(item_members(section), 0, keys));
+        return fail_kind(section, "not a section",
+                         section->row->type == SCHEMA_SECTION ? "give a section with the keys"
+                                                              : "give the keys:");
     }
     const struct schema_key *selector = item_selector(section, &name);
     if (selector != NULL && node != NULL) {
@@ -191,18 +194,13 @@ static enum status read_section(struct item *section)
 
 static enum status read_tree(struct settings *settings)
 {
-    struct settings_origin *origin = settings->origin;
-    if (origin->root->kind != TREE_MAPPING) {
-        char shown[TREE_SHOW_BYTES];
-        char keys[SCHEMA_TEXT_BYTES];
-        const bool empty = tree_is_empty(origin->root);
-        return origin_fail(origin, origin->root, NULL, "%s%s%s; give the keys: %s",
-                           empty ? "the configuration is empty"
-                                 : "not made of 'key: value' lines (",
-                           empty ? "" : tree_show(origin->root, shown), empty ? "" : ")",
-                           schema_list_keys("", 0, keys));
-    }
     struct item top = item_top(settings);
+    if (top.node->kind != TREE_MAPPING) {
+        return fail_kind(&top,
+                         tree_is_empty(top.node) ? "the configuration is empty"
+                                                 : "not made of 'key: value' lines",
+                         "give the keys:");
+    }
     TRY(origin_collect(settings->origin, read_section(&top)));
     TRY(origin_report(settings->origin));
     return settings_check(settings);
