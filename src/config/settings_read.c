@@ -62,7 +62,7 @@ static enum status fail_unknown(const struct item *section, const struct tree *n
                        nearest != NULL ? "'? " : "", keys);
 }
 
-/* A node that is no section: WHAT (the value); and its keys, of which `ask` wants one or some. */
+/* Refuse the section's value: "WHAT (the value); ASK its keys". */
 static enum status fail_kind(const struct item *section, const char *what, const char *ask)
 {
     const struct tree *node = section->node;

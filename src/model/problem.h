@@ -11,8 +11,8 @@
 #include "model/source.h"
 #include "model/timeline.h"
 
-/* What is needed of the settings is copied here, with borrowed strings and lists. Only the files
- * that make the members below read the settings themselves. */
+/* The parts of the settings that a run needs are copied here, with borrowed strings and lists. Only
+ * the files that make the members below, and a restart, read the settings themselves. */
 struct problem {
     const struct settings *settings; /* borrowed */
     struct settings_origin *origin;  /* the lines of the keys; for settings_fail_at only */

@@ -78,7 +78,7 @@ class WrongInput(Case):
         self.check(patches({**disc, "type": "periodic"}), where + "[0].type", "radiation")
         self.check(patches(disc, value=None, type="periodic"), where, "not a key of type periodic")
         self.check(patches({**shapeless, "disc": {"center": [0.01], "radius": 1.0}}),
-                   where + "[0].disc.center", "1 entry ([0.01]); give 2, one per axis along the face")
+                   where + "[0].disc.center", "1 entry ([0.01]); give 2, one per axis")
         self.check(patches({**shapeless, "rectangle": {"lower": [0.0, 0.02],
                                                        "upper": [0.02, 0.01]}}),
                    where + "[0].rectangle.upper", "no length")
