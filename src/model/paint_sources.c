@@ -104,7 +104,7 @@ void source_painter_destroy(struct source_painter *painter)
     if (painter == NULL) {
         return;
     }
-    for (int s = 0; painter->sources != NULL && s < painter->problem->settings->nsources; s++) {
+    for (int s = 0; painter->sources != NULL && s < painter->problem->sources.count; s++) {
         brush_destroy(painter->sources[s].brush);
     }
     free(painter->sources);
@@ -119,7 +119,7 @@ void source_painter_destroy(struct source_painter *painter)
 static enum status add_to_row(struct source_painter *painter, int s, const float *materials,
                               int64_t first, int64_t cells)
 {
-    const int material = painter->problem->settings->sources[s].material;
+    const int material = painter->problem->sources.source[s].setting->material;
     for (int64_t c = first; c < first + cells; c++) {
         const bool marked =
             painter->marks[c] != 0 && (material < 0 || materials[c] == (float)material);
@@ -143,7 +143,6 @@ static enum status add_to_row(struct source_painter *painter, int s, const float
 static enum status paint_source(struct source_painter *painter, int s, const struct box *box,
                                 const float *materials)
 {
-    const struct settings *settings = painter->problem->settings;
     const struct box bounds = brush_bounds(painter->sources[s].brush, box);
     const int64_t nx = box_extent(box, AXIS_X);
     const int64_t ny = box_extent(box, AXIS_Y);
@@ -158,7 +157,7 @@ static enum status paint_source(struct source_painter *painter, int s, const str
         brush_paint(painter->sources[s].brush, &bounds, box, PRECISION_FLOAT32, painter->marks);
     if (status == STATUS_INPUT) {
         snprintf(key, sizeof key, "sources[%d].expression.where", s);
-        return settings_fail(settings, key, "%s", fail_message());
+        return settings_fail_at(painter->problem->origin, key, "%s", fail_message());
     }
     TRY(status);
     for (int64_t k = bounds.lo[AXIS_Z]; k < bounds.hi[AXIS_Z]; k++) {
@@ -223,7 +222,7 @@ enum status source_painter_paint(struct source_painter *painter, const struct bo
 {
     const int64_t cells = box_cells(box);
     memset(painter->set, 0, (size_t)cells * sizeof *painter->set);
-    for (int s = 0; s < painter->problem->settings->nsources; s++) {
+    for (int s = 0; s < painter->problem->sources.count; s++) {
         if (painter->sources[s].brush != NULL) {
             TRY(paint_source(painter, s, box, numbers));
         }
