@@ -387,19 +387,6 @@ struct settings {
     struct settings_origin *origin; /* the source of each value, for messages */
 };
 
-/* Read and check a configuration: keys, types, ranges, and everything that needs neither MPI nor
- * the file system. `sets` are strings `key.path=value` that override the file, applied in order.
- * Not collective; the same on every rank that reads the same file. Relative paths stay relative.
- * STATUS_FILE when the file cannot be read; STATUS_INPUT with up to ten lines "FILE:LINE: KEY: what
- * is wrong (value); what would be right" in the order of the file. On failure *settings is NULL.
- * Free with settings_destroy. */
-enum status settings_read(const char *path, const char *const *sets, int nsets,
-                          struct settings **settings) MUST_CHECK;
-
-/* The same from memory; `name` replaces the file name in messages. */
-enum status settings_read_text(const char *name, const char *text, const char *const *sets,
-                               int nsets, struct settings **settings) MUST_CHECK;
-
 /* Values on the command line, which override the file. */
 struct settings_option {
     const char *name;  /* "--output", for messages */
@@ -407,7 +394,7 @@ struct settings_option {
     const char *value; /* verbatim, not YAML */
 };
 struct settings_overrides {
-    const char *const *sets; /* "key.path=value" */
+    const char *const *sets; /* "key.path=value", applied in order */
     int nsets;
     const struct settings_option *options; /* override `sets` */
     int noptions;
@@ -416,10 +403,18 @@ struct settings_overrides {
     const char *converted;
 };
 
-/* The same from arbitrary bytes, not zero-terminated. */
+/* Read and check a configuration: keys, types, ranges, and everything that needs neither MPI nor
+ * the file system. The bytes need not be zero-terminated; `name` is that of their file. Not
+ * collective; the same on every rank that reads the same bytes. Relative paths stay relative.
+ * STATUS_INPUT with up to ten lines "FILE:LINE: KEY: what is wrong (value); what would be right" in
+ * the order of the file. On failure *result is NULL. Free with settings_destroy. */
 enum status settings_read_bytes(const char *name, const char *bytes, size_t nbytes,
                                 const struct settings_overrides *words,
                                 struct settings **result) MUST_CHECK;
+
+/* The same from a string, overridden by `sets` only. */
+enum status settings_read_text(const char *name, const char *text, const char *const *sets,
+                               int nsets, struct settings **settings) MUST_CHECK;
 
 void settings_destroy(struct settings *settings); /* takes NULL */
 

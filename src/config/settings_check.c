@@ -322,16 +322,8 @@ enum status settings_check(struct settings *settings)
         TRY_GOTO(origin_collect(settings->origin, check_item(settings, item)));
     }
     status = origin_report(settings->origin);
-    const bool may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
     for (int i = 0; i < settings->ninitial; i++) {
-        settings->initial[i].may_be_negative = may_be_negative;
-    }
-    for (int face = 0; face < FACE_COUNT; face++) {
-        struct boundary_setting *boundary = &settings->boundary[face];
-        boundary->may_be_negative = may_be_negative;
-        for (int i = 0; i < boundary->npatches; i++) {
-            boundary->patches[i].condition.may_be_negative = may_be_negative;
-        }
+        settings->initial[i].may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
     }
 done:
     free(list.item);

@@ -3,16 +3,18 @@
 
 #include "config/settings_check.h"
 
-/* Radiation, and what the condition radiates to. */
-static enum status check_radiation(const struct settings *settings, const struct item *item)
+/* The temperatures of a condition, of a face or a patch. */
+static enum status check_condition(const struct settings *settings, const struct item *item)
 {
     struct boundary_setting *boundary = (struct boundary_setting *)item->base;
+    const bool differences = settings->run.temperature == TEMPERATURE_DIFFERENCE;
+    boundary->may_be_negative = differences;
     boundary->has_surroundings = tree_child(item->node, "surroundings") != NULL;
     if (boundary->has_surroundings && !boundary_radiates(boundary)) {
         return item_fail(item, "surroundings",
                          "has no effect on a face that does not radiate; add an emissivity");
     }
-    if (boundary_radiates(boundary) && settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+    if (boundary_radiates(boundary) && differences) {
         return item_fail(item, "emissivity",
                          "radiation needs absolute temperatures, but run.watch.temperature is "
                          "difference; give absolute ones, or convection with a linearized "
@@ -49,7 +51,7 @@ SETTINGS_CHECK(face)
                          "neither",
                          face_name(opposite), name);
     }
-    return check_radiation(settings, item);
+    return check_condition(settings, item);
 }
 
 static enum status check_shape(const struct item *item, const struct patch_setting *patch)
@@ -108,5 +110,5 @@ SETTINGS_CHECK(patch)
     }
     TRY(check_shape(item, patch));
     TRY(check_name(settings, item, patch));
-    return check_radiation(settings, item);
+    return check_condition(settings, item);
 }

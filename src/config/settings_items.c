@@ -28,11 +28,6 @@ struct item item_below(const struct item *section, const struct schema_key *row,
     return item;
 }
 
-int item_count(const struct item *list)
-{
-    return *(const int *)(list->base + list->row->alternative);
-}
-
 struct item item_entry(const struct item *list, int index)
 {
     struct item entry = *list;
@@ -127,7 +122,9 @@ static enum status append_all(struct item_list *list, const struct item *section
         if (item.row->type == SCHEMA_SECTION) {
             TRY(append_all(list, &item));
         }
-        for (int i = 0; item.row->type == SCHEMA_LIST && i < item_count(&item); i++) {
+        const int entries =
+            item.row->type == SCHEMA_LIST ? *(const int *)(item.base + item.row->alternative) : 0;
+        for (int i = 0; i < entries; i++) {
             const struct item entry = item_entry(&item, i);
             TRY(append(list, &entry));
             TRY(append_all(list, &entry));

@@ -3,13 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "config/settings_check.h"
 #include "config/settings_table.h"
 #include "config/settings_value.h"
 #include "config/units.h"
-
-enum { CONFIGURATION_LIMIT_BYTES = 1 << 20 };
 
 static enum status read_section(struct item *section);
 
@@ -256,17 +253,4 @@ enum status settings_read_text(const char *name, const char *text, const char *c
 {
     const struct settings_overrides words = {.sets = sets, .nsets = nsets};
     return settings_read_bytes(name, text, strlen(text), &words, settings);
-}
-
-enum status settings_read(const char *path, const char *const *sets, int nsets,
-                          struct settings **settings)
-{
-    char *bytes = NULL;
-    size_t nbytes = 0;
-    *settings = NULL;
-    TRY(file_read_all(path, CONFIGURATION_LIMIT_BYTES, &bytes, &nbytes));
-    const struct settings_overrides words = {.sets = sets, .nsets = nsets};
-    const enum status status = settings_read_bytes(path, bytes, nbytes, &words, settings);
-    free(bytes);
-    return status;
 }

@@ -23,7 +23,6 @@ struct item item_top(const struct settings *settings);
 /* The key `row` of a section, called `name` in the file. */
 struct item item_below(const struct item *section, const struct schema_key *row, const char *name);
 struct item item_entry(const struct item *list, int index);
-int item_count(const struct item *list); /* of entries */
 
 /* The prefix of a section's keys. */
 const char *item_members(const struct item *section);

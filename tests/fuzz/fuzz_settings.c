@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "config/settings.h"
 
@@ -74,18 +72,13 @@ static void check_text(const struct settings *settings)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
     struct sets sets;
     struct settings *settings = NULL;
     find_sets(data, size, &sets);
-    const int fd = memfd_create("configuration", 0);
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size) {
-        abort();
-    }
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const struct settings_overrides words = {.sets = sets.list, .nsets = sets.count};
     fail_clear();
-    const enum status status = settings_read(path, sets.list, sets.count, &settings);
-    close(fd);
+    const enum status status =
+        settings_read_bytes("fuzz.yaml", (const char *)data, size, &words, &settings);
     if (status != STATUS_OK) {
         check_message(status);
     } else {
