@@ -2,7 +2,8 @@
  *
  * Read with libyaml's document interface, not with libcyaml's schema: libcyaml reports an unknown
  * key at the position of the value before it, drops line numbers after loading (later checks need
- * them), and does not support values of the kind "auto or a list". */
+ * them), and does not support values of the kind "auto or a list". libfyaml's emitter lays out text
+ * in another way, and the effective configuration is part of every file. */
 #ifndef ISOTHERM_CONFIG_SETTINGS_TREE_H
 #define ISOTHERM_CONFIG_SETTINGS_TREE_H
 
